@@ -1,0 +1,494 @@
+/*
+ * duoblas.h - sgemm, sasum, ssum and sdot that run where they finish first.
+ *
+ * DuoBLAS runs each call on the CPU (OpenMP, OpenBLAS) or on an NVIDIA GPU (CUDA kernels of its
+ * own), whichever is predicted to finish first. The prediction comes from curves measured on this
+ * machine
+ * (`duoblas crossover` writes them) and from where the operands are: an array that is already on
+ * the device is not sent again. This header is the manual.
+ *
+ *     float a[...], b[...], c[...];                       // column-major, plain host memory
+ *     duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, m, n, k, 1.0f, a, m, b, k, 0.0f,
+ * c, m);
+ *
+ * Conventions
+ *   Context    The first argument is a context: an in-order queue on one device with its policy and
+ *              its workspace. NULL means the calling thread's own default context, made at first
+ * use. One thread at a time may use a context; different contexts may be used at once. Counts
+ * Sizes, leading dimensions and increments are int64_t and count elements, not bytes. Memory     An
+ * operand may be in plain host memory (pageable), in pinned host memory (duo_malloc_host), on the
+ * device (duo_malloc, duo_adopt), or a host array with a device copy (duo_keep), in any mix. Any
+ * other device pointer is refused with DUO_ERR_FOREIGN where the call is large enough to ask the
+ * driver. Return     A call whose outputs are host memory returns when they are there. A call whose
+ * outputs are on the device, or kept, returns when it is queued, and its host inputs are consumed
+ *              by then; duo_synchronize() or duo_fetch() waits.
+ *   Status     Every function returns DUO_OK (0) or a negative duo_status. On a bad argument
+ * nothing is touched. A GPU that is missing, full, broken or lost costs time, not the answer: the
+ *              CPU finishes the job and the status is DUO_OK; duo_explain_last() tells. Only where
+ * the sole current copy of some data was on a lost device is the answer DUO_ERR_LOST. Silence
+ * Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits. After fork A
+ * child process computes on the CPU with one thread.
+ *
+ * Environment (read once, ignored in set-user-ID programs; setters override it)
+ *   DUOBLAS_PATH           auto | cpu | gpu             which side may serve (default auto)
+ *   DUOBLAS_MATH           accurate | ieee              see duo_math (tf32, float64: not in this
+ * version) DUOBLAS_VERBOSE        0 | 1 | 2                    1: one line per call on stderr; 2:
+ * also events DUOBLAS_PROFILE        FILE                         profile to use instead of the
+ * user's own DUOBLAS_DEVICE         N                            device of new contexts (default 0)
+ *   DUOBLAS_DEVICE_MEMORY  BYTES                        most device memory to hold, all contexts
+ * together DUOBLAS_CPU_BLAS       FILE                         BLAS library that serves sgemm on
+ * the CPU
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef DUOBLAS_H
+#define DUOBLAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DUO_VERSION_MAJOR 0
+#define DUO_VERSION_MINOR 1
+#define DUO_VERSION_PATCH 0
+/* 10000 * major + 100 * minor + patch, as duo_version() returns it. */
+#define DUO_VERSION (DUO_VERSION_MAJOR * 10000 + DUO_VERSION_MINOR * 100 + DUO_VERSION_PATCH)
+
+#if defined(__GNUC__)
+#define DUO_API __attribute__((visibility("default")))
+#else
+#define DUO_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status ------------------------------------------------------------------------------------
+ */
+
+/* name, value, text */
+#define DUO_STATUS_LIST(X)                                                                         \
+    X(DUO_OK, 0, "success")                                                                        \
+    X(DUO_ERR_NULL, -1, "a pointer that is needed is NULL")                                        \
+    X(DUO_ERR_SIZE, -2, "a size or number is out of its range")                                    \
+    X(DUO_ERR_LD, -3, "a leading dimension is too small")                                          \
+    X(DUO_ERR_ENUM, -4, "an enumeration argument has no such value")                               \
+    X(DUO_ERR_CONTEXT, -5, "the context is not a live one")                                        \
+    X(DUO_ERR_FOREIGN, -6, "a device pointer is neither from duo_malloc nor adopted")              \
+    X(DUO_ERR_MEMORY, -7, "out of memory")                                                         \
+    X(DUO_ERR_DEVICE, -8, "no such device, or the device could not do it")                         \
+    X(DUO_ERR_LOST, -9, "the only current copy was on a device that is lost")                      \
+    X(DUO_ERR_UNSUPPORTED, -10, "not supported by this version or build")                          \
+    X(DUO_ERR_RANGE, -11, "the address range is not registered, or cuts across one that is")
+
+typedef enum duo_status {
+#define DUO_STATUS_ENUM(name, value, text) name = value,
+    DUO_STATUS_LIST(DUO_STATUS_ENUM)
+#undef DUO_STATUS_ENUM
+} duo_status;
+
+/* ---- Enumerations ------------------------------------------------------------------------------
+ */
+
+/* Storage order of matrices; the values are CBLAS's. */
+typedef enum duo_layout { DUO_ROW_MAJOR = 101, DUO_COL_MAJOR = 102 } duo_layout;
+
+/* op(X) = X or its transpose; the values are CBLAS's. For real data DUO_CONJ_TRANS is DUO_TRANS. */
+typedef enum duo_transpose {
+    DUO_NO_TRANS = 111,
+    DUO_TRANS = 112,
+    DUO_CONJ_TRANS = 113
+} duo_transpose;
+
+/* Which side may serve. DUO_PATH_GPU without a usable GPU runs on the CPU and says so in the
+ * decision. */
+typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
+
+/*
+ * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default)
+ * DUO_MATH_IEEE      fp32 fused multiply-add alone
+ * DUO_MATH_TF32      inputs rounded to TF32: not in this version (DUO_ERR_UNSUPPORTED)
+ * DUO_MATH_FLOAT64   products and sums in float64, one rounding: not in this version
+ */
+typedef enum duo_math {
+    DUO_MATH_ACCURATE,
+    DUO_MATH_IEEE,
+    DUO_MATH_TF32,
+    DUO_MATH_FLOAT64
+} duo_math;
+
+typedef enum duo_side { DUO_SIDE_CPU, DUO_SIDE_GPU } duo_side;
+
+/* Where an operand was when a call came. DUO_AT_UNUSED: the call does not read or write it. */
+typedef enum duo_residence {
+    DUO_AT_UNUSED,
+    DUO_AT_PAGEABLE, /* plain host memory */
+    DUO_AT_PINNED,   /* host memory of duo_malloc_host */
+    DUO_AT_KEPT,     /* host array under duo_keep, with a current copy on the device */
+    DUO_AT_STALE,    /* host array under duo_keep, whose device copy is not current */
+    DUO_AT_DEVICE    /* duo_malloc or duo_adopt */
+} duo_residence;
+
+/* ---- Contexts ----------------------------------------------------------------------------------
+ */
+
+typedef struct duo_context duo_context;
+
+/**
+ * duo_create - make a context with the policy of the environment.
+ *
+ *   ctx   [out] the new context; not NULL. Set to NULL on failure.
+ *
+ * Residence  touches no GPU: the device is opened by the first call that could use it.
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 0.1
+ */
+DUO_API duo_status duo_create(duo_context **ctx);
+
+/**
+ * duo_destroy - wait for the context's work, give its memory back and end it.
+ *
+ *   ctx   NULL does nothing. Kept and duo_malloc'ed arrays live on: they belong to the process.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_LOST (the device was lost with
+ * queued work on it).   Since 0.1
+ */
+DUO_API duo_status duo_destroy(duo_context *ctx);
+
+/**
+ * duo_set_path - which side may serve the calls of this context.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 0.1
+ */
+DUO_API duo_status duo_set_path(duo_context *ctx, duo_path path);
+
+/**
+ * duo_set_math - the arithmetic that sgemm may use.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_UNSUPPORTED (TF32, FLOAT64).   Since
+ * 0.1
+ */
+DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
+
+/**
+ * duo_set_threads - most CPU threads a call of this context may use.
+ *
+ *   threads   1 or more; 0 restores the default: OMP_NUM_THREADS or the affinity mask, and not more
+ * than the CPU quota of the container. Inside an OpenMP parallel region a call uses one thread.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).   Since 0.1
+ */
+DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
+
+/**
+ * duo_set_device - the GPU that later calls of this context use. Waits for the work on the old one.
+ *
+ *   device   0 <= device < duo_device_count().
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no such device).   Since 0.1
+ */
+DUO_API duo_status duo_set_device(duo_context *ctx, int device);
+
+/**
+ * duo_set_stream - run in the caller's CUDA stream instead of the context's own.
+ *
+ *   cuda_stream   a cudaStream_t of the context's device, which must stay alive while it is set;
+ * NULL goes back to the context's own stream (the legacy default stream is cudaStreamLegacy).
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no usable GPU).   Since 0.1
+ */
+DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
+
+/**
+ * duo_set_log - where the verbose lines of this context go.
+ *
+ *   log    called once per call with `user` and a line without newline; must not call the library
+ * with the same context. NULL: back to stderr if DUOBLAS_VERBOSE asks for it, else silence.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.   Since 0.1
+ */
+DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const char *line),
+                               void *user);
+
+/**
+ * duo_warm_up - pay first-call costs now: open the GPU, load its kernels, make workspace, start
+ * threads, open the CPU BLAS. After it, a call of a size seen before allocates, pins and loads
+ * nothing. Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT.   Since 0.1
+ */
+DUO_API duo_status duo_warm_up(duo_context *ctx);
+
+/**
+ * duo_synchronize - wait until all work of this context is done.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_LOST (results that were only on the device are gone).
+ * Since 0.1
+ */
+DUO_API duo_status duo_synchronize(duo_context *ctx);
+
+/* ---- Devices -----------------------------------------------------------------------------------
+ */
+
+/* The caller fills `size` with sizeof(duo_device_info) before the call; later versions may append
+ * fields. */
+typedef struct duo_device_info {
+    size_t size;
+    char name[256];
+    int capability_major, capability_minor; /* compute capability */
+    int multiprocessors;
+    uint64_t memory_bytes, memory_free_bytes;
+    int driver_version; /* 1000 * major + 10 * minor, as CUDA counts */
+    int clock_khz, memory_clock_khz, memory_bus_bits;
+    int pcie_generation, pcie_width; /* 0 where unknown */
+} duo_device_info;
+
+/**
+ * duo_device_count - number of GPUs this process can use; 0 without driver, device or CUDA build.
+ *   count   [out] not NULL.
+ * Returns    DUO_OK (also for 0), DUO_ERR_NULL.   Since 0.1
+ */
+DUO_API duo_status duo_device_count(int *count);
+
+/**
+ * duo_device_describe - facts of one GPU, so that a user can list them and pick one.
+ *   device  0 <= device < duo_device_count().
+ *   info    [in,out] not NULL; info->size set by the caller.
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_SIZE (info->size too small), DUO_ERR_DEVICE.   Since 0.1
+ */
+DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
+
+/* ---- Operations --------------------------------------------------------------------------------
+ */
+
+/**
+ * duo_sgemm - matrix product.
+ *
+ *     C := alpha * op(A) * op(B) + beta * C        op(A) is m x k, op(B) is k x n, C is m x n
+ *
+ * Storage: column-major X(i,j) = x[i + j*ldx], row-major X(i,j) = x[i*ldx + j].
+ *
+ *   layout   storage of all three matrices.
+ *   transa   op(A); transb: op(B).
+ *   m, n, k  >= 0. With m == 0 or n == 0 nothing is read or written. With k == 0 C is only scaled.
+ *   alpha    with alpha == 0 (or k == 0) A and B are not read, so a NaN in them does not reach C.
+ *   a        [in]  the stored matrix: m x k, or k x m if transposed. May be NULL where not read.
+ *   lda      distance between columns (rows if row-major) of the stored A; at least its rows
+ *            (columns if row-major), and at least 1. The gap between columns is not read. Likewise
+ * ldb. b        [in]  k x n, or n x k if transposed. beta     with beta == 0 C is written and never
+ * read: it may start uninitialised. c        [in,out] may be NULL if m or n is zero. The gaps
+ * between its columns are left alone. ldc      at least m (n if row-major), and at least 1.
+ *
+ * Overlap    C must not overlap A or B; this is not checked. A and B may be the same.
+ * Residence  any mix; see Conventions.
+ * Threads    any number of contexts at once, if their C are disjoint.
+ * Numerics   binary32 products and sums (a CPU BLAS or a GPU row). Barring overflow and underflow,
+ * with u = 2^-24, componentwise |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|. NaN and Inf
+ * propagate as in reference BLAS: zeros in A or B are not skipped. The same row of the table gives
+ * the same bits on every run (explain tells the row). Returns    DUO_OK, or with C untouched the
+ * first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_SIZE (negative size, or a matrix
+ * beyond the address space), DUO_ERR_LD, DUO_ERR_NULL, DUO_ERR_FOREIGN, DUO_ERR_LOST,
+ * DUO_ERR_MEMORY. Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound:
+ * Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.5. Since      0.1
+ */
+DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose transa,
+                             duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
+                             const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                             float *c, int64_t ldc);
+
+/**
+ * duo_sasum - sum of absolute values.
+ *
+ *     result := sum over i of |x(i)|,  x(i) = x[i*incx],  0 <= i < n
+ *
+ *   n       n <= 0 gives 0 and reads nothing.
+ *   x       [in] (n-1)*incx + 1 floats; may be NULL if n <= 0 or incx <= 0.
+ *   incx    distance between elements; incx <= 0 gives 0, as in reference BLAS.
+ *   result  [out] one float, in host or device memory; not NULL. In device memory the call does not
+ * wait.
+ *
+ * Overlap    result may be an element of x.
+ * Residence  any mix; see Conventions.   Threads  any number of contexts at once.
+ * Numerics   one documented order of summation (docs/numerics.md): the same bits on CPU and GPU,
+ * for every instruction set, number of threads, alignment, stride and residence. |error| <= 8u
+ * sum|x(i)|, u = 2^-24, for every n. No spurious overflow: the sum is Inf only if it rounds to Inf.
+ * A NaN anywhere gives the NaN 0x7FC00000. Returns    DUO_OK, or with result untouched:
+ * DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n*incx beyond the address space), DUO_ERR_FOREIGN,
+ * DUO_ERR_LOST, DUO_ERR_MEMORY. Source     Lawson, Hanson, Kincaid, Krogh, ACM TOMS 5 (1979)
+ * 308-323.   Since 0.1
+ */
+DUO_API duo_status duo_sasum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
+                             float *result);
+
+/**
+ * duo_ssum - sum.
+ *
+ *     result := sum over i of x(i),  x(i) = x[i*incx],  0 <= i < n
+ *
+ * Everything else as in duo_sasum; |error| <= 8u sum|x(i)|.   Since 0.1
+ */
+DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
+                            float *result);
+
+/**
+ * duo_sdot - inner product.
+ *
+ *     result := sum over i of x(i) * y(i)
+ *     x(i) = x[i*incx] if incx >= 0, else x[(i-(n-1))*incx]; likewise y
+ *
+ *   n       n <= 0 gives 0 and reads nothing.
+ *   x, y    [in] (n-1)*|inc| + 1 floats each; may be NULL if n <= 0. They may be the same.
+ *   incx, incy  any value; zero repeats one element, a negative one starts at the far end.
+ *   result  as in duo_sasum.
+ *
+ * Numerics   as in duo_sasum; products are rounded to binary32, without FMA.
+ *            |error| <= 9u sum|x(i) y(i)| + n 2^-150.
+ * Otherwise as in duo_sasum.   Since 0.1
+ */
+DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t incx,
+                            const float *y, int64_t incy, float *result);
+
+/* ---- Memory ------------------------------------------------------------------------------------
+ */
+
+/**
+ * duo_malloc - memory on the context's device, for use as an operand. Without a usable GPU it is
+ * host memory, so that a program needs one code path only (fill and read it with duo_copy). bytes
+ * 0 is allowed and gives a pointer to free.      ptr  [out] not NULL; 256-byte aligned. Returns
+ * DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).   Since 0.1
+ */
+DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
+
+/**
+ * duo_free - give memory of duo_malloc back, after the work that uses it. NULL does nothing.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 0.1
+ */
+DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
+
+/**
+ * duo_malloc_host - pinned host memory: transfers from it are faster. Plain host memory without a
+ * GPU. Arguments, alignment and statuses as duo_malloc.   Since 0.1
+ */
+DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
+
+/** duo_free_host - the counterpart of duo_malloc_host; as duo_free.   Since 0.1 */
+DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
+
+/**
+ * duo_copy - copy between any two places: host, pinned, device, kept.
+ *   dst, src   may be NULL if bytes is 0; must not overlap. A kept array counts with its newest
+ * copy, and writing to it from the host side counts as duo_changed. Residence  returns when a host
+ * dst is written; a device dst returns when queued, src consumed. Returns    DUO_OK,
+ * DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST.   Since 0.1
+ */
+DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
+
+/**
+ * duo_adopt - tell the library of device memory it did not allocate (cudaMalloc), so that it may be
+ * an operand. The caller orders his earlier work on it before the first use here, and disowns
+ * before freeing. device_ptr  device memory of the context's device, not NULL.     bytes  > 0.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
+ * registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).   Since 0.1
+ */
+DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
+
+/**
+ * duo_disown - forget adopted memory, after the work that uses it.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 0.1
+ */
+DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
+
+/**
+ * duo_trim - give the context's idle workspace and staging back to the system.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.   Since 0.1
+ */
+DUO_API duo_status duo_trim(duo_context *ctx);
+
+/* ---- Residency: four verbs ---------------------------------------------------------------------
+ */
+/*
+ * A kept host array has a copy on the device, sent at its first use there and not again. Outputs
+ * into it stay on the device until fetched. Operands are found by address, so any part of a kept
+ * array counts as kept. Keeping is a hint: without a GPU or without memory the array is simply used
+ * where it is. Forgetting duo_changed or duo_fetch gives stale data; not using these verbs at all
+ * never does.
+ */
+
+/**
+ * duo_keep - from now on this host array stays on the device as well.
+ *   host   not NULL.    bytes  > 0. A range inside a kept range is kept already: nothing happens.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
+ * registered range, or is device memory), DUO_ERR_MEMORY (host).   Since 0.1
+ */
+DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
+
+/**
+ * duo_changed - the program wrote to these bytes of the host array; they are sent again before
+ * their next use on the device. Fetch an array with newer device content before writing to it. host
+ * not NULL. Parts that are not kept need nothing and are passed over.    bytes  0 does nothing.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL.   Since 0.1
+ */
+DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
+
+/**
+ * duo_fetch - make the host copy current: waits for the work that writes it, and copies back what
+ * is newer on the device. Whole kept arrays that the range touches become current. Arguments as
+ * duo_changed. Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_LOST.   Since 0.1
+ */
+DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
+
+/**
+ * duo_release - fetch, then forget. Release an array before freeing it.
+ *   host   any address in the kept array, not NULL.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not kept), DUO_ERR_LOST
+ * (forgotten all the same).   Since 0.1
+ */
+DUO_API duo_status duo_release(duo_context *ctx, void *host);
+
+/* ---- Explanation -------------------------------------------------------------------------------
+ */
+
+#define DUO_CANDIDATES 8
+
+typedef struct duo_candidate {
+    const char *row; /* its name, a literal of the library */
+    duo_side side;
+    int accepts;              /* 0: it cannot do this call */
+    int threads;              /* CPU threads it would use; 0 on the GPU */
+    double predicted_seconds; /* transfers, launch and the result's way back included */
+} duo_candidate;
+
+/* The caller fills `size` with sizeof(duo_decision) before the call; later versions may append
+ * fields. */
+typedef struct duo_decision {
+    size_t size;
+    const char *operation;      /* "sgemm", "sasum", "ssum", "sdot"; NULL: no call yet */
+    int64_t m, n, k;            /* reductions: n alone */
+    duo_residence residence[3]; /* a, b, c of sgemm; x, y, result of the reductions */
+    duo_side side;              /* where it ran */
+    const char *row;            /* the row that ran; NULL for a quick return */
+    int threads;
+    double predicted_seconds;
+    double seconds; /* measured, or negative: clocks run only for verbose contexts */
+    int candidates;
+    duo_candidate candidate[DUO_CANDIDATES];
+    char note[160]; /* what went differently: no GPU and why, a fall-back; else empty */
+} duo_decision;
+
+/**
+ * duo_explain_last - what the last operation of this context chose, and why.
+ *   decision   [in,out] not NULL; decision->size set by the caller.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE.   Since 0.1
+ */
+DUO_API duo_status duo_explain_last(duo_context *ctx, duo_decision *decision);
+
+/** duo_status_string - the text of a status, never NULL ("unknown status" for other numbers). Since
+ * 0.1 */
+DUO_API const char *duo_status_string(duo_status status);
+
+/** duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "".
+ * Since 0.1 */
+DUO_API const char *duo_error_detail(duo_context *ctx);
+
+/** duo_version - DUO_VERSION of the library that runs.   Since 0.1 */
+DUO_API int duo_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DUOBLAS_H */

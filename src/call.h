@@ -1,0 +1,69 @@
+/*
+ * call.h - one call of an operation, as the rows see it.
+ *
+ * The public functions translate their arguments into a duo_call: column-major matrices, vectors by
+ * their logical first element. place.c swaps the addresses for those on the side where a row runs;
+ * nothing else changes on the way, so a CPU row and a GPU kernel read the same structure.
+ */
+#ifndef DUO_CALL_H
+#define DUO_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "duoblas.h"
+
+typedef enum duo_operation {
+    DUO_SGEMM,
+    DUO_SASUM,
+    DUO_SSUM,
+    DUO_SDOT,
+    DUO_OPERATIONS
+} duo_operation;
+
+typedef struct duo_region duo_region; /* residency.h */
+
+/*
+ * What a call touches of one operand: `columns` runs of `rows` floats, `ld` floats apart.
+ * A vector has rows = 1, columns = n and ld = its increment (which may be zero or negative), and
+ * address is its logical first element. Bytes between the runs are never touched.
+ */
+typedef struct duo_operand {
+    float *address; /* the caller's; in the copy that a row gets: where it is on the row's side */
+    int64_t rows, columns, ld;
+    bool read, written; /* both false: not touched at all, address may be NULL */
+
+    duo_residence residence;
+    bool on_host, on_device; /* is a current copy there? */
+    duo_region *region;      /* the registered range that holds it whole, or NULL */
+} duo_operand;
+
+/* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
+enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
+
+typedef struct duo_call {
+    duo_operation operation;
+    bool transa, transb;
+    int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
+    float alpha, beta;
+    duo_operand operand[DUO_OPERANDS];
+    int threads; /* CPU rows: how many to use, >= 1 */
+} duo_call;
+
+/* Bytes the call moves for this operand if it has to be sent: rows * columns floats. */
+static inline double duo_operand_bytes(const duo_operand *o)
+{
+    return 4.0 * (double)o->rows * (double)o->columns;
+}
+
+/* The address range [*low, *high) that the operand spans, gaps included; columns and rows > 0. */
+static inline void duo_operand_span(const duo_operand *o, uintptr_t *low, uintptr_t *high)
+{
+    const intptr_t last = (intptr_t)((o->columns - 1) * o->ld) * 4;
+    const uintptr_t first = (uintptr_t)o->address;
+    *low = last < 0 ? first + (uintptr_t)last : first;
+    *high = (last < 0 ? first : first + (uintptr_t)last) + (uintptr_t)o->rows * 4;
+}
+
+#endif

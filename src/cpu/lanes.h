@@ -1,0 +1,41 @@
+/*
+ * lanes.h - reductions of contiguous data in the documented order of summation (docs/numerics.md).
+ *
+ * A unit is up to DUO_UNIT elements that start at a multiple of DUO_UNIT: its partial sum is one
+ * node of the tree of blocks, so that units may be computed by any thread. One clone per
+ * instruction set, picked at run time.
+ */
+#ifndef DUO_LANES_H
+#define DUO_LANES_H
+
+#include <stdint.h>
+
+#include "../call.h"
+
+enum { DUO_BLOCK = 1024, DUO_UNIT = 64 * DUO_BLOCK };
+
+/* The whole reduction of 0 < n <= DUO_UNIT contiguous elements on this thread, rounded. y: sdot
+ * alone. */
+typedef float (*duo_lanes_function)(int64_t n, const float *x, const float *y);
+
+typedef struct duo_lanes {
+    const char *isa;                          /* "avx512", "avx2", "sse2", "portable" */
+    duo_lanes_function whole[DUO_OPERATIONS]; /* by duo_operation; [DUO_SGEMM] is NULL */
+    /* The same sum before rounding, in float64: one node of the tree. */
+    double (*unit[DUO_OPERATIONS])(int64_t n, const float *x, const float *y);
+} duo_lanes;
+
+/* Clones that this CPU can run, best first; NULL after the last. Tests walk them. */
+const duo_lanes *duo_lanes_clone(int index);
+
+/* The clone in use: the best one, or the one a test has set. Cheap enough for a call of 16
+ * elements. */
+const duo_lanes *duo_lanes_current(void);
+void duo_lanes_set(const duo_lanes *lanes); /* NULL: the best again */
+
+/* Any n >= 1, increments and threads: what the rows call. Vectors by logical first element, signed
+ * increments. */
+float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                       const float *y, int64_t incy, int threads);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * device.h - the only door to a GPU.
+ *
+ * A door is a table of functions. Three stand behind it: device_cuda.cu (CUDA), device_none.c
+ * (built without CUDA), and tests/sim_device.c (a simulated GPU: memory that the host cannot read,
+ * work done later on another thread, failures on demand). Which of the first two is compiled
+ * decides duo_door_default().
+ *
+ * Every function may be called from any thread; a queue's functions from one thread at a time,
+ * `after` excepted. Every function leaves the caller's current device and pending CUDA error as it
+ * found them.
+ *
+ * Status     DUO_OK
+ *            DUO_ERR_MEMORY   out of device or pinned memory; nothing happened
+ *            DUO_ERR_DEVICE   this one thing could not be done; nothing happened, the device works
+ * on DUO_ERR_LOST     the device is gone for this process (a sticky error) and detail() says more,
+ * for the calling thread.
+ */
+#ifndef DUO_DEVICE_H
+#define DUO_DEVICE_H
+
+#include "../call.h"
+#include "../row.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct duo_queue duo_queue; /* an in-order queue of work on one device */
+
+typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE } duo_memory;
+
+/* Marks that one queue has for the host to wait on: one per staging slot, one spare. */
+enum { DUO_MARKS = 8 };
+
+typedef struct duo_door {
+    const char *name; /* "cuda", "none", "simulated" */
+
+    /* Devices that can be used; 0 with the reason in detail() is DUO_OK too. The first call may
+     * take long. */
+    duo_status (*count)(int *count);
+    duo_status (*describe)(int device, duo_device_info *info); /* fills all but info->size */
+    /* Load every kernel, so that no later launch has to. */
+    duo_status (*load)(int device);
+
+    duo_status (*allocate)(int device, size_t bytes,
+                           void **address);           /* 256-byte aligned; bytes > 0 */
+    duo_status (*release)(int device, void *address); /* waits for the device */
+    /* Pinned host memory, mapped: kernels reach it by the same address. */
+    duo_status (*pin)(int device, size_t bytes, void **address);
+    duo_status (*unpin)(void *address);
+    /* What the driver knows of an address. Never creates a context; costs well under a microsecond.
+     */
+    duo_status (*classify)(const void *address, duo_memory *memory);
+
+    /* stream: the caller's cudaStream_t to wrap, or NULL for one of its own (non-blocking). */
+    duo_status (*open)(int device, void *stream, duo_queue **queue);
+    duo_status (*close)(duo_queue *queue); /* waits, then ends; also on a lost device */
+    void *(*stream)(
+        duo_queue *queue); /* the cudaStream_t, for peers in benchmarks; NULL elsewhere */
+
+    /*
+     * Queue a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch
+     * apart, in any direction; host addresses must be pinned, and live until the copy is done.
+     */
+    duo_status (*copy)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                       size_t src_pitch, size_t width, size_t height);
+    /*
+     * Queue the row's kernel. All operand addresses are device (or pinned) addresses. Reductions
+     * write a float to operand[DUO_RESULT].address, or, if slot is not NULL, one 8-byte store
+     * (uint64_t)ticket << 32 | float bits to the pinned slot, which the host polls. DUO_ERR_DEVICE
+     * means nothing was queued.
+     */
+    duo_status (*launch)(duo_queue *queue, duo_row_id row, const duo_call *call, uint64_t *slot,
+                         uint32_t ticket);
+
+    duo_status (*mark)(duo_queue *queue, int mark); /* 0 <= mark < DUO_MARKS: "here" in the queue */
+    duo_status (*wait_mark)(duo_queue *queue, int mark); /* host waits until the queue is past it */
+    duo_status (*finish)(duo_queue *queue);              /* host waits for everything queued */
+    duo_status (*idle)(duo_queue *queue, bool *idle);    /* is everything done? does not wait */
+    duo_status (*after)(duo_queue *later,
+                        duo_queue *earlier); /* later's next work follows earlier's so far */
+
+    const char *(*detail)(void); /* text of this thread's last failure; never NULL */
+} duo_door;
+
+/* The door this library was built with. */
+const duo_door *duo_door_default(void);
+
+/* ---- door.c: which devices are usable, process-wide ---- */
+
+/* The door in use. Tests put another in with duo_door_install (NULL: the default again) before any
+ * other use. */
+const duo_door *duo_door_current(void);
+void duo_door_install(const duo_door *door);
+
+/* Number of usable devices; the first call looks (and may take long). 0 after fork. *why: a text,
+ * never NULL. */
+int duo_devices(const char **why);
+bool duo_devices_looked(void); /* has anyone looked yet? Never looks itself. */
+
+bool duo_device_usable(int device);                /* looked, there, not lost */
+void duo_device_lose(int device, const char *why); /* marks it lost for good, once */
+const char *duo_device_why(int device);            /* why it is not usable; "" if it is */
+
+/* Device memory through the cap DUOBLAS_DEVICE_MEMORY; counts what is held. */
+duo_status duo_device_allocate(int device, size_t bytes, void **address);
+duo_status duo_device_release(int device, void *address, size_t bytes);
+double duo_device_room(int device); /* bytes that may still be taken */
+
+/* The kernels' own files, compiled with CUDA only: each returns a cudaError_t as int. */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

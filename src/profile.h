@@ -1,0 +1,110 @@
+/*
+ * profile.h - what each side costs on a machine: measured curves and link rates.
+ *
+ * A profile is a text file (INI) whose numbers are all integers, so that no locale can change them:
+ * sizes in elements, times in picoseconds, rates in bytes per second. `duoblas crossover` writes
+ * it. Its [machine] section is its signature: on a mismatch, or on any line that cannot be right,
+ * the whole file is refused and a built-in profile serves. The built-in profiles (src/profiles/)
+ * are such files, compiled in.
+ */
+#ifndef DUO_PROFILE_H
+#define DUO_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum { DUO_CURVE_POINTS = 40, DUO_PROFILE_ROWS = 32 };
+
+/*
+ * Seconds against a size: reductions against n, sgemm against the edge of the cube, cbrt(m*n*k).
+ * CPU rows: one thread, operands in host memory. GPU rows: operands on the device, from the call to
+ * the end of the kernel as seen from a queue that is kept busy (launch included, the result's way
+ * to the host not).
+ */
+typedef struct duo_curve {
+    int count; /* 0: not measured */
+    double size[DUO_CURVE_POINTS], seconds[DUO_CURVE_POINTS];
+} duo_curve;
+
+typedef struct duo_profile {
+    char origin[256]; /* where it comes from: "built-in h100" or the file's path */
+
+    /* [machine] */
+    char version[32], cpu[96], blas[128], gpu[96], driver[32], date[32], commit[48];
+    int threads; /* with which the parallel figures were measured */
+
+    /* [cpu] */
+    double fork_seconds,
+        fork_seconds_per_thread; /* start and join of a parallel region of t threads: a + b*t */
+    double cpu_bandwidth;    /* bytes/s that reductions reach with all threads on data beyond the
+                                caches */
+    double sgemm_efficiency; /* speed-up of a large sgemm over one thread, divided by threads */
+
+    /* [link] host <-> device */
+    double upload_pageable, upload_pinned, download_pageable, download_pinned; /* bytes/s */
+    double copy_seconds;       /* fixed cost of one transfer */
+    double round_trip_seconds; /* from the end of a kernel to its result seen by the host */
+    double query_seconds;      /* asking the driver what an address is */
+
+    duo_curve curve[DUO_PROFILE_ROWS]; /* by duo_row_id */
+} duo_profile;
+
+/*
+ * Seconds at a size: log-log interpolation between the points; below the first point its seconds
+ * scaled by the slope of `floor` (0: constant); above the last point growing with size^growth.
+ * Infinite if not measured.
+ */
+double duo_curve_seconds(const duo_curve *curve, double size, double growth);
+
+/*
+ * The profile in use: DUOBLAS_PROFILE, else the user's own ($XDG_CONFIG_HOME/duoblas/profile.ini,
+ * default
+ * ~/.config), else a built-in one. Loaded once; never NULL. `why`: one line on how it was chosen.
+ */
+const duo_profile *duo_profile_in_use(void);
+const char *duo_profile_why(void);
+
+/* The default path of the user's profile in `path`; false where there is none (no home, AT_SECURE).
+ */
+bool duo_profile_user_path(char *path, size_t size);
+
+/* Built-in by name: "h100" or "generic". NULL: no such. */
+const duo_profile *duo_profile_built_in(const char *name);
+
+/*
+ * Reads a file: a regular file, not a link, of at most 1 MiB, owned by root or this user and not
+ * writable by others. Every line must be right. On failure returns false with the reason in `why`.
+ */
+bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t why_size);
+
+/* Reads a profile from a string; the same checks. */
+bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size);
+
+/* Does its signature fit this machine and library? The GPU's part is checked only once a GPU is
+ * open. */
+bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
+
+/* Writes it whole or not at all: a temporary file beside it, flushed, renamed. */
+bool duo_profile_write(const duo_profile *profile, const char *path, char *why, size_t why_size);
+
+/* For tests: forget the profile in use, so that the next call loads again; or use this one. */
+void duo_profile_reset(void);
+void duo_profile_use(const duo_profile *profile);
+
+/* ---- machine.c ---- */
+
+/* CPU model name as the system gives it; threads the process may use (affinity, OMP_NUM_THREADS,
+ * CPU quota). */
+const char *duo_machine_cpu(void);
+int duo_machine_threads(void);
+/* CPUs that a container's quota allows, rounded up; 0: no quota. `root` is "" but in tests. */
+int duo_machine_quota(const char *root);
+/* Last-level cache in bytes, for benchmarks; 0 unknown. */
+size_t duo_machine_cache_bytes(void);
+/* Is this process a fork of one that had used the library? Then threads and GPU are out of bounds.
+ */
+bool duo_machine_forked(void);
+void duo_machine_watch_fork(void);
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * row.h - the tables of algorithms.
+ *
+ * One table per operation; a row is one algorithm. The cheapest row that accepts runs; a row that
+ * cannot go on before it wrote anything answers DUO_DECLINED, and the next cheapest runs. The last
+ * row of each table accepts every call and never declines. Cost and accepts live in C files that
+ * are always built (sgemm_rows.c, reduce_rows.c), so that predictions work without CUDA.
+ */
+#ifndef DUO_ROW_H
+#define DUO_ROW_H
+
+#include "call.h"
+#include "profile.h"
+
+/* Every row, once: operation, side, name. The name is that of the file and the function too. */
+#define DUO_ROW_LIST(X)                                                                            \
+    X(DUO_SGEMM, CPU, sgemm_cpu_openblas)                                                          \
+    X(DUO_SGEMM, CPU, sgemm_cpu_plain)                                                             \
+    X(DUO_SGEMM, GPU, sgemm_gpu_naive)                                                             \
+    X(DUO_SGEMM, GPU, sgemm_gpu_tiled)                                                             \
+    X(DUO_SASUM, CPU, sasum_cpu_lanes)                                                             \
+    X(DUO_SASUM, GPU, sasum_gpu_shuffle)                                                           \
+    X(DUO_SSUM, CPU, ssum_cpu_lanes)                                                               \
+    X(DUO_SSUM, GPU, ssum_gpu_shuffle)                                                             \
+    X(DUO_SDOT, CPU, sdot_cpu_lanes)                                                               \
+    X(DUO_SDOT, GPU, sdot_gpu_shuffle)
+
+typedef enum duo_row_id {
+#define DUO_ROW_ENUM(operation, side, name) DUO_ROW_##name,
+    DUO_ROW_LIST(DUO_ROW_ENUM)
+#undef DUO_ROW_ENUM
+        DUO_ROWS
+} duo_row_id;
+
+/* Internal, positive: not mine, nothing written, try the next row. */
+enum { DUO_DECLINED = 1 };
+
+/* What a context may use for a call: the policy and the machine. */
+typedef struct duo_site {
+    const duo_profile *profile;
+    duo_path path;
+    duo_math math;
+    int threads;                /* most CPU threads for this call, >= 1 */
+    bool gpu;                   /* usable, or not looked at yet */
+    double device_memory_bytes; /* most that workspace on the device may take */
+} duo_site;
+
+typedef struct duo_row {
+    duo_row_id id;
+    const char *name;
+    duo_side side;
+    bool (*accepts)(const duo_call *call, const duo_site *site);
+    /* Seconds expected for the work itself, transfers left out (select adds them); *threads: what
+     * it would use. */
+    double (*cost)(const duo_call *call, const duo_site *site, int *threads);
+    /* CPU rows: do it, all operands in host memory. DUO_OK or DUO_DECLINED. GPU rows: NULL, the
+     * door launches id. */
+    int (*run)(const duo_call *call);
+} duo_row;
+
+typedef struct duo_row_table {
+    const duo_row *row;
+    int count;
+} duo_row_table;
+
+extern const duo_row_table duo_row_tables[DUO_OPERATIONS];
+
+const char *duo_row_name(duo_row_id id);
+const char *duo_operation_name(duo_operation operation);
+
+/* ---- select.c: the cheapest row that accepts ---- */
+
+typedef struct duo_choice {
+    const duo_row *row;
+    bool accepts;
+    bool declined; /* set by the caller to strike a row out */
+    int threads;
+    double seconds; /* work, transfers and the result's way back */
+} duo_choice;
+
+/* Fills choice[] in table order with every row's prediction; returns how many (<= DUO_CANDIDATES).
+ */
+int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES]);
+
+/* The index of the one to run: cheapest that accepts and is not declined. -1: none left. */
+int duo_select(const duo_choice *choice, int count, const duo_site *site);
+
+/* Seconds to bring what the call reads to this side and what it writes back to where it belongs. */
+double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profile *profile);
+
+/* ---- CPU rows ---- */
+
+int duo_sgemm_cpu_openblas(const duo_call *call);
+int duo_sgemm_cpu_plain(const duo_call *call);
+int duo_sasum_cpu_lanes(const duo_call *call);
+int duo_ssum_cpu_lanes(const duo_call *call);
+int duo_sdot_cpu_lanes(const duo_call *call);
+
+#endif
