@@ -37,6 +37,8 @@ typedef struct duo_operand {
     duo_residence residence;
     bool on_host, on_device; /* is a current copy there? */
     duo_region *region;      /* the registered range that holds it whole, or NULL */
+    bool crosses;            /* overlaps kept ranges without lying in one of them */
+    double credit_seconds;   /* DUO_AT_STALE: how much of sending it is paid for already */
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
@@ -44,6 +46,7 @@ enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DU
 
 typedef struct duo_call {
     duo_operation operation;
+    bool swapped; /* a row-major sgemm: the caller's A is operand B, and his m is n */
     bool transa, transb;
     int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
     float alpha, beta;

@@ -51,9 +51,9 @@ typedef struct duo_profile {
 } duo_profile;
 
 /*
- * Seconds at a size: log-log interpolation between the points; below the first point its seconds
- * scaled by the slope of `floor` (0: constant); above the last point growing with size^growth.
- * Infinite if not measured.
+ * Seconds at a size: between two points straight in size^growth; below the first point its seconds;
+ * above the last point growing with size^growth (1 for reductions, 3 for sgemm). Infinite if there
+ * are no points.
  */
 double duo_curve_seconds(const duo_curve *curve, double size, double growth);
 
@@ -68,6 +68,10 @@ const char *duo_profile_why(void);
 /* The default path of the user's profile in `path`; false where there is none (no home, AT_SECURE).
  */
 bool duo_profile_user_path(char *path, size_t size);
+
+/* A GPU of this name was opened: where the profile in use is a file of another GPU, its GPU part is
+ * replaced. */
+void duo_profile_check_gpu(const char *gpu);
 
 /* Built-in by name: "h100" or "generic". NULL: no such. */
 const duo_profile *duo_profile_built_in(const char *name);

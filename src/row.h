@@ -63,6 +63,8 @@ typedef struct duo_row_table {
     int count;
 } duo_row_table;
 
+enum { DUO_SGEMM_ROWS = 4 };
+extern const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS];
 extern const duo_row_table duo_row_tables[DUO_OPERATIONS];
 
 const char *duo_row_name(duo_row_id id);

@@ -1,0 +1,411 @@
+/* context.c - contexts: made, pooled, configured. */
+#define _GNU_SOURCE
+#include "context.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/blas_library.h"
+#include "environment.h"
+
+enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
+
+__thread duo_context *duo_context_default __attribute__((tls_model("initial-exec")));
+
+/* Ended contexts, to be used again: their memory stays readable, so a stale handle is recognised.
+ */
+static duo_context *pool;
+static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Default contexts of threads that have ended, with queue and workspace, for the next thread. */
+static duo_context *idle_defaults;
+static pthread_key_t default_key;
+static pthread_once_t default_once = PTHREAD_ONCE_INIT;
+
+/* ---- Making ---- */
+
+static duo_context *make(void)
+{
+    pthread_mutex_lock(&pool_lock);
+    duo_context *ctx = pool;
+    if (ctx != NULL) pool = ctx->next;
+    pthread_mutex_unlock(&pool_lock);
+    if (ctx == NULL) ctx = malloc(sizeof *ctx);
+    if (ctx == NULL) return NULL;
+    const duo_environment *const environment = duo_environment_get();
+    memset(ctx, 0, sizeof *ctx);
+    ctx->path = environment->path;
+    ctx->math = environment->math;
+    ctx->verbose = environment->verbose;
+    ctx->device = environment->device;
+    ctx->last_call.operation = DUO_OPERATIONS; /* none yet */
+    ctx->last_seconds = -1.0;
+    ctx->magic = LIVE;
+    duo_machine_watch_fork();
+    duo_context_policy(ctx);
+    return ctx;
+}
+
+/* A thread ends: no CUDA call here, its context just waits for another thread. */
+static void retire(void *value)
+{
+    duo_context *const ctx = value;
+    pthread_mutex_lock(&pool_lock);
+    ctx->next = idle_defaults;
+    idle_defaults = ctx;
+    pthread_mutex_unlock(&pool_lock);
+    duo_context_default = NULL;
+}
+
+static void make_key(void) { (void)pthread_key_create(&default_key, retire); }
+
+static duo_context *make_default(void)
+{
+    pthread_once(&default_once, make_key);
+    pthread_mutex_lock(&pool_lock);
+    duo_context *ctx = idle_defaults;
+    if (ctx != NULL) idle_defaults = ctx->next;
+    pthread_mutex_unlock(&pool_lock);
+    if (ctx != NULL) {
+        /* The policy is the thread's, not its predecessor's. */
+        const duo_environment *const environment = duo_environment_get();
+        ctx->path = environment->path;
+        ctx->math = environment->math;
+        ctx->verbose = environment->verbose;
+        ctx->threads = 0;
+        ctx->log = NULL;
+        ctx->last_call.operation = DUO_OPERATIONS;
+        ctx->last_tiny = false;
+        ctx->note[0] = ctx->detail[0] = '\0';
+        if (ctx->device != environment->device || ctx->stream != NULL) {
+            (void)duo_context_close_queue(ctx);
+            ctx->device = environment->device;
+            ctx->stream = NULL;
+        }
+        duo_context_policy(ctx);
+    } else {
+        ctx = make();
+    }
+    if (ctx == NULL) return NULL;
+    (void)pthread_setspecific(default_key, ctx);
+    duo_context_default = ctx;
+    return ctx;
+}
+
+duo_context *duo_context_of(duo_context *ctx)
+{
+    if (ctx == NULL) return duo_context_default != NULL ? duo_context_default : make_default();
+    return ctx->magic == LIVE ? ctx : NULL;
+}
+
+duo_status duo_create(duo_context **ctx)
+{
+    if (ctx == NULL) return DUO_ERR_NULL;
+    *ctx = make();
+    return *ctx != NULL ? DUO_OK : DUO_ERR_MEMORY;
+}
+
+duo_status duo_destroy(duo_context *ctx)
+{
+    if (ctx == NULL) return DUO_OK;
+    if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
+    const duo_status status = duo_context_close_queue(ctx);
+    ctx->magic = DEAD;
+    pthread_mutex_lock(&pool_lock);
+    ctx->next = pool;
+    pool = ctx;
+    pthread_mutex_unlock(&pool_lock);
+    return status;
+}
+
+/* ---- Policy ---- */
+
+static int threads_now(const duo_context *ctx)
+{
+    if (duo_machine_forked() || omp_in_parallel()) return 1;
+    if (ctx->threads > 0) return ctx->threads;
+    const int machine = duo_machine_threads(), caller = omp_get_max_threads();
+    return machine < caller ? machine : caller;
+}
+
+duo_site duo_context_site(const duo_context *ctx)
+{
+    duo_site site = {.profile = duo_profile_in_use(),
+                     .path = ctx->path,
+                     .math = ctx->math,
+                     .threads = threads_now(ctx)};
+    site.gpu = ctx->path != DUO_PATH_CPU && !duo_machine_forked() &&
+               (!duo_devices_looked() || duo_device_usable(ctx->device));
+    if (site.gpu) {
+        site.device_memory_bytes = duo_device_room(ctx->device);
+        for (int i = 0; i < DUO_OPERANDS; i++)
+            site.device_memory_bytes += (double)ctx->workspace[i].bytes;
+    }
+    return site;
+}
+
+/* The row that serves a call of this edge (sgemm) or length with all operands in plain host memory.
+ */
+static const duo_row *row_for_size(const duo_site *site, duo_operation operation, int64_t size)
+{
+    duo_call call = {.operation = operation, .m = 1, .n = size, .threads = 1};
+    duo_operand *const o = call.operand;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        o[i] = (duo_operand){.rows = 1, .columns = size, .ld = 1, .on_host = true};
+        o[i].residence = DUO_AT_PAGEABLE;
+        o[i].read = i < 2;
+        o[i].written = i == 2;
+    }
+    if (operation == DUO_SGEMM) {
+        call.m = call.k = size;
+        for (int i = 0; i < DUO_OPERANDS; i++) o[i].rows = o[i].ld = size;
+    } else {
+        o[DUO_RESULT].columns = 1;
+        if (operation != DUO_SDOT) o[DUO_Y] = (duo_operand){0};
+    }
+    duo_choice choice[DUO_CANDIDATES];
+    const int count = duo_predict(&call, site, choice);
+    const int best = duo_select(choice, count, site);
+    return best >= 0 && choice[best].threads == 1 ? choice[best].row : NULL;
+}
+
+void duo_context_policy(duo_context *ctx)
+{
+    /* One thread, because a tiny call must not ask OpenMP anything; GPU as promising as its profile
+     * says. */
+    duo_site site = {.profile = duo_profile_in_use(),
+                     .path = ctx->path,
+                     .math = ctx->math,
+                     .threads = ctx->threads > 0 ? ctx->threads : duo_machine_threads(),
+                     .gpu = ctx->path != DUO_PATH_CPU,
+                     .device_memory_bytes = 1e18};
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        ctx->tiny[operation] = -1;
+        ctx->tiny_row[operation] = NULL;
+        if (ctx->verbose > 0 || ctx->log != NULL || ctx->path == DUO_PATH_GPU) continue;
+        /* Calls are monotone in every size, so the limit for cubes holds for all that fits in the
+         * cube. */
+        const int64_t most = operation == DUO_SGEMM ? 512 : 32768;
+        const duo_row *const row = row_for_size(&site, (duo_operation)operation, 1);
+        if (row == NULL || row->side != DUO_SIDE_CPU) continue;
+        int64_t size = 1;
+        while (2 * size <= most && row_for_size(&site, (duo_operation)operation, 2 * size) == row)
+            size *= 2;
+        ctx->tiny[operation] = size;
+        ctx->tiny_row[operation] = row;
+    }
+}
+
+duo_status duo_set_path(duo_context *given, duo_path path)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (path != DUO_PATH_AUTO && path != DUO_PATH_CPU && path != DUO_PATH_GPU) return DUO_ERR_ENUM;
+    ctx->path = path;
+    duo_context_policy(ctx);
+    return DUO_OK;
+}
+
+duo_status duo_set_math(duo_context *given, duo_math math)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (math == DUO_MATH_TF32 || math == DUO_MATH_FLOAT64) return DUO_ERR_UNSUPPORTED;
+    if (math != DUO_MATH_ACCURATE && math != DUO_MATH_IEEE) return DUO_ERR_ENUM;
+    ctx->math = math;
+    duo_context_policy(ctx);
+    return DUO_OK;
+}
+
+duo_status duo_set_threads(duo_context *given, int threads)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (threads < 0) return DUO_ERR_SIZE;
+    ctx->threads = threads;
+    duo_context_policy(ctx);
+    return DUO_OK;
+}
+
+duo_status duo_set_device(duo_context *given, int device)
+{
+    duo_context *const ctx = duo_context_of(given);
+    const char *why;
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (device < 0 || device >= duo_devices(&why)) return DUO_ERR_DEVICE;
+    if (device == ctx->device) return DUO_OK;
+    (void)duo_context_close_queue(ctx);
+    ctx->device = device;
+    ctx->stream = NULL;
+    return DUO_OK;
+}
+
+duo_status duo_set_stream(duo_context *given, void *cuda_stream)
+{
+    duo_context *const ctx = duo_context_of(given);
+    const char *why;
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (duo_devices(&why) == 0 || !duo_device_usable(ctx->device)) return DUO_ERR_DEVICE;
+    if (ctx->stream == cuda_stream) return DUO_OK;
+    (void)duo_context_close_queue(ctx);
+    ctx->stream = cuda_stream;
+    return DUO_OK;
+}
+
+duo_status duo_set_log(duo_context *given, void (*log)(void *user, const char *line), void *user)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    ctx->log = log;
+    ctx->log_user = user;
+    duo_context_policy(ctx);
+    return DUO_OK;
+}
+
+/* ---- Device side ---- */
+
+void duo_context_note(duo_context *ctx, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(ctx->note, sizeof ctx->note, format, arguments);
+    va_end(arguments);
+    snprintf(ctx->detail, sizeof ctx->detail, "%s", ctx->note);
+    duo_explain_event(ctx, ctx->note);
+}
+
+duo_status duo_context_failed(duo_context *ctx, duo_status status, const char *doing)
+{
+    const char *const detail = duo_door_current()->detail();
+    duo_context_note(ctx, "GPU %d: %s: %.100s", ctx->device, doing, detail);
+    if (status == DUO_ERR_LOST) {
+        duo_device_lose(ctx->device, detail);
+        duo_residency_lose_device(ctx->device);
+    }
+    return status;
+}
+
+duo_status duo_context_queue(duo_context *ctx)
+{
+    const char *why;
+    if (duo_devices(&why) == 0 || !duo_device_usable(ctx->device)) {
+        duo_context_note(ctx, "no GPU: %s", duo_device_why(ctx->device));
+        return DUO_ERR_DEVICE;
+    }
+    if (ctx->queue != NULL) return DUO_OK;
+    const duo_door *const door = duo_door_current();
+    duo_status status = door->open(ctx->device, ctx->stream, &ctx->queue);
+    if (status != DUO_OK) {
+        ctx->queue = NULL;
+        return duo_context_failed(ctx, status, "open a queue");
+    }
+    ctx->queue_device = ctx->device;
+    void *slot = NULL;
+    status = door->pin(ctx->device, 64, &slot);
+    if (status != DUO_OK) {
+        (void)door->close(ctx->queue);
+        ctx->queue = NULL;
+        return duo_context_failed(ctx, status, "pin a result slot");
+    }
+    ctx->slot = slot;
+    *ctx->slot = 0;
+    ctx->ticket = 0;
+    duo_device_info info = {.size = sizeof info};
+    if (door->describe(ctx->device, &info) == DUO_OK) duo_profile_check_gpu(info.name);
+    return DUO_OK;
+}
+
+static void free_workspace(duo_context *ctx)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (ctx->workspace[i].address != NULL)
+            (void)duo_device_release(ctx->queue_device, ctx->workspace[i].address,
+                                     ctx->workspace[i].bytes);
+        ctx->workspace[i] = (duo_space){0};
+    }
+}
+
+duo_status duo_context_close_queue(duo_context *ctx)
+{
+    if (ctx->queue == NULL) return DUO_OK;
+    const duo_door *const door = duo_door_current();
+    if (duo_machine_forked()) { /* the parent's: not to be touched */
+        ctx->queue = NULL;
+        ctx->slot = NULL;
+        memset(ctx->workspace, 0, sizeof ctx->workspace);
+        memset(ctx->stage, 0, sizeof ctx->stage);
+        return DUO_OK;
+    }
+    duo_status status = door->finish(ctx->queue);
+    if (status != DUO_OK) status = duo_context_failed(ctx, status, "finish");
+    duo_residency_lock();
+    duo_residency_forget_queue(ctx->queue);
+    duo_residency_unlock();
+    duo_stage_free(ctx);
+    free_workspace(ctx);
+    (void)door->unpin(ctx->slot);
+    (void)door->close(ctx->queue);
+    ctx->slot = NULL;
+    ctx->queue = NULL;
+    return status == DUO_OK ? DUO_OK : DUO_ERR_LOST;
+}
+
+duo_status duo_space_device(duo_context *ctx, duo_space *space, size_t bytes)
+{
+    if (bytes <= space->bytes) return DUO_OK;
+    if (space->address != NULL)
+        (void)duo_device_release(ctx->queue_device, space->address, space->bytes);
+    *space = (duo_space){0};
+    const duo_status status = duo_device_allocate(ctx->queue_device, bytes, &space->address);
+    if (status != DUO_OK) return duo_context_failed(ctx, status, "allocate workspace");
+    space->bytes = bytes;
+    return DUO_OK;
+}
+
+duo_status duo_warm_up(duo_context *given)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    (void)duo_blas_library_get();
+    const int threads = threads_now(ctx);
+    int running = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : running)
+    running += 1;
+    (void)running;
+    if (ctx->path == DUO_PATH_CPU || duo_context_queue(ctx) != DUO_OK) return DUO_OK;
+    if (duo_door_current()->load(ctx->device) != DUO_OK)
+        (void)duo_context_failed(ctx, DUO_ERR_DEVICE, "load the kernels");
+    /* One reduction through workspace and stages, so that their first sizes are there. */
+    float x[256] = {0}, sum;
+    const duo_path path = ctx->path;
+    (void)duo_set_path(ctx, DUO_PATH_GPU);
+    (void)duo_ssum(ctx, 256, x, 1, &sum);
+    (void)duo_set_path(ctx, path);
+    return DUO_OK;
+}
+
+duo_status duo_synchronize(duo_context *given)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (ctx->queue == NULL || duo_machine_forked()) return DUO_OK;
+    if (!duo_device_usable(ctx->queue_device)) return DUO_ERR_LOST;
+    const duo_status status = duo_door_current()->finish(ctx->queue);
+    if (status == DUO_OK) return DUO_OK;
+    (void)duo_context_failed(ctx, status, "synchronize");
+    return DUO_ERR_LOST;
+}
+
+duo_status duo_trim(duo_context *given)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (ctx->queue == NULL || duo_machine_forked()) return DUO_OK;
+    (void)duo_door_current()->finish(ctx->queue);
+    duo_stage_free(ctx);
+    free_workspace(ctx);
+    return DUO_OK;
+}

@@ -1,0 +1,149 @@
+/*
+ * context.h - a context: policy, queue, workspace and the memory of the last call.
+ */
+#ifndef DUO_CONTEXT_H
+#define DUO_CONTEXT_H
+
+#include "gpu/device.h"
+#include "residency.h"
+
+enum { DUO_STAGES = 4 };
+
+/* Memory that grows once and is reused. */
+typedef struct duo_space {
+    void *address;
+    size_t bytes;
+} duo_space;
+
+struct duo_context {
+    uint32_t magic;
+
+    /*
+     * Tiny calls skip everything: operands in plain host memory, nothing registered near them, and
+     * every size at most this. Computed from the rows' costs by duo_context_policy(), -1 while
+     * anything else is asked for.
+     */
+    int64_t tiny[DUO_OPERATIONS];
+    const duo_row *tiny_row[DUO_OPERATIONS];
+
+    /* policy */
+    duo_path path;
+    duo_math math;
+    int threads; /* 0: the default */
+    int device;
+    int verbose;
+    void (*log)(void *user, const char *line);
+    void *log_user;
+    void *stream; /* the caller's, or NULL */
+
+    /* on the device; made when first needed */
+    duo_queue *queue;
+    int queue_device;
+    duo_space workspace[DUO_OPERANDS]; /* device copies of host operands */
+    duo_space stage[DUO_STAGES];       /* pinned, on the way; slot i is free after mark i */
+    bool stage_busy[DUO_STAGES];
+    int stage_next;
+    uint64_t *slot; /* pinned: results of reductions */
+    uint32_t ticket;
+
+    /* the last call, for duo_explain_last and the verbose line */
+    bool last_tiny; /* only operation and sizes of last_call are set; the rest is recomputed on
+                       demand */
+    duo_call last_call;
+    const duo_row *last_row;
+    int last_threads;
+    double last_predicted_seconds, last_seconds;
+    int last_candidates;
+    duo_choice last_choice[DUO_CANDIDATES];
+    char note[160];
+    char detail[256];
+
+    duo_context *next; /* in the pool */
+};
+
+/* The context to use: ctx, or this thread's default one if NULL. Returns NULL for one that is not
+ * live. */
+duo_context *duo_context_of(duo_context *ctx);
+
+/* This thread's default context if it has one already. Initial-exec: one load. */
+extern __thread duo_context *duo_context_default __attribute__((tls_model("initial-exec")));
+
+/* What a call with this thread may use now. */
+duo_site duo_context_site(const duo_context *ctx);
+/* After any change of policy: find the limits of tiny calls again. */
+void duo_context_policy(duo_context *ctx);
+
+/* The context's queue on its device, opened if need be. DUO_ERR_DEVICE: no usable GPU (noted). */
+duo_status duo_context_queue(duo_context *ctx);
+/* Waits for its work and closes it, with workspace and stages. */
+duo_status duo_context_close_queue(duo_context *ctx);
+
+/* A door function failed: keeps the text, and where the device is lost says so to everybody.
+ * Returns status. */
+duo_status duo_context_failed(duo_context *ctx, duo_status status, const char *doing);
+void duo_context_note(duo_context *ctx, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Grows a device or staging space; DUO_ERR_MEMORY leaves it empty. */
+duo_status duo_space_device(duo_context *ctx, duo_space *space, size_t bytes);
+
+/* ---- stage.c: host <-> device through pinned memory ---- */
+
+/*
+ * `columns` runs of `rows` floats, ld apart on the host (any sign), device_ld apart on the device.
+ * Uploads return when the host memory is consumed; downloads when the host memory is written.
+ * *done, if not NULL: how many elements, in order, were written to the host before a failure.
+ * direct: the host memory is pinned and may be read or written by the device itself.
+ */
+duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, const float *host,
+                            int64_t ld, int64_t rows, int64_t columns, bool direct);
+duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const float *device,
+                              int64_t device_ld, int64_t rows, int64_t columns, bool direct,
+                              int64_t *done);
+/* Plain bytes, for kept arrays and duo_copy. */
+duo_status duo_stage_upload_bytes(duo_context *ctx, void *device, const void *host, size_t bytes,
+                                  bool direct);
+duo_status duo_stage_download_bytes(duo_context *ctx, void *host, const void *device, size_t bytes,
+                                    bool direct);
+void duo_stage_free(duo_context *ctx);
+
+/* ---- place.c: bring operands to a side ---- */
+
+/* Fills residence, region and currency of every operand. DUO_OK, DUO_ERR_RANGE, DUO_ERR_LOST. */
+duo_status duo_place_locate(duo_context *ctx, duo_call *call);
+/* Asks the driver about operands that are not registered. DUO_OK or DUO_ERR_FOREIGN. */
+duo_status duo_place_ask(duo_context *ctx, duo_call *call);
+
+/* Copies `call` to `local` with addresses on the device; sends what is missing there. */
+duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call *local);
+/* After the launch: takes results home. *done as in duo_stage_download, for C. */
+duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const duo_call *local,
+                                 int64_t *done);
+/* The same for the host side; free them with duo_place_free_host. */
+duo_status duo_place_on_host(duo_context *ctx, const duo_call *call, duo_call *local);
+duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo_call *local);
+void duo_place_free_host(const duo_call *call, const duo_call *local);
+
+/* Region verbs, under the residency lock. Both leave the region as it was on failure. */
+duo_status duo_region_fetch(duo_context *ctx, duo_region *region);
+duo_status duo_region_send(duo_context *ctx, duo_region *region);
+/* The host wrote bytes [from, to) of a kept region. */
+duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to);
+/* The context's queue is about to use the region's device copy: follow what others queued. */
+duo_status duo_region_claim(duo_context *ctx, duo_region *region);
+
+/* ---- execute.c, explain.c ---- */
+
+/* Locate, select, place, run. The call's arguments are checked and its quick returns taken. */
+duo_status duo_execute(duo_context *ctx, duo_call *call);
+/* Writes a value to a result that may be anywhere: the reductions' quick returns. */
+duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t n, float value,
+                             float *result);
+void duo_explain_call(duo_context *ctx);                          /* the verbose line */
+void duo_explain_event(const duo_context *ctx, const char *text); /* at DUOBLAS_VERBOSE=2 */
+
+/* The core of duo_sasum, duo_ssum, duo_sdot. */
+duo_status duo_reduce(duo_context *ctx, duo_operation operation, int64_t n, const float *x,
+                      int64_t incx, const float *y, int64_t incy, float *result);
+
+#endif

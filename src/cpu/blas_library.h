@@ -1,0 +1,34 @@
+/*
+ * blas_library.h - the CPU BLAS that serves sgemm, opened at run time.
+ *
+ * Any BLAS with a Fortran sgemm_ will do. Looked for once, in this order: DUOBLAS_CPU_BLAS,
+ * OpenBLAS's OpenMP build (its number of threads follows OpenMP's per-thread setting), any
+ * libopenblas.so.0, libblas.so.3. A library that is this one, or that leads back to it, is refused.
+ */
+#ifndef DUO_BLAS_LIBRARY_H
+#define DUO_BLAS_LIBRARY_H
+
+#include <stdbool.h>
+
+/* Fortran's sgemm: every argument by address, lengths of the two strings last. */
+typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int *m,
+                                  const int *n, const int *k, const float *alpha, const float *a,
+                                  const int *lda, const float *b, const int *ldb, const float *beta,
+                                  float *c, const int *ldc, long transa_length, long transb_length);
+
+typedef struct duo_blas_library {
+    duo_fortran_sgemm sgemm;
+    char path[512];
+    char config[256];    /* what it says of itself; "" if it says nothing */
+    char core[64];       /* OpenBLAS's kernel name; "" elsewhere */
+    bool follows_openmp; /* threads follow omp_set_num_threads of the calling thread */
+    void (*set_threads)(
+        int threads); /* OpenBLAS with threads of its own: process-wide; else NULL */
+    void *handle;
+} duo_blas_library;
+
+/* The library, or NULL where none is found. */
+const duo_blas_library *duo_blas_library_get(void);
+const char *duo_blas_library_why(void); /* why none, or "" */
+
+#endif

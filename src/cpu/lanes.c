@@ -1,0 +1,60 @@
+/*
+ * lanes.c - which clone of the reductions this CPU runs.
+ *
+ * The choice is made at first use, without a constructor: threads that come at once make the same
+ * choice, and the tables are constant, so relaxed atomics suffice.
+ */
+#include "lanes_internal.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#if defined(__x86_64__)
+
+static bool runs_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
+}
+
+static bool runs_avx2(void) { return __builtin_cpu_supports("avx2"); }
+
+#endif
+
+static bool runs_always(void) { return true; }
+
+/* Best first. */
+static const struct {
+    const duo_lanes *lanes;
+    bool (*runs_here)(void);
+} clones[] = {
+#if defined(__x86_64__)
+    {&duo_lanes_avx512, runs_avx512},
+    {&duo_lanes_avx2, runs_avx2},
+#endif
+    {&duo_lanes_portable, runs_always},
+};
+
+static _Atomic(const duo_lanes *) current;
+
+const duo_lanes *duo_lanes_clone(int index)
+{
+    const int count = (int)(sizeof clones / sizeof clones[0]);
+    for (int i = 0; index >= 0 && i < count; i++)
+        if (clones[i].runs_here() && index-- == 0) return clones[i].lanes;
+    return NULL;
+}
+
+void duo_lanes_set(const duo_lanes *lanes)
+{
+    if (lanes == NULL) lanes = duo_lanes_clone(0);
+    atomic_store_explicit(&current, lanes, memory_order_relaxed);
+}
+
+const duo_lanes *duo_lanes_current(void)
+{
+    const duo_lanes *lanes = atomic_load_explicit(&current, memory_order_relaxed);
+    if (__builtin_expect(lanes != NULL, 1)) return lanes;
+    duo_lanes_set(NULL);
+    return atomic_load_explicit(&current, memory_order_relaxed);
+}

@@ -1,0 +1,48 @@
+/* sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, in LP64 pieces, with our
+ * threads. */
+#include <omp.h>
+
+#include "../row.h"
+#include "blas_library.h"
+
+enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
+
+static int smaller(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
+
+int duo_sgemm_cpu_openblas(const duo_call *call)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    if (library == NULL) return DUO_DECLINED;
+    const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
+                             *const c = &call->operand[DUO_C];
+    const char transa = call->transa ? 'T' : 'N', transb = call->transb ? 'T' : 'N';
+    const int lda = (int)a->ld, ldb = (int)b->ld, ldc = (int)c->ld;
+    const int64_t a_row = call->transa ? a->ld : 1, a_column = call->transa ? 1 : a->ld;
+    const int64_t b_row = call->transb ? b->ld : 1, b_column = call->transb ? 1 : b->ld;
+    /* Where A and B are not read they may be NULL: no arithmetic on them. */
+    const int64_t k_all = a->read ? call->k : 0;
+
+    const int threads_before = library->follows_openmp ? omp_get_max_threads() : 0;
+    if (library->follows_openmp && threads_before != call->threads)
+        omp_set_num_threads(call->threads);
+    if (library->set_threads != NULL) library->set_threads(call->threads);
+    for (int64_t j = 0; j < call->n; j += PIECE)
+        for (int64_t i = 0; i < call->m; i += PIECE) {
+            int64_t p = 0;
+            do {
+                const int m = smaller(call->m - i, PIECE), n = smaller(call->n - j, PIECE),
+                          k = smaller(k_all - p, PIECE);
+                const float beta = p == 0 ? call->beta : 1.0f;
+                const float *const a_here =
+                    k > 0 ? a->address + i * a_row + p * a_column : a->address;
+                const float *const b_here =
+                    k > 0 ? b->address + p * b_row + j * b_column : b->address;
+                library->sgemm(&transa, &transb, &m, &n, &k, &call->alpha, a_here, &lda, b_here,
+                               &ldb, &beta, c->address + i + j * c->ld, &ldc, 1, 1);
+                p += PIECE;
+            } while (p < k_all);
+        }
+    if (library->follows_openmp && threads_before != call->threads)
+        omp_set_num_threads(threads_before);
+    return DUO_OK;
+}

@@ -1,0 +1,75 @@
+/*
+ * sgemm_cpu_plain.c - sgemm in plain C with OpenMP: any size, any leading dimension, no other
+ * library.
+ *
+ * C is cut into tiles of 64 x 32, each by one thread. For each 256 steps of k a tile of op(A) is
+ * packed with its columns contiguous and a tile of op(B) likewise; C's tile is summed up in a local
+ * buffer by columns of A. Products and sums in binary32; nothing is skipped, so NaN and Inf go
+ * where they must.
+ */
+#include <string.h>
+
+#include "../row.h"
+
+enum { TILE_M = 64, TILE_N = 32, TILE_K = 256 };
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* packed[i + p * TILE_M] := op(A)(i, p), rows beyond m zero */
+static void pack_a(const duo_call *call, int64_t i0, int64_t p0, int64_t m, int64_t k,
+                   float *packed)
+{
+    const duo_operand *const a = &call->operand[DUO_A];
+    const int64_t row = call->transa ? a->ld : 1, column = call->transa ? 1 : a->ld;
+    const float *const from = a->address + i0 * row + p0 * column;
+    for (int64_t p = 0; p < k; p++) {
+        for (int64_t i = 0; i < m; i++) packed[i + p * TILE_M] = from[i * row + p * column];
+        for (int64_t i = m; i < TILE_M; i++) packed[i + p * TILE_M] = 0.0f;
+    }
+}
+
+/* packed[p + j * TILE_K] := op(B)(p, j) */
+static void pack_b(const duo_call *call, int64_t p0, int64_t j0, int64_t k, int64_t n,
+                   float *packed)
+{
+    const duo_operand *const b = &call->operand[DUO_B];
+    const int64_t row = call->transb ? b->ld : 1, column = call->transb ? 1 : b->ld;
+    const float *const from = b->address + p0 * row + j0 * column;
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t p = 0; p < k; p++) packed[p + j * TILE_K] = from[p * row + j * column];
+}
+
+static void tile(const duo_call *call, int64_t i0, int64_t j0)
+{
+    float a[TILE_M * TILE_K], b[TILE_K * TILE_N], sum[TILE_M * TILE_N];
+    const duo_operand *const c = &call->operand[DUO_C];
+    const int64_t m = smaller(call->m - i0, TILE_M), n = smaller(call->n - j0, TILE_N);
+    memset(sum, 0, sizeof sum);
+    for (int64_t p0 = 0; call->operand[DUO_A].read && p0 < call->k; p0 += TILE_K) {
+        const int64_t k = smaller(call->k - p0, TILE_K);
+        pack_a(call, i0, p0, m, k, a);
+        pack_b(call, p0, j0, k, n, b);
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t p = 0; p < k; p++) {
+                const float factor = b[p + j * TILE_K];
+                for (int i = 0; i < TILE_M; i++) sum[i + j * TILE_M] += a[i + p * TILE_M] * factor;
+            }
+    }
+    const bool product = call->operand[DUO_A].read;
+    for (int64_t j = 0; j < n; j++) {
+        float *const to = c->address + i0 + (j0 + j) * c->ld;
+        for (int64_t i = 0; i < m; i++) {
+            const float part = product ? call->alpha * sum[i + j * TILE_M] : 0.0f;
+            to[i] = call->beta == 0.0f ? part : part + call->beta * to[i];
+        }
+    }
+}
+
+int duo_sgemm_cpu_plain(const duo_call *call)
+{
+    const int64_t tiles_m = (call->m + TILE_M - 1) / TILE_M;
+    const int64_t tiles = tiles_m * ((call->n + TILE_N - 1) / TILE_N);
+#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
+    for (int64_t t = 0; t < tiles; t++) tile(call, t % tiles_m * TILE_M, t / tiles_m * TILE_N);
+    return DUO_OK;
+}

@@ -1,0 +1,63 @@
+/* environment.c - the DUOBLAS_ variables. A value that is not understood is ignored and remembered.
+ */
+#define _GNU_SOURCE
+#include "environment.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static duo_environment environment;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* The index of the variable's value in names[], or fallback. */
+static int choice(const char *variable, const char *const names[], int count, int fallback)
+{
+    const char *const value = secure_getenv(variable);
+    if (value == NULL || *value == '\0') return fallback;
+    for (int i = 0; i < count; i++)
+        if (strcmp(value, names[i]) == 0) return i;
+    environment.complaint = variable;
+    return fallback;
+}
+
+/* A whole number in [0, largest], or fallback. */
+static double number(const char *variable, double largest, double fallback)
+{
+    const char *const value = secure_getenv(variable);
+    if (value == NULL || *value == '\0') return fallback;
+    char *end;
+    const unsigned long long parsed = strtoull(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end != '\0' || (double)parsed > largest) {
+        environment.complaint = variable;
+        return fallback;
+    }
+    return (double)parsed;
+}
+
+static void read_all(void)
+{
+    static const char *const paths[] = {"auto", "cpu", "gpu"};
+    static const char *const maths[] = {"accurate", "ieee", "tf32", "float64"};
+    static const char *const levels[] = {"0", "1", "2"};
+    environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
+    environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
+    if (environment.math > DUO_MATH_IEEE) {
+        environment.math = DUO_MATH_ACCURATE;
+        environment.complaint = "DUOBLAS_MATH";
+    }
+    environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
+    environment.device = (int)number("DUOBLAS_DEVICE", 1023, 0);
+    environment.device_memory_bytes = number("DUOBLAS_DEVICE_MEMORY", 0x1p63, (double)INFINITY);
+    environment.profile = secure_getenv("DUOBLAS_PROFILE");
+    if (environment.profile != NULL && *environment.profile == '\0') environment.profile = NULL;
+    environment.cpu_blas = secure_getenv("DUOBLAS_CPU_BLAS");
+    if (environment.cpu_blas != NULL && *environment.cpu_blas == '\0') environment.cpu_blas = NULL;
+}
+
+const duo_environment *duo_environment_get(void)
+{
+    pthread_once(&once, read_all);
+    return &environment;
+}

@@ -1,0 +1,20 @@
+/* environment.h - the DUOBLAS_ variables, read once, with secure_getenv. */
+#ifndef DUO_ENVIRONMENT_H
+#define DUO_ENVIRONMENT_H
+
+#include "duoblas.h"
+
+typedef struct duo_environment {
+    duo_path path;
+    duo_math math;
+    int verbose;
+    int device;
+    double device_memory_bytes; /* infinite if not set */
+    const char *profile;        /* NULL: not set */
+    const char *cpu_blas;       /* NULL: not set */
+    const char *complaint;      /* the name of a variable whose value was not understood, or NULL */
+} duo_environment;
+
+const duo_environment *duo_environment_get(void);
+
+#endif

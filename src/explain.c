@@ -1,0 +1,173 @@
+/* explain.c - what the last call chose and why: duo_explain_last and the verbose line. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context.h"
+
+/* A tiny call left only its operation and sizes behind: find again what was predicted for it. */
+static void recompute_tiny(duo_context *ctx)
+{
+    duo_call *const call = &ctx->last_call;
+    if (call->operation != DUO_SGEMM) {
+        const int64_t n = call->n;
+        *call = (duo_call){.operation = call->operation, .m = 1, .n = n, .threads = 1};
+        for (int i = DUO_X; i <= (call->operation == DUO_SDOT ? DUO_Y : DUO_X); i++)
+            call->operand[i] = (duo_operand){.rows = 1, .columns = n, .ld = 1, .read = true};
+        call->operand[DUO_RESULT] =
+            (duo_operand){.rows = 1, .columns = 1, .ld = 1, .written = true};
+    }
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call->operand[i];
+        if (!o->read && !o->written) continue;
+        o->residence = DUO_AT_PAGEABLE;
+        o->on_host = true;
+    }
+    duo_site site = duo_context_site(ctx);
+    ctx->last_candidates = duo_predict(call, &site, ctx->last_choice);
+    for (int i = 0; i < ctx->last_candidates; i++)
+        if (ctx->last_choice[i].row == ctx->last_row)
+            ctx->last_predicted_seconds = ctx->last_choice[i].seconds;
+    ctx->last_threads = 1;
+    ctx->last_seconds = -1.0;
+    ctx->note[0] = '\0';
+    ctx->last_tiny = false;
+}
+
+duo_status duo_explain_last(duo_context *given, duo_decision *decision)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (decision == NULL) return DUO_ERR_NULL;
+    if (decision->size < sizeof *decision) return DUO_ERR_SIZE;
+    if (ctx->last_tiny) recompute_tiny(ctx);
+    const duo_call *const call = &ctx->last_call;
+    const size_t size = decision->size;
+    memset(decision, 0, sizeof *decision);
+    decision->size = size;
+    decision->seconds = -1.0;
+    if (call->operation == DUO_OPERATIONS) return DUO_OK;
+    decision->operation = duo_operation_name(call->operation);
+    decision->m = call->swapped ? call->n : call->m;
+    decision->n = call->swapped ? call->m : call->n;
+    decision->k = call->k;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const int from = call->swapped && i < 2 ? 1 - i : i;
+        decision->residence[i] = call->operand[from].residence;
+    }
+    snprintf(decision->note, sizeof decision->note, "%s", ctx->note);
+    decision->candidates = ctx->last_candidates;
+    for (int i = 0; i < ctx->last_candidates; i++) {
+        const duo_choice *const choice = &ctx->last_choice[i];
+        decision->candidate[i] = (duo_candidate){.row = choice->row->name,
+                                                 .side = choice->row->side,
+                                                 .accepts = choice->accepts,
+                                                 .threads = choice->threads,
+                                                 .predicted_seconds = choice->seconds};
+    }
+    if (ctx->last_row == NULL) return DUO_OK;
+    decision->side = ctx->last_row->side;
+    decision->row = ctx->last_row->name;
+    decision->threads = ctx->last_threads;
+    decision->predicted_seconds = ctx->last_predicted_seconds;
+    decision->seconds = ctx->last_seconds;
+    return DUO_OK;
+}
+
+const char *duo_error_detail(duo_context *given)
+{
+    const duo_context *const ctx = duo_context_of(given);
+    return ctx != NULL ? ctx->detail : "";
+}
+
+/* ---- The verbose line ---- */
+
+typedef struct line {
+    char text[1024];
+    size_t used;
+} line;
+
+static void put(line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(line *l, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int wrote = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, arguments);
+    va_end(arguments);
+    if (wrote > 0) l->used += (size_t)wrote;
+    if (l->used >= sizeof l->text) l->used = sizeof l->text - 1;
+}
+
+/* A time with a unit that keeps three figures readable. */
+static void put_seconds(line *l, double seconds)
+{
+    if (!(seconds < 1e30))
+        put(l, "never");
+    else if (seconds < 1e-6)
+        put(l, "%.0fns", seconds * 1e9);
+    else if (seconds < 1e-3)
+        put(l, "%.2fus", seconds * 1e6);
+    else if (seconds < 1.0)
+        put(l, "%.2fms", seconds * 1e3);
+    else
+        put(l, "%.3fs", seconds);
+}
+
+static void send_line(const duo_context *ctx, line *l)
+{
+    if (ctx->log != NULL) {
+        ctx->log(ctx->log_user, l->text);
+        return;
+    }
+    if (l->used > sizeof l->text - 2) l->used = sizeof l->text - 2;
+    l->text[l->used++] = '\n';
+    /* One write, so that lines of several threads do not mix. Nobody can be told if it fails. */
+    const ssize_t wrote = write(STDERR_FILENO, l->text, l->used);
+    (void)wrote;
+}
+
+void duo_explain_call(duo_context *ctx)
+{
+    static const char *const residences[] = {"-", "pageable", "pinned", "kept", "stale", "device"};
+    duo_decision d = {.size = sizeof d};
+    if (duo_explain_last(ctx, &d) != DUO_OK || d.row == NULL) return;
+    const duo_call *const call = &ctx->last_call;
+    line l = {.used = 0};
+    put(&l, "duoblas: %s", d.operation);
+    if (call->operation == DUO_SGEMM) {
+        const bool ta = call->swapped ? call->transb : call->transa;
+        const bool tb = call->swapped ? call->transa : call->transb;
+        put(&l, " %c%c m=%lld n=%lld k=%lld a=%s b=%s c=%s", ta ? 't' : 'n', tb ? 't' : 'n',
+            (long long)d.m, (long long)d.n, (long long)d.k, residences[d.residence[0]],
+            residences[d.residence[1]], residences[d.residence[2]]);
+    } else {
+        put(&l, " n=%lld x=%s", (long long)d.n, residences[d.residence[0]]);
+        if (call->operation == DUO_SDOT) put(&l, " y=%s", residences[d.residence[1]]);
+        put(&l, " result=%s", residences[d.residence[2]]);
+    }
+    put(&l, " |");
+    for (int i = 0; i < d.candidates; i++) {
+        put(&l, " %s=", d.candidate[i].row);
+        if (d.candidate[i].accepts)
+            put_seconds(&l, d.candidate[i].predicted_seconds);
+        else
+            put(&l, "no");
+    }
+    put(&l, " | side=%s row=%s threads=%d predicted=", d.side == DUO_SIDE_GPU ? "gpu" : "cpu",
+        d.row, d.threads);
+    put_seconds(&l, d.predicted_seconds);
+    put(&l, " took=");
+    put_seconds(&l, d.seconds);
+    if (d.note[0] != '\0') put(&l, " note=\"%s\"", d.note);
+    send_line(ctx, &l);
+}
+
+void duo_explain_event(const duo_context *ctx, const char *text)
+{
+    if (ctx->verbose < 2) return;
+    line l = {.used = 0};
+    put(&l, "duoblas: event: %s", text);
+    send_line(ctx, &l);
+}

@@ -1,0 +1,164 @@
+/* door.c - which door stands, which devices are usable, how much of their memory is held. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../environment.h"
+#include "device.h"
+
+enum { LARGEST_COUNT = 64 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const duo_door *) installed;
+static atomic_int looked; /* 0: not yet */
+static int count;
+static char why_none[200];
+
+static struct {
+    atomic_bool lost;
+    char why[200];
+    double total_bytes, held_bytes;
+} devices[LARGEST_COUNT];
+
+const duo_door *duo_door_current(void)
+{
+    const duo_door *const door = atomic_load_explicit(&installed, memory_order_acquire);
+    return door != NULL ? door : duo_door_default();
+}
+
+void duo_door_install(const duo_door *door)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store_explicit(&installed, door, memory_order_release);
+    atomic_store_explicit(&looked, 0, memory_order_release);
+    for (int i = 0; i < LARGEST_COUNT; i++) {
+        atomic_store(&devices[i].lost, false);
+        devices[i].why[0] = '\0';
+        devices[i].total_bytes = devices[i].held_bytes = 0.0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+bool duo_devices_looked(void) { return atomic_load_explicit(&looked, memory_order_acquire) != 0; }
+
+int duo_devices(const char **why)
+{
+    if (duo_machine_forked()) {
+        *why = "the process is a fork: CUDA cannot be used";
+        return 0;
+    }
+    if (!duo_devices_looked()) {
+        pthread_mutex_lock(&lock);
+        if (!duo_devices_looked()) {
+            const duo_door *const door = duo_door_current();
+            duo_machine_watch_fork();
+            count = 0;
+            const duo_status status = door->count(&count);
+            if (status != DUO_OK) count = 0;
+            if (count > LARGEST_COUNT) count = LARGEST_COUNT;
+            snprintf(why_none, sizeof why_none, "%s", count > 0 ? "" : door->detail());
+            atomic_store_explicit(&looked, 1, memory_order_release);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    *why = why_none;
+    return count;
+}
+
+bool duo_device_usable(int device)
+{
+    const char *why;
+    if (!duo_devices_looked()) return false;
+    return device >= 0 && device < duo_devices(&why) &&
+           !atomic_load_explicit(&devices[device].lost, memory_order_acquire);
+}
+
+void duo_device_lose(int device, const char *why)
+{
+    if (device < 0 || device >= LARGEST_COUNT) return;
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&devices[device].lost)) {
+        snprintf(devices[device].why, sizeof devices[device].why, "lost: %.180s", why);
+        atomic_store_explicit(&devices[device].lost, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+const char *duo_device_why(int device)
+{
+    const char *why;
+    const int found = duo_devices(&why);
+    if (found == 0) return why;
+    if (device < 0 || device >= found) return "there is no device of this number";
+    return atomic_load_explicit(&devices[device].lost, memory_order_acquire) ? devices[device].why
+                                                                             : "";
+}
+
+duo_status duo_device_allocate(int device, size_t bytes, void **address)
+{
+    const double cap = duo_environment_get()->device_memory_bytes;
+    pthread_mutex_lock(&lock);
+    const bool room = devices[device].held_bytes + (double)bytes <= cap;
+    if (room) devices[device].held_bytes += (double)bytes;
+    pthread_mutex_unlock(&lock);
+    *address = NULL;
+    if (!room) return DUO_ERR_MEMORY;
+    const duo_status status = duo_door_current()->allocate(device, bytes, address);
+    if (status != DUO_OK) {
+        pthread_mutex_lock(&lock);
+        devices[device].held_bytes -= (double)bytes;
+        pthread_mutex_unlock(&lock);
+    }
+    return status;
+}
+
+duo_status duo_device_release(int device, void *address, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    devices[device].held_bytes -= (double)bytes;
+    pthread_mutex_unlock(&lock);
+    return duo_door_current()->release(device, address);
+}
+
+double duo_device_room(int device)
+{
+    if (!duo_device_usable(device))
+        return INFINITY; /* not looked at yet: the allocation will tell */
+    pthread_mutex_lock(&lock);
+    if (devices[device].total_bytes <= 0.0) {
+        duo_device_info info = {.size = sizeof info};
+        const bool good = duo_door_current()->describe(device, &info) == DUO_OK;
+        devices[device].total_bytes = good ? (double)info.memory_bytes : (double)INFINITY;
+    }
+    const double cap =
+        fmin(duo_environment_get()->device_memory_bytes, devices[device].total_bytes);
+    const double room = cap - devices[device].held_bytes;
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+/* ---- Public ---- */
+
+duo_status duo_device_count(int *number)
+{
+    const char *why;
+    if (number == NULL) return DUO_ERR_NULL;
+    *number = duo_devices(&why);
+    return DUO_OK;
+}
+
+duo_status duo_device_describe(int device, duo_device_info *info)
+{
+    const char *why;
+    if (info == NULL) return DUO_ERR_NULL;
+    if (info->size < sizeof *info) return DUO_ERR_SIZE;
+    if (device < 0 || device >= duo_devices(&why)) return DUO_ERR_DEVICE;
+    duo_device_info found = {.size = sizeof found};
+    const duo_status status = duo_door_current()->describe(device, &found);
+    if (status != DUO_OK) return DUO_ERR_DEVICE;
+    found.size = info->size;
+    memcpy(info, &found, sizeof found);
+    return DUO_OK;
+}

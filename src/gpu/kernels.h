@@ -1,0 +1,48 @@
+/*
+ * kernels.h - the GPU rows as device_cuda.cu sees them.
+ *
+ * A row queues one kernel on the device that is current. Its functions return a cudaError_t as int;
+ * anything but 0 means that nothing was queued.
+ */
+#ifndef DUO_KERNELS_H
+#define DUO_KERNELS_H
+
+#include "../call.h"
+
+/* Partial sums that a reduction may leave for its last block: the scratch of a queue. */
+enum { DUO_PARTIALS = 2048 };
+
+/* What a row needs beside the call. */
+typedef struct duo_launch {
+    void *stream; /* cudaStream_t */
+    int multiprocessors;
+
+    /* Reductions. The scratch belongs to one stream; the counter is 0 between launches. */
+    double *partials;
+    unsigned *counter;
+    uint64_t *slot; /* pinned, or NULL: the float goes to operand[DUO_RESULT] */
+    uint32_t ticket;
+} duo_launch;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int duo_sgemm_gpu_naive(const duo_call *call, const duo_launch *how);
+int duo_sgemm_gpu_tiled(const duo_call *call, const duo_launch *how);
+int duo_sasum_gpu_shuffle(const duo_call *call, const duo_launch *how);
+int duo_ssum_gpu_shuffle(const duo_call *call, const duo_launch *how);
+int duo_sdot_gpu_shuffle(const duo_call *call, const duo_launch *how);
+
+/* Bring a row's kernels onto the current device. */
+int duo_sgemm_gpu_naive_load(void);
+int duo_sgemm_gpu_tiled_load(void);
+int duo_sasum_gpu_shuffle_load(void);
+int duo_ssum_gpu_shuffle_load(void);
+int duo_sdot_gpu_shuffle_load(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

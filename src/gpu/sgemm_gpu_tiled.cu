@@ -1,0 +1,297 @@
+/*
+ * sgemm_gpu_tiled.cu - tiles of C in registers, slabs of A and B in shared memory.
+ *
+ * Accepts   any m, n, k, transposes, leading dimensions and alignment
+ * Threads   128 per block; a block owns one tile of C and walks along k in slabs of 8. Slabs are
+ *           kept as [l][i] and [l][j], in a ring of 4: while one is multiplied, the next ones
+ *           arrive (cp.async; plain loads before compute capability 8.0).
+ * Warp      8 x 4 threads; a thread owns groups of 4 x 4 elements, so that it reads shared memory
+ *           16 bytes at a time, and reads the fragments of step l+1 while it multiplies step l.
+ * Order     one fp32 FMA chain over l = 0 .. k-1 per element: the same bits for every tile size
+ * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; tiles that run at the same
+ *           time are near each other in C, so that the L2 cache serves most of them
+ *
+ * Copies are 4 bytes each, so that one code serves every alignment; they are some 3 % of the
+ * instructions. Where an operand's neighbours in memory are neighbours in k, 8 threads copy 8 of
+ * them, and the pitch of a slab (tile edge + 4) spreads their stores over all banks.
+ */
+#include <cuda_pipeline_primitives.h>
+
+#include "kernels.h"
+#include "launch.cuh"
+#include "sgemm.cuh"
+
+constexpr int kSlab = 8;      /* steps of k per slab */
+constexpr int kSlabs = 4;     /* slabs in the ring */
+constexpr int kTileRows = 16; /* rows of tiles that are walked together, column by column */
+
+/* Threads of a warp along the rows and columns of C, and the edge of their float4 groups. */
+constexpr int kLanesM = 8, kLanesN = 4, kGroup = 4;
+static_assert(kLanesM * kLanesN == 32, "a warp is 32 threads");
+
+/* A tile: warps along m and n, and elements of C per thread along m and n. */
+template <int WarpsM, int WarpsN, int PerThreadM, int PerThreadN>
+struct tile_shape {
+    static constexpr int kThreads = 32 * WarpsM * WarpsN;
+    static constexpr int kThreadM = PerThreadM, kThreadN = PerThreadN;
+    static constexpr int kWarpM = kLanesM * PerThreadM, kWarpN = kLanesN * PerThreadN;
+    static constexpr int kWarpsN = WarpsN;
+    static constexpr int kM = WarpsM * kWarpM, kN = WarpsN * kWarpN;
+    static_assert(PerThreadM % kGroup == 0 && PerThreadN % kGroup == 0, "fragments are float4");
+};
+
+using large_tile = tile_shape<2, 2, 8, 16>; /* 128 x 128 */
+using small_tile = tile_shape<1, 4, 8, 4>;  /* 64 x 64 */
+
+/* Shared memory row of a slab: float4-aligned, and 4 banks further than the row before. */
+template <int Edge>
+constexpr int kPitch = Edge + 4;
+
+template <int Edge>
+using slab_ring = float[kSlabs][kSlab][kPitch<Edge>];
+
+/*
+ * One operand's way into shared memory: element (i, l), i along the edge of the tile, l along k.
+ * AlongK: neighbours in memory are neighbours in l; else in i. All threads of the block take part;
+ * each copies kCopies elements of a slab, at equal distances in memory and in the slab.
+ */
+template <int Edge, int Threads, bool AlongK>
+struct slab_loader {
+    static constexpr int kCopies = Edge * kSlab / Threads;
+    static constexpr int kStepI = AlongK ? Threads / kSlab : 0;
+    static constexpr int kStepL = AlongK ? 0 : Threads / Edge;
+    static_assert(AlongK ? Threads % (kSlab * 4) == 0 && Edge % (Threads / kSlab) == 0
+                         : Threads % Edge == 0 && kSlab % (Threads / Edge) == 0,
+                  "the threads cover a slab in whole steps");
+    static_assert(!AlongK || (Edge % 32 == 0 && kSlab == 8),
+                  "8 x 4 elements of a warp's copy fall into 32 banks");
+
+    const float *next;      /* this thread's first element of the next slab */
+    int64_t step, advance;  /* elements from copy to copy, from slab to slab */
+    int64_t i_left, l_left; /* elements from this thread's first one to the end of the matrix */
+    int place;              /* of this thread's first element in a slab */
+    bool edge;              /* the tile runs over the end of the matrix */
+
+    __device__ slab_loader(const float *matrix, int64_t ld, int64_t first, int64_t extent,
+                           int64_t k)
+    {
+        const int t = threadIdx.x;
+        const int i = AlongK ? t / kSlab : t % Edge, l = AlongK ? t % kSlab : t / Edge;
+        next = matrix + (AlongK ? l + (first + i) * ld : first + i + l * ld);
+        step = AlongK ? kStepI * ld : kStepL * ld;
+        advance = AlongK ? kSlab : kSlab * ld;
+        i_left = extent - first - i;
+        l_left = k - l;
+        place = l * kPitch<Edge> + i;
+        edge = extent - first < Edge;
+    }
+
+    /* Starts the copy of the next slab. `whole`: all its l are inside the matrix. */
+    __device__ __forceinline__ void load(float (*slab)[kPitch<Edge>], bool whole)
+    {
+        constexpr int kStepPlace = kStepL * kPitch<Edge> + kStepI;
+        float *const to = &slab[0][0] + place;
+        const float *from = next;
+        if (whole && !edge) {
+#pragma unroll
+            for (int copy = 0; copy < kCopies; copy++, from += step)
+                __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
+        } else {
+            /* Zeros stand in for what is outside: for both operands at the same l, so that a sum
+             * gains +0 * +0 there; sums that gain anything else are outside C. */
+#pragma unroll
+            for (int copy = 0; copy < kCopies; copy++, from += step) {
+                if (copy * kStepI < i_left && copy * kStepL < l_left)
+                    __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
+                else
+                    to[copy * kStepPlace] = 0.0f;
+            }
+        }
+        next += advance;
+        l_left -= kSlab;
+    }
+};
+
+/*
+ * A thread's place in its warp. Each of the two coordinates leaves out a low bit of the lane
+ * number: pairs of lanes then read the same 16 bytes, which halves the passes through shared
+ * memory.
+ */
+static __device__ __forceinline__ int lane_m(int lane)
+{
+    return (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
+}
+static __device__ __forceinline__ int lane_n(int lane)
+{
+    return (lane >> 1 & 1) | (lane >> 2 & 2);
+}
+
+/* Groups of 4 elements, `stride` apart, from one row of a slab. */
+template <int Elements>
+static __device__ __forceinline__ void read_fragment(float (&fragment)[Elements], const float *row,
+                                                     int stride)
+{
+#pragma unroll
+    for (int g = 0; g < Elements / kGroup; g++) {
+        const float4 v = *reinterpret_cast<const float4 *>(row + g * stride);
+        fragment[kGroup * g] = v.x;
+        fragment[kGroup * g + 1] = v.y;
+        fragment[kGroup * g + 2] = v.z;
+        fragment[kGroup * g + 3] = v.w;
+    }
+}
+
+/* Up to 4 elements of a column of C; `aligned`: 16 bytes at once, where all 4 are inside. */
+static __device__ __forceinline__ void update_group(const sgemm_problem &p, float *c,
+                                                    const float (&sum)[kGroup], int64_t rows_left,
+                                                    bool aligned)
+{
+    if (aligned && rows_left >= kGroup) {
+        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (p.beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
+        *reinterpret_cast<float4 *>(c) = make_float4(
+            blend(p.alpha, sum[0], p.beta, old.x), blend(p.alpha, sum[1], p.beta, old.y),
+            blend(p.alpha, sum[2], p.beta, old.z), blend(p.alpha, sum[3], p.beta, old.w));
+    } else {
+#pragma unroll
+        for (int i = 0; i < kGroup; i++)
+            if (i < rows_left) c[i] = blend(p.alpha, sum[i], p.beta, p.beta == 0.0f ? 0.0f : c[i]);
+    }
+}
+
+template <class Tile, bool TransA, bool TransB>
+static __global__ void __launch_bounds__(Tile::kThreads, 2) sgemm_tiled(sgemm_problem p)
+{
+    __shared__ __align__(16) slab_ring<Tile::kM> a_ring;
+    __shared__ __align__(16) slab_ring<Tile::kN> b_ring;
+
+    /* The tile of this block: groups of kTileRows rows of tiles, column by column. */
+    const int tiles_m = (int)((p.m + Tile::kM - 1) / Tile::kM);
+    const int tiles_n = (int)((p.n + Tile::kN - 1) / Tile::kN);
+    const int per_group = kTileRows * tiles_n; /* at most kTileRows - 1 tiles more than the grid */
+    const int group = blockIdx.x / per_group, within = blockIdx.x % per_group;
+    const int rows = min(kTileRows, tiles_m - group * kTileRows);
+    const int64_t first_i = (int64_t)(group * kTileRows + within % rows) * Tile::kM;
+    const int64_t first_j = (int64_t)(within / rows) * Tile::kN;
+
+    slab_loader<Tile::kM, Tile::kThreads, TransA> a_loader(p.a, p.lda, first_i, p.m, p.k);
+    slab_loader<Tile::kN, Tile::kThreads, !TransB> b_loader(p.b, p.ldb, first_j, p.n, p.k);
+
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int i = warp / Tile::kWarpsN * Tile::kWarpM + lane_m(lane) * kGroup;
+    const int j = warp % Tile::kWarpsN * Tile::kWarpN + lane_n(lane) * kGroup;
+    constexpr int kStrideM = kLanesM * kGroup, kStrideN = kLanesN * kGroup;
+
+    float sum[Tile::kThreadN][Tile::kThreadM] = {};
+    float a[2][Tile::kThreadM], b[2][Tile::kThreadN];
+
+    const int64_t slabs = (p.k + kSlab - 1) / kSlab, whole_slabs = p.k / kSlab;
+    int64_t loaded = 0;
+    auto load_next = [&](int slot) {
+        if (loaded < slabs) {
+            a_loader.load(a_ring[slot], loaded < whole_slabs);
+            b_loader.load(b_ring[slot], loaded < whole_slabs);
+        }
+        loaded++;
+        __pipeline_commit(); /* also an empty one: a wait counts commits */
+    };
+    auto wait_for_next = [&] {
+        __pipeline_wait_prior(kSlabs - 2);
+        __syncthreads();
+    };
+    auto read_step = [&](int buffer, int slot, int l) {
+        read_fragment(a[buffer], &a_ring[slot][l][i], kStrideM);
+        read_fragment(b[buffer], &b_ring[slot][l][j], kStrideN);
+    };
+
+#pragma unroll
+    for (int slot = 0; slot < kSlabs - 1; slot++) load_next(slot);
+    wait_for_next();
+    read_step(0, 0, 0);
+
+    int slot = 0, freed = kSlabs - 1; /* being multiplied; read for the last time before it */
+    for (int64_t s = 0; s < slabs; s++) {
+#pragma unroll
+        for (int l = 0; l < kSlab; l++) {
+            if (l == kSlab - 1) {
+                /* After the last slab this reads a slot without meaning, and nobody uses it. */
+                freed = slot;
+                slot = slot + 1 == kSlabs ? 0 : slot + 1;
+                wait_for_next();
+            }
+            read_step((l + 1) % 2, slot, (l + 1) % kSlab);
+            /* Everyone is past the barrier above, hence done with the slot before this one. */
+            if (l == 0) load_next(freed);
+#pragma unroll
+            for (int n = 0; n < Tile::kThreadN; n++)
+#pragma unroll
+                for (int m = 0; m < Tile::kThreadM; m++)
+                    sum[n][m] = fmaf(a[l % 2][m], b[l % 2][n], sum[n][m]);
+        }
+    }
+
+    const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % kGroup == 0;
+#pragma unroll
+    for (int n = 0; n < Tile::kThreadN; n++) {
+        const int64_t column = first_j + j + n / kGroup * kStrideN + n % kGroup;
+        if (column >= p.n) continue;
+#pragma unroll
+        for (int g = 0; g < Tile::kThreadM / kGroup; g++) {
+            const int64_t row = first_i + i + g * kStrideM;
+            const float group_sum[kGroup] = {sum[n][kGroup * g], sum[n][kGroup * g + 1],
+                                             sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]};
+            update_group(p, p.c + (row + column * p.ldc), group_sum, p.m - row, aligned);
+        }
+    }
+}
+
+template <class Tile>
+static int64_t tiles(const sgemm_problem &p)
+{
+    return ((p.m + Tile::kM - 1) / Tile::kM) * ((p.n + Tile::kN - 1) / Tile::kN);
+}
+
+/* The busiest multiprocessor's share of C, in elements. */
+template <class Tile>
+static int64_t largest_share(const sgemm_problem &p, int multiprocessors)
+{
+    return (tiles<Tile>(p) + multiprocessors - 1) / multiprocessors * Tile::kM * Tile::kN;
+}
+
+/*
+ * An element costs more in the small tile: it reads twice as much from L2 and 1.5 times as much
+ * from shared memory, per FMA.
+ */
+constexpr double kSmallTileCost = 1.25;
+
+template <class Tile>
+static void (*const kernel[2][2])(sgemm_problem) = {
+    {sgemm_tiled<Tile, false, false>, sgemm_tiled<Tile, false, true>},
+    {sgemm_tiled<Tile, true, false>, sgemm_tiled<Tile, true, true>},
+};
+
+template <class Tile>
+static int queue_tiles(const duo_call *call, const sgemm_problem &p, void *stream)
+{
+    const int64_t blocks = tiles<Tile>(p);
+    if (blocks > INT32_MAX / kTileRows) return (int)cudaErrorInvalidValue;
+    return queue_kernel(kernel<Tile>[call->transa][call->transb], (unsigned)blocks, Tile::kThreads,
+                        stream, p);
+}
+
+extern "C" int duo_sgemm_gpu_tiled(const duo_call *call, const duo_launch *how)
+{
+    const sgemm_problem p = sgemm_problem_of(call);
+    const double large = (double)largest_share<large_tile>(p, how->multiprocessors);
+    const double small = (double)largest_share<small_tile>(p, how->multiprocessors);
+    return small * kSmallTileCost < large ? queue_tiles<small_tile>(call, p, how->stream)
+                                          : queue_tiles<large_tile>(call, p, how->stream);
+}
+
+extern "C" int duo_sgemm_gpu_tiled_load(void)
+{
+    int error = 0;
+    for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel<large_tile>[t / 2][t % 2]);
+    for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel<small_tile>[t / 2][t % 2]);
+    return error;
+}

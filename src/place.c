@@ -1,0 +1,404 @@
+/*
+ * place.c - where a call's operands are, and how they come to the side where it runs.
+ */
+#include "context.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool touched(const duo_operand *o) { return o->read || o->written; }
+
+/* ---- Locating ---- */
+
+static duo_status locate_operand(const duo_context *ctx, duo_operand *o)
+{
+    uintptr_t low, high;
+    duo_operand_span(o, &low, &high);
+    duo_region *const region = duo_residency_find(low, high, &o->crosses);
+    if (o->crosses) {
+        /* Running over the end of device memory is a mistake; parts of kept arrays are looked
+         * after. */
+        for (const duo_region *r = duo_residency_first(low, high); r != NULL;
+             r = duo_residency_next(r, high))
+            if (r->kind == DUO_REGION_DEVICE || r->kind == DUO_REGION_ADOPTED) return DUO_ERR_RANGE;
+        return DUO_OK;
+    }
+    if (region == NULL) return DUO_OK;
+    o->region = region;
+    if (region->lost) return DUO_ERR_LOST;
+    switch (region->kind) {
+    case DUO_REGION_DEVICE:
+    case DUO_REGION_ADOPTED:
+        o->residence = DUO_AT_DEVICE;
+        o->on_host = false;
+        o->on_device = region->device == ctx->device;
+        break;
+    case DUO_REGION_PINNED:
+        o->residence = DUO_AT_PINNED;
+        break;
+    case DUO_REGION_KEPT:
+        if (region->refused) break;
+        o->on_host = !duo_hull_meets(region->host_stale, low - region->low, high - region->low);
+        o->on_device = region->mirror != NULL && region->device == ctx->device &&
+                       !duo_hull_meets(region->device_stale, low - region->low, high - region->low);
+        o->residence = o->on_device ? DUO_AT_KEPT : DUO_AT_STALE;
+        o->credit_seconds = region->credit_seconds;
+        break;
+    case DUO_REGION_HOSTED:
+    case DUO_REGION_PLAIN:
+        break;
+    }
+    return DUO_OK;
+}
+
+duo_status duo_place_locate(duo_context *ctx, duo_call *call)
+{
+    bool near = false;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call->operand[i];
+        uintptr_t low, high;
+        o->on_host = o->on_device = o->crosses = false;
+        o->region = NULL;
+        o->residence = DUO_AT_UNUSED;
+        if (!touched(o)) continue;
+        o->residence = DUO_AT_PAGEABLE;
+        o->on_host = true;
+        duo_operand_span(o, &low, &high);
+        near |= duo_residency_near(low, high);
+    }
+    if (!near) return DUO_OK;
+    duo_status status = DUO_OK;
+    duo_residency_lock();
+    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
+        if (touched(&call->operand[i])) status = locate_operand(ctx, &call->operand[i]);
+    duo_residency_unlock();
+    return status;
+}
+
+duo_status duo_place_ask(duo_context *ctx, duo_call *call)
+{
+    if (duo_machine_forked()) return DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call->operand[i];
+        duo_memory memory;
+        if (!touched(o) || o->region != NULL) continue;
+        if (duo_door_current()->classify(o->address, &memory) != DUO_OK) continue;
+        if (memory == DUO_MEMORY_DEVICE) {
+            snprintf(ctx->detail, sizeof ctx->detail,
+                     "operand %d is device memory that was never adopted", i);
+            return DUO_ERR_FOREIGN;
+        }
+        if (memory == DUO_MEMORY_PINNED) o->residence = DUO_AT_PINNED;
+    }
+    return DUO_OK;
+}
+
+/* ---- Regions ---- */
+
+duo_status duo_region_claim(duo_context *ctx, duo_region *region)
+{
+    if (region->last == ctx->queue) return DUO_OK;
+    if (region->last != NULL) {
+        const duo_status status = duo_door_current()->after(ctx->queue, region->last);
+        if (status != DUO_OK) return duo_context_failed(ctx, status, "follow another queue");
+    }
+    region->last = ctx->queue;
+    return DUO_OK;
+}
+
+duo_status duo_region_fetch(duo_context *ctx, duo_region *region)
+{
+    if (region->lost) return DUO_ERR_LOST;
+    const duo_hull stale = region->host_stale;
+    if (duo_hull_empty(stale)) return DUO_OK;
+    duo_status status = duo_context_queue(ctx);
+    if (status != DUO_OK && !duo_device_usable(region->device)) return DUO_ERR_LOST;
+    if (status == DUO_OK) status = duo_region_claim(ctx, region);
+    const size_t bytes = stale.to - stale.from;
+    if (status == DUO_OK)
+        status = duo_stage_download_bytes(ctx, (char *)region->low + stale.from,
+                                          (char *)region->mirror + stale.from, bytes, false);
+    if (status == DUO_OK) region->host_stale = (duo_hull){0, 0};
+    return status;
+}
+
+/* Allocates a kept region's device copy; nothing in it is current. */
+static duo_status make_mirror(duo_context *ctx, duo_region *region)
+{
+    const size_t bytes = region->high - region->low;
+    const duo_status status = duo_device_allocate(ctx->device, bytes, &region->mirror);
+    if (status != DUO_OK) {
+        region->mirror = NULL;
+        if (status == DUO_ERR_MEMORY) region->refused = true; /* keeping is a hint */
+        return duo_context_failed(ctx, status, "allocate the copy of a kept array");
+    }
+    region->device = ctx->device;
+    region->device_stale = (duo_hull){0, bytes};
+    return DUO_OK;
+}
+
+duo_status duo_region_send(duo_context *ctx, duo_region *region)
+{
+    if (region->mirror == NULL) {
+        const duo_status status = make_mirror(ctx, region);
+        if (status != DUO_OK) return status;
+    }
+    const duo_status claimed = duo_region_claim(ctx, region);
+    const duo_hull stale = region->device_stale;
+    if (claimed != DUO_OK || duo_hull_empty(stale)) return claimed;
+    const duo_status status = duo_stage_upload_bytes(ctx, (char *)region->mirror + stale.from,
+                                                     (const char *)region->low + stale.from,
+                                                     stale.to - stale.from, false);
+    if (status != DUO_OK) return status;
+    region->device_stale = (duo_hull){0, 0};
+    region->credit_seconds = 0.0;
+    return DUO_OK;
+}
+
+duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to)
+{
+    if (from == 0 && to == region->high - region->low) { /* all of it: nothing older matters */
+        region->lost = false;
+        region->host_stale = (duo_hull){0, 0};
+        region->device_stale = (duo_hull){from, to};
+        return DUO_OK;
+    }
+    if (duo_hull_empty(region->host_stale)) {
+        region->device_stale = duo_hull_join(region->device_stale, from, to);
+        return DUO_OK;
+    }
+    /* The device has newer bytes elsewhere in the array: bring it fully up to date now. */
+    duo_status status = duo_context_queue(ctx);
+    if (status == DUO_OK) status = duo_region_claim(ctx, region);
+    if (status == DUO_OK)
+        status = duo_stage_upload_bytes(ctx, (char *)region->mirror + from,
+                                        (const char *)region->low + from, to - from, false);
+    return status;
+}
+
+/* The part of a region that an operand spans, in bytes from its start. */
+static duo_hull part_of(const duo_operand *o)
+{
+    uintptr_t low, high;
+    duo_operand_span(o, &low, &high);
+    return (duo_hull){low - o->region->low, high - o->region->low};
+}
+
+/* ---- To the device ---- */
+
+/* A kept operand: its region's copy, brought up to date, and marked where the call will write. */
+static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand *local)
+{
+    duo_region *const region = o->region;
+    const duo_hull part = part_of(o);
+    const bool solid = o->columns == 1 || o->ld == o->rows;
+    const bool covers = solid && part.from == 0 && part.to == region->high - region->low;
+    duo_status status = DUO_OK;
+    if (region->mirror != NULL && region->device != ctx->device) {
+        /* Its copy is on another device: bring it home first, then move. */
+        status = duo_region_fetch(ctx, region);
+        if (status != DUO_OK) return status;
+        if (region->last != NULL) {
+            status = duo_region_claim(ctx, region);
+            if (status == DUO_OK) status = duo_door_current()->finish(ctx->queue);
+            if (status != DUO_OK) return status;
+        }
+        (void)duo_device_release(region->device, region->mirror, region->high - region->low);
+        region->mirror = NULL;
+        region->last = NULL;
+    }
+    if (o->written && !o->read && covers) {
+        /* All of it is overwritten: nothing to send. It counts as current once the call is queued.
+         */
+        if (region->mirror == NULL) status = make_mirror(ctx, region);
+        if (status == DUO_OK) status = duo_region_claim(ctx, region);
+    } else if (o->written || duo_hull_meets(region->device_stale, part.from, part.to) ||
+               region->mirror == NULL) {
+        status = duo_region_send(ctx, region);
+    } else {
+        status = duo_region_claim(ctx, region);
+    }
+    if (status != DUO_OK) return status;
+    local->address =
+        (float *)(void *)((char *)region->mirror + ((char *)o->address - (char *)region->low));
+    return DUO_OK;
+}
+
+/* A host operand: a compact copy in the workspace. */
+static duo_status place_workspace(duo_context *ctx, const duo_operand *o, int i, duo_operand *local)
+{
+    const size_t bytes = (size_t)o->rows * (size_t)o->columns * sizeof(float);
+    duo_status status = duo_space_device(ctx, &ctx->workspace[i], bytes);
+    if (status != DUO_OK) return status;
+    local->address = ctx->workspace[i].address;
+    local->ld = o->rows;
+    if (!o->read) return DUO_OK;
+    return duo_stage_upload(ctx, local->address, local->ld, o->address, o->ld, o->rows, o->columns,
+                            o->residence == DUO_AT_PINNED);
+}
+
+static bool is_kept(const duo_operand *o)
+{
+    return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
+}
+
+/* Operands that only partly lie in kept arrays are used as host memory: make that current. */
+static duo_status fetch_crossed(duo_context *ctx, const duo_operand *o)
+{
+    uintptr_t low, high;
+    if (!o->crosses) return DUO_OK;
+    duo_operand_span(o, &low, &high);
+    duo_status status = DUO_OK;
+    for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
+         r = duo_residency_next(r, high))
+        if (r->kind == DUO_REGION_KEPT) status = duo_region_fetch(ctx, r);
+    return status;
+}
+
+/* The host wrote this operand: the device copies of kept arrays that it touches are stale there. */
+static duo_status wrote_host(duo_context *ctx, const duo_operand *o)
+{
+    uintptr_t low, high;
+    if (o->region == NULL && !o->crosses) return DUO_OK;
+    duo_operand_span(o, &low, &high);
+    duo_status status = DUO_OK;
+    duo_residency_lock();
+    for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
+         r = duo_residency_next(r, high)) {
+        if (r->kind != DUO_REGION_KEPT) continue;
+        const uintptr_t from = low > r->low ? low : r->low, to = high < r->high ? high : r->high;
+        status = duo_region_written(ctx, r, from - r->low, to - r->low);
+    }
+    duo_residency_unlock();
+    return status;
+}
+
+duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call *local)
+{
+    *local = *call;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        duo_status status = DUO_OK;
+        if (!touched(o)) continue;
+        /* The result of a reduction that goes to the host travels through the slot. */
+        const bool slot = call->operation != DUO_SGEMM && i == DUO_RESULT && !o->on_device;
+        duo_residency_lock();
+        if (o->residence == DUO_AT_DEVICE && o->on_device)
+            status = duo_region_claim(ctx, o->region);
+        else if (o->residence == DUO_AT_DEVICE)
+            status = (duo_status)DUO_DECLINED; /* on another device: the CPU row fetches it */
+        else if (slot)
+            local->operand[i].address = NULL;
+        else if (is_kept(o))
+            status = place_kept(ctx, o, &local->operand[i]);
+        else
+            status = fetch_crossed(ctx, o);
+        duo_residency_unlock();
+        if (status == DUO_OK && !is_kept(o) && o->residence != DUO_AT_DEVICE && !slot)
+            status = place_workspace(ctx, o, i, &local->operand[i]);
+        if (status != DUO_OK) return status;
+    }
+    return DUO_OK;
+}
+
+duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const duo_call *local,
+                                 int64_t *done)
+{
+    const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
+    const duo_operand *const o = &call->operand[i];
+    *done = 0;
+    if (o->residence == DUO_AT_DEVICE) return DUO_OK;
+    if (is_kept(o) && local->operand[i].address != NULL) {
+        const duo_hull part = part_of(o);
+        duo_residency_lock();
+        o->region->device_stale = (duo_hull){0, 0};
+        o->region->host_stale = duo_hull_join(o->region->host_stale, part.from, part.to);
+        duo_residency_unlock();
+        return DUO_OK;
+    }
+    if (local->operand[i].address == NULL) return wrote_host(ctx, o); /* came through the slot */
+    /* Straight into pinned memory only where a half-written C could be computed again from nothing.
+     */
+    const duo_status status =
+        duo_stage_download(ctx, o->address, o->ld, local->operand[i].address, local->operand[i].ld,
+                           o->rows, o->columns, o->residence == DUO_AT_PINNED && !o->read, done);
+    return status == DUO_OK ? wrote_host(ctx, o) : status;
+}
+
+/* ---- To the host ---- */
+
+/* A device operand: a compact copy in host memory. */
+static duo_status borrow(duo_context *ctx, const duo_operand *o, duo_operand *local)
+{
+    local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
+    local->ld = o->rows;
+    if (local->address == NULL) return DUO_ERR_MEMORY;
+    duo_status status = duo_context_queue(ctx);
+    if (status != DUO_OK) return DUO_ERR_LOST;
+    duo_residency_lock();
+    status = duo_region_claim(ctx, o->region);
+    duo_residency_unlock();
+    if (status != DUO_OK || !o->read) return status;
+    /* A vector with a negative or zero increment is gathered element by element on the host side.
+     */
+    if (o->rows == 1 && o->ld <= 0) {
+        uintptr_t low, high;
+        duo_operand_span(o, &low, &high);
+        const int64_t elements = (int64_t)((high - low) / sizeof(float));
+        float *const all = malloc((size_t)elements * sizeof(float));
+        if (all == NULL) return DUO_ERR_MEMORY;
+        status = duo_stage_download(ctx, all, elements, (const float *)low, elements, elements, 1,
+                                    false, NULL);
+        if (status == DUO_OK) {
+            const float *element = all + ((uintptr_t)o->address - low) / sizeof(float);
+            for (int64_t i = 0; i < o->columns; i++, element += o->ld) local->address[i] = *element;
+        }
+        free(all);
+        return status;
+    }
+    return duo_stage_download(ctx, local->address, local->ld, o->address, o->ld, o->rows,
+                              o->columns, false, NULL);
+}
+
+duo_status duo_place_on_host(duo_context *ctx, const duo_call *call, duo_call *local)
+{
+    *local = *call;
+    duo_status status = DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!touched(o)) continue;
+        if (o->residence == DUO_AT_DEVICE) {
+            status = borrow(ctx, o, &local->operand[i]);
+            continue;
+        }
+        if (o->region == NULL && !o->crosses) continue;
+        duo_residency_lock();
+        if (is_kept(o))
+            status = duo_region_fetch(ctx, o->region);
+        else
+            status = fetch_crossed(ctx, o);
+        duo_residency_unlock();
+    }
+    /* The region's hull may have been lost while fetching. */
+    return status == DUO_OK || status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE ? status
+                                                                                    : DUO_ERR_LOST;
+}
+
+duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo_call *local)
+{
+    const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
+    const duo_operand *const o = &call->operand[i];
+    if (o->residence != DUO_AT_DEVICE) return wrote_host(ctx, o);
+    const duo_status status = duo_stage_upload(ctx, o->address, o->ld, local->operand[i].address,
+                                               local->operand[i].ld, o->rows, o->columns, false);
+    return status;
+}
+
+void duo_place_free_host(const duo_call *call, const duo_call *local)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (touched(&call->operand[i]) && call->operand[i].residence == DUO_AT_DEVICE &&
+            local->operand[i].address != call->operand[i].address)
+            free(local->operand[i].address);
+}

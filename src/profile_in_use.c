@@ -1,0 +1,157 @@
+/* profile_in_use.c - which profile serves this process, and why. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "environment.h"
+#include "profile.h"
+#include "row.h"
+
+/* src/profiles/, turned into strings by the build. */
+extern const char duo_profile_text_h100[];
+extern const char duo_profile_text_generic[];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(const duo_profile *) in_use;
+static duo_profile loaded, h100, generic, mixed;
+static bool built_in_ready;
+static char why[512];
+
+/* A profile measured without a GPU takes link and GPU rows from another. */
+static void borrow_gpu_part(duo_profile *to, const duo_profile *from)
+{
+    memcpy(to->gpu, from->gpu, sizeof to->gpu);
+    memcpy(to->driver, from->driver, sizeof to->driver);
+    to->upload_pageable = from->upload_pageable;
+    to->upload_pinned = from->upload_pinned;
+    to->download_pageable = from->download_pageable;
+    to->download_pinned = from->download_pinned;
+    to->copy_seconds = from->copy_seconds;
+    to->round_trip_seconds = from->round_trip_seconds;
+    to->query_seconds = from->query_seconds;
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const duo_row_table table = duo_row_tables[operation];
+        for (int i = 0; i < table.count; i++)
+            if (table.row[i].side == DUO_SIDE_GPU)
+                to->curve[table.row[i].id] = from->curve[table.row[i].id];
+    }
+}
+
+static void prepare_built_in(void)
+{
+    if (built_in_ready) return;
+    char problem[200];
+    (void)duo_profile_parse(duo_profile_text_h100, &h100, problem, sizeof problem);
+    (void)duo_profile_parse(duo_profile_text_generic, &generic, problem, sizeof problem);
+    snprintf(h100.origin, sizeof h100.origin, "built-in h100");
+    snprintf(generic.origin, sizeof generic.origin, "built-in generic");
+    borrow_gpu_part(&generic, &h100);
+    built_in_ready = true;
+}
+
+const duo_profile *duo_profile_built_in(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    prepare_built_in();
+    pthread_mutex_unlock(&lock);
+    if (strcmp(name, "h100") == 0) return &h100;
+    return strcmp(name, "generic") == 0 ? &generic : NULL;
+}
+
+bool duo_profile_user_path(char *path, size_t size)
+{
+    const char *const config = secure_getenv("XDG_CONFIG_HOME");
+    const char *const home = secure_getenv("HOME");
+    int length = -1;
+    if (config != NULL && config[0] == '/')
+        length = snprintf(path, size, "%s/duoblas/profile.ini", config);
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(path, size, "%s/.config/duoblas/profile.ini", home);
+    return length > 0 && (size_t)length < size;
+}
+
+/* Tries one file; true if it serves. A file that is not there at all is no news unless it was asked
+ * for. */
+static bool try_file(const char *path, const char *whose, bool asked)
+{
+    char problem[200];
+    if (duo_profile_read(path, &loaded, problem, sizeof problem) &&
+        duo_profile_fits(&loaded, problem, sizeof problem)) {
+        snprintf(why, sizeof why, "%s", whose);
+        return true;
+    }
+    if (asked || strcmp(problem, "No such file or directory") != 0)
+        snprintf(why, sizeof why, "%.200s refused: %.190s; ", path, problem);
+    return false;
+}
+
+static const duo_profile *load(void)
+{
+    char path[4096];
+    why[0] = '\0';
+    prepare_built_in();
+    const char *const asked = duo_environment_get()->profile;
+    if (asked != NULL) {
+        if (try_file(asked, "named by DUOBLAS_PROFILE", true)) return &loaded;
+    } else if (duo_profile_user_path(path, sizeof path)) {
+        if (try_file(path, "the user's own, measured here", false)) return &loaded;
+    }
+    const size_t used = strlen(why);
+    const bool same = strcmp(h100.cpu, duo_machine_cpu()) == 0;
+    snprintf(why + used, sizeof why - used, "%s",
+             same ? "built in, measured on this model of CPU"
+                  : "built in; `duoblas crossover` measures this machine");
+    return same ? &h100 : &generic;
+}
+
+const duo_profile *duo_profile_in_use(void)
+{
+    const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_acquire);
+    if (profile != NULL) return profile;
+    pthread_mutex_lock(&lock);
+    profile = atomic_load_explicit(&in_use, memory_order_relaxed);
+    if (profile == NULL) {
+        profile = load();
+        atomic_store_explicit(&in_use, profile, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+    return profile;
+}
+
+const char *duo_profile_why(void)
+{
+    (void)duo_profile_in_use();
+    return why;
+}
+
+void duo_profile_check_gpu(const char *gpu)
+{
+    const duo_profile *const profile = duo_profile_in_use();
+    if (strcmp(profile->gpu, gpu) == 0 || profile != &loaded) return;
+    pthread_mutex_lock(&lock);
+    if (atomic_load_explicit(&in_use, memory_order_relaxed) == &loaded) {
+        mixed = loaded;
+        borrow_gpu_part(&mixed, &h100);
+        const size_t used = strlen(why);
+        snprintf(why + used, sizeof why - used, "; its GPU part is of another GPU: built-in h100");
+        atomic_store_explicit(&in_use, &mixed, memory_order_release);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void duo_profile_reset(void)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store_explicit(&in_use, NULL, memory_order_release);
+    pthread_mutex_unlock(&lock);
+}
+
+void duo_profile_use(const duo_profile *profile)
+{
+    pthread_mutex_lock(&lock);
+    snprintf(why, sizeof why, "set by the caller");
+    atomic_store_explicit(&in_use, profile, memory_order_release);
+    pthread_mutex_unlock(&lock);
+}

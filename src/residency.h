@@ -1,0 +1,83 @@
+/*
+ * residency.h - which address ranges the library knows, and where their current bytes are.
+ *
+ * One table for the process, sorted by address; ranges never overlap. A kept range has two copies,
+ * host and device, each with at most one hull of bytes that are stale in it; the two hulls are
+ * never both non-empty while the device copy is being written. Work on a range is ordered across
+ * queues: `last` is the queue that used it last, and another queue waits for it first.
+ *
+ * The functions below that take a region need the lock.
+ */
+#ifndef DUO_RESIDENCY_H
+#define DUO_RESIDENCY_H
+
+#include "gpu/device.h"
+
+typedef struct duo_context duo_context;
+
+typedef enum duo_region_kind {
+    DUO_REGION_DEVICE,  /* duo_malloc */
+    DUO_REGION_ADOPTED, /* duo_adopt */
+    DUO_REGION_HOSTED,  /* duo_malloc where no GPU could give it: host memory */
+    DUO_REGION_PINNED,  /* duo_malloc_host */
+    DUO_REGION_PLAIN,   /* duo_malloc_host where nothing could be pinned: host memory */
+    DUO_REGION_KEPT     /* duo_keep */
+} duo_region_kind;
+
+typedef struct duo_hull {
+    size_t from, to; /* bytes from the start of the region; from >= to: empty */
+} duo_hull;
+
+struct duo_region {
+    duo_region_kind kind;
+    uintptr_t low, high;
+    int device;
+    bool lost;       /* the only current copy was on a lost device */
+    duo_queue *last; /* the queue that used its device copy last; NULL: none, or done */
+
+    /* DUO_REGION_KEPT */
+    void *mirror; /* device copy; NULL until its first use there */
+    bool refused; /* the device had no room for it: used as plain host memory */
+    duo_hull host_stale, device_stale;
+    double credit_seconds; /* how much of the next sending has been paid for; see place.c */
+};
+
+void duo_residency_lock(void);
+void duo_residency_unlock(void);
+
+/* Is any registered range within [low, high)'s reach? Lock-free; false means certainly not. */
+bool duo_residency_near(uintptr_t low, uintptr_t high);
+
+/* The region that holds [low, high) whole; else NULL, and *crosses says whether it overlaps any. */
+duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses);
+
+/* The first region that overlaps [low, high), in order of address; then each next. NULL after the
+ * last. */
+duo_region *duo_residency_first(uintptr_t low, uintptr_t high);
+duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
+
+/* DUO_ERR_RANGE: overlaps a range that is there. DUO_ERR_MEMORY. *region may be NULL if not wanted.
+ */
+duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
+                             duo_region **region);
+void duo_residency_remove(duo_region *region); /* and frees it */
+
+/* The queue is about to end and all its work is done. */
+void duo_residency_forget_queue(const duo_queue *queue);
+/* The device is lost: what only it had is lost too. Takes the lock itself. */
+void duo_residency_lose_device(int device);
+
+static inline bool duo_hull_empty(duo_hull hull) { return hull.from >= hull.to; }
+
+static inline bool duo_hull_meets(duo_hull hull, size_t from, size_t to)
+{
+    return hull.from < hull.to && hull.from < to && from < hull.to;
+}
+
+static inline duo_hull duo_hull_join(duo_hull hull, size_t from, size_t to)
+{
+    if (duo_hull_empty(hull)) return (duo_hull){from, to};
+    return (duo_hull){from < hull.from ? from : hull.from, to > hull.to ? to : hull.to};
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* select.c - predicts every row's time for a call and picks the cheapest that accepts. */
+#include <math.h>
+
+#include "row.h"
+
+/* Time to move an operand's bytes over the link, one way. */
+static double link_seconds(const duo_operand *o, const duo_profile *p, bool to_device)
+{
+    const bool pinned = o->residence == DUO_AT_PINNED;
+    const double rate = to_device ? (pinned ? p->upload_pinned : p->upload_pageable)
+                                  : (pinned ? p->download_pinned : p->download_pageable);
+    return p->copy_seconds + duo_operand_bytes(o) / rate;
+}
+
+double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profile *profile)
+{
+    double seconds = 0.0;
+    bool waits = false; /* does the host wait for a result from the device? */
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        const bool kept = o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
+        if (side == DUO_SIDE_GPU) {
+            if (o->read && !o->on_device)
+                seconds += fmax(0.0, link_seconds(o, profile, true) - o->credit_seconds);
+            if (o->written && o->residence != DUO_AT_DEVICE && !kept) {
+                waits = true;
+                if (call->operation == DUO_SGEMM) seconds += link_seconds(o, profile, false);
+            }
+        } else {
+            if (o->read && !o->on_host) seconds += link_seconds(o, profile, false);
+            if (o->written && o->residence == DUO_AT_DEVICE)
+                seconds += link_seconds(o, profile, true);
+        }
+    }
+    return seconds + (waits ? profile->round_trip_seconds : 0.0);
+}
+
+int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES])
+{
+    const duo_row_table table = duo_row_tables[call->operation];
+    double transfer[2] = {-1.0, -1.0};
+    for (int i = 0; i < table.count; i++) {
+        const duo_row *const row = &table.row[i];
+        choice[i] = (duo_choice){.row = row, .accepts = row->accepts(call, site)};
+        if (transfer[row->side] < 0.0)
+            transfer[row->side] = duo_transfer_seconds(call, row->side, site->profile);
+        choice[i].seconds = row->cost(call, site, &choice[i].threads) + transfer[row->side];
+    }
+    return table.count;
+}
+
+int duo_select(const duo_choice *choice, int count, const duo_site *site)
+{
+    int best = -1;
+    for (int i = 0; i < count; i++) {
+        if (!choice[i].accepts || choice[i].declined) continue;
+        if (best < 0) {
+            best = i;
+            continue;
+        }
+        /* On the GPU's path any GPU row goes before any CPU row. */
+        const duo_side side = choice[i].row->side, best_side = choice[best].row->side;
+        const bool better = site->path == DUO_PATH_GPU && side != best_side
+                                ? side == DUO_SIDE_GPU
+                                : choice[i].seconds < choice[best].seconds;
+        if (better) best = i;
+    }
+    return best;
+}

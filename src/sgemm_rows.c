@@ -1,0 +1,102 @@
+/*
+ * sgemm_rows.c - the rows of sgemm: what each accepts, and what it costs here.
+ *
+ * Cost is the measured curve at the edge of the cube of equal work, with every dimension rounded up
+ * to the row's tile: a tile that is half empty takes as long as a full one. Transfers are
+ * select.c's business.
+ */
+#include <limits.h>
+#include <math.h>
+
+#include "cpu/blas_library.h"
+#include "row.h"
+
+static double round_up(int64_t size, double tile) { return ceil((double)size / tile) * tile; }
+
+static double cube_seconds(const duo_call *call, const duo_site *site, duo_row_id id, double tile_m,
+                           double tile_n, double tile_k)
+{
+    const double work = round_up(call->m, tile_m) * round_up(call->n, tile_n) *
+                        round_up(call->k > 0 ? call->k : 1, tile_k);
+    return duo_curve_seconds(&site->profile->curve[id], cbrt(work), 3.0);
+}
+
+/* The best number of threads t: fork(t) + serial / (t * efficiency). */
+static double cpu_seconds(const duo_site *site, double serial, int *threads)
+{
+    const duo_profile *const p = site->profile;
+    double best = serial;
+    *threads = 1;
+    if (site->threads == 1) return serial;
+    const double t = site->threads;
+    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * t +
+                            serial / fmax(1.0, t * p->sgemm_efficiency);
+    if (parallel < best) {
+        best = parallel;
+        *threads = site->threads;
+    }
+    return best;
+}
+
+/* ---- CPU ---- */
+
+static bool has_blas(const duo_call *call, const duo_site *site)
+{
+    (void)site;
+    /* Leading dimensions go to an LP64 library as they are; sizes can be split. */
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (call->operand[i].ld > INT_MAX) return false;
+    return duo_blas_library_get() != NULL;
+}
+
+static bool always(const duo_call *call, const duo_site *site)
+{
+    (void)call;
+    (void)site;
+    return true;
+}
+
+static double openblas_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    /* Vector widths of current kernels: 16 x 4 */
+    return cpu_seconds(site, cube_seconds(call, site, DUO_ROW_sgemm_cpu_openblas, 16, 4, 1),
+                       threads);
+}
+
+static double plain_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    return cpu_seconds(site, cube_seconds(call, site, DUO_ROW_sgemm_cpu_plain, 8, 1, 1), threads);
+}
+
+/* ---- GPU ---- */
+
+static bool fits_device(const duo_call *call, const duo_site *site)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if ((o->read || o->written) && !o->on_device) bytes += duo_operand_bytes(o);
+    }
+    return site->gpu && bytes <= site->device_memory_bytes;
+}
+
+static double naive_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    *threads = 0;
+    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_naive, 32, 8, 1);
+}
+
+static double tiled_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    *threads = 0;
+    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16);
+}
+
+const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
+    {DUO_ROW_sgemm_gpu_naive, "sgemm_gpu_naive", DUO_SIDE_GPU, fits_device, naive_cost, NULL},
+    {DUO_ROW_sgemm_gpu_tiled, "sgemm_gpu_tiled", DUO_SIDE_GPU, fits_device, tiled_cost, NULL},
+    {DUO_ROW_sgemm_cpu_openblas, "sgemm_cpu_openblas", DUO_SIDE_CPU, has_blas, openblas_cost,
+     duo_sgemm_cpu_openblas},
+    {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, always, plain_cost,
+     duo_sgemm_cpu_plain},
+};

@@ -1,0 +1,303 @@
+/*
+ * stage.c - host <-> device through pinned memory.
+ *
+ * Pageable memory goes through a ring of pinned stages: while the device copies one, the host packs
+ * or unpacks another. Runs are packed without their gaps, so a gap is never read or written.
+ * Everything that a caller's memory needs has happened when a function here returns.
+ */
+#include <omp.h>
+#include <string.h>
+
+#include "context.h"
+
+enum {
+    SHORTEST_RUN = 64,
+    SMALL_STAGE = 64 << 10,
+    LARGE_STAGE = 4 << 20,
+    BYTES_PER_THREAD = 1 << 20
+};
+
+/* One transfer: `columns` runs of `rows` floats as one list of elements, taken in pieces. */
+typedef struct runs {
+    int64_t rows, columns, ld;
+} runs;
+
+/* Contiguous runs are one run. */
+static runs flatten(int64_t rows, int64_t columns, int64_t ld, int64_t device_ld)
+{
+    if (columns == 1 || (ld == rows && device_ld == rows)) return (runs){rows * columns, 1, 1};
+    return (runs){rows, columns, ld};
+}
+
+/* ---- The ring ---- */
+
+static duo_status wait_stage(duo_context *ctx, int i)
+{
+    if (!ctx->stage_busy[i]) return DUO_OK;
+    ctx->stage_busy[i] = false;
+    const duo_status status = duo_door_current()->wait_mark(ctx->queue, i);
+    return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "wait for a transfer");
+}
+
+/* All stages are at least `bytes` large, as far as their largest size goes. */
+static duo_status make_stages(duo_context *ctx, size_t bytes)
+{
+    const size_t wanted = bytes <= SMALL_STAGE ? SMALL_STAGE : LARGE_STAGE;
+    for (int i = 0; i < DUO_STAGES; i++) {
+        if (ctx->stage[i].bytes >= wanted) continue;
+        duo_status status = wait_stage(ctx, i);
+        if (status != DUO_OK) return status;
+        if (ctx->stage[i].address != NULL) (void)duo_door_current()->unpin(ctx->stage[i].address);
+        ctx->stage[i] = (duo_space){0};
+        status = duo_door_current()->pin(ctx->queue_device, wanted, &ctx->stage[i].address);
+        if (status != DUO_OK) {
+            ctx->stage[i].address = NULL;
+            return duo_context_failed(ctx, status, "pin a stage");
+        }
+        ctx->stage[i].bytes = wanted;
+    }
+    return DUO_OK;
+}
+
+void duo_stage_free(duo_context *ctx)
+{
+    for (int i = 0; i < DUO_STAGES; i++) {
+        if (ctx->stage[i].address != NULL) (void)duo_door_current()->unpin(ctx->stage[i].address);
+        ctx->stage[i] = (duo_space){0};
+        ctx->stage_busy[i] = false;
+    }
+}
+
+/* ---- Packing ---- */
+
+/* Copies elements [from, from + count) of the list between host runs and a packed buffer. */
+static void pack_piece(const runs *r, float *host, float *packed, int64_t from, int64_t count,
+                       bool to_host)
+{
+    if (r->rows == 1) { /* a strided vector */
+        float *element = host + from * r->ld;
+        for (int64_t i = 0; i < count; i++, element += r->ld) {
+            if (to_host)
+                *element = packed[i];
+            else
+                packed[i] = *element;
+        }
+        return;
+    }
+    int64_t column = from / r->rows, row = from % r->rows;
+    for (int64_t i = 0; i < count; column++, row = 0) {
+        const int64_t piece = r->rows - row < count - i ? r->rows - row : count - i;
+        float *const run = host + column * r->ld + row;
+        if (to_host)
+            memcpy(run, packed + i, (size_t)piece * sizeof(float));
+        else
+            memcpy(packed + i, run, (size_t)piece * sizeof(float));
+        i += piece;
+    }
+}
+
+/* The same by several threads, where there is enough to copy. */
+static void pack(const runs *r, float *host, float *packed, int64_t from, int64_t count,
+                 bool to_host, int most_threads)
+{
+    const int64_t useful = count * (int64_t)sizeof(float) / BYTES_PER_THREAD + 1;
+    const int threads = useful < most_threads ? (int)useful : most_threads;
+    if (threads == 1) {
+        pack_piece(r, host, packed, from, count, to_host);
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        const int64_t t = omp_get_thread_num(), all = omp_get_num_threads();
+        const int64_t low = count * t / all, high = count * (t + 1) / all;
+        pack_piece(r, host, packed + low, from + low, high - low, to_host);
+    }
+}
+
+/* ---- The device's side of a piece ---- */
+
+/* Queues the copy of elements [from, from + count) between a packed buffer and runs device_ld
+ * apart. */
+static duo_status copy_piece(duo_context *ctx, const runs *r, float *device, int64_t device_ld,
+                             float *packed, int64_t from, int64_t count, bool to_device)
+{
+    const duo_door *const door = duo_door_current();
+    duo_status status = DUO_OK;
+    int64_t i = 0;
+    if (device_ld == r->rows) { /* no gaps there */
+        float *const there = device + from;
+        const size_t width = (size_t)count * sizeof(float);
+        status = to_device ? door->copy(ctx->queue, there, width, packed, width, width, 1)
+                           : door->copy(ctx->queue, packed, width, there, width, width, 1);
+        i = count;
+    }
+    while (i < count && status == DUO_OK) {
+        const int64_t column = (from + i) / r->rows, row = (from + i) % r->rows;
+        float *const there = device + column * device_ld + row;
+        /* Whole runs at once; a partial run alone. */
+        int64_t piece = r->rows - row < count - i ? r->rows - row : count - i, columns = 1;
+        if (row == 0 && count - i >= r->rows) columns = (count - i) / r->rows;
+        const size_t width = (size_t)piece * sizeof(float);
+        const size_t pitch = columns > 1 ? (size_t)device_ld * sizeof(float) : width;
+        if (to_device)
+            status =
+                door->copy(ctx->queue, there, pitch, packed + i, width, width, (size_t)columns);
+        else
+            status =
+                door->copy(ctx->queue, packed + i, width, there, pitch, width, (size_t)columns);
+        i += piece * columns;
+    }
+    return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "queue a transfer");
+}
+
+/* The device reads or writes pinned host memory itself. */
+static duo_status copy_direct(duo_context *ctx, const runs *r, float *device, int64_t device_ld,
+                              float *host, bool to_device)
+{
+    const duo_door *const door = duo_door_current();
+    const size_t width = (size_t)r->rows * sizeof(float);
+    const size_t there = r->columns > 1 ? (size_t)device_ld * sizeof(float) : width;
+    const size_t here = r->columns > 1 ? (size_t)r->ld * sizeof(float) : width;
+    duo_status status =
+        to_device ? door->copy(ctx->queue, device, there, host, here, width, (size_t)r->columns)
+                  : door->copy(ctx->queue, host, here, device, there, width, (size_t)r->columns);
+    if (status != DUO_OK) return duo_context_failed(ctx, status, "queue a transfer");
+    status = door->mark(ctx->queue, DUO_MARKS - 1);
+    if (status == DUO_OK) status = door->wait_mark(ctx->queue, DUO_MARKS - 1);
+    return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "wait for a transfer");
+}
+
+/* Short runs are packed first: the device would fetch them one by one over the link. */
+static bool can_go_direct(const runs *r)
+{
+    return r->columns == 1 || (r->rows >= SHORTEST_RUN && r->ld >= r->rows);
+}
+
+/* ---- Transfers ---- */
+
+duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, const float *given,
+                            int64_t ld, int64_t rows, int64_t columns, bool direct)
+{
+    const runs r = flatten(rows, columns, ld, device_ld);
+    const int64_t total = r.rows * r.columns;
+    float *const host = (float *)(uintptr_t)given; /* only read */
+    if (direct && can_go_direct(&r)) return copy_direct(ctx, &r, device, device_ld, host, true);
+    duo_status status = make_stages(ctx, (size_t)total * sizeof(float));
+    const int threads = duo_context_site(ctx).threads;
+    for (int64_t from = 0; from < total && status == DUO_OK;) {
+        const int i = ctx->stage_next;
+        const int64_t fits = (int64_t)(ctx->stage[i].bytes / sizeof(float));
+        const int64_t count = total - from < fits ? total - from : fits;
+        status = wait_stage(ctx, i);
+        if (status != DUO_OK) break;
+        pack(&r, host, ctx->stage[i].address, from, count, false, threads);
+        status = copy_piece(ctx, &r, device, device_ld, ctx->stage[i].address, from, count, true);
+        if (status != DUO_OK) break;
+        status = duo_door_current()->mark(ctx->queue, i);
+        if (status != DUO_OK) return duo_context_failed(ctx, status, "mark a transfer");
+        ctx->stage_busy[i] = true;
+        ctx->stage_next = (i + 1) % DUO_STAGES;
+        from += count;
+    }
+    return status;
+}
+
+duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const float *given,
+                              int64_t device_ld, int64_t rows, int64_t columns, bool direct,
+                              int64_t *done)
+{
+    const runs r = flatten(rows, columns, ld, device_ld);
+    const int64_t total = r.rows * r.columns;
+    float *const device = (float *)(uintptr_t)given; /* only read */
+    int64_t written = 0;
+    if (done == NULL) done = &written;
+    *done = 0;
+    if (direct && can_go_direct(&r)) {
+        const duo_status status = copy_direct(ctx, &r, device, device_ld, host, false);
+        if (status == DUO_OK) *done = total;
+        return status;
+    }
+    duo_status status = make_stages(ctx, (size_t)total * sizeof(float));
+    const int threads = duo_context_site(ctx).threads;
+    struct {
+        int stage;
+        int64_t from, count;
+    } flight[DUO_STAGES];
+    int first = 0, flying = 0;
+    int64_t queued = 0;
+    while (status == DUO_OK && *done < total) {
+        while (flying < DUO_STAGES && queued < total) {
+            const int i = ctx->stage_next;
+            const int64_t fits = (int64_t)(ctx->stage[i].bytes / sizeof(float));
+            const int64_t count = total - queued < fits ? total - queued : fits;
+            status = wait_stage(ctx, i);
+            if (status == DUO_OK)
+                status = copy_piece(ctx, &r, device, device_ld, ctx->stage[i].address, queued,
+                                    count, false);
+            if (status != DUO_OK) return status;
+            status = duo_door_current()->mark(ctx->queue, i);
+            if (status != DUO_OK) return duo_context_failed(ctx, status, "mark a transfer");
+            const int at = (first + flying++) % DUO_STAGES;
+            flight[at].stage = i;
+            flight[at].from = queued;
+            flight[at].count = count;
+            ctx->stage_busy[i] = true;
+            ctx->stage_next = (i + 1) % DUO_STAGES;
+            queued += count;
+        }
+        const int i = flight[first].stage;
+        status = wait_stage(ctx, i);
+        if (status != DUO_OK) break;
+        pack(&r, host, ctx->stage[i].address, flight[first].from, flight[first].count, true,
+             threads);
+        *done += flight[first].count;
+        first = (first + 1) % DUO_STAGES;
+        flying--;
+    }
+    return status;
+}
+
+/* Bytes: whole floats through the ring, a rest of up to three bytes through one more stage. */
+static duo_status transfer_bytes(duo_context *ctx, char *device, char *host, size_t bytes,
+                                 bool direct, bool to_device)
+{
+    const duo_door *const door = duo_door_current();
+    const int64_t floats = (int64_t)(bytes / sizeof(float));
+    const size_t rest = bytes % sizeof(float), body = bytes - rest;
+    duo_status status = DUO_OK;
+    if (floats > 0 && to_device)
+        status = duo_stage_upload(ctx, (float *)(void *)device, floats, (float *)(void *)host,
+                                  floats, floats, 1, direct);
+    else if (floats > 0)
+        status = duo_stage_download(ctx, (float *)(void *)host, floats, (float *)(void *)device,
+                                    floats, floats, 1, direct, NULL);
+    if (status != DUO_OK || rest == 0) return status;
+    status = make_stages(ctx, rest);
+    const int i = ctx->stage_next;
+    if (status == DUO_OK) status = wait_stage(ctx, i);
+    if (status != DUO_OK) return status;
+    char *const stage = ctx->stage[i].address;
+    if (to_device) memcpy(stage, host + body, rest);
+    status = to_device ? door->copy(ctx->queue, device + body, rest, stage, rest, rest, 1)
+                       : door->copy(ctx->queue, stage, rest, device + body, rest, rest, 1);
+    if (status == DUO_OK) status = door->mark(ctx->queue, i);
+    if (status != DUO_OK) return duo_context_failed(ctx, status, "queue a transfer");
+    ctx->stage_busy[i] = true;
+    ctx->stage_next = (i + 1) % DUO_STAGES;
+    if (to_device) return DUO_OK;
+    status = wait_stage(ctx, i);
+    if (status == DUO_OK) memcpy(host + body, stage, rest);
+    return status;
+}
+
+duo_status duo_stage_upload_bytes(duo_context *ctx, void *device, const void *host, size_t bytes,
+                                  bool direct)
+{
+    return transfer_bytes(ctx, device, (char *)(uintptr_t)host, bytes, direct, true);
+}
+
+duo_status duo_stage_download_bytes(duo_context *ctx, void *host, const void *device, size_t bytes,
+                                    bool direct)
+{
+    return transfer_bytes(ctx, (char *)(uintptr_t)device, host, bytes, direct, false);
+}
