@@ -121,10 +121,7 @@ static __device__ __forceinline__ int lane_m(int lane)
 {
     return (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
 }
-static __device__ __forceinline__ int lane_n(int lane)
-{
-    return (lane >> 1 & 1) | (lane >> 2 & 2);
-}
+static __device__ __forceinline__ int lane_n(int lane) { return (lane >> 1 & 1) | (lane >> 2 & 2); }
 
 /* Groups of 4 elements, `stride` apart, from one row of a slab. */
 template <int Elements>
