@@ -350,7 +350,9 @@ duo_status duo_context_close_queue(duo_context *ctx)
     (void)door->close(ctx->queue);
     ctx->slot = NULL;
     ctx->queue = NULL;
-    return status == DUO_OK ? DUO_OK : DUO_ERR_LOST;
+    const bool owed = ctx->owes;
+    ctx->owes = false;
+    return status == DUO_OK || !owed ? DUO_OK : DUO_ERR_LOST;
 }
 
 duo_status duo_space_device(duo_context *ctx, duo_space *space, size_t bytes)
@@ -392,11 +394,14 @@ duo_status duo_synchronize(duo_context *given)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ctx->queue == NULL || duo_machine_forked()) return DUO_OK;
-    if (!duo_device_usable(ctx->queue_device)) return DUO_ERR_LOST;
-    const duo_status status = duo_door_current()->finish(ctx->queue);
-    if (status == DUO_OK) return DUO_OK;
-    (void)duo_context_failed(ctx, status, "synchronize");
-    return DUO_ERR_LOST;
+    duo_status status = DUO_ERR_LOST;
+    if (duo_device_usable(ctx->queue_device)) {
+        status = duo_door_current()->finish(ctx->queue);
+        if (status != DUO_OK) (void)duo_context_failed(ctx, status, "synchronize");
+    }
+    const bool owed = ctx->owes;
+    ctx->owes = false;
+    return status == DUO_OK || !owed ? DUO_OK : DUO_ERR_LOST;
 }
 
 duo_status duo_trim(duo_context *given)

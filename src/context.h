@@ -45,6 +45,7 @@ struct duo_context {
     int stage_next;
     uint64_t *slot; /* pinned: results of reductions */
     uint32_t ticket;
+    bool owes; /* outputs were queued that live on the device, and nobody has waited for them yet */
 
     /* the last call, for duo_explain_last and the verbose line */
     bool last_tiny; /* only operation and sizes of last_call are set; the rest is recomputed on
@@ -139,6 +140,8 @@ duo_status duo_execute(duo_context *ctx, duo_call *call);
 /* Writes a value to a result that may be anywhere: the reductions' quick returns. */
 duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t n, float value,
                              float *result);
+/* A call whose quick return leaves nothing to do. */
+void duo_execute_nothing(duo_context *ctx, const duo_call *call);
 void duo_explain_call(duo_context *ctx);                          /* the verbose line */
 void duo_explain_event(const duo_context *ctx, const char *text); /* at DUOBLAS_VERBOSE=2 */
 

@@ -72,6 +72,9 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
         *call->operand[DUO_RESULT].address = value;
     }
     status = duo_place_from_device(ctx, call, &local, done);
+    /* Outputs that stay on the device are owed until somebody has waited for them. */
+    const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
+    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) ctx->owes = true;
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
@@ -96,18 +99,22 @@ static int finish_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *
     const int64_t column = done / call->m, rows_done = done % call->m;
     const int64_t b_step = call->transb ? 1 : b->ld, a_step = call->transa ? a->ld : 1;
     if (b->address != NULL) b->address += column * b_step;
+    *(call->transb ? &b->rows : &b->columns) -= column;
     c->address += column * c->ld;
     if (rows_done > 0) { /* the rest of one column */
         duo_call part = rest;
         part.m = call->m - rows_done;
         part.n = 1;
         if (part.operand[DUO_A].address != NULL) part.operand[DUO_A].address += rows_done * a_step;
+        *(call->transa ? &part.operand[DUO_A].columns : &part.operand[DUO_A].rows) = part.m;
+        *(call->transb ? &part.operand[DUO_B].rows : &part.operand[DUO_B].columns) = 1;
         part.operand[DUO_C].address += rows_done;
         part.operand[DUO_C].rows = part.m;
         part.operand[DUO_C].columns = 1;
         const int status = run_on_cpu(ctx, &part, row);
         if (status != DUO_OK) return status;
         if (b->address != NULL) b->address += b_step;
+        *(call->transb ? &b->rows : &b->columns) -= 1;
         c->address += c->ld;
     }
     rest.n = call->n - column - (rows_done > 0);
@@ -224,6 +231,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
         ctx->last_predicted_seconds = choice[best].seconds;
         if (status == DUO_OK) earn_credit(call, choice, count, best, site.profile);
     }
+    memcpy(ctx->last_choice, choice, sizeof choice[0] * (size_t)count); /* as they turned out */
     if (timed) ctx->last_seconds = now_seconds() - start;
     if (timed) duo_explain_call(ctx);
     return (duo_status)status;
@@ -245,5 +253,13 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
         status = duo_place_from_host(ctx, &call, &local);
     }
     duo_place_free_host(&call, &local);
+    if (status == DUO_OK) duo_explain_call(ctx);
     return status;
+}
+
+void duo_execute_nothing(duo_context *ctx, const duo_call *call)
+{
+    remember(ctx, call, NULL, 0);
+    for (int i = 0; i < DUO_OPERANDS; i++) ctx->last_call.operand[i].residence = DUO_AT_UNUSED;
+    duo_explain_call(ctx);
 }

@@ -132,7 +132,8 @@ void duo_explain_call(duo_context *ctx)
 {
     static const char *const residences[] = {"-", "pageable", "pinned", "kept", "stale", "device"};
     duo_decision d = {.size = sizeof d};
-    if (duo_explain_last(ctx, &d) != DUO_OK || d.row == NULL) return;
+    if (ctx->verbose == 0 && ctx->log == NULL) return;
+    if (duo_explain_last(ctx, &d) != DUO_OK) return;
     const duo_call *const call = &ctx->last_call;
     line l = {.used = 0};
     put(&l, "duoblas: %s", d.operation);
@@ -146,6 +147,11 @@ void duo_explain_call(duo_context *ctx)
         put(&l, " n=%lld x=%s", (long long)d.n, residences[d.residence[0]]);
         if (call->operation == DUO_SDOT) put(&l, " y=%s", residences[d.residence[1]]);
         put(&l, " result=%s", residences[d.residence[2]]);
+    }
+    if (d.row == NULL) {
+        put(&l, " | nothing to do");
+        send_line(ctx, &l);
+        return;
     }
     put(&l, " |");
     for (int i = 0; i < d.candidates; i++) {

@@ -85,10 +85,7 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     call.operand[DUO_B] = operand(right, right_rows, right_columns, right_ld, product, false);
     call.operand[DUO_C] = operand(c, call.m, call.n, ldc, beta != 0.0f, true);
     if (nothing || (!product && beta == 1.0f)) {
-        ctx->last_tiny = false;
-        ctx->last_call = call;
-        ctx->last_row = NULL;
-        ctx->last_candidates = 0;
+        duo_execute_nothing(ctx, &call);
         return DUO_OK;
     }
     const int64_t tiny = ctx->tiny[DUO_SGEMM];

@@ -5,7 +5,6 @@
  * to the row's tile: a tile that is half empty takes as long as a full one. Transfers are
  * select.c's business.
  */
-#include <limits.h>
 #include <math.h>
 
 #include "cpu/blas_library.h"
@@ -43,9 +42,8 @@ static double cpu_seconds(const duo_site *site, double serial, int *threads)
 static bool has_blas(const duo_call *call, const duo_site *site)
 {
     (void)site;
-    /* Leading dimensions go to an LP64 library as they are; sizes can be split. */
     for (int i = 0; i < DUO_OPERANDS; i++)
-        if (call->operand[i].ld > INT_MAX) return false;
+        if (call->operand[i].ld > DUO_BLAS_LARGEST_LD) return false;
     return duo_blas_library_get() != NULL;
 }
 

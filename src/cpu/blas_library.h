@@ -8,7 +8,14 @@
 #ifndef DUO_BLAS_LIBRARY_H
 #define DUO_BLAS_LIBRARY_H
 
+#include <limits.h>
 #include <stdbool.h>
+
+/*
+ * Sizes can be split, but leading dimensions go to an LP64 library as they are. Its kernels gather
+ * from up to 16 columns with 32-bit indices: with AVX-512, OpenBLAS 0.3.21 crashes beyond this.
+ */
+enum { DUO_BLAS_LARGEST_LD = INT_MAX / 16 };
 
 /* Fortran's sgemm: every argument by address, lengths of the two strings last. */
 typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int *m,

@@ -1,10 +1,10 @@
 /*
  * float_mode.h - the floating-point mode that the documented order of summation needs.
  *
- * Rounding to nearest, subnormals kept, exceptions masked. An application may have set otherwise
- * (-ffast-math start-up code does); a reduction then sets the default mode, works, and restores.
- * Enter and leave in a function other than the one that computes: a compiler may move arithmetic
- * across them, calls it may not.
+ * Rounding to nearest and subnormals kept. An application may have set otherwise (start-up code of
+ * -ffast-math does); a reduction then sets the default mode, works, and restores what it found.
+ * Enter and leave in a function that calls the one that computes: a compiler may move arithmetic
+ * across a change of mode, but no call of an unknown function.
  */
 #ifndef DUO_FLOAT_MODE_H
 #define DUO_FLOAT_MODE_H
@@ -17,25 +17,21 @@
 
 typedef unsigned int float_mode;
 
-/* MXCSR: the low six bits are sticky exception flags, the rest is control. */
-enum { FLOAT_MODE_FLAGS = 0x3F, FLOAT_MODE_DEFAULT = 0x1F80 };
+/* MXCSR: flush to zero, rounding control, denormals are zero; and its value at program start. */
+enum { FLOAT_MODE_UNFIT = 0x8000 | 0x6000 | 0x0040, FLOAT_MODE_DEFAULT = 0x1F80 };
 
-static inline bool float_mode_is_default(void)
-{
-    return (_mm_getcsr() & ~(unsigned)FLOAT_MODE_FLAGS) == FLOAT_MODE_DEFAULT;
-}
+static inline bool float_mode_is_fit(void) { return (_mm_getcsr() & FLOAT_MODE_UNFIT) == 0; }
 
 static inline float_mode float_mode_enter(void)
 {
     const float_mode caller = _mm_getcsr();
-    if ((caller & ~(unsigned)FLOAT_MODE_FLAGS) != FLOAT_MODE_DEFAULT)
-        _mm_setcsr(FLOAT_MODE_DEFAULT);
+    if ((caller & FLOAT_MODE_UNFIT) != 0) _mm_setcsr(FLOAT_MODE_DEFAULT);
     return caller;
 }
 
 static inline void float_mode_leave(float_mode caller)
 {
-    if ((caller & ~(unsigned)FLOAT_MODE_FLAGS) != FLOAT_MODE_DEFAULT) _mm_setcsr(caller);
+    if ((caller & FLOAT_MODE_UNFIT) != 0) _mm_setcsr(caller);
 }
 
 #else
@@ -44,8 +40,8 @@ static inline void float_mode_leave(float_mode caller)
 
 typedef fenv_t float_mode;
 
-/* Reading the whole mode is not portable: enter and leave always. */
-static inline bool float_mode_is_default(void) { return false; }
+/* Standard C cannot ask about subnormals: enter and leave always. */
+static inline bool float_mode_is_fit(void) { return false; }
 
 static inline float_mode float_mode_enter(void)
 {

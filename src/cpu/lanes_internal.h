@@ -1,15 +1,48 @@
-/* lanes_internal.h - what the clones of lanes_body.h and lanes.c, lanes_reduce.c share. */
+/*
+ * lanes_internal.h - what the clones (lanes_body.h) share with lanes.c, lanes_double.c and
+ * lanes_reduce.c.
+ */
 #ifndef DUO_LANES_INTERNAL_H
 #define DUO_LANES_INTERNAL_H
+
+#include <math.h>
+#include <string.h>
 
 #include "lanes.h"
 
 extern const duo_lanes duo_lanes_avx512, duo_lanes_avx2, duo_lanes_portable;
 
+/* Sum of a unit before rounding: one node of the tree of blocks. */
 typedef double (*duo_lanes_node)(int64_t n, const float *x, const float *y);
 
-double duo_lanes_block_float64(duo_operation operation, int n, const float *x, const float *y);
-float duo_lanes_round(double sum);
-float duo_lanes_in_default_mode(duo_lanes_node unit, int64_t n, const float *x, const float *y);
+/*
+ * The sum of a unit whose float32 arithmetic gave `unchecked` no finite result: every block that
+ * is not finite by itself is done again in float64. y must be an address, also where it is not
+ * used.
+ */
+double duo_lanes_redo(duo_operation operation, duo_lanes_node unchecked, int64_t n, const float *x,
+                      const float *y);
+
+/* whole(n, x, y) in the mode that the order needs, whatever the caller's is. */
+float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y);
+
+/* The one rounding at the end: never -0, and one NaN, whatever the side that made it. */
+static inline float duo_lanes_round(double sum)
+{
+    float result = (float)(sum + 0.0);
+    if (isnan(result)) {
+        const uint32_t canonical_nan = 0x7FC00000u;
+        memcpy(&result, &canonical_nan, sizeof result);
+    }
+    return result;
+}
+
+/* Adds neighbours level by level; an odd one moves up unchanged. */
+static inline double duo_lanes_add_nodes(double *node, int count)
+{
+    for (int step = 1; step < count; step *= 2)
+        for (int i = 0; i + step < count; i += 2 * step) node[i] += node[i + step];
+    return node[0];
+}
 
 #endif

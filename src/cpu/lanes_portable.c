@@ -1,10 +1,19 @@
+/*
+ * lanes_portable.c - the reductions for any CPU, in vectors of 16 bytes as GCC and Clang know them.
+ *
+ * Such vectors exist in hardware nearly everywhere (SSE2, NEON, VSX); elsewhere the compiler takes
+ * them apart. On x86-64 this is the SSE2 clone.
+ */
 #include <string.h>
 
 #define ISA portable
 enum { WIDTH = 4, PARTS = 4 };
 
 typedef float vector __attribute__((vector_size(16)));
-typedef int vector_bits __attribute__((vector_size(16)));
+typedef unsigned int vector_bits __attribute__((vector_size(16)));
+typedef struct lanes {
+    vector part[PARTS];
+} lanes;
 
 static inline vector load(const float *p)
 {
@@ -16,26 +25,30 @@ static inline vector load(const float *p)
 static inline vector load_some(const float *p, int count)
 {
     if (count >= WIDTH) return load(p);
-    vector v = {0};
-    for (int l = 0; l < count; l++) v[l] = p[l];
+    vector v = {p[0]};
+    if (count > 1) v[1] = p[1];
+    if (count > 2) v[2] = p[2];
     return v;
 }
 
-static inline vector absolute(vector v) { return (vector)((vector_bits)v & 0x7FFFFFFF); }
+static inline vector absolute(vector v) { return (vector)((vector_bits)v & 0x7FFFFFFFu); }
 
-static inline double add_lanes_mem(const float *p)
+static inline double add_lanes(lanes v)
 {
     double d[16];
-    for (int l = 0; l < 16; l++) d[l] = (double)p[l];
+    for (int l = 0; l < 16; l++) d[l] = (double)v.part[l / WIDTH][l % WIDTH];
     for (int step = 8; step >= 1; step /= 2)
         for (int l = 0; l < step; l++) d[l] += d[l + step];
     return d[0];
 }
-static inline double add_lanes(const vector v[PARTS])
+
+static inline double add_lanes_2(lanes a, lanes b) { return add_lanes(a) + add_lanes(b); }
+
+static inline double add_lanes_4(lanes a, lanes b, lanes c, lanes d)
 {
-    float lane[16];
-    memcpy(lane, v, sizeof lane);
-    return add_lanes_mem(lane);
+    return add_lanes_2(a, b) + add_lanes_2(c, d);
 }
+
+#define mode_is_fit float_mode_is_fit
 
 #include "lanes_body.h"

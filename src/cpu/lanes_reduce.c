@@ -1,62 +1,114 @@
+/*
+ * lanes_reduce.c - reductions of any size and stride, on any number of threads.
+ *
+ * The tree of blocks is cut into units, each an aligned power of two of blocks: whoever computes a
+ * unit gets the same node, so threads take units as they like. Strided data are gathered block by
+ * block and then reduced as if they had been contiguous.
+ */
 #include "float_mode.h"
 #include "lanes_internal.h"
 
-#include <math.h>
+/*
+ * Units that one parallel region computes, a power of two. Their nodes are on the stack (32 KiB);
+ * the region's start and end are 10 us at most in over 10 ms of work.
+ */
+enum { WAVE = 4096 };
 
-#include <stdbool.h>
-#include <string.h>
+typedef struct vectors {
+    duo_operation operation;
+    const duo_lanes *lanes;
+    int64_t n;
+    const float *x, *y; /* y is x where the operation has no y */
+    int64_t incx, incy;
+    int threads;
+} vectors;
 
-float duo_lanes_round(double sum)
-{
-    if (isnan(sum)) {
-        float r;
-        const uint32_t canonical = 0x7FC00000u;
-        memcpy(&r, &canonical, 4);
-        return r;
-    }
-    return (float)(sum + 0.0);
-}
-static double leaf(duo_operation operation, float x, float y)
-{
-    if (operation == DUO_SASUM) return fabs((double)x);
-    return operation == DUO_SDOT ? (double)x * (double)y : (double)x;
-}
-double duo_lanes_block_float64(duo_operation operation, int n, const float *x, const float *y)
-{
-    double a[1024] = {0};
-    for (int i = 0; i < n; i++) a[i] = leaf(operation, x[i], y[i]);
-    double v[16];
-    for (int l = 0; l < 16; l++) {
-        v[l] = 0;
-        for (int q = 0; q < 4; q++) {
-            double t[2];
-            for (int h = 0; h < 2; h++) {
-                const double *e = a + 256 * q + 128 * h + l;
-                t[h] = ((e[0] + e[64]) + (e[32] + e[96])) + ((e[16] + e[80]) + (e[48] + e[112]));
-            }
-            v[l] += t[0] + t[1];
-        }
-    }
-    for (int step = 8; step >= 1; step /= 2)
-        for (int l = 0; l < step; l++) v[l] += v[l + step];
-    return v[0];
-}
-float duo_lanes_in_default_mode(duo_lanes_node unit, int64_t n, const float *x, const float *y)
+float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y)
 {
     const float_mode caller = float_mode_enter();
-    const float r = duo_lanes_round(unit(n, x, y));
+    const float result = whole(n, x, y);
     float_mode_leave(caller);
-    return r;
+    return result;
 }
+
+static void gather(int64_t count, const float *from, int64_t inc, float *to)
+{
+    for (int64_t i = 0; i < count; i++) to[i] = from[i * inc];
+}
+
+/* Up to one unit from element `first` on. */
+static double strided_unit(const vectors *v, int64_t first, int64_t count)
+{
+    double node[DUO_UNIT / DUO_BLOCK];
+    float x[DUO_BLOCK], y[DUO_BLOCK];
+    int nodes = 0;
+    for (int64_t i = 0; i < count; i += DUO_BLOCK) {
+        const int64_t block = count - i < DUO_BLOCK ? count - i : DUO_BLOCK;
+        gather(block, v->x + (first + i) * v->incx, v->incx, x);
+        if (v->operation == DUO_SDOT) gather(block, v->y + (first + i) * v->incy, v->incy, y);
+        const float *const second = v->operation == DUO_SDOT ? y : x;
+        node[nodes++] = v->lanes->unit[v->operation](block, x, second);
+    }
+    return duo_lanes_add_nodes(node, nodes);
+}
+
+/* Not inline: see float_mode.h. */
+static __attribute__((noinline)) double one_unit(const vectors *v, int64_t unit)
+{
+    const int64_t first = unit * DUO_UNIT;
+    const int64_t count = v->n - first < DUO_UNIT ? v->n - first : DUO_UNIT;
+    if (v->incx != 1 || v->incy != 1) return strided_unit(v, first, count);
+    return v->lanes->unit[v->operation](count, v->x + first, v->y + first);
+}
+
+/* The node of up to WAVE units, each thread taking a run of neighbours. */
+static double parallel_wave(const vectors *v, int64_t first, int64_t units)
+{
+    double node[WAVE];
+#pragma omp parallel num_threads(v->threads)
+    {
+        const float_mode caller = float_mode_enter();
+#pragma omp for schedule(static)
+        for (int64_t u = 0; u < units; u++) node[u] = one_unit(v, first + u);
+        float_mode_leave(caller);
+    }
+    return duo_lanes_add_nodes(node, (int)units);
+}
+
+/*
+ * The node of `units` units. Adding neighbours level by level, where an odd one moves up unchanged,
+ * splits them at the largest power of two below their number.
+ */
+static double tree(const vectors *v, int64_t first, int64_t units)
+{
+    if (units == 1) return one_unit(v, first);
+    if (units <= WAVE && v->threads > 1) return parallel_wave(v, first, units);
+    int64_t half = 1;
+    while (half < units - half) half *= 2;
+    const double low = tree(v, first, half);
+    return low + tree(v, first + half, units - half);
+}
+
+/* Not inline: see float_mode.h. */
+static __attribute__((noinline)) float reduce(const vectors *v)
+{
+    return duo_lanes_round(tree(v, 0, v->n / DUO_UNIT + (v->n % DUO_UNIT != 0)));
+}
+
 float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
                        const float *y, int64_t incy, int threads)
 {
-    (void)incx;
-    (void)incy;
-    (void)threads;
-    double s = 0;
-    const duo_lanes *l = duo_lanes_current();
-    for (int64_t i = 0; i < n; i += DUO_UNIT)
-        s += l->unit[operation](n - i < DUO_UNIT ? n - i : DUO_UNIT, x + i, y + i);
-    return duo_lanes_round(s);
+    const duo_lanes *const lanes = duo_lanes_current();
+    if (operation != DUO_SDOT) {
+        y = x;
+        incy = incx;
+    }
+    if (n == 1) incx = incy = 1;
+    if (n <= DUO_UNIT && incx == 1 && incy == 1) return lanes->whole[operation](n, x, y);
+
+    const vectors v = {operation, lanes, n, x, y, incx, incy, threads};
+    const float_mode caller = float_mode_enter();
+    const float result = reduce(&v);
+    float_mode_leave(caller);
+    return result;
 }

@@ -15,12 +15,16 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
     if (library == NULL) return DUO_DECLINED;
     const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
                              *const c = &call->operand[DUO_C];
+    if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
+        return DUO_DECLINED;
     const char transa = call->transa ? 'T' : 'N', transb = call->transb ? 'T' : 'N';
     const int lda = (int)a->ld, ldb = (int)b->ld, ldc = (int)c->ld;
     const int64_t a_row = call->transa ? a->ld : 1, a_column = call->transa ? 1 : a->ld;
     const int64_t b_row = call->transb ? b->ld : 1, b_column = call->transb ? 1 : b->ld;
-    /* Where A and B are not read they may be NULL: no arithmetic on them. */
+    /* Where A and B are not read they may be NULL: no arithmetic on them, and none with alpha,
+     * which OpenBLAS multiplies by the empty sum: a NaN would reach C. */
     const int64_t k_all = a->read ? call->k : 0;
+    const float alpha = a->read ? call->alpha : 0.0f;
 
     const int threads_before = library->follows_openmp ? omp_get_max_threads() : 0;
     if (library->follows_openmp && threads_before != call->threads)
@@ -37,8 +41,8 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
                     k > 0 ? a->address + i * a_row + p * a_column : a->address;
                 const float *const b_here =
                     k > 0 ? b->address + p * b_row + j * b_column : b->address;
-                library->sgemm(&transa, &transb, &m, &n, &k, &call->alpha, a_here, &lda, b_here,
-                               &ldb, &beta, c->address + i + j * c->ld, &ldc, 1, 1);
+                library->sgemm(&transa, &transb, &m, &n, &k, &alpha, a_here, &lda, b_here, &ldb,
+                               &beta, c->address + i + j * c->ld, &ldc, 1, 1);
                 p += PIECE;
             } while (p < k_all);
         }
