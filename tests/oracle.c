@@ -1,0 +1,99 @@
+/*
+ * oracle.c - float64 references and the error bounds that the public header promises.
+ */
+#include "oracle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const double u = 0x1p-24;
+
+int64_t oracle_index(duo_layout layout, int64_t i, int64_t j, int64_t ld)
+{
+    return layout == DUO_COL_MAJOR ? i + j * ld : i * ld + j;
+}
+
+/* op(X) as rows of `columns` doubles (by_rows), or as columns of `rows` doubles. */
+static double *unpack(duo_layout layout, duo_transpose trans, const float *x, int64_t ld,
+                      int64_t rows, int64_t columns, bool by_rows)
+{
+    double *out = malloc(((size_t)(rows * columns) + 1) * sizeof *out);
+    if (out == NULL) {
+        perror("oracle");
+        exit(EXIT_FAILURE);
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < columns; j++) {
+            const int64_t at = trans == DUO_NO_TRANS ? oracle_index(layout, i, j, ld)
+                                                     : oracle_index(layout, j, i, ld);
+            out[by_rows ? i * columns + j : j * rows + i] = x[at];
+        }
+    }
+    return out;
+}
+
+void oracle_sgemm(const oracle_product *p, double *want, double *bound)
+{
+    const bool product = p->alpha != 0.0f && p->k > 0;
+    double *a = NULL, *b = NULL;
+    if (product) {
+        a = unpack(p->layout, p->transa, p->a, p->lda, p->m, p->k, true);
+        b = unpack(p->layout, p->transb, p->b, p->ldb, p->k, p->n, false);
+    }
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0.0, magnitude = 0.0;
+            for (int64_t q = 0; product && q < p->k; q++) {
+                const double term = a[i * p->k + q] * b[j * p->k + q];
+                sum += term;
+                magnitude += fabs(term);
+            }
+            double value = product ? (double)p->alpha * sum : 0.0;
+            double error = (double)(p->k + 3) * u * fabs((double)p->alpha) * magnitude;
+            if (!product) error = 0.0;
+            if (p->beta != 0.0f) {
+                const double old =
+                    (double)p->beta * (double)p->c[oracle_index(p->layout, i, j, p->ldc)];
+                value += old;
+                error += 2.0 * u * fabs(old);
+            }
+            want[i * p->n + j] = value;
+            bound[i * p->n + j] = error;
+        }
+    }
+    free(a);
+    free(b);
+}
+
+bool oracle_close(double want, double bound, float got)
+{
+    if (isnan(want)) return isnan(got);
+    if (isinf(want)) return (double)got == want;
+    return fabs((double)got - want) <= bound;
+}
+
+double oracle_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                     const float *y, int64_t incy, double *bound)
+{
+    const bool two = operation == DUO_SDOT;
+    *bound = 0.0;
+    if (n <= 0 || (!two && incx <= 0)) return 0.0;
+    if (incx < 0) x -= (n - 1) * incx;
+    if (two && incy < 0) y -= (n - 1) * incy;
+
+    double plain = 0.0, high = 0.0, low = 0.0, magnitude = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        double term = x[i * incx];
+        if (operation == DUO_SASUM) term = fabs(term);
+        if (two) term *= (double)y[i * incy];
+        plain += term;
+        magnitude += fabs(term);
+        /* high + low = the sum so far, to twice the precision */
+        const double sum = high + term, part = sum - high;
+        low += (high - (sum - part)) + (term - part);
+        high = sum;
+    }
+    *bound = (two ? 9.0 : 8.0) * u * magnitude + (two ? (double)n * 0x1p-150 : 0.0);
+    return isfinite(plain) ? high + low : plain;
+}

@@ -1,0 +1,93 @@
+/*
+ * sim_device.h - a simulated GPU behind the door (src/gpu/device.h).
+ *
+ * Its memory has real addresses that the host can neither read nor write. Copies and kernels are
+ * queued and carried out later by one worker thread per queue, so forgotten waits show. Every
+ * address that the work touches must lie whole in a live allocation or in live pinned memory;
+ * anything else is counted as a violation. It can be told to fail.
+ *
+ * Device numbers 0 .. SIM_DEVICES - 1; one device unless told otherwise. Controls may be called
+ * from any thread; they act at once. `nth` counts from 1 = the next.
+ */
+#ifndef DUO_TESTS_SIM_DEVICE_H
+#define DUO_TESTS_SIM_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/device.h"
+
+enum { SIM_DEVICES = 4 };
+
+const duo_door *sim_door(void);
+
+/* The calls of the door. SIM_WAIT: wait_mark and finish. */
+typedef enum sim_kind {
+    SIM_COUNT,
+    SIM_LOAD,
+    SIM_ALLOCATE,
+    SIM_RELEASE,
+    SIM_PIN,
+    SIM_UNPIN,
+    SIM_CLASSIFY,
+    SIM_OPEN,
+    SIM_CLOSE,
+    SIM_COPY,
+    SIM_LAUNCH,
+    SIM_MARK,
+    SIM_WAIT,
+    SIM_IDLE,
+    SIM_AFTER,
+    SIM_KINDS
+} sim_kind;
+
+/* ---- Controls ---- */
+
+/* One live device of 1 GiB, nothing armed, no delay, not held, counters and violations 0. Waits
+ * for queued work. Allocations and queues that are open live on. */
+void sim_reset(void);
+
+void sim_set_devices(int count);
+void sim_set_memory(uint64_t bytes);  /* of each device */
+void sim_set_pinned(uint64_t bytes);  /* most that can be pinned; unlimited after reset */
+void sim_set_delay(int microseconds); /* the worker sleeps up to so long, at random, before each
+                                         operation */
+void sim_hold(bool hold);             /* true: workers stop before their next operation */
+
+/*
+ * The nth such call from now answers `status`, and so do the `times` - 1 after it (times < 0: all
+ * after it). DUO_ERR_MEMORY, DUO_ERR_DEVICE: that call alone failed. DUO_ERR_LOST: its device is
+ * lost from then on. One such order per kind; nth = 0 withdraws it. Counting: status DUO_OK and 0
+ * devices.
+ */
+void sim_fail(sim_kind kind, int nth, duo_status status, int times);
+
+/* The nth operation (copy or launch, any queue) from now is accepted and fails when it is carried
+ * out: it is dropped and the device is lost. garbage: it destroys what it should have written. */
+void sim_fail_async(int nth, bool garbage);
+
+/* The device is lost now: queued work is dropped and every call on it answers DUO_ERR_LOST. */
+void sim_lose(int device);
+
+/* ---- What happened ---- */
+
+uint64_t sim_count(sim_kind kind); /* calls since reset, failed ones included */
+uint64_t sim_uploaded_bytes(void); /* queued, pinned to device */
+uint64_t sim_downloaded_bytes(void);
+duo_row_id sim_last_row(void); /* of the last launch accepted; DUO_ROWS: none */
+int sim_violations(void);      /* what broke the door's contract; each is told on stderr */
+int sim_leaks(void);           /* allocations (not of lost devices), pinned blocks, queues alive */
+uint64_t sim_allocated_bytes(int device);
+
+/* ---- Device memory that the library does not know ---- */
+
+void *sim_foreign_malloc(int device, size_t bytes); /* as from cudaMalloc */
+void sim_foreign_free(void *address);
+
+/* Look into and write device memory, behind the library's back. Do not wait for queued work. */
+void sim_read(void *host, const void *device_address, size_t bytes);
+void sim_write(void *device_address, const void *host, size_t bytes);
+bool sim_is_device(const void *address); /* inside the range that the simulated devices use? */
+
+#endif

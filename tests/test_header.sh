@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# test_header.sh SOURCE - the public header compiles alone and without warnings, as C11 and as
+# C++17, by every compiler that is here; it includes no CUDA and defines no macro outside DUO_.
+set -euo pipefail
+
+include=$1/include
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+tried=0
+
+for file in one.c one.cpp; do
+    printf '#include <duoblas.h>\n#include <duoblas.h>\nint main(void) { return DUO_OK; }\n' \
+        >"$work/$file"
+done
+printf '#include <stddef.h>\n#include <stdint.h>\n' >"$work/none.c"
+
+for pair in gcc:g++ clang:clang++; do
+    c=${pair%%:*} cxx=${pair##*:}
+    if command -v "$c" >/dev/null; then
+        "$c" -std=c11 "${warnings[@]}" -I"$include" -fsyntax-only "$work/one.c"
+        echo "ok: C11 by $c"
+        tried=$((tried + 1))
+    fi
+    if command -v "$cxx" >/dev/null; then
+        "$cxx" -std=c++17 "${warnings[@]}" -I"$include" -fsyntax-only "$work/one.cpp"
+        echo "ok: C++17 by $cxx"
+        tried=$((tried + 1))
+    fi
+done
+[[ $tried -gt 0 ]] || { echo "FAILED: no compiler"; exit 1; }
+
+macros() { "${CC:-cc}" -std=c11 -I"$include" -dM -E "$1" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort; }
+macros "$work/none.c" >"$work/before"
+macros "$work/one.c" >"$work/after"
+if comm -13 "$work/before" "$work/after" | grep -vE '^(DUO_|DUOBLAS_H$)'; then
+    echo "FAILED: macros without the prefix DUO_"
+    exit 1
+fi
+echo "ok: every macro begins with DUO_"

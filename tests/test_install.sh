@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# test_install.sh BUILD SOURCE - installs, moves the installation, and builds and runs programs
+# against it: C and C++, shared and static, by pkg-config and by CMake; and README's example.
+set -euo pipefail
+
+build=$1
+source=$2
+cmake=${CMAKE:-cmake}
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+step() { echo "== $*"; }
+
+step "install, then move"
+"$cmake" --install "$build" --prefix "$work/first" >"$work/install.log"
+mv "$work/first" "$work/moved"
+prefix=$work/moved
+for file in include/duoblas.h bin/duoblas share/doc/DuoBLAS/README.md share/doc/DuoBLAS/LICENSE; do
+    [[ -e $prefix/$file ]] || { echo "FAILED: $file is not installed"; exit 1; }
+done
+if grep -rIl "$work/first" "$prefix"; then
+    echo "FAILED: these files name the folder they were installed to"
+    exit 1
+fi
+pc=$(find "$prefix" -name duoblas.pc)
+library=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH=${pc%/*}
+
+step "the installed library"
+bash "$source/tests/test_exports.sh" "$library" "$source"
+
+step "the installed tool"
+"$prefix/bin/duoblas" info >"$work/info"
+head -n 3 "$work/info"
+
+step "pkg-config"
+[[ $(pkg-config --modversion duoblas) == 0.1.0 ]]
+warnings=(-Wall -Wextra -Wpedantic -Werror)
+read -ra flags <<<"$(pkg-config --cflags duoblas)"
+read -ra shared <<<"$(pkg-config --libs duoblas) -Wl,-rpath,$library"
+# The archive by its file name: -lduoblas would take the shared library beside it.
+# shellcheck disable=SC2034 # used by name, below
+read -ra static <<<"$(pkg-config --static --libs duoblas | sed 's/-lduoblas/-l:libduoblas.a/')"
+
+awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' "$source/README.md" \
+    >"$work/example.c"
+"$cc" -std=c11 "${warnings[@]}" "${flags[@]}" "$work/example.c" -o "$work/example" "${shared[@]}"
+"$work/example"
+for kind in shared static; do
+    declare -n libraries=$kind
+    "$cc" -std=c11 "${warnings[@]}" "${flags[@]}" "$source/tests/consumer/consumer.c" \
+        -o "$work/${kind}_c" "${libraries[@]}"
+    "$cxx" -std=c++17 "${warnings[@]}" "${flags[@]}" "$source/tests/consumer/consumer.cpp" \
+        -o "$work/${kind}_cpp" "${libraries[@]}"
+    "$work/${kind}_c"
+    "$work/${kind}_cpp"
+done
+
+needs() { readelf -d "$1" | grep -q 'NEEDED.*libduoblas'; }
+needs "$work/shared_c" || { echo "FAILED: linked with the archive"; exit 1; }
+if needs "$work/static_c"; then echo "FAILED: linked with the shared library"; exit 1; fi
+
+step "CMake"
+"$cmake" -S "$source/tests/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >"$work/cmake.log" ||
+    { cat "$work/cmake.log"; exit 1; }
+"$cmake" --build "$work/consumer" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+for program in shared_c shared_cpp static_c static_cpp; do
+    "$work/consumer/$program"
+done
+
+step "all right"

@@ -1,0 +1,275 @@
+/*
+ * test_machine.c - what the library learns of the machine: a container's CPU quota from made-up
+ * trees, the threads it may use from OMP_NUM_THREADS and the affinity mask (in child processes),
+ * the CPU's name and forks.
+ */
+#define _GNU_SOURCE
+#include <ftw.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "harness.h"
+
+/* ---- A root directory of our own ---- */
+
+static char root[] = "/tmp/duoblas-machine-XXXXXX";
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void new_root(void)
+{
+    memcpy(root + strlen(root) - 6, "XXXXXX", 6);
+    CHECK(mkdtemp(root) != NULL, "%s", root);
+}
+
+static void end_root(void) { nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+
+/* Makes the file below the root, and the folders on the way. */
+static void put_file(const char *name, const char *content)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
+    FILE *const file = fopen(path, "w");
+    if (!CHECK(file != NULL, "%s", path)) return;
+    fputs(content, file);
+    fclose(file);
+}
+
+/* ---- The quota ---- */
+
+static void check_quota(int expected)
+{
+    const int got = duo_machine_quota(root);
+    CHECK(got == expected, "quota %d, expected %d", got, expected);
+}
+
+static void quota_version2(void)
+{
+    static const struct {
+        const char *line;
+        int cpus;
+    } cases[] = {
+        {"max 100000\n", 0},
+        {"150000 100000\n", 2},
+        {"100000 100000\n", 1},
+        {"100001 100000\n", 2},
+        {"50000 100000\n", 1},
+        {"1000 100000\n", 1},
+        {"400000 100000\n", 4},
+        {"1600000 50000", 32},
+        {"", 0},
+        {"\n", 0},
+        {"max\n", 0},
+        {"100000\n", 0},
+        {"-1 100000\n", 0},
+        {"100000 0\n", 0},
+        {"100000 -5\n", 0},
+        {"garbage of some kind\n", 0},
+        {"9223372036854775807 100000\n", 0},
+        {"99999999999999999999999999 1\n", 0},
+        {"9223372036854775807 9223372036854775807\n", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_case("quota/v2/%.30s", cases[i].line);
+        new_root();
+        put_file("sys/fs/cgroup/cpu.max", cases[i].line);
+        check_quota(cases[i].cpus);
+        end_root();
+    }
+}
+
+static void quota_version1(void)
+{
+    static const struct {
+        const char *quota, *period;
+        int cpus;
+    } cases[] = {
+        {"-1\n", "100000\n", 0}, {"250000\n", "100000\n", 3}, {"100000\n", "100000\n", 1},
+        {"1\n", "100000\n", 1},  {"0\n", "100000\n", 0},      {"100000\n", "0\n", 0},
+        {"100000\n", "", 0},     {"", "100000\n", 0},         {"800000\n", "100000\n", 8},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_case("quota/v1/%s", cases[i].quota);
+        new_root();
+        put_file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", cases[i].quota);
+        put_file("sys/fs/cgroup/cpu/cpu.cfs_period_us", cases[i].period);
+        check_quota(cases[i].cpus);
+        end_root();
+    }
+    test_case("quota/v1/no-period-file");
+    new_root();
+    put_file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
+    check_quota(0);
+    end_root();
+}
+
+/* The smallest limit on the way from the process's group to the root holds. */
+static void quota_of_parents(void)
+{
+    new_root();
+    test_case("quota/no-files");
+    check_quota(0);
+
+    test_case("quota/v2/parent");
+    put_file("proc/self/cgroup", "0::/slice/job/step\n");
+    put_file("sys/fs/cgroup/slice/cpu.max", "600000 100000\n");
+    put_file("sys/fs/cgroup/slice/job/cpu.max", "300000 100000\n");
+    put_file("sys/fs/cgroup/slice/job/step/cpu.max", "max 100000\n");
+    check_quota(3);
+
+    test_case("quota/v2/child");
+    put_file("sys/fs/cgroup/slice/job/step/cpu.max", "150000 100000\n");
+    check_quota(2);
+
+    test_case("quota/v2/root");
+    put_file("sys/fs/cgroup/cpu.max", "100000 100000\n");
+    check_quota(1);
+    end_root();
+
+    new_root();
+    test_case("quota/v1/parent");
+    put_file("proc/self/cgroup",
+             "12:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n1:name=systemd:/\n");
+    put_file("sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "500000\n");
+    put_file("sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n");
+    put_file("sys/fs/cgroup/cpu/docker/x/cpu.cfs_quota_us", "-1\n");
+    put_file("sys/fs/cgroup/cpu/docker/x/cpu.cfs_period_us", "100000\n");
+    check_quota(5);
+    end_root();
+
+    new_root();
+    test_case("quota/strange-lines");
+    put_file("proc/self/cgroup", "\n:\n::\n0::\n0::/\nno colon\n0::relative\n");
+    check_quota(0);
+    char line[4096] = "0::";
+    while (strlen(line) < sizeof line - 20) strcat(line, "/quite-long");
+    strcat(line, "\n");
+    put_file("proc/self/cgroup", line);
+    check_quota(0);
+    put_file("sys/fs/cgroup/cpu.max", "200000 100000\n");
+    check_quota(2);
+    end_root();
+}
+
+/* ---- Threads, in children ---- */
+
+static int report_threads(void)
+{
+    printf("threads=%d", duo_machine_threads());
+    /* A large reduction must not use more. */
+    enum { N = 1 << 21 };
+    float *const x = malloc(N * sizeof *x), result = 0.0f;
+    if (x == NULL) return 1;
+    for (int i = 0; i < N; i++) x[i] = 1.0f;
+    float sum = result;
+    duo_context *ctx;
+    duo_decision decision = {.size = sizeof decision};
+    const bool ok = duo_create(&ctx) == DUO_OK && duo_set_path(ctx, DUO_PATH_CPU) == DUO_OK &&
+                    duo_ssum(ctx, N, x, 1, &sum) == DUO_OK && sum == (float)N &&
+                    duo_explain_last(ctx, &decision) == DUO_OK && duo_destroy(ctx) == DUO_OK;
+    free(x);
+    printf(" used=%d", decision.threads);
+    return ok ? 0 : 1;
+}
+
+static void check_threads(const char *setting, int expected)
+{
+    const int quota = duo_machine_quota("");
+    if (quota > 0 && quota < expected) expected = quota;
+    test_child child;
+    test_child_run("threads", (const char *const[]){setting, NULL}, 30, &child);
+    int threads = -1, used = -1;
+    const int read = sscanf(child.out, "threads=%d used=%d", &threads, &used);
+    CHECK(child.exit_status == 0 && read == 2, "exit %d, said \"%.200s\" \"%.200s\"",
+          child.exit_status, child.out, child.err);
+    CHECK(threads == expected, "%d threads, expected %d", threads, expected);
+    CHECK(used >= 1 && used <= threads, "%d of %d threads used", used, threads);
+}
+
+static void threads_of_environment(void)
+{
+    test_case("threads/OMP_NUM_THREADS=1");
+    check_threads("OMP_NUM_THREADS=1", 1);
+    test_case("threads/OMP_NUM_THREADS=3");
+    check_threads("OMP_NUM_THREADS=3", 3);
+    test_case("threads/OMP_NUM_THREADS=7,2");
+    check_threads("OMP_NUM_THREADS=7,2", 7);
+}
+
+static void threads_of_affinity(void)
+{
+    cpu_set_t before, one;
+    if (!CHECK(sched_getaffinity(0, sizeof before, &before) == 0, "affinity")) return;
+    test_case("threads/affinity-all");
+    check_threads("OMP_NUM_THREADS", CPU_COUNT(&before));
+
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &before)) {
+            CPU_SET(cpu, &one);
+            break;
+        }
+    test_case("threads/affinity-1");
+    if (sched_setaffinity(0, sizeof one, &one) != 0) {
+        test_skip("the affinity mask cannot be set here");
+        return;
+    }
+    check_threads("OMP_NUM_THREADS", 1);
+    CHECK(sched_setaffinity(0, sizeof before, &before) == 0, "affinity");
+}
+
+/* ---- The rest ---- */
+
+static void facts(void)
+{
+    test_case("machine/facts");
+    CHECK(duo_machine_cpu()[0] != '\0', "no CPU name");
+    CHECK(strchr(duo_machine_cpu(), '\n') == NULL, "a newline in the CPU's name");
+    CHECK(duo_machine_threads() >= 1, "%d", duo_machine_threads());
+    CHECK(duo_machine_threads() == duo_machine_threads(), "threads change");
+    CHECK(duo_machine_cache_bytes() < (size_t)1 << 40, "%zu", duo_machine_cache_bytes());
+}
+
+static void forks(void)
+{
+    test_case("machine/fork");
+    duo_machine_watch_fork();
+    duo_machine_watch_fork();
+    CHECK(!duo_machine_forked(), "this process is no fork");
+    const pid_t pid = fork();
+    if (pid == 0) _exit(duo_machine_forked() ? 0 : 1);
+    CHECK(test_child_wait((int)pid, 10) == 0, "the child does not know it is one");
+    CHECK(!duo_machine_forked(), "the parent thinks it is a fork");
+}
+
+static const test_entry tests[] = {
+    {"quota_version2", quota_version2},
+    {"quota_version1", quota_version1},
+    {"quota_of_parents", quota_of_parents},
+    {"threads_of_environment", threads_of_environment},
+    {"threads_of_affinity", threads_of_affinity},
+    {"facts", facts},
+    {"forks", forks},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    if (test_child_task(argc, argv) != NULL) return report_threads();
+    return test_main(argc, argv, "machine", tests);
+}

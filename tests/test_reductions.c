@@ -1,0 +1,369 @@
+/*
+ * test_reductions.c - sasum, ssum and sdot: every row, and the public functions with operands and
+ * result in every residence, against the oracle's bound and, bit for bit, against the documented
+ * order of summation.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "oracle.h"
+#include "reference_order.h"
+
+static const duo_operation operations[] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
+enum { OPERATIONS = 3 };
+
+/* One problem; the increments are those of the call, of any sign. */
+typedef struct problem {
+    duo_operation operation;
+    int64_t n, incx, incy, offset;
+    test_data data;
+} problem;
+
+typedef struct vectors {
+    test_array x, y; /* y: sdot alone */
+    double want, bound;
+    float bits; /* the documented result */
+} vectors;
+
+static void name_case(const problem *p, const char *where)
+{
+    test_case("%s/%s/n=%jd/inc=%jd,%jd/offset=%jd/%s", duo_operation_name(p->operation), where,
+              (intmax_t)p->n, (intmax_t)p->incx, (intmax_t)p->incy, (intmax_t)p->offset,
+              test_data_name(p->data));
+}
+
+static test_array new_vector(int64_t n, int64_t inc, int64_t offset, test_data data, test_rng *rng)
+{
+    const int64_t distance = inc < 0 ? -inc : inc > 0 ? inc : 1;
+    const int64_t runs = n <= 0 ? 0 : inc == 0 ? 1 : n;
+    test_array x = test_array_new(1, runs, distance, offset);
+    test_array_fill(&x, rng, data);
+    return x;
+}
+
+/* Sets what is wanted from what the vectors hold now. */
+static void expect(const problem *p, vectors *v)
+{
+    const bool two = p->operation == DUO_SDOT;
+    const float *y = two ? v->y.data : NULL;
+    v->want = oracle_reduce(p->operation, p->n, v->x.data, p->incx, y, p->incy, &v->bound);
+    if (!two && p->incx <= 0) {
+        v->bits = 0.0f;
+        return;
+    }
+    const duo_call call =
+        test_reduce_call(p->operation, p->n, v->x.data, p->incx, y, p->incy, &v->bits);
+    v->bits = reference_order(p->operation, p->n, call.operand[DUO_X].address, p->incx,
+                              call.operand[DUO_Y].address, p->incy);
+}
+
+static vectors make_vectors(const problem *p, test_rng *rng)
+{
+    vectors v = {.x = new_vector(p->n, p->incx, p->offset, p->data, rng)};
+    if (p->operation == DUO_SDOT)
+        v.y = new_vector(p->n, p->incy, p->offset == 0 ? 0 : p->offset / 2 + 1, p->data, rng);
+    expect(p, &v);
+    return v;
+}
+
+static void free_vectors(vectors *v)
+{
+    test_array_free(&v->x);
+    if (v->y.block != NULL) test_array_free(&v->y);
+}
+
+/* One assertion for the bits, the bound and the guards. An overflow of the float range is allowed
+ * only within the bound of where it begins. */
+static void check_result(const vectors *v, float got, int status)
+{
+    const bool same = test_same(got, v->bits);
+    bool close =
+        isnan(v->want) ? test_bits(got) == 0x7fc00000u : oracle_close(v->want, v->bound, got);
+    if (isfinite(v->want) && isinf(got)) close = fabs(v->want) + v->bound >= (double)FLT_MAX;
+    const bool intact =
+        test_array_intact(&v->x) && (v->y.block == NULL || test_array_intact(&v->y));
+    CHECK(status == DUO_OK && same && close && intact,
+          "status %d, got %.9g (%08x), documented order %.9g (%08x), exact %.12g within %.3g%s",
+          status, (double)got, (unsigned)test_bits(got), (double)v->bits,
+          (unsigned)test_bits(v->bits), v->want, v->bound, intact ? "" : ", guards broken");
+}
+
+/* ---- Rows ---- */
+
+static void run_on_row(const duo_row *row, const problem *p, const vectors *v, bool by_slot,
+                       int threads)
+{
+    name_case(p, row->name);
+    float result[3] = {test_poison(), test_poison(), test_poison()};
+    duo_call call =
+        test_reduce_call(p->operation, p->n, v->x.data, p->incx,
+                         p->operation == DUO_SDOT ? v->y.data : NULL, p->incy, &result[1]);
+    call.threads = threads;
+    CHECK(test_row_accepts(row, &call), "%s does not take it", row->name);
+    const int status = test_run_row(row, &call, p->offset, by_slot);
+    check_result(v, result[1], status);
+    CHECK(test_is_poison(result[0]) && test_is_poison(result[2]), "written beside the result");
+}
+
+static void run_rows(const problem *p, test_rng *rng)
+{
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(p->operation, rows);
+    vectors v = make_vectors(p, rng);
+    for (int r = 0; r < count; r++) {
+        run_on_row(rows[r], p, &v, false, 1);
+        run_on_row(rows[r], p, &v, true, 2);
+    }
+    free_vectors(&v);
+}
+
+static const int64_t lengths[] = {1,     2,     3,     7,      8,      9,     15,   16,   17,
+                                  31,    33,    63,    64,     65,     127,   255,  256,  257,
+                                  1000,  1023,  1024,  1025,   2047,   2048,  2049, 4099, 10007,
+                                  65535, 65536, 65537, 131072, 131077, 200003};
+enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
+
+static void row_lengths(void)
+{
+    test_rng rng = test_rng_for("reductions lengths");
+    for (int o = 0; o < OPERATIONS; o++) {
+        for (int i = 0; i < LENGTHS; i++) {
+            for (int data = DATA_SIGNED; data <= DATA_WIDE; data++) {
+                const problem p = {operations[o], lengths[i], 1, 1, 0, (test_data)data};
+                run_rows(&p, &rng);
+            }
+        }
+    }
+}
+
+static void row_offsets(void)
+{
+    test_rng rng = test_rng_for("reductions offsets");
+    static const int64_t some[] = {5, 16, 100, 1024, 1030, 70001};
+    for (int o = 0; o < OPERATIONS; o++)
+        for (int i = 0; i < 6; i++)
+            for (int64_t offset = 0; offset <= 16; offset++)
+                run_rows(&(problem){operations[o], some[i], 1, 1, offset, DATA_SIGNED}, &rng);
+}
+
+static void row_strides(void)
+{
+    test_rng rng = test_rng_for("reductions strides");
+    static const int64_t incs[] = {1, 2, 3, 5, 16, 33, -1, -2, -7, 0};
+    static const int64_t some[] = {1, 2, 17, 1025, 3000, 66000};
+    for (int o = 0; o < OPERATIONS; o++) {
+        const bool two = operations[o] == DUO_SDOT;
+        for (int i = 0; i < 6; i++) {
+            for (int x = 0; x < (two ? 10 : 6); x++) {
+                const int64_t incy = two ? incs[test_between(&rng, 0, 9)] : 1;
+                run_rows(&(problem){operations[o], some[i], incs[x], incy, x % 3, DATA_SIGNED},
+                         &rng);
+            }
+        }
+    }
+}
+
+static void row_random(void)
+{
+    test_rng rng = test_rng_for("reductions random");
+    for (int i = 0; i < 1500; i++) {
+        const duo_operation operation = operations[i % OPERATIONS];
+        const bool two = operation == DUO_SDOT;
+        problem p = {.operation = operation, .incx = 1, .incy = 1};
+        p.n = test_between(&rng, 1, i % 10 == 0 ? 9000 : 300);
+        if (i % 2 == 0) {
+            p.incx = test_between(&rng, two ? -4 : 1, 4);
+            p.incy = test_between(&rng, -4, 4);
+        }
+        p.offset = test_between(&rng, 0, 8);
+        p.data = (test_data)test_between(&rng, DATA_SIGNED, DATA_WIDE);
+        run_rows(&p, &rng);
+    }
+}
+
+/* NaN, infinities, overflow on the way, subnormal numbers and signed zeros, at random places. */
+static void row_special_values(void)
+{
+    static const float special[] = {NAN,      INFINITY, -INFINITY, FLT_MAX,
+                                    -FLT_MAX, 1e-40f,   -1e-40f,   -0.0f};
+    test_rng rng = test_rng_for("reductions special");
+    for (int i = 0; i < 600; i++) {
+        problem p = {
+            operations[i % OPERATIONS], test_between(&rng, 1, 3000), 1, 1, i % 5, DATA_SIGNED};
+        if (i % 4 == 0) p.incx = test_between(&rng, 1, 3);
+        const duo_row *rows[DUO_CANDIDATES];
+        const int count = test_rows(p.operation, rows);
+        vectors v = make_vectors(&p, &rng);
+        const int64_t planted = test_between(&rng, 1, 4);
+        const int kind = (int)test_between(&rng, 0, 8);
+        for (int64_t j = 0; j < planted; j++) {
+            const int which = kind < 8 ? kind : (int)test_between(&rng, 0, 7);
+            v.x.data[test_between(&rng, 0, p.n - 1) * p.incx] = special[which];
+            if (p.operation == DUO_SDOT && j % 2 == 1)
+                v.y.data[test_between(&rng, 0, p.n - 1)] = special[(which + j) % 8];
+        }
+        expect(&p, &v);
+        for (int r = 0; r < count; r++) run_on_row(rows[r], &p, &v, r % 2 == 0, 1);
+        free_vectors(&v);
+    }
+}
+
+/* All elements the same: sums that overflow, cancel, or stay subnormal. */
+static void row_extremes(void)
+{
+    static const float value[] = {FLT_MAX, FLT_MAX / 4, 1e-45f, -0.0f, 0.0f};
+    test_rng rng = test_rng_for("reductions extremes");
+    for (int o = 0; o < OPERATIONS; o++) {
+        for (int i = 0; i < 5; i++) {
+            for (int alternate = 0; alternate < 2; alternate++) {
+                for (int64_t n = 1; n < 200000; n = 3 * n + 1) {
+                    problem p = {operations[o], n, 1, 1, 0, DATA_UNIT};
+                    const duo_row *rows[DUO_CANDIDATES];
+                    const int count = test_rows(p.operation, rows);
+                    vectors v = make_vectors(&p, &rng);
+                    for (int64_t j = 0; j < n; j++) {
+                        v.x.data[j] = alternate != 0 && j % 2 != 0 ? -value[i] : value[i];
+                        if (operations[o] == DUO_SDOT) v.y.data[j] = 1.0f;
+                    }
+                    expect(&p, &v);
+                    for (int r = 0; r < count; r++) run_on_row(rows[r], &p, &v, false, 2);
+                    free_vectors(&v);
+                }
+            }
+        }
+    }
+}
+
+/* ---- The public functions ---- */
+
+static duo_status call_public(duo_context *ctx, const problem *p, const float *x, const float *y,
+                              float *result)
+{
+    if (p->operation == DUO_SASUM) return duo_sasum(ctx, p->n, x, p->incx, result);
+    if (p->operation == DUO_SSUM) return duo_ssum(ctx, p->n, x, p->incx, result);
+    return duo_sdot(ctx, p->n, x, p->incx, y, p->incy, result);
+}
+
+static void run_public(duo_context *ctx, const problem *p, const test_place place[3], test_rng *rng)
+{
+    char where[64];
+    snprintf(where, sizeof where, "%s,%s,%s", test_place_name(place[0]), test_place_name(place[1]),
+             test_place_name(place[2]));
+    name_case(p, where);
+    vectors v = make_vectors(p, rng);
+    test_array r = test_array_new(1, 1, 1, p->offset);
+    test_placed x = test_put(ctx, place[0], &v.x), y = {0};
+    if (p->operation == DUO_SDOT) y = test_put(ctx, place[1], &v.y);
+    test_placed result = test_put(ctx, place[2], &r);
+    const duo_status status = call_public(ctx, p, x.address, y.address, result.address);
+    test_take(ctx, &result);
+    test_take(ctx, &x);
+    if (p->operation == DUO_SDOT) test_take(ctx, &y);
+    check_result(&v, r.data[0], status);
+    CHECK(test_array_intact(&r), "written beside the result");
+    test_array_free(&r);
+    free_vectors(&v);
+}
+
+static void public_residences(void)
+{
+    static const int64_t some[] = {1, 100, 1025, 66000};
+    test_rng rng = test_rng_for("reductions residences");
+    duo_context *ctx = test_context();
+    for (int o = 0; o < OPERATIONS; o++) {
+        for (int i = 0; i < PLACES * PLACES * PLACES; i++) {
+            const test_place place[3] = {(test_place)(i % PLACES),
+                                         (test_place)(i / PLACES % PLACES),
+                                         (test_place)(i / PLACES / PLACES)};
+            if (operations[o] != DUO_SDOT && place[1] != PLACE_PAGEABLE) continue;
+            for (int l = 0; l < 4; l++) {
+                run_public(ctx, &(problem){operations[o], some[l], 1, 1, l, DATA_SIGNED}, place,
+                           &rng);
+                run_public(ctx, &(problem){operations[o], some[l] / 2 + 1, 2, 3, 0, DATA_NORMAL},
+                           place, &rng);
+            }
+        }
+    }
+    test_context_end(ctx);
+}
+
+static void public_random(void)
+{
+    test_rng rng = test_rng_for("reductions public random");
+    duo_context *ctx = test_context();
+    for (int i = 0; i < 1500; i++) {
+        problem p = {.operation = operations[i % OPERATIONS], .incx = 1, .incy = 1};
+        p.n = test_between(&rng, -2, i % 10 == 0 ? 70000 : 200);
+        if (i % 2 == 0) {
+            p.incx = test_between(&rng, -3, 3);
+            p.incy = test_between(&rng, -3, 3);
+        }
+        p.offset = test_between(&rng, 0, 3);
+        p.data = (test_data)test_between(&rng, DATA_SIGNED, DATA_WIDE);
+        test_place place[3];
+        for (int j = 0; j < 3; j++) place[j] = (test_place)test_between(&rng, 0, PLACES - 1);
+        run_public(ctx, &p, place, &rng);
+    }
+    test_context_end(ctx);
+}
+
+/* Small calls on the default context, as programs make them most often. */
+static void public_default_context(void)
+{
+    test_rng rng = test_rng_for("reductions default context");
+    const test_place place[3] = {PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE};
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU));
+    for (int o = 0; o < OPERATIONS; o++)
+        for (int64_t n = 0; n <= 130; n++)
+            run_public(NULL, &(problem){operations[o], n, 1, 1, n % 4, DATA_WIDE}, place, &rng);
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_AUTO));
+}
+
+/* The same vector twice: x.x is the sum of squares; and the operands swapped give the same bits. */
+static void dot_properties(void)
+{
+    test_rng rng = test_rng_for("dot properties");
+    duo_context *ctx = test_context();
+    for (int i = 0; i < 100; i++) {
+        const int64_t n = test_between(&rng, 1, 5000);
+        test_case("sdot/properties/n=%jd", (intmax_t)n);
+        test_array x = new_vector(n, 1, i % 5, DATA_NORMAL, &rng);
+        test_array y = new_vector(n, 1, i % 3, DATA_NORMAL, &rng);
+        float square = NAN, xy = NAN, yx = NAN, backwards = NAN;
+        double bound;
+        CHECK_STATUS(DUO_OK, duo_sdot(ctx, n, x.data, 1, x.data, 1, &square));
+        CHECK_STATUS(DUO_OK, duo_sdot(ctx, n, x.data, 1, y.data, 1, &xy));
+        CHECK_STATUS(DUO_OK, duo_sdot(ctx, n, y.data, 1, x.data, 1, &yx));
+        CHECK_STATUS(DUO_OK, duo_sdot(ctx, n, x.data, -1, y.data, -1, &backwards));
+        const double want = oracle_reduce(DUO_SDOT, n, x.data, 1, x.data, 1, &bound);
+        CHECK(oracle_close(want, bound, square), "x.x = %.9g, not %.12g", (double)square, want);
+        CHECK(test_same(xy, yx), "x.y = %.9g, y.x = %.9g", (double)xy, (double)yx);
+        const double want_xy = oracle_reduce(DUO_SDOT, n, x.data, 1, y.data, 1, &bound);
+        CHECK(oracle_close(want_xy, bound, backwards), "want_xy %.9g", (double)backwards);
+        test_array_free(&x);
+        test_array_free(&y);
+    }
+    test_context_end(ctx);
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"row_lengths", row_lengths},
+        {"row_offsets", row_offsets},
+        {"row_strides", row_strides},
+        {"row_random", row_random},
+        {"row_special_values", row_special_values},
+        {"row_extremes", row_extremes},
+        {"public_residences", public_residences},
+        {"public_random", public_random},
+        {"public_default_context", public_default_context},
+        {"dot_properties", dot_properties},
+        {NULL, NULL},
+    };
+    return test_main(argc, argv, "reductions", tests);
+}

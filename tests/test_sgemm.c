@@ -1,0 +1,559 @@
+/*
+ * test_sgemm.c - every sgemm row, and duo_sgemm with operands in every residence, against the
+ * oracle: shapes x transposes x layouts x leading dimensions x scalars x offsets.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "harness.h"
+#include "oracle.h"
+
+/* One problem; extra: how much the leading dimensions exceed the least ones. */
+typedef struct problem {
+    duo_layout layout;
+    duo_transpose transa, transb;
+    int64_t m, n, k;
+    float alpha, beta;
+    int64_t extra_a, extra_b, extra_c, offset;
+    test_data data;
+} problem;
+
+typedef struct operands {
+    test_array a, b, c, c_before;
+    double *want, *bound;
+} operands;
+
+/* ---- Making and checking a problem ---- */
+
+static char letter(duo_transpose trans)
+{
+    return trans == DUO_NO_TRANS ? 'n' : trans == DUO_TRANS ? 't' : 'c';
+}
+
+static void name_case(const problem *p, const char *where)
+{
+    test_case("sgemm/%s/%s%c%c/%jdx%jdx%jd/ld+%jd,%jd,%jd/a=%g,b=%g/offset=%jd/%s", where,
+              p->layout == DUO_ROW_MAJOR ? "row-major " : "", letter(p->transa), letter(p->transb),
+              (intmax_t)p->m, (intmax_t)p->n, (intmax_t)p->k, (intmax_t)p->extra_a,
+              (intmax_t)p->extra_b, (intmax_t)p->extra_c, (double)p->alpha, (double)p->beta,
+              (intmax_t)p->offset, test_data_name(p->data));
+}
+
+/* A stored rows x columns matrix, transposed or not, in the layout. */
+static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns,
+                             int64_t extra)
+{
+    const bool turned = (trans != DUO_NO_TRANS) != (p->layout == DUO_ROW_MAJOR);
+    const int64_t length = turned ? columns : rows, runs = turned ? rows : columns;
+    return test_array_new(length, runs, (length > 0 ? length : 1) + extra, p->offset);
+}
+
+static oracle_product product_of(const problem *p, const operands *o)
+{
+    return (oracle_product){p->layout, p->transa, p->transb,        p->m,    p->n,
+                            p->k,      p->alpha,  o->a.data,        o->a.ld, o->b.data,
+                            o->b.ld,   p->beta,   o->c_before.data, o->c.ld};
+}
+
+/* Where A, B or C are not to be read they hold NaN. */
+static operands make_operands(const problem *p, test_rng *rng)
+{
+    operands o = {.a = new_matrix(p, p->transa, p->m, p->k, p->extra_a),
+                  .b = new_matrix(p, p->transb, p->k, p->n, p->extra_b),
+                  .c = new_matrix(p, DUO_NO_TRANS, p->m, p->n, p->extra_c)};
+    if (p->alpha != 0.0f) {
+        test_array_fill(&o.a, rng, p->data);
+        test_array_fill(&o.b, rng, p->data);
+    }
+    if (p->beta != 0.0f) test_array_fill(&o.c, rng, p->data);
+    o.c_before = test_array_copy(&o.c);
+    const size_t count = (size_t)(p->m * p->n) + 1;
+    o.want = malloc(count * sizeof(double));
+    o.bound = malloc(count * sizeof(double));
+    if (o.want == NULL || o.bound == NULL) exit(EXIT_FAILURE);
+    const oracle_product q = product_of(p, &o);
+    oracle_sgemm(&q, o.want, o.bound);
+    return o;
+}
+
+static void free_operands(operands *o)
+{
+    test_array_free(&o->a);
+    test_array_free(&o->b);
+    test_array_free(&o->c);
+    test_array_free(&o->c_before);
+    free(o->want);
+    free(o->bound);
+}
+
+/* One assertion for all of C, its gaps and guards included. */
+static void check_operands(const problem *p, const operands *o, int status)
+{
+    if (!CHECK(status == DUO_OK, "status %d", status)) return;
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            const double want = o->want[i * p->n + j];
+            const double bound = p->data == DATA_INTEGER ? 0.0 : o->bound[i * p->n + j];
+            const float got = o->c.data[oracle_index(p->layout, i, j, o->c.ld)];
+            if (!oracle_close(want, bound, got)) {
+                CHECK(false, "C(%jd,%jd) = %.9g, expected %.12g within %.3g", (intmax_t)i,
+                      (intmax_t)j, (double)got, want, bound);
+                return;
+            }
+        }
+    }
+    CHECK(test_array_intact(&o->a) && test_array_intact(&o->b) && test_array_intact(&o->c),
+          "written outside C");
+}
+
+/* ---- Running it ---- */
+
+static void run_row(const duo_row *row, const problem *p, test_rng *rng)
+{
+    name_case(p, row->name);
+    operands o = make_operands(p, rng);
+    const duo_call call =
+        test_sgemm_call(p->transa != DUO_NO_TRANS, p->transb != DUO_NO_TRANS, p->m, p->n, p->k,
+                        p->alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p->beta, o.c.data, o.c.ld);
+    if (test_row_accepts(row, &call)) {
+        const int status = test_run_row(row, &call, p->offset, false);
+        if (status != DUO_DECLINED) check_operands(p, &o, status);
+    }
+    free_operands(&o);
+}
+
+static void run_public(duo_context *ctx, const problem *p, const test_place place[3], test_rng *rng)
+{
+    char where[64];
+    snprintf(where, sizeof where, "%s,%s,%s", test_place_name(place[0]), test_place_name(place[1]),
+             test_place_name(place[2]));
+    name_case(p, where);
+    operands o = make_operands(p, rng);
+    const test_array a_before = test_array_copy(&o.a), b_before = test_array_copy(&o.b);
+    test_placed a = test_put(ctx, place[0], &o.a), b = test_put(ctx, place[1], &o.b);
+    test_placed c = test_put(ctx, place[2], &o.c);
+    const duo_status status =
+        duo_sgemm(ctx, p->layout, p->transa, p->transb, p->m, p->n, p->k, p->alpha, a.address,
+                  o.a.ld, b.address, o.b.ld, p->beta, c.address, o.c.ld);
+    test_take(ctx, &a);
+    test_take(ctx, &b);
+    test_take(ctx, &c);
+    check_operands(p, &o, status);
+    CHECK(test_array_equal(&o.a, &a_before) && test_array_equal(&o.b, &b_before),
+          "an input has changed");
+    test_array_free(&(test_array){.block = a_before.block});
+    test_array_free(&(test_array){.block = b_before.block});
+    free_operands(&o);
+}
+
+/* ---- Problems ---- */
+
+static const float alphas[] = {1.0f, -1.0f, 0.5f, 3.0f, 0.0f};
+static const float betas[] = {0.0f, 1.0f, -2.0f, 0.25f, 0.0f};
+
+static duo_transpose random_transpose(test_rng *rng)
+{
+    return (duo_transpose)test_between(rng, DUO_NO_TRANS, DUO_CONJ_TRANS);
+}
+
+/* Everything but the layout and the sizes. */
+static problem random_problem(test_rng *rng)
+{
+    problem p = {.layout = DUO_COL_MAJOR};
+    p.transa = random_transpose(rng);
+    p.transb = random_transpose(rng);
+    p.alpha = alphas[test_between(rng, 0, 4)];
+    p.beta = betas[test_between(rng, 0, 4)];
+    p.extra_a = test_between(rng, 0, 3) * test_between(rng, 0, 3);
+    p.extra_b = test_between(rng, 0, 3) * test_between(rng, 0, 3);
+    p.extra_c = test_between(rng, 0, 3) * test_between(rng, 0, 3);
+    p.offset = test_between(rng, 0, 1) * test_between(rng, 1, 7);
+    p.data = (test_data)test_between(rng, DATA_SIGNED, DATA_WIDE);
+    if (p.data == DATA_WIDE && test_between(rng, 0, 1) != 0) p.data = DATA_INTEGER;
+    return p;
+}
+
+static const int64_t edges[] = {1,  2,  3,  7,  8,  9,  15,  16,  17,
+                                31, 32, 33, 63, 64, 65, 127, 128, 129};
+enum { EDGES = sizeof edges / sizeof edges[0] };
+
+static int64_t random_edge(test_rng *rng) { return edges[test_between(rng, 0, EDGES - 1)]; }
+
+static void row_squares(void)
+{
+    test_rng rng = test_rng_for("sgemm squares");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        for (int e = 0; e < EDGES; e++) {
+            for (int t = 0; t < 4; t++) {
+                problem p = random_problem(&rng);
+                p.m = p.n = p.k = edges[e];
+                p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+                p.transb = t / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+                if (p.alpha == 0.0f) p.alpha = 1.5f;
+                run_row(rows[r], &p, &rng);
+            }
+        }
+    }
+}
+
+static void row_tile_edges(void)
+{
+    test_rng rng = test_rng_for("sgemm tile edges");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        for (int i = 0; i < 240; i++) {
+            problem p = random_problem(&rng);
+            p.m = random_edge(&rng);
+            p.n = random_edge(&rng);
+            p.k = random_edge(&rng);
+            run_row(rows[r], &p, &rng);
+        }
+    }
+}
+
+static void row_scalars(void)
+{
+    test_rng rng = test_rng_for("sgemm scalars");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        for (int i = 0; i < 5 * 5 * 4; i++) {
+            problem p = random_problem(&rng);
+            p.m = 37, p.n = 21, p.k = i % 3 == 0 ? 0 : 19;
+            p.alpha = alphas[i % 5];
+            p.beta = betas[i / 5 % 5];
+            p.transa = i / 25 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+            p.transb = i / 50 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+            run_row(rows[r], &p, &rng);
+        }
+    }
+}
+
+static void row_odd_shapes(void)
+{
+    static const int64_t shapes[][3] = {
+        {131, 61, 257}, {257, 131, 61}, {61, 257, 131}, {1, 1, 1},    {1, 1, 5000}, {1, 997, 1},
+        {997, 1, 1},    {1, 509, 64},   {509, 1, 64},   {1, 64, 509}, {64, 1, 509}, {300, 200, 1},
+        {200, 300, 2},  {5, 7, 4099},   {2, 2, 8191},   {640, 3, 5},  {3, 640, 5},  {192, 160, 96},
+        {256, 256, 16}, {255, 129, 31}, {130, 258, 66},
+    };
+    test_rng rng = test_rng_for("sgemm odd shapes");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+            for (int t = 0; t < 4; t++) {
+                problem p = random_problem(&rng);
+                p.m = shapes[s][0], p.n = shapes[s][1], p.k = shapes[s][2];
+                p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+                p.transb = t / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+                if (p.alpha == 0.0f) p.alpha = -0.75f;
+                run_row(rows[r], &p, &rng);
+            }
+        }
+    }
+}
+
+static void row_random(void)
+{
+    test_rng rng = test_rng_for("sgemm random");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        for (int i = 0; i < 2000; i++) {
+            problem p = random_problem(&rng);
+            p.m = test_between(&rng, 1, 40);
+            p.n = test_between(&rng, 1, 40);
+            p.k = test_between(&rng, 0, 40);
+            run_row(rows[r], &p, &rng);
+        }
+    }
+}
+
+/* CPU rows with several threads, and every row twice: the same bits. */
+static void row_same_bits(void)
+{
+    test_rng rng = test_rng_for("sgemm same bits");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        for (int i = 0; i < 30; i++) {
+            problem p = random_problem(&rng);
+            p.m = test_between(&rng, 1, 150);
+            p.n = test_between(&rng, 1, 150);
+            p.k = test_between(&rng, 1, 150);
+            p.alpha = 1.25f;
+            name_case(&p, rows[r]->name);
+            operands o = make_operands(&p, &rng);
+            duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
+                                            p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
+                                            p.beta, o.c.data, o.c.ld);
+            call.threads = 1 + i % 3;
+            test_array second = test_array_copy(&o.c);
+            if (test_row_accepts(rows[r], &call)) {
+                const int status = test_run_row(rows[r], &call, p.offset, false);
+                call.operand[DUO_C].address = second.data;
+                if (status != DUO_DECLINED) {
+                    check_operands(&p, &o, status);
+                    CHECK_STATUS(DUO_OK, test_run_row(rows[r], &call, p.offset, false));
+                    CHECK(test_array_equal(&o.c, &second), "two runs differ");
+                }
+            }
+            test_array_free(&second);
+            free_operands(&o);
+        }
+    }
+}
+
+/* Zeros are not skipped: 0 * Inf and 0 * NaN are NaN, and Inf comes through where nothing meets
+ * it. */
+static void row_special_values(void)
+{
+    static const float special[] = {INFINITY, -INFINITY, NAN};
+    test_rng rng = test_rng_for("sgemm special");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        for (int i = 0; i < 96; i++) {
+            problem p = random_problem(&rng);
+            p.m = test_between(&rng, 1, 70);
+            p.n = test_between(&rng, 1, 70);
+            p.k = test_between(&rng, 1, 40);
+            p.alpha = i % 2 == 0 ? 1.0f : -2.0f;
+            p.data = DATA_SIGNED;
+            name_case(&p, rows[r]->name);
+            operands o = make_operands(&p, &rng);
+            for (int64_t j = 0; i % 3 == 0 && j < o.b.runs; j++) /* B = 0, all of it */
+                memset(o.b.data + j * o.b.ld, 0, (size_t)o.b.length * sizeof(float));
+            o.a.data[test_between(&rng, 0, o.a.runs - 1) * o.a.ld +
+                     test_between(&rng, 0, o.a.length - 1)] = special[i % 3];
+            if (i % 4 == 0)
+                o.b.data[test_between(&rng, 0, o.b.runs - 1) * o.b.ld +
+                         test_between(&rng, 0, o.b.length - 1)] = special[i / 4 % 3];
+            if (p.beta != 0.0f && i % 5 == 0) o.c_before.data[0] = o.c.data[0] = special[i / 5 % 3];
+            const oracle_product q = product_of(&p, &o);
+            oracle_sgemm(&q, o.want, o.bound);
+            const duo_call call = test_sgemm_call(
+                p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m, p.n, p.k, p.alpha,
+                o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, o.c.data, o.c.ld);
+            if (test_row_accepts(rows[r], &call)) {
+                const int status = test_run_row(rows[r], &call, p.offset, false);
+                if (status != DUO_DECLINED) check_operands(&p, &o, status);
+            }
+            free_operands(&o);
+        }
+    }
+}
+
+/* ---- The public function ---- */
+
+static void public_residences(void)
+{
+    test_rng rng = test_rng_for("sgemm residences");
+    duo_context *ctx = test_context();
+    for (int i = 0; i < PLACES * PLACES * PLACES; i++) {
+        const test_place place[3] = {(test_place)(i % PLACES), (test_place)(i / PLACES % PLACES),
+                                     (test_place)(i / PLACES / PLACES)};
+        for (int t = 0; t < 8; t++) {
+            problem p = random_problem(&rng);
+            p.layout = t / 4 != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR;
+            p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+            p.transb = t / 2 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+            p.m = 33, p.n = 17, p.k = 29;
+            run_public(ctx, &p, place, &rng);
+        }
+    }
+    test_context_end(ctx);
+}
+
+static void public_random(void)
+{
+    test_rng rng = test_rng_for("sgemm public random");
+    duo_context *ctx = test_context();
+    for (int i = 0; i < 1200; i++) {
+        const int64_t most = i % 20 == 0 ? 150 : 36;
+        problem p = random_problem(&rng);
+        p.layout = test_between(&rng, 0, 1) != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR;
+        p.m = test_between(&rng, 0, most);
+        p.n = test_between(&rng, 0, most);
+        p.k = test_between(&rng, 0, most);
+        const bool anywhere = i % 2 == 0;
+        const test_place place[3] = {
+            anywhere ? (test_place)test_between(&rng, 0, PLACES - 1) : PLACE_PAGEABLE,
+            anywhere ? (test_place)test_between(&rng, 0, PLACES - 1) : PLACE_PAGEABLE,
+            anywhere ? (test_place)test_between(&rng, 0, PLACES - 1) : PLACE_PAGEABLE};
+        run_public(ctx, &p, place, &rng);
+    }
+    test_context_end(ctx);
+}
+
+/* The same matrix as both operands, in every place. */
+static void public_same_operand(void)
+{
+    test_rng rng = test_rng_for("sgemm same operand");
+    duo_context *ctx = test_context();
+    for (int place = 0; place < PLACES; place++) {
+        problem p = {.layout = DUO_COL_MAJOR,
+                     .transa = DUO_TRANS,
+                     .transb = DUO_NO_TRANS,
+                     .m = 23,
+                     .n = 23,
+                     .k = 41,
+                     .alpha = 1.0f,
+                     .data = DATA_INTEGER};
+        name_case(&p, test_place_name((test_place)place));
+        operands o = make_operands(&p, &rng);
+        memcpy(o.b.data, o.a.data, o.a.bytes);
+        const oracle_product q = product_of(&p, &o);
+        oracle_sgemm(&q, o.want, o.bound);
+        test_placed a = test_put(ctx, (test_place)place, &o.a);
+        test_placed c = test_put(ctx, (test_place)place, &o.c);
+        const duo_status status =
+            duo_sgemm(ctx, p.layout, p.transa, p.transb, p.m, p.n, p.k, p.alpha, a.address, o.a.ld,
+                      a.address, o.a.ld, p.beta, c.address, o.c.ld);
+        test_take(ctx, &a);
+        test_take(ctx, &c);
+        check_operands(&p, &o, status);
+        free_operands(&o);
+    }
+    test_context_end(ctx);
+}
+
+/* ---- Beyond 32-bit indices ---- */
+
+typedef struct vast {
+    float *data;
+    size_t bytes;
+} vast;
+
+static vast vast_new(int64_t runs, int64_t ld)
+{
+    vast v = {.bytes = (size_t)(runs * ld) * sizeof(float)};
+    v.data = mmap(NULL, v.bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (v.data == MAP_FAILED) v.data = NULL;
+    return v;
+}
+
+static void vast_free(vast *v)
+{
+    if (v->data != NULL) munmap(v->data, v->bytes);
+}
+
+typedef struct vast_problem {
+    int64_t m, n, k, ld; /* ld: of all three */
+    bool transa, transb;
+} vast_problem;
+
+static int call_vast(const duo_row *row, const vast_problem *p, const vast x[3])
+{
+    if (row != NULL) {
+        const duo_call call =
+            test_sgemm_call(p->transa, p->transb, p->m, p->n, p->k, 2.0f, x[0].data, p->ld,
+                            x[1].data, p->ld, -1.0f, x[2].data, p->ld);
+        return test_row_accepts(row, &call) ? test_run_row(row, &call, 0, false) : DUO_DECLINED;
+    }
+    duo_context *ctx = test_context();
+    const int status = duo_sgemm(ctx, DUO_COL_MAJOR, p->transa ? DUO_TRANS : DUO_NO_TRANS,
+                                 p->transb ? DUO_TRANS : DUO_NO_TRANS, p->m, p->n, p->k, 2.0f,
+                                 x[0].data, p->ld, x[1].data, p->ld, -1.0f, x[2].data, p->ld);
+    test_context_end(ctx);
+    return status;
+}
+
+/* Small integers in matrices whose columns are far apart; on one row, or through the public
+ * function if row is NULL. */
+static void run_vast(const duo_row *row, const vast_problem *p)
+{
+    enum { LARGEST = 32 };
+    const int64_t rows[3] = {p->transa ? p->k : p->m, p->transb ? p->n : p->k, p->m};
+    const int64_t columns[3] = {p->transa ? p->m : p->k, p->transb ? p->k : p->n, p->n};
+    test_case("sgemm/%s/%c%c/%jdx%jdx%jd/ld=%jd", row == NULL ? "public" : row->name,
+              p->transa ? 't' : 'n', p->transb ? 't' : 'n', (intmax_t)p->m, (intmax_t)p->n,
+              (intmax_t)p->k, (intmax_t)p->ld);
+    vast x[3];
+    bool room = true;
+    for (int i = 0; i < 3; i++) {
+        x[i] = vast_new(columns[i], p->ld);
+        room = room && x[i].data != NULL;
+    }
+    if (!room) {
+        test_skip("no address space for matrices beyond 2^31 elements");
+    } else {
+        for (int i = 0; i < 3; i++)
+            for (int64_t c = 0; c < columns[i]; c++)
+                for (int64_t r = 0; r < rows[i]; r++)
+                    x[i].data[r + c * p->ld] = (float)((i + 1) * r % 5 - c % 7 + i);
+        double want[LARGEST * LARGEST], bound[LARGEST * LARGEST];
+        const oracle_product q = {.layout = DUO_COL_MAJOR,
+                                  .transa = p->transa ? DUO_TRANS : DUO_NO_TRANS,
+                                  .transb = p->transb ? DUO_TRANS : DUO_NO_TRANS,
+                                  .m = p->m,
+                                  .n = p->n,
+                                  .k = p->k,
+                                  .alpha = 2.0f,
+                                  .a = x[0].data,
+                                  .lda = p->ld,
+                                  .b = x[1].data,
+                                  .ldb = p->ld,
+                                  .beta = -1.0f,
+                                  .c = x[2].data,
+                                  .ldc = p->ld};
+        oracle_sgemm(&q, want, bound);
+        const int status = call_vast(row, p, x);
+        bool right = true;
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++)
+                right = right && oracle_close(want[i * p->n + j], 0.0, x[2].data[i + j * p->ld]);
+        if (status != DUO_DECLINED) CHECK(status == DUO_OK && right, "status %d", status);
+        CHECK(status != DUO_DECLINED || (row != NULL && strstr(row->name, "plain") == NULL),
+              "the last row declined");
+    }
+    for (int i = 0; i < 3; i++) vast_free(&x[i]);
+}
+
+static void beyond_32_bits(void)
+{
+    static const vast_problem problems[] = {
+        {20, 18, 19, INT32_MAX / 16, false, false}, /* the most that an inner BLAS gets */
+        {5, 3, 4, ((int64_t)1 << 30) + 7, false, false},
+        {5, 3, 4, ((int64_t)1 << 31) + 11, false, false},
+    };
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int i = 0; i < 3; i++) {
+        for (int t = 0; t < 4; t++) {
+            vast_problem p = problems[i];
+            p.transa = t % 2 != 0;
+            p.transb = t / 2 != 0;
+            for (int r = 0; r < count; r++) run_vast(rows[r], &p);
+            run_vast(NULL, &p);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"row_squares", row_squares},
+        {"row_tile_edges", row_tile_edges},
+        {"row_scalars", row_scalars},
+        {"row_odd_shapes", row_odd_shapes},
+        {"row_random", row_random},
+        {"row_same_bits", row_same_bits},
+        {"row_special_values", row_special_values},
+        {"public_residences", public_residences},
+        {"public_random", public_random},
+        {"public_same_operand", public_same_operand},
+        {"beyond_32_bits", beyond_32_bits},
+        {NULL, NULL},
+    };
+    return test_main(argc, argv, "sgemm", tests);
+}

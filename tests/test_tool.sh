@@ -1,0 +1,162 @@
+#!/bin/sh
+# test_tool.sh - the duoblas tool from outside: exit statuses, files, interruption. With and without
+# a GPU.
+#
+#   test_tool.sh PATH/TO/duoblas
+set -u
+
+tool=${1:?usage: test_tool.sh PATH/TO/duoblas}
+place=$(mktemp -d) || exit 1
+trap 'rm -rf "$place"' EXIT
+XDG_CONFIG_HOME=$place/config
+export XDG_CONFIG_HOME
+unset DUOBLAS_PROFILE DUOBLAS_PATH DUOBLAS_VERBOSE
+checks=0
+failures=0
+
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $*" >&2
+    sed 's/^/    /' "$place/out" "$place/err" >&2
+}
+
+# expect STATUS ARGUMENT...: runs the tool; its output is in out and err
+expect() {
+    want=$1
+    shift
+    "$tool" "$@" >"$place/out" 2>"$place/err" </dev/null
+    got=$?
+    checks=$((checks + 1))
+    [ "$got" -eq "$want" ] || fail "duoblas $*: exit status $got, not $want"
+}
+
+# says FILE PATTERN
+says() {
+    checks=$((checks + 1))
+    grep -Eq -- "$2" "$place/$1" || fail "std$1 does not have: $2"
+}
+
+# Mistakes: a usage line on stderr, status 2, nothing on stdout.
+mistake() {
+    expect 2 "$@"
+    says err '^Usage: duoblas'
+    checks=$((checks + 1))
+    [ ! -s "$place/out" ] || fail "duoblas $*: a mistake, and yet it writes to stdout"
+}
+mistake
+mistake frobnicate
+mistake --frobnicate
+mistake info --frobnicate
+mistake info extra
+mistake crossover --frobnicate
+mistake crossover extra
+mistake crossover --operations sger
+mistake crossover --operations ssum,
+mistake crossover --max-seconds none
+mistake crossover --csv
+mistake explain
+mistake explain sger 10
+mistake explain sgemm 10 10
+mistake explain sgemm 10 10 10 10
+mistake explain sgemm 10 10 -3
+mistake explain sgemm 10 10 ten
+mistake explain ssum 10 --resident a
+mistake explain ssum 10 --transpose nt
+mistake explain sgemm 10 10 10 --path left
+mistake bench
+mistake bench sger
+mistake bench ssum -s 10x10x10
+mistake bench ssum -n 10,
+mistake bench sgemm -s 10x10
+mistake bench ssum --overhead
+
+# Help and version.
+expect 0 --help
+says out '^Usage: duoblas COMMAND'
+expect 0 --version
+says out '^duoblas [0-9]+\.[0-9]+\.[0-9]+'
+for command in info crossover explain bench; do
+    expect 0 $command --help
+    says out "^Usage: duoblas $command"
+    expect 0 $command --usage
+done
+
+# info
+expect 0 info
+for heading in CPU 'Inner BLAS' GPU Profile; do says out "^$heading"; done
+says out 'in use +(built-in|/)'
+
+# explain: every row, one winner
+expect 0 explain sgemm 4096 4096 4096 --resident a,b --transpose nt
+for row in sgemm_gpu_naive sgemm_gpu_tiled sgemm_cpu_openblas sgemm_cpu_plain; do
+    says out "$row"
+done
+says out '<- would run'
+expect 0 explain sdot 1000000 --resident x --pinned y
+says out 'sdot_cpu_lanes'
+expect 0 explain ssum 100 --path cpu
+says out 'cpu_lanes.*<- would run'
+
+# crossover, small: CSV and profile are there and right, and the profile serves at once.
+expect 0 crossover --quick --operations ssum --max-seconds 3 --csv "$place/figures.csv" \
+    --profile "$place/profile.ini"
+says out '^ssum '
+says out '(never|GPU wins)'
+cp "$place/figures.csv" "$place/csv"
+checks=$((checks + 2))
+head -1 "$place/csv" | grep -q '^# tool: duoblas' || fail "the CSV has no head"
+awk -F, '/^#/ { next }
+    !head { head = NF; columns = $0; next }
+    { rows++; if (NF != head || !($9 > 0) || $10 > $9 * 1.0001 ||
+                  ($13 != "measured" && $13 != "predicted")) bad = 1 }
+    END { exit !(rows > 20 && head == 13 && columns ~ /^operation,m,n,k,residence/ && !bad) }' \
+    "$place/csv" || fail "the CSV is not as documented"
+DUOBLAS_PROFILE=$place/profile.ini
+export DUOBLAS_PROFILE
+expect 0 info
+says out "in use +$place/profile.ini"
+unset DUOBLAS_PROFILE
+
+# Without --profile it goes to the user's own place, and --no-profile leaves that alone.
+expect 0 crossover --quick --operations ssum --max-seconds 2 --no-profile
+checks=$((checks + 1))
+[ ! -e "$XDG_CONFIG_HOME/duoblas" ] || fail "--no-profile wrote a profile"
+expect 0 crossover --quick --operations ssum --max-seconds 2
+expect 0 info
+says out "in use +$XDG_CONFIG_HOME/duoblas/profile.ini"
+rm -r "$XDG_CONFIG_HOME"
+
+# What cannot be written is refused before anything is measured.
+expect 1 crossover --no-profile --csv "$place/no/such/folder/figures.csv"
+says err 'cannot write'
+expect 1 crossover --no-profile --plot "$place/figures.jpeg"
+says err 'cannot draw'
+if command -v gnuplot >/dev/null; then
+    expect 0 crossover --quick --operations ssum --max-seconds 2 --no-profile \
+        --plot "$place/figures.svg"
+    checks=$((checks + 1))
+    grep -q '</svg>' "$place/figures.svg" || fail "the plot is no whole SVG"
+    rm "$place/figures.svg"
+else
+    expect 1 crossover --no-profile --plot "$place/figures.svg"
+    says err 'gnuplot is missing'
+fi
+
+# Ctrl-C in the middle: status 130, no file, no rest of one.
+rm -f "$place/figures.csv" "$place/profile.ini"
+timeout --preserve-status -s INT 1 "$tool" crossover --csv "$place/figures.csv" \
+    --profile "$place/profile.ini" >"$place/out" 2>"$place/err" </dev/null
+got=$?
+checks=$((checks + 2))
+[ "$got" -eq 130 ] || fail "interrupted: exit status $got, not 130"
+left=$(find "$place" -name 'figures*' -o -name 'profile*' -o -name '*.tmp')
+[ -z "$left" ] || fail "interrupted, and left: $left"
+
+# bench
+expect 0 bench sgemm -n 64 -s 32x16x8 --quick
+says out 'sgemm_cpu_plain'
+expect 0 bench sdot -n 1000 --quick --csv
+says out '^sdot,1,1000,0,cpu,sdot_cpu_lanes,'
+
+echo "$checks checks, $failures failures"
+[ "$failures" -eq 0 ]
