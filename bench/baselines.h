@@ -1,0 +1,29 @@
+/*
+ * baselines.h - peers, opened at run time and timed like rows of our own: OpenBLAS (the inner BLAS
+ * of sgemm) and cuBLAS.
+ */
+#ifndef DUO_BASELINES_H
+#define DUO_BASELINES_H
+
+#include "contender.h"
+
+/* CBLAS of the inner library. False: there is none, or it lacks the operation. */
+bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
+                           const duo_stock *stock);
+
+/* The reductions' own functions, to be called as an application does; NULL: not there. */
+typedef float (*duo_cblas_sum)(int n, const float *x, int incx);
+typedef float (*duo_cblas_dot)(int n, const float *x, int incx, const float *y, int incy);
+duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation);
+duo_cblas_dot duo_baseline_cblas_dot(void);
+
+/*
+ * cuBLAS in the stream of our queue on device 0. NULL if it is there; otherwise why not. fp32
+ * arithmetic alone (its default), results left on the device.
+ */
+const char *duo_baseline_cublas_open(duo_queue *queue);
+/* There is no sum in cuBLAS: for ssum its asum, which reads as much, stands in. */
+bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,
+                         bool wait_each);
+
+#endif

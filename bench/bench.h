@@ -1,0 +1,55 @@
+/*
+ * bench.h - the parts of `duoblas bench`, and the place where they work.
+ */
+#ifndef DUO_BENCH_H
+#define DUO_BENCH_H
+
+#include "contender.h"
+#include "tool.h"
+
+typedef struct duo_bench {
+    bool csv, cold, quick;
+    uint64_t seed;
+    int threads;
+
+    bool gpu;
+    const char *why;        /* no GPU: the reason */
+    const char *cublas_why; /* no cuBLAS: the reason; NULL: it is there */
+    char gpu_name[96];
+    duo_context *context; /* on the GPU's path where there is a GPU */
+    duo_queue *queue;
+    duo_stock host, resident;
+} duo_bench;
+
+/* Opens the machine with room for the problems; false, and said on stderr, if there is no memory.
+ */
+bool duo_bench_open(duo_bench *bench, const duo_problem *problem, int problems);
+void duo_bench_close(duo_bench *bench);
+duo_effort duo_bench_effort(const duo_bench *bench);
+/* The lines above every table. */
+void duo_bench_head(const duo_bench *bench);
+
+/* ---- bench_ladder.c: every row of an operation, beside its peers ---- */
+
+int duo_bench_ladder(duo_bench *bench, const duo_problem *problem, int problems);
+
+/* ---- bench_overhead.c: what dispatch costs on a tiny call ---- */
+
+int duo_bench_overhead(void);
+
+/* ---- bench_introduction.c: sums of 2^12..2^27 and two products, as the introduction has them ----
+ */
+
+int duo_bench_introduction(duo_bench *bench);
+
+/* ---- bench_error.c ---- */
+
+/*
+ * The error of the output that the stock now holds for slot 0, against float64: the largest
+ * |error| / sum of |terms|, in units of 2^-24. Of a matrix, a sample of entries. Negative: the
+ * output could not be fetched.
+ */
+double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_stock *host,
+                       const duo_stock *stock);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * bench_overhead.c - nanoseconds of a tiny reduction: the public API with a NULL context beside
+ * CBLAS of the inner library.
+ */
+#include <stdlib.h>
+
+#include "baselines.h"
+#include "bench.h"
+
+enum { OPERATIONS = 3, LENGTHS = 2, LONGEST = 100, TASKS = 2 * OPERATIONS * LENGTHS };
+
+typedef duo_status (*api_sum)(duo_context *, int64_t, const float *, int64_t, float *);
+
+typedef struct tiny {
+    duo_operation operation;
+    int n;
+    duo_cblas_sum theirs; /* NULL: ours */
+    duo_cblas_dot their_dot;
+} tiny;
+
+static float x[LONGEST], y[LONGEST];
+static volatile float sink;
+
+static bool run_ours(void *user, int64_t calls)
+{
+    const tiny *const t = user;
+    float result = 0.0f;
+    const api_sum sum = t->operation == DUO_SASUM ? duo_sasum : duo_ssum;
+    if (t->operation == DUO_SDOT)
+        for (int64_t i = 0; i < calls; i++) (void)duo_sdot(NULL, t->n, x, 1, y, 1, &result);
+    else
+        for (int64_t i = 0; i < calls; i++) (void)sum(NULL, t->n, x, 1, &result);
+    sink = result;
+    return true;
+}
+
+static bool run_theirs(void *user, int64_t calls)
+{
+    const tiny *const t = user;
+    float result = 0.0f;
+    if (t->operation == DUO_SDOT)
+        for (int64_t i = 0; i < calls; i++) result = t->their_dot(t->n, x, 1, y, 1);
+    else
+        for (int64_t i = 0; i < calls; i++) result = t->theirs(t->n, x, 1);
+    sink = result;
+    return true;
+}
+
+int duo_bench_overhead(void)
+{
+    static const int lengths[LENGTHS] = {16, LONGEST};
+    static const duo_operation operations[OPERATIONS] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
+    tiny work[TASKS];
+    duo_task task[TASKS];
+    int tasks = 0;
+    char blas[384];
+    duo_fill_random(x, LONGEST, 1);
+    duo_fill_random(y, LONGEST, 2);
+    for (int i = 0; i < OPERATIONS; i++)
+        for (int j = 0; j < LENGTHS; j++)
+            for (int peer = 0; peer < 2; peer++) {
+                tiny *const t = &work[tasks];
+                *t = (tiny){.operation = operations[i], .n = lengths[j]};
+                if (peer && t->operation == DUO_SDOT) t->their_dot = duo_baseline_cblas_dot();
+                if (peer && t->operation != DUO_SDOT)
+                    t->theirs = duo_baseline_cblas_sum(t->operation);
+                if (peer && t->theirs == NULL && t->their_dot == NULL) {
+                    fprintf(stderr, "duoblas: the inner BLAS has no CBLAS %s to compare with\n",
+                            duo_operation_name(t->operation));
+                    return DUO_EXIT_FAILURE;
+                }
+                task[tasks++] = (duo_task){.run = peer ? run_theirs : run_ours, .user = t};
+            }
+    const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
+    duo_measure(task, tasks, &effort);
+    printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n\n",
+           effort.rounds, duo_text_blas(blas, sizeof blas));
+    printf("  %-6s %5s  %10s  %10s  %10s\n", "call", "n", "duo, ns", "BLAS, ns", "added, ns");
+    for (int i = 0; i < tasks; i += 2) {
+        const double ours = task[i].median_seconds * 1e9, theirs = task[i + 1].median_seconds * 1e9;
+        printf("  %-6s %5d  %10.1f  %10.1f  %+10.1f\n", duo_operation_name(work[i].operation),
+               work[i].n, ours, theirs, ours - theirs);
+    }
+    return EXIT_SUCCESS;
+}
