@@ -1,0 +1,41 @@
+# cmake --install: header, libraries, tool, duoblas.pc, the CMake package and the documents. All of
+# it may be moved afterwards: nothing in it names the prefix.
+
+set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
+
+install(FILES include/duoblas.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(TARGETS duoblas duoblas_static EXPORT duoblasTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET duoblas_tool)
+    install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+
+# pkg-config. The prefix is found from where the file lies.
+file(RELATIVE_PATH duo_pc_prefix
+    "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" duo_pc_prefix "${duo_pc_prefix}")
+set(names ${duo_static_names})
+list(REMOVE_ITEM names inih) # a module of its own
+set(duo_pc_libs_private)
+if(duo_cuda_libraries)
+    set(duo_pc_libs_private "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")
+endif()
+foreach(name IN LISTS names)
+    string(APPEND duo_pc_libs_private " -l${name}")
+endforeach()
+string(STRIP "${duo_pc_libs_private}" duo_pc_libs_private)
+configure_file(pkgconfig/duoblas.pc.in duoblas.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/duoblas.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# find_package(duoblas)
+configure_package_config_file(cmake/duoblasConfig.cmake.in duoblasConfig.cmake
+    INSTALL_DESTINATION "${duo_package_dir}")
+write_basic_package_version_file(duoblasConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+    "${PROJECT_BINARY_DIR}/duoblasConfig.cmake"
+    "${PROJECT_BINARY_DIR}/duoblasConfigVersion.cmake"
+    DESTINATION "${duo_package_dir}")
+install(EXPORT duoblasTargets NAMESPACE duoblas:: DESTINATION "${duo_package_dir}")
