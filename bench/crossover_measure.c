@@ -15,7 +15,8 @@
 #include "measure.h"
 
 /* A call that would take more than this share of all the time allowed is predicted. */
-static const double kLongestCallShare = 0.025;
+static const double kLongestCallShare = 0.04;
+static const double kClearGain = 0.97;
 
 /* ---- Predictions ---- */
 
@@ -269,12 +270,16 @@ const duo_figure *duo_crossover_cpu(const duo_case *c)
     const duo_row_table table = duo_row_tables[c->problem.operation];
     for (int i = 0; i < table.count; i++) {
         if (table.row[i].side != DUO_SIDE_CPU) continue;
-        const duo_figure *const candidate[] = {&c->figure[DUO_SERIES_ONE + (int)table.row[i].id],
-                                               &c->figure[DUO_SERIES_ALL + (int)table.row[i].id]};
-        for (int j = 0; j < 2; j++)
-            if (candidate[j]->median_seconds > 0.0 &&
-                (best == &none || candidate[j]->median_seconds < best->median_seconds))
-                best = candidate[j];
+        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.row[i].id];
+        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.row[i].id];
+        /* A row that was given all threads may have used one: only a clear gain counts. */
+        const bool gain =
+            all->median_seconds > 0.0 &&
+            (one->median_seconds <= 0.0 || all->median_seconds < kClearGain * one->median_seconds);
+        const duo_figure *const better = gain ? all : one;
+        if (better->median_seconds > 0.0 &&
+            (best == &none || better->median_seconds < best->median_seconds))
+            best = better;
     }
     return best;
 }

@@ -1,7 +1,11 @@
 /* crossover_open.c - memory, context and device of the crossover benchmark. */
 #include "crossover.h"
 
+#include <math.h>
+
 #include "environment.h"
+
+enum { LEAST_FLOATS = 1024 };
 
 /* Memory that may be taken without pressing anybody. */
 static double available_bytes(void)
@@ -27,6 +31,13 @@ static double available_bytes(void)
     return limit - used < available ? limit - used : available;
 }
 
+/* A share of the room that was wanted; still enough for one number. */
+static size_t scaled(size_t floats, double share)
+{
+    const size_t rest = (size_t)((double)floats * share);
+    return rest > LEAST_FLOATS ? rest : LEAST_FLOATS;
+}
+
 static void open_gpu(duo_crossover *x, size_t input, size_t output)
 {
     const char *why;
@@ -40,9 +51,14 @@ static void open_gpu(duo_crossover *x, size_t input, size_t output)
              duo_set_path(x->context, DUO_PATH_GPU) == DUO_OK &&
              duo_warm_up(x->context) == DUO_OK &&
              duo_door_current()->open(x->device, NULL, &x->queue) == DUO_OK;
-    for (int place = DUO_PLACE_PINNED; place < DUO_PLACES && x->gpu; place++)
-        x->gpu = duo_stock_open(&x->stock[place], x->context, (duo_place)place, input, output,
-                                x->seed, &x->stock[DUO_PLACE_PAGEABLE]);
+    const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
+    x->gpu = x->gpu && duo_stock_open(&x->stock[DUO_PLACE_PINNED], x->context, DUO_PLACE_PINNED,
+                                      input, output, x->seed, host);
+    /* On a small device half is left for the copies of host arrays. */
+    const double most = 0.45 * (double)x->device_info.memory_free_bytes;
+    const double share = fmin(1.0, most / (4.0 * (double)(input + output)));
+    x->gpu = x->gpu && duo_stock_open(&x->stock[DUO_PLACE_DEVICE], x->context, DUO_PLACE_DEVICE,
+                                      scaled(input, share), scaled(output, share), x->seed, host);
     if (!x->gpu) {
         x->why = "the GPU could not be opened, or has too little memory";
         return;
@@ -64,8 +80,8 @@ bool duo_crossover_open(duo_crossover *x)
     /* Twice over on the host where there may be a GPU: pageable and pinned. */
     const double wanted = 2.0 * 4.0 * (double)(input + output), most = 0.6 * available_bytes();
     if (wanted > most) {
-        input = (size_t)((double)input * most / wanted);
-        output = (size_t)((double)output * most / wanted);
+        input = scaled(input, most / wanted);
+        output = scaled(output, most / wanted);
     }
     x->threads = duo_machine_threads();
     (void)duo_text_blas(x->cpu_blas, sizeof x->cpu_blas);

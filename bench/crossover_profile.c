@@ -81,7 +81,8 @@ static void measure_forks(const duo_crossover *x, duo_profile *profile)
     duo_measure(task, teams, &effort);
     double t1 = 0.0, t2 = 0.0, s1 = 0.0, ts = 0.0;
     for (int i = 0; i < teams; i++) {
-        const double t = team[i], s = task[i].median_seconds;
+        /* The least: one thread of the team that waits for a processor spoils a whole sample. */
+        const double t = team[i], s = task[i].minimum_seconds;
         t1 += t;
         t2 += t * t;
         s1 += s;

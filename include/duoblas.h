@@ -346,10 +346,11 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
  */
 
 /**
- * duo_malloc - memory on the context's device, for use as an operand. Without a usable GPU it is
- * host memory, so that a program needs one code path only (fill and read it with duo_copy). bytes
- * 0 is allowed and gives a pointer to free.      ptr  [out] not NULL; 256-byte aligned. Returns
- * DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).   Since 0.1
+ * duo_malloc - memory on the context's device, for use as an operand. Without a usable GPU, or
+ * where its memory is full, it is host memory, so that a program needs one code path only (fill and
+ * read it with duo_copy). bytes 0 is allowed and gives a pointer to free.      ptr  [out] not NULL;
+ * 256-byte aligned. Returns DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
+ * Since 0.1
  */
 DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 

@@ -339,7 +339,7 @@ duo_status duo_context_close_queue(duo_context *ctx)
         memset(ctx->stage, 0, sizeof ctx->stage);
         return DUO_OK;
     }
-    duo_status status = door->finish(ctx->queue);
+    duo_status status = duo_queue_finish(ctx->queue);
     if (status != DUO_OK) status = duo_context_failed(ctx, status, "finish");
     duo_residency_lock();
     duo_residency_forget_queue(ctx->queue);
@@ -396,7 +396,7 @@ duo_status duo_synchronize(duo_context *given)
     if (ctx->queue == NULL || duo_machine_forked()) return DUO_OK;
     duo_status status = DUO_ERR_LOST;
     if (duo_device_usable(ctx->queue_device)) {
-        status = duo_door_current()->finish(ctx->queue);
+        status = duo_queue_finish(ctx->queue);
         if (status != DUO_OK) (void)duo_context_failed(ctx, status, "synchronize");
     }
     const bool owed = ctx->owes;
@@ -409,7 +409,7 @@ duo_status duo_trim(duo_context *given)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ctx->queue == NULL || duo_machine_forked()) return DUO_OK;
-    (void)duo_door_current()->finish(ctx->queue);
+    (void)duo_queue_finish(ctx->queue);
     duo_stage_free(ctx);
     free_workspace(ctx);
     return DUO_OK;

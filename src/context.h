@@ -45,6 +45,7 @@ struct duo_context {
     int stage_next;
     uint64_t *slot; /* pinned: results of reductions */
     uint32_t ticket;
+    bool reading_host; /* transfers straight from the caller's pinned memory may be under way */
     bool owes; /* outputs were queued that live on the device, and nobody has waited for them yet */
 
     /* the last call, for duo_explain_last and the verbose line */
@@ -101,6 +102,8 @@ duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, 
 duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const float *device,
                               int64_t device_ld, int64_t rows, int64_t columns, bool direct,
                               int64_t *done);
+/* Waits for direct uploads to have read the host memory: the last thing before a call returns. */
+duo_status duo_stage_consumed(duo_context *ctx);
 /* Plain bytes, for kept arrays and duo_copy. */
 duo_status duo_stage_upload_bytes(duo_context *ctx, void *device, const void *host, size_t bytes,
                                   bool direct);
@@ -128,6 +131,8 @@ void duo_place_free_host(const duo_call *call, const duo_call *local);
 /* Region verbs, under the residency lock. Both leave the region as it was on failure. */
 duo_status duo_region_fetch(duo_context *ctx, duo_region *region);
 duo_status duo_region_send(duo_context *ctx, duo_region *region);
+/* Gives the device copy back, whatever is in it. */
+void duo_region_drop_mirror(duo_region *region);
 /* The host wrote bytes [from, to) of a kept region. */
 duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to);
 /* The context's queue is about to use the region's device copy: follow what others queued. */

@@ -70,6 +70,7 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
             return DUO_DECLINED;
         }
         *call->operand[DUO_RESULT].address = value;
+        ctx->reading_host = false; /* there is a result: everything has been read */
     }
     status = duo_place_from_device(ctx, call, &local, done);
     /* Outputs that stay on the device are owed until somebody has waited for them. */
@@ -231,6 +232,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
         ctx->last_predicted_seconds = choice[best].seconds;
         if (status == DUO_OK) earn_credit(call, choice, count, best, site.profile);
     }
+    (void)duo_stage_consumed(ctx); /* a device that fails now is found by whoever wants its data */
     memcpy(ctx->last_choice, choice, sizeof choice[0] * (size_t)count); /* as they turned out */
     if (timed) ctx->last_seconds = now_seconds() - start;
     if (timed) duo_explain_call(ctx);

@@ -36,7 +36,7 @@ static void read_cpu_name(void)
 static int cpus_of(long long quota, long long period)
 {
     if (quota <= 0 || period <= 0) return 0;
-    const long long cpus = (quota + period - 1) / period;
+    const long long cpus = (quota - 1) / period + 1;
     return cpus > 1 << 20 ? 0 : (int)cpus;
 }
 

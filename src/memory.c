@@ -16,7 +16,7 @@ static size_t padded(size_t bytes)
 static duo_status enlist(duo_region_kind kind, void *address, size_t bytes, int device)
 {
     duo_residency_lock();
-    const duo_status status = duo_residency_add(kind, address, bytes, device, NULL);
+    const duo_status status = duo_residency_add(kind, address, bytes > 0 ? bytes : 1, device, NULL);
     duo_residency_unlock();
     return status == DUO_OK ? DUO_OK : DUO_ERR_MEMORY;
 }
@@ -24,7 +24,7 @@ static duo_status enlist(duo_region_kind kind, void *address, size_t bytes, int 
 /* Host memory that stands in for what no GPU could give. */
 static duo_status host_instead(duo_region_kind kind, size_t bytes, void **ptr)
 {
-    void *const address = aligned_alloc(ALIGNMENT, bytes);
+    void *const address = aligned_alloc(ALIGNMENT, padded(bytes));
     if (address == NULL) return DUO_ERR_MEMORY;
     const duo_status status = enlist(kind, address, bytes, -1);
     if (status == DUO_OK)
@@ -34,29 +34,48 @@ static duo_status host_instead(duo_region_kind kind, size_t bytes, void **ptr)
     return status;
 }
 
+/* Device memory, or a status other than DUO_OK: the reason is noted. */
+static duo_status device_memory(duo_context *ctx, size_t bytes, void **ptr)
+{
+    void *address;
+    if (ctx->path == DUO_PATH_CPU) return DUO_ERR_DEVICE;
+    duo_status status = duo_context_queue(ctx);
+    if (status != DUO_OK) return status;
+    status = duo_device_allocate(ctx->device, padded(bytes), &address);
+    if (status != DUO_OK) return duo_context_failed(ctx, status, "duo_malloc");
+    status = enlist(DUO_REGION_DEVICE, address, bytes, ctx->device);
+    if (status == DUO_OK)
+        *ptr = address;
+    else
+        (void)duo_device_release(ctx->device, address, padded(bytes));
+    return status;
+}
+
+static duo_status pinned_memory(duo_context *ctx, size_t bytes, void **ptr)
+{
+    void *address;
+    if (ctx->path == DUO_PATH_CPU) return DUO_ERR_DEVICE;
+    duo_status status = duo_context_queue(ctx);
+    if (status != DUO_OK) return status;
+    status = duo_door_current()->pin(ctx->device, padded(bytes), &address);
+    if (status != DUO_OK) return duo_context_failed(ctx, status, "duo_malloc_host");
+    status = enlist(DUO_REGION_PINNED, address, bytes, ctx->device);
+    if (status == DUO_OK)
+        *ptr = address;
+    else
+        (void)duo_door_current()->unpin(address);
+    return status;
+}
+
 duo_status duo_malloc(duo_context *given, size_t bytes, void **ptr)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ptr == NULL) return DUO_ERR_NULL;
     *ptr = NULL;
-    const size_t size = padded(bytes);
-    if (size == 0) return DUO_ERR_MEMORY;
-    if (ctx->path == DUO_PATH_CPU || duo_context_queue(ctx) != DUO_OK)
-        return host_instead(DUO_REGION_HOSTED, size, ptr);
-    void *address;
-    duo_status status = duo_device_allocate(ctx->device, size, &address);
-    if (status != DUO_OK) {
-        (void)duo_context_failed(ctx, status, "duo_malloc");
-        return DUO_ERR_MEMORY;
-    }
-    status = enlist(DUO_REGION_DEVICE, address, size, ctx->device);
-    if (status != DUO_OK) {
-        (void)duo_device_release(ctx->device, address, size);
-        return status;
-    }
-    *ptr = address;
-    return DUO_OK;
+    if (padded(bytes) == 0) return DUO_ERR_MEMORY;
+    if (device_memory(ctx, bytes, ptr) == DUO_OK) return DUO_OK;
+    return host_instead(DUO_REGION_HOSTED, bytes, ptr);
 }
 
 duo_status duo_malloc_host(duo_context *given, size_t bytes, void **ptr)
@@ -65,18 +84,9 @@ duo_status duo_malloc_host(duo_context *given, size_t bytes, void **ptr)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ptr == NULL) return DUO_ERR_NULL;
     *ptr = NULL;
-    const size_t size = padded(bytes);
-    if (size == 0) return DUO_ERR_MEMORY;
-    void *address;
-    if (ctx->path == DUO_PATH_CPU || duo_context_queue(ctx) != DUO_OK ||
-        duo_door_current()->pin(ctx->device, size, &address) != DUO_OK)
-        return host_instead(DUO_REGION_PLAIN, size, ptr);
-    const duo_status status = enlist(DUO_REGION_PINNED, address, size, ctx->device);
-    if (status == DUO_OK)
-        *ptr = address;
-    else
-        (void)duo_door_current()->unpin(address);
-    return status;
+    if (padded(bytes) == 0) return DUO_ERR_MEMORY;
+    if (pinned_memory(ctx, bytes, ptr) == DUO_OK) return DUO_OK;
+    return host_instead(DUO_REGION_PLAIN, bytes, ptr);
 }
 
 /* The region that starts at ptr and is of one of two kinds, or NULL. */
@@ -92,7 +102,7 @@ static void settle(duo_context *ctx, duo_region *region)
 {
     if (region->last == NULL || !duo_device_usable(region->device)) return;
     if (duo_context_queue(ctx) != DUO_OK || duo_region_claim(ctx, region) != DUO_OK) return;
-    const duo_status status = duo_door_current()->finish(ctx->queue);
+    const duo_status status = duo_queue_finish(ctx->queue);
     if (status != DUO_OK) (void)duo_context_failed(ctx, status, "finish");
 }
 
@@ -118,10 +128,10 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
         return DUO_OK; /* the parent's */
     else if (freed.kind == DUO_REGION_PINNED) {
         if (ctx->queue != NULL && duo_device_usable(ctx->device))
-            (void)duo_door_current()->finish(ctx->queue);
+            (void)duo_queue_finish(ctx->queue);
         (void)duo_door_current()->unpin(ptr);
     } else if (!freed.lost) {
-        (void)duo_device_release(freed.device, ptr, freed.high - freed.low);
+        (void)duo_device_release(freed.device, ptr, padded(freed.high - freed.low));
     }
     return DUO_OK;
 }
@@ -238,12 +248,14 @@ static duo_status copy_between(duo_context *ctx, const end *dst, const end *src,
     if (status == DUO_OK && dst->on_device) status = duo_region_claim(ctx, dst->region);
     if (status != DUO_OK) return status;
     if (src->on_device && dst->on_device) {
-        status = duo_door_current()->copy(ctx->queue, dst->address, bytes, src->address, bytes,
-                                          bytes, 1);
+        status = duo_queue_copy(ctx->queue, dst->address, bytes, src->address, bytes, bytes, 1);
         return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "copy");
     }
-    if (dst->on_device)
-        return duo_stage_upload_bytes(ctx, dst->address, src->address, bytes, is_pinned(src));
+    if (dst->on_device) {
+        status = duo_stage_upload_bytes(ctx, dst->address, src->address, bytes, is_pinned(src));
+        const duo_status consumed = duo_stage_consumed(ctx);
+        return status == DUO_OK ? consumed : status;
+    }
     if (src->on_device)
         status = duo_stage_download_bytes(ctx, dst->address, src->address, bytes, is_pinned(dst));
     else
@@ -324,8 +336,7 @@ duo_status duo_release(duo_context *given, void *host)
     }
     const duo_status status = duo_region_fetch(ctx, region);
     settle(ctx, region);
-    if (region->mirror != NULL && !duo_machine_forked())
-        (void)duo_device_release(region->device, region->mirror, region->high - region->low);
+    if (!duo_machine_forked()) duo_region_drop_mirror(region);
     duo_residency_remove(region);
     duo_residency_unlock();
     return status == DUO_OK ? DUO_OK : DUO_ERR_LOST;

@@ -100,7 +100,7 @@ duo_status duo_region_claim(duo_context *ctx, duo_region *region)
 {
     if (region->last == ctx->queue) return DUO_OK;
     if (region->last != NULL) {
-        const duo_status status = duo_door_current()->after(ctx->queue, region->last);
+        const duo_status status = duo_queue_after(ctx->queue, region->last);
         if (status != DUO_OK) return duo_context_failed(ctx, status, "follow another queue");
     }
     region->last = ctx->queue;
@@ -123,19 +123,34 @@ duo_status duo_region_fetch(duo_context *ctx, duo_region *region)
     return status;
 }
 
+/* Bytes before the device copy in its allocation. */
+static size_t lead_of(const duo_region *region) { return region->low % 256; }
+
 /* Allocates a kept region's device copy; nothing in it is current. */
 static duo_status make_mirror(duo_context *ctx, duo_region *region)
 {
-    const size_t bytes = region->high - region->low;
-    const duo_status status = duo_device_allocate(ctx->device, bytes, &region->mirror);
+    /* The copy is aligned as the array is: what is aligned for the caller is so for the kernels. */
+    const size_t bytes = region->high - region->low, lead = lead_of(region);
+    void *address;
+    const duo_status status = duo_device_allocate(ctx->device, lead + bytes, &address);
     if (status != DUO_OK) {
-        region->mirror = NULL;
         if (status == DUO_ERR_MEMORY) region->refused = true; /* keeping is a hint */
         return duo_context_failed(ctx, status, "allocate the copy of a kept array");
     }
+    region->mirror = (char *)address + lead;
     region->device = ctx->device;
     region->device_stale = (duo_hull){0, bytes};
     return DUO_OK;
+}
+
+void duo_region_drop_mirror(duo_region *region)
+{
+    const size_t lead = lead_of(region);
+    if (region->mirror != NULL)
+        (void)duo_device_release(region->device, (char *)region->mirror - lead,
+                                 lead + (region->high - region->low));
+    region->mirror = NULL;
+    region->last = NULL;
 }
 
 duo_status duo_region_send(duo_context *ctx, duo_region *region)
@@ -201,12 +216,10 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
         if (status != DUO_OK) return status;
         if (region->last != NULL) {
             status = duo_region_claim(ctx, region);
-            if (status == DUO_OK) status = duo_door_current()->finish(ctx->queue);
+            if (status == DUO_OK) status = duo_queue_finish(ctx->queue);
             if (status != DUO_OK) return status;
         }
-        (void)duo_device_release(region->device, region->mirror, region->high - region->low);
-        region->mirror = NULL;
-        region->last = NULL;
+        duo_region_drop_mirror(region);
     }
     if (o->written && !o->read && covers) {
         /* All of it is overwritten: nothing to send. It counts as current once the call is queued.

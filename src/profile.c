@@ -165,9 +165,12 @@ bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t
                  r.problem[0] != '\0' ? r.problem : "not understood");
         return false;
     }
+    /* A profile without a GPU has no [link]; but one with half of it is damaged. */
+    bool linked = false;
+    for (int i = 0; i < FIELDS; i++) linked |= r.seen[i] && strcmp(fields[i].section, "link") == 0;
     for (int i = 0; i < FIELDS; i++)
         if (!r.seen[i] && strcmp(fields[i].section, "machine") != 0 &&
-            strcmp(fields[i].section, "link") != 0) {
+            (linked || strcmp(fields[i].section, "link") != 0)) {
             snprintf(why, why_size, "[%s] %s is missing", fields[i].section, fields[i].name);
             return false;
         }

@@ -80,6 +80,7 @@ static bool try_file(const char *path, const char *whose, bool asked)
     if (duo_profile_read(path, &loaded, problem, sizeof problem) &&
         duo_profile_fits(&loaded, problem, sizeof problem)) {
         snprintf(why, sizeof why, "%s", whose);
+        if (!(loaded.upload_pageable > 0.0)) borrow_gpu_part(&loaded, &h100);
         return true;
     }
     if (asked || strcmp(problem, "No such file or directory") != 0)

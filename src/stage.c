@@ -31,12 +31,33 @@ static runs flatten(int64_t rows, int64_t columns, int64_t ld, int64_t device_ld
 
 /* ---- The ring ---- */
 
+/*
+ * Something failed while copies may be under way on memory that is about to be used otherwise:
+ * waits for them. Returns the status to hand on: the failure, or DUO_ERR_LOST.
+ */
+static duo_status give_up(duo_context *ctx, duo_status status, const char *doing)
+{
+    (void)duo_context_failed(ctx, status, doing);
+    if (status == DUO_ERR_LOST || duo_queue_drain(ctx->queue) == DUO_OK) return status;
+    return duo_context_failed(ctx, DUO_ERR_LOST, doing);
+}
+
 static duo_status wait_stage(duo_context *ctx, int i)
 {
     if (!ctx->stage_busy[i]) return DUO_OK;
     ctx->stage_busy[i] = false;
-    const duo_status status = duo_door_current()->wait_mark(ctx->queue, i);
-    return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "wait for a transfer");
+    const duo_status status = duo_queue_wait_mark(ctx->queue, i);
+    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "wait for a transfer");
+}
+
+/* The queue has work on stage i now, and on the next transfer comes the next stage. */
+static duo_status mark_stage(duo_context *ctx, int i)
+{
+    const duo_status status = duo_queue_mark(ctx->queue, i);
+    if (status != DUO_OK) return give_up(ctx, status, "mark a transfer");
+    ctx->stage_busy[i] = true;
+    ctx->stage_next = (i + 1) % DUO_STAGES;
+    return DUO_OK;
 }
 
 /* All stages are at least `bytes` large, as far as their largest size goes. */
@@ -74,7 +95,7 @@ void duo_stage_free(duo_context *ctx)
 static void pack_piece(const runs *r, float *host, float *packed, int64_t from, int64_t count,
                        bool to_host)
 {
-    if (r->rows == 1) { /* a strided vector */
+    if (r->rows == 1 && r->columns > 1) { /* a strided vector */
         float *element = host + from * r->ld;
         for (int64_t i = 0; i < count; i++, element += r->ld) {
             if (to_host)
@@ -121,14 +142,13 @@ static void pack(const runs *r, float *host, float *packed, int64_t from, int64_
 static duo_status copy_piece(duo_context *ctx, const runs *r, float *device, int64_t device_ld,
                              float *packed, int64_t from, int64_t count, bool to_device)
 {
-    const duo_door *const door = duo_door_current();
     duo_status status = DUO_OK;
     int64_t i = 0;
     if (device_ld == r->rows) { /* no gaps there */
         float *const there = device + from;
         const size_t width = (size_t)count * sizeof(float);
-        status = to_device ? door->copy(ctx->queue, there, width, packed, width, width, 1)
-                           : door->copy(ctx->queue, packed, width, there, width, width, 1);
+        status = to_device ? duo_queue_copy(ctx->queue, there, width, packed, width, width, 1)
+                           : duo_queue_copy(ctx->queue, packed, width, there, width, width, 1);
         i = count;
     }
     while (i < count && status == DUO_OK) {
@@ -141,30 +161,42 @@ static duo_status copy_piece(duo_context *ctx, const runs *r, float *device, int
         const size_t pitch = columns > 1 ? (size_t)device_ld * sizeof(float) : width;
         if (to_device)
             status =
-                door->copy(ctx->queue, there, pitch, packed + i, width, width, (size_t)columns);
+                duo_queue_copy(ctx->queue, there, pitch, packed + i, width, width, (size_t)columns);
         else
             status =
-                door->copy(ctx->queue, packed + i, width, there, pitch, width, (size_t)columns);
+                duo_queue_copy(ctx->queue, packed + i, width, there, pitch, width, (size_t)columns);
         i += piece * columns;
     }
-    return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "queue a transfer");
+    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "queue a transfer");
 }
 
 /* The device reads or writes pinned host memory itself. */
 static duo_status copy_direct(duo_context *ctx, const runs *r, float *device, int64_t device_ld,
                               float *host, bool to_device)
 {
-    const duo_door *const door = duo_door_current();
     const size_t width = (size_t)r->rows * sizeof(float);
     const size_t there = r->columns > 1 ? (size_t)device_ld * sizeof(float) : width;
     const size_t here = r->columns > 1 ? (size_t)r->ld * sizeof(float) : width;
     duo_status status =
-        to_device ? door->copy(ctx->queue, device, there, host, here, width, (size_t)r->columns)
-                  : door->copy(ctx->queue, host, here, device, there, width, (size_t)r->columns);
-    if (status != DUO_OK) return duo_context_failed(ctx, status, "queue a transfer");
-    status = door->mark(ctx->queue, DUO_MARKS - 1);
-    if (status == DUO_OK) status = door->wait_mark(ctx->queue, DUO_MARKS - 1);
-    return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "wait for a transfer");
+        to_device
+            ? duo_queue_copy(ctx->queue, device, there, host, here, width, (size_t)r->columns)
+            : duo_queue_copy(ctx->queue, host, here, device, there, width, (size_t)r->columns);
+    if (status != DUO_OK) return give_up(ctx, status, "queue a transfer");
+    if (to_device) { /* the call may have a later reason to wait anyway */
+        ctx->reading_host = true;
+        return DUO_OK;
+    }
+    status = duo_queue_finish(ctx->queue);
+    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "wait for a transfer");
+}
+
+duo_status duo_stage_consumed(duo_context *ctx)
+{
+    if (!ctx->reading_host) return DUO_OK;
+    ctx->reading_host = false;
+    duo_status status = duo_queue_mark(ctx->queue, DUO_MARKS - 1);
+    if (status == DUO_OK) status = duo_queue_wait_mark(ctx->queue, DUO_MARKS - 1);
+    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "wait for a transfer");
 }
 
 /* Short runs are packed first: the device would fetch them one by one over the link. */
@@ -193,10 +225,7 @@ duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, 
         pack(&r, host, ctx->stage[i].address, from, count, false, threads);
         status = copy_piece(ctx, &r, device, device_ld, ctx->stage[i].address, from, count, true);
         if (status != DUO_OK) break;
-        status = duo_door_current()->mark(ctx->queue, i);
-        if (status != DUO_OK) return duo_context_failed(ctx, status, "mark a transfer");
-        ctx->stage_busy[i] = true;
-        ctx->stage_next = (i + 1) % DUO_STAGES;
+        status = mark_stage(ctx, i);
         from += count;
     }
     return status;
@@ -235,14 +264,12 @@ duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const f
                 status = copy_piece(ctx, &r, device, device_ld, ctx->stage[i].address, queued,
                                     count, false);
             if (status != DUO_OK) return status;
-            status = duo_door_current()->mark(ctx->queue, i);
-            if (status != DUO_OK) return duo_context_failed(ctx, status, "mark a transfer");
+            status = mark_stage(ctx, i);
+            if (status != DUO_OK) return status;
             const int at = (first + flying++) % DUO_STAGES;
             flight[at].stage = i;
             flight[at].from = queued;
             flight[at].count = count;
-            ctx->stage_busy[i] = true;
-            ctx->stage_next = (i + 1) % DUO_STAGES;
             queued += count;
         }
         const int i = flight[first].stage;
@@ -261,7 +288,6 @@ duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const f
 static duo_status transfer_bytes(duo_context *ctx, char *device, char *host, size_t bytes,
                                  bool direct, bool to_device)
 {
-    const duo_door *const door = duo_door_current();
     const int64_t floats = (int64_t)(bytes / sizeof(float));
     const size_t rest = bytes % sizeof(float), body = bytes - rest;
     duo_status status = DUO_OK;
@@ -278,13 +304,11 @@ static duo_status transfer_bytes(duo_context *ctx, char *device, char *host, siz
     if (status != DUO_OK) return status;
     char *const stage = ctx->stage[i].address;
     if (to_device) memcpy(stage, host + body, rest);
-    status = to_device ? door->copy(ctx->queue, device + body, rest, stage, rest, rest, 1)
-                       : door->copy(ctx->queue, stage, rest, device + body, rest, rest, 1);
-    if (status == DUO_OK) status = door->mark(ctx->queue, i);
-    if (status != DUO_OK) return duo_context_failed(ctx, status, "queue a transfer");
-    ctx->stage_busy[i] = true;
-    ctx->stage_next = (i + 1) % DUO_STAGES;
-    if (to_device) return DUO_OK;
+    status = to_device ? duo_queue_copy(ctx->queue, device + body, rest, stage, rest, rest, 1)
+                       : duo_queue_copy(ctx->queue, stage, rest, device + body, rest, rest, 1);
+    if (status != DUO_OK) return give_up(ctx, status, "queue a transfer");
+    status = mark_stage(ctx, i);
+    if (to_device || status != DUO_OK) return status;
     status = wait_stage(ctx, i);
     if (status == DUO_OK) memcpy(host + body, stage, rest);
     return status;

@@ -698,7 +698,7 @@ static void verbose_line(void)
 {
     make_data();
     new_machine(0.5e-3, 0.25e-3);
-    machine.upload_pageable = 1e15;
+    machine.upload_pageable = machine.download_pageable = 1e15;
     machine.copy_seconds = machine.round_trip_seconds = 0.0;
     row_takes(DUO_ROW_sgemm_gpu_naive, 0.125e-3);
     journal j = {0};

@@ -335,7 +335,7 @@ static bool run(world *w, const mishap *what, int nth)
     const bool loses = what->kind == SIM_KINDS || what->status == DUO_ERR_LOST;
     /* Where even the CPU needs the device to get at the data, a device that refuses for good leaves
      * no way to it. */
-    const bool may_fail = loses ? only_copy_on_device(s) : what->times < 0 && on_device(s);
+    const bool may_fail = (loses || what->times < 0) && only_copy_on_device(s);
     duo_context *ctx = NULL;
     test_reset();
     CHECK_STATUS(DUO_OK, duo_create(&ctx));
@@ -382,7 +382,9 @@ static bool run(world *w, const mishap *what, int nth)
     const duo_status ended = duo_destroy(ctx);
     CHECK(ended == DUO_OK || (loses && reached && ended == DUO_ERR_LOST), "destroy: %d",
           (int)ended);
-    if (!(loses && reached)) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
+    /* The library gives up a device that it cannot wait for: what was there stays there. */
+    if (!(loses && reached) && duo_device_usable(0))
+        CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
     return reached;
 }
 

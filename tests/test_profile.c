@@ -39,9 +39,9 @@ static void end_folder(void) { nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PH
 /* The path of a file in it; the string lives until the next but three. */
 static const char *in_folder(const char *name)
 {
-    static char paths[4][512];
+    static char paths[64][512]; /* more than any test uses at once */
     static int next;
-    char *const path = paths[next++ % 4];
+    char *const path = paths[next++ % 64];
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);
     return path;
 }

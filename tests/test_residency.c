@@ -112,7 +112,7 @@ static void sent_once(void)
     check_sum(ctx, x + 1001, 777, sum_of(x + 1001, 777));
     check_sum(ctx, x + N - 1, 1, x[N - 1]);
     float result;
-    CHECK_STATUS(DUO_OK, duo_sdot(ctx, N / 2, x + 1, 2, x + N - 1, -1, &result));
+    CHECK_STATUS(DUO_OK, duo_sdot(ctx, N / 2, x + 1, 2, x + N - N / 2, -1, &result));
     CHECK_STATUS(DUO_OK, duo_sasum(ctx, N / 3, x, 3, &result));
     if (counting()) CHECK(sent_since(before) == 0, "%ju bytes sent", (uintmax_t)sent_since(before));
 

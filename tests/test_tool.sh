@@ -100,7 +100,7 @@ says out 'cpu_lanes.*<- would run'
 # crossover, small: CSV and profile are there and right, and the profile serves at once.
 expect 0 crossover --quick --operations ssum --max-seconds 3 --csv "$place/figures.csv" \
     --profile "$place/profile.ini"
-says out '^ssum '
+says out '^ssum$'
 says out '(never|GPU wins)'
 cp "$place/figures.csv" "$place/csv"
 checks=$((checks + 2))

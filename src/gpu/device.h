@@ -103,6 +103,20 @@ bool duo_device_usable(int device);                /* looked, there, not lost */
 void duo_device_lose(int device, const char *why); /* marks it lost for good, once */
 const char *duo_device_why(int device);            /* why it is not usable; "" if it is */
 
+/*
+ * The queue's functions with a second try: one that failed without losing the device changed
+ * nothing, and a call may have no other way to its data. duo_queue_drain waits for everything after
+ * something went wrong half way; if even that fails, nobody knows what the device still reads and
+ * writes, so it counts as lost.
+ */
+duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                          size_t src_pitch, size_t width, size_t height);
+duo_status duo_queue_mark(duo_queue *queue, int mark);
+duo_status duo_queue_wait_mark(duo_queue *queue, int mark);
+duo_status duo_queue_finish(duo_queue *queue);
+duo_status duo_queue_after(duo_queue *later, duo_queue *earlier);
+duo_status duo_queue_drain(duo_queue *queue);
+
 /* Device memory through the cap DUOBLAS_DEVICE_MEMORY; counts what is held. */
 duo_status duo_device_allocate(int device, size_t bytes, void **address);
 duo_status duo_device_release(int device, void *address, size_t bytes);

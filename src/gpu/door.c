@@ -139,6 +139,44 @@ double duo_device_room(int device)
     return room;
 }
 
+/* ---- Second tries ---- */
+
+/* Evaluates the call again if it failed without losing the device. */
+#define TWICE(call)                                                                                \
+    do {                                                                                           \
+        const duo_status first = (call);                                                           \
+        if (first == DUO_OK || first == DUO_ERR_LOST) return first;                                \
+        return (call);                                                                             \
+    } while (0)
+
+duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                          size_t src_pitch, size_t width, size_t height)
+{
+    TWICE(duo_door_current()->copy(queue, dst, dst_pitch, src, src_pitch, width, height));
+}
+
+duo_status duo_queue_mark(duo_queue *queue, int mark)
+{
+    TWICE(duo_door_current()->mark(queue, mark));
+}
+
+duo_status duo_queue_wait_mark(duo_queue *queue, int mark)
+{
+    TWICE(duo_door_current()->wait_mark(queue, mark));
+}
+
+duo_status duo_queue_finish(duo_queue *queue) { TWICE(duo_door_current()->finish(queue)); }
+
+duo_status duo_queue_after(duo_queue *later, duo_queue *earlier)
+{
+    TWICE(duo_door_current()->after(later, earlier));
+}
+
+duo_status duo_queue_drain(duo_queue *queue)
+{
+    return duo_queue_finish(queue) == DUO_OK ? DUO_OK : DUO_ERR_LOST;
+}
+
 /* ---- Public ---- */
 
 duo_status duo_device_count(int *number)

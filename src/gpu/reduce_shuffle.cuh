@@ -218,8 +218,12 @@ static __device__ __forceinline__ void publish(const reduction &in, double sum)
 
 /* ---- The kernel ---- */
 
+/* Thread blocks per multiprocessor to make room for. 0: the compiler's own choice of registers, at
+ * most 64 for unit increments; any other number makes it spill there, and 0 does for the others. */
+constexpr int kRoomUnit = 0, kRoomStrided = 3;
+
 template <class Leaf, bool UnitIncrements>
-static __global__ void __launch_bounds__(kThreads)
+static __global__ void __launch_bounds__(kThreads, UnitIncrements ? kRoomUnit : kRoomStrided)
     reduce_shuffle(const __grid_constant__ reduction in)
 {
     const int64_t run = ((int64_t)blockIdx.x * kWarps + threadIdx.x / 32) * in.run;
