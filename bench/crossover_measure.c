@@ -95,37 +95,47 @@ static bool belongs(const duo_case *c, const duo_row *row)
     return row->id != DUO_ROW_sgemm_cpu_plain || duo_blas_library_get() == NULL;
 }
 
-static const duo_case *case_before(const duo_crossover *x, const duo_case *c)
+/* From the profile: a row on so many threads, or the API with its operands in a place. */
+static double predict(const duo_crossover *x, const duo_problem *problem,
+                      const duo_contender *contender, int series)
 {
-    const duo_case *const before = c - 1;
-    return c > x->item && before->problem.operation == c->problem.operation &&
-                   before->family == c->family
-               ? before
-               : NULL;
+    const double seconds =
+        contender->row != NULL
+            ? predict_row(x, problem, contender->row, contender->threads)
+            : predict_gpu(x, problem, (duo_place)(series - DUO_SERIES_GPU)).median_seconds;
+    return isfinite(seconds) ? seconds : 0.0; /* 0: not in the profile */
 }
 
-/* What the series took at the size before, scaled up; 0: nothing to go by. */
-static double scaled_up(const duo_crossover *x, const duo_case *c, int series)
+/*
+ * Seconds of one call: what the series took at the last size that was measured, growing as the
+ * profile's curve does, or with the work. Before any was measured, the profile's own figure. 0: no
+ * idea.
+ */
+static double expected_call(const duo_crossover *x, const duo_case *c,
+                            const duo_contender *contender, int series)
 {
-    const duo_case *const before = case_before(x, c);
-    if (before == NULL || before->figure[series].median_seconds <= 0.0) return 0.0;
-    const double work = duo_problem_size(&c->problem) / duo_problem_size(&before->problem);
-    return before->figure[series].median_seconds * pow(work, duo_problem_growth(&c->problem));
+    const double here = predict(x, &c->problem, contender, series);
+    const duo_case *before = c;
+    while (--before >= x->item && before->problem.operation == c->problem.operation &&
+           before->family == c->family) {
+        const duo_figure *const f = &before->figure[series];
+        if (f->median_seconds <= 0.0 || f->predicted) continue;
+        const double there = predict(x, &before->problem, contender, series);
+        const double size = duo_problem_size(&c->problem) / duo_problem_size(&before->problem);
+        return f->median_seconds * (here > 0.0 && there > 0.0
+                                        ? here / there
+                                        : pow(size, duo_problem_growth(&c->problem)));
+    }
+    return here;
 }
 
 static void add_entry(const duo_crossover *x, const duo_case *c, duo_contender contender,
                       int series, entry *list, int *count)
 {
     if (*count == MOST_ENTRIES) return;
-    entry *const e = &list[(*count)++];
-    *e = (entry){.contender = contender, .series = series};
-    e->expected_seconds = scaled_up(x, c, series);
-    if (e->expected_seconds > 0.0) return;
-    e->expected_seconds =
-        contender.row != NULL
-            ? predict_row(x, &c->problem, contender.row, contender.threads)
-            : predict_gpu(x, &c->problem, (duo_place)(series - DUO_SERIES_GPU)).median_seconds;
-    if (isinf(e->expected_seconds)) e->expected_seconds = 0.0; /* not in the profile: just try */
+    list[(*count)++] = (entry){.contender = contender,
+                               .series = series,
+                               .expected_seconds = expected_call(x, c, &contender, series)};
 }
 
 static int list_entries(const duo_crossover *x, const duo_case *c, entry *list)
@@ -245,6 +255,20 @@ static double case_seconds(const duo_crossover *x, const duo_case *c)
     return seconds;
 }
 
+/* When the operation should be done, so that a slow one does not use up the time of the others. */
+static double deadline(const duo_crossover *x, duo_operation operation)
+{
+    static const double weight[DUO_OPERATIONS] = {
+        [DUO_SGEMM] = 3.0, [DUO_SASUM] = 1.0, [DUO_SSUM] = 1.0, [DUO_SDOT] = 1.0};
+    double until = 0.0, all = 0.0;
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        if (!x->wanted[i]) continue;
+        all += weight[i];
+        if (i <= (int)operation) until += weight[i];
+    }
+    return x->most_seconds * until / all;
+}
+
 void duo_crossover_measure(duo_crossover *x)
 {
     double expected[DUO_CASES], all = 0.0;
@@ -257,7 +281,7 @@ void duo_crossover_measure(duo_crossover *x)
         snprintf(label, sizeof label, "%s %s", duo_operation_name(problem->operation),
                  duo_text_shape(problem->operation, problem->shape, shape));
         duo_progress_step(i > 0 ? expected[i - 1] : 0.0, label);
-        measure_case(x, &x->item[i], x->most_seconds - (duo_now_seconds() - began));
+        measure_case(x, &x->item[i], deadline(x, problem->operation) - (duo_now_seconds() - began));
     }
     duo_progress_end();
     x->seconds = duo_now_seconds() - began;

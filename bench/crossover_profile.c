@@ -11,7 +11,7 @@
 #include "measure.h"
 
 static const double kLinkBytes = 256.0 * 1024 * 1024;
-enum { SMALL = 1024, MOST_TEAMS = 12 };
+enum { SMALL = 1024, MOST_TEAMS = 12, FORKS = 4096, LEAST_FORKS = 16 };
 
 static duo_effort effort_of(const duo_crossover *x)
 {
@@ -59,14 +59,23 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
 
 /* ---- The CPU ---- */
 
-static bool fork_and_join(void *user, int64_t calls)
+/*
+ * Seconds of one empty region. Each is timed alone, and the quick ones count: where a thread of the
+ * team has to wait for a processor, the region takes a thousand times longer, and an average would
+ * tell of the neighbours.
+ */
+static double fork_and_join(int threads, double most_seconds)
 {
-    const int threads = *(const int *)user;
-    for (int64_t i = 0; i < calls; i++) {
+    double sample[FORKS];
+    int count = 0;
+    const double began = duo_now_seconds();
+    while (count < FORKS && (count < LEAST_FORKS || duo_now_seconds() - began < most_seconds)) {
+        const double begin = duo_now_seconds();
 #pragma omp parallel num_threads(threads)
         __asm__ volatile("" ::: "memory");
+        sample[count++] = duo_now_seconds() - begin;
     }
-    return true;
+    return duo_low_quantile(sample, count);
 }
 
 /* Start and join of a team of t threads, fitted by a + b*t. */
@@ -75,14 +84,9 @@ static void measure_forks(const duo_crossover *x, duo_profile *profile)
     int team[MOST_TEAMS], teams = 0;
     for (int t = 2; t < x->threads && teams < MOST_TEAMS - 1; t *= 2) team[teams++] = t;
     if (x->threads > 1) team[teams++] = x->threads;
-    duo_task task[MOST_TEAMS];
-    const duo_effort effort = effort_of(x);
-    for (int i = 0; i < teams; i++) task[i] = (duo_task){.run = fork_and_join, .user = &team[i]};
-    duo_measure(task, teams, &effort);
     double t1 = 0.0, t2 = 0.0, s1 = 0.0, ts = 0.0;
     for (int i = 0; i < teams; i++) {
-        /* The least: one thread of the team that waits for a processor spoils a whole sample. */
-        const double t = team[i], s = task[i].minimum_seconds;
+        const double t = team[i], s = fork_and_join(team[i], x->quick ? 0.02 : 0.1);
         t1 += t;
         t2 += t * t;
         s1 += s;

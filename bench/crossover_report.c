@@ -171,17 +171,16 @@ void duo_crossover_print(const duo_crossover *x, FILE *file)
     for (int operation = 0; operation < DUO_OPERATIONS; operation++)
         if (x->wanted[operation]) print_operation(x, (duo_operation)operation, file);
     fprintf(file,
-            "\nTimes are medians; * marks where the GPU wins, ~ what is predicted and not "
-            "measured%s.\n",
-            !x->gpu ? ":\nthe GPU's times, and the CPU's where one call would take too long"
-            : x->skipped > 0 ? " (one call would take too long)"
-                             : "");
+            "\nTimes are medians; * marks where the GPU wins, ~ what is predicted, not measured");
+    if (!x->gpu)
+        fprintf(file, ":\nthe GPU's times, and the CPU's where one call would take too long");
+    else if (x->skipped > 0)
+        fprintf(file, ",\nbecause it would take too long or too much memory");
     fprintf(file,
-            "%s. Host arrays: with all transfers. Resident: operands\non the GPU; the "
-            "reductions return their number to the host, sgemm leaves C there and calls\n"
-            "queue up.\n",
-            x->cold ? "Caches cold: every call on other data"
-                    : "Caches warm: every call on the same data");
+            ".\nCaches %s. Host arrays: with all transfers. Resident:\n"
+            "operands on the GPU; reductions return their number to the host, sgemm leaves C\n"
+            "there and its calls queue up.\n",
+            x->cold ? "cold: every call on other data" : "warm: every call on the same data");
     fprintf(file, "\nCrossover: from what size on the GPU wins\n");
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         const char *family[DUO_CASES];

@@ -30,6 +30,12 @@ double duo_median(double *value, int count)
     return 0.5 * (value[count / 2] + value[(count - 1) / 2]);
 }
 
+double duo_low_quantile(double *value, int count)
+{
+    qsort(value, (size_t)count, sizeof value[0], ascending);
+    return value[count / 5];
+}
+
 /* Seconds of so many calls; negative if it failed. */
 static double timed(duo_task *task, int64_t calls)
 {

@@ -35,6 +35,9 @@ void duo_measure(duo_task *task, int count, const duo_effort *effort);
 /* Sorts. The mean of the middle two if count is even. */
 double duo_median(double *value, int count);
 
+/* Sorts too. A fifth of the values are smaller. */
+double duo_low_quantile(double *value, int count);
+
 /* Random numbers, uniform in (-1, 1), none of them zero: zeros draw less power and run faster. */
 void duo_fill_random(float *x, size_t count, uint64_t seed);
 

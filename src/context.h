@@ -131,8 +131,6 @@ void duo_place_free_host(const duo_call *call, const duo_call *local);
 /* Region verbs, under the residency lock. Both leave the region as it was on failure. */
 duo_status duo_region_fetch(duo_context *ctx, duo_region *region);
 duo_status duo_region_send(duo_context *ctx, duo_region *region);
-/* Gives the device copy back, whatever is in it. */
-void duo_region_drop_mirror(duo_region *region);
 /* The host wrote bytes [from, to) of a kept region. */
 duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to);
 /* The context's queue is about to use the region's device copy: follow what others queued. */

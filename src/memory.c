@@ -130,7 +130,7 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
         if (ctx->queue != NULL && duo_device_usable(ctx->device))
             (void)duo_queue_finish(ctx->queue);
         (void)duo_door_current()->unpin(ptr);
-    } else if (!freed.lost) {
+    } else {
         (void)duo_device_release(freed.device, ptr, padded(freed.high - freed.low));
     }
     return DUO_OK;

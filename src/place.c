@@ -180,7 +180,13 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
         return DUO_OK;
     }
     if (duo_hull_empty(region->host_stale)) {
-        region->device_stale = duo_hull_join(region->device_stale, from, to);
+        /* Whole elements: the host copy is current all around, and half a float helps nobody. */
+        enum { ELEMENT = sizeof(float) };
+        const size_t before = (region->low + from) % ELEMENT, odd = (region->low + to) % ELEMENT;
+        const size_t end = region->high - region->low, after = odd > 0 ? ELEMENT - odd : 0;
+        region->device_stale =
+            duo_hull_join(region->device_stale, from > before ? from - before : 0,
+                          to + after < end ? to + after : end);
         return DUO_OK;
     }
     /* The device has newer bytes elsewhere in the array: bring it fully up to date now. */

@@ -126,7 +126,7 @@ void duo_residency_lose_device(int device)
             region->lost = true;
         } else if (region->kind == DUO_REGION_KEPT && region->mirror != NULL) {
             if (!duo_hull_empty(region->host_stale)) region->lost = true;
-            region->mirror = NULL; /* gone with the device */
+            duo_region_drop_mirror(region);
             region->device_stale = (duo_hull){0, region->high - region->low};
         }
     }

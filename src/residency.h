@@ -67,6 +67,9 @@ void duo_residency_forget_queue(const duo_queue *queue);
 /* The device is lost: what only it had is lost too. Takes the lock itself. */
 void duo_residency_lose_device(int device);
 
+/* Gives a kept region's device copy back, whatever is in it. */
+void duo_region_drop_mirror(duo_region *region);
+
 static inline bool duo_hull_empty(duo_hull hull) { return hull.from >= hull.to; }
 
 static inline bool duo_hull_meets(duo_hull hull, size_t from, size_t to)

@@ -367,11 +367,13 @@ static bool run(world *w, const mishap *what, int nth)
           "inputs were changed");
     if (place_of(s, 2) == PLACE_PAGEABLE) CHECK(test_array_intact(out), "gaps were changed");
 
-    /* Afterwards everything works: on the CPU if the device is lost, else as before. */
+    /* Afterwards everything works: on the CPU if the device is lost, else as before. The library
+     * also gives up a device that it cannot wait for. */
+    const bool gone = (loses && reached) || !duo_device_usable(0);
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
-    check_later_calls(ctx, loses && reached);
-    drop_operands(w, ctx, loses && reached);
-    if (!(loses && reached)) {
+    check_later_calls(ctx, gone);
+    drop_operands(w, ctx, gone);
+    if (!gone) {
         /* The device still works: the same call again, on it. */
         put_operands(w, ctx);
         CHECK_STATUS(DUO_OK, call(w, ctx));
@@ -380,11 +382,8 @@ static bool run(world *w, const mishap *what, int nth)
         drop_operands(w, ctx, false);
     }
     const duo_status ended = duo_destroy(ctx);
-    CHECK(ended == DUO_OK || (loses && reached && ended == DUO_ERR_LOST), "destroy: %d",
-          (int)ended);
-    /* The library gives up a device that it cannot wait for: what was there stays there. */
-    if (!(loses && reached) && duo_device_usable(0))
-        CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
+    CHECK(ended == DUO_OK || (gone && ended == DUO_ERR_LOST), "destroy: %d", (int)ended);
+    if (!(loses && reached)) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
     return reached;
 }
 

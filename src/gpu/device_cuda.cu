@@ -259,10 +259,13 @@ static duo_status count(int *number)
     case cudaErrorInsufficientDriver:
         forget(cudaDriverGetVersion(&driver_version));
         forget(cudaRuntimeGetVersion(&runtime_version));
-        snprintf(failure, sizeof failure,
-                 "the NVIDIA driver (CUDA %d.%d) is too old for this CUDA runtime (%d.%d)",
-                 driver_version / 1000, driver_version % 1000 / 10, runtime_version / 1000,
-                 runtime_version % 1000 / 10);
+        if (driver_version == 0)
+            (void)refuse("libcuda.so.1 is there, but no NVIDIA driver answers");
+        else
+            snprintf(failure, sizeof failure,
+                     "the NVIDIA driver (CUDA %d.%d) is too old for this CUDA runtime (%d.%d)",
+                     driver_version / 1000, driver_version % 1000 / 10, runtime_version / 1000,
+                     runtime_version % 1000 / 10);
         break;
     default:
         (void)status_of(error, "counting devices");

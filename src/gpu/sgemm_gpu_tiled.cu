@@ -33,6 +33,8 @@ static_assert(kLanesM * kLanesN == 32, "a warp is 32 threads");
 template <int WarpsM, int WarpsN, int PerThreadM, int PerThreadN>
 struct tile_shape {
     static constexpr int kThreads = 32 * WarpsM * WarpsN;
+    static constexpr int kResident = 256 / kThreads; /* blocks per multiprocessor to make room for:
+                                                        8 warps may have 255 registers each */
     static constexpr int kThreadM = PerThreadM, kThreadN = PerThreadN;
     static constexpr int kWarpM = kLanesM * PerThreadM, kWarpN = kLanesN * PerThreadN;
     static constexpr int kWarpsN = WarpsN;
@@ -157,7 +159,8 @@ static __device__ __forceinline__ void update_group(const sgemm_problem &p, floa
 }
 
 template <class Tile, bool TransA, bool TransB>
-static __global__ void __launch_bounds__(Tile::kThreads, 2) sgemm_tiled(sgemm_problem p)
+static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
+    sgemm_tiled(sgemm_problem p)
 {
     __shared__ __align__(16) slab_ring<Tile::kM> a_ring;
     __shared__ __align__(16) slab_ring<Tile::kN> b_ring;
