@@ -196,3 +196,9 @@ bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo
                                                       ? CUBLAS_POINTERS_ON_HOST
                                                       : CUBLAS_POINTERS_ON_DEVICE) == 0;
 }
+
+double duo_baseline_settle_seconds(void)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    return library != NULL && library->set_threads != NULL ? 0.04 : 0.0;
+}

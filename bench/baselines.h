@@ -18,6 +18,12 @@ duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation);
 duo_cblas_dot duo_baseline_cblas_dot(void);
 
 /*
+ * How long the inner BLAS's threads spin on after a call, taking processors from whoever is timed next. OpenBLAS with
+ * threads of its own: 2^26 clock cycles; with OpenMP they are the same threads as ours: 0.
+ */
+double duo_baseline_settle_seconds(void);
+
+/*
  * cuBLAS in the stream of our queue on device 0. NULL if it is there; otherwise why not. fp32
  * arithmetic alone (its default), results left on the device.
  */

@@ -21,7 +21,8 @@ static void time_all(const duo_bench *b, const duo_problem *problem, duo_contend
 {
     duo_trial trial[MOST];
     duo_task task[MOST];
-    const duo_effort effort = duo_bench_effort(b);
+    duo_effort effort = duo_bench_effort(b);
+    effort.settle_seconds = duo_baseline_settle_seconds();
     for (int i = 0; i < count; i++) {
         if (!duo_trial_open(&trial[i], &contender[i], problem)) exit(DUO_EXIT_FAILURE);
         task[i] = (duo_task){.run = duo_trial_run, .user = &trial[i]};

@@ -121,7 +121,8 @@ static void measure_problem(duo_bench *b, const duo_problem *problem)
     char shape[DUO_TEXT];
     memset(list, 0, sizeof list);
     const int count = list_lines(b, problem, list);
-    const duo_effort effort = duo_bench_effort(b);
+    duo_effort effort = duo_bench_effort(b);
+    effort.settle_seconds = duo_baseline_settle_seconds();
     for (int i = 0; i < count; i++) {
         const bool open = duo_trial_open(&list[i].trial, &list[i].contender, problem);
         task[i] = (duo_task){.run = duo_trial_run, .user = &list[i].trial};

@@ -208,7 +208,8 @@ static void record(duo_crossover *x, duo_case *c, entry *e, const duo_task *task
 
 static void measure_case(duo_crossover *x, duo_case *c, double left)
 {
-    const duo_effort effort = effort_of(x);
+    duo_effort effort = effort_of(x);
+    if (c->problem.operation == DUO_SGEMM) effort.settle_seconds = duo_baseline_settle_seconds();
     entry list[MOST_ENTRIES];
     duo_task task[MOST_ENTRIES];
     int timed[MOST_ENTRIES], tasks = 0;

@@ -85,6 +85,12 @@ static double calibrate(duo_task *task, const duo_effort *effort)
     return each;
 }
 
+static void idle(double seconds)
+{
+    const struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
+    if (seconds > 0.0) nanosleep(&pause, NULL);
+}
+
 void duo_measure(duo_task *task, int count, const duo_effort *effort)
 {
     const int most = effort->rounds > MOST_ROUNDS ? MOST_ROUNDS : effort->rounds;
@@ -96,6 +102,7 @@ void duo_measure(duo_task *task, int count, const duo_effort *effort)
         t->median_seconds = t->minimum_seconds = 0.0;
         t->failed = sample == NULL || wanted == NULL;
         if (t->failed) continue;
+        idle(effort->settle_seconds);
         const double each = calibrate(t, effort);
         t->failed = each < 0.0;
         if (t->failed) continue;
@@ -109,6 +116,7 @@ void duo_measure(duo_task *task, int count, const duo_effort *effort)
             const int i = (turn + round) % count; /* not always behind the same neighbour */
             duo_task *const t = &task[i];
             if (t->failed || round >= wanted[i]) continue;
+            idle(effort->settle_seconds);
             const double seconds = sampled(t, effort->sample_seconds);
             t->failed = seconds < 0.0;
             if (!t->failed) sample[i][t->rounds++] = seconds;

@@ -27,6 +27,7 @@ typedef struct duo_task {
 typedef struct duo_effort {
     double sample_seconds; /* least length of a sample */
     int rounds;            /* samples of each task, at least 1 */
+    double settle_seconds; /* idle time before each sample, for threads that spin on after a task */
     double budget_seconds; /* a task that would take longer gets fewer rounds, but never none */
 } duo_effort;
 

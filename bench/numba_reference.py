@@ -125,7 +125,8 @@ def products(rng):
 
 def main():
     rng = np.random.default_rng(1)
-    print(f"numba-cuda on {cuda.get_current_device().name.decode()}")
+    name = cuda.get_current_device().name
+    print("numba-cuda on", name.decode() if isinstance(name, bytes) else name)
     sums(rng)
     products(rng)
 

@@ -140,7 +140,8 @@ int64_t duo_stock_slots(const duo_stock *stock, const duo_problem *problem)
     if (input > stock->input_floats || output > stock->output_floats) return 0;
     size_t slots = stock->rotate_bytes / (4 * (input + output)) + 1;
     if (slots > stock->input_floats / input) slots = stock->input_floats / input;
-    if (slots > stock->output_floats / output) slots = stock->output_floats / output;
+    if (problem->operation == DUO_SGEMM && slots > stock->output_floats / output)
+        slots = stock->output_floats / output;
     return (int64_t)slots;
 }
 
@@ -167,7 +168,9 @@ duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, in
 {
     const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
     float *const input = at(stock->input, (size_t)slot * duo_problem_input_floats(problem));
-    float *const output = at(stock->output, (size_t)slot * duo_problem_output_floats(problem));
+    /* Results of reductions all go to one place. */
+    const size_t ahead = problem->operation == DUO_SGEMM ? (size_t)slot : 0;
+    float *const output = at(stock->output, ahead * duo_problem_output_floats(problem));
     duo_call call = {.operation = problem->operation, .alpha = 1.0f, .threads = 1};
     if (problem->operation == DUO_SGEMM) {
         call.m = m;

@@ -98,8 +98,8 @@ duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, 
 void duo_residency_remove(duo_region *region)
 {
     const size_t at = first_above(region->low);
-    memmove(table + at, table + at + 1, (count - at - 1) * sizeof *table);
     count--;
+    for (size_t i = at; i < count; i++) table[i] = table[i + 1];
     publish_hull();
     free(region);
     if (count == 0) {

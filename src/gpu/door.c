@@ -96,14 +96,31 @@ const char *duo_device_why(int device)
                                                                              : "";
 }
 
+/* Bytes that the device has in all; the lock is held. */
+static double total_of(int device)
+{
+    if (devices[device].total_bytes <= 0.0) {
+        duo_device_info info = {.size = sizeof info};
+        const bool good = duo_door_current()->describe(device, &info) == DUO_OK;
+        devices[device].total_bytes = good ? (double)info.memory_bytes : (double)INFINITY;
+    }
+    return devices[device].total_bytes;
+}
+
+/* Bytes that may still be held; the lock is held. */
+static double room_of(int device)
+{
+    const double cap = fmin(duo_environment_get()->device_memory_bytes, total_of(device));
+    return cap - devices[device].held_bytes;
+}
+
 duo_status duo_device_allocate(int device, size_t bytes, void **address)
 {
-    const double cap = duo_environment_get()->device_memory_bytes;
+    *address = NULL;
     pthread_mutex_lock(&lock);
-    const bool room = devices[device].held_bytes + (double)bytes <= cap;
+    const bool room = (double)bytes <= room_of(device);
     if (room) devices[device].held_bytes += (double)bytes;
     pthread_mutex_unlock(&lock);
-    *address = NULL;
     if (!room) return DUO_ERR_MEMORY;
     const duo_status status = duo_door_current()->allocate(device, bytes, address);
     if (status != DUO_OK) {
@@ -127,14 +144,7 @@ double duo_device_room(int device)
     if (!duo_device_usable(device))
         return INFINITY; /* not looked at yet: the allocation will tell */
     pthread_mutex_lock(&lock);
-    if (devices[device].total_bytes <= 0.0) {
-        duo_device_info info = {.size = sizeof info};
-        const bool good = duo_door_current()->describe(device, &info) == DUO_OK;
-        devices[device].total_bytes = good ? (double)info.memory_bytes : (double)INFINITY;
-    }
-    const double cap =
-        fmin(duo_environment_get()->device_memory_bytes, devices[device].total_bytes);
-    const double room = cap - devices[device].held_bytes;
+    const double room = room_of(device);
     pthread_mutex_unlock(&lock);
     return room;
 }

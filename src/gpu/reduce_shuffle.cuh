@@ -218,8 +218,9 @@ static __device__ __forceinline__ void publish(const reduction &in, double sum)
 
 /* ---- The kernel ---- */
 
-/* Thread blocks per multiprocessor to make room for. 0: the compiler's own choice of registers, at
- * most 64 for unit increments; any other number makes it spill there, and 0 does for the others. */
+/* Thread blocks per multiprocessor to make room for; 0: the compiler's own choice of registers, at
+ * most 64 for unit increments. So chosen that nothing spills from sm_75 to sm_120: 3 and 4 spill
+ * with unit increments (sm_90a), 0 spills without (sm_120). */
 constexpr int kRoomUnit = 0, kRoomStrided = 3;
 
 template <class Leaf, bool UnitIncrements>
@@ -273,8 +274,9 @@ static __global__ void __launch_bounds__(kThreads, UnitIncrements ? kRoomUnit : 
 
 /*
  * Blocks per warp: the fewest with which the partial sums fit. Short runs keep every multiprocessor
- * busy from n = 2^20 on and even out the work; 2048 partial sums fill an H100 more than twice over,
- * and the last thread block gets them with one load each way (with 8192 it took 3 us longer).
+ * busy from n = 2^20 on and even out the work; 2048 thread blocks fill an H100 three times over, and
+ * the last one gets their sums with 8 loads per thread, all on their way at once. (With up to 8192
+ * partial sums the launch took 3 us longer than a bare read of the same data, for n >= 2^26.)
  */
 static inline int blocks_per_warp(int64_t blocks)
 {
