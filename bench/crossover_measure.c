@@ -5,6 +5,7 @@
  * queue, the API with its operands in each place. What would take too long is predicted from the
  * size before it, and without a GPU its side is predicted from a built-in profile.
  */
+#include "baselines.h"
 #include "crossover.h"
 
 #include <math.h>
