@@ -11,6 +11,9 @@ import sys
 import time
 
 import numpy as np
+
+if not hasattr(np, "row_stack"):  # numba-cuda asks for it, NumPy 2.5 has dropped it
+    np.row_stack = np.vstack
 from numba import cuda, float32
 
 ROUNDS = 9

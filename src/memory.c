@@ -1,6 +1,8 @@
 /* memory.c - duo_malloc, duo_copy, duo_adopt and the four residency verbs. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "context.h"
 
@@ -57,6 +59,8 @@ static duo_status pinned_memory(duo_context *ctx, size_t bytes, void **ptr)
     if (ctx->path == DUO_PATH_CPU) return DUO_ERR_DEVICE;
     duo_status status = duo_context_queue(ctx);
     if (status != DUO_OK) return status;
+    const double installed = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if ((double)bytes > installed) return DUO_ERR_MEMORY; /* no use to ask the driver */
     status = duo_door_current()->pin(ctx->device, padded(bytes), &address);
     if (status != DUO_OK) return duo_context_failed(ctx, status, "duo_malloc_host");
     status = enlist(DUO_REGION_PINNED, address, bytes, ctx->device);

@@ -38,18 +38,14 @@ static double lanes_cost(const duo_call *call, const duo_site *site, duo_row_id 
     const double serial =
         duo_curve_seconds(&p->curve[id], (double)call->n, 1.0) * fmin(factor, 4.0);
     const double bytes = 4.0 * (double)call->n * factor * (call->operation == DUO_SDOT ? 2.0 : 1.0);
-    double best = serial;
     *threads = 1;
-    for (int t = 2; t < 2 * site->threads; t *= 2) {
-        const int used = t < site->threads ? t : site->threads;
-        const double shared = fmax(serial / used, fmin(serial, bytes / p->cpu_bandwidth));
-        const double seconds = p->fork_seconds + p->fork_seconds_per_thread * used + shared;
-        if (seconds < best) {
-            best = seconds;
-            *threads = used;
-        }
-    }
-    return best;
+    if (site->threads == 1) return serial;
+    /* All threads or one: OpenMP's runtime ends and makes threads where teams change in size. */
+    const double t = site->threads;
+    const double shared = fmax(serial / t, fmin(serial, bytes / p->cpu_bandwidth));
+    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * t + shared;
+    if (parallel < serial) *threads = site->threads;
+    return fmin(serial, parallel);
 }
 
 static bool fits_device(const duo_call *call, const duo_site *site)

@@ -10,13 +10,7 @@
 
 #include "context.h"
 
-enum {
-    SHORTEST_RUN = 64,
-    SMALL_STAGE = 64 << 10,
-    LARGE_STAGE = 4 << 20,
-    BYTES_PER_THREAD = 1 << 20,
-    MOST_THREADS = 4
-};
+enum { SHORTEST_RUN = 64, SMALL_STAGE = 64 << 10, LARGE_STAGE = 4 << 20, SHARED_FLOATS = 1 << 18 };
 
 /* One transfer: `columns` runs of `rows` floats as one list of elements, taken in pieces. */
 typedef struct runs {
@@ -118,13 +112,14 @@ static void pack_piece(const runs *r, float *host, float *packed, int64_t from, 
     }
 }
 
-/* The same by several threads, where there is enough to copy; a few saturate the link. */
+/*
+ * The same by all threads, where there is enough to copy. By all or by one: OpenMP's runtime ends and makes
+ * threads where teams change in size, which costs the next reduction milliseconds.
+ */
 static void pack(const runs *r, float *host, float *packed, int64_t from, int64_t count,
                  bool to_host, int most_threads)
 {
-    const int64_t useful = count * (int64_t)sizeof(float) / BYTES_PER_THREAD + 1;
-    if (most_threads > MOST_THREADS) most_threads = MOST_THREADS;
-    const int threads = useful < most_threads ? (int)useful : most_threads;
+    const int threads = count < SHARED_FLOATS ? 1 : most_threads;
     if (threads == 1) {
         pack_piece(r, host, packed, from, count, to_host);
         return;
