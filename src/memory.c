@@ -14,6 +14,12 @@ static size_t padded(size_t bytes)
     return some > SIZE_MAX - ALIGNMENT ? 0 : (some + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Is there so much host memory at all? More is not worth asking anybody for. */
+static bool host_has(size_t bytes)
+{
+    return (double)bytes <= (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
 /* Registers new memory; on failure the caller takes it back. */
 static duo_status enlist(duo_region_kind kind, void *address, size_t bytes, int device)
 {
@@ -26,6 +32,7 @@ static duo_status enlist(duo_region_kind kind, void *address, size_t bytes, int 
 /* Host memory that stands in for what no GPU could give. */
 static duo_status host_instead(duo_region_kind kind, size_t bytes, void **ptr)
 {
+    if (!host_has(bytes)) return DUO_ERR_MEMORY;
     void *const address = aligned_alloc(ALIGNMENT, padded(bytes));
     if (address == NULL) return DUO_ERR_MEMORY;
     const duo_status status = enlist(kind, address, bytes, -1);
@@ -59,8 +66,7 @@ static duo_status pinned_memory(duo_context *ctx, size_t bytes, void **ptr)
     if (ctx->path == DUO_PATH_CPU) return DUO_ERR_DEVICE;
     duo_status status = duo_context_queue(ctx);
     if (status != DUO_OK) return status;
-    const double installed = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if ((double)bytes > installed) return DUO_ERR_MEMORY; /* no use to ask the driver */
+    if (!host_has(bytes)) return DUO_ERR_MEMORY;
     status = duo_door_current()->pin(ctx->device, padded(bytes), &address);
     if (status != DUO_OK) return duo_context_failed(ctx, status, "duo_malloc_host");
     status = enlist(DUO_REGION_PINNED, address, bytes, ctx->device);

@@ -80,6 +80,12 @@ bool test_check_status(int expected, int got, const char *text, const char *file
 
 void test_skip(const char *why) { printf("    SKIPPED: %s\n", why); }
 
+/* Read by the sanitizers, where there is one: asking for too much memory is a test, not an error. */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
+const char *__tsan_default_options(void) { return "allocator_may_return_null=1"; }
+
 static void free_arena(void);
 
 static void before_test(void)

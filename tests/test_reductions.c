@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "oracle.h"
 #include "reference_order.h"
+#include "sim_device.h"
 
 static const duo_operation operations[] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
 enum { OPERATIONS = 3 };
@@ -274,6 +275,7 @@ static void public_residences(void)
     static const int64_t some[] = {1, 100, 1025, 66000};
     test_rng rng = test_rng_for("reductions residences");
     duo_context *ctx = test_context();
+    if (test_mode_now() == MODE_SIM) sim_set_delay(40); /* forgotten waits show */
     for (int o = 0; o < OPERATIONS; o++) {
         for (int i = 0; i < PLACES * PLACES * PLACES; i++) {
             const test_place place[3] = {(test_place)(i % PLACES),

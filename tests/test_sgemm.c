@@ -11,6 +11,7 @@
 
 #include "harness.h"
 #include "oracle.h"
+#include "sim_device.h"
 
 /* One problem; extra: how much the leading dimensions exceed the least ones. */
 typedef struct problem {
@@ -358,6 +359,7 @@ static void public_residences(void)
 {
     test_rng rng = test_rng_for("sgemm residences");
     duo_context *ctx = test_context();
+    if (test_mode_now() == MODE_SIM) sim_set_delay(40); /* forgotten waits show */
     for (int i = 0; i < PLACES * PLACES * PLACES; i++) {
         const test_place place[3] = {(test_place)(i % PLACES), (test_place)(i / PLACES % PLACES),
                                      (test_place)(i / PLACES / PLACES)};
