@@ -313,6 +313,21 @@ static void public_random(void)
     test_context_end(ctx);
 }
 
+/* More than all the staging memory holds at once. */
+static void public_large(void)
+{
+    test_rng rng = test_rng_for("reductions large");
+    duo_context *ctx = test_context();
+    for (int o = 0; o < OPERATIONS; o++) {
+        for (int i = 0; i < PLACES; i++) {
+            const test_place place[3] = {(test_place)i, PLACE_PAGEABLE, PLACE_PAGEABLE};
+            const problem p = {operations[o], 4300007, 1 + i % 2, 1, i, DATA_SIGNED};
+            run_public(ctx, &p, place, &rng);
+        }
+    }
+    test_context_end(ctx);
+}
+
 /* Small calls on the default context, as programs make them most often. */
 static void public_default_context(void)
 {
@@ -363,6 +378,7 @@ int main(int argc, char **argv)
         {"row_extremes", row_extremes},
         {"public_residences", public_residences},
         {"public_random", public_random},
+        {"public_large", public_large},
         {"public_default_context", public_default_context},
         {"dot_properties", dot_properties},
         {NULL, NULL},

@@ -396,6 +396,29 @@ static void public_random(void)
     test_context_end(ctx);
 }
 
+/* More than all the staging memory holds at once, with gaps: A, then C, in every place. */
+static void public_large(void)
+{
+    test_rng rng = test_rng_for("sgemm large");
+    duo_context *ctx = test_context();
+    for (int i = 0; i < 2 * PLACES; i++) {
+        const test_place place[3] = {(test_place)(i / 2), PLACE_PAGEABLE, (test_place)(i / 2)};
+        problem p = {.layout = i % 3 == 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
+                     .transa = DUO_NO_TRANS,
+                     .transb = DUO_TRANS,
+                     .m = 2311,
+                     .n = i % 2 == 0 ? 2 : 2053,
+                     .k = i % 2 == 0 ? 2053 : 2,
+                     .alpha = 1.0f,
+                     .beta = 1.0f,
+                     .extra_a = 3,
+                     .extra_c = 5,
+                     .data = DATA_INTEGER};
+        run_public(ctx, &p, place, &rng);
+    }
+    test_context_end(ctx);
+}
+
 /* The same matrix as both operands, in every place. */
 static void public_same_operand(void)
 {
@@ -553,6 +576,7 @@ int main(int argc, char **argv)
         {"row_special_values", row_special_values},
         {"public_residences", public_residences},
         {"public_random", public_random},
+        {"public_large", public_large},
         {"public_same_operand", public_same_operand},
         {"beyond_32_bits", beyond_32_bits},
         {NULL, NULL},
