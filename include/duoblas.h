@@ -3,41 +3,41 @@
  *
  * DuoBLAS runs each call on the CPU (OpenMP, OpenBLAS) or on an NVIDIA GPU (CUDA kernels of its
  * own), whichever is predicted to finish first. The prediction comes from curves measured on this
- * machine
- * (`duoblas crossover` writes them) and from where the operands are: an array that is already on
- * the device is not sent again. This header is the manual.
+ * machine (`duoblas crossover` writes them) and from where the operands are: an array that is
+ * already on the device is not sent again. This header is the manual.
  *
- *     float a[...], b[...], c[...];                       // column-major, plain host memory
- *     duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, m, n, k, 1.0f, a, m, b, k, 0.0f,
- * c, m);
+ *     float a[m * k], b[k * n], c[m * n];                 // column-major, plain host memory
+ *     duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, m, n, k,
+ *               1.0f, a, m, b, k, 0.0f, c, m);
  *
  * Conventions
  *   Context    The first argument is a context: an in-order queue on one device with its policy and
  *              its workspace. NULL means the calling thread's own default context, made at first
- * use. One thread at a time may use a context; different contexts may be used at once. Counts
- * Sizes, leading dimensions and increments are int64_t and count elements, not bytes. Memory     An
- * operand may be in plain host memory (pageable), in pinned host memory (duo_malloc_host), on the
- * device (duo_malloc, duo_adopt), or a host array with a device copy (duo_keep), in any mix. Any
- * other device pointer is refused with DUO_ERR_FOREIGN where the call is large enough to ask the
- * driver. Return     A call whose outputs are host memory returns when they are there. A call whose
- * outputs are on the device, or kept, returns when it is queued, and its host inputs are consumed
- *              by then; duo_synchronize() or duo_fetch() waits.
+ *              use. One thread at a time may use a context; different contexts may be used at once.
+ *   Counts     Sizes, leading dimensions and increments are int64_t and count elements, not bytes.
+ *   Memory     An operand may be in plain host memory (pageable), in pinned host memory
+ *              (duo_malloc_host), on the device (duo_malloc, duo_adopt), or a host array with a
+ *              device copy (duo_keep), in any mix. Any other device pointer is refused with
+ *              DUO_ERR_FOREIGN where the call is large enough to ask the driver.
+ *   Return     A call whose outputs are host memory returns when they are there. A call whose
+ *              outputs are on the device, or kept, returns when it is queued, and its host inputs
+ *              are consumed by then; duo_synchronize() or duo_fetch() waits.
  *   Status     Every function returns DUO_OK (0) or a negative duo_status. On a bad argument
- * nothing is touched. A GPU that is missing, full, broken or lost costs time, not the answer: the
- *              CPU finishes the job and the status is DUO_OK; duo_explain_last() tells. Only where
- * the sole current copy of some data was on a lost device is the answer DUO_ERR_LOST. Silence
- * Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits. After fork A
- * child process computes on the CPU with one thread.
+ *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
+ *              answer: the CPU finishes the job and the status is DUO_OK; duo_explain_last() tells.
+ *              Only where the sole current copy of some data was on a lost device is the answer
+ *              DUO_ERR_LOST.
+ *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
+ *   Fork       A child process computes on the CPU with one thread.
  *
  * Environment (read once, ignored in set-user-ID programs; setters override it)
- *   DUOBLAS_PATH           auto | cpu | gpu             which side may serve (default auto)
- *   DUOBLAS_MATH           accurate | ieee              see duo_math (tf32, float64: not in this
- * version) DUOBLAS_VERBOSE        0 | 1 | 2                    1: one line per call on stderr; 2:
- * also events DUOBLAS_PROFILE        FILE                         profile to use instead of the
- * user's own DUOBLAS_DEVICE         N                            device of new contexts (default 0)
- *   DUOBLAS_DEVICE_MEMORY  BYTES                        most device memory to hold, all contexts
- * together DUOBLAS_CPU_BLAS       FILE                         BLAS library that serves sgemm on
- * the CPU
+ *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
+ *   DUOBLAS_MATH           accurate | ieee    see duo_math (tf32, float64: not in this version)
+ *   DUOBLAS_VERBOSE        0 | 1 | 2          1: one line per call on stderr; 2: also events
+ *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
+ *   DUOBLAS_DEVICE         N                  device of new contexts (default 0)
+ *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together
+ *   DUOBLAS_CPU_BLAS       FILE               BLAS library that serves sgemm on the CPU
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -63,8 +63,7 @@
 extern "C" {
 #endif
 
-/* ---- Status ------------------------------------------------------------------------------------
- */
+/* ---- Status ---------------------------------------------------------------------------------- */
 
 /* name, value, text */
 #define DUO_STATUS_LIST(X)                                                                         \
@@ -87,8 +86,7 @@ typedef enum duo_status {
 #undef DUO_STATUS_ENUM
 } duo_status;
 
-/* ---- Enumerations ------------------------------------------------------------------------------
- */
+/* ---- Enumerations ---------------------------------------------------------------------------- */
 
 /* Storage order of matrices; the values are CBLAS's. */
 typedef enum duo_layout { DUO_ROW_MAJOR = 101, DUO_COL_MAJOR = 102 } duo_layout;
@@ -100,8 +98,7 @@ typedef enum duo_transpose {
     DUO_CONJ_TRANS = 113
 } duo_transpose;
 
-/* Which side may serve. DUO_PATH_GPU without a usable GPU runs on the CPU and says so in the
- * decision. */
+/* Which side may serve. DUO_PATH_GPU without a GPU runs on the CPU; the decision says so. */
 typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 
 /*
@@ -129,8 +126,7 @@ typedef enum duo_residence {
     DUO_AT_DEVICE    /* duo_malloc or duo_adopt */
 } duo_residence;
 
-/* ---- Contexts ----------------------------------------------------------------------------------
- */
+/* ---- Contexts -------------------------------------------------------------------------------- */
 
 typedef struct duo_context duo_context;
 
@@ -150,7 +146,8 @@ DUO_API duo_status duo_create(duo_context **ctx);
  *   ctx   NULL does nothing. Kept and duo_malloc'ed arrays live on: they belong to the process.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_LOST (the device was lost with
- * queued work on it).   Since 0.1
+ *            queued work on it).
+ * Since      0.1
  */
 DUO_API duo_status duo_destroy(duo_context *ctx);
 
@@ -162,8 +159,8 @@ DUO_API duo_status duo_set_path(duo_context *ctx, duo_path path);
 
 /**
  * duo_set_math - the arithmetic that sgemm may use.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_UNSUPPORTED (TF32, FLOAT64).   Since
- * 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_UNSUPPORTED (TF32, FLOAT64).
+ * Since      0.1
  */
 DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 
@@ -171,9 +168,11 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
  * duo_set_threads - most CPU threads a call of this context may use.
  *
  *   threads   1 or more; 0 restores the default: OMP_NUM_THREADS or the affinity mask, and not more
- * than the CPU quota of the container. Inside an OpenMP parallel region a call uses one thread.
+ *             than the CPU quota of the container. Inside an OpenMP parallel region a call uses one
+ *             thread.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).
+ * Since      0.1
  */
 DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 
@@ -190,9 +189,11 @@ DUO_API duo_status duo_set_device(duo_context *ctx, int device);
  * duo_set_stream - run in the caller's CUDA stream instead of the context's own.
  *
  *   cuda_stream   a cudaStream_t of the context's device, which must stay alive while it is set;
- * NULL goes back to the context's own stream (the legacy default stream is cudaStreamLegacy).
+ *                 NULL goes back to the context's own stream (the legacy default stream is
+ *                 cudaStreamLegacy).
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no usable GPU).   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no usable GPU).
+ * Since      0.1
  */
 DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
 
@@ -200,9 +201,10 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
  * duo_set_log - where the verbose lines of this context go.
  *
  *   log    called once per call with `user` and a line without newline; must not call the library
- * with the same context. NULL: back to stderr if DUOBLAS_VERBOSE asks for it, else silence.
+ *          with the same context. NULL: back to stderr if DUOBLAS_VERBOSE asks for it, else silence.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT.   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.
+ * Since      0.1
  */
 DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const char *line),
                                void *user);
@@ -210,22 +212,22 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
 /**
  * duo_warm_up - pay first-call costs now: open the GPU, load its kernels, make workspace, start
  * threads, open the CPU BLAS. After it, a call of a size seen before allocates, pins and loads
- * nothing. Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT.   Since 0.1
+ * nothing.
+ * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT.
+ * Since      0.1
  */
 DUO_API duo_status duo_warm_up(duo_context *ctx);
 
 /**
  * duo_synchronize - wait until all work of this context is done.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_LOST (results that were only on the device are gone).
- * Since 0.1
+ * Since      0.1
  */
 DUO_API duo_status duo_synchronize(duo_context *ctx);
 
-/* ---- Devices -----------------------------------------------------------------------------------
- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The caller fills `size` with sizeof(duo_device_info) before the call; later versions may append
- * fields. */
+/* The caller fills `size` with sizeof(duo_device_info); later versions may append fields. */
 typedef struct duo_device_info {
     size_t size;
     char name[256];
@@ -252,8 +254,7 @@ DUO_API duo_status duo_device_count(int *count);
  */
 DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
 
-/* ---- Operations --------------------------------------------------------------------------------
- */
+/* ---- Operations ------------------------------------------------------------------------------ */
 
 /**
  * duo_sgemm - matrix product.
@@ -266,24 +267,31 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *   transa   op(A); transb: op(B).
  *   m, n, k  >= 0. With m == 0 or n == 0 nothing is read or written. With k == 0 C is only scaled.
  *   alpha    with alpha == 0 (or k == 0) A and B are not read, so a NaN in them does not reach C.
- *   a        [in]  the stored matrix: m x k, or k x m if transposed. May be NULL where not read.
+ *   a        [in] the stored matrix: m x k, or k x m if transposed. May be NULL where not read.
  *   lda      distance between columns (rows if row-major) of the stored A; at least its rows
- *            (columns if row-major), and at least 1. The gap between columns is not read. Likewise
- * ldb. b        [in]  k x n, or n x k if transposed. beta     with beta == 0 C is written and never
- * read: it may start uninitialised. c        [in,out] may be NULL if m or n is zero. The gaps
- * between its columns are left alone. ldc      at least m (n if row-major), and at least 1.
+ *            (columns if row-major), and at least 1. The gap between columns is not read.
+ *   b        [in] k x n, or n x k if transposed. May be NULL where not read.
+ *   ldb      as lda, for the stored B.
+ *   beta     with beta == 0 C is written and never read: it may start uninitialised.
+ *   c        [in,out] may be NULL if m or n is zero. The gaps between its columns are left alone.
+ *   ldc      at least m (n if row-major), and at least 1.
  *
  * Overlap    C must not overlap A or B; this is not checked. A and B may be the same.
  * Residence  any mix; see Conventions.
  * Threads    any number of contexts at once, if their C are disjoint.
  * Numerics   binary32 products and sums (a CPU BLAS or a GPU row). Barring overflow and underflow,
- * with u = 2^-24, componentwise |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|. NaN and Inf
- * propagate as in reference BLAS: zeros in A or B are not skipped. The same row of the table gives
- * the same bits on every run (explain tells the row). Returns    DUO_OK, or with C untouched the
- * first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_SIZE (negative size, or a matrix
- * beyond the address space), DUO_ERR_LD, DUO_ERR_NULL, DUO_ERR_FOREIGN, DUO_ERR_LOST,
- * DUO_ERR_MEMORY. Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound:
- * Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 3.5. Since      0.1
+ *            with u = 2^-24, componentwise
+ *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|.
+ *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
+ *            The same row of the table gives the same bits on every run (explain tells the row).
+ * Returns    DUO_OK, or with C untouched the first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM,
+ *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
+ *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
+ *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
+ *            every transfer).
+ * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
+ *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
+ * Since      0.1
  */
 DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose transa,
                              duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
@@ -298,18 +306,21 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *   n       n <= 0 gives 0 and reads nothing.
  *   x       [in] (n-1)*incx + 1 floats; may be NULL if n <= 0 or incx <= 0.
  *   incx    distance between elements; incx <= 0 gives 0, as in reference BLAS.
- *   result  [out] one float, in host or device memory; not NULL. In device memory the call does not
- * wait.
+ *   result  [out] one float, in host or device memory; not NULL. In device memory the call does
+ *           not wait.
  *
  * Overlap    result may be an element of x.
- * Residence  any mix; see Conventions.   Threads  any number of contexts at once.
+ * Residence  any mix; see Conventions.
+ * Threads    any number of contexts at once.
  * Numerics   one documented order of summation (docs/numerics.md): the same bits on CPU and GPU,
- * for every instruction set, number of threads, alignment, stride and residence. |error| <= 8u
- * sum|x(i)|, u = 2^-24, for every n. No spurious overflow: the sum is Inf only if it rounds to Inf.
- * A NaN anywhere gives the NaN 0x7FC00000. Returns    DUO_OK, or with result untouched:
- * DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n*incx beyond the address space), DUO_ERR_FOREIGN,
- * DUO_ERR_LOST, DUO_ERR_MEMORY. Source     Lawson, Hanson, Kincaid, Krogh, ACM TOMS 5 (1979)
- * 308-323.   Since 0.1
+ *            for every instruction set, number of threads, alignment, stride and residence.
+ *            |error| <= 8u sum|x(i)|, u = 2^-24, for every n. No spurious overflow: the sum is Inf
+ *            only if it rounds to Inf. A NaN anywhere gives the NaN 0x7FC00000.
+ * Returns    DUO_OK, or with result untouched: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n*incx
+ *            beyond the address space), DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST,
+ *            DUO_ERR_MEMORY, DUO_ERR_DEVICE.
+ * Source     Lawson, Hanson, Kincaid, Krogh, ACM TOMS 5 (1979) 308-323.
+ * Since      0.1
  */
 DUO_API duo_status duo_sasum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                              float *result);
@@ -342,15 +353,18 @@ DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t
 DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             const float *y, int64_t incy, float *result);
 
-/* ---- Memory ------------------------------------------------------------------------------------
- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 /**
  * duo_malloc - memory on the context's device, for use as an operand. Without a usable GPU, or
  * where its memory is full, it is host memory, so that a program needs one code path only (fill and
- * read it with duo_copy). bytes 0 is allowed and gives a pointer to free.      ptr  [out] not NULL;
- * 256-byte aligned. Returns DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
- * Since 0.1
+ * read it with duo_copy).
+ *
+ *   bytes   0 is allowed and gives a pointer to free.
+ *   ptr     [out] not NULL; 256-byte aligned.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
+ * Since      0.1
  */
 DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 
@@ -371,19 +385,29 @@ DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 
 /**
  * duo_copy - copy between any two places: host, pinned, device, kept.
+ *
  *   dst, src   may be NULL if bytes is 0; must not overlap. A kept array counts with its newest
- * copy, and writing to it from the host side counts as duo_changed. Residence  returns when a host
- * dst is written; a device dst returns when queued, src consumed. Returns    DUO_OK,
- * DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST.   Since 0.1
+ *              copy, and writing to it from the host side counts as duo_changed.
+ *   bytes      any number; 0 does nothing.
+ *
+ * Residence  returns when a host dst is written; a device dst returns when queued, src consumed.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE,
+ *            DUO_ERR_LOST.
+ * Since      0.1
  */
 DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
 
 /**
  * duo_adopt - tell the library of device memory it did not allocate (cudaMalloc), so that it may be
  * an operand. The caller orders his earlier work on it before the first use here, and disowns
- * before freeing. device_ptr  device memory of the context's device, not NULL.     bytes  > 0.
+ * before freeing.
+ *
+ *   device_ptr  device memory of the context's device, not NULL.
+ *   bytes       > 0.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
- * registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).   Since 0.1
+ *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).
+ * Since      0.1
  */
 DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
 
@@ -399,8 +423,7 @@ DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
  */
 DUO_API duo_status duo_trim(duo_context *ctx);
 
-/* ---- Residency: four verbs ---------------------------------------------------------------------
- */
+/* ---- Residency: four verbs ------------------------------------------------------------------- */
 /*
  * A kept host array has a copy on the device, sent at its first use there and not again. Outputs
  * into it stay on the device until fetched. Operands are found by address, so any part of a kept
@@ -411,37 +434,51 @@ DUO_API duo_status duo_trim(duo_context *ctx);
 
 /**
  * duo_keep - from now on this host array stays on the device as well.
- *   host   not NULL.    bytes  > 0. A range inside a kept range is kept already: nothing happens.
+ *
+ *   host    not NULL.
+ *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
- * registered range, or is device memory), DUO_ERR_MEMORY (host).   Since 0.1
+ *            registered range, or is device memory), DUO_ERR_MEMORY (host).
+ * Since      0.1
  */
 DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
 
 /**
  * duo_changed - the program wrote to these bytes of the host array; they are sent again before
- * their next use on the device. Fetch an array with newer device content before writing to it. host
- * not NULL. Parts that are not kept need nothing and are passed over.    bytes  0 does nothing.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL.   Since 0.1
+ * their next use on the device. Fetch an array with newer device content before writing to it.
+ *
+ *   host    not NULL. Parts that are not kept need nothing and are passed over.
+ *   bytes   0 does nothing.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL.
+ * Since      0.1
  */
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
 
 /**
  * duo_fetch - make the host copy current: waits for the work that writes it, and copies back what
- * is newer on the device. Whole kept arrays that the range touches become current. Arguments as
- * duo_changed. Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_LOST.   Since 0.1
+ * is newer on the device. Whole kept arrays that the range touches become current.
+ *
+ *   host, bytes   as in duo_changed.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_LOST.
+ * Since      0.1
  */
 DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
 
 /**
  * duo_release - fetch, then forget. Release an array before freeing it.
+ *
  *   host   any address in the kept array, not NULL.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not kept), DUO_ERR_LOST
- * (forgotten all the same).   Since 0.1
+ *            (forgotten all the same).
+ * Since      0.1
  */
 DUO_API duo_status duo_release(duo_context *ctx, void *host);
 
-/* ---- Explanation -------------------------------------------------------------------------------
- */
+/* ---- Explanation ----------------------------------------------------------------------------- */
 
 #define DUO_CANDIDATES 8
 
@@ -453,8 +490,7 @@ typedef struct duo_candidate {
     double predicted_seconds; /* transfers, launch and the result's way back included */
 } duo_candidate;
 
-/* The caller fills `size` with sizeof(duo_decision) before the call; later versions may append
- * fields. */
+/* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields. */
 typedef struct duo_decision {
     size_t size;
     const char *operation;      /* "sgemm", "sasum", "ssum", "sdot"; NULL: no call yet */
@@ -477,12 +513,16 @@ typedef struct duo_decision {
  */
 DUO_API duo_status duo_explain_last(duo_context *ctx, duo_decision *decision);
 
-/** duo_status_string - the text of a status, never NULL ("unknown status" for other numbers). Since
- * 0.1 */
+/**
+ * duo_status_string - the text of a status, never NULL ("unknown status" for other numbers).
+ * Since      0.1
+ */
 DUO_API const char *duo_status_string(duo_status status);
 
-/** duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "".
- * Since 0.1 */
+/**
+ * duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "".
+ * Since      0.1
+ */
 DUO_API const char *duo_error_detail(duo_context *ctx);
 
 /** duo_version - DUO_VERSION of the library that runs.   Since 0.1 */
