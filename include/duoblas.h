@@ -201,7 +201,7 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
  * duo_set_log - where the verbose lines of this context go.
  *
  *   log    called once per call with `user` and a line without newline; must not call the library
- *          with the same context. NULL: back to stderr if DUOBLAS_VERBOSE asks for it, else silence.
+ *          with the same context. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      0.1
