@@ -435,7 +435,7 @@ struct duo_queue {
     cudaEvent_t marks[DUO_MARKS];
     cudaEvent_t behind; /* marks the place in another queue that this one follows */
     void *scratch;      /* the reductions' partial sums, then their counter */
-    int multiprocessors;
+    int multiprocessors, cache_bytes;
 };
 
 constexpr size_t kPartialsBytes = DUO_PARTIALS * sizeof(double);
@@ -471,6 +471,7 @@ static duo_status open_queue(int device, void *stream, duo_queue **opened)
     queue->device = device;
     queue->stream = (cudaStream_t)stream;
     queue->multiprocessors = attribute(ordinals[device], cudaDevAttrMultiProcessorCount);
+    queue->cache_bytes = attribute(ordinals[device], cudaDevAttrL2CacheSize);
     duo_status status = DUO_OK;
     if (stream == nullptr) {
         status = status_of(cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking),
@@ -542,6 +543,7 @@ static duo_status launch(duo_queue *queue, duo_row_id id, const duo_call *call, 
     duo_launch how;
     how.stream = queue->stream;
     how.multiprocessors = queue->multiprocessors;
+    how.cache_bytes = queue->cache_bytes;
     how.partials = (double *)queue->scratch;
     how.counter = (unsigned *)((char *)queue->scratch + kPartialsBytes);
     how.slot = slot;

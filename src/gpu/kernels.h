@@ -10,12 +10,13 @@
 #include "../call.h"
 
 /* Partial sums that a reduction may leave for its last block: the scratch of a queue. */
-enum { DUO_PARTIALS = 2048 };
+enum { DUO_PARTIALS = 4096 };
 
 /* What a row needs beside the call. */
 typedef struct duo_launch {
     void *stream; /* cudaStream_t */
     int multiprocessors;
+    int64_t cache_bytes; /* L2 */
 
     /* Reductions. The scratch belongs to one stream; the counter is 0 between launches. */
     double *partials;

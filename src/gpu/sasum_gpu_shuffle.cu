@@ -3,7 +3,7 @@
 
 extern "C" int duo_sasum_gpu_shuffle(const duo_call *call, const duo_launch *how)
 {
-    return queue_reduction<absolute_leaf>(call, how);
+    return queue_reduction<absolute_leaf, float>(call, how);
 }
 
-extern "C" int duo_sasum_gpu_shuffle_load(void) { return load_reduction<absolute_leaf>(); }
+extern "C" int duo_sasum_gpu_shuffle_load(void) { return load_reduction<absolute_leaf, float>(); }

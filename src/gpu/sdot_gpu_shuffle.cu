@@ -3,7 +3,7 @@
 
 extern "C" int duo_sdot_gpu_shuffle(const duo_call *call, const duo_launch *how)
 {
-    return queue_reduction<product_leaf>(call, how);
+    return queue_reduction<product_leaf, float>(call, how);
 }
 
-extern "C" int duo_sdot_gpu_shuffle_load(void) { return load_reduction<product_leaf>(); }
+extern "C" int duo_sdot_gpu_shuffle_load(void) { return load_reduction<product_leaf, float>(); }
