@@ -166,7 +166,7 @@ static __device__ __noinline__ double block_sum(const reduction &in, int64_t fir
     const float *x = in.x + element * in.incx, *y = in.y + element * in.incy;
     Value v = 0;
 #pragma unroll 1
-    for (int q = 0; q < 4; q++) {
+    for (int q = 0; q < 4 && first + 256 * q < in.n; q++) {
         loaded<Leaf, 8> group;
 #pragma unroll
         for (int j = 0; j < 8; j++, element += 32, x += 32 * in.incx, y += 32 * in.incy) {
