@@ -75,7 +75,10 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     status = duo_place_from_device(ctx, call, &local, done);
     /* Outputs that stay on the device are owed until somebody has waited for them. */
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
-    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) ctx->owes = true;
+    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) {
+        if (!through_slot) duo_place_queued(ctx, call);
+        ctx->owes = true;
+    }
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 

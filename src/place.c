@@ -321,6 +321,17 @@ duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call 
     return DUO_OK;
 }
 
+void duo_place_queued(duo_context *ctx, const duo_call *call)
+{
+    duo_residency_lock();
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!touched(o) || (!is_kept(o) && o->residence != DUO_AT_DEVICE)) continue;
+        if (duo_region_claim(ctx, o->region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
+    }
+    duo_residency_unlock();
+}
+
 duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const duo_call *local,
                                  int64_t *done)
 {
@@ -411,6 +422,7 @@ duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo
     if (o->residence != DUO_AT_DEVICE) return wrote_host(ctx, o);
     const duo_status status = duo_stage_upload(ctx, o->address, o->ld, local->operand[i].address,
                                                local->operand[i].ld, o->rows, o->columns, false);
+    if (status == DUO_OK) duo_place_queued(ctx, call);
     return status;
 }
 
