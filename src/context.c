@@ -10,6 +10,7 @@
 
 #include "cpu/blas_library.h"
 #include "environment.h"
+#include "lock.h"
 
 enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
 
@@ -18,7 +19,8 @@ __thread duo_context *duo_context_default __attribute__((tls_model("initial-exec
 /* Ended contexts, to be used again: their memory stays readable, so a stale handle is recognised.
  */
 static duo_context *pool;
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static duo_context *newest; /* of all contexts, whatever has become of them */
 
 /* Default contexts of threads that have ended, with queue and workspace, for the next thread. */
 static duo_context *idle_defaults;
@@ -29,14 +31,20 @@ static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 
 static duo_context *make(void)
 {
-    pthread_mutex_lock(&pool_lock);
+    duo_lock(DUO_LOCK_CONTEXTS);
     duo_context *ctx = pool;
-    if (ctx != NULL) pool = ctx->next;
-    pthread_mutex_unlock(&pool_lock);
-    if (ctx == NULL) ctx = malloc(sizeof *ctx);
+    if (ctx != NULL)
+        pool = ctx->next;
+    else if ((ctx = calloc(1, sizeof *ctx)) != NULL) {
+        ctx->older = newest;
+        newest = ctx;
+    }
+    duo_unlock(DUO_LOCK_CONTEXTS);
     if (ctx == NULL) return NULL;
     const duo_environment *const environment = duo_environment_get();
+    duo_context *const older = ctx->older;
     memset(ctx, 0, sizeof *ctx);
+    ctx->older = older;
     ctx->path = environment->path;
     ctx->math = environment->math;
     ctx->verbose = environment->verbose;
@@ -44,7 +52,6 @@ static duo_context *make(void)
     ctx->last_call.operation = DUO_OPERATIONS; /* none yet */
     ctx->last_seconds = -1.0;
     ctx->magic = LIVE;
-    duo_machine_watch_fork();
     duo_context_policy(ctx);
     return ctx;
 }
@@ -53,10 +60,10 @@ static duo_context *make(void)
 static void retire(void *value)
 {
     duo_context *const ctx = value;
-    pthread_mutex_lock(&pool_lock);
+    duo_lock(DUO_LOCK_CONTEXTS);
     ctx->next = idle_defaults;
     idle_defaults = ctx;
-    pthread_mutex_unlock(&pool_lock);
+    duo_unlock(DUO_LOCK_CONTEXTS);
     duo_context_default = NULL;
 }
 
@@ -65,10 +72,10 @@ static void make_key(void) { (void)pthread_key_create(&default_key, retire); }
 static duo_context *make_default(void)
 {
     pthread_once(&default_once, make_key);
-    pthread_mutex_lock(&pool_lock);
+    duo_lock(DUO_LOCK_CONTEXTS);
     duo_context *ctx = idle_defaults;
     if (ctx != NULL) idle_defaults = ctx->next;
-    pthread_mutex_unlock(&pool_lock);
+    duo_unlock(DUO_LOCK_CONTEXTS);
     if (ctx != NULL) {
         /* The policy is the thread's, not its predecessor's. */
         const duo_environment *const environment = duo_environment_get();
@@ -114,10 +121,10 @@ duo_status duo_destroy(duo_context *ctx)
     if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
     const duo_status status = duo_context_close_queue(ctx);
     ctx->magic = DEAD;
-    pthread_mutex_lock(&pool_lock);
+    duo_lock(DUO_LOCK_CONTEXTS);
     ctx->next = pool;
     pool = ctx;
-    pthread_mutex_unlock(&pool_lock);
+    duo_unlock(DUO_LOCK_CONTEXTS);
     return status;
 }
 
@@ -332,13 +339,6 @@ duo_status duo_context_close_queue(duo_context *ctx)
 {
     if (ctx->queue == NULL) return DUO_OK;
     const duo_door *const door = duo_door_current();
-    if (duo_machine_forked()) { /* the parent's: not to be touched */
-        ctx->queue = NULL;
-        ctx->slot = NULL;
-        memset(ctx->workspace, 0, sizeof ctx->workspace);
-        memset(ctx->stage, 0, sizeof ctx->stage);
-        return DUO_OK;
-    }
     duo_status status = duo_queue_finish(ctx->queue);
     if (status != DUO_OK) status = duo_context_failed(ctx, status, "finish");
     duo_residency_lock();
@@ -353,6 +353,22 @@ duo_status duo_context_close_queue(duo_context *ctx)
     const bool owed = ctx->owes;
     ctx->owes = false;
     return status == DUO_OK || !owed ? DUO_OK : DUO_ERR_LOST;
+}
+
+void duo_contexts_in_child(void)
+{
+    for (duo_context *ctx = newest; ctx != NULL; ctx = ctx->older) {
+        /* A thread that is gone may have held the locks of the inner BLAS. */
+        if (ctx->running != NULL && ctx->running->id == DUO_ROW_sgemm_cpu_openblas)
+            duo_blas_library_abandon();
+        /* The parent's: not to be touched. */
+        ctx->queue = NULL;
+        ctx->slot = NULL;
+        memset(ctx->workspace, 0, sizeof ctx->workspace);
+        memset(ctx->stage, 0, sizeof ctx->stage);
+        memset(ctx->stage_busy, 0, sizeof ctx->stage_busy);
+        ctx->reading_host = ctx->owes = false;
+    }
 }
 
 duo_status duo_space_device(duo_context *ctx, duo_space *space, size_t bytes)
@@ -393,7 +409,7 @@ duo_status duo_synchronize(duo_context *given)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (ctx->queue == NULL || duo_machine_forked()) return DUO_OK;
+    if (ctx->queue == NULL) return DUO_OK;
     duo_status status = DUO_ERR_LOST;
     if (duo_device_usable(ctx->queue_device)) {
         status = duo_queue_finish(ctx->queue);
@@ -408,7 +424,7 @@ duo_status duo_trim(duo_context *given)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (ctx->queue == NULL || duo_machine_forked()) return DUO_OK;
+    if (ctx->queue == NULL) return DUO_OK;
     (void)duo_queue_finish(ctx->queue);
     duo_stage_free(ctx);
     free_workspace(ctx);

@@ -48,6 +48,8 @@ struct duo_context {
     bool reading_host; /* transfers straight from the caller's pinned memory may be under way */
     bool owes; /* outputs were queued that live on the device, and nobody has waited for them yet */
 
+    const duo_row *running; /* the CPU row that its thread is in, or NULL; read after a fork only */
+
     /* the last call, for duo_explain_last and the verbose line */
     bool last_tiny; /* only operation and sizes of last_call are set; the rest is recomputed on
                        demand */
@@ -60,7 +62,8 @@ struct duo_context {
     char note[160];
     char detail[256];
 
-    duo_context *next; /* in the pool */
+    duo_context *next;  /* in the pool */
+    duo_context *older; /* made before this one */
 };
 
 /* The context to use: ctx, or this thread's default one if NULL. Returns NULL for one that is not
@@ -79,6 +82,16 @@ void duo_context_policy(duo_context *ctx);
 duo_status duo_context_queue(duo_context *ctx);
 /* Waits for its work and closes it, with workspace and stages. */
 duo_status duo_context_close_queue(duo_context *ctx);
+/* In a child process: no context has a queue. */
+void duo_contexts_in_child(void);
+/* Runs a CPU row, all operands in host memory. DUO_OK or DUO_DECLINED. */
+static inline int duo_context_run(duo_context *ctx, const duo_row *row, const duo_call *call)
+{
+    ctx->running = row;
+    const int status = row->run(call);
+    ctx->running = NULL;
+    return status;
+}
 
 /* A door function failed: keeps the text, and where the device is lost says so to everybody.
  * Returns status. */

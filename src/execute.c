@@ -88,7 +88,7 @@ static int run_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *row
 {
     duo_call local;
     int status = duo_place_on_host(ctx, call, &local);
-    if (status == DUO_OK) status = row->run(&local);
+    if (status == DUO_OK) status = duo_context_run(ctx, row, &local);
     if (status == DUO_OK) status = duo_place_from_host(ctx, call, &local);
     duo_place_free_host(call, &local);
     return status;

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profile.h"
+#include "context.h"
+#include "lock.h"
 
 static char cpu_name[96];
 static int threads;
@@ -124,8 +125,22 @@ size_t duo_machine_cache_bytes(void)
     return cache_bytes;
 }
 
-static void in_child(void) { atomic_store_explicit(&forked, true, memory_order_relaxed); }
-static void watch(void) { (void)pthread_atfork(NULL, NULL, in_child); }
+/*
+ * What a fork leaves: one thread, the memory of all, no device and no other thread's work. The
+ * library is made fit for that here, once, so that the rest of it seldom has to ask.
+ */
+static void in_child(void)
+{
+    atomic_store_explicit(&forked, true, memory_order_relaxed);
+    duo_locks_in_child();
+    duo_contexts_in_child();
+    duo_residency_in_child();
+}
+
+static void watch(void)
+{
+    (void)pthread_atfork(duo_locks_before_fork, duo_locks_in_parent, in_child);
+}
 
 void duo_machine_watch_fork(void)
 {

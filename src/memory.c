@@ -346,7 +346,7 @@ duo_status duo_release(duo_context *given, void *host)
     }
     const duo_status status = duo_region_fetch(ctx, region);
     settle(ctx, region);
-    if (!duo_machine_forked()) duo_region_drop_mirror(region);
+    duo_region_drop_mirror(region);
     duo_residency_remove(region);
     duo_residency_unlock();
     return status == DUO_OK ? DUO_OK : DUO_ERR_LOST;

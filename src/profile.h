@@ -109,6 +109,6 @@ size_t duo_machine_cache_bytes(void);
 /* Is this process a fork of one that had used the library? Then threads and GPU are out of bounds.
  */
 bool duo_machine_forked(void);
-void duo_machine_watch_fork(void);
+void duo_machine_watch_fork(void); /* from now on; every lock (lock.h) sees to it */
 
 #endif

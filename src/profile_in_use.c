@@ -1,11 +1,11 @@
 /* profile_in_use.c - which profile serves this process, and why. */
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "environment.h"
+#include "lock.h"
 #include "profile.h"
 #include "row.h"
 
@@ -13,7 +13,6 @@
 extern const char duo_profile_text_h100[];
 extern const char duo_profile_text_generic[];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(const duo_profile *) in_use;
 static duo_profile loaded, h100, generic, mixed;
 static bool built_in_ready;
@@ -53,9 +52,9 @@ static void prepare_built_in(void)
 
 const duo_profile *duo_profile_built_in(const char *name)
 {
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_PROFILE);
     prepare_built_in();
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_PROFILE);
     if (strcmp(name, "h100") == 0) return &h100;
     return strcmp(name, "generic") == 0 ? &generic : NULL;
 }
@@ -111,13 +110,14 @@ const duo_profile *duo_profile_in_use(void)
 {
     const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_acquire);
     if (profile != NULL) return profile;
-    pthread_mutex_lock(&lock);
+    (void)duo_machine_cpu(); /* here, as it asks OpenMP: a fork may hold that up before this lock */
+    duo_lock(DUO_LOCK_PROFILE);
     profile = atomic_load_explicit(&in_use, memory_order_relaxed);
     if (profile == NULL) {
         profile = load();
         atomic_store_explicit(&in_use, profile, memory_order_release);
     }
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_PROFILE);
     return profile;
 }
 
@@ -131,7 +131,7 @@ void duo_profile_check_gpu(const char *gpu)
 {
     const duo_profile *const profile = duo_profile_in_use();
     if (strcmp(profile->gpu, gpu) == 0 || profile != &loaded) return;
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_PROFILE);
     if (atomic_load_explicit(&in_use, memory_order_relaxed) == &loaded) {
         mixed = loaded;
         borrow_gpu_part(&mixed, &h100);
@@ -139,20 +139,20 @@ void duo_profile_check_gpu(const char *gpu)
         snprintf(why + used, sizeof why - used, "; its GPU part is of another GPU: built-in h100");
         atomic_store_explicit(&in_use, &mixed, memory_order_release);
     }
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_PROFILE);
 }
 
 void duo_profile_reset(void)
 {
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_PROFILE);
     atomic_store_explicit(&in_use, NULL, memory_order_release);
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_PROFILE);
 }
 
 void duo_profile_use(const duo_profile *profile)
 {
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_PROFILE);
     snprintf(why, sizeof why, "set by the caller");
     atomic_store_explicit(&in_use, profile, memory_order_release);
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_PROFILE);
 }

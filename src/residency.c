@@ -1,23 +1,21 @@
 /* residency.c - the table of registered address ranges. */
-#define _GNU_SOURCE
 #include "residency.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Recursive: a transfer made under the lock may find the device lost, which concerns every region.
- */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+#include "lock.h"
+
+/* Changed under both locks, so that it is whole wherever the process forks. */
 static duo_region **table; /* sorted by address */
 static size_t count, room;
 /* The hull of all ranges, for calls that have nothing to do with any of them. */
 static _Atomic uintptr_t lowest = UINTPTR_MAX, highest;
 
-void duo_residency_lock(void) { pthread_mutex_lock(&lock); }
-void duo_residency_unlock(void) { pthread_mutex_unlock(&lock); }
+void duo_residency_lock(void) { duo_lock(DUO_LOCK_RESIDENCY); }
+void duo_residency_unlock(void) { duo_unlock(DUO_LOCK_RESIDENCY); }
 
 bool duo_residency_near(uintptr_t low, uintptr_t high)
 {
@@ -65,19 +63,39 @@ static void publish_hull(void)
     atomic_store_explicit(&highest, count > 0 ? table[count - 1]->high : 0, memory_order_release);
 }
 
+/* Room for one more. */
+static bool grow(void)
+{
+    if (count < room) return true;
+    const size_t more = room == 0 ? 64 : 2 * room;
+    duo_region **const grown = realloc(table, more * sizeof *table);
+    if (grown == NULL) return false;
+    table = grown;
+    room = more;
+    return true;
+}
+
+static bool insert(duo_region *region)
+{
+    duo_lock(DUO_LOCK_TABLE);
+    const bool fits = grow();
+    if (fits) {
+        const size_t at = first_above(region->low);
+        memmove(table + at + 1, table + at, (count - at) * sizeof *table);
+        table[at] = region;
+        count++;
+        publish_hull();
+    }
+    duo_unlock(DUO_LOCK_TABLE);
+    return fits;
+}
+
 duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
                              duo_region **added)
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
     if (high < low) return DUO_ERR_SIZE;
     if (duo_residency_first(low, high) != NULL) return DUO_ERR_RANGE;
-    if (count == room) {
-        const size_t more = room == 0 ? 64 : 2 * room;
-        duo_region **const grown = realloc(table, more * sizeof *table);
-        if (grown == NULL) return DUO_ERR_MEMORY;
-        table = grown;
-        room = more;
-    }
     duo_region *const region = calloc(1, sizeof *region);
     if (region == NULL) return DUO_ERR_MEMORY;
     region->kind = kind;
@@ -86,27 +104,28 @@ duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, 
     region->device = device;
     region->device_stale = (duo_hull){0, kind == DUO_REGION_KEPT ? bytes : 0};
     region->credit_seconds = INFINITY; /* keeping an array promises that sending it will pay */
-    const size_t at = first_above(low);
-    memmove(table + at + 1, table + at, (count - at) * sizeof *table);
-    table[at] = region;
-    count++;
-    publish_hull();
+    if (!insert(region)) {
+        free(region);
+        return DUO_ERR_MEMORY;
+    }
     if (added != NULL) *added = region;
     return DUO_OK;
 }
 
 void duo_residency_remove(duo_region *region)
 {
+    duo_lock(DUO_LOCK_TABLE);
     const size_t at = first_above(region->low);
     count--;
     for (size_t i = at; i < count; i++) table[i] = table[i + 1];
     publish_hull();
-    free(region);
     if (count == 0) {
         free(table);
         table = NULL;
         room = 0;
     }
+    duo_unlock(DUO_LOCK_TABLE);
+    free(region);
 }
 
 void duo_residency_forget_queue(const duo_queue *queue)
@@ -115,20 +134,35 @@ void duo_residency_forget_queue(const duo_queue *queue)
         if (table[i]->last == queue) table[i]->last = NULL;
 }
 
+/* What only its device had is lost. The device copy of a kept array is still to be given back. */
+static void lose(duo_region *region)
+{
+    region->last = NULL;
+    if (region->kind == DUO_REGION_DEVICE || region->kind == DUO_REGION_ADOPTED) {
+        region->lost = true;
+    } else if (region->kind == DUO_REGION_KEPT && region->mirror != NULL) {
+        if (!duo_hull_empty(region->host_stale)) region->lost = true;
+        region->device_stale = (duo_hull){0, region->high - region->low};
+    }
+}
+
 void duo_residency_lose_device(int device)
 {
-    pthread_mutex_lock(&lock);
+    duo_residency_lock();
     for (size_t i = 0; i < count; i++) {
-        duo_region *const region = table[i];
-        if (region->device != device) continue;
-        region->last = NULL;
-        if (region->kind == DUO_REGION_DEVICE || region->kind == DUO_REGION_ADOPTED) {
-            region->lost = true;
-        } else if (region->kind == DUO_REGION_KEPT && region->mirror != NULL) {
-            if (!duo_hull_empty(region->host_stale)) region->lost = true;
-            duo_region_drop_mirror(region);
-            region->device_stale = (duo_hull){0, region->high - region->low};
-        }
+        if (table[i]->device != device) continue;
+        lose(table[i]);
+        duo_region_drop_mirror(table[i]);
     }
-    pthread_mutex_unlock(&lock);
+    duo_residency_unlock();
+}
+
+void duo_residency_in_child(void)
+{
+    /* A region that another thread had in work may be between two states. Its hull then covers what
+     * was stale before that work; what the work itself writes is undefined at a fork anyway. */
+    for (size_t i = 0; i < count; i++) {
+        lose(table[i]);
+        table[i]->mirror = NULL; /* the parent's */
+    }
 }

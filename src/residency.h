@@ -66,6 +66,8 @@ void duo_residency_remove(duo_region *region); /* and frees it */
 void duo_residency_forget_queue(const duo_queue *queue);
 /* The device is lost: what only it had is lost too. Takes the lock itself. */
 void duo_residency_lose_device(int device);
+/* In a child process every device is lost, and nothing on it may be touched. */
+void duo_residency_in_child(void);
 
 /* Gives a kept region's device copy back, whatever is in it. */
 void duo_region_drop_mirror(duo_region *region);

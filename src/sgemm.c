@@ -90,7 +90,7 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     }
     const int64_t tiny = ctx->tiny[DUO_SGEMM];
     if (m <= tiny && n <= tiny && k <= tiny && !near_registered(&call) &&
-        ctx->tiny_row[DUO_SGEMM]->run(&call) == DUO_OK) {
+        duo_context_run(ctx, ctx->tiny_row[DUO_SGEMM], &call) == DUO_OK) {
         ctx->last_tiny = true;
         ctx->last_call = call;
         ctx->last_row = ctx->tiny_row[DUO_SGEMM];

@@ -3,11 +3,12 @@
 #include "blas_library.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../environment.h"
+#include "../lock.h"
 
 /* The sanitizers cannot live with RTLD_DEEPBIND; everybody else is safer with it. */
 #ifdef DUO_NO_DEEPBIND
@@ -19,7 +20,7 @@ enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
 static duo_blas_library library;
 static char why[256];
 static bool found;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool looked;
 
 /* dlsym gives data pointers; POSIX promises that they hold functions. */
 static void *symbol(void *handle, const char *name) { return dlsym(handle, name); }
@@ -27,7 +28,7 @@ static void *symbol(void *handle, const char *name) { return dlsym(handle, name)
 static bool is_ourselves(const void *address)
 {
     Dl_info theirs, ours;
-    return dladdr(address, &theirs) != 0 && dladdr((const void *)&once, &ours) != 0 &&
+    return dladdr(address, &theirs) != 0 && dladdr((const void *)&library, &ours) != 0 &&
            theirs.dli_fbase == ours.dli_fbase;
 }
 
@@ -73,7 +74,7 @@ static bool try_open(const char *name)
     return found = true;
 }
 
-static void look(void)
+static void try_all(void)
 {
     static const char *const names[] = {
         "/usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblas.so.0",
@@ -88,14 +89,29 @@ static void look(void)
         if (try_open(names[i])) return;
 }
 
+static void look(void)
+{
+    if (atomic_load_explicit(&looked, memory_order_acquire)) return;
+    duo_lock(DUO_LOCK_BLAS);
+    if (!atomic_load_explicit(&looked, memory_order_relaxed)) try_all();
+    atomic_store_explicit(&looked, true, memory_order_release);
+    duo_unlock(DUO_LOCK_BLAS);
+}
+
 const duo_blas_library *duo_blas_library_get(void)
 {
-    pthread_once(&once, look);
+    look();
     return found ? &library : NULL;
 }
 
 const char *duo_blas_library_why(void)
 {
-    pthread_once(&once, look);
+    look();
     return why;
+}
+
+void duo_blas_library_abandon(void)
+{
+    found = false;
+    snprintf(why, sizeof why, "another thread was inside it when the process forked");
 }

@@ -1,16 +1,15 @@
 /* door.c - which door stands, which devices are usable, how much of their memory is held. */
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../environment.h"
+#include "../lock.h"
 #include "device.h"
 
 enum { LARGEST_COUNT = 64 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(const duo_door *) installed;
 static atomic_int looked; /* 0: not yet */
 static int count;
@@ -30,7 +29,7 @@ const duo_door *duo_door_current(void)
 
 void duo_door_install(const duo_door *door)
 {
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_DEVICES);
     atomic_store_explicit(&installed, door, memory_order_release);
     atomic_store_explicit(&looked, 0, memory_order_release);
     for (int i = 0; i < LARGEST_COUNT; i++) {
@@ -38,7 +37,7 @@ void duo_door_install(const duo_door *door)
         devices[i].why[0] = '\0';
         devices[i].total_bytes = devices[i].held_bytes = 0.0;
     }
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_DEVICES);
 }
 
 bool duo_devices_looked(void) { return atomic_load_explicit(&looked, memory_order_acquire) != 0; }
@@ -50,10 +49,9 @@ int duo_devices(const char **why)
         return 0;
     }
     if (!duo_devices_looked()) {
-        pthread_mutex_lock(&lock);
+        duo_lock(DUO_LOCK_DEVICES);
         if (!duo_devices_looked()) {
             const duo_door *const door = duo_door_current();
-            duo_machine_watch_fork();
             count = 0;
             const duo_status status = door->count(&count);
             if (status != DUO_OK) count = 0;
@@ -61,7 +59,7 @@ int duo_devices(const char **why)
             snprintf(why_none, sizeof why_none, "%s", count > 0 ? "" : door->detail());
             atomic_store_explicit(&looked, 1, memory_order_release);
         }
-        pthread_mutex_unlock(&lock);
+        duo_unlock(DUO_LOCK_DEVICES);
     }
     *why = why_none;
     return count;
@@ -78,12 +76,12 @@ bool duo_device_usable(int device)
 void duo_device_lose(int device, const char *why)
 {
     if (device < 0 || device >= LARGEST_COUNT) return;
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_DEVICES);
     if (!atomic_load(&devices[device].lost)) {
         snprintf(devices[device].why, sizeof devices[device].why, "lost: %.180s", why);
         atomic_store_explicit(&devices[device].lost, true, memory_order_release);
     }
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_DEVICES);
 }
 
 const char *duo_device_why(int device)
@@ -117,25 +115,25 @@ static double room_of(int device)
 duo_status duo_device_allocate(int device, size_t bytes, void **address)
 {
     *address = NULL;
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_DEVICES);
     const bool room = (double)bytes <= room_of(device);
     if (room) devices[device].held_bytes += (double)bytes;
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_DEVICES);
     if (!room) return DUO_ERR_MEMORY;
     const duo_status status = duo_door_current()->allocate(device, bytes, address);
     if (status != DUO_OK) {
-        pthread_mutex_lock(&lock);
+        duo_lock(DUO_LOCK_DEVICES);
         devices[device].held_bytes -= (double)bytes;
-        pthread_mutex_unlock(&lock);
+        duo_unlock(DUO_LOCK_DEVICES);
     }
     return status;
 }
 
 duo_status duo_device_release(int device, void *address, size_t bytes)
 {
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_DEVICES);
     devices[device].held_bytes -= (double)bytes;
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_DEVICES);
     return duo_door_current()->release(device, address);
 }
 
@@ -143,9 +141,9 @@ double duo_device_room(int device)
 {
     if (!duo_device_usable(device))
         return INFINITY; /* not looked at yet: the allocation will tell */
-    pthread_mutex_lock(&lock);
+    duo_lock(DUO_LOCK_DEVICES);
     const double room = room_of(device);
-    pthread_mutex_unlock(&lock);
+    duo_unlock(DUO_LOCK_DEVICES);
     return room;
 }
 
