@@ -28,7 +28,9 @@
  *              Only where the sole current copy of some data was on a lost device is the answer
  *              DUO_ERR_LOST.
  *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
- *   Fork       A child process computes on the CPU with one thread.
+ *   Fork       A child process computes on the CPU with one thread, also where other threads of the
+ *              parent were in calls. Data whose sole current copy is on a device are lost to the
+ *              child (DUO_ERR_LOST), not to the parent.
  *
  * Environment (read once, ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
