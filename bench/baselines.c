@@ -151,7 +151,7 @@ const char *duo_baseline_cublas_open(duo_queue *queue)
 static bool call_cublas(const duo_contender *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
-    (void)self;
+    float *const result = self->result != NULL ? self->result : o[DUO_RESULT].address;
     switch (call->operation) {
     case DUO_SGEMM:
         return cublas.sgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, (int)call->m, (int)call->n,
@@ -160,10 +160,9 @@ static bool call_cublas(const duo_contender *self, const duo_call *call)
                             (int)o[DUO_C].ld) == 0;
     case DUO_SDOT:
         return cublas.sdot(cublas.handle, (int)call->n, o[DUO_X].address, 1, o[DUO_Y].address, 1,
-                           o[DUO_RESULT].address) == 0;
+                           result) == 0;
     default:
-        return cublas.sasum(cublas.handle, (int)call->n, o[DUO_X].address, 1,
-                            o[DUO_RESULT].address) == 0;
+        return cublas.sasum(cublas.handle, (int)call->n, o[DUO_X].address, 1, result) == 0;
     }
 }
 
@@ -182,17 +181,20 @@ bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo
         [DUO_SSUM] = "cuBLAS Sasum",
         [DUO_SDOT] = "cuBLAS Sdot",
     };
+    static float result;
+    const bool on_host = wait_each && operation != DUO_SGEMM;
     if (cublas.queue == NULL) return false;
     *peer = (duo_contender){.name = names[operation],
                             .side = DUO_SIDE_GPU,
                             .peer = true,
                             .stock = stock,
-                            .wait_each = wait_each,
+                            .wait_each = wait_each && !on_host,
                             .other_operation = operation == DUO_SSUM,
                             .queue = cublas.queue,
+                            .result = on_host ? &result : NULL,
                             .call = call_cublas,
                             .finish = finish_cublas};
-    return cublas.set_pointer_mode(cublas.handle, operation == DUO_SGEMM
+    return cublas.set_pointer_mode(cublas.handle, on_host || operation == DUO_SGEMM
                                                       ? CUBLAS_POINTERS_ON_HOST
                                                       : CUBLAS_POINTERS_ON_DEVICE) == 0;
 }

@@ -1,6 +1,6 @@
 /*
- * baselines.h - peers, opened at run time and timed like rows of our own: OpenBLAS (the inner BLAS
- * of sgemm) and cuBLAS.
+ * baselines.h - what rows are compared with, timed like them: OpenBLAS (the inner BLAS of sgemm) and
+ * cuBLAS, opened at run time; CUB; and a bare read of the operands.
  */
 #ifndef DUO_BASELINES_H
 #define DUO_BASELINES_H
@@ -25,11 +25,21 @@ double duo_baseline_settle_seconds(void);
 
 /*
  * cuBLAS in the stream of our queue on device 0. NULL if it is there; otherwise why not. fp32
- * arithmetic alone (its default), results left on the device.
+ * arithmetic alone (its default). A reduction's result stays on the device, or, where the host waits
+ * for each, goes to plain host memory (its host pointer mode, which waits by itself).
  */
 const char *duo_baseline_cublas_open(duo_queue *queue);
 /* There is no sum in cuBLAS: for ssum its asum, which reads as much, stands in. */
 bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,
                          bool wait_each);
+
+/* ---- baselines_gpu.c: reductions in our queue's stream, on device 0; operands on the device ---- */
+
+/* One variant of the bare read; false: there are no more. */
+bool duo_baseline_read_gpu(duo_contender *peer, int variant, duo_queue *queue,
+                           const duo_stock *stock, bool wait_each);
+/* `host`: NULL, or a pinned float: each result is copied there, and the host waits for it. */
+bool duo_baseline_cub(duo_contender *peer, duo_operation operation, duo_queue *queue,
+                      const duo_stock *stock, float *host);
 
 #endif

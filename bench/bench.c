@@ -1,21 +1,22 @@
 /*
- * bench.c - `duoblas bench`: options, and the place where the measurements run.
+ * bench.c - `duoblas bench`: options.
  */
 #include "bench.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "baselines.h"
-#include "environment.h"
-
 static const char doc[] =
     "Times every row of an operation beside the peers that this machine has (OpenBLAS, cuBLAS), "
-    "with their errors. GPU rows work on resident data, in a busy queue."
-    "\vSIZES is a list. Of a reduction, lengths; of sgemm, edges of cubes.\n\n"
+    "with their errors; reductions also beside CUB and a bare read of the operands. GPU rows work "
+    "on "
+    "resident data, in a busy queue."
+    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
+    "sgemm, edges of cubes.\n\n"
     "  duoblas bench sgemm -n 1000,4092\n"
     "  duoblas bench sgemm -s 4096x4096x64\n"
-    "  duoblas bench ssum -n 1048576\n"
+    "  duoblas bench ssum -n 2^10..2^28\n"
+    "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
     "  duoblas bench introduction     the introductory experiment\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
@@ -25,7 +26,10 @@ enum {
     OPTION_OVERHEAD,
     OPTION_COLD,
     OPTION_SEED,
-    OPTION_THREADS
+    OPTION_THREADS,
+    OPTION_WAIT,
+    OPTION_READS,
+    OPTION_SIDE
 };
 
 static const struct argp_option options[] = {
@@ -34,6 +38,10 @@ static const struct argp_option options[] = {
     {"csv", OPTION_CSV, NULL, 0, "Comma-separated values instead of a table", 0},
     {"quick", 'q', NULL, 0, "Fewer and shorter rounds", 0},
     {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
+    {"wait", OPTION_WAIT, NULL, 0, "The host waits for each call on the GPU, and for its result",
+     0},
+    {"side", OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
+    {"reads", OPTION_READS, NULL, 0, "Every way of reading, not the fastest alone", 0},
     {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
     {"overhead", OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
@@ -57,16 +65,17 @@ static error_t refuse(struct argp_state *state, const char *what, const char *va
 static error_t parse_sizes(arguments *a, struct argp_state *state, const char *list)
 {
     for (const char *from = list;;) {
-        int64_t side[3];
-        char word[24];
+        int64_t low, high;
+        char word[48];
         const size_t length = strcspn(from, ",");
-        if (length >= sizeof word || a->sizes == MOST_PROBLEMS)
-            return refuse(state, "bad value for --size", list);
+        if (length >= sizeof word) return refuse(state, "bad value for --size", list);
         memcpy(word, from, length);
         word[length] = '\0';
-        if (!duo_tool_number(word, 1, INT64_C(1) << 40, &side[0]))
-            return refuse(state, "bad value for --size", list);
-        a->size[a->sizes++] = side[0];
+        if (!duo_tool_range(word, &low, &high)) return refuse(state, "bad value for --size", list);
+        for (int64_t size = low; size <= high; size *= 2) {
+            if (a->sizes == MOST_PROBLEMS) return refuse(state, "too many sizes", list);
+            a->size[a->sizes++] = size;
+        }
         if (from[length] == '\0') return 0;
         from += length + 1;
     }
@@ -103,6 +112,18 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_CSV:
         a->bench->csv = true;
         return 0;
+    case OPTION_WAIT:
+        a->bench->wait = true;
+        return 0;
+    case OPTION_READS:
+        a->bench->reads = true;
+        return 0;
+    case OPTION_SIDE:
+        if (strcmp(value, "cpu") != 0 && strcmp(value, "gpu") != 0)
+            return refuse(state, "bad value for --side", value);
+        a->bench->sides[DUO_SIDE_CPU] = strcmp(value, "cpu") == 0;
+        a->bench->sides[DUO_SIDE_GPU] = !a->bench->sides[DUO_SIDE_CPU];
+        return 0;
     case OPTION_COLD:
         a->bench->cold = true;
         return 0;
@@ -135,78 +156,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static const struct argp argp = {
     options, parse, "OPERATION\nintroduction\n--overhead", doc, duo_tool_help, NULL, NULL};
 
-/* ---- The place ---- */
-
-duo_effort duo_bench_effort(const duo_bench *bench)
-{
-    return bench->quick ? (duo_effort){.sample_seconds = 0.002, .rounds = 3, .budget_seconds = 0.5}
-                        : (duo_effort){.sample_seconds = 0.02, .rounds = 15, .budget_seconds = 4.0};
-}
-
-static bool open_gpu(duo_bench *b, size_t input, size_t output)
-{
-    const int device = duo_environment_get()->device;
-    duo_device_info info = {.size = sizeof info};
-    if (duo_devices(&b->why) == 0) return false;
-    b->why = "the GPU could not be opened, or has too little memory";
-    if (duo_device_describe(device, &info) != DUO_OK ||
-        duo_set_device(b->context, device) != DUO_OK ||
-        duo_set_path(b->context, DUO_PATH_GPU) != DUO_OK || duo_warm_up(b->context) != DUO_OK ||
-        duo_door_current()->open(device, NULL, &b->queue) != DUO_OK ||
-        !duo_stock_open(&b->resident, b->context, DUO_PLACE_DEVICE, input, output, b->seed,
-                        &b->host))
-        return false;
-    snprintf(b->gpu_name, sizeof b->gpu_name, "%.90s", info.name);
-    b->cublas_why =
-        device == 0 ? duo_baseline_cublas_open(b->queue) : "it is used on device 0 alone";
-    return true;
-}
-
-bool duo_bench_open(duo_bench *b, const duo_problem *problem, int problems)
-{
-    size_t input = 0, output = 0;
-    const size_t rotate = b->cold ? 2 * duo_machine_cache_bytes() + (64u << 20) : 0;
-    for (int i = 0; i < problems; i++) {
-        const size_t in = duo_problem_input_floats(&problem[i]);
-        const size_t out = duo_problem_output_floats(&problem[i]);
-        const size_t slots = rotate / (4 * (in + out)) + 1;
-        if (slots * in > input) input = slots * in;
-        if (slots * out > output) output = slots * out;
-    }
-    if (b->threads == 0) b->threads = duo_machine_threads();
-    if (duo_create(&b->context) != DUO_OK ||
-        !duo_stock_open(&b->host, b->context, DUO_PLACE_PAGEABLE, input, output, b->seed, NULL)) {
-        fprintf(stderr, "duoblas: out of memory\n");
-        return false;
-    }
-    b->gpu = open_gpu(b, input, output);
-    b->host.rotate_bytes = b->resident.rotate_bytes = rotate;
-    return true;
-}
-
-void duo_bench_close(duo_bench *b)
-{
-    duo_stock_close(&b->resident);
-    duo_stock_close(&b->host);
-    if (b->queue != NULL) (void)duo_door_current()->close(b->queue);
-    (void)duo_destroy(b->context);
-}
-
-void duo_bench_head(const duo_bench *b)
-{
-    char blas[384], date[DUO_TEXT];
-    const char *const mark = b->csv ? "# " : "";
-    printf("%sDuoBLAS %d.%d.%d, commit %s, %s, %s\n", mark, DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
-           DUO_VERSION_PATCH, DUO_COMMIT, DUO_COMPILER, duo_text_date(date));
-    printf("%sCPU   %s, %d thread%s\n%sBLAS  %s\n", mark, duo_machine_cpu(), b->threads,
-           b->threads == 1 ? "" : "s", mark, duo_text_blas(blas, sizeof blas));
-    if (b->gpu)
-        printf("%sGPU   %s; cuBLAS: %s\n", mark, b->gpu_name,
-               b->cublas_why != NULL ? b->cublas_why : "yes");
-    else
-        printf("%sGPU   none: %s\n", mark, b->why);
-}
-
 /* ---- Command ---- */
 
 static int make_problems(const arguments *a, duo_problem *problem)
@@ -229,7 +178,7 @@ static int make_problems(const arguments *a, duo_problem *problem)
 
 int duo_tool_bench(int argc, char **argv)
 {
-    duo_bench bench = {.seed = 1, .why = ""};
+    duo_bench bench = {.seed = 1, .why = "", .sides = {true, true}};
     arguments a = {.bench = &bench};
     const int status = duo_tool_parse(&argp, argc, argv, &a);
     if (status != 0) return status;

@@ -9,16 +9,21 @@
 
 typedef struct duo_bench {
     bool csv, cold, quick;
+    bool wait;     /* the host waits for each call, and of a reduction for the result */
+    bool reads;    /* every way of reading is shown, not the fastest alone */
+    bool sides[2]; /* duo_side: does it take part? */
     uint64_t seed;
     int threads;
 
     bool gpu;
     const char *why;        /* no GPU: the reason */
     const char *cublas_why; /* no cuBLAS: the reason; NULL: it is there */
+    bool gpu_peers;         /* those of gpu_peers.h can be used */
     char gpu_name[96];
     duo_context *context; /* on the GPU's path where there is a GPU */
     duo_queue *queue;
     duo_stock host, resident;
+    float *pinned; /* GPU: where a peer's result is copied to */
 } duo_bench;
 
 /* Opens the machine with room for the problems; false, and said on stderr, if there is no memory.
@@ -44,12 +49,19 @@ int duo_bench_introduction(duo_bench *bench);
 
 /* ---- bench_error.c ---- */
 
+/* A reduction of slot 0 in float64: its value, and the sum of |terms|. */
+typedef struct duo_exact {
+    double sum, scale;
+} duo_exact;
+
+duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host);
+
 /*
- * The error of the output that the stock now holds for slot 0, against float64: the largest
+ * The error of the contender's last output, of slot 0, against float64: the largest
  * |error| / sum of |terms|, in units of 2^-24. Of a matrix, a sample of entries. Negative: the
  * output could not be fetched.
  */
 double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_stock *host,
-                       const duo_stock *stock);
+                       const duo_exact *exact, const duo_contender *contender);
 
 #endif

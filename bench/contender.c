@@ -52,18 +52,18 @@ static bool call_api(const duo_contender *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
     duo_context *const ctx = self->context;
-    float result;
+    float *const result = self->result;
     switch (call->operation) {
     case DUO_SGEMM:
         return duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, call->m, call->n, call->k,
                          call->alpha, o[DUO_A].address, o[DUO_A].ld, o[DUO_B].address, o[DUO_B].ld,
                          call->beta, o[DUO_C].address, o[DUO_C].ld) == DUO_OK;
     case DUO_SASUM:
-        return duo_sasum(ctx, call->n, o[DUO_X].address, 1, &result) == DUO_OK;
+        return duo_sasum(ctx, call->n, o[DUO_X].address, 1, result) == DUO_OK;
     case DUO_SSUM:
-        return duo_ssum(ctx, call->n, o[DUO_X].address, 1, &result) == DUO_OK;
+        return duo_ssum(ctx, call->n, o[DUO_X].address, 1, result) == DUO_OK;
     default:
-        return duo_sdot(ctx, call->n, o[DUO_X].address, 1, o[DUO_Y].address, 1, &result) == DUO_OK;
+        return duo_sdot(ctx, call->n, o[DUO_X].address, 1, o[DUO_Y].address, 1, result) == DUO_OK;
     }
 }
 
@@ -74,11 +74,13 @@ static bool finish_context(const duo_contender *self)
 
 duo_contender duo_contender_api(duo_context *context, const duo_stock *stock, bool wait_each)
 {
+    static float result;
     return (duo_contender){.name = "duo API",
                            .side = DUO_SIDE_GPU,
                            .stock = stock,
                            .wait_each = wait_each,
                            .context = context,
+                           .result = &result,
                            .call = call_api,
                            .finish = finish_context};
 }

@@ -15,7 +15,8 @@ typedef struct duo_contender duo_contender;
 struct duo_contender {
     const char *name;
     duo_side side;
-    bool peer;
+    bool peer;              /* the one that its side's rows are compared with */
+    bool yardstick;         /* it only reads the operands: nothing can be faster */
     int threads;            /* on the CPU; 0 on the GPU */
     const duo_stock *stock; /* whose data it works on */
     bool wait_each;         /* GPU: the host waits after every call, not only after the last */
@@ -25,6 +26,8 @@ struct duo_contender {
     duo_context *context; /* the public API */
     duo_queue *queue;     /* the GPU's rows and peers */
     void *function;       /* peers: the address of theirs */
+    int variant;          /* a yardstick's way of reading */
+    float *result;        /* a reduction's, in host memory; NULL: it goes to the stock's output */
 
     bool (*call)(const duo_contender *self, const duo_call *call);
     bool (*finish)(const duo_contender *self); /* waits for all calls; NULL: nothing to wait for */
@@ -38,7 +41,7 @@ duo_contender duo_contender_gpu_row(const duo_row *row, duo_queue *queue, const 
                                     bool wait_each);
 
 /* The public API on the stock's memory, with the policy of its context. A result of a reduction
- * goes to plain host memory; C goes where A and B are. */
+ * goes to plain host memory, so that the call waits for it; C goes where A and B are. */
 duo_contender duo_contender_api(duo_context *context, const duo_stock *stock, bool wait_each);
 
 /* One contender at one problem: duo_trial_run is for a duo_task. */

@@ -78,6 +78,35 @@ bool duo_tool_number(const char *text, int64_t low, int64_t high, int64_t *numbe
     return true;
 }
 
+/* "2^20" or "1000"; *power: is it the former? */
+static bool parse_size(const char *text, int64_t *size, bool *power)
+{
+    int64_t exponent;
+    *power = strncmp(text, "2^", 2) == 0;
+    if (!*power) return duo_tool_number(text, 1, INT64_C(1) << 40, size);
+    if (!duo_tool_number(text + 2, 0, 40, &exponent)) return false;
+    *size = INT64_C(1) << exponent;
+    return true;
+}
+
+bool duo_tool_range(const char *text, int64_t *low, int64_t *high)
+{
+    char first[24];
+    bool powers[2];
+    const char *const dots = strstr(text, "..");
+    if (dots == NULL) {
+        const bool good = parse_size(text, low, &powers[0]);
+        *high = *low;
+        return good;
+    }
+    const size_t length = (size_t)(dots - text);
+    if (length >= sizeof first) return false;
+    memcpy(first, text, length);
+    first[length] = '\0';
+    return parse_size(first, low, &powers[0]) && parse_size(dots + 2, high, &powers[1]) &&
+           powers[0] && powers[1] && *low <= *high;
+}
+
 bool duo_tool_shape(const char *text, int64_t shape[3])
 {
     int sides = 0;

@@ -48,6 +48,9 @@ bool duo_tool_operations(const char *list, bool wanted[DUO_OPERATIONS]);
 /* A whole number in [low, high], with nothing after it. */
 bool duo_tool_number(const char *text, int64_t low, int64_t high, int64_t *number);
 
+/* "1000", "2^20", or "2^10..2^28", which stands for every power of two between; in [1, 2^40]. */
+bool duo_tool_range(const char *text, int64_t *low, int64_t *high);
+
 /* "4096x4096x64" or "1000" (which is 1000x1000x1000); each in [1, 2^40]. */
 bool duo_tool_shape(const char *text, int64_t shape[3]);
 

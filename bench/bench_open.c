@@ -1,0 +1,78 @@
+/* bench_open.c - the place where `duoblas bench` measures. */
+#include "baselines.h"
+#include "bench.h"
+#include "environment.h"
+
+duo_effort duo_bench_effort(const duo_bench *bench)
+{
+    return bench->quick ? (duo_effort){.sample_seconds = 0.002, .rounds = 3, .budget_seconds = 0.5}
+                        : (duo_effort){.sample_seconds = 0.02, .rounds = 15, .budget_seconds = 4.0};
+}
+
+static bool open_gpu(duo_bench *b, size_t input, size_t output)
+{
+    const int device = duo_environment_get()->device;
+    duo_device_info info = {.size = sizeof info};
+    if (duo_devices(&b->why) == 0) return false;
+    b->why = "the GPU could not be opened, or has too little memory";
+    if (duo_device_describe(device, &info) != DUO_OK ||
+        duo_set_device(b->context, device) != DUO_OK ||
+        duo_set_path(b->context, DUO_PATH_GPU) != DUO_OK || duo_warm_up(b->context) != DUO_OK ||
+        duo_door_current()->open(device, NULL, &b->queue) != DUO_OK ||
+        !duo_stock_open(&b->resident, b->context, DUO_PLACE_DEVICE, input, output, b->seed,
+                        &b->host) ||
+        duo_malloc_host(b->context, sizeof *b->pinned, (void **)&b->pinned) != DUO_OK)
+        return false;
+    snprintf(b->gpu_name, sizeof b->gpu_name, "%.90s", info.name);
+    b->gpu_peers = device == 0;
+    b->cublas_why =
+        b->gpu_peers ? duo_baseline_cublas_open(b->queue) : "it is used on device 0 alone";
+    return true;
+}
+
+bool duo_bench_open(duo_bench *b, const duo_problem *problem, int problems)
+{
+    size_t input = 0, output = 0;
+    const size_t rotate = b->cold ? 2 * duo_machine_cache_bytes() + (64u << 20) : 0;
+    for (int i = 0; i < problems; i++) {
+        const size_t in = duo_problem_input_floats(&problem[i]);
+        const size_t out = duo_problem_output_floats(&problem[i]);
+        const size_t slots = rotate / (4 * (in + out)) + 1;
+        if (slots * in > input) input = slots * in;
+        if (slots * out > output) output = slots * out;
+    }
+    if (b->threads == 0) b->threads = duo_machine_threads();
+    if (duo_create(&b->context) != DUO_OK ||
+        !duo_stock_open(&b->host, b->context, DUO_PLACE_PAGEABLE, input, output, b->seed, NULL)) {
+        fprintf(stderr, "duoblas: out of memory\n");
+        return false;
+    }
+    b->gpu = open_gpu(b, input, output);
+    b->host.rotate_bytes = b->resident.rotate_bytes = rotate;
+    return true;
+}
+
+void duo_bench_close(duo_bench *b)
+{
+    duo_stock_close(&b->resident);
+    duo_stock_close(&b->host);
+    if (b->pinned != NULL) (void)duo_free_host(b->context, b->pinned);
+    if (b->queue != NULL) (void)duo_door_current()->close(b->queue);
+    (void)duo_destroy(b->context);
+}
+
+void duo_bench_head(const duo_bench *b)
+{
+    char blas[384], date[DUO_TEXT];
+    const char *const mark = b->csv ? "# " : "";
+    printf("%sDuoBLAS %d.%d.%d, commit %s, %s, %s\n", mark, DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
+           DUO_VERSION_PATCH, DUO_COMMIT, DUO_COMPILER, duo_text_date(date));
+    printf("%sCPU   %s, %d thread%s\n%sBLAS  %s\n", mark, duo_machine_cpu(), b->threads,
+           b->threads == 1 ? "" : "s", mark, duo_text_blas(blas, sizeof blas));
+    if (b->gpu)
+        printf("%sGPU   %s; cuBLAS: %s; CUB: %s\n", mark, b->gpu_name,
+               b->cublas_why != NULL ? b->cublas_why : "yes",
+               b->gpu_peers ? "yes" : "it is used on device 0 alone");
+    else
+        printf("%sGPU   none: %s\n", mark, b->why);
+}

@@ -1,0 +1,34 @@
+/*
+ * ladder.h - one line of `duoblas bench`: a row or a peer at one problem, and what was measured.
+ */
+#ifndef DUO_LADDER_H
+#define DUO_LADDER_H
+
+#include "bench.h"
+
+/* GPU: 2 rows of each of 2 kinds, the API, cuBLAS, CUB, 6 ways of reading; CPU: 4 rows, OpenBLAS, 2
+ * plain loops, 2 reads. */
+enum { DUO_LINES = 24 };
+
+typedef struct duo_line {
+    duo_contender contender;
+    duo_trial trial;
+    duo_task task;
+    double error;      /* negative: not known */
+    double times_peer; /* its side's peer's time / its own; 0: there is none */
+    double read_share; /* its rate / that of its side's fastest yardstick; 0: there is none */
+    bool hidden;       /* a yardstick, and not the fastest */
+} duo_line;
+
+/* ---- ladder_list.c: who takes part, from the simplest to the best; returns how many ---- */
+
+int duo_ladder_list(const duo_bench *bench, const duo_problem *problem, duo_line *list);
+
+/* ---- ladder_print.c: as a table or as CSV ---- */
+
+void duo_ladder_head(const duo_bench *bench);
+void duo_ladder_print(const duo_bench *bench, const duo_problem *problem, const duo_line *list,
+                      int count);
+void duo_ladder_foot(const duo_bench *bench);
+
+#endif

@@ -1,0 +1,95 @@
+/* ladder_list.c - who takes part at a problem: our rows, their peers, and bare reads. */
+#include <math.h>
+#include <string.h>
+
+#include "baselines.h"
+#include "ladder.h"
+
+/* A row that would take longer for one call is left out. */
+static const double kLongestCallSeconds = 20.0;
+
+/* The policy under which the row does this call; false: under none. */
+static bool find_site(const duo_bench *b, const duo_row *row, const duo_call *call, duo_site *site)
+{
+    for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
+        *site = (duo_site){.profile = duo_profile_in_use(),
+                           .math = (duo_math)math,
+                           .threads = b->threads,
+                           .gpu = true,
+                           .device_memory_bytes = (double)INFINITY};
+        if (row->accepts(call, site)) return true;
+    }
+    return false;
+}
+
+/* A CPU row on the threads that the library would give it. */
+static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo_row *row,
+                       duo_line *line)
+{
+    const duo_call call = duo_problem_call(problem, &b->host, 0);
+    duo_site site;
+    if (!find_site(b, row, &call, &site)) return 0;
+    int threads;
+    const double seconds = row->cost(&call, &site, &threads);
+    if (!isfinite(seconds))
+        threads = b->threads; /* not in the profile */
+    else if (seconds > kLongestCallSeconds)
+        return 0;
+    line->contender = duo_contender_cpu_row(row, threads, &b->host);
+    return 1;
+}
+
+static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo_row *row,
+                       duo_line *line)
+{
+    const duo_call call = duo_problem_call(problem, &b->resident, 0);
+    duo_site site;
+    if (!find_site(b, row, &call, &site)) return 0;
+    line->contender = duo_contender_gpu_row(row, b->queue, &b->resident, b->wait);
+    return 1;
+}
+
+static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
+{
+    const duo_row_table table = duo_row_tables[problem->operation];
+    int count = 0;
+    /* The tables begin with the best. */
+    for (int i = table.count - 1; i >= 0; i--)
+        if (table.row[i].side == DUO_SIDE_CPU)
+            count += add_cpu_row(b, problem, &table.row[i], &list[count]);
+    count +=
+        duo_baseline_openblas(&list[count].contender, problem->operation, b->threads, &b->host);
+    return count;
+}
+
+static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
+{
+    const duo_row_table table = duo_row_tables[problem->operation];
+    const bool reduction = problem->operation != DUO_SGEMM;
+    const bool peers = b->cublas_why == NULL;
+    int count = 0;
+    for (int i = 0; i < table.count; i++)
+        if (table.row[i].side == DUO_SIDE_GPU)
+            count += add_gpu_row(b, problem, &table.row[i], &list[count]);
+    if (b->wait) list[count++].contender = duo_contender_api(b->context, &b->resident, false);
+    if (peers)
+        count +=
+            duo_baseline_cublas(&list[count].contender, problem->operation, &b->resident, b->wait);
+    if (reduction && b->gpu_peers) {
+        count += duo_baseline_cub(&list[count].contender, problem->operation, b->queue,
+                                  &b->resident, b->wait ? b->pinned : NULL);
+        for (int i = 0;
+             duo_baseline_read_gpu(&list[count].contender, i, b->queue, &b->resident, b->wait); i++)
+            count++;
+    }
+    return count;
+}
+
+int duo_ladder_list(const duo_bench *b, const duo_problem *problem, duo_line *list)
+{
+    memset(list, 0, DUO_LINES * sizeof *list);
+    int count = 0;
+    if (b->sides[DUO_SIDE_CPU]) count += list_cpu(b, problem, list);
+    if (b->sides[DUO_SIDE_GPU] && b->gpu) count += list_gpu(b, problem, list + count);
+    return count;
+}
