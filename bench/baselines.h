@@ -1,6 +1,6 @@
 /*
  * baselines.h - what rows are compared with, timed like them: OpenBLAS (the inner BLAS of sgemm) and
- * cuBLAS, opened at run time; CUB; and a bare read of the operands.
+ * cuBLAS, opened at run time; OpenMP's simd loop and CUB; and a bare read of the operands.
  */
 #ifndef DUO_BASELINES_H
 #define DUO_BASELINES_H
@@ -32,6 +32,11 @@ const char *duo_baseline_cublas_open(duo_queue *queue);
 /* There is no sum in cuBLAS: for ssum its asum, which reads as much, stands in. */
 bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,
                          bool wait_each);
+
+/* ---- baselines_cpu.c: reductions by the best of the CPU's instruction sets ---- */
+
+duo_contender duo_baseline_openmp_simd(int threads, const duo_stock *stock);
+duo_contender duo_baseline_read_cpu(int threads, const duo_stock *stock);
 
 /* ---- baselines_gpu.c: reductions in our queue's stream, on device 0; operands on the device ---- */
 

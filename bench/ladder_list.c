@@ -59,6 +59,12 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *li
             count += add_cpu_row(b, problem, &table.row[i], &list[count]);
     count +=
         duo_baseline_openblas(&list[count].contender, problem->operation, b->threads, &b->host);
+    /* On one thread and on all: which is faster depends on n. */
+    for (int i = 0; i < (b->threads > 1 ? 2 : 1) && problem->operation != DUO_SGEMM; i++) {
+        const int threads = i == 0 ? 1 : b->threads;
+        list[count++].contender = duo_baseline_openmp_simd(threads, &b->host);
+        list[count++].contender = duo_baseline_read_cpu(threads, &b->host);
+    }
     return count;
 }
 

@@ -1,0 +1,51 @@
+/* baselines_cpu.c - the loops of cpu_loops.h as contenders; see baselines.h */
+#include <string.h>
+
+#include "baselines.h"
+#include "cpu_loops.h"
+
+static const duo_cpu_loops *loops(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2"))
+        return &duo_cpu_loops_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &duo_cpu_loops_avx2;
+#endif
+    return &duo_cpu_loops_portable;
+}
+
+static bool call_simd(const duo_contender *self, const duo_call *call)
+{
+    const duo_operand *const o = call->operand;
+    *o[DUO_RESULT].address = loops()->reduce[call->operation](call->n, o[DUO_X].address,
+                                                              o[DUO_Y].address, self->threads);
+    return true;
+}
+
+duo_contender duo_baseline_openmp_simd(int threads, const duo_stock *stock)
+{
+    return (duo_contender){.name = "openmp simd",
+                           .side = DUO_SIDE_CPU,
+                           .threads = threads,
+                           .stock = stock,
+                           .call = call_simd};
+}
+
+static bool call_read(const duo_contender *self, const duo_call *call)
+{
+    const duo_operand *const o = call->operand;
+    const uint32_t seen = loops()->read(call->n, o[DUO_X].address, o[DUO_Y].address, self->threads);
+    memcpy(o[DUO_RESULT].address, &seen, sizeof seen);
+    return true;
+}
+
+duo_contender duo_baseline_read_cpu(int threads, const duo_stock *stock)
+{
+    return (duo_contender){.name = "read",
+                           .side = DUO_SIDE_CPU,
+                           .yardstick = true,
+                           .threads = threads,
+                           .stock = stock,
+                           .call = call_read};
+}

@@ -1,0 +1,21 @@
+/*
+ * cpu_loops.h - what the CPU's reductions are compared with and we compile: OpenMP's simd loop, as a
+ * user writes it, and a bare read of the operands. One clone for each instruction set.
+ */
+#ifndef DUO_CPU_LOOPS_H
+#define DUO_CPU_LOOPS_H
+
+#include <stdint.h>
+
+#include "call.h"
+
+typedef struct duo_cpu_loops {
+    /* y: of sdot alone. threads == 1: no parallel region. */
+    float (*reduce[DUO_OPERATIONS])(int64_t n, const float *x, const float *y, int threads);
+    /* All words of x, and of y if it is not NULL, ORed together. */
+    uint32_t (*read)(int64_t n, const float *x, const float *y, int threads);
+} duo_cpu_loops;
+
+extern const duo_cpu_loops duo_cpu_loops_portable, duo_cpu_loops_avx2, duo_cpu_loops_avx512;
+
+#endif
