@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "picture.h"
+
 static const char doc[] =
     "Times every row of an operation beside the peers that this machine has (OpenBLAS, cuBLAS), "
-    "with their errors; reductions also beside CUB and a bare read of the operands. GPU rows work "
-    "on "
-    "resident data, in a busy queue."
+    "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
+    "operands. GPU rows work on resident data, in a busy queue."
     "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
     "sgemm, edges of cubes.\n\n"
     "  duoblas bench sgemm -n 1000,4092\n"
@@ -29,7 +30,9 @@ enum {
     OPTION_THREADS,
     OPTION_WAIT,
     OPTION_READS,
-    OPTION_SIDE
+    OPTION_SIDE,
+    OPTION_OFFSET,
+    OPTION_PLOT
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +45,10 @@ static const struct argp_option options[] = {
      0},
     {"side", OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
     {"reads", OPTION_READS, NULL, 0, "Every way of reading, not the fastest alone", 0},
+    {"offset", OPTION_OFFSET, "FLOATS", 0,
+     "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "Draw GB/s (sgemm: GFLOP/s) against size: .svg or .png, by gnuplot", 0},
     {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
     {"overhead", OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
@@ -124,6 +131,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->bench->sides[DUO_SIDE_CPU] = strcmp(value, "cpu") == 0;
         a->bench->sides[DUO_SIDE_GPU] = !a->bench->sides[DUO_SIDE_CPU];
         return 0;
+    case OPTION_OFFSET:
+        if (!duo_tool_number(value, 0, DUO_OFFSETS - 1, &a->bench->offset_floats))
+            return refuse(state, "bad value for --offset", value);
+        return 0;
+    case OPTION_PLOT:
+        a->bench->plot = value;
+        return 0;
     case OPTION_COLD:
         a->bench->cold = true;
         return 0;
@@ -182,6 +196,11 @@ int duo_tool_bench(int argc, char **argv)
     arguments a = {.bench = &bench};
     const int status = duo_tool_parse(&argp, argc, argv, &a);
     if (status != 0) return status;
+    const char *const problem_of_plot = bench.plot != NULL ? duo_picture_problem(bench.plot) : NULL;
+    if (problem_of_plot != NULL)
+        fprintf(stderr, "duoblas: cannot draw %s: %s\n", bench.plot, problem_of_plot);
+    if (problem_of_plot != NULL || (bench.plot != NULL && !duo_output_possible(bench.plot)))
+        return DUO_EXIT_FAILURE;
     if (a.overhead) return duo_bench_overhead();
     if (strcmp(a.what, "introduction") == 0) return duo_bench_introduction(&bench);
     duo_problem problem[MOST_PROBLEMS];

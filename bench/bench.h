@@ -14,6 +14,8 @@ typedef struct duo_bench {
     bool sides[2]; /* duo_side: does it take part? */
     uint64_t seed;
     int threads;
+    int64_t offset_floats; /* from a boundary of 256 bytes to every operand */
+    const char *plot;      /* NULL: none */
 
     bool gpu;
     const char *why;        /* no GPU: the reason */

@@ -20,24 +20,25 @@ static double error_of(const duo_bench *b, const duo_problem *problem, const duo
 }
 
 /* Its side's fastest yardstick, or its side's peer; NULL: there is none that works. */
-static const duo_line *measure_of(const duo_line *list, int count, duo_side side, bool yardstick)
+static const duo_line *measure_of(const duo_ladder *ladder, duo_side side, bool yardstick)
 {
     const duo_line *best = NULL;
-    for (int i = 0; i < count; i++) {
-        const duo_contender *const c = &list[i].contender;
-        if (c->side == side && (yardstick ? c->yardstick : c->peer) && !list[i].task.failed &&
-            (best == NULL || list[i].task.median_seconds < best->task.median_seconds))
-            best = &list[i];
+    for (int i = 0; i < ladder->count; i++) {
+        const duo_line *const l = &ladder->line[i];
+        const bool fits = yardstick ? l->contender.yardstick : l->contender.peer;
+        if (fits && l->contender.side == side && !l->task.failed &&
+            (best == NULL || l->task.median_seconds < best->task.median_seconds))
+            best = l;
     }
     return best;
 }
 
-static void compare(duo_line *list, int count)
+static void compare(duo_ladder *ladder)
 {
-    for (int i = 0; i < count; i++) {
-        duo_line *const l = &list[i];
-        const duo_line *const read = measure_of(list, count, l->contender.side, true);
-        const duo_line *const peer = measure_of(list, count, l->contender.side, false);
+    for (int i = 0; i < ladder->count; i++) {
+        duo_line *const l = &ladder->line[i];
+        const duo_line *const read = measure_of(ladder, l->contender.side, true);
+        const duo_line *const peer = measure_of(ladder, l->contender.side, false);
         const double seconds = l->task.median_seconds;
         l->hidden = l->contender.yardstick && read != NULL && l != read;
         if (l->task.failed) continue;
@@ -47,38 +48,43 @@ static void compare(duo_line *list, int count)
     }
 }
 
-static void measure_problem(duo_bench *b, const duo_problem *problem)
+static void measure(duo_bench *b, duo_ladder *ladder)
 {
-    duo_line list[DUO_LINES];
+    const duo_problem *const problem = &ladder->problem;
     duo_task task[DUO_LINES];
-    const int count = duo_ladder_list(b, problem, list);
+    duo_ladder_list(b, ladder);
     duo_effort effort = duo_bench_effort(b);
     if (b->sides[DUO_SIDE_CPU]) effort.settle_seconds = duo_baseline_settle_seconds();
-    for (int i = 0; i < count; i++) {
-        const bool open = duo_trial_open(&list[i].trial, &list[i].contender, problem);
-        task[i] = (duo_task){.run = duo_trial_run, .user = &list[i].trial};
+    for (int i = 0; i < ladder->count; i++) {
+        duo_line *const l = &ladder->line[i];
+        const bool open = duo_trial_open(&l->trial, &l->contender, problem);
+        task[i] = (duo_task){.run = duo_trial_run, .user = &l->trial};
         if (!open) fprintf(stderr, "duoblas: out of memory\n"), exit(DUO_EXIT_FAILURE);
     }
-    duo_measure(task, count, &effort);
+    duo_measure(task, ladder->count, &effort);
     const duo_exact exact = duo_bench_exact(problem, &b->host);
-    for (int i = 0; i < count; i++) {
-        list[i].task = task[i];
-        list[i].error = task[i].failed ? -1.0 : error_of(b, problem, &exact, &list[i]);
+    for (int i = 0; i < ladder->count; i++) {
+        duo_line *const l = &ladder->line[i];
+        l->task = task[i];
+        l->error = l->task.failed ? -1.0 : error_of(b, problem, &exact, l);
+        duo_trial_close(&l->trial);
     }
-    compare(list, count);
-    duo_ladder_print(b, problem, list, count);
-    for (int i = 0; i < count; i++) duo_trial_close(&list[i].trial);
+    compare(ladder);
 }
 
 int duo_bench_ladder(duo_bench *b, const duo_problem *problem, int problems)
 {
-    if (!duo_bench_open(b, problem, problems)) {
-        duo_bench_close(b);
-        return DUO_EXIT_FAILURE;
+    duo_ladder *const ladder = calloc((size_t)problems, sizeof *ladder);
+    bool good = ladder != NULL && duo_bench_open(b, problem, problems);
+    if (good) duo_ladder_head(b);
+    for (int i = 0; i < problems && good; i++) {
+        ladder[i].problem = problem[i];
+        measure(b, &ladder[i]);
+        duo_ladder_print(b, &ladder[i]);
     }
-    duo_ladder_head(b);
-    for (int i = 0; i < problems; i++) measure_problem(b, &problem[i]);
-    duo_ladder_foot(b);
+    if (good) duo_ladder_foot(b);
+    if (good && b->plot != NULL) good = duo_ladder_plot(b, ladder, problems);
     duo_bench_close(b);
-    return EXIT_SUCCESS;
+    free(ladder);
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }

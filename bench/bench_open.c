@@ -38,8 +38,8 @@ bool duo_bench_open(duo_bench *b, const duo_problem *problem, int problems)
         const size_t in = duo_problem_input_floats(&problem[i]);
         const size_t out = duo_problem_output_floats(&problem[i]);
         const size_t slots = rotate / (4 * (in + out)) + 1;
-        if (slots * in > input) input = slots * in;
-        if (slots * out > output) output = slots * out;
+        if (slots * in + DUO_OFFSETS > input) input = slots * in + DUO_OFFSETS;
+        if (slots * out + DUO_OFFSETS > output) output = slots * out + DUO_OFFSETS;
     }
     if (b->threads == 0) b->threads = duo_machine_threads();
     if (duo_create(&b->context) != DUO_OK ||
@@ -49,6 +49,7 @@ bool duo_bench_open(duo_bench *b, const duo_problem *problem, int problems)
     }
     b->gpu = open_gpu(b, input, output);
     b->host.rotate_bytes = b->resident.rotate_bytes = rotate;
+    b->host.offset_floats = b->resident.offset_floats = (size_t)b->offset_floats;
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "crossover.h"
+#include "picture.h"
 
 static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "
@@ -27,7 +28,7 @@ static const struct argp_option options[] = {
     {"quick", 'q', NULL, 0, "Fewer sizes and rounds: half a minute at most", 0},
     {"operations", OPTION_OPERATIONS, "LIST", 0, "Only these, as in ssum,sgemm", 0},
     {"csv", OPTION_CSV, "FILE", 0, "Write every figure to FILE", 0},
-    {"plot", OPTION_PLOT, "FILE", 0, "Draw the curves to FILE.svg or FILE.png (gnuplot)", 0},
+    {"plot", OPTION_PLOT, "FILE", 0, "Draw the curves: .svg or .png by gnuplot, .gp for it", 0},
     {"profile", OPTION_PROFILE, "FILE", 0, "Write the profile to FILE, not to the user's own", 0},
     {"no-profile", OPTION_NO_PROFILE, NULL, 0, "Write no profile", 0},
     {"max-seconds", OPTION_MAX_SECONDS, "N", 0,
@@ -96,7 +97,7 @@ static const struct argp argp = {options, parse, NULL, doc, duo_tool_help, NULL,
 /* What would fail after minutes of measuring should fail now. */
 static bool outputs_possible(const arguments *a)
 {
-    const char *const problem = a->plot != NULL ? duo_plot_problem(a->plot) : NULL;
+    const char *const problem = a->plot != NULL ? duo_picture_problem(a->plot) : NULL;
     if (problem != NULL) fprintf(stderr, "duoblas: cannot draw %s: %s\n", a->plot, problem);
     return problem == NULL && (a->csv == NULL || duo_output_possible(a->csv)) &&
            (a->plot == NULL || duo_output_possible(a->plot));
@@ -163,7 +164,7 @@ int duo_tool_crossover(int argc, char **argv)
         if (good) printf("CSV: %s\n", a.csv);
     }
     if (a.plot != NULL) {
-        const bool drawn = duo_plot(x, a.plot);
+        const bool drawn = duo_crossover_plot(x, a.plot);
         if (drawn) printf("Plot: %s\n", a.plot);
         good = good && drawn;
     }

@@ -113,10 +113,8 @@ void duo_crossover_head(const duo_crossover *x, FILE *file);
 void duo_crossover_print(const duo_crossover *x, FILE *file);
 bool duo_crossover_csv(const duo_crossover *x, const char *path);
 
-/* ---- plot.c ---- */
+/* ---- crossover_plot.c ---- */
 
-/* NULL if a file of this name can be drawn on this machine, else why not. */
-const char *duo_plot_problem(const char *path);
-bool duo_plot(const duo_crossover *x, const char *path);
+bool duo_crossover_plot(const duo_crossover *x, const char *path);
 
 #endif

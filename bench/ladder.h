@@ -20,15 +20,24 @@ typedef struct duo_line {
     bool hidden;       /* a yardstick, and not the fastest */
 } duo_line;
 
-/* ---- ladder_list.c: who takes part, from the simplest to the best; returns how many ---- */
+typedef struct duo_ladder {
+    duo_problem problem;
+    int count;
+    duo_line line[DUO_LINES];
+} duo_ladder;
 
-int duo_ladder_list(const duo_bench *bench, const duo_problem *problem, duo_line *list);
+/* ---- ladder_list.c: who takes part, from the simplest to the best ---- */
+
+void duo_ladder_list(const duo_bench *bench, duo_ladder *ladder);
 
 /* ---- ladder_print.c: as a table or as CSV ---- */
 
 void duo_ladder_head(const duo_bench *bench);
-void duo_ladder_print(const duo_bench *bench, const duo_problem *problem, const duo_line *list,
-                      int count);
+void duo_ladder_print(const duo_bench *bench, const duo_ladder *ladder);
 void duo_ladder_foot(const duo_bench *bench);
+
+/* ---- ladder_plot.c: rates against sizes ---- */
+
+bool duo_ladder_plot(const duo_bench *bench, const duo_ladder *ladder, int ladders);
 
 #endif

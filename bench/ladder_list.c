@@ -91,11 +91,11 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *li
     return count;
 }
 
-int duo_ladder_list(const duo_bench *b, const duo_problem *problem, duo_line *list)
+void duo_ladder_list(const duo_bench *b, duo_ladder *ladder)
 {
-    memset(list, 0, DUO_LINES * sizeof *list);
-    int count = 0;
-    if (b->sides[DUO_SIDE_CPU]) count += list_cpu(b, problem, list);
-    if (b->sides[DUO_SIDE_GPU] && b->gpu) count += list_gpu(b, problem, list + count);
-    return count;
+    ladder->count = 0;
+    memset(ladder->line, 0, sizeof ladder->line);
+    if (b->sides[DUO_SIDE_CPU]) ladder->count += list_cpu(b, &ladder->problem, ladder->line);
+    if (b->sides[DUO_SIDE_GPU] && b->gpu)
+        ladder->count += list_gpu(b, &ladder->problem, ladder->line + ladder->count);
 }

@@ -56,9 +56,9 @@ static void print_line(const duo_problem *problem, const duo_line *l)
            rate, share, ratio, error, c->other_operation ? "  (cuBLAS has no sum)" : "");
 }
 
-void duo_ladder_print(const duo_bench *b, const duo_problem *problem, const duo_line *list,
-                      int count)
+void duo_ladder_print(const duo_bench *b, const duo_ladder *ladder)
 {
+    const duo_problem *const problem = &ladder->problem;
     char shape[DUO_TEXT];
     if (!b->csv)
         printf("\n%s %s\n  %-20s %-4s %7s %10s %10s  %9s  %7s  %7s  %9s\n",
@@ -66,12 +66,12 @@ void duo_ladder_print(const duo_bench *b, const duo_problem *problem, const duo_
                duo_text_shape(problem->operation, problem->shape, shape), "row", "side", "threads",
                "median  ", "least   ", problem->operation == DUO_SGEMM ? "GFLOP/s" : "GB/s",
                "% read", "x peer", "error/u");
-    for (int i = 0; i < count; i++) {
-        if (list[i].hidden && !b->reads) continue;
+    for (int i = 0; i < ladder->count; i++) {
+        if (ladder->line[i].hidden && !b->reads) continue;
         if (!b->csv)
-            print_line(problem, &list[i]);
-        else if (!list[i].task.failed)
-            print_csv(problem, &list[i]);
+            print_line(problem, &ladder->line[i]);
+        else if (!ladder->line[i].task.failed)
+            print_csv(problem, &ladder->line[i]);
     }
     fflush(stdout);
 }

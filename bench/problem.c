@@ -137,11 +137,13 @@ int64_t duo_stock_slots(const duo_stock *stock, const duo_problem *problem)
 {
     const size_t input = duo_problem_input_floats(problem);
     const size_t output = duo_problem_output_floats(problem);
-    if (input > stock->input_floats || output > stock->output_floats) return 0;
+    const size_t offset = stock->offset_floats;
+    if (input + offset > stock->input_floats || output + offset > stock->output_floats) return 0;
+    const size_t inputs = (stock->input_floats - offset) / input;
+    const size_t outputs = (stock->output_floats - offset) / output;
     size_t slots = stock->rotate_bytes / (4 * (input + output)) + 1;
-    if (slots > stock->input_floats / input) slots = stock->input_floats / input;
-    if (problem->operation == DUO_SGEMM && slots > stock->output_floats / output)
-        slots = stock->output_floats / output;
+    if (slots > inputs) slots = inputs;
+    if (problem->operation == DUO_SGEMM && slots > outputs) slots = outputs;
     return (int64_t)slots;
 }
 
@@ -167,10 +169,12 @@ static duo_operand operand(const duo_stock *stock, float *address, int64_t rows,
 duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, int64_t slot)
 {
     const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
-    float *const input = at(stock->input, (size_t)slot * duo_problem_input_floats(problem));
+    const size_t offset = stock->offset_floats;
+    float *const input =
+        at(stock->input, offset + (size_t)slot * duo_problem_input_floats(problem));
     /* Results of reductions all go to one place. */
     const size_t ahead = problem->operation == DUO_SGEMM ? (size_t)slot : 0;
-    float *const output = at(stock->output, ahead * duo_problem_output_floats(problem));
+    float *const output = at(stock->output, offset + ahead * duo_problem_output_floats(problem));
     duo_call call = {.operation = problem->operation, .alpha = 1.0f, .threads = 1};
     if (problem->operation == DUO_SGEMM) {
         call.m = m;

@@ -36,8 +36,12 @@ typedef struct duo_stock {
     duo_context *context;
     float *input, *output;
     size_t input_floats, output_floats;
-    size_t rotate_bytes; /* 0: every call on the same data */
+    size_t rotate_bytes;  /* 0: every call on the same data */
+    size_t offset_floats; /* every operand begins so far behind a boundary; at most DUO_OFFSETS */
 } duo_stock;
+
+/* An input or output that is to take offsets has so many floats more than its problems. */
+enum { DUO_OFFSETS = 64 };
 
 /* Floats that the problem reads and writes, each operand on a boundary of its own. */
 size_t duo_problem_input_floats(const duo_problem *problem);

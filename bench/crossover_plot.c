@@ -1,18 +1,15 @@
 /*
- * plot.c - the crossover curves as a picture, drawn by gnuplot.
+ * crossover_plot.c - the crossover curves as a picture, drawn by gnuplot.
  *
  * One panel per operation: seconds against size, both logarithmic; the CPU and the GPU by where the
  * operands are. Predicted curves are dashed. An arrow stands where the GPU starts to win for good.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "crossover.h"
+#include "picture.h"
 
 static const char square[] = "n x n x n";
 
@@ -27,22 +24,6 @@ static const struct {
     {"GPU, pinned host arrays", "#E69F00", "9"},
     {"GPU, resident arrays", "#0072B2", "11"},
 };
-
-static bool ends_in(const char *text, const char *end)
-{
-    const size_t length = strlen(text), least = strlen(end);
-    return length > least && strcmp(text + length - least, end) == 0;
-}
-
-const char *duo_plot_problem(const char *path)
-{
-    if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
-        return "its name must end in .svg or .png";
-    if (strpbrk(path, "'\n") != NULL) return "its name must not have quotes or line ends";
-    if (system("gnuplot --version >/dev/null 2>&1") != 0)
-        return "gnuplot is missing (Debian: apt install gnuplot-nox)";
-    return NULL;
-}
 
 static const duo_figure *figure_of(const duo_case *c, int curve)
 {
@@ -129,30 +110,18 @@ static void send_panel(const duo_crossover *x, duo_operation operation, bool wit
     fprintf(file, first ? "NaN notitle\n" : "\n");
 }
 
-/* Text inside single quotes, and with nothing that enhanced text would take for a command. */
-static void send_text(const char *text, FILE *file)
-{
-    for (; *text != '\0'; text++)
-        if (strchr("'\\{}^_@&~\n", *text) == NULL) fputc(*text, file);
-}
-
-static void send_script(const duo_crossover *x, const char *path, const char *place, FILE *file)
+bool duo_crossover_plot(const duo_crossover *x, const char *path)
 {
     int panels = 0;
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) panels += x->wanted[operation];
     const int columns = panels > 1 ? 2 : 1, rows = (panels + columns - 1) / columns;
-    const int width = columns == 2 ? 1100 : 700, height = 90 + 400 * rows;
-    if (ends_in(path, ".svg"))
-        fprintf(file, "set terminal svg size %d,%d font 'sans-serif,11' background '#ffffff'\n",
-                width, height);
-    else
-        fprintf(file, "set terminal pngcairo size %d,%d font 'sans,11' background '#ffffff'\n",
-                width, height);
-    fprintf(file, "set output '%s'\nset multiplot layout %d,%d title '", place, rows, columns);
-    fprintf(file, "DuoBLAS crossover: ");
-    send_text(duo_machine_cpu(), file);
+    duo_picture picture;
+    if (!duo_picture_open(&picture, path, columns == 2 ? 1100 : 700, 90 + 400 * rows)) return false;
+    FILE *const file = picture.gnuplot;
+    fprintf(file, "set multiplot layout %d,%d title 'DuoBLAS crossover: ", rows, columns);
+    duo_picture_text(&picture, duo_machine_cpu());
     fprintf(file, ", %d thread%s, and ", x->threads, x->threads == 1 ? "" : "s");
-    send_text(x->gpu_name, file);
+    duo_picture_text(&picture, x->gpu_name);
     fprintf(file, x->gpu ? "" : " (GPU predicted, not measured)");
     fprintf(file, "' font ',13'\nset logscale x 2\nset logscale y\nset grid lc rgb '#dddddd' lt 1\n"
                   "set border 3 lc rgb '#808080'\nset tics nomirror out scale 0.5\n"
@@ -166,23 +135,6 @@ static void send_script(const duo_crossover *x, const char *path, const char *pl
         send_panel(x, (duo_operation)operation, with_key, file);
         with_key = false;
     }
-    fprintf(file, "unset multiplot\nset output\n");
-}
-
-bool duo_plot(const duo_crossover *x, const char *path)
-{
-    /* The output reserves a name beside the picture's; gnuplot draws there. */
-    duo_output output;
-    if (!duo_output_open(&output, path)) return false;
-    (void)signal(SIGPIPE, SIG_IGN);
-    FILE *const gnuplot = popen("gnuplot", "w");
-    bool good = gnuplot != NULL;
-    if (good) {
-        send_script(x, path, output.temporary, gnuplot);
-        good = !ferror(gnuplot);
-        const int status = pclose(gnuplot);
-        good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    }
-    if (!good) fprintf(stderr, "duoblas: gnuplot could not draw\n");
-    return duo_output_close(&output, good);
+    fprintf(file, "unset multiplot\n");
+    return duo_picture_close(&picture);
 }
