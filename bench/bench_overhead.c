@@ -7,7 +7,7 @@
 #include "baselines.h"
 #include "bench.h"
 
-enum { OPERATIONS = 3, LENGTHS = 2, LONGEST = 100, TASKS = 2 * OPERATIONS * LENGTHS };
+enum { OPERATIONS = 3, LENGTHS = 8, LONGEST = 999, TASKS = 2 * OPERATIONS * LENGTHS };
 
 typedef duo_status (*api_sum)(duo_context *, int64_t, const float *, int64_t, float *);
 
@@ -18,7 +18,7 @@ typedef struct tiny {
     duo_cblas_dot their_dot;
 } tiny;
 
-static float x[LONGEST], y[LONGEST];
+static _Alignas(64) float x[LONGEST], y[LONGEST];
 static volatile float sink;
 
 static bool run_ours(void *user, int64_t calls)
@@ -48,7 +48,7 @@ static bool run_theirs(void *user, int64_t calls)
 
 int duo_bench_overhead(void)
 {
-    static const int lengths[LENGTHS] = {16, LONGEST};
+    static const int lengths[LENGTHS] = {1, 4, 16, 64, 100, 256, 500, LONGEST};
     static const duo_operation operations[OPERATIONS] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
     tiny work[TASKS];
     duo_task task[TASKS];
@@ -75,11 +75,16 @@ int duo_bench_overhead(void)
     duo_measure(task, tasks, &effort);
     printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n\n",
            effort.rounds, duo_text_blas(blas, sizeof blas));
-    printf("  %-6s %5s  %10s  %10s  %10s\n", "call", "n", "duo, ns", "BLAS, ns", "added, ns");
+    printf("  %-6s %5s  %21s  %21s  %21s\n  %-6s %5s  %10s %10s  %10s %10s  %10s %10s\n", "", "",
+           "duo, ns", "BLAS, ns", "added, ns", "call", "n", "median", "least", "median", "least",
+           "median", "least");
     for (int i = 0; i < tasks; i += 2) {
-        const double ours = task[i].median_seconds * 1e9, theirs = task[i + 1].median_seconds * 1e9;
-        printf("  %-6s %5d  %10.1f  %10.1f  %+10.1f\n", duo_operation_name(work[i].operation),
-               work[i].n, ours, theirs, ours - theirs);
+        const duo_task *const ours = &task[i], *const theirs = &task[i + 1];
+        printf("  %-6s %5d  %10.1f %10.1f  %10.1f %10.1f  %+10.1f %+10.1f\n",
+               duo_operation_name(work[i].operation), work[i].n, ours->median_seconds * 1e9,
+               ours->minimum_seconds * 1e9, theirs->median_seconds * 1e9,
+               theirs->minimum_seconds * 1e9, (ours->median_seconds - theirs->median_seconds) * 1e9,
+               (ours->minimum_seconds - theirs->minimum_seconds) * 1e9);
     }
     return EXIT_SUCCESS;
 }
