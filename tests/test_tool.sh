@@ -67,6 +67,16 @@ mistake bench
 mistake bench sger
 mistake bench ssum -s 10x10x10
 mistake bench ssum -n 10,
+mistake bench ssum -n 10..20
+mistake bench ssum -n 2^10..2^8
+mistake bench ssum -n 2^10..
+mistake bench ssum -n ..2^10
+mistake bench ssum -n 2^41
+mistake bench ssum -n 2^-1
+mistake bench ssum -n 2^0..2^40,2^0..2^40
+mistake bench ssum --offset 64
+mistake bench ssum --offset -1
+mistake bench ssum --side left
 mistake bench sgemm -s 10x10
 mistake bench ssum --overhead
 
@@ -155,8 +165,47 @@ left=$(find "$place" -name 'figures*' -o -name 'profile*' -o -name '*.tmp')
 # bench
 expect 0 bench sgemm -n 64 -s 32x16x8 --quick
 says out 'sgemm_cpu_plain'
-expect 0 bench sdot -n 1000 --quick --csv
+expect 0 bench sdot -n 2^4..2^6,1000 --quick --csv --offset 3 --side cpu
 says out '^sdot,1,1000,0,cpu,sdot_cpu_lanes,'
+says out '^sdot,1,1000,0,cpu,openmp simd,1,'
+# One yardstick for each size, at 100 %; all else has a share of it; our own sums keep their bound.
+checks=$((checks + 1))
+awk -F, '/^#/ { next }
+    !head { head = NF; columns = $0; next }
+    { if (!lines[$3]++) sizes++; if (NF != head || !($8 > 0) || !($11 > 0) || !($14 > 0)) bad = 1 }
+    $6 == "read" { reads[$3]++; if ($14 != 100 || $13 != "") bad = 1 }
+    $6 == "sdot_cpu_lanes" || $6 == "openmp simd" { errors++; if ($13 == "" || !($13 <= 9)) bad = 1 }
+    END { for (n = 16; n <= 64; n *= 2) if (reads[n] != 1 || lines[n] < 3) bad = 1
+          if (reads[1000] != 1 || sizes != 4 || errors < 8) bad = 1
+          exit !(head == 14 && columns ~ /^operation,.*,error_u,percent_of_read$/ && !bad) }' \
+    "$place/out" || fail "the CSV of bench is not as documented"
+expect 0 bench sdot -n 64 --quick --csv --side cpu --threads 2 --reads
+checks=$((checks + 1))
+[ "$(grep -c ',cpu,read,' "$place/out")" -eq 2 ] || fail "--reads does not show every read"
+expect 0 bench ssum -n 64 --quick --wait
+says out 'ssum_cpu_lanes'
+expect 0 bench ssum -n 64 --quick --side gpu
+checks=$((checks + 1))
+if grep -q ' cpu ' "$place/out"; then fail "--side gpu shows the CPU"; fi
+
+# bench draws: what cannot be drawn is refused before anything is measured.
+expect 1 bench ssum -n 64 --plot "$place/bench.jpeg"
+says err 'cannot draw'
+expect 1 bench ssum -n 64 --plot "$place/no/such/folder/bench.gp"
+says err 'cannot write'
+expect 0 bench ssum -n 2^4..2^6 --quick --side cpu --plot "$place/bench.gp"
+for line in "^set output '.*/bench.svg'" "title 'ssum_cpu_lanes'" "title 'read'"; do
+    checks=$((checks + 1))
+    grep -Eq "$line" "$place/bench.gp" || fail "the script does not have: $line"
+done
+if command -v gnuplot >/dev/null; then
+    expect 0 bench ssum -n 2^4..2^6 --quick --plot "$place/bench.svg"
+    checks=$((checks + 1))
+    grep -q '</svg>' "$place/bench.svg" || fail "the plot of bench is no whole SVG"
+else
+    expect 1 bench ssum -n 64 --plot "$place/bench.svg"
+    says err 'gnuplot is missing'
+fi
 
 echo "$checks checks, $failures failures"
 [ "$failures" -eq 0 ]
