@@ -36,7 +36,8 @@ bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo
 /* ---- baselines_cpu.c: reductions by the best of the CPU's instruction sets ---- */
 
 duo_contender duo_baseline_openmp_simd(int threads, const duo_stock *stock);
-duo_contender duo_baseline_read_cpu(int threads, const duo_stock *stock);
+/* One variant of the bare read; false: there are no more. */
+bool duo_baseline_read_cpu(duo_contender *peer, int variant, int threads, const duo_stock *stock);
 
 /* ---- baselines_gpu.c: reductions in our queue's stream, on device 0; operands on the device ---- */
 

@@ -35,17 +35,22 @@ duo_contender duo_baseline_openmp_simd(int threads, const duo_stock *stock)
 static bool call_read(const duo_contender *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
-    const uint32_t seen = loops()->read(call->n, o[DUO_X].address, o[DUO_Y].address, self->threads);
+    const uint32_t seen =
+        loops()->read[self->variant](call->n, o[DUO_X].address, o[DUO_Y].address, self->threads);
     memcpy(o[DUO_RESULT].address, &seen, sizeof seen);
     return true;
 }
 
-duo_contender duo_baseline_read_cpu(int threads, const duo_stock *stock)
+bool duo_baseline_read_cpu(duo_contender *peer, int variant, int threads, const duo_stock *stock)
 {
-    return (duo_contender){.name = "read",
-                           .side = DUO_SIDE_CPU,
-                           .yardstick = true,
-                           .threads = threads,
-                           .stock = stock,
-                           .call = call_read};
+    static const char *const names[DUO_CPU_READS] = {"read 1 stream", "read 4 streams"};
+    if (variant >= DUO_CPU_READS) return false;
+    *peer = (duo_contender){.name = names[variant],
+                            .side = DUO_SIDE_CPU,
+                            .yardstick = true,
+                            .variant = variant,
+                            .threads = threads,
+                            .stock = stock,
+                            .call = call_read};
+    return true;
 }

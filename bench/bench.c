@@ -90,6 +90,10 @@ static error_t parse_sizes(arguments *a, struct argp_state *state, const char *l
 
 static error_t parse_end(const arguments *a, struct argp_state *state)
 {
+    if (a->bench->plot != NULL &&
+        (a->overhead || (a->what != NULL && strcmp(a->what, "introduction") == 0)))
+        return refuse(state, "--plot is for an operation, not",
+                      a->overhead ? "--overhead" : a->what);
     if (a->overhead) return a->what == NULL ? 0 : refuse(state, "--overhead stands alone", a->what);
     if (a->what == NULL)
         return refuse(state, "an operation is missing", "sgemm, sasum, ssum, sdot, introduction");

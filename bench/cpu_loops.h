@@ -9,11 +9,13 @@
 
 #include "call.h"
 
+enum { DUO_CPU_READS = 2 };
+
 typedef struct duo_cpu_loops {
     /* y: of sdot alone. threads == 1: no parallel region. */
     float (*reduce[DUO_OPERATIONS])(int64_t n, const float *x, const float *y, int threads);
-    /* All words of x, and of y if it is not NULL, ORed together. */
-    uint32_t (*read)(int64_t n, const float *x, const float *y, int threads);
+    /* All words of x, and of y if it is not NULL, ORed together: in one stream, or in four. */
+    uint32_t (*read[DUO_CPU_READS])(int64_t n, const float *x, const float *y, int threads);
 } duo_cpu_loops;
 
 extern const duo_cpu_loops duo_cpu_loops_portable, duo_cpu_loops_avx2, duo_cpu_loops_avx512;

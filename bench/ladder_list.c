@@ -63,7 +63,8 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *li
     for (int i = 0; i < (b->threads > 1 ? 2 : 1) && problem->operation != DUO_SGEMM; i++) {
         const int threads = i == 0 ? 1 : b->threads;
         list[count++].contender = duo_baseline_openmp_simd(threads, &b->host);
-        list[count++].contender = duo_baseline_read_cpu(threads, &b->host);
+        for (int v = 0; duo_baseline_read_cpu(&list[count].contender, v, threads, &b->host); v++)
+            count++;
     }
     return count;
 }

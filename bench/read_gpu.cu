@@ -64,7 +64,14 @@ __device__ __forceinline__ void mix_edges(unsigned (&sum)[4], const split<Word> 
             mix(sum, e, __float_as_uint(in.edge[e][threadIdx.x]));
 }
 
-template <class Word, int kLoads, int kVectors>
+/* Read once: not worth a place in the caches; or left to them. */
+template <bool kCached, class Word>
+__device__ __forceinline__ Word load(const Word *from)
+{
+    return kCached ? __ldg(from) : __ldcs(from);
+}
+
+template <class Word, int kLoads, int kVectors, bool kCached>
 __global__ void __launch_bounds__(kThreads)
     read_words(const __grid_constant__ split<Word> x, const __grid_constant__ split<Word> y,
                unsigned *never)
@@ -80,15 +87,16 @@ __global__ void __launch_bounds__(kThreads)
         if (tile + kTile <= shorter) {
 #pragma unroll
             for (int i = 0; i < kLoads; i++) {
-                a[i] = __ldcs(x.word + first + i * kThreads);
-                if (kVectors == 2) b[i] = __ldcs(y.word + first + i * kThreads);
+                a[i] = load<kCached>(x.word + first + i * kThreads);
+                if (kVectors == 2) b[i] = load<kCached>(y.word + first + i * kThreads);
             }
         } else {
 #pragma unroll
             for (int i = 0; i < kLoads; i++) {
                 const int64_t at = first + i * kThreads;
-                a[i] = at < x.words ? __ldcs(x.word + at) : nothing(x.word);
-                if (kVectors == 2) b[i] = at < y.words ? __ldcs(y.word + at) : nothing(y.word);
+                a[i] = at < x.words ? load<kCached>(x.word + at) : nothing(x.word);
+                if (kVectors == 2)
+                    b[i] = at < y.words ? load<kCached>(y.word + at) : nothing(y.word);
             }
         }
 #pragma unroll
@@ -106,12 +114,13 @@ __global__ void __launch_bounds__(kThreads)
 
 /* ---- The ways of reading ---- */
 
-template <class Word, int kLoads, int kVectors>
+template <class Word, int kLoads, int kVectors, bool kCached = false>
 bool launch(const float *x, const float *y, int64_t n, bool one_wave, cudaStream_t stream,
             unsigned *never)
 {
     static int wave; /* thread blocks that the device holds at once */
-    void (*const kernel)(split<Word>, split<Word>, unsigned *) = read_words<Word, kLoads, kVectors>;
+    void (*const kernel)(split<Word>, split<Word>, unsigned *) =
+        read_words<Word, kLoads, kVectors, kCached>;
     if (wave == 0) {
         int device = 0, multiprocessors = 0, resident = 0;
         if (cudaGetDevice(&device) != cudaSuccess ||
@@ -144,6 +153,7 @@ const struct {
     {"read 16x4B", {launch<unsigned, 16, 1>, launch<unsigned, 16, 2>}, false},
     {"read 2x16B", {launch<uint4, 2, 1>, launch<uint4, 2, 2>}, false},
     {"read 4x16B", {launch<uint4, 4, 1>, launch<uint4, 4, 2>}, false},
+    {"read 4x16B cached", {launch<uint4, 4, 1, true>, launch<uint4, 4, 2, true>}, false},
     {"read 8x16B", {launch<uint4, 8, 1>, launch<uint4, 8, 2>}, false},
     {"read 4x16B wave", {launch<uint4, 4, 1>, launch<uint4, 4, 2>}, true},
     {"read 8x16B wave", {launch<uint4, 8, 1>, launch<uint4, 8, 2>}, true},
