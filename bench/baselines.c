@@ -181,22 +181,30 @@ bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo
         [DUO_SSUM] = "cuBLAS Sasum",
         [DUO_SDOT] = "cuBLAS Sdot",
     };
-    static float result;
-    const bool on_host = wait_each && operation != DUO_SGEMM;
     if (cublas.queue == NULL) return false;
     *peer = (duo_contender){.name = names[operation],
                             .side = DUO_SIDE_GPU,
                             .peer = true,
                             .stock = stock,
-                            .wait_each = wait_each && !on_host,
+                            .wait_each = wait_each,
                             .other_operation = operation == DUO_SSUM,
                             .queue = cublas.queue,
-                            .result = on_host ? &result : NULL,
                             .call = call_cublas,
                             .finish = finish_cublas};
-    return cublas.set_pointer_mode(cublas.handle, on_host || operation == DUO_SGEMM
+    return cublas.set_pointer_mode(cublas.handle, operation == DUO_SGEMM
                                                       ? CUBLAS_POINTERS_ON_HOST
                                                       : CUBLAS_POINTERS_ON_DEVICE) == 0;
+}
+
+bool duo_baseline_cublas_to_host(duo_contender *peer, duo_operation operation,
+                                 const duo_stock *stock)
+{
+    static float result;
+    if (!duo_baseline_cublas(peer, operation, stock, true)) return false;
+    if (operation == DUO_SGEMM) return true;
+    peer->result = &result;
+    peer->wait_each = false;
+    return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0;
 }
 
 double duo_baseline_settle_seconds(void)

@@ -1,6 +1,6 @@
 /*
- * baselines.h - what rows are compared with, timed like them: OpenBLAS (the inner BLAS of sgemm) and
- * cuBLAS, opened at run time; OpenMP's simd loop and CUB; and a bare read of the operands.
+ * baselines.h - what rows are compared with, timed like them: OpenBLAS (the inner BLAS of sgemm)
+ * and cuBLAS, opened at run time; OpenMP's simd loop and CUB; and a bare read of the operands.
  */
 #ifndef DUO_BASELINES_H
 #define DUO_BASELINES_H
@@ -18,28 +18,33 @@ duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation);
 duo_cblas_dot duo_baseline_cblas_dot(void);
 
 /*
- * How long the inner BLAS's threads spin on after a call, taking processors from whoever is timed next. OpenBLAS with
- * threads of its own: 2^26 clock cycles; with OpenMP they are the same threads as ours: 0.
+ * How long the inner BLAS's threads spin on after a call, taking processors from whoever is timed
+ * next. OpenBLAS with threads of its own: 2^26 clock cycles; with OpenMP they are the same threads
+ * as ours: 0.
  */
 double duo_baseline_settle_seconds(void);
 
 /*
  * cuBLAS in the stream of our queue on device 0. NULL if it is there; otherwise why not. fp32
- * arithmetic alone (its default). A reduction's result stays on the device, or, where the host waits
- * for each, goes to plain host memory (its host pointer mode, which waits by itself).
+ * arithmetic alone (its default), results left on the device.
  */
 const char *duo_baseline_cublas_open(duo_queue *queue);
 /* There is no sum in cuBLAS: for ssum its asum, which reads as much, stands in. */
 bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,
                          bool wait_each);
+/* The host waits for each call, and a reduction's result goes to plain host memory (cuBLAS's host
+ * pointer mode, which waits by itself). */
+bool duo_baseline_cublas_to_host(duo_contender *peer, duo_operation operation,
+                                 const duo_stock *stock);
 
 /* ---- baselines_cpu.c: reductions by the best of the CPU's instruction sets ---- */
 
-duo_contender duo_baseline_openmp_simd(int threads, const duo_stock *stock);
-/* One variant of the bare read; false: there are no more. */
+/* One variant of the loop, of the bare read; false: there are no more. */
+bool duo_baseline_openmp_simd(duo_contender *peer, int variant, int threads,
+                              const duo_stock *stock);
 bool duo_baseline_read_cpu(duo_contender *peer, int variant, int threads, const duo_stock *stock);
 
-/* ---- baselines_gpu.c: reductions in our queue's stream, on device 0; operands on the device ---- */
+/* ---- baselines_gpu.c: reductions in our queue's stream, on device 0, of resident data ---- */
 
 /* One variant of the bare read; false: there are no more. */
 bool duo_baseline_read_gpu(duo_contender *peer, int variant, duo_queue *queue,

@@ -4,7 +4,10 @@
 #include "baselines.h"
 #include "cpu_loops.h"
 
-static const duo_cpu_loops *loops(void)
+/* Chosen before anything is timed. */
+static const duo_cpu_loops *loops;
+
+static const duo_cpu_loops *best_loops(void)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
@@ -18,25 +21,30 @@ static const duo_cpu_loops *loops(void)
 static bool call_simd(const duo_contender *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
-    *o[DUO_RESULT].address = loops()->reduce[call->operation](call->n, o[DUO_X].address,
-                                                              o[DUO_Y].address, self->threads);
+    *o[DUO_RESULT].address = loops->reduce[call->operation][self->variant](
+        call->n, o[DUO_X].address, o[DUO_Y].address, self->threads);
     return true;
 }
 
-duo_contender duo_baseline_openmp_simd(int threads, const duo_stock *stock)
+bool duo_baseline_openmp_simd(duo_contender *peer, int variant, int threads, const duo_stock *stock)
 {
-    return (duo_contender){.name = "openmp simd",
-                           .side = DUO_SIDE_CPU,
-                           .threads = threads,
-                           .stock = stock,
-                           .call = call_simd};
+    static const char *const names[DUO_CPU_SIMDS] = {"openmp simd", "openmp simd 4 sums"};
+    if (variant >= DUO_CPU_SIMDS) return false;
+    loops = best_loops();
+    *peer = (duo_contender){.name = names[variant],
+                            .side = DUO_SIDE_CPU,
+                            .variant = variant,
+                            .threads = threads,
+                            .stock = stock,
+                            .call = call_simd};
+    return true;
 }
 
 static bool call_read(const duo_contender *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
     const uint32_t seen =
-        loops()->read[self->variant](call->n, o[DUO_X].address, o[DUO_Y].address, self->threads);
+        loops->read[self->variant](call->n, o[DUO_X].address, o[DUO_Y].address, self->threads);
     memcpy(o[DUO_RESULT].address, &seen, sizeof seen);
     return true;
 }
@@ -45,6 +53,7 @@ bool duo_baseline_read_cpu(duo_contender *peer, int variant, int threads, const 
 {
     static const char *const names[DUO_CPU_READS] = {"read 1 stream", "read 4 streams"};
     if (variant >= DUO_CPU_READS) return false;
+    loops = best_loops();
     *peer = (duo_contender){.name = names[variant],
                             .side = DUO_SIDE_CPU,
                             .yardstick = true,

@@ -1,6 +1,6 @@
 /*
- * bench_ladder.c - every row of an operation, from the simplest to the best, its peers, and how fast
- * its operands can be read at all.
+ * bench_ladder.c - every row of an operation, from the simplest to the best, its peers, and how
+ * fast its operands can be read at all.
  *
  * CPU rows are compared with OpenBLAS, GPU rows with cuBLAS; all of one problem are timed in turns.
  */

@@ -26,7 +26,7 @@ struct duo_contender {
     duo_context *context; /* the public API */
     duo_queue *queue;     /* the GPU's rows and peers */
     void *function;       /* peers: the address of theirs */
-    int variant;          /* a yardstick's way of reading */
+    int variant;          /* a yardstick's way of reading, a loop's way of summing */
     float *result;        /* a reduction's, in host memory; NULL: it goes to the stock's output */
 
     bool (*call)(const duo_contender *self, const duo_call *call);

@@ -1,6 +1,6 @@
 /*
- * cpu_loops.h - what the CPU's reductions are compared with and we compile: OpenMP's simd loop, as a
- * user writes it, and a bare read of the operands. One clone for each instruction set.
+ * cpu_loops.h - what the CPU's reductions are compared with and we compile: OpenMP's simd loop, as
+ * a user writes it, and a bare read of the operands. One clone for each instruction set.
  */
 #ifndef DUO_CPU_LOOPS_H
 #define DUO_CPU_LOOPS_H
@@ -9,11 +9,12 @@
 
 #include "call.h"
 
-enum { DUO_CPU_READS = 2 };
+enum { DUO_CPU_SIMDS = 2, DUO_CPU_READS = 2 };
 
 typedef struct duo_cpu_loops {
-    /* y: of sdot alone. threads == 1: no parallel region. */
-    float (*reduce[DUO_OPERATIONS])(int64_t n, const float *x, const float *y, int threads);
+    /* With one sum, or with four. y: of sdot alone. threads == 1: no parallel region. */
+    float (*reduce[DUO_OPERATIONS][DUO_CPU_SIMDS])(int64_t n, const float *x, const float *y,
+                                                   int threads);
     /* All words of x, and of y if it is not NULL, ORed together: in one stream, or in four. */
     uint32_t (*read[DUO_CPU_READS])(int64_t n, const float *x, const float *y, int threads);
 } duo_cpu_loops;

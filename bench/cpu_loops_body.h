@@ -26,10 +26,21 @@ static share my_share(int64_t n)
 /* ---- OpenMP simd ---- */
 
 /*
- * With one sum, gcc adds each vector to the one before it, and the loop waits for its own additions.
- * Four sums, of a quarter of the data each, are what it takes to keep a plain loop busy.
+ * With one sum, gcc adds each vector to the one before it, and the loop waits for its own
+ * additions. Four sums, of a quarter of the data each, keep a plain loop busy, but cost more to
+ * begin and end.
  */
-#define DUO_REDUCE(name, TERM)                                                                     \
+#define DUO_ONE_SUM(name, TERM)                                                                    \
+    static float name##_share(int64_t n, const float *x, const float *y)                           \
+    {                                                                                              \
+        float a = 0.0f;                                                                            \
+        (void)y;                                                                                   \
+        _Pragma("omp simd reduction(+ : a)") for (int64_t i = 0; i < n; i++) a += TERM(i);         \
+        return a;                                                                                  \
+    }                                                                                              \
+    DUO_SHARED(name)
+
+#define DUO_FOUR_SUMS(name, TERM)                                                                  \
     static float name##_share(int64_t n, const float *x, const float *y)                           \
     {                                                                                              \
         const int64_t q = n / 4;                                                                   \
@@ -45,6 +56,9 @@ static share my_share(int64_t n)
         for (int64_t i = 4 * q; i < n; i++) a += TERM(i);                                          \
         return (a + b) + (c + d);                                                                  \
     }                                                                                              \
+    DUO_SHARED(name)
+
+#define DUO_SHARED(name)                                                                           \
     static float name(int64_t n, const float *x, const float *y, int threads)                      \
     {                                                                                              \
         float all = 0.0f;                                                                          \
@@ -60,9 +74,12 @@ static share my_share(int64_t n)
 #define PLAIN(i)    x[i]
 #define ABSOLUTE(i) fabsf(x[i])
 #define PRODUCT(i)  (x[i] * y[i])
-DUO_REDUCE(sum, PLAIN)
-DUO_REDUCE(absolute_sum, ABSOLUTE)
-DUO_REDUCE(dot, PRODUCT)
+DUO_ONE_SUM(sum_one, PLAIN)
+DUO_ONE_SUM(absolute_sum_one, ABSOLUTE)
+DUO_ONE_SUM(dot_one, PRODUCT)
+DUO_FOUR_SUMS(sum_four, PLAIN)
+DUO_FOUR_SUMS(absolute_sum_four, ABSOLUTE)
+DUO_FOUR_SUMS(dot_four, PRODUCT)
 
 /* ---- Read ---- */
 
@@ -113,6 +130,8 @@ DUO_READ(read_one, 1)
 DUO_READ(read_four, 4)
 
 const duo_cpu_loops LOOPS = {
-    .reduce = {[DUO_SASUM] = absolute_sum, [DUO_SSUM] = sum, [DUO_SDOT] = dot},
+    .reduce = {[DUO_SASUM] = {absolute_sum_one, absolute_sum_four},
+               [DUO_SSUM] = {sum_one, sum_four},
+               [DUO_SDOT] = {dot_one, dot_four}},
     .read = {read_one, read_four},
 };

@@ -62,7 +62,8 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *li
     /* On one thread and on all: which is faster depends on n. */
     for (int i = 0; i < (b->threads > 1 ? 2 : 1) && problem->operation != DUO_SGEMM; i++) {
         const int threads = i == 0 ? 1 : b->threads;
-        list[count++].contender = duo_baseline_openmp_simd(threads, &b->host);
+        for (int v = 0; duo_baseline_openmp_simd(&list[count].contender, v, threads, &b->host); v++)
+            count++;
         for (int v = 0; duo_baseline_read_cpu(&list[count].contender, v, threads, &b->host); v++)
             count++;
     }
@@ -73,15 +74,16 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *li
 {
     const duo_row_table table = duo_row_tables[problem->operation];
     const bool reduction = problem->operation != DUO_SGEMM;
-    const bool peers = b->cublas_why == NULL;
     int count = 0;
     for (int i = 0; i < table.count; i++)
         if (table.row[i].side == DUO_SIDE_GPU)
             count += add_gpu_row(b, problem, &table.row[i], &list[count]);
     if (b->wait) list[count++].contender = duo_contender_api(b->context, &b->resident, false);
-    if (peers)
-        count +=
-            duo_baseline_cublas(&list[count].contender, problem->operation, &b->resident, b->wait);
+    if (b->cublas_why == NULL)
+        count += b->wait ? duo_baseline_cublas_to_host(&list[count].contender, problem->operation,
+                                                       &b->resident)
+                         : duo_baseline_cublas(&list[count].contender, problem->operation,
+                                               &b->resident, false);
     if (reduction && b->gpu_peers) {
         count += duo_baseline_cub(&list[count].contender, problem->operation, b->queue,
                                   &b->resident, b->wait ? b->pinned : NULL);

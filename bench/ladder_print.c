@@ -12,6 +12,11 @@ void duo_ladder_head(const duo_bench *b)
 {
     duo_bench_head(b);
     if (b->csv)
+        printf("# data  uniform in (-1, 1), seed %" PRIu64 ", %" PRId64
+               " floats behind a boundary; caches %s\n# GPU   data resident, %s\n",
+               b->seed, b->offset_floats, b->cold ? "cold" : "warm",
+               b->wait ? "the host waits for each call" : "queue busy");
+    if (b->csv)
         printf("operation,m,n,k,side,row,threads,seconds_median,seconds_min,gflops,"
                "gbytes_per_second,times_peer,error_u,percent_of_read\n");
 }

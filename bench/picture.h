@@ -1,6 +1,6 @@
 /*
- * picture.h - a picture drawn by gnuplot: a pipe that takes its commands, and a file that is whole or
- * not there.
+ * picture.h - a picture drawn by gnuplot: a pipe that takes its commands, and a file that is whole
+ * or not there.
  */
 #ifndef DUO_PICTURE_H
 #define DUO_PICTURE_H
@@ -14,8 +14,8 @@ typedef struct duo_picture {
 } duo_picture;
 
 /*
- * NULL if a file of this name can be drawn on this machine, else why not. By its end it is an SVG, a
- * PNG, or (.gp) a script with all its data, from which gnuplot draws an SVG of the same name.
+ * NULL if a file of this name can be drawn on this machine, else why not. By its end it is an SVG,
+ * a PNG, or (.gp) a script with all its data, from which gnuplot draws an SVG of the same name.
  */
 const char *duo_picture_problem(const char *path);
 
