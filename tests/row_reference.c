@@ -1,0 +1,19 @@
+/* row_reference.c - see row_reference.h */
+#include "row_reference.h"
+
+#include <string.h>
+
+#include "reference_order.h"
+
+static const row_reference table[] = {
+    {"cpu_lanes", DUO_MATH_ACCURATE, reference_order},
+    {"gpu_shuffle", DUO_MATH_ACCURATE, reference_order},
+};
+
+const row_reference *row_reference_of(const duo_row *row)
+{
+    const char *const algorithm = strchr(row->name, '_') + 1;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].algorithm, algorithm) == 0) return &table[i];
+    return NULL;
+}

@@ -1,0 +1,447 @@
+/*
+ * test_bits.c - the reductions bit by bit: every row, clone and thread count against the literal
+ * order of summation, on random problems.
+ *
+ * A case is one problem, for which the reference runs once; a comparison is one result held against
+ * it. The registered form makes a few thousand comparisons; DUOBLAS_TEST_LONG=1 makes more than
+ * 100 000 in each mode, in a few minutes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "cpu/lanes.h"
+#include "gpu/device.h"
+#include "harness.h"
+#include "row_reference.h"
+
+enum {
+    LONGEST = 1000000,
+    POOL = 4 * LONGEST + 65536, /* room for the widest increment, and to start anywhere */
+    SHORT_CASES = 150,          /* for each kind of data */
+    LONG_CASES = 6500,
+    LONG_COMPARISONS = 100000,
+    MOST_THREADS = 7
+};
+
+/* ---- Data ---- */
+
+static float float_of(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Special values come at rates from 1/64 to 1/65536 that change along the pool, so that short
+ * vectors meet them as long ones do. */
+static bool now_and_then(test_rng *rng, int64_t i)
+{
+    return test_random(rng) % (UINT64_C(64) << 2 * (i / 4096 % 6)) == 0;
+}
+
+static float plain(test_rng *rng) { return (float)(test_random(rng) >> 40) * 0x1p-23f - 1.0f; }
+
+static float draw_normal(test_rng *rng, int64_t i)
+{
+    (void)i;
+    float x;
+    test_fill(rng, DATA_NORMAL, &x, 1);
+    return x;
+}
+
+static float draw_any_exponent(test_rng *rng, int64_t i)
+{
+    (void)i;
+    return ldexpf(plain(rng), (int)test_between(rng, -120, 100));
+}
+
+static float draw_subnormal(test_rng *rng, int64_t i)
+{
+    (void)i;
+    return float_of((uint32_t)test_random(rng) & 0x807FFFFF);
+}
+
+static float draw_overflowing(test_rng *rng, int64_t i)
+{
+    const float x = plain(rng);
+    return now_and_then(rng, i) ? copysignf(3e38f, x) : x;
+}
+
+static float draw_infinities(test_rng *rng, int64_t i)
+{
+    const float x = plain(rng);
+    return now_and_then(rng, i) ? copysignf(INFINITY, x) : x;
+}
+
+/* Any payload, quiet and signalling. */
+static float draw_nans(test_rng *rng, int64_t i)
+{
+    const float x = plain(rng);
+    return now_and_then(rng, i) ? float_of((uint32_t)test_random(rng) | 0x7F800001) : x;
+}
+
+/* Runs of nothing but -0, whose sum is +0. */
+static float draw_negative_zeros(test_rng *rng, int64_t i)
+{
+    const float x = plain(rng);
+    return i / 4096 % 2 == 0 || test_random(rng) % 3 == 0 ? -0.0f : x;
+}
+
+/* y of a dot product is drawn by `y`: two subnormal factors would leave nothing but zeros. */
+static const struct kind {
+    const char *name;
+    float (*x)(test_rng *rng, int64_t i);
+    float (*y)(test_rng *rng, int64_t i);
+} kinds[] = {
+    {"normal", draw_normal, draw_normal},
+    {"any exponent", draw_any_exponent, draw_any_exponent},
+    {"subnormal", draw_subnormal, draw_normal},
+    {"overflowing", draw_overflowing, draw_overflowing},
+    {"Inf", draw_infinities, draw_infinities},
+    {"NaN", draw_nans, draw_nans},
+    {"-0", draw_negative_zeros, draw_negative_zeros},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static _Alignas(64) float pool_x[POOL], pool_y[POOL];
+
+/* ---- Where the rows of this mode work ---- */
+
+static struct {
+    duo_context *ctx;
+    float *x, *y; /* the pools, there */
+    duo_queue *queue;
+    uint64_t *slot; /* pinned */
+    float *result;  /* pinned */
+} there;
+
+static void open_there(void)
+{
+    there.ctx = test_context();
+    there.x = pool_x;
+    there.y = pool_y;
+    if (!test_gpu_side()) return;
+    const duo_door *const door = duo_door_current();
+    void *x = NULL, *y = NULL, *slot = NULL, *result = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_x, &x));
+    CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_y, &y));
+    CHECK_STATUS(DUO_OK, door->open(0, NULL, &there.queue));
+    CHECK_STATUS(DUO_OK, door->pin(0, sizeof *there.slot, &slot));
+    CHECK_STATUS(DUO_OK, door->pin(0, sizeof *there.result, &result));
+    there.x = x;
+    there.y = y;
+    there.slot = slot;
+    there.result = result;
+}
+
+static void close_there(void)
+{
+    if (test_gpu_side()) {
+        const duo_door *const door = duo_door_current();
+        CHECK_STATUS(DUO_OK, duo_free(there.ctx, there.x));
+        CHECK_STATUS(DUO_OK, duo_free(there.ctx, there.y));
+        CHECK_STATUS(DUO_OK, door->close(there.queue));
+        CHECK_STATUS(DUO_OK, door->unpin(there.slot));
+        CHECK_STATUS(DUO_OK, door->unpin(there.result));
+    }
+    test_context_end(there.ctx);
+}
+
+static void fill_pools(test_rng *rng, const struct kind *kind)
+{
+    for (int64_t i = 0; i < POOL; i++) {
+        pool_x[i] = kind->x(rng, i);
+        pool_y[i] = kind->y(rng, i);
+    }
+    if (!test_gpu_side()) return;
+    CHECK_STATUS(DUO_OK, duo_copy(there.ctx, there.x, pool_x, sizeof pool_x));
+    CHECK_STATUS(DUO_OK, duo_copy(there.ctx, there.y, pool_y, sizeof pool_y));
+    CHECK_STATUS(DUO_OK, duo_synchronize(there.ctx));
+}
+
+/* ---- Problems ---- */
+
+typedef struct problem {
+    duo_operation operation;
+    int64_t n, incx, incy;
+    int64_t x, y; /* where the vectors begin in the pools, by address */
+} problem;
+
+/* Equally likely in every octave. */
+static int64_t log_uniform(test_rng *rng, int64_t low, int64_t high)
+{
+    return (int64_t)((double)low * pow((double)high / (double)low, test_unit(rng)));
+}
+
+/* 0 to LONGEST; half of them at an edge of the lanes, columns, quarters, blocks or units. */
+static int64_t draw_length(test_rng *rng)
+{
+    static const int64_t edges[] = {16, 128, 256, 1024, 65536};
+    const int64_t n = log_uniform(rng, 1, LONGEST + 1);
+    if (test_random(rng) % 2 == 0) return test_random(rng) % 64 == 0 ? 0 : n;
+    const int64_t edge = edges[test_between(rng, 0, 4)];
+    return log_uniform(rng, edge, LONGEST) / edge * edge + test_between(rng, -1, 1);
+}
+
+static int64_t draw_increment(test_rng *rng, bool dot)
+{
+    if (test_random(rng) % 4 != 0) return 1;
+    return dot ? test_between(rng, -3, 3) : test_between(rng, 1, 4);
+}
+
+/* Anywhere: 16 neighbouring places are the alignments of 0 to 60 bytes. */
+static int64_t draw_start(test_rng *rng, int64_t n, int64_t inc)
+{
+    const int64_t span = n > 0 ? (n - 1) * (inc < 0 ? -inc : inc) + 1 : 0;
+    return test_between(rng, 0, POOL - span);
+}
+
+static problem draw_problem(test_rng *rng)
+{
+    problem p = {.operation = (duo_operation)test_between(rng, DUO_SASUM, DUO_SDOT), .incy = 1};
+    const bool dot = p.operation == DUO_SDOT;
+    p.n = draw_length(rng);
+    p.incx = draw_increment(rng, dot);
+    if (dot) p.incy = draw_increment(rng, dot);
+    p.x = draw_start(rng, p.n, p.incx);
+    p.y = draw_start(rng, p.n, p.incy);
+    return p;
+}
+
+static duo_call call_of(const problem *p, float *x, float *y, float *result)
+{
+    return test_reduce_call(p->operation, p->n, x + p->x, p->incx, y + p->y, p->incy, result);
+}
+
+/* ---- Comparisons, and what was compared ---- */
+
+enum group { BY_DATA, BY_OPERATION, BY_RUNNER, BY_THREADS, GROUPS };
+
+static struct tally {
+    char name[40];
+    int64_t comparisons;
+} tallies[GROUPS][24];
+static int64_t comparisons, differences;
+
+static void count(enum group group, const char *name)
+{
+    struct tally *t = tallies[group];
+    while (t->name[0] != '\0' && strcmp(t->name, name) != 0) t++;
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->comparisons++;
+}
+
+/* Says what was compared, and lets the counts go. */
+static void report(void)
+{
+    printf("    %jd comparisons, %jd differences\n", (intmax_t)comparisons, (intmax_t)differences);
+    for (int g = 0; g < GROUPS; g++) {
+        for (const struct tally *t = tallies[g]; t->name[0] != '\0'; t++)
+            printf("%s%s %jd", t == tallies[g] ? "    " : ", ", t->name, (intmax_t)t->comparisons);
+        printf("\n");
+    }
+    memset(tallies, 0, sizeof tallies);
+    comparisons = differences = 0;
+}
+
+static void compare(const problem *p, const char *kind, const char *runner, int threads, float got,
+                    float want)
+{
+    char text[sizeof tallies[0][0].name];
+    const bool same = test_same(got, want);
+    CHECK(same, "%s, %d threads: %08x, not %08x", runner, threads, (unsigned)test_bits(got),
+          (unsigned)test_bits(want));
+    comparisons++;
+    if (!same) differences++;
+    count(BY_DATA, kind);
+    count(BY_OPERATION, duo_operation_name(p->operation));
+    count(BY_RUNNER, runner);
+    if (threads == 0) return; /* on a GPU */
+    snprintf(text, sizeof text, "%d thread%s", threads, threads == 1 ? "" : "s");
+    count(BY_THREADS, text);
+}
+
+/* ---- Runners ---- */
+
+static float by_api(const problem *p, duo_math math, int threads)
+{
+    float result = test_poison();
+    duo_status status = duo_set_math(there.ctx, math);
+    if (status == DUO_OK) status = duo_set_threads(there.ctx, threads);
+    const float *const x = there.x + p->x, *const y = there.y + p->y;
+    if (status == DUO_OK)
+        status = p->operation == DUO_SASUM ? duo_sasum(there.ctx, p->n, x, p->incx, &result)
+                 : p->operation == DUO_SSUM
+                     ? duo_ssum(there.ctx, p->n, x, p->incx, &result)
+                     : duo_sdot(there.ctx, p->n, x, p->incx, y, p->incy, &result);
+    CHECK_STATUS(DUO_OK, status);
+    return result;
+}
+
+static float by_gpu_row(const duo_row *row, const problem *p, bool by_slot)
+{
+    static uint32_t ticket;
+    const duo_door *const door = duo_door_current();
+    const duo_call call = call_of(p, there.x, there.y, there.result);
+    *there.result = test_poison();
+    *there.slot = 0;
+    ticket++;
+    CHECK_STATUS(DUO_OK,
+                 door->launch(there.queue, row->id, &call, by_slot ? there.slot : NULL, ticket));
+    CHECK_STATUS(DUO_OK, door->finish(there.queue));
+    if (!by_slot) return *there.result;
+    CHECK(*there.slot >> 32 == ticket, "slot %#jx", (uintmax_t)*there.slot);
+    return float_of((uint32_t)*there.slot);
+}
+
+static float by_cpu_row(const duo_row *row, const problem *p, int threads)
+{
+    float result = test_poison();
+    duo_call call = call_of(p, there.x, there.y, &result);
+    call.threads = threads;
+    CHECK_STATUS(DUO_OK, row->run(&call));
+    return result;
+}
+
+/* Up to one unit is one thread's work; beyond it, one thread and two teams. */
+static int draw_teams(test_rng *rng, int64_t n, int team[3])
+{
+    team[0] = n > DUO_UNIT ? 1 : (int)test_between(rng, 1, MOST_THREADS);
+    team[1] = (int)test_between(rng, 2, MOST_THREADS);
+    team[2] = (int)test_between(rng, 2, MOST_THREADS);
+    return n > DUO_UNIT ? 3 : 1;
+}
+
+static void by_every_clone(const duo_row *row, duo_math math, const problem *p, const char *kind,
+                           test_rng *rng, float want)
+{
+    char runner[sizeof tallies[0][0].name];
+    for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
+        const char *const isa = duo_lanes_clone(c)->isa;
+        int team[3];
+        const int teams = draw_teams(rng, p->n, team);
+        duo_lanes_set(duo_lanes_clone(c));
+        snprintf(runner, sizeof runner, "%s/%s", strchr(row->name, '_') + 1, isa);
+        for (int t = 0; t < teams && p->n > 0; t++)
+            compare(p, kind, runner, team[t], by_cpu_row(row, p, team[t]), want);
+        snprintf(runner, sizeof runner, "API/%s", isa);
+        compare(p, kind, runner, team[0], by_api(p, math, team[0]), want);
+    }
+    duo_lanes_set(NULL);
+}
+
+static void by_both_results(const duo_row *row, duo_math math, const problem *p, const char *kind,
+                            float want)
+{
+    const char *const algorithm = strchr(row->name, '_') + 1;
+    char runner[sizeof tallies[0][0].name];
+    for (int by_slot = 0; by_slot < 2 && p->n > 0; by_slot++) {
+        snprintf(runner, sizeof runner, "%s/%s", algorithm, by_slot ? "slot" : "memory");
+        compare(p, kind, runner, 0, by_gpu_row(row, p, by_slot), want);
+    }
+    compare(p, kind, "API", 0, by_api(p, math, 1), want);
+}
+
+/* The case's name, the row's order, and what it gives. False if the row has none. */
+static bool expect(const duo_row *row, const problem *p, const char *kind, duo_math *math,
+                   float *want)
+{
+    test_case("%s/n=%jd/inc=%jd,%jd/x+%jd,y+%jd/%s", row->name, (intmax_t)p->n, (intmax_t)p->incx,
+              (intmax_t)p->incy, (intmax_t)p->x % 16, (intmax_t)p->y % 16, kind);
+    const row_reference *const reference = row_reference_of(row);
+    if (!CHECK(reference != NULL, "%s has no literal order to compare with", row->name))
+        return false;
+    const duo_call call = call_of(p, pool_x, pool_y, NULL);
+    *math = reference->math;
+    *want = reference->order(p->operation, p->n, call.operand[DUO_X].address, p->incx,
+                             call.operand[DUO_Y].address, p->incy);
+    return true;
+}
+
+static void random_problems(void)
+{
+    const bool long_form = getenv("DUOBLAS_TEST_LONG") != NULL;
+    test_rng rng = test_rng_for("bits");
+    open_there();
+    for (int k = 0; k < KINDS; k++) {
+        const char *const kind = kinds[k].name;
+        fill_pools(&rng, &kinds[k]);
+        for (int i = 0; i < (long_form ? LONG_CASES : SHORT_CASES); i++) {
+            const problem p = draw_problem(&rng);
+            const duo_row *rows[DUO_CANDIDATES];
+            const int found = test_rows(p.operation, rows);
+            for (int r = 0; r < found; r++) {
+                duo_math math;
+                float want;
+                if (!expect(rows[r], &p, kind, &math, &want)) continue;
+                if (test_gpu_side())
+                    by_both_results(rows[r], math, &p, kind, want);
+                else
+                    by_every_clone(rows[r], math, &p, kind, &rng, want);
+            }
+        }
+    }
+    close_there();
+    if (long_form)
+        CHECK(comparisons >= LONG_COMPARISONS, "only %jd comparisons", (intmax_t)comparisons);
+    report();
+}
+
+/* Whatever mode the application has set: the same bits, and its mode is back afterwards. */
+static void float_modes(void)
+{
+#if defined(__x86_64__)
+    static const unsigned modes[] = {0x8040, 0x6000, 0x4000, 0xE040};
+    test_rng rng = test_rng_for("modes");
+    if (test_gpu_side()) {
+        test_skip("the CPU's rows alone depend on it");
+        return;
+    }
+    open_there();
+    for (int k = 0; k < 3; k++) {
+        fill_pools(&rng, &kinds[k]);
+        for (int i = 0; i < 60; i++) {
+            problem p = draw_problem(&rng);
+            p.n = i % 10 == 0 ? 150000 : test_between(&rng, 1, 4000);
+            p.x = p.y = test_between(&rng, 0, 15);
+            const duo_row *rows[DUO_CANDIDATES];
+            const int found = test_rows(p.operation, rows);
+            for (int r = 0; r < found; r++) {
+                duo_math math;
+                float want;
+                if (!expect(rows[r], &p, kinds[k].name, &math, &want)) continue;
+                for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
+                    const unsigned before = _mm_getcsr(), mode = (before & 0x1FBF) | modes[i % 4];
+                    duo_lanes_set(duo_lanes_clone(c));
+                    _mm_setcsr(mode);
+                    const float got = by_cpu_row(rows[r], &p, 1 + i % 2);
+                    const unsigned after = _mm_getcsr();
+                    _mm_setcsr(before);
+                    CHECK((after & ~0x3Fu) == (mode & ~0x3Fu), "mode %x became %x", mode, after);
+                    compare(&p, kinds[k].name, duo_lanes_current()->isa, 1 + i % 2, got, want);
+                }
+            }
+        }
+    }
+    duo_lanes_set(NULL);
+    close_there();
+    report();
+#else
+    test_skip("no MXCSR here");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"random_problems", random_problems},
+        {"float_modes", float_modes},
+        {NULL, NULL},
+    };
+    return test_main(argc, argv, "bits", tests);
+}
