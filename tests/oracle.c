@@ -1,7 +1,9 @@
 /*
- * oracle.c - float64 references and the error bounds that the public header promises.
+ * oracle.c - references and the error bounds that the public header promises.
  */
 #include "oracle.h"
+
+#include "exact_sum.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -82,18 +84,16 @@ double oracle_reduce(duo_operation operation, int64_t n, const float *x, int64_t
     if (incx < 0) x -= (n - 1) * incx;
     if (two && incy < 0) y -= (n - 1) * incy;
 
-    double plain = 0.0, high = 0.0, low = 0.0, magnitude = 0.0;
+    duo_exact_sum sum = {0};
+    double plain = 0.0, magnitude = 0.0;
     for (int64_t i = 0; i < n; i++) {
         double term = x[i * incx];
         if (operation == DUO_SASUM) term = fabs(term);
         if (two) term *= (double)y[i * incy];
         plain += term;
         magnitude += fabs(term);
-        /* high + low = the sum so far, to twice the precision */
-        const double sum = high + term, part = sum - high;
-        low += (high - (sum - part)) + (term - part);
-        high = sum;
+        if (isfinite(term)) duo_exact_sum_add(&sum, term);
     }
     *bound = (two ? 9.0 : 8.0) * u * magnitude + (two ? (double)n * 0x1p-150 : 0.0);
-    return isfinite(plain) ? high + low : plain;
+    return isfinite(plain) ? duo_exact_sum_value(&sum) : plain;
 }

@@ -1,8 +1,8 @@
 /*
- * oracle.h - what the operations should give, in float64, and how far off they may be.
+ * oracle.h - what the operations should give, and how far off they may be.
  *
- * Written from the definitions of BLAS; shares no code with src/. Products of two floats are exact
- * in float64; long sums carry their own error along.
+ * Written from the definitions of BLAS; shares no code with src/. Matrices in float64; the
+ * reductions exactly, so that a sum that nearly cancels is known as well as any other.
  */
 #ifndef DUO_TESTS_ORACLE_H
 #define DUO_TESTS_ORACLE_H
@@ -41,9 +41,9 @@ int64_t oracle_index(duo_layout layout, int64_t i, int64_t j, int64_t ld);
 bool oracle_close(double want, double bound, float got);
 
 /*
- * The sum that duo_sasum, duo_ssum or duo_sdot approximates, for vectors as the caller passes them
- * (first address, any increment); *bound: 8u, for sdot 9u, times the sum of magnitudes, for sdot
- * plus n 2^-150.
+ * The sum that duo_sasum, duo_ssum or duo_sdot approximates, to within 2^-52 of itself, for vectors
+ * as the caller passes them (first address, any increment); *bound: 8u, for sdot 9u, times the sum
+ * of magnitudes, for sdot plus n 2^-150.
  */
 double oracle_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
                      const float *y, int64_t incy, double *bound);
