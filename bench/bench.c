@@ -19,6 +19,7 @@ static const char doc[] =
     "  duoblas bench ssum -n 2^10..2^28\n"
     "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
     "  duoblas bench introduction     the introductory experiment\n"
+    "  duoblas bench accuracy         errors of the reductions on random vectors\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
@@ -57,7 +58,7 @@ static const struct argp_option options[] = {
 
 typedef struct arguments {
     duo_bench *bench;
-    const char *what; /* operation or "introduction" */
+    const char *what; /* operation, "introduction" or "accuracy" */
     bool overhead;
     int sizes, shapes;
     int64_t size[MOST_PROBLEMS], shape[MOST_PROBLEMS][3];
@@ -96,7 +97,8 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
                       a->overhead ? "--overhead" : a->what);
     if (a->overhead) return a->what == NULL ? 0 : refuse(state, "--overhead stands alone", a->what);
     if (a->what == NULL)
-        return refuse(state, "an operation is missing", "sgemm, sasum, ssum, sdot, introduction");
+        return refuse(state, "an operation is missing",
+                      "sgemm, sasum, ssum, sdot, introduction, accuracy");
     const bool introduction = strcmp(a->what, "introduction") == 0;
     if (introduction && a->sizes + a->shapes > 0)
         return refuse(state, "its sizes are fixed", a->what);
@@ -160,7 +162,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (a->what != NULL) return refuse(state, "unexpected argument", value);
-        if (strcmp(value, "introduction") != 0 && duo_tool_operation(value) == DUO_OPERATIONS)
+        if (strcmp(value, "introduction") != 0 && strcmp(value, "accuracy") != 0 &&
+            duo_tool_operation(value) == DUO_OPERATIONS)
             return refuse(state, "no such operation", value);
         a->what = value;
         return 0;
@@ -172,7 +175,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse, "OPERATION\nintroduction\n--overhead", doc, duo_tool_help, NULL, NULL};
+    options, parse, "OPERATION\nintroduction\naccuracy\n--overhead", doc, duo_tool_help,
+    NULL,    NULL};
 
 /* ---- Command ---- */
 
@@ -207,6 +211,7 @@ int duo_tool_bench(int argc, char **argv)
         return DUO_EXIT_FAILURE;
     if (a.overhead) return duo_bench_overhead();
     if (strcmp(a.what, "introduction") == 0) return duo_bench_introduction(&bench);
+    if (strcmp(a.what, "accuracy") == 0) return duo_bench_accuracy(&bench, a.size, a.sizes);
     duo_problem problem[MOST_PROBLEMS];
     const int problems = make_problems(&a, problem);
     return duo_bench_ladder(&bench, problem, problems);

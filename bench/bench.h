@@ -49,6 +49,11 @@ int duo_bench_overhead(void);
 
 int duo_bench_introduction(duo_bench *bench);
 
+/* ---- bench_accuracy.c: errors of the reductions on random vectors ---- */
+
+/* sizes: 0 for the usual lengths. */
+int duo_bench_accuracy(duo_bench *bench, const int64_t *size, int sizes);
+
 /* ---- bench_error.c ---- */
 
 /* A reduction of slot 0 in float64: its value, and the sum of |terms|. */

@@ -80,6 +80,8 @@ mistake bench ssum --side left
 mistake bench introduction --plot bench.svg
 mistake bench sgemm -s 10x10
 mistake bench ssum --overhead
+mistake bench accuracy -s 10x10x10
+mistake bench accuracy ssum
 
 # Help and version.
 expect 0 --help
@@ -207,6 +209,9 @@ else
     expect 1 bench ssum -n 64 --plot "$place/bench.svg"
     says err 'gnuplot is missing'
 fi
+expect 0 bench accuracy -n 16,3000 --quick --csv
+says out '^ssum,uniform,16,100,cpu_lanes,0\.[0-9]+,0\.'
+says out '^sdot,condition 1e8,3000,100,cpu_lanes,0\.[0-9]+,0\.'
 
 echo "$checks checks, $failures failures"
 [ "$failures" -eq 0 ]
