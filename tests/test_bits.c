@@ -243,7 +243,7 @@ static void report(void)
     for (int g = 0; g < GROUPS; g++) {
         for (const struct tally *t = tallies[g]; t->name[0] != '\0'; t++)
             printf("%s%s %jd", t == tallies[g] ? "    " : ", ", t->name, (intmax_t)t->comparisons);
-        printf("\n");
+        if (tallies[g][0].comparisons > 0) printf("\n");
     }
     memset(tallies, 0, sizeof tallies);
     comparisons = differences = 0;
