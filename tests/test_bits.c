@@ -14,6 +14,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "bits_data.h"
 #include "cpu/lanes.h"
 #include "gpu/device.h"
 #include "harness.h"
@@ -27,89 +28,6 @@ enum {
     LONG_COMPARISONS = 100000,
     MOST_THREADS = 7
 };
-
-/* ---- Data ---- */
-
-static float float_of(uint32_t bits)
-{
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-/* Special values come at rates from 1/64 to 1/65536 that change along the pool, so that short
- * vectors meet them as long ones do. */
-static bool now_and_then(test_rng *rng, int64_t i)
-{
-    return test_random(rng) % (UINT64_C(64) << 2 * (i / 4096 % 6)) == 0;
-}
-
-static float plain(test_rng *rng) { return (float)(test_random(rng) >> 40) * 0x1p-23f - 1.0f; }
-
-static float draw_normal(test_rng *rng, int64_t i)
-{
-    (void)i;
-    float x;
-    test_fill(rng, DATA_NORMAL, &x, 1);
-    return x;
-}
-
-static float draw_any_exponent(test_rng *rng, int64_t i)
-{
-    (void)i;
-    return ldexpf(plain(rng), (int)test_between(rng, -120, 100));
-}
-
-static float draw_subnormal(test_rng *rng, int64_t i)
-{
-    (void)i;
-    return float_of((uint32_t)test_random(rng) & 0x807FFFFF);
-}
-
-static float draw_overflowing(test_rng *rng, int64_t i)
-{
-    const float x = plain(rng);
-    return now_and_then(rng, i) ? copysignf(3e38f, x) : x;
-}
-
-static float draw_infinities(test_rng *rng, int64_t i)
-{
-    const float x = plain(rng);
-    return now_and_then(rng, i) ? copysignf(INFINITY, x) : x;
-}
-
-/* Any payload, quiet and signalling. */
-static float draw_nans(test_rng *rng, int64_t i)
-{
-    const float x = plain(rng);
-    return now_and_then(rng, i) ? float_of((uint32_t)test_random(rng) | 0x7F800001) : x;
-}
-
-/* A third of it, and the first half of the pool nothing else: the sum of whole blocks of -0 is +0. */
-static float draw_negative_zeros(test_rng *rng, int64_t i)
-{
-    const float x = plain(rng);
-    return i < POOL / 2 || test_random(rng) % 3 == 0 ? -0.0f : x;
-}
-
-static float draw_positive(test_rng *rng, int64_t i) { return fabsf(draw_normal(rng, i)); }
-
-/* y of a dot product is drawn by `y`: two subnormal factors would leave nothing but zeros, and two
- * of -0 no -0. */
-static const struct kind {
-    const char *name;
-    float (*x)(test_rng *rng, int64_t i);
-    float (*y)(test_rng *rng, int64_t i);
-} kinds[] = {
-    {"normal", draw_normal, draw_normal},
-    {"any exponent", draw_any_exponent, draw_any_exponent},
-    {"subnormal", draw_subnormal, draw_normal},
-    {"overflowing", draw_overflowing, draw_overflowing},
-    {"Inf", draw_infinities, draw_infinities},
-    {"NaN", draw_nans, draw_nans},
-    {"-0", draw_negative_zeros, draw_positive},
-};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static _Alignas(64) float pool_x[POOL], pool_y[POOL];
 
@@ -155,7 +73,7 @@ static void close_there(void)
     test_context_end(there.ctx);
 }
 
-static void fill_pools(test_rng *rng, const struct kind *kind)
+static void fill_pools(test_rng *rng, const bits_data *kind)
 {
     for (int64_t i = 0; i < POOL; i++) {
         pool_x[i] = kind->x(rng, i);
@@ -299,7 +217,7 @@ static float by_gpu_row(const duo_row *row, const problem *p, bool by_slot)
     CHECK_STATUS(DUO_OK, door->finish(there.queue));
     if (!by_slot) return *there.result;
     CHECK(*there.slot >> 32 == ticket, "slot %#jx", (uintmax_t)*there.slot);
-    return float_of((uint32_t)*there.slot);
+    return bits_to_float((uint32_t)*there.slot);
 }
 
 static float by_cpu_row(const duo_row *row, const problem *p, int threads)
@@ -371,9 +289,9 @@ static void random_problems(void)
     const bool long_form = getenv("DUOBLAS_TEST_LONG") != NULL;
     test_rng rng = test_rng_for("bits");
     open_there();
-    for (int k = 0; k < KINDS; k++) {
-        const char *const kind = kinds[k].name;
-        fill_pools(&rng, &kinds[k]);
+    for (int k = 0; k < BITS_KINDS; k++) {
+        const char *const kind = bits_kinds[k].name;
+        fill_pools(&rng, &bits_kinds[k]);
         for (int i = 0; i < (long_form ? LONG_CASES : SHORT_CASES); i++) {
             const problem p = draw_problem(&rng);
             const duo_row *rows[DUO_CANDIDATES];
@@ -406,8 +324,8 @@ static void float_modes(void)
         return;
     }
     open_there();
-    for (int k = 0; k < 3; k++) {
-        fill_pools(&rng, &kinds[k]);
+    for (int k = 0; k < BITS_PLAIN_KINDS; k++) {
+        fill_pools(&rng, &bits_kinds[k]);
         for (int i = 0; i < 60; i++) {
             problem p = draw_problem(&rng);
             p.n = i % 10 == 0 ? 150000 : test_between(&rng, 1, 4000);
@@ -417,7 +335,7 @@ static void float_modes(void)
             for (int r = 0; r < found; r++) {
                 duo_math math;
                 float want;
-                if (!expect(rows[r], &p, kinds[k].name, &math, &want)) continue;
+                if (!expect(rows[r], &p, bits_kinds[k].name, &math, &want)) continue;
                 for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
                     const unsigned before = _mm_getcsr(), mode = (before & 0x1FBF) | modes[i % 4];
                     duo_lanes_set(duo_lanes_clone(c));
@@ -426,7 +344,7 @@ static void float_modes(void)
                     const unsigned after = _mm_getcsr();
                     _mm_setcsr(before);
                     CHECK((after & ~0x3Fu) == (mode & ~0x3Fu), "mode %x became %x", mode, after);
-                    compare(&p, kinds[k].name, duo_lanes_current()->isa, 1 + i % 2, got, want);
+                    compare(&p, bits_kinds[k].name, duo_lanes_current()->isa, 1 + i % 2, got, want);
                 }
             }
         }

@@ -1,0 +1,25 @@
+/*
+ * bits_data.h - the kinds of data on which bits are compared: those that tempt a sum to differ.
+ */
+#ifndef BITS_DATA_H
+#define BITS_DATA_H
+
+#include "harness.h"
+
+/*
+ * An element of either vector; i is its place, by which the rates of special values change. y of a
+ * dot product is drawn by `y`: two subnormal factors would leave nothing but zeros, and two of -0
+ * no -0.
+ */
+typedef struct bits_data {
+    const char *name;
+    float (*x)(test_rng *rng, int64_t i);
+    float (*y)(test_rng *rng, int64_t i);
+} bits_data;
+
+enum { BITS_KINDS = 7, BITS_PLAIN_KINDS = 3 }; /* the first: neither Inf, NaN nor overflow */
+extern const bits_data bits_kinds[BITS_KINDS];
+
+float bits_to_float(uint32_t bits);
+
+#endif
