@@ -18,6 +18,7 @@ typedef struct vectors {
     int64_t n;
     const float *x, *y;
     int64_t incx, incy;
+    bool float64; /* every block in float64 */
 } vectors;
 
 static float leaf_float(const vectors *v, int64_t i)
@@ -69,7 +70,7 @@ static double block_float(const vectors *v, int64_t first)
     return add_lanes(lane);
 }
 
-/* The same shape in float64 throughout, for a block whose float32 sum is not finite. */
+/* The same shape in float64 throughout. */
 static double block_double(const vectors *v, int64_t first)
 {
     double lane[LANES];
@@ -100,24 +101,34 @@ static double add_blocks(const vectors *v, int64_t first, int64_t count)
 {
     if (count == 1) {
         const double sum = block_float(v, first * BLOCK);
-        return isfinite(sum) ? sum : block_double(v, first * BLOCK);
+        return !v->float64 && isfinite(sum) ? sum : block_double(v, first * BLOCK);
     }
     int64_t half = 1;
     while (2 * half < count) half *= 2;
     return add_blocks(v, first, half) + add_blocks(v, first + half, count - half);
 }
 
-float reference_order(duo_operation operation, int64_t n, const float *x, int64_t incx,
-                      const float *y, int64_t incy)
+static float reduce(const vectors *v)
 {
-    if (n <= 0) return 0.0f;
-    const vectors v = {operation, n, x, y, incx, incy};
-    const int64_t blocks = n / BLOCK + (n % BLOCK != 0);
-    const double sum = add_blocks(&v, 0, blocks) + 0.0; /* -0 becomes +0 */
+    if (v->n <= 0) return 0.0f;
+    const int64_t blocks = v->n / BLOCK + (v->n % BLOCK != 0);
+    const double sum = add_blocks(v, 0, blocks) + 0.0; /* -0 becomes +0 */
     float result = (float)sum;
     if (isnan(result)) {
         const uint32_t canonical_nan = 0x7FC00000u;
         memcpy(&result, &canonical_nan, sizeof result);
     }
     return result;
+}
+
+float reference_order(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                      const float *y, int64_t incy)
+{
+    return reduce(&(vectors){operation, n, x, y, incx, incy, false});
+}
+
+float reference_order_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                              const float *y, int64_t incy)
+{
+    return reduce(&(vectors){operation, n, x, y, incx, incy, true});
 }

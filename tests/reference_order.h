@@ -19,4 +19,8 @@
 float reference_order(duo_operation operation, int64_t n, const float *x, int64_t incx,
                       const float *y, int64_t incy);
 
+/* The order of DUO_MATH_FLOAT64: every block in float64. */
+float reference_order_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                              const float *y, int64_t incy);
+
 #endif

@@ -18,11 +18,15 @@ enum { DUO_BLOCK = 1024, DUO_UNIT = 64 * DUO_BLOCK };
  * alone. */
 typedef float (*duo_lanes_function)(int64_t n, const float *x, const float *y);
 
+/* Sum of a unit before rounding: one node of the tree of blocks. y must be an address, also where
+ * it is not used. */
+typedef double (*duo_lanes_node)(int64_t n, const float *x, const float *y);
+
 typedef struct duo_lanes {
     const char *isa;                          /* "avx512", "avx2", "sse2", "portable" */
     duo_lanes_function whole[DUO_OPERATIONS]; /* by duo_operation; [DUO_SGEMM] is NULL */
-    /* The same sum before rounding, in float64: one node of the tree. */
-    double (*unit[DUO_OPERATIONS])(int64_t n, const float *x, const float *y);
+    duo_lanes_node unit[DUO_OPERATIONS];
+    duo_lanes_node unit_float64[DUO_OPERATIONS]; /* in float64 throughout: DUO_MATH_FLOAT64 */
 } duo_lanes;
 
 /* Clones that this CPU can run, best first; NULL after the last. Tests walk them. */
@@ -37,5 +41,7 @@ void duo_lanes_set(const duo_lanes *lanes); /* NULL: the best again */
  * increments. */
 float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
                        const float *y, int64_t incy, int threads);
+float duo_lanes_reduce_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                               const float *y, int64_t incy, int threads);
 
 #endif

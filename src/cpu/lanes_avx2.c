@@ -20,6 +20,10 @@ static inline vector load_some(const float *p, int count)
     return (vector)_mm256_maskload_ps(p, present);
 }
 
+typedef double wide __attribute__((vector_size(32)));
+
+static inline wide widen(const float *p) { return (wide)_mm256_cvtps_pd(_mm_loadu_ps(p)); }
+
 static inline vector absolute(vector v)
 {
     return (vector)_mm256_andnot_ps(_mm256_set1_ps(-0.0f), (__m256)v);

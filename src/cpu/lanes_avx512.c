@@ -23,6 +23,10 @@ static inline vector load_some(const float *p, int count)
     return (vector)_mm512_maskz_loadu_ps(present, p);
 }
 
+typedef double wide __attribute__((vector_size(64)));
+
+static inline wide widen(const float *p) { return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+
 static inline vector absolute(vector v) { return (vector)_mm512_abs_ps((__m512)v); }
 
 /* Lanes 0..7 plus lanes 8..15 of one block, in float64. */

@@ -9,6 +9,7 @@
  *   load_some(p, count)  the first count of them and +0 beyond, which is not read; count >= 1, and
  *                        WIDTH or more loads all
  *   absolute(v)          clears the signs
+ *   wide, widen(p)       a vector of WIDTH/2 doubles; so many floats from any address, converted
  *   add_lanes(v)         the sum of 16 lanes: to float64, then by halving
  *   add_lanes_2(a, b)    add_lanes(a) + add_lanes(b), in this shape
  *   add_lanes_4(a, b, c, d)  add_lanes_2(a, b) + add_lanes_2(c, d), in this shape
@@ -192,12 +193,20 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
     return duo_lanes_add_nodes(node, nodes);
 }
 
+#include "lanes_float64_body.h"
+
 /*
  * The functions of one operation. `second` is y, or x where the operation has no y: then every
  * address that is formed is one in x. whole() calls nothing on its way of up to one block, so that
  * it needs no stack frame.
  */
 #define OPERATION(name, operation, second)                                                         \
+    static double name##_unit_float64(int64_t n, const float *x, const float *y)                   \
+    {                                                                                              \
+        (void)y;                                                                                   \
+        return wide_unit(operation, n, x, second);                                                 \
+    }                                                                                              \
+                                                                                                   \
     NOINLINE double name##_unchecked(int64_t n, const float *x, const float *y)                    \
     {                                                                                              \
         (void)y;                                                                                   \
@@ -209,7 +218,7 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
         (void)y;                                                                                   \
         const double sum = name##_unchecked(n, x, second);                                         \
         if (LIKELY(isfinite(sum))) return sum;                                                     \
-        return duo_lanes_redo(operation, name##_unchecked, n, x, second);                          \
+        return duo_lanes_redo(name##_unchecked, name##_unit_float64, n, x, second);                \
     }                                                                                              \
                                                                                                    \
     NOINLINE float name##_large(int64_t n, const float *x, const float *y)                         \
@@ -239,4 +248,7 @@ const duo_lanes PASTE(duo_lanes_, ISA) = {
     .isa = TEXT(ISA),
     .whole = {[DUO_SASUM] = sasum_whole, [DUO_SSUM] = ssum_whole, [DUO_SDOT] = sdot_whole},
     .unit = {[DUO_SASUM] = sasum_unit, [DUO_SSUM] = ssum_unit, [DUO_SDOT] = sdot_unit},
+    .unit_float64 = {[DUO_SASUM] = sasum_unit_float64,
+                     [DUO_SSUM] = ssum_unit_float64,
+                     [DUO_SDOT] = sdot_unit_float64},
 };

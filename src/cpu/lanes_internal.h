@@ -1,5 +1,5 @@
 /*
- * lanes_internal.h - what the clones (lanes_body.h) share with lanes.c, lanes_double.c and
+ * lanes_internal.h - what the clones (lanes_body.h) share with lanes.c, lanes_redo.c and
  * lanes_reduce.c.
  */
 #ifndef DUO_LANES_INTERNAL_H
@@ -12,16 +12,12 @@
 
 extern const duo_lanes duo_lanes_avx512, duo_lanes_avx2, duo_lanes_portable;
 
-/* Sum of a unit before rounding: one node of the tree of blocks. */
-typedef double (*duo_lanes_node)(int64_t n, const float *x, const float *y);
-
 /*
  * The sum of a unit whose float32 arithmetic gave `unchecked` no finite result: every block that
- * is not finite by itself is done again in float64. y must be an address, also where it is not
- * used.
+ * is not finite by itself is done again by unit_float64.
  */
-double duo_lanes_redo(duo_operation operation, duo_lanes_node unchecked, int64_t n, const float *x,
-                      const float *y);
+double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
+                      const float *x, const float *y);
 
 /* whole(n, x, y) in the mode that the order needs, whatever the caller's is. */
 float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y);

@@ -31,6 +31,10 @@ static inline vector load_some(const float *p, int count)
     return v;
 }
 
+typedef double wide __attribute__((vector_size(16)));
+
+static inline wide widen(const float *p) { return (wide){(double)p[0], (double)p[1]}; }
+
 static inline vector absolute(vector v) { return (vector)((vector_bits)v & 0x7FFFFFFFu); }
 
 static inline double add_lanes(lanes v)

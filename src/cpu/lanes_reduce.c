@@ -16,7 +16,7 @@ enum { WAVE = 4096 };
 
 typedef struct vectors {
     duo_operation operation;
-    const duo_lanes *lanes;
+    duo_lanes_node unit; /* of that operation */
     int64_t n;
     const float *x, *y; /* y is x where the operation has no y */
     int64_t incx, incy;
@@ -47,7 +47,7 @@ static double strided_unit(const vectors *v, int64_t first, int64_t count)
         gather(block, v->x + (first + i) * v->incx, v->incx, x);
         if (v->operation == DUO_SDOT) gather(block, v->y + (first + i) * v->incy, v->incy, y);
         const float *const second = v->operation == DUO_SDOT ? y : x;
-        node[nodes++] = v->lanes->unit[v->operation](block, x, second);
+        node[nodes++] = v->unit(block, x, second);
     }
     return duo_lanes_add_nodes(node, nodes);
 }
@@ -58,7 +58,7 @@ static __attribute__((noinline)) double one_unit(const vectors *v, int64_t unit)
     const int64_t first = unit * DUO_UNIT;
     const int64_t count = v->n - first < DUO_UNIT ? v->n - first : DUO_UNIT;
     if (v->incx != 1 || v->incy != 1) return strided_unit(v, first, count);
-    return v->lanes->unit[v->operation](count, v->x + first, v->y + first);
+    return v->unit(count, v->x + first, v->y + first);
 }
 
 /* The node of up to WAVE units, each thread taking a run of neighbours. */
@@ -95,20 +95,41 @@ static __attribute__((noinline)) float reduce(const vectors *v)
     return duo_lanes_round(tree(v, 0, v->n / DUO_UNIT + (v->n % DUO_UNIT != 0)));
 }
 
-float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
-                       const float *y, int64_t incy, int threads)
+static float reduce_in_fit_mode(const vectors *v)
 {
-    const duo_lanes *const lanes = duo_lanes_current();
+    const float_mode caller = float_mode_enter();
+    const float result = reduce(v);
+    float_mode_leave(caller);
+    return result;
+}
+
+/* Vectors as the functions above want them. */
+static vectors plain_vectors(duo_operation operation, duo_lanes_node unit, int64_t n,
+                             const float *x, int64_t incx, const float *y, int64_t incy,
+                             int threads)
+{
     if (operation != DUO_SDOT) {
         y = x;
         incy = incx;
     }
     if (n == 1) incx = incy = 1;
-    if (n <= DUO_UNIT && incx == 1 && incy == 1) return lanes->whole[operation](n, x, y);
+    return (vectors){operation, unit, n, x, y, incx, incy, threads};
+}
 
-    const vectors v = {operation, lanes, n, x, y, incx, incy, threads};
-    const float_mode caller = float_mode_enter();
-    const float result = reduce(&v);
-    float_mode_leave(caller);
-    return result;
+float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                       const float *y, int64_t incy, int threads)
+{
+    const duo_lanes *const lanes = duo_lanes_current();
+    const vectors v =
+        plain_vectors(operation, lanes->unit[operation], n, x, incx, y, incy, threads);
+    if (n <= DUO_UNIT && v.incx == 1 && v.incy == 1) return lanes->whole[operation](n, x, v.y);
+    return reduce_in_fit_mode(&v);
+}
+
+float duo_lanes_reduce_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                               const float *y, int64_t incy, int threads)
+{
+    const duo_lanes_node unit = duo_lanes_current()->unit_float64[operation];
+    const vectors v = plain_vectors(operation, unit, n, x, incx, y, incy, threads);
+    return reduce_in_fit_mode(&v);
 }

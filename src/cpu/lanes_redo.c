@@ -1,0 +1,23 @@
+/*
+ * lanes_redo.c - the rare way: blocks whose float32 sum is not finite.
+ *
+ * Such a block overflowed, or holds an Inf or NaN. Its sum is taken again in float64, in the same
+ * shape: products of two floats are exact there and nothing overflows, so only an Inf or NaN of the
+ * data is left to show.
+ */
+#include "lanes_internal.h"
+
+double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
+                      const float *x, const float *y)
+{
+    double node[DUO_UNIT / DUO_BLOCK];
+    int nodes = 0;
+    for (int64_t i = 0; i < n; i += DUO_BLOCK) {
+        const int64_t count = n - i < DUO_BLOCK ? n - i : DUO_BLOCK;
+        double sum = unchecked(count, x + i, y + i);
+        if (!isfinite(sum)) sum = unit_float64(count, x + i, y + i);
+        if (isnan(sum)) return sum; /* and so is every sum with it */
+        node[nodes++] = sum;
+    }
+    return duo_lanes_add_nodes(node, nodes);
+}
