@@ -212,9 +212,10 @@ static void print_candidates(const duo_call *call, const duo_site *site, const d
                duo_text_seconds(moved, transfers),
                duo_text_seconds(choice[i].seconds - moved, work),
                duo_text_seconds(choice[i].seconds, total),
-               !choice[i].accepts ? "cannot do this call"
-               : i == best        ? "<- would run"
-                                  : "");
+               !duo_row_serves(row, site->math) ? "serves another math"
+               : !choice[i].accepts             ? "cannot do this call"
+               : i == best                      ? "<- would run"
+                                                : "");
     }
 }
 

@@ -34,7 +34,7 @@
  *
  * Environment (read once, ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
- *   DUOBLAS_MATH           accurate | ieee    see duo_math (tf32, float64: not in this version)
+ *   DUOBLAS_MATH           accurate | ieee | float64   see duo_math (tf32: not in this version)
  *   DUOBLAS_VERBOSE        0 | 1 | 2          1: one line per call on stderr; 2: also events
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts (default 0)
@@ -107,7 +107,10 @@ typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
  * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default)
  * DUO_MATH_IEEE      fp32 fused multiply-add alone
  * DUO_MATH_TF32      inputs rounded to TF32: not in this version (DUO_ERR_UNSUPPORTED)
- * DUO_MATH_FLOAT64   products and sums in float64, one rounding: not in this version
+ * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
+ *                    data. The reductions alone: sgemm answers DUO_ERR_UNSUPPORTED in this version
+ *
+ * The reductions make no difference between the first two.
  */
 typedef enum duo_math {
     DUO_MATH_ACCURATE,
@@ -160,8 +163,8 @@ DUO_API duo_status duo_destroy(duo_context *ctx);
 DUO_API duo_status duo_set_path(duo_context *ctx, duo_path path);
 
 /**
- * duo_set_math - the arithmetic that sgemm may use.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_UNSUPPORTED (TF32, FLOAT64).
+ * duo_set_math - the arithmetic of this context's calls.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_UNSUPPORTED (TF32).
  * Since      0.1
  */
 DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
@@ -288,9 +291,10 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            The same row of the table gives the same bits on every run (explain tells the row).
  * Returns    DUO_OK, or with C untouched the first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM,
  *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
- *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
- *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
- *            every transfer).
+ *            DUO_ERR_NULL, DUO_ERR_UNSUPPORTED (DUO_MATH_FLOAT64, whatever the sizes),
+ *            DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN, DUO_ERR_LOST,
+ *            DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses every
+ *            transfer).
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      0.1
@@ -318,6 +322,10 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            for every instruction set, number of threads, alignment, stride and residence.
  *            |error| <= 8u sum|x(i)|, u = 2^-24, for every n. No spurious overflow: the sum is Inf
  *            only if it rounds to Inf. A NaN anywhere gives the NaN 0x7FC00000.
+ *            DUO_MATH_FLOAT64: likewise, by a float64 order. |error| <= u |sum| + (12 + L) 2^-53
+ *            sum|x(i)|, L = ceil(log2 ceil(n/1024)). Up to a condition sum|x(i)| / |sum| of 10^6
+ *            the result is faithful: the sum itself where that is a float, else one of the two
+ *            floats around it.
  * Returns    DUO_OK, or with result untouched: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n*incx
  *            beyond the address space), DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST,
  *            DUO_ERR_MEMORY, DUO_ERR_DEVICE.
@@ -332,7 +340,7 @@ DUO_API duo_status duo_sasum(duo_context *ctx, int64_t n, const float *x, int64_
  *
  *     result := sum over i of x(i),  x(i) = x[i*incx],  0 <= i < n
  *
- * Everything else as in duo_sasum; |error| <= 8u sum|x(i)|.   Since 0.1
+ * Everything else as in duo_sasum, both bounds too.   Since 0.1
  */
 DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             float *result);
@@ -350,6 +358,8 @@ DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t
  *
  * Numerics   as in duo_sasum; products are rounded to binary32, without FMA.
  *            |error| <= 9u sum|x(i) y(i)| + n 2^-150.
+ *            DUO_MATH_FLOAT64: products are exact; |error| as in duo_sasum with x(i) y(i) for x(i),
+ *            + 2^-150.
  * Otherwise as in duo_sasum.   Since 0.1
  */
 DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t incx,

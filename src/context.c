@@ -193,6 +193,7 @@ void duo_context_policy(duo_context *ctx)
         ctx->tiny[operation] = -1;
         ctx->tiny_row[operation] = NULL;
         if (ctx->verbose > 0 || ctx->log != NULL || ctx->path == DUO_PATH_GPU) continue;
+        if (ctx->math == DUO_MATH_FLOAT64) continue; /* the short way is float32's */
         /* Calls are monotone in every size, so the limit for cubes holds for all that fits in the
          * cube. */
         const int64_t most = operation == DUO_SGEMM ? 512 : 32768;
@@ -220,8 +221,9 @@ duo_status duo_set_math(duo_context *given, duo_math math)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (math == DUO_MATH_TF32 || math == DUO_MATH_FLOAT64) return DUO_ERR_UNSUPPORTED;
-    if (math != DUO_MATH_ACCURATE && math != DUO_MATH_IEEE) return DUO_ERR_ENUM;
+    if (math == DUO_MATH_TF32) return DUO_ERR_UNSUPPORTED;
+    if (math != DUO_MATH_ACCURATE && math != DUO_MATH_IEEE && math != DUO_MATH_FLOAT64)
+        return DUO_ERR_ENUM;
     ctx->math = math;
     duo_context_policy(ctx);
     return DUO_OK;

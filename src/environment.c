@@ -43,7 +43,7 @@ static void read_all(void)
     static const char *const levels[] = {"0", "1", "2"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
-    if (environment.math > DUO_MATH_IEEE) {
+    if (environment.math == DUO_MATH_TF32) {
         environment.math = DUO_MATH_ACCURATE;
         environment.complaint = "DUOBLAS_MATH";
     }

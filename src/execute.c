@@ -201,7 +201,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     int status = DUO_DECLINED;
     for (int best; status == DUO_DECLINED;) {
         best = duo_select(choice, count, &site);
-        if (best < 0) return DUO_ERR_MEMORY; /* not reached while the last row takes everything */
+        if (best < 0) return DUO_ERR_MEMORY; /* not reached: row.h */
         const duo_row *const row = choice[best].row;
         if (row->side == DUO_SIDE_GPU && duo_context_queue(ctx) != DUO_OK) {
             strike_gpu_rows(choice, count);

@@ -1,9 +1,10 @@
 /*
  * row.h - the tables of algorithms.
  *
- * One table per operation; a row is one algorithm. The cheapest row that accepts runs; a row that
- * cannot go on before it wrote anything answers DUO_DECLINED, and the next cheapest runs. The last
- * row of each table accepts every call and never declines. Cost and accepts live in C files that
+ * One table per operation; a row is one algorithm. The cheapest row that serves the context's math
+ * and accepts runs; a row that cannot go on before it wrote anything answers DUO_DECLINED, and the
+ * next cheapest runs. For every math one CPU row accepts every call and never declines; sgemm under
+ * DUO_MATH_FLOAT64, which no row serves, does not get here. Cost and accepts live in C files that
  * are always built (sgemm_rows.c, reduce_rows.c), so that predictions work without CUDA.
  */
 #ifndef DUO_ROW_H
@@ -19,11 +20,17 @@
     X(DUO_SGEMM, GPU, sgemm_gpu_naive)                                                             \
     X(DUO_SGEMM, GPU, sgemm_gpu_tiled)                                                             \
     X(DUO_SASUM, CPU, sasum_cpu_lanes)                                                             \
+    X(DUO_SASUM, CPU, sasum_cpu_float64)                                                           \
     X(DUO_SASUM, GPU, sasum_gpu_shuffle)                                                           \
+    X(DUO_SASUM, GPU, sasum_gpu_float64)                                                           \
     X(DUO_SSUM, CPU, ssum_cpu_lanes)                                                               \
+    X(DUO_SSUM, CPU, ssum_cpu_float64)                                                             \
     X(DUO_SSUM, GPU, ssum_gpu_shuffle)                                                             \
+    X(DUO_SSUM, GPU, ssum_gpu_float64)                                                             \
     X(DUO_SDOT, CPU, sdot_cpu_lanes)                                                               \
-    X(DUO_SDOT, GPU, sdot_gpu_shuffle)
+    X(DUO_SDOT, CPU, sdot_cpu_float64)                                                             \
+    X(DUO_SDOT, GPU, sdot_gpu_shuffle)                                                             \
+    X(DUO_SDOT, GPU, sdot_gpu_float64)
 
 typedef enum duo_row_id {
 #define DUO_ROW_ENUM(operation, side, name) DUO_ROW_##name,
@@ -45,10 +52,17 @@ typedef struct duo_site {
     double device_memory_bytes; /* most that workspace on the device may take */
 } duo_site;
 
+/* The maths that a row serves, a bit for each. */
+enum {
+    DUO_SERVES_FLOAT32 = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_IEEE | 1 << DUO_MATH_TF32,
+    DUO_SERVES_FLOAT64 = 1 << DUO_MATH_FLOAT64
+};
+
 typedef struct duo_row {
     duo_row_id id;
     const char *name;
     duo_side side;
+    unsigned maths;
     bool (*accepts)(const duo_call *call, const duo_site *site);
     /* Seconds expected for the work itself, transfers left out (select adds them); *threads: what
      * it would use. */
@@ -66,6 +80,11 @@ typedef struct duo_row_table {
 enum { DUO_SGEMM_ROWS = 4 };
 extern const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS];
 extern const duo_row_table duo_row_tables[DUO_OPERATIONS];
+
+static inline bool duo_row_serves(const duo_row *row, duo_math math)
+{
+    return (row->maths >> math & 1u) != 0;
+}
 
 const char *duo_row_name(duo_row_id id);
 const char *duo_operation_name(duo_operation operation);
@@ -95,7 +114,10 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
 int duo_sgemm_cpu_openblas(const duo_call *call);
 int duo_sgemm_cpu_plain(const duo_call *call);
 int duo_sasum_cpu_lanes(const duo_call *call);
+int duo_sasum_cpu_float64(const duo_call *call);
 int duo_ssum_cpu_lanes(const duo_call *call);
+int duo_ssum_cpu_float64(const duo_call *call);
 int duo_sdot_cpu_lanes(const duo_call *call);
+int duo_sdot_cpu_float64(const duo_call *call);
 
 #endif

@@ -41,7 +41,8 @@ int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DU
     double transfer[2] = {-1.0, -1.0};
     for (int i = 0; i < table.count; i++) {
         const duo_row *const row = &table.row[i];
-        choice[i] = (duo_choice){.row = row, .accepts = row->accepts(call, site)};
+        choice[i] = (duo_choice){
+            .row = row, .accepts = duo_row_serves(row, site->math) && row->accepts(call, site)};
         if (transfer[row->side] < 0.0)
             transfer[row->side] = duo_transfer_seconds(call, row->side, site->profile);
         choice[i].seconds = row->cost(call, site, &choice[i].threads) + transfer[row->side];

@@ -91,10 +91,12 @@ static double tiled_cost(const duo_call *call, const duo_site *site, int *thread
 }
 
 const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
-    {DUO_ROW_sgemm_gpu_naive, "sgemm_gpu_naive", DUO_SIDE_GPU, fits_device, naive_cost, NULL},
-    {DUO_ROW_sgemm_gpu_tiled, "sgemm_gpu_tiled", DUO_SIDE_GPU, fits_device, tiled_cost, NULL},
-    {DUO_ROW_sgemm_cpu_openblas, "sgemm_cpu_openblas", DUO_SIDE_CPU, has_blas, openblas_cost,
-     duo_sgemm_cpu_openblas},
-    {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, always, plain_cost,
-     duo_sgemm_cpu_plain},
+    {DUO_ROW_sgemm_gpu_naive, "sgemm_gpu_naive", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
+     naive_cost, NULL},
+    {DUO_ROW_sgemm_gpu_tiled, "sgemm_gpu_tiled", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
+     tiled_cost, NULL},
+    {DUO_ROW_sgemm_cpu_openblas, "sgemm_cpu_openblas", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, has_blas,
+     openblas_cost, duo_sgemm_cpu_openblas},
+    {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, always,
+     plain_cost, duo_sgemm_cpu_plain},
 };

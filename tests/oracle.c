@@ -75,25 +75,47 @@ bool oracle_close(double want, double bound, float got)
     return fabs((double)got - want) <= bound;
 }
 
-double oracle_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
-                     const float *y, int64_t incy, double *bound)
+/* The sum, and the sum of magnitudes. */
+static double reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                     const float *y, int64_t incy, double *magnitudes)
 {
     const bool two = operation == DUO_SDOT;
-    *bound = 0.0;
+    *magnitudes = 0.0;
     if (n <= 0 || (!two && incx <= 0)) return 0.0;
     if (incx < 0) x -= (n - 1) * incx;
     if (two && incy < 0) y -= (n - 1) * incy;
 
     duo_exact_sum sum = {0};
-    double plain = 0.0, magnitude = 0.0;
+    double plain = 0.0;
     for (int64_t i = 0; i < n; i++) {
         double term = x[i * incx];
         if (operation == DUO_SASUM) term = fabs(term);
         if (two) term *= (double)y[i * incy];
         plain += term;
-        magnitude += fabs(term);
+        *magnitudes += fabs(term);
         if (isfinite(term)) duo_exact_sum_add(&sum, term);
     }
-    *bound = (two ? 9.0 : 8.0) * u * magnitude + (two ? (double)n * 0x1p-150 : 0.0);
     return isfinite(plain) ? duo_exact_sum_value(&sum) : plain;
+}
+
+double oracle_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                     const float *y, int64_t incy, double *bound)
+{
+    double magnitudes;
+    const double sum = reduce(operation, n, x, incx, y, incy, &magnitudes);
+    const bool two = operation == DUO_SDOT && n > 0;
+    *bound = (two ? 9.0 : 8.0) * u * magnitudes + (two ? (double)n * 0x1p-150 : 0.0);
+    return sum;
+}
+
+double oracle_reduce_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                             const float *y, int64_t incy, double *bound)
+{
+    double magnitudes;
+    const double sum = reduce(operation, n, x, incx, y, incy, &magnitudes);
+    int levels = 0;
+    for (int64_t blocks = (n + 1023) / 1024; blocks > 1; blocks = (blocks + 1) / 2) levels++;
+    *bound = u * fabs(sum) + (12 + levels) * 0x1p-53 * magnitudes;
+    if (operation == DUO_SDOT && n > 0) *bound += 0x1p-150;
+    return sum;
 }

@@ -48,4 +48,11 @@ bool oracle_close(double want, double bound, float got);
 double oracle_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
                      const float *y, int64_t incy, double *bound);
 
+/*
+ * The same under DUO_MATH_FLOAT64; *bound: u times the sum, plus (12 + L) 2^-53 times the sum of
+ * magnitudes, L = ceil(log2 ceil(n/1024)), for sdot plus 2^-150.
+ */
+double oracle_reduce_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                             const float *y, int64_t incy, double *bound);
+
 #endif

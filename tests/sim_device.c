@@ -55,6 +55,7 @@ typedef struct work {
     size_t dst_pitch, src_pitch, width, height;
 
     duo_call call; /* launch */
+    const duo_row *row;
     uint64_t *slot;
     uint32_t ticket;
 
@@ -353,8 +354,11 @@ static void run_sgemm(const duo_call *call)
 static void run_reduction(const work *w, const duo_call *call)
 {
     const duo_operand *x = &call->operand[DUO_X], *y = &call->operand[DUO_Y];
-    const float sum = call->n > 0 ? reference_order(call->operation, call->n, behind(x->address),
-                                                    x->ld, behind(y->address), y->ld)
+    const bool float64 = duo_row_serves(w->row, DUO_MATH_FLOAT64);
+    float (*const reduce)(duo_operation, int64_t, const float *, int64_t, const float *, int64_t) =
+        float64 ? reference_order_float64 : reference_order;
+    const float sum = call->n > 0 ? reduce(call->operation, call->n, behind(x->address), x->ld,
+                                           behind(y->address), y->ld)
                                   : 0.0f;
     if (w->slot == NULL) {
         *(float *)behind(call->operand[DUO_RESULT].address) = sum;
@@ -731,36 +735,31 @@ static duo_status door_copy(duo_queue *queue, void *dst, size_t dst_pitch, const
     return leave(append(queue, &w));
 }
 
-/* The operation of a GPU row, or DUO_OPERATIONS. */
-static duo_operation gpu_operation(duo_row_id row)
+/* The GPU row of an operation by its number, or NULL. */
+static const duo_row *gpu_row(duo_operation operation, duo_row_id id)
 {
-    static const struct {
-        duo_operation operation;
-        duo_side side;
-    } rows[DUO_ROWS] = {
-#define SIM_ROW(op, where, name) [DUO_ROW_##name] = {op, DUO_SIDE_##where},
-        DUO_ROW_LIST(SIM_ROW)
-#undef SIM_ROW
-    };
-    if ((unsigned)row >= DUO_ROWS || rows[row].side != DUO_SIDE_GPU) return DUO_OPERATIONS;
-    return rows[row].operation;
+    const duo_row_table table = duo_row_tables[operation];
+    for (int i = 0; i < table.count; i++)
+        if (table.row[i].id == id && table.row[i].side == DUO_SIDE_GPU) return &table.row[i];
+    return NULL;
 }
 
-static duo_status door_launch(duo_queue *queue, duo_row_id row, const duo_call *call,
-                              uint64_t *slot, uint32_t ticket)
+static duo_status door_launch(duo_queue *queue, duo_row_id id, const duo_call *call, uint64_t *slot,
+                              uint32_t ticket)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
     const duo_status status = enter(SIM_LAUNCH, queue->device, &go);
     if (!go) return leave(status);
-    if (gpu_operation(row) != call->operation) {
-        violation("launch: row %d does not do operation %d on a GPU", (int)row,
+    const duo_row *const row = gpu_row(call->operation, id);
+    if (row == NULL) {
+        violation("launch: row %d does not do operation %d on a GPU", (int)id,
                   (int)call->operation);
         return leave(DUO_ERR_DEVICE);
     }
-    const work w = {.kind = WORK_LAUNCH, .call = *call, .slot = slot, .ticket = ticket};
+    const work w = {.kind = WORK_LAUNCH, .call = *call, .row = row, .slot = slot, .ticket = ticket};
     if (!launch_legal(&w, queue->device)) return leave(DUO_ERR_DEVICE);
-    sim.last_row = row;
+    sim.last_row = id;
     return leave(append(queue, &w));
 }
 

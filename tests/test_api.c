@@ -106,7 +106,7 @@ static void setters(void)
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_ACCURATE));
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_IEEE));
     CHECK_STATUS(DUO_ERR_UNSUPPORTED, duo_set_math(ctx, DUO_MATH_TF32));
-    CHECK_STATUS(DUO_ERR_UNSUPPORTED, duo_set_math(ctx, DUO_MATH_FLOAT64));
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)4));
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)-1));
     CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 2));
@@ -337,6 +337,25 @@ static void sgemm_order_of_errors(void)
     EXPECT(DUO_ERR_SIZE, g.k = -1; g.lda = 0; g.a = NULL);
     EXPECT(DUO_ERR_LD, g.lda = 0; g.a = NULL);
     EXPECT(DUO_ERR_NULL, g.a = NULL);
+    test_context_end(ctx);
+}
+
+/* Refused for what it is, not for its sizes; a bad argument is told first. */
+static void sgemm_in_float64(void)
+{
+    duo_context *ctx = test_context();
+    const arguments good = good_arguments(DUO_ROW_MAJOR);
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
+    EXPECT(DUO_ERR_UNSUPPORTED, (void)g);
+    EXPECT(DUO_ERR_UNSUPPORTED, g.m = 0);
+    EXPECT(DUO_ERR_UNSUPPORTED, g.k = 0; g.a = NULL);
+    EXPECT(DUO_ERR_UNSUPPORTED, g.alpha = 0.0f; g.beta = 1.0f);
+    EXPECT(DUO_ERR_UNSUPPORTED, g.m = g.n = g.k = 1);
+    EXPECT(DUO_ERR_ENUM, g.layout = (duo_layout)0);
+    EXPECT(DUO_ERR_LD, g.lda = 0);
+    EXPECT(DUO_ERR_NULL, g.a = NULL);
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_IEEE));
+    EXPECT(DUO_OK, (void)g);
     test_context_end(ctx);
 }
 
@@ -778,6 +797,7 @@ int main(int argc, char **argv)
         {"sgemm_leading_dimensions", sgemm_leading_dimensions},
         {"sgemm_beyond_the_address_space", sgemm_beyond_the_address_space},
         {"sgemm_order_of_errors", sgemm_order_of_errors},
+        {"sgemm_in_float64", sgemm_in_float64},
         {"reduction_arguments", reduction_arguments},
         {"device_allocation", device_allocation},
         {"host_allocation", host_allocation},

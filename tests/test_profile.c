@@ -626,6 +626,23 @@ static void curves(void)
 
 /* ---- The built-in ones ---- */
 
+/* Every row of the operation has a cost. */
+static void check_predictable(const duo_profile *p, duo_operation operation)
+{
+    enum { N = 1000 };
+    const duo_call call =
+        operation == DUO_SGEMM
+            ? test_sgemm_call(false, false, N, N, N, 1.0f, NULL, N, NULL, N, 0.0f, NULL, N)
+            : test_reduce_call(operation, N, NULL, 1, NULL, 1, NULL);
+    const duo_site site = {.profile = p, .threads = 1};
+    const duo_row_table table = duo_row_tables[operation];
+    for (int i = 0; i < table.count; i++) {
+        int threads;
+        const double seconds = table.row[i].cost(&call, &site, &threads);
+        CHECK(seconds > 0.0 && seconds < 10.0, "%s: %g s", table.row[i].name, seconds);
+    }
+}
+
 static void built_ins(void)
 {
     static const char *const names[] = {"h100", "generic"};
@@ -638,9 +655,8 @@ static void built_ins(void)
         if (!CHECK(p != NULL, "missing")) continue;
         CHECK(sane(p), "numbers that cannot be");
         CHECK(strstr(p->origin, names[i]) != NULL, "origin \"%s\"", p->origin);
-        for (int id = 0; id < DUO_ROWS; id++)
-            CHECK(p->curve[id].count >= 2, "%s has %d points", duo_row_name((duo_row_id)id),
-                  p->curve[id].count);
+        for (int operation = 0; operation < DUO_OPERATIONS; operation++)
+            check_predictable(p, (duo_operation)operation);
         const char *const path = in_folder("built-in.ini");
         CHECK(duo_profile_write(p, path, why, sizeof why), "%s", why);
         CHECK(duo_profile_read(path, &again, why, sizeof why), "%s", why);

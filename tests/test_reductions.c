@@ -1,7 +1,7 @@
 /*
  * test_reductions.c - sasum, ssum and sdot: every row, and the public functions with operands and
  * result in every residence, against the oracle's bound and, bit for bit, against the documented
- * order of summation.
+ * order of summation of the math.
  */
 #include <float.h>
 #include <math.h>
@@ -16,6 +16,10 @@
 
 static const duo_operation operations[] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
 enum { OPERATIONS = 3 };
+
+/* One of each order of summation. */
+static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_FLOAT64};
+enum { MATHS = 2 };
 
 /* One problem; the increments are those of the call, of any sign. */
 typedef struct problem {
@@ -47,19 +51,21 @@ static test_array new_vector(int64_t n, int64_t inc, int64_t offset, test_data d
 }
 
 /* Sets what is wanted from what the vectors hold now. */
-static void expect(const problem *p, vectors *v)
+static void expect(const problem *p, duo_math math, vectors *v)
 {
-    const bool two = p->operation == DUO_SDOT;
+    const bool two = p->operation == DUO_SDOT, float64 = math == DUO_MATH_FLOAT64;
     const float *y = two ? v->y.data : NULL;
-    v->want = oracle_reduce(p->operation, p->n, v->x.data, p->incx, y, p->incy, &v->bound);
+    v->want = (float64 ? oracle_reduce_float64 : oracle_reduce)(p->operation, p->n, v->x.data,
+                                                                p->incx, y, p->incy, &v->bound);
     if (!two && p->incx <= 0) {
         v->bits = 0.0f;
         return;
     }
     const duo_call call =
         test_reduce_call(p->operation, p->n, v->x.data, p->incx, y, p->incy, &v->bits);
-    v->bits = reference_order(p->operation, p->n, call.operand[DUO_X].address, p->incx,
-                              call.operand[DUO_Y].address, p->incy);
+    v->bits = (float64 ? reference_order_float64
+                       : reference_order)(p->operation, p->n, call.operand[DUO_X].address, p->incx,
+                                          call.operand[DUO_Y].address, p->incy);
 }
 
 static vectors make_vectors(const problem *p, test_rng *rng)
@@ -67,7 +73,6 @@ static vectors make_vectors(const problem *p, test_rng *rng)
     vectors v = {.x = new_vector(p->n, p->incx, p->offset, p->data, rng)};
     if (p->operation == DUO_SDOT)
         v.y = new_vector(p->n, p->incy, p->offset == 0 ? 0 : p->offset / 2 + 1, p->data, rng);
-    expect(p, &v);
     return v;
 }
 
@@ -110,15 +115,25 @@ static void run_on_row(const duo_row *row, const problem *p, const vectors *v, b
     CHECK(test_is_poison(result[0]) && test_is_poison(result[2]), "written beside the result");
 }
 
-static void run_rows(const problem *p, test_rng *rng)
+/* Every row, under a math that it serves. */
+static void run_on_rows(const problem *p, vectors *v)
 {
     const duo_row *rows[DUO_CANDIDATES];
     const int count = test_rows(p->operation, rows);
-    vectors v = make_vectors(p, rng);
-    for (int r = 0; r < count; r++) {
-        run_on_row(rows[r], p, &v, false, 1);
-        run_on_row(rows[r], p, &v, true, 2);
+    for (int m = 0; m < MATHS; m++) {
+        expect(p, maths[m], v);
+        for (int r = 0; r < count; r++) {
+            if (!duo_row_serves(rows[r], maths[m])) continue;
+            run_on_row(rows[r], p, v, false, 1);
+            run_on_row(rows[r], p, v, true, 2);
+        }
     }
+}
+
+static void run_rows(const problem *p, test_rng *rng)
+{
+    vectors v = make_vectors(p, rng);
+    run_on_rows(p, &v);
     free_vectors(&v);
 }
 
@@ -196,8 +211,6 @@ static void row_special_values(void)
         problem p = {
             operations[i % OPERATIONS], test_between(&rng, 1, 3000), 1, 1, i % 5, DATA_SIGNED};
         if (i % 4 == 0) p.incx = test_between(&rng, 1, 3);
-        const duo_row *rows[DUO_CANDIDATES];
-        const int count = test_rows(p.operation, rows);
         vectors v = make_vectors(&p, &rng);
         const int64_t planted = test_between(&rng, 1, 4);
         const int kind = (int)test_between(&rng, 0, 8);
@@ -207,8 +220,7 @@ static void row_special_values(void)
             if (p.operation == DUO_SDOT && j % 2 == 1)
                 v.y.data[test_between(&rng, 0, p.n - 1)] = special[(which + j) % 8];
         }
-        expect(&p, &v);
-        for (int r = 0; r < count; r++) run_on_row(rows[r], &p, &v, r % 2 == 0, 1);
+        run_on_rows(&p, &v);
         free_vectors(&v);
     }
 }
@@ -223,15 +235,12 @@ static void row_extremes(void)
             for (int alternate = 0; alternate < 2; alternate++) {
                 for (int64_t n = 1; n < 200000; n = 3 * n + 1) {
                     problem p = {operations[o], n, 1, 1, 0, DATA_UNIT};
-                    const duo_row *rows[DUO_CANDIDATES];
-                    const int count = test_rows(p.operation, rows);
                     vectors v = make_vectors(&p, &rng);
                     for (int64_t j = 0; j < n; j++) {
                         v.x.data[j] = alternate != 0 && j % 2 != 0 ? -value[i] : value[i];
                         if (operations[o] == DUO_SDOT) v.y.data[j] = 1.0f;
                     }
-                    expect(&p, &v);
-                    for (int r = 0; r < count; r++) run_on_row(rows[r], &p, &v, false, 2);
+                    run_on_rows(&p, &v);
                     free_vectors(&v);
                 }
             }
@@ -249,18 +258,25 @@ static duo_status call_public(duo_context *ctx, const problem *p, const float *x
     return duo_sdot(ctx, p->n, x, p->incx, y, p->incy, result);
 }
 
-static void run_public(duo_context *ctx, const problem *p, const test_place place[3], test_rng *rng)
+static void run_public(duo_context *ctx, duo_math math, const problem *p, const test_place place[3],
+                       test_rng *rng)
 {
+    const bool float64 = math == DUO_MATH_FLOAT64;
     char where[64];
-    snprintf(where, sizeof where, "%s,%s,%s", test_place_name(place[0]), test_place_name(place[1]),
-             test_place_name(place[2]));
+    snprintf(where, sizeof where, "%s,%s,%s%s", test_place_name(place[0]),
+             test_place_name(place[1]), test_place_name(place[2]), float64 ? "/float64" : "");
     name_case(p, where);
     vectors v = make_vectors(p, rng);
+    expect(p, math, &v);
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, math));
     test_array r = test_array_new(1, 1, 1, p->offset);
     test_placed x = test_put(ctx, place[0], &v.x), y = {0};
     if (p->operation == DUO_SDOT) y = test_put(ctx, place[1], &v.y);
     test_placed result = test_put(ctx, place[2], &r);
     const duo_status status = call_public(ctx, p, x.address, y.address, result.address);
+    duo_decision d = {.size = sizeof d};
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    CHECK(d.row == NULL || (strstr(d.row, "float64") != NULL) == float64, "row %s", d.row);
     test_take(ctx, &result);
     test_take(ctx, &x);
     if (p->operation == DUO_SDOT) test_take(ctx, &y);
@@ -283,10 +299,10 @@ static void public_residences(void)
                                          (test_place)(i / PLACES / PLACES)};
             if (operations[o] != DUO_SDOT && place[1] != PLACE_PAGEABLE) continue;
             for (int l = 0; l < 4; l++) {
-                run_public(ctx, &(problem){operations[o], some[l], 1, 1, l, DATA_SIGNED}, place,
-                           &rng);
-                run_public(ctx, &(problem){operations[o], some[l] / 2 + 1, 2, 3, 0, DATA_NORMAL},
-                           place, &rng);
+                const problem dense = {operations[o], some[l], 1, 1, l, DATA_SIGNED};
+                const problem strided = {operations[o], some[l] / 2 + 1, 2, 3, 0, DATA_NORMAL};
+                for (int m = 0; m < MATHS; m++) run_public(ctx, maths[m], &dense, place, &rng);
+                run_public(ctx, maths[l % MATHS], &strided, place, &rng);
             }
         }
     }
@@ -306,9 +322,10 @@ static void public_random(void)
         }
         p.offset = test_between(&rng, 0, 3);
         p.data = (test_data)test_between(&rng, DATA_SIGNED, DATA_WIDE);
+        const duo_math math = maths[test_between(&rng, 0, MATHS - 1)];
         test_place place[3];
         for (int j = 0; j < 3; j++) place[j] = (test_place)test_between(&rng, 0, PLACES - 1);
-        run_public(ctx, &p, place, &rng);
+        run_public(ctx, math, &p, place, &rng);
     }
     test_context_end(ctx);
 }
@@ -322,7 +339,7 @@ static void public_large(void)
         for (int i = 0; i < PLACES; i++) {
             const test_place place[3] = {(test_place)i, PLACE_PAGEABLE, PLACE_PAGEABLE};
             const problem p = {operations[o], 4300007, 1 + i % 2, 1, i, DATA_SIGNED};
-            run_public(ctx, &p, place, &rng);
+            run_public(ctx, maths[i / 2 % MATHS], &p, place, &rng);
         }
     }
     test_context_end(ctx);
@@ -336,7 +353,10 @@ static void public_default_context(void)
     CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU));
     for (int o = 0; o < OPERATIONS; o++)
         for (int64_t n = 0; n <= 130; n++)
-            run_public(NULL, &(problem){operations[o], n, 1, 1, n % 4, DATA_WIDE}, place, &rng);
+            for (int m = 0; m < MATHS; m++)
+                run_public(NULL, maths[m], &(problem){operations[o], n, 1, 1, n % 4, DATA_WIDE},
+                           place, &rng);
+    CHECK_STATUS(DUO_OK, duo_set_math(NULL, DUO_MATH_ACCURATE));
     CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_AUTO));
 }
 

@@ -412,8 +412,9 @@ struct gpu_row {
         DUO_ROW_##name, #name, duo_##name, duo_##name##_load                                       \
     }
 static const gpu_row rows[] = {
-    GPU_ROW(sgemm_gpu_tiled),  GPU_ROW(ssum_gpu_shuffle), GPU_ROW(sasum_gpu_shuffle),
-    GPU_ROW(sdot_gpu_shuffle), GPU_ROW(sgemm_gpu_naive),
+    GPU_ROW(sgemm_gpu_tiled),   GPU_ROW(ssum_gpu_shuffle), GPU_ROW(sasum_gpu_shuffle),
+    GPU_ROW(sdot_gpu_shuffle),  GPU_ROW(sgemm_gpu_naive),  GPU_ROW(ssum_gpu_float64),
+    GPU_ROW(sasum_gpu_float64), GPU_ROW(sdot_gpu_float64),
 };
 #undef GPU_ROW
 
