@@ -8,6 +8,8 @@
 static const row_reference table[] = {
     {"cpu_lanes", DUO_MATH_ACCURATE, reference_order},
     {"gpu_shuffle", DUO_MATH_ACCURATE, reference_order},
+    {"cpu_float64", DUO_MATH_FLOAT64, reference_order_float64},
+    {"gpu_float64", DUO_MATH_FLOAT64, reference_order_float64},
 };
 
 const row_reference *row_reference_of(const duo_row *row)
