@@ -38,7 +38,8 @@ static const duo_row *row_of(duo_operation operation, duo_side side)
 {
     const duo_row_table table = duo_row_tables[operation];
     for (int i = 0; i < table.count; i++)
-        if (table.row[i].side == side) return &table.row[i];
+        if (table.row[i].side == side && duo_row_serves(&table.row[i], DUO_MATH_ACCURATE))
+            return &table.row[i];
     return NULL;
 }
 

@@ -40,6 +40,10 @@ typedef struct duo_case {
 
 enum { DUO_CASES = 160 };
 
+/* The math of the tables and of the API's series. Rows of another math are measured beside it, for
+ * the profile and the CSV. */
+#define DUO_CROSSOVER_MATH DUO_MATH_ACCURATE
+
 typedef struct duo_crossover {
     /* options */
     bool quick, cold, wanted[DUO_OPERATIONS];
@@ -78,7 +82,7 @@ void duo_crossover_close(duo_crossover *x);
 
 void duo_crossover_measure(duo_crossover *x);
 
-/* The faster of one and of all threads over the CPU rows; never NULL. */
+/* The faster of one and of all threads over the CPU rows of the math; never NULL. */
 const duo_figure *duo_crossover_cpu(const duo_case *c);
 
 /* ---- crossover_profile.c ---- */

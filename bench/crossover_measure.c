@@ -27,7 +27,7 @@ static duo_site site_of(const duo_crossover *x, duo_path path, int threads)
         path == DUO_PATH_GPU && !x->gpu ? x->assumed : duo_profile_in_use();
     return (duo_site){.profile = profile,
                       .path = path,
-                      .math = DUO_MATH_ACCURATE,
+                      .math = DUO_CROSSOVER_MATH,
                       .threads = threads,
                       .gpu = path == DUO_PATH_GPU,
                       .device_memory_bytes = (double)INFINITY};
@@ -295,7 +295,8 @@ const duo_figure *duo_crossover_cpu(const duo_case *c)
     const duo_figure *best = &none;
     const duo_row_table table = duo_row_tables[c->problem.operation];
     for (int i = 0; i < table.count; i++) {
-        if (table.row[i].side != DUO_SIDE_CPU) continue;
+        if (table.row[i].side != DUO_SIDE_CPU || !duo_row_serves(&table.row[i], DUO_CROSSOVER_MATH))
+            continue;
         const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.row[i].id];
         const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.row[i].id];
         /* A row that was given all threads may have used one: only a clear gain counts. */

@@ -86,6 +86,7 @@ bool duo_crossover_open(duo_crossover *x)
     x->threads = duo_machine_threads();
     (void)duo_text_blas(x->cpu_blas, sizeof x->cpu_blas);
     if (duo_create(&x->context) != DUO_OK ||
+        duo_set_math(x->context, DUO_CROSSOVER_MATH) != DUO_OK ||
         !duo_stock_open(&x->stock[DUO_PLACE_PAGEABLE], x->context, DUO_PLACE_PAGEABLE, input,
                         output, x->seed, NULL)) {
         fprintf(stderr, "duoblas: out of memory\n");

@@ -184,7 +184,8 @@ static void measure_fixed_costs(duo_crossover *x, duo_profile *profile)
     const duo_row_table table = duo_row_tables[DUO_SSUM];
     const duo_row *row = NULL;
     for (int i = 0; i < table.count; i++)
-        if (table.row[i].side == DUO_SIDE_GPU) row = &table.row[i];
+        if (table.row[i].side == DUO_SIDE_GPU && duo_row_serves(&table.row[i], DUO_CROSSOVER_MATH))
+            row = &table.row[i];
     if (row == NULL) return;
     const duo_contender contender[] = {
         duo_contender_gpu_row(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
