@@ -38,7 +38,7 @@ INLINE wide wide_column(duo_operation operation, const float *x, const float *y)
 /* V += G, a group of two columns, in all lanes. */
 INLINE void wide_group(duo_operation operation, const float *x, const float *y, wide_lanes *v)
 {
-    UNROLLED for (int i = 0; i < WIDE_PARTS; i++)
+    ROLLED for (int i = 0; i < WIDE_PARTS; i++)
     {
         const wide low = wide_column(operation, x, y);
         const wide high = wide_column(operation, x + 128, y + 128);
