@@ -212,10 +212,9 @@ static void print_candidates(const duo_call *call, const duo_site *site, const d
                duo_text_seconds(moved, transfers),
                duo_text_seconds(choice[i].seconds - moved, work),
                duo_text_seconds(choice[i].seconds, total),
-               !duo_row_serves(row, site->math) ? "serves another math"
-               : !choice[i].accepts             ? "cannot do this call"
-               : i == best                      ? "<- would run"
-                                                : "");
+               !choice[i].accepts ? "cannot do this call"
+               : i == best        ? "<- would run"
+                                  : "");
     }
 }
 
@@ -283,7 +282,11 @@ int duo_tool_explain(int argc, char **argv)
            a.transpose ? a.transpose : "", site.threads, site.threads == 1 ? "" : "s");
     print_operands(&call);
     print_candidates(&call, &site, choice, count, best);
-    if (best >= 0) print_reason(&call, &site, choice, count, best);
+    if (best >= 0)
+        print_reason(&call, &site, choice, count, best);
+    else
+        printf("\nNothing does %s in the math of DUOBLAS_MATH.\n",
+               duo_operation_name(call.operation));
     if (!gpu)
         printf("There is no GPU here (%s): its times are predicted for an\n%s, and the CPU would "
                "do the work.\n",

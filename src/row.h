@@ -99,8 +99,8 @@ typedef struct duo_choice {
     double seconds; /* work, transfers and the result's way back */
 } duo_choice;
 
-/* Fills choice[] in table order with every row's prediction; returns how many (<= DUO_CANDIDATES).
- */
+/* Fills choice[] in table order with the prediction of every row that serves the site's math;
+ * returns how many (<= DUO_CANDIDATES). */
 int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES]);
 
 /* The index of the one to run: cheapest that accepts and is not declined. -1: none left. */

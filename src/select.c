@@ -39,15 +39,17 @@ int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DU
 {
     const duo_row_table table = duo_row_tables[call->operation];
     double transfer[2] = {-1.0, -1.0};
+    int count = 0;
     for (int i = 0; i < table.count; i++) {
         const duo_row *const row = &table.row[i];
-        choice[i] = (duo_choice){
-            .row = row, .accepts = duo_row_serves(row, site->math) && row->accepts(call, site)};
+        if (!duo_row_serves(row, site->math)) continue;
+        duo_choice *const c = &choice[count++];
+        *c = (duo_choice){.row = row, .accepts = row->accepts(call, site)};
         if (transfer[row->side] < 0.0)
             transfer[row->side] = duo_transfer_seconds(call, row->side, site->profile);
-        choice[i].seconds = row->cost(call, site, &choice[i].threads) + transfer[row->side];
+        c->seconds = row->cost(call, site, &c->threads) + transfer[row->side];
     }
-    return table.count;
+    return count;
 }
 
 int duo_select(const duo_choice *choice, int count, const duo_site *site)
