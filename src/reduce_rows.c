@@ -1,9 +1,9 @@
 /*
  * reduce_rows.c - the rows of sasum, ssum and sdot, and the table of all tables.
  *
- * CPU: the serial curve, shared by t threads for the price of a parallel region, until memory is
- * the limit. GPU: the measured curve; strided data moves whole 32-byte sectors, as many bytes as 8
- * elements each. A float64 row without a curve takes a multiple of the float32 row's time.
+ * CPU: the serial curve, shared by all threads for the price of a parallel region. GPU: the measured
+ * curve; strided data moves whole 32-byte sectors, as many bytes as 8 elements each. A float64 row
+ * without a curve takes a multiple of the float32 row's time.
  */
 #include <math.h>
 
@@ -46,6 +46,17 @@ static double seconds_at(const duo_site *site, duo_row_id id, duo_row_id float32
     return times * duo_curve_seconds(&curve[float32], n, 1.0);
 }
 
+/* How much faster all threads are than one: as many times as they are, but never more than on data
+ * in memory, where they share its bandwidth. The serial curve ends there. */
+static double speed_up(const duo_call *call, const duo_site *site, const duo_curve *serial)
+{
+    if (serial->count == 0) return 1.0;
+    const int last = serial->count - 1;
+    const double vectors = call->operation == DUO_SDOT ? 2.0 : 1.0;
+    const double one = 4.0 * vectors * serial->size[last] / serial->seconds[last];
+    return fmax(1.0, fmin((double)site->threads, site->profile->cpu_bandwidth / one));
+}
+
 static double cpu_cost(const duo_call *call, const duo_site *site, duo_row_id id,
                        duo_row_id float32, int *threads)
 {
@@ -53,13 +64,11 @@ static double cpu_cost(const duo_call *call, const duo_site *site, duo_row_id id
     const double factor = worst_stride(call, 16.0);
     const double serial =
         seconds_at(site, id, float32, kCpuFloat64Times, (double)call->n) * fmin(factor, 4.0);
-    const double bytes = 4.0 * (double)call->n * factor * (call->operation == DUO_SDOT ? 2.0 : 1.0);
     *threads = 1;
     if (site->threads == 1) return serial;
     /* All threads or one: OpenMP's runtime ends and makes threads where teams change in size. */
-    const double t = site->threads;
-    const double shared = fmax(serial / t, fmin(serial, bytes / p->cpu_bandwidth));
-    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * t + shared;
+    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * site->threads +
+                            serial / speed_up(call, site, &p->curve[float32]);
     if (parallel < serial) *threads = site->threads;
     return fmin(serial, parallel);
 }

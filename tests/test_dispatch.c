@@ -32,7 +32,7 @@ static void new_machine(double cpu, double gpu)
 {
     machine = (duo_profile){.threads = 4,
                             .fork_seconds = 1000.0, /* threads never pay */
-                            .cpu_bandwidth = 1e15,
+                            .cpu_bandwidth = 1e18,
                             .sgemm_efficiency = 1.0,
                             .upload_pageable = 1e9,
                             .upload_pinned = 1e10,
@@ -386,7 +386,20 @@ static void threads_count(void)
         CHECK(d.threads == 4, "%d threads", d.threads);
         check_predicted(&d, "sgemm_cpu_plain", 0.25e-3 + 1.4e-6);
     }
+    /* On data in memory all threads are twice as fast as one, so nowhere more. */
+    test_case("threads/memory");
+    const duo_curve *const serial = &machine.curve[DUO_ROW_ssum_cpu_lanes];
+    machine.cpu_bandwidth = 2.0 * 4.0 * serial->size[1] / serial->seconds[1];
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
+    sum_all(ctx, data);
+    duo_decision d = last(ctx);
+    CHECK(d.threads == 4, "%d threads", d.threads);
+    check_predicted(&d, "ssum_cpu_lanes", 0.5e-3 + 1.4e-6);
+    machine.cpu_bandwidth = 1.0;
+    sum_all(ctx, data);
+    CHECK(last(ctx).threads == 1, "%d threads", last(ctx).threads);
     test_case("threads/many");
+    machine.cpu_bandwidth = 1e18;
     /* More threads than pay are not used. */
     machine.fork_seconds_per_thread = 1e-3;
     CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 64));
