@@ -21,6 +21,7 @@ typedef struct vectors {
     const float *x, *y; /* y is x where the operation has no y */
     int64_t incx, incy;
     int threads;
+    int64_t length; /* of a unit, in elements */
 } vectors;
 
 float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y)
@@ -55,8 +56,8 @@ static double strided_unit(const vectors *v, int64_t first, int64_t count)
 /* Not inline: see float_mode.h. */
 static __attribute__((noinline)) double one_unit(const vectors *v, int64_t unit)
 {
-    const int64_t first = unit * DUO_UNIT;
-    const int64_t count = v->n - first < DUO_UNIT ? v->n - first : DUO_UNIT;
+    const int64_t first = unit * v->length;
+    const int64_t count = v->n - first < v->length ? v->n - first : v->length;
     if (v->incx != 1 || v->incy != 1) return strided_unit(v, first, count);
     return v->unit(count, v->x + first, v->y + first);
 }
@@ -68,7 +69,7 @@ static double parallel_wave(const vectors *v, int64_t first, int64_t units)
 #pragma omp parallel num_threads(v->threads)
     {
         const float_mode caller = float_mode_enter();
-#pragma omp for schedule(static)
+#pragma omp for schedule(static) nowait
         for (int64_t u = 0; u < units; u++) node[u] = one_unit(v, first + u);
         float_mode_leave(caller);
     }
@@ -92,7 +93,7 @@ static double tree(const vectors *v, int64_t first, int64_t units)
 /* Not inline: see float_mode.h. */
 static __attribute__((noinline)) float reduce(const vectors *v)
 {
-    return duo_lanes_round(tree(v, 0, v->n / DUO_UNIT + (v->n % DUO_UNIT != 0)));
+    return duo_lanes_round(tree(v, 0, v->n / v->length + (v->n % v->length != 0)));
 }
 
 static float reduce_in_fit_mode(const vectors *v)
@@ -101,6 +102,14 @@ static float reduce_in_fit_mode(const vectors *v)
     const float result = reduce(v);
     float_mode_leave(caller);
     return result;
+}
+
+/* Several units for each thread even out their shares; smaller ones than this cost more than that. */
+static int64_t unit_length(int64_t n, int threads)
+{
+    int64_t length = DUO_UNIT;
+    while (threads > 1 && length > 4 * DUO_BLOCK && n / length < 4 * threads) length /= 2;
+    return length;
 }
 
 /* Vectors as the functions above want them. */
@@ -113,7 +122,7 @@ static vectors plain_vectors(duo_operation operation, duo_lanes_node unit, int64
         incy = incx;
     }
     if (n == 1) incx = incy = 1;
-    return (vectors){operation, unit, n, x, y, incx, incy, threads};
+    return (vectors){operation, unit, n, x, y, incx, incy, threads, unit_length(n, threads)};
 }
 
 float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
@@ -122,7 +131,7 @@ float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64
     const duo_lanes *const lanes = duo_lanes_current();
     const vectors v =
         plain_vectors(operation, lanes->unit[operation], n, x, incx, y, incy, threads);
-    if (n <= DUO_UNIT && v.incx == 1 && v.incy == 1) return lanes->whole[operation](n, x, v.y);
+    if (n <= v.length && v.incx == 1 && v.incy == 1) return lanes->whole[operation](n, x, v.y);
     return reduce_in_fit_mode(&v);
 }
 
