@@ -225,6 +225,7 @@ static __device__ __forceinline__ void sum_blocks(const reduction &in, int64_t f
     for (i = 0; i < count; i++) {
         if (isfinite(sums[i * kWarps])) continue;
         const double sum = block_sum<Leaf, double>(in, (first + i * kWarps) * kBlock);
+        __syncwarp(); /* every thread has looked at the sum */
         if (thread == 0) sums[i * kWarps] = sum;
     }
 }
