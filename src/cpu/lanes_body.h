@@ -229,8 +229,8 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
     static float name##_whole(int64_t n, const float *x, const float *y)                           \
     {                                                                                              \
         if (UNLIKELY(!mode_is_fit())) return duo_lanes_in_fit_mode(name##_large, n, x, y);         \
-        if (n > DUO_BLOCK) return name##_large(n, x, y);                                           \
-        const double sum = add_lanes(block_some(operation, n, x, second));                         \
+        const double sum = n <= DUO_BLOCK ? add_lanes(block_some(operation, n, x, second))         \
+                                          : name##_unchecked(n, x, second);                        \
         if (UNLIKELY(!isfinite(sum))) return name##_large(n, x, y);                                \
         return (float)(sum + 0.0);                                                                 \
     }
