@@ -7,7 +7,7 @@
 #include "baselines.h"
 #include "bench.h"
 
-enum { OPERATIONS = 3, LENGTHS = 8, LONGEST = 999, TASKS = 2 * OPERATIONS * LENGTHS };
+enum { OPERATIONS = 3, LENGTHS = 12, LONGEST = 8192, TASKS = 2 * OPERATIONS * LENGTHS };
 
 typedef duo_status (*api_sum)(duo_context *, int64_t, const float *, int64_t, float *);
 
@@ -48,7 +48,8 @@ static bool run_theirs(void *user, int64_t calls)
 
 int duo_bench_overhead(void)
 {
-    static const int lengths[LENGTHS] = {1, 4, 16, 64, 100, 256, 500, LONGEST};
+    static const int lengths[LENGTHS] = {1,   4,   16,   64,   100,  256,
+                                         500, 999, 1500, 2048, 4096, LONGEST};
     static const duo_operation operations[OPERATIONS] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
     tiny work[TASKS];
     duo_task task[TASKS];

@@ -129,9 +129,10 @@ float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64
                        const float *y, int64_t incy, int threads)
 {
     const duo_lanes *const lanes = duo_lanes_current();
+    const bool contiguous = incx == 1 && (incy == 1 || operation != DUO_SDOT);
+    if (threads == 1 && n <= DUO_UNIT && contiguous) return lanes->whole[operation](n, x, y);
     const vectors v =
         plain_vectors(operation, lanes->unit[operation], n, x, incx, y, incy, threads);
-    if (n <= v.length && v.incx == 1 && v.incy == 1) return lanes->whole[operation](n, x, v.y);
     return reduce_in_fit_mode(&v);
 }
 
