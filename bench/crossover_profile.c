@@ -242,7 +242,7 @@ void duo_crossover_profile(duo_crossover *x, duo_profile *profile)
     snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
     snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
     snprintf(profile->date, sizeof profile->date, "%.20s", duo_text_date(date));
-    snprintf(profile->commit, sizeof profile->commit, "%.40s", DUO_COMMIT);
+    snprintf(profile->commit, sizeof profile->commit, "%.40s", duo_tool_commit);
     profile->threads = x->threads;
     take_curves(x, profile);
     measure_forks(x, profile);

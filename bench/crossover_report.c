@@ -231,7 +231,7 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
     fprintf(file,
             "# tool: duoblas crossover %d.%d.%d\n# commit: %s\n# compiler: %s\n# date: %s\n"
             "# cpu: %s\n# threads: %d\n# blas: %s\n",
-            DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, DUO_COMMIT, DUO_COMPILER,
+            DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
             duo_text_date(date), duo_machine_cpu(), x->threads, x->cpu_blas);
     if (x->gpu)
         fprintf(file, "# gpu: %s\n# driver: CUDA %s\n# clocks: core %d MHz, memory %d MHz (most)\n",

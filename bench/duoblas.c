@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         const int version = duo_version();
         printf("duoblas %d.%d.%d (%s)\n", version / 10000, version / 100 % 100, version % 100,
-               DUO_COMMIT);
+               duo_tool_commit);
         return EXIT_SUCCESS;
     }
     for (int i = 0; i < COMMANDS; i++) {

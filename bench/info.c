@@ -202,7 +202,7 @@ int duo_tool_info(int argc, char **argv)
     if (status != 0) return status;
     const int version = duo_version();
     printf("DuoBLAS %d.%d.%d (commit %s, %s)\n\n", version / 10000, version / 100 % 100,
-           version % 100, DUO_COMMIT, DUO_COMPILER);
+           version % 100, duo_tool_commit, DUO_COMPILER);
     print_cpu();
     print_blas();
     print_gpus();

@@ -17,9 +17,7 @@
 enum { DUO_EXIT_FAILURE = 1, DUO_EXIT_USAGE = 2, DUO_EXIT_INTERRUPTED = 130 };
 
 /* Set by the build; see CMakeLists.txt. */
-#ifndef DUO_COMMIT
-#define DUO_COMMIT "unknown"
-#endif
+extern const char duo_tool_commit[];
 #ifndef DUO_COMPILER
 #define DUO_COMPILER __VERSION__
 #endif

@@ -1,20 +1,23 @@
-# Sets duo_commit to the short commit of the sources, "unknown" where git or its folder is missing.
-# Measurements carry it. A new commit makes CMake configure again.
+# Run at every build, as cmake -DSOURCE=FOLDER -DOUTPUT=FILE [-DCOMMIT=NAME] -P Commit.cmake: writes a
+# C file that holds the short commit of the sources, with -dirty behind it where tracked files differ
+# from it, or "unknown" where git or its folder is missing. Measurements carry it. The file is left
+# alone if nothing has changed.
 
-set(duo_commit unknown)
+set(commit unknown)
 find_package(Git QUIET)
-if(DUOBLAS_COMMIT)
-    set(duo_commit "${DUOBLAS_COMMIT}")
-elseif(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
-    execute_process(COMMAND "${GIT_EXECUTABLE}" rev-parse --short HEAD
-        WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+if(COMMIT)
+    set(commit "${COMMIT}")
+elseif(GIT_FOUND AND EXISTS "${SOURCE}/.git")
+    execute_process(COMMAND "${GIT_EXECUTABLE}" describe --always --dirty --exclude=*
+        WORKING_DIRECTORY "${SOURCE}"
         OUTPUT_VARIABLE found ERROR_QUIET RESULT_VARIABLE failed
         OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(NOT failed)
-        set(duo_commit "${found}")
-    endif()
-    if(EXISTS "${PROJECT_SOURCE_DIR}/.git/logs/HEAD")
-        set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
-            CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/.git/logs/HEAD")
+        set(commit "${found}")
     endif()
 endif()
+file(CONFIGURE OUTPUT "${OUTPUT}" CONTENT [[
+/* Made by cmake/Commit.cmake. */
+extern const char duo_tool_commit[];
+const char duo_tool_commit[] = "@commit@";
+]] @ONLY)
