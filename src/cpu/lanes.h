@@ -1,9 +1,9 @@
 /*
  * lanes.h - reductions of contiguous data in the documented order of summation (docs/numerics.md).
  *
- * A unit is up to DUO_UNIT elements that start at a multiple of DUO_UNIT: its partial sum is one
- * node of the tree of blocks, so that units may be computed by any thread. One clone per
- * instruction set, picked at run time.
+ * A unit is an aligned power of two of blocks, DUO_UNIT elements at most (the last one has what is
+ * left): its partial sum is one node of the tree of blocks, so that units may be computed by any
+ * thread. One clone per instruction set, picked at run time.
  */
 #ifndef DUO_LANES_H
 #define DUO_LANES_H

@@ -104,7 +104,8 @@ static float reduce_in_fit_mode(const vectors *v)
     return result;
 }
 
-/* Several units for each thread even out their shares; smaller ones than this cost more than that. */
+/* Four units for each thread leave none with much more than another; below four blocks, whose lanes
+ * are added together (lanes_body.h), a unit would cost more than that gains. */
 static int64_t unit_length(int64_t n, int threads)
 {
     int64_t length = DUO_UNIT;
