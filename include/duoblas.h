@@ -39,6 +39,8 @@
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts (default 0)
  *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together
+ *   DUOBLAS_WORKSPACE      BYTES              most device memory for the temporary operands of one
+ *                                             queue's kernels (4 GiB)
  *   DUOBLAS_CPU_BLAS       FILE               BLAS library that serves sgemm on the CPU
  *
  * SPDX-License-Identifier: BSD-3-Clause

@@ -430,5 +430,6 @@ duo_status duo_trim(duo_context *given)
     (void)duo_queue_finish(ctx->queue);
     duo_stage_free(ctx);
     free_workspace(ctx);
+    (void)duo_door_current()->trim(ctx->queue);
     return DUO_OK;
 }

@@ -50,6 +50,7 @@ static void read_all(void)
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     environment.device = (int)number("DUOBLAS_DEVICE", 1023, 0);
     environment.device_memory_bytes = number("DUOBLAS_DEVICE_MEMORY", 0x1p63, (double)INFINITY);
+    environment.workspace_bytes = number("DUOBLAS_WORKSPACE", 0x1p63, 0x1p32);
     environment.profile = secure_getenv("DUOBLAS_PROFILE");
     if (environment.profile != NULL && *environment.profile == '\0') environment.profile = NULL;
     environment.cpu_blas = secure_getenv("DUOBLAS_CPU_BLAS");

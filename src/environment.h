@@ -10,11 +10,20 @@ typedef struct duo_environment {
     int verbose;
     int device;
     double device_memory_bytes; /* infinite if not set */
+    double workspace_bytes;     /* most that the rows of one queue may take for themselves */
     const char *profile;        /* NULL: not set */
     const char *cpu_blas;       /* NULL: not set */
     const char *complaint;      /* the name of a variable whose value was not understood, or NULL */
 } duo_environment;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 const duo_environment *duo_environment_get(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

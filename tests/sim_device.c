@@ -763,6 +763,13 @@ static duo_status door_launch(duo_queue *queue, duo_row_id id, const duo_call *c
     return leave(append(queue, &w));
 }
 
+/* Simulated rows need no workspace. */
+static duo_status door_trim(duo_queue *queue)
+{
+    (void)queue;
+    return DUO_OK;
+}
+
 static duo_status door_mark(duo_queue *queue, int mark)
 {
     if (forked()) return DUO_ERR_LOST;
@@ -847,6 +854,7 @@ const duo_door *sim_door(void)
         .stream = door_stream,
         .copy = door_copy,
         .launch = door_launch,
+        .trim = door_trim,
         .mark = door_mark,
         .wait_mark = door_wait_mark,
         .finish = door_finish,

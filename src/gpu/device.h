@@ -74,6 +74,8 @@ typedef struct duo_door {
     duo_status (*launch)(duo_queue *queue, duo_row_id row, const duo_call *call, uint64_t *slot,
                          uint32_t ticket);
 
+    duo_status (*trim)(duo_queue *queue); /* give the workspace of its rows back */
+
     duo_status (*mark)(duo_queue *queue, int mark); /* 0 <= mark < DUO_MARKS: "here" in the queue */
     duo_status (*wait_mark)(duo_queue *queue, int mark); /* host waits until the queue is past it */
     duo_status (*finish)(duo_queue *queue);              /* host waits for everything queued */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../environment.h"
 #include "device.h"
 #include "kernels.h"
 
@@ -405,11 +406,13 @@ struct gpu_row {
     const char *name;
     int (*launch)(const duo_call *call, const duo_launch *how);
     int (*load)(void);
+    /* Bytes of workspace that it would like; how->workspace is not there yet. NULL: needs none. */
+    size_t (*workspace)(const duo_call *call, const duo_launch *how);
 };
 
 #define GPU_ROW(name)                                                                              \
     {                                                                                              \
-        DUO_ROW_##name, #name, duo_##name, duo_##name##_load                                       \
+        DUO_ROW_##name, #name, duo_##name, duo_##name##_load, nullptr                              \
     }
 static const gpu_row rows[] = {
     GPU_ROW(sgemm_gpu_tiled),   GPU_ROW(ssum_gpu_shuffle), GPU_ROW(sasum_gpu_shuffle),
@@ -436,11 +439,48 @@ struct duo_queue {
     cudaEvent_t marks[DUO_MARKS];
     cudaEvent_t behind; /* marks the place in another queue that this one follows */
     void *scratch;      /* the reductions' partial sums, then their counter */
-    int multiprocessors, cache_bytes;
+    char *workspace;    /* of the rows that want one; grows */
+    size_t workspace_bytes;
+    int multiprocessors, capability, cache_bytes;
 };
 
 constexpr size_t kPartialsBytes = DUO_PARTIALS * sizeof(double);
 constexpr size_t kScratchBytes = kPartialsBytes + 256;
+
+/* ---- Workspace ---- */
+
+static duo_status give_workspace_back(duo_queue *queue)
+{
+    if (queue->workspace == nullptr) return DUO_OK;
+    char *const address = queue->workspace;
+    const size_t bytes = queue->workspace_bytes;
+    queue->workspace = nullptr;
+    queue->workspace_bytes = 0;
+    return duo_device_release(queue->device, address, bytes); /* waits for the device */
+}
+
+/*
+ * Makes the workspace as large as wanted, if DUOBLAS_WORKSPACE and the device's memory allow; else
+ * as large as they do, down to kLeastWorkspace. A row that cannot work with what there is says so.
+ */
+constexpr size_t kLeastWorkspace = (size_t)1 << 20;
+constexpr size_t kWorkspaceUnit = (size_t)2 << 20;
+
+static void grow_workspace(duo_queue *queue, size_t wanted)
+{
+    const double limit = duo_environment_get()->workspace_bytes;
+    wanted = (wanted + kWorkspaceUnit - 1) / kWorkspaceUnit * kWorkspaceUnit;
+    if ((double)wanted > limit) wanted = (size_t)limit;
+    if (wanted <= queue->workspace_bytes) return;
+    (void)give_workspace_back(queue);
+    for (; wanted >= kLeastWorkspace; wanted /= 2) {
+        void *address;
+        if (duo_device_allocate(queue->device, wanted, &address) != DUO_OK) continue;
+        queue->workspace = (char *)address;
+        queue->workspace_bytes = wanted;
+        return;
+    }
+}
 
 static duo_status close_queue(duo_queue *queue)
 {
@@ -453,6 +493,7 @@ static duo_status close_queue(duo_queue *queue)
             if (mark != nullptr) forget(cudaEventDestroy(mark));
         if (queue->behind != nullptr) forget(cudaEventDestroy(queue->behind));
         if (queue->scratch != nullptr) forget(cudaFree(queue->scratch));
+        (void)give_workspace_back(queue);
         if (queue->own_stream) forget(cudaStreamDestroy(queue->stream));
     }
     free(queue);
@@ -472,6 +513,8 @@ static duo_status open_queue(int device, void *stream, duo_queue **opened)
     queue->device = device;
     queue->stream = (cudaStream_t)stream;
     queue->multiprocessors = attribute(ordinals[device], cudaDevAttrMultiProcessorCount);
+    queue->capability = 10 * attribute(ordinals[device], cudaDevAttrComputeCapabilityMajor) +
+                        attribute(ordinals[device], cudaDevAttrComputeCapabilityMinor);
     queue->cache_bytes = attribute(ordinals[device], cudaDevAttrL2CacheSize);
     duo_status status = DUO_OK;
     if (stream == nullptr) {
@@ -544,14 +587,32 @@ static duo_status launch(duo_queue *queue, duo_row_id id, const duo_call *call, 
     duo_launch how;
     how.stream = queue->stream;
     how.multiprocessors = queue->multiprocessors;
+    how.capability = queue->capability;
     how.cache_bytes = queue->cache_bytes;
     how.partials = (double *)queue->scratch;
     how.counter = (unsigned *)((char *)queue->scratch + kPartialsBytes);
     how.slot = slot;
     how.ticket = ticket;
-    for (const gpu_row &row : rows)
-        if (row.id == id) return status_of((cudaError_t)row.launch(call, &how), row.name);
+    for (const gpu_row &row : rows) {
+        if (row.id != id) continue;
+        how.workspace = nullptr;
+        how.workspace_bytes = 0;
+        if (row.workspace != nullptr) {
+            const size_t wanted = row.workspace(call, &how);
+            if (wanted > 0) grow_workspace(queue, wanted);
+            how.workspace = queue->workspace;
+            how.workspace_bytes = wanted < queue->workspace_bytes ? wanted : queue->workspace_bytes;
+        }
+        return status_of((cudaError_t)row.launch(call, &how), row.name);
+    }
     return refuse("no GPU row has this number");
+}
+
+static duo_status trim(duo_queue *queue)
+{
+    const guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    return give_workspace_back(queue);
 }
 
 static duo_status mark(duo_queue *queue, int index)
@@ -621,9 +682,9 @@ static duo_status after(duo_queue *later, duo_queue *earlier)
 extern "C" const duo_door *duo_door_default(void)
 {
     static const duo_door door = {
-        "cuda", count,     describe,   load,        allocate,  release, pin,
-        unpin,  classify,  open_queue, close_queue, stream_of, copy,    launch,
-        mark,   wait_mark, finish,     idle,        after,     detail,
+        "cuda", count,    describe,   load,        allocate,  release, pin,
+        unpin,  classify, open_queue, close_queue, stream_of, copy,    launch,
+        trim,   mark,     wait_mark,  finish,      idle,      after,   detail,
     };
     return &door;
 }

@@ -118,6 +118,7 @@ const duo_door *duo_door_default(void)
         .stream = stream_of,
         .copy = copy,
         .launch = launch,
+        .trim = refuse,
         .mark = refuse_mark,
         .wait_mark = refuse_mark,
         .finish = refuse,

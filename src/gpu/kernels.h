@@ -16,7 +16,15 @@ enum { DUO_PARTIALS = 4096 };
 typedef struct duo_launch {
     void *stream; /* cudaStream_t */
     int multiprocessors;
+    int capability;      /* 10 * major + minor */
     int64_t cache_bytes; /* L2 */
+
+    /*
+     * Workspace of a row that has asked for some: 256-byte aligned, at most what it wanted, and
+     * less under a limit or where memory is short. Its content is nobody's between launches.
+     */
+    char *workspace;
+    size_t workspace_bytes;
 
     /* Reductions. The scratch belongs to one stream; the counter is 0 between launches. */
     double *partials;
