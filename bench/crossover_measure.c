@@ -30,6 +30,7 @@ static duo_site site_of(const duo_crossover *x, duo_path path, int threads)
                       .math = DUO_CROSSOVER_MATH,
                       .threads = threads,
                       .gpu = path == DUO_PATH_GPU,
+                      .capability = x->gpu ? duo_device_capability(0) : 0,
                       .device_memory_bytes = (double)INFINITY};
 }
 

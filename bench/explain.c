@@ -270,6 +270,7 @@ int duo_tool_explain(int argc, char **argv)
                            .math = duo_environment_get()->math,
                            .threads = a.threads > 0 ? a.threads : duo_machine_threads(),
                            .gpu = a.path != DUO_PATH_CPU,
+                           .capability = 10 * info.capability_major + info.capability_minor,
                            .device_memory_bytes =
                                gpu ? (double)info.memory_bytes : (double)INFINITY};
     duo_choice choice[DUO_CANDIDATES];

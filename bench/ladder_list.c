@@ -16,6 +16,7 @@ static bool find_site(const duo_bench *b, const duo_row *row, const duo_call *ca
                            .math = (duo_math)math,
                            .threads = b->threads,
                            .gpu = true,
+                           .capability = duo_device_capability(0),
                            .device_memory_bytes = (double)INFINITY};
         if (row->accepts(call, site)) return true;
     }

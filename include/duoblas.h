@@ -494,7 +494,7 @@ DUO_API duo_status duo_release(duo_context *ctx, void *host);
 
 /* ---- Explanation ----------------------------------------------------------------------------- */
 
-#define DUO_CANDIDATES 8
+#define DUO_CANDIDATES 16
 
 typedef struct duo_candidate {
     const char *row; /* its name, a literal of the library */

@@ -147,6 +147,7 @@ duo_site duo_context_site(const duo_context *ctx)
     site.gpu = ctx->path != DUO_PATH_CPU && !duo_machine_forked() &&
                (!duo_devices_looked() || duo_device_usable(ctx->device));
     if (site.gpu) {
+        site.capability = duo_device_capability(ctx->device);
         site.device_memory_bytes = duo_device_room(ctx->device);
         for (int i = 0; i < DUO_OPERANDS; i++)
             site.device_memory_bytes += (double)ctx->workspace[i].bytes;

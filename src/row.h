@@ -19,6 +19,8 @@
     X(DUO_SGEMM, CPU, sgemm_cpu_plain)                                                             \
     X(DUO_SGEMM, GPU, sgemm_gpu_naive)                                                             \
     X(DUO_SGEMM, GPU, sgemm_gpu_tiled)                                                             \
+    X(DUO_SGEMM, GPU, sgemm_gpu_bf16x6)                                                            \
+    X(DUO_SGEMM, GPU, sgemm_gpu_fp16x3)                                                            \
     X(DUO_SASUM, CPU, sasum_cpu_lanes)                                                             \
     X(DUO_SASUM, CPU, sasum_cpu_float64)                                                           \
     X(DUO_SASUM, GPU, sasum_gpu_shuffle)                                                           \
@@ -50,11 +52,13 @@ typedef struct duo_site {
     int threads;                /* most CPU threads for this call, >= 1 */
     bool gpu;                   /* usable, or not looked at yet */
     double device_memory_bytes; /* most that workspace on the device may take */
+    int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
 } duo_site;
 
 /* The maths that a row serves, a bit for each. */
 enum {
     DUO_SERVES_FLOAT32 = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_IEEE | 1 << DUO_MATH_TF32,
+    DUO_SERVES_TENSOR = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32, /* not by fp32 FMA alone */
     DUO_SERVES_FLOAT64 = 1 << DUO_MATH_FLOAT64
 };
 
@@ -77,7 +81,7 @@ typedef struct duo_row_table {
     int count;
 } duo_row_table;
 
-enum { DUO_SGEMM_ROWS = 4 };
+enum { DUO_SGEMM_ROWS = 6 };
 extern const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS];
 extern const duo_row_table duo_row_tables[DUO_OPERATIONS];
 

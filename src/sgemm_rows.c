@@ -90,11 +90,41 @@ static double tiled_cost(const duo_call *call, const duo_site *site, int *thread
     return cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16);
 }
 
+/* Tensor cores pay from here on; below, a product takes as long as its operands' way from memory. */
+static const int64_t kLeastTensorK = 64;
+
+static bool has_wgmma(const duo_call *call, const duo_site *site)
+{
+    const bool hopper = site->capability == 0 || site->capability == 90;
+    return hopper && call->k >= kLeastTensorK && fits_device(call, site);
+}
+
+/* The shape of the smallest tile of C; operands are split in whole tiles of 64. */
+static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id id, int *threads)
+{
+    *threads = 0;
+    return cube_seconds(call, site, id, 64, 128, 64);
+}
+
+static double bf16x6_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_bf16x6, threads);
+}
+
+static double fp16x3_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_fp16x3, threads);
+}
+
 const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
     {DUO_ROW_sgemm_gpu_naive, "sgemm_gpu_naive", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
      naive_cost, NULL},
     {DUO_ROW_sgemm_gpu_tiled, "sgemm_gpu_tiled", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
      tiled_cost, NULL},
+    {DUO_ROW_sgemm_gpu_bf16x6, "sgemm_gpu_bf16x6", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_wgmma,
+     bf16x6_cost, NULL},
+    {DUO_ROW_sgemm_gpu_fp16x3, "sgemm_gpu_fp16x3", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_wgmma,
+     fp16x3_cost, NULL},
     {DUO_ROW_sgemm_cpu_openblas, "sgemm_cpu_openblas", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, has_blas,
      openblas_cost, duo_sgemm_cpu_openblas},
     {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, always,

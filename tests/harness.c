@@ -505,6 +505,7 @@ bool test_row_accepts(const duo_row *row, const duo_call *call)
                            .math = DUO_MATH_ACCURATE,
                            .threads = call->threads,
                            .gpu = mode != MODE_CPU,
+                           .capability = mode == MODE_CPU ? 0 : duo_device_capability(0),
                            .device_memory_bytes = 1e18};
     return row->accepts(call, &site);
 }

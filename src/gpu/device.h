@@ -103,6 +103,7 @@ bool duo_devices_looked(void); /* has anyone looked yet? Never looks itself. */
 
 bool duo_device_usable(int device);                /* looked, there, not lost */
 void duo_device_lose(int device, const char *why); /* marks it lost for good, once */
+int duo_device_capability(int device);             /* 10 * major + minor; 0: not looked yet */
 const char *duo_device_why(int device);            /* why it is not usable; "" if it is */
 
 /*

@@ -414,11 +414,23 @@ struct gpu_row {
     {                                                                                              \
         DUO_ROW_##name, #name, duo_##name, duo_##name##_load, nullptr                              \
     }
+#define GPU_ROW_WITH_WORKSPACE(name)                                                               \
+    {                                                                                              \
+        DUO_ROW_##name, #name, duo_##name, duo_##name##_load, duo_##name##_workspace               \
+    }
 static const gpu_row rows[] = {
-    GPU_ROW(sgemm_gpu_tiled),   GPU_ROW(ssum_gpu_shuffle), GPU_ROW(sasum_gpu_shuffle),
-    GPU_ROW(sdot_gpu_shuffle),  GPU_ROW(sgemm_gpu_naive),  GPU_ROW(ssum_gpu_float64),
-    GPU_ROW(sasum_gpu_float64), GPU_ROW(sdot_gpu_float64),
+    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_fp16x3),
+    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_bf16x6),
+    GPU_ROW(sgemm_gpu_tiled),
+    GPU_ROW(ssum_gpu_shuffle),
+    GPU_ROW(sasum_gpu_shuffle),
+    GPU_ROW(sdot_gpu_shuffle),
+    GPU_ROW(sgemm_gpu_naive),
+    GPU_ROW(ssum_gpu_float64),
+    GPU_ROW(sasum_gpu_float64),
+    GPU_ROW(sdot_gpu_float64),
 };
+#undef GPU_ROW_WITH_WORKSPACE
 #undef GPU_ROW
 
 static duo_status load(int device)

@@ -19,6 +19,7 @@ static struct {
     atomic_bool lost;
     char why[200];
     double total_bytes, held_bytes;
+    atomic_int capability; /* 0: not asked yet */
 } devices[LARGEST_COUNT];
 
 const duo_door *duo_door_current(void)
@@ -36,6 +37,7 @@ void duo_door_install(const duo_door *door)
         atomic_store(&devices[i].lost, false);
         devices[i].why[0] = '\0';
         devices[i].total_bytes = devices[i].held_bytes = 0.0;
+        atomic_store(&devices[i].capability, 0);
     }
     duo_unlock(DUO_LOCK_DEVICES);
 }
@@ -92,6 +94,19 @@ const char *duo_device_why(int device)
     if (device < 0 || device >= found) return "there is no device of this number";
     return atomic_load_explicit(&devices[device].lost, memory_order_acquire) ? devices[device].why
                                                                              : "";
+}
+
+int duo_device_capability(int device)
+{
+    if (!duo_device_usable(device)) return 0;
+    int known = atomic_load_explicit(&devices[device].capability, memory_order_relaxed);
+    if (known == 0) {
+        duo_device_info info = {.size = sizeof info};
+        if (duo_door_current()->describe(device, &info) != DUO_OK) return 0;
+        known = 10 * info.capability_major + info.capability_minor;
+        atomic_store_explicit(&devices[device].capability, known, memory_order_relaxed);
+    }
+    return known;
 }
 
 /* Bytes that the device has in all; the lock is held. */

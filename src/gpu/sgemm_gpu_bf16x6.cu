@@ -1,0 +1,20 @@
+/*
+ * sgemm_gpu_bf16x6.cu - fp32-accurate products from six bf16 products (Hopper).
+ *
+ * Accepts   compute capability 9.0; k >= 64, below which memory decides
+ * Order     see sgemm_wgmma.cuh; blocks of C whose operands have Inf, NaN or magnitudes further
+ *           apart than bf16x6 holds together, by an fp32 FMA chain
+ */
+#include "sgemm_tensor.cuh"
+
+extern "C" size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how)
+{
+    return tensor_workspace<bf16x6>(call, how);
+}
+
+extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)
+{
+    return (int)queue_product<bf16x6>(call, how);
+}
+
+extern "C" int duo_sgemm_gpu_bf16x6_load(void) { return (int)load_scheme<bf16x6>(); }

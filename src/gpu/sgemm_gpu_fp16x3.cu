@@ -1,0 +1,20 @@
+/*
+ * sgemm_gpu_fp16x3.cu - fp32-accurate products from three fp16 products (Hopper).
+ *
+ * Accepts   compute capability 9.0; k >= 64, below which memory decides
+ * Order     see sgemm_wgmma.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what
+ *           that cannot hold either by an fp32 FMA chain
+ */
+#include "sgemm_tensor.cuh"
+
+extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how)
+{
+    return tensor_workspace<fp16x3>(call, how);
+}
+
+extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
+{
+    return (int)queue_product<fp16x3>(call, how);
+}
+
+extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load_scheme<fp16x3>(); }

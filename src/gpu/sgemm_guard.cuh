@@ -1,0 +1,84 @@
+/*
+ * sgemm_guard.cuh - which way a 64 x 64 block of C may be computed.
+ *
+ * Decided from the words of the tiles (sgemm_planes.cuh) of 64 rows of op(A) and 64 columns of
+ * op(B), on the device, by each warp for itself; every kernel that looks at the same words decides
+ * alike.
+ *
+ * Why fp16x3 is safe where nothing is lossy or everything is dense: say that in each tile no row of
+ * A has more than s, none of B more than t elements outside the largest 2^8, s + t < 64. Then for
+ * any row and column at least one l has both factors >= 2^7 (tiles scaled to 2^14), so that
+ * sum |a||b| >= 2^14 there, while all that lossy elements can lose is 64 * 2^-25 * 2^15 = 2^-4:
+ * a quarter of what (64 + 3) 2^-24 sum |a||b| allows. A last tile of fewer k, where too few elements
+ * may be left to count, is also safe where it is no larger than 4 times the least product of tiles
+ * before it: its loss is then covered by the sums of the whole ones, if there are 4 of them.
+ */
+#ifndef DUO_SGEMM_GUARD_CUH
+#define DUO_SGEMM_GUARD_CUH
+
+#include "sgemm_planes.cuh"
+
+enum duo_way {
+    DUO_WAY_FP16X3, /* and better */
+    DUO_WAY_BF16X6, /* and better */
+    DUO_WAY_EXACT   /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
+};
+
+/* What the words of 64 rows say together. */
+struct tile_row {
+    int most, least; /* exponents with bias of the largest and the smallest tile that is not zero */
+    int smalls;      /* of whole tiles */
+    uint32_t flags;
+    int last, last_smalls; /* of the last tile where it is not whole */
+};
+
+constexpr int kNoTile = 1 << 20; /* `least` where all tiles are zero */
+
+/* By a whole warp; every lane gets the answer. */
+static __device__ __forceinline__ tile_row read_tile_row(const uint32_t *words, int k_tiles,
+                                                         bool whole)
+{
+    const int lane = threadIdx.x % 32;
+    uint32_t most = 0, smalls = 0, flags = 0, not_least = 0;
+    for (int tile = lane; tile < k_tiles; tile += 32) {
+        const uint32_t word = words[tile];
+        const uint32_t exponent = word & kWordExponent;
+        most = max(most, exponent);
+        if (exponent != 0) not_least = max(not_least, kNoTile - exponent);
+        if (whole || tile < k_tiles - 1) smalls = max(smalls, word & kWordSmall);
+        flags |= word;
+    }
+    tile_row row;
+    row.most = (int)warp_max(most);
+    row.least = kNoTile - (int)warp_max(not_least);
+    row.smalls = (int)(warp_max(smalls) >> kWordSmallShift);
+    row.flags = 0;
+#pragma unroll
+    for (uint32_t flag = kWordLossy; flag <= kWordFaint; flag *= 2)
+        if (__any_sync(~0u, (flags & flag) != 0)) row.flags |= flag;
+    const uint32_t last = words[k_tiles - 1];
+    row.last = (int)(last & kWordExponent);
+    row.last_smalls = (int)((last & kWordSmall) >> kWordSmallShift);
+    return row;
+}
+
+/* The best way for the block where these rows of A and columns of B meet. */
+static __device__ __forceinline__ duo_way way_of(const tile_row &a, const tile_row &b, int64_t k)
+{
+    constexpr int kFarthest = 100; /* exponents of products; further ones would underflow */
+    constexpr int kLeastTiles = 4;
+    const uint32_t flags = a.flags | b.flags;
+    if (flags & kWordNonFinite) return DUO_WAY_EXACT;
+    if (a.most == 0 || b.most == 0) return DUO_WAY_FP16X3; /* all zeros */
+    if (a.most - a.least + b.most - b.least > kFarthest) return DUO_WAY_EXACT;
+    if ((flags & (kWordLossy | kWordFaint)) == 0) return DUO_WAY_FP16X3;
+    const int in_last = (int)(k % kTile);
+    const bool dense = k < kTile || a.smalls + b.smalls < kTile;
+    const bool last_dense = in_last == 0 || a.last_smalls + b.last_smalls < in_last;
+    const bool last_minor = k >= kLeastTiles * kTile && (flags & kWordZeroRow) == 0 &&
+                            a.last + b.last <= a.least + b.least + 2;
+    if (dense && (last_dense || last_minor)) return DUO_WAY_FP16X3;
+    return flags & kWordFaint ? DUO_WAY_EXACT : DUO_WAY_BF16X6;
+}
+
+#endif

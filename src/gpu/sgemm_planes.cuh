@@ -1,0 +1,337 @@
+/*
+ * sgemm_planes.cuh - operands as sums of 16-bit planes: their layout, the pass that writes them,
+ * and what is known of a tile afterwards.
+ *
+ * An operand is op(A) by rows i or op(B) by columns j: `rows` runs of k elements, in tiles of
+ * 64 rows x 64 k. A tile is scaled by a power of two that brings its largest magnitude into
+ * [1, 2) * 2^kShift, and each element is split:
+ *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element
+ *              within 2^16 of the tile's largest keeps 22 bits; below, an absolute 2^-39 of the
+ *              largest is lost, if anything: such an element is called lossy.
+ *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-110 of the tile's largest.
+ * Planes have k contiguous, whatever the operand's layout and alignment were, and zeros up to whole
+ * tiles:
+ *     fp16x3   one row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
+ *     bf16x6   plane after plane, in each a row is k elements
+ *
+ * Of each tile one word is kept: its exponent, and what the guard needs (sgemm_guard.cuh).
+ */
+#ifndef DUO_SGEMM_PLANES_CUH
+#define DUO_SGEMM_PLANES_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "sgemm.cuh"
+#include "wgmma.cuh"
+
+constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
+
+struct fp16x3 {
+    using element = __half;
+    static constexpr int kPlanes = 2, kShift = 14;
+    static constexpr bool kInterleaved = true;
+    static constexpr int kProducts = 3;
+    /* Which planes are multiplied, smallest products first. */
+    static __device__ __forceinline__ constexpr int plane_of_a(int product) { return product == 0; }
+    static __device__ __forceinline__ constexpr int plane_of_b(int product) { return product == 1; }
+};
+
+struct bf16x6 {
+    using element = __nv_bfloat16;
+    static constexpr int kPlanes = 3, kShift = 0;
+    static constexpr bool kInterleaved = false;
+    static constexpr int kProducts = 6;
+    static __device__ __forceinline__ constexpr int plane_of_a(int product)
+    {
+        return product == 0 ? 2 : product == 2 || product == 3 ? 1 : 0;
+    }
+    static __device__ __forceinline__ constexpr int plane_of_b(int product)
+    {
+        return product == 1 ? 2 : product == 2 || product == 4 ? 1 : 0;
+    }
+};
+
+/* One operand, as stored and as planes. */
+struct operand_planes {
+    const float *x;
+    int64_t ld, rows, k;
+    bool along_k; /* neighbours in memory are neighbours in k; else in the row number */
+    void *planes;
+    uint32_t *words; /* [tile of rows][tile of k] */
+};
+
+static __host__ __device__ __forceinline__ int64_t tiles_of(int64_t size)
+{
+    return (size + kTile - 1) / kTile;
+}
+
+/* Elements of one plane. */
+static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_planes &o)
+{
+    return tiles_of(o.rows) * tiles_of(o.k) * kTile * kTile;
+}
+
+/* ---- The word of a tile ---- */
+
+/*
+ * bits 0..8    exponent of the largest magnitude + kExponentBias; 0: all zeros
+ * bits 9..15   most elements of any row, unless it is all zeros, that are not within 2^8 of the
+ *              tile's largest; elements beyond k do not count
+ * bit 16       some element is lossy in fp16x3
+ * bit 17       some element is infinite or NaN
+ * bit 18       some row that belongs to the matrix is all zeros
+ * bit 19       some element is beyond bf16x6 too: smaller by 2^100 than the tile's largest
+ */
+constexpr int kExponentBias = 200; /* 1 <= exponent + bias < 512 for every float but zero */
+constexpr int kWordSmallShift = 9;
+constexpr uint32_t kWordExponent = 511, kWordSmall = 127u << kWordSmallShift, kWordLossy = 1u << 16,
+                   kWordNonFinite = 1u << 17, kWordZeroRow = 1u << 18, kWordFaint = 1u << 19;
+
+/* floor(log2) of a magnitude by its bits, subnormals too. */
+static __device__ __forceinline__ int exponent_of(uint32_t magnitude)
+{
+    return magnitude >= 1u << 23 ? (int)(magnitude >> 23) - 127 : -118 - __clz((int)magnitude);
+}
+static __device__ __forceinline__ float power_of_two(int e) /* -126 <= e <= 127 */
+{
+    return __int_as_float((e + 127) << 23);
+}
+
+static __device__ __forceinline__ uint32_t warp_max(uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(~0u, value);
+#else
+    for (int lane = 16; lane > 0; lane /= 2) value = max(value, __shfl_xor_sync(~0u, value, lane));
+    return value;
+#endif
+}
+
+/* ---- The pass that splits ---- */
+
+constexpr int kSplitThreads = 256;
+constexpr int kRun = 8;                    /* elements that a thread splits at a time */
+constexpr int kLanesPerRow = kTile / kRun; /* threads that share a row of a tile */
+constexpr int kRowStep = kSplitThreads / kLanesPerRow, kRuns = kTile / kRowStep;
+constexpr int kLoads = kTile * kTile / kSplitThreads / 4; /* float4 per thread */
+
+struct split_problem {
+    operand_planes operand[2];
+    unsigned tiles_of_first, tiles; /* of the first operand, of both */
+    uint32_t *pending;              /* what the multiplication leaves undone: cleared here */
+};
+constexpr uint32_t kPendingBf16 = 1, kPendingExact = 2;
+
+static __device__ __forceinline__ uint4 pack(const uint32_t (&pair)[kRun / 2])
+{
+    return make_uint4(pair[0], pair[1], pair[2], pair[3]);
+}
+template <class Pair>
+static __device__ __forceinline__ uint32_t bits_of(Pair pair)
+{
+    return *reinterpret_cast<uint32_t *>(&pair);
+}
+
+/* Splits a run and stores it; returns whether an element lost more than its 22 bits allow. */
+static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o, int64_t row,
+                                                 int64_t k, const float (&x)[kRun])
+{
+    constexpr float kKept = 0.25f; /* 2^-16 of 2^kShift: from here on 22 bits are kept */
+    uint32_t hi[kRun / 2], lo[kRun / 2];
+    bool lossy = false;
+#pragma unroll
+    for (int p = 0; p < kRun / 2; p++) {
+        const float u = x[2 * p], v = x[2 * p + 1];
+        const __half2 high = __floats2half2_rn(u, v);
+        const float2 high_value = __half22float2(high);
+        const float u_left = u - high_value.x, v_left = v - high_value.y;
+        const __half2 low = __floats2half2_rn(u_left, v_left);
+        const float2 low_value = __half22float2(low);
+        lossy |= (fabsf(u) < kKept && low_value.x != u_left) ||
+                 (fabsf(v) < kKept && low_value.y != v_left);
+        hi[p] = bits_of(high);
+        lo[p] = bits_of(low);
+    }
+    constexpr int kGroup = 32;
+    __half *const to = static_cast<__half *>(o.planes) +
+                       (row * tiles_of(o.k) * kTile + k / kGroup * kGroup) * 2 + k % kGroup;
+    *reinterpret_cast<uint4 *>(to) = pack(hi);
+    *reinterpret_cast<uint4 *>(to + kGroup) = pack(lo);
+    return lossy;
+}
+
+/* The guard is about fp16x3, also where only its verdict is needed again. */
+static __device__ __forceinline__ bool store_run(bf16x6, const operand_planes &o, int64_t row,
+                                                 int64_t k, const float (&x)[kRun])
+{
+    float left[kRun];
+#pragma unroll
+    for (int i = 0; i < kRun; i++) left[i] = x[i];
+    __nv_bfloat16 *to = static_cast<__nv_bfloat16 *>(o.planes) + row * tiles_of(o.k) * kTile + k;
+#pragma unroll
+    for (int plane = 0; plane < bf16x6::kPlanes; plane++, to += plane_elements(o)) {
+        uint32_t pair[kRun / 2];
+#pragma unroll
+        for (int p = 0; p < kRun / 2; p++) {
+            const __nv_bfloat162 part = __floats2bfloat162_rn(left[2 * p], left[2 * p + 1]);
+            const float2 value = __bfloat1622float2(part);
+            left[2 * p] -= value.x;
+            left[2 * p + 1] -= value.y;
+            pair[p] = bits_of(part);
+        }
+        *reinterpret_cast<uint4 *>(to) = pack(pair);
+    }
+    return false;
+}
+
+/*
+ * One tile; `words`: its word too. Loads go along what is contiguous; where that is not k, or where
+ * rows are not aligned to 16 bytes, they pass through shared memory.
+ */
+template <class Scheme>
+static __device__ __forceinline__ void split_tile(const operand_planes &o, unsigned block,
+                                                  bool words)
+{
+    __shared__ float turned[kTile][kTile + 1];
+    __shared__ uint32_t warp_largest[kSplitThreads / 32], smalls_of_block, flags_of_block;
+
+    const unsigned k_tiles = (unsigned)tiles_of(o.k);
+    const unsigned row_tile = block / k_tiles, k_tile = block % k_tiles;
+    const int64_t first_row = (int64_t)row_tile * kTile, first_k = (int64_t)k_tile * kTile;
+    const int rows = (int)min((int64_t)kTile, o.rows - first_row);
+    const int ks = (int)min((int64_t)kTile, o.k - first_k);
+    const int t = threadIdx.x;
+    const float *const x =
+        o.x + (o.along_k ? first_row * o.ld + first_k : first_row + first_k * o.ld);
+    const bool aligned = reinterpret_cast<uintptr_t>(x) % 16 == 0 && o.ld % 4 == 0;
+
+    /* My rows of the tile: row + i * kRowStep, and in them the run of k from here on. */
+    const int row = t / kLanesPerRow, run = t % kLanesPerRow * kRun;
+    float value[kRuns][kRun];
+    if (o.along_k && aligned && rows == kTile && ks == kTile) {
+#pragma unroll
+        for (int i = 0; i < kRuns; i++) {
+            const float *const from = x + (int64_t)(row + i * kRowStep) * o.ld + run;
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const float4 v = __ldcs(reinterpret_cast<const float4 *>(from) + half);
+                value[i][4 * half] = v.x;
+                value[i][4 * half + 1] = v.y;
+                value[i][4 * half + 2] = v.z;
+                value[i][4 * half + 3] = v.w;
+            }
+        }
+    } else {
+        const int across = o.along_k ? ks : rows, down = o.along_k ? rows : ks;
+        if (aligned && across == kTile && down == kTile) { /* four rows of one k each */
+            float4 v[kLoads];
+#pragma unroll
+            for (int i = 0; i < kLoads; i++)
+                v[i] =
+                    __ldcs(reinterpret_cast<const float4 *>(x + (int64_t)(t / 16 + i * 16) * o.ld) +
+                           t % 16);
+#pragma unroll
+            for (int i = 0; i < kLoads; i++) {
+                const int k = t / 16 + i * 16, r = t % 16 * 4;
+                turned[r][k] = v[i].x;
+                turned[r + 1][k] = v[i].y;
+                turned[r + 2][k] = v[i].z;
+                turned[r + 3][k] = v[i].w;
+            }
+        } else {
+            constexpr int kSteps = kTile * kTile / kSplitThreads, kStep = kSplitThreads / kTile;
+#pragma unroll
+            for (int i = 0; i < kSteps; i++) {
+                const int a = t % kTile, d = t / kTile + i * kStep;
+                const float v = a < across && d < down ? __ldcs(x + (int64_t)d * o.ld + a) : 0.0f;
+                turned[o.along_k ? d : a][o.along_k ? a : d] = v;
+            }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < kRuns; i++)
+#pragma unroll
+            for (int j = 0; j < kRun; j++) value[i][j] = turned[row + i * kRowStep][run + j];
+    }
+
+    /* The largest magnitude of the tile, by its bits: NaN is the largest of all. */
+    uint32_t largest = 0;
+#pragma unroll
+    for (int i = 0; i < kRuns; i++)
+#pragma unroll
+        for (int j = 0; j < kRun; j++)
+            largest = max(largest, __float_as_uint(value[i][j]) & 0x7fffffffu);
+    largest = warp_max(largest);
+    if (t % 32 == 0) warp_largest[t / 32] = largest;
+    if (t == 0) smalls_of_block = flags_of_block = 0;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < kSplitThreads / 32; w++) largest = max(largest, warp_largest[w]);
+
+    const bool finite = largest < 0x7f800000u;
+    const int exponent = largest == 0 ? -kExponentBias : finite ? exponent_of(largest) : 127;
+    /* Two factors, because 2^163 is no float; where one is enough the other is 1. */
+    const int up = Scheme::kShift - (largest == 0 ? 0 : exponent);
+    const float scale = power_of_two(min(up, 100)), more_scale = power_of_two(max(up - 100, 0));
+    const float small = power_of_two(Scheme::kShift - 7);
+    const float least = power_of_two(Scheme::kShift - 100);
+
+    bool lossy = false, faint = false, zero_row = false;
+    int most_small = 0;
+#pragma unroll
+    for (int i = 0; i < kRuns; i++) {
+        int smalls = 0, zeros = 0;
+#pragma unroll
+        for (int j = 0; j < kRun; j++) {
+            const bool zero = value[i][j] == 0.0f;
+            value[i][j] = value[i][j] * scale * more_scale;
+            zeros += zero;
+            smalls += fabsf(value[i][j]) < small;
+            faint |= !zero && fabsf(value[i][j]) < least;
+        }
+        lossy |= store_run(Scheme(), o, first_row + row + i * kRowStep, first_k + run, value[i]);
+        uint32_t counts = (uint32_t)zeros << 16 | (uint32_t)smalls;
+#pragma unroll
+        for (int lane = 1; lane < kLanesPerRow; lane *= 2)
+            counts += __shfl_xor_sync(~0u, counts, lane);
+        /* Elements beyond k are zeros that do not count; rows beyond the matrix are all zeros. */
+        const int row_zeros = (int)(counts >> 16), row_smalls = (int)(counts & 0xffff);
+        if (row_zeros < kTile)
+            most_small = max(most_small, row_smalls - (kTile - ks));
+        else
+            zero_row |= row + i * kRowStep < rows;
+    }
+    const uint32_t warp_small = warp_max((uint32_t)most_small);
+    const uint32_t warp_flags = (__any_sync(~0u, lossy) ? kWordLossy : 0) |
+                                (__any_sync(~0u, faint) ? kWordFaint : 0) |
+                                (__any_sync(~0u, zero_row) ? kWordZeroRow : 0);
+    if (t % 32 == 0) {
+        atomicMax(&smalls_of_block, warp_small);
+        atomicOr(&flags_of_block, warp_flags);
+    }
+    __syncthreads(); /* also: nobody reads shared memory of this tile any more */
+    if (t == 0 && words)
+        o.words[block] = (uint32_t)(exponent + kExponentBias) | smalls_of_block << kWordSmallShift |
+                         flags_of_block | (finite ? 0 : kWordNonFinite);
+}
+
+template <class Scheme>
+static __device__ __forceinline__ void split_tiles(const split_problem &p, bool words)
+{
+    for (unsigned tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+        const bool second = tile >= p.tiles_of_first;
+        split_tile<Scheme>(p.operand[second], second ? tile - p.tiles_of_first : tile, words);
+    }
+}
+
+template <class Scheme>
+static __global__ void __launch_bounds__(kSplitThreads) sgemm_split(split_problem p)
+{
+    let_next_kernel_start();
+    wait_for_kernels_ahead();
+    if (blockIdx.x == 0 && threadIdx.x == 0) *p.pending = 0;
+    split_tiles<Scheme>(p, true);
+}
+
+#endif

@@ -1,0 +1,344 @@
+/*
+ * sgemm_tensor.cuh - a product through planes, from call to kernels: workspace, panels, tiles, launches.
+ *
+ * Where the workspace holds the planes of both operands whole, there is one panel; else C is done
+ * in panels of columns and rows, whose operands are split one after the other.
+ */
+#ifndef DUO_SGEMM_TENSOR_CUH
+#define DUO_SGEMM_TENSOR_CUH
+
+#include <atomic>
+#include <string.h>
+
+#include "kernels.h"
+#include "launch.cuh"
+#include "sgemm_fallback.cuh"
+#include "sgemm_wgmma.cuh"
+
+/* ---- Workspace: pending, words of A, words of B, planes of A, planes of B ---- */
+
+constexpr size_t kPlanesAlignment = 1024; /* of tensors, and of all that is in the workspace */
+constexpr size_t kBytesPerElement = 6;    /* of bf16x6, which fp16x3 falls back to */
+
+static size_t aligned_bytes(size_t bytes)
+{
+    return (bytes + kPlanesAlignment - 1) / kPlanesAlignment * kPlanesAlignment;
+}
+static size_t words_bytes(int64_t rows, int64_t k)
+{
+    return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * sizeof(uint32_t));
+}
+static size_t planes_bytes(int64_t rows, int64_t k)
+{
+    return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile * kTile * kBytesPerElement);
+}
+static size_t panel_bytes(int64_t m, int64_t n, int64_t k)
+{
+    return kPlanesAlignment + words_bytes(m, k) + words_bytes(n, k) + planes_bytes(m, k) +
+           planes_bytes(n, k);
+}
+
+/* ---- Tensor maps ---- */
+
+static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
+{
+    void *address = nullptr;
+    cudaDriverEntryPointQueryResult result;
+    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address,
+                                                               12000, cudaEnableDefault, &result);
+    if (error != cudaSuccess) return error;
+    if (result != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
+    memcpy(function, &address, sizeof address);
+    return cudaSuccess;
+}
+
+/* The planes of an operand, in boxes of kStepK x rows. */
+template <class Scheme>
+static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
+{
+    decltype(&cuTensorMapEncodeTiled) encode;
+    const cudaError_t error = encode_function(&encode);
+    if (error != cudaSuccess) return error;
+    const cuuint64_t all_rows = (cuuint64_t)(tiles_of(o.rows) * kTile);
+    const cuuint64_t k = (cuuint64_t)(tiles_of(o.k) * kTile);
+    const bool one = Scheme::kInterleaved;
+    const cuuint64_t length = one ? k * Scheme::kPlanes : k;
+    const cuuint64_t sizes[3] = {length, all_rows, one ? 1u : (cuuint64_t)Scheme::kPlanes};
+    const cuuint64_t strides[2] = {length * 2, length * 2 * all_rows};
+    const cuuint32_t box[3] = {one ? kStepK * Scheme::kPlanes : kStepK, (cuuint32_t)rows,
+                               one ? 1u : (cuuint32_t)Scheme::kPlanes};
+    const cuuint32_t steps[3] = {1, 1, 1};
+    return (cudaError_t)encode(
+        map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, o.planes, sizes, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, one ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+/* ---- Launches ---- */
+
+template <class... Parameter>
+static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks, unsigned threads,
+                                   size_t shared_bytes, int cluster, void *stream,
+                                   Parameter... value)
+{
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = (unsigned)cluster;
+    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = static_cast<cudaStream_t>(stream);
+    config.attrs = attributes;
+    config.numAttrs = cluster > 1 ? 2 : 1;
+    void *values[] = {&value...};
+    return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
+}
+
+template <class Scheme>
+struct tiles_of_scheme;
+template <>
+struct tiles_of_scheme<fp16x3> {
+    using large = wgmma_tile<fp16x3, 128, 2, 4>;
+    using small = wgmma_tile<fp16x3, 64, 1, 8>;
+};
+template <>
+struct tiles_of_scheme<bf16x6> {
+    using large = wgmma_tile<bf16x6, 128, 2, 3>;
+    using small = wgmma_tile<bf16x6, 64, 1, 6>;
+};
+
+template <class Tile, int Cluster>
+static cudaError_t queue_wgmma(const operand_planes &a, const operand_planes &b, wgmma_problem p,
+                               const duo_launch *how)
+{
+    p.tiles_i = (int)((p.m + Tile::kI - 1) / Tile::kI);
+    p.tiles_j = (int)((p.n + kTileJ - 1) / kTileJ);
+    CUtensorMap map_i, map_j;
+    cudaError_t error = make_map<typename Tile::Scheme>(&map_i, a, Tile::kI);
+    if (error == cudaSuccess) error = make_map<typename Tile::Scheme>(&map_j, b, kTileJ);
+    if (error != cudaSuccess) return error;
+    const int64_t tiles = (int64_t)p.tiles_i * p.tiles_j;
+    const unsigned blocks = (unsigned)(Cluster > 1                    ? tiles * Cluster
+                                       : tiles < how->multiprocessors ? tiles
+                                                                      : how->multiprocessors);
+    return queue_dependent(sgemm_wgmma<Tile, Cluster>, blocks, kWgmmaThreads, Tile::kSharedBytes,
+                           Cluster, how->stream, map_i, map_j, p);
+}
+
+/*
+ * Clocks for a tile of C, from the prototype's profile (sm_90a): the large tile is bound by the
+ * tensor cores, the small one by shared memory; each has a start and an end that nothing overlaps,
+ * and a cluster adds up through its neighbours' memory.
+ */
+template <class Scheme>
+struct tile_clocks {
+    static constexpr double kPerProduct = 540.0, kSmallPerProduct = 200.0; /* and 32 k */
+    static constexpr double kEnds = 4000.0, kSmallEnds = 2500.0, kCluster = 2000.0;
+};
+
+struct tile_choice {
+    bool large;
+    int cluster;
+};
+
+template <class Scheme>
+static tile_choice choose_tile(int64_t m, int64_t n, int64_t k, int multiprocessors)
+{
+    using clocks = tile_clocks<Scheme>;
+    using large = typename tiles_of_scheme<Scheme>::large;
+    using small = typename tiles_of_scheme<Scheme>::small;
+    const double steps = (double)((k + kStepK - 1) / kStepK) * Scheme::kProducts;
+    const int64_t columns = (n + kTileJ - 1) / kTileJ;
+    const int64_t larges = (m + large::kI - 1) / large::kI * columns;
+    const int64_t smalls = (m + small::kI - 1) / small::kI * columns;
+    tile_choice best = {true, 1};
+    double least = (double)((larges + multiprocessors - 1) / multiprocessors) *
+                   (steps * clocks::kPerProduct + clocks::kEnds);
+    for (int cluster = 1; cluster <= 8; cluster *= 2) {
+        const int64_t at_once = multiprocessors / cluster;
+        const double time = (double)((smalls + at_once - 1) / at_once) *
+                            (steps / cluster * clocks::kSmallPerProduct + clocks::kSmallEnds +
+                             (cluster > 1 ? clocks::kCluster : 0.0));
+        if (time < least) {
+            least = time;
+            best = {false, cluster};
+        }
+    }
+    return best;
+}
+
+/* ---- Loading ---- */
+
+/* Attributes of kernels are set once per device. */
+struct loaded_devices {
+    std::atomic<uint64_t> mask{0};
+    cudaError_t once(cudaError_t (*load)())
+    {
+        int device = 0;
+        cudaError_t error = cudaGetDevice(&device);
+        const uint64_t bit = (uint64_t)1 << device % 64;
+        if (error != cudaSuccess || (mask.load(std::memory_order_acquire) & bit) != 0) return error;
+        error = load();
+        if (error == cudaSuccess) mask.fetch_or(bit, std::memory_order_release);
+        return error;
+    }
+};
+
+template <class Tile, int Cluster>
+static cudaError_t load_wgmma()
+{
+    return cudaFuncSetAttribute(sgemm_wgmma<Tile, Cluster>,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::kSharedBytes);
+}
+
+/* Brings a scheme's kernels onto the current device and lets them have their shared memory. */
+template <class Scheme>
+static cudaError_t load_scheme()
+{
+    using large = typename tiles_of_scheme<Scheme>::large;
+    using small = typename tiles_of_scheme<Scheme>::small;
+    cudaError_t error = (cudaError_t)load_kernel(sgemm_split<Scheme>);
+    if (error == cudaSuccess) error = load_wgmma<large, 1>();
+    if (error == cudaSuccess) error = load_wgmma<small, 1>();
+    if (error == cudaSuccess) error = load_wgmma<small, 2>();
+    if (error == cudaSuccess) error = load_wgmma<small, 4>();
+    if (error == cudaSuccess) error = load_wgmma<small, 8>();
+    return error;
+}
+
+template <class Scheme>
+static cudaError_t queue_tiles(const operand_planes &a, const operand_planes &b,
+                               const wgmma_problem &p, const duo_launch *how)
+{
+    using large = typename tiles_of_scheme<Scheme>::large;
+    using small = typename tiles_of_scheme<Scheme>::small;
+    static loaded_devices loaded;
+    const cudaError_t error = loaded.once(load_scheme<Scheme>);
+    if (error != cudaSuccess) return error;
+    const tile_choice choice = choose_tile<Scheme>(p.m, p.n, p.k, how->multiprocessors);
+    if (choice.large) return queue_wgmma<large, 1>(a, b, p, how);
+    switch (choice.cluster) {
+    case 1:
+        return queue_wgmma<small, 1>(a, b, p, how);
+    case 2:
+        return queue_wgmma<small, 2>(a, b, p, how);
+    case 4:
+        return queue_wgmma<small, 4>(a, b, p, how);
+    default:
+        return queue_wgmma<small, 8>(a, b, p, how);
+    }
+}
+
+/* ---- Panels ---- */
+
+/* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C. */
+static bool choose_panel(int64_t *m, int64_t *n, int64_t k, size_t bytes)
+{
+    constexpr int64_t kUnit = 256;
+    while (panel_bytes(*m, *n, k) > bytes) {
+        int64_t *const longer = *m >= *n ? m : n;
+        if (*longer <= kUnit) return false;
+        *longer = (*longer / 2 + kUnit - 1) / kUnit * kUnit;
+    }
+    return true;
+}
+
+/*
+ * The kernels of one panel: Scheme where the guard allows; what it does not, by fp32 and, behind
+ * fp16x3, by bf16x6.
+ */
+template <class Scheme>
+static cudaError_t queue_panel(const sgemm_problem &s, const duo_call *call,
+                               const operand_planes &a, const operand_planes &b, uint32_t *pending,
+                               const duo_launch *how)
+{
+    constexpr uint32_t kFp16x3 = 1u << DUO_WAY_FP16X3, kBf16x6 = 1u << DUO_WAY_BF16X6;
+    constexpr bool kFp16 = Scheme::kInterleaved;
+    const int64_t tiles_a = tiles_of(a.rows) * tiles_of(a.k);
+    const int64_t tiles = tiles_a + tiles_of(b.rows) * tiles_of(b.k);
+    if (tiles > INT32_MAX) return cudaErrorInvalidValue;
+    const split_problem split = {{a, b}, (unsigned)tiles_a, (unsigned)tiles, pending};
+    const fallback_problem fallback = {s, call->transa, call->transb, split};
+    wgmma_problem p = {};
+    p.c = s.c;
+    p.m = s.m;
+    p.n = s.n;
+    p.k = s.k;
+    p.ldc = s.ldc;
+    p.alpha = s.alpha;
+    p.beta = s.beta;
+    p.words_a = a.words;
+    p.words_b = b.words;
+    p.pending = pending;
+    p.ways = kFp16 ? kFp16x3 : kFp16x3 | kBf16x6;
+
+    cudaError_t error = queue_dependent(sgemm_split<Scheme>, (unsigned)tiles, kSplitThreads, 0, 1,
+                                        how->stream, split);
+    if (error == cudaSuccess) error = queue_tiles<Scheme>(a, b, p, how);
+    if (error == cudaSuccess)
+        error = queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, 1,
+                                how->stream, fallback);
+    if (!kFp16 || error != cudaSuccess) return error;
+    p.ways = kBf16x6;
+    p.pending = nullptr;
+    p.when = pending;
+    return queue_tiles<bf16x6>(a, b, p, how);
+}
+
+template <class Scheme>
+static size_t tensor_workspace(const duo_call *call, const duo_launch *how)
+{
+    (void)how;
+    return panel_bytes(call->m, call->n, call->k);
+}
+
+template <class Scheme>
+static cudaError_t queue_product(const duo_call *call, const duo_launch *how)
+{
+    const sgemm_problem whole = sgemm_problem_of(call);
+    if (how->capability != 90) return cudaErrorNotSupported;
+    if (whole.k == 0) return cudaErrorInvalidValue; /* nothing to multiply: not this row's */
+    int64_t panel_m = whole.m, panel_n = whole.n;
+    if (!choose_panel(&panel_m, &panel_n, whole.k, how->workspace_bytes))
+        return cudaErrorMemoryAllocation;
+
+    operand_planes a = {}, b = {};
+    a.ld = whole.lda;
+    b.ld = whole.ldb;
+    a.k = b.k = whole.k;
+    a.along_k = call->transa;
+    b.along_k = !call->transb;
+    char *place = how->workspace;
+    uint32_t *const pending = reinterpret_cast<uint32_t *>(place);
+    place += kPlanesAlignment;
+    a.words = reinterpret_cast<uint32_t *>(place);
+    place += words_bytes(panel_m, whole.k);
+    b.words = reinterpret_cast<uint32_t *>(place);
+    place += words_bytes(panel_n, whole.k);
+    a.planes = place;
+    place += planes_bytes(panel_m, whole.k);
+    b.planes = place;
+
+    cudaError_t error = cudaSuccess;
+    for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
+        for (int64_t i = 0; i < whole.m && error == cudaSuccess; i += panel_m) {
+            sgemm_problem s = whole;
+            s.m = min(panel_m, whole.m - i);
+            s.n = min(panel_n, whole.n - j);
+            s.a += a.along_k ? i * s.lda : i;
+            s.b += b.along_k ? j * s.ldb : j;
+            s.c += i + j * s.ldc;
+            a.x = s.a;
+            a.rows = s.m;
+            b.x = s.b;
+            b.rows = s.n;
+            error = queue_panel<Scheme>(s, call, a, b, pending, how);
+        }
+    return error;
+}
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * sgemm_wgmma.cuh - C from split operands: a persistent kernel of warpgroup matrix products.
+ *
+ * Accepts   any m, n, k, ldc and alignment of C; planes and words of sgemm_planes.cuh
+ * Threads   384 per block: one warpgroup copies (a thread of it), two multiply. A block walks tiles
+ *           of C, each warpgroup owning 64 columns of it
+ * Copies    stages of 32 k of both operands, in a ring that runs on from tile to tile
+ * Order     for every 32 k the products of the planes, smallest first, in one chain of tensor-core
+ *           sums; that sum times the scale of its tiles is added to fp32 registers by one FMA. A
+ *           tensor core truncates to 25 bits below its largest term, so a chain must be short: this
+ *           promotion is what makes the result better than a chain of fp32 FMAs
+ * Guard     each block of 64 x 64 of C is stored only if its way (sgemm_guard.cuh) is one of those
+ *           asked for; where one is not, `pending` says so to the kernels behind
+ * Split-K   the blocks of a cluster share one tile of C, each a range of k; they add up in the order
+ *           of their ranks, through each other's shared memory. Then a block has that tile alone
+ *
+ * C is column-major, and the tensor cores want pairs of neighbours along the second operand of a
+ * product: so a warpgroup's rows are columns j of C (planes of B), its columns are rows i (planes of
+ * A). The sum is kept in units of 2^(G - 2 kShift), G the largest exponents of the 64 rows and 64
+ * columns together, so that the scales are powers of two up to 1, whatever the magnitudes are.
+ */
+#ifndef DUO_SGEMM_WGMMA_CUH
+#define DUO_SGEMM_WGMMA_CUH
+
+#include "sgemm_guard.cuh"
+
+constexpr int kStepK = 32;                /* k of a stage, and of a chain of products */
+constexpr int kWarpgroup = 128;           /* threads */
+constexpr int kMultipliers = 2;           /* warpgroups */
+constexpr int kTileJ = 64 * kMultipliers; /* columns of C in a tile of it */
+constexpr int kWgmmaThreads = kWarpgroup * (1 + kMultipliers);
+constexpr int kTilesTogether = 16; /* rows of tiles that are walked together, for the L2 cache */
+
+/* A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. */
+template <class Scheme_, int Width_, int Halves_, int Stages_>
+struct wgmma_tile {
+    using Scheme = Scheme_;
+    static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_;
+    static constexpr int kI = kWidth * kHalves;
+    static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
+    static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
+    static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
+    static constexpr int kBytesJ = kTileJ * kRowBytes * kCopies;
+    static constexpr int kBytesI = kI * kRowBytes * kCopies;
+    static constexpr int kStageBytes = kBytesJ + kBytesI;
+    static constexpr int kAlignment = 1024; /* of a stage: the swizzle repeats */
+    static constexpr int kSharedBytes = kStageBytes * kStages + kAlignment + 16 * kStages;
+    static_assert(kStageBytes % kAlignment == 0, "every stage is aligned");
+    static_assert(kSharedBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
+    static_assert(kWidth % kTile == 0, "a scale belongs to 64 rows");
+
+    /* From the start of an operand's part of a stage to a plane's 16 k, in units of 16 bytes. */
+    static __device__ __forceinline__ constexpr uint64_t offset(int rows, int plane, int step)
+    {
+        return (uint64_t)(((Scheme::kInterleaved ? plane * 64 : plane * rows * kRowBytes) +
+                           step * 32) >>
+                          4);
+    }
+};
+
+struct wgmma_problem {
+    float *c;
+    int64_t m, n, k, ldc;
+    float alpha, beta;
+    const uint32_t *words_a, *words_b;
+    uint32_t ways;        /* a bit for each duo_way that is stored */
+    uint32_t *pending;    /* the ways of blocks that are not are noted here, unless NULL */
+    const uint32_t *when; /* not NULL: do nothing unless this says kPendingBf16 */
+    int tiles_i, tiles_j;
+};
+
+/* Tile t of the walk: groups of kTilesTogether rows of tiles, column by column. */
+static __device__ __forceinline__ void place_of_tile(const wgmma_problem &p, int t, int *ti,
+                                                     int *tj)
+{
+    const int per_group = kTilesTogether * p.tiles_i, group = t / per_group, in = t % per_group;
+    const int rows = min(kTilesTogether, p.tiles_j - group * kTilesTogether);
+    *ti = in / rows;
+    *tj = group * kTilesTogether + in % rows;
+}
+
+static __device__ __forceinline__ uint32_t read_word(const uint32_t *word)
+{
+    uint32_t value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+/* 2^(exponent - limit), 0 where that is no float; both exponents with their biases. */
+static __device__ __forceinline__ float scale_of(uint32_t word_a, uint32_t word_b, int limit)
+{
+    const int e = (int)(word_a & kWordExponent) + (int)(word_b & kWordExponent) - limit + 127;
+    return __int_as_float(max(e, 0) << 23);
+}
+
+/* Four neighbours of a column of C. `aligned`: as 16 bytes, where all four are inside. */
+static __device__ __forceinline__ void store_four(const wgmma_problem &p, float *c, int64_t left,
+                                                  const float (&sum)[4], bool aligned)
+{
+    if (aligned && left >= 4) {
+        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (p.beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
+        *reinterpret_cast<float4 *>(c) = make_float4(
+            blend(p.alpha, sum[0], p.beta, old.x), blend(p.alpha, sum[1], p.beta, old.y),
+            blend(p.alpha, sum[2], p.beta, old.z), blend(p.alpha, sum[3], p.beta, old.w));
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (i < left) c[i] = blend(p.alpha, sum[i], p.beta, p.beta == 0.0f ? 0.0f : c[i]);
+    }
+}
+
+/* sum * 2^(limit - 2 kShift), limit with two biases, without leaving the floats half way. */
+struct unit {
+    float first, second;
+    template <class Scheme>
+    static __device__ __forceinline__ unit of(Scheme, int limit)
+    {
+        const int e = min(max(limit - 2 * kExponentBias - 2 * Scheme::kShift, -252), 254);
+        return {power_of_two(e / 2), power_of_two(e - e / 2)};
+    }
+};
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
+#define DUO_HAS_WGMMA 1
+#else
+#define DUO_HAS_WGMMA 0
+#endif
+
+template <class Tile, int Cluster>
+static __global__ void __launch_bounds__(kWgmmaThreads, 1)
+    sgemm_wgmma(const __grid_constant__ CUtensorMap map_i,
+                const __grid_constant__ CUtensorMap map_j, const __grid_constant__ wgmma_problem p)
+{
+#if DUO_HAS_WGMMA
+    using Scheme = typename Tile::Scheme;
+    extern __shared__ uint8_t raw[];
+    const uint32_t ring = (shared_address(raw) + Tile::kAlignment - 1) & ~(Tile::kAlignment - 1u);
+    const uint32_t full = ring + Tile::kStageBytes * Tile::kStages,
+                   empty = full + 8 * Tile::kStages;
+    const int warpgroup = __shfl_sync(~0u, (int)threadIdx.x / kWarpgroup, 0);
+
+    let_next_kernel_start();
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < Tile::kStages; s++) {
+            barrier_init(full + 8 * s, 1);
+            barrier_init(empty + 8 * s, kMultipliers);
+        }
+        barrier_init_done();
+    }
+    __syncthreads();
+    wait_for_kernels_ahead();
+    if (p.when != nullptr && (read_word(p.when) & kPendingBf16) == 0) return;
+
+    const int rank = Cluster > 1 ? (int)(blockIdx.x % Cluster) : 0;
+    const int tiles = p.tiles_i * p.tiles_j, stride = (int)(gridDim.x / Cluster);
+    const int steps_in_all = (int)((p.k + kStepK - 1) / kStepK);
+    const int first_step =
+        (int)((int64_t)steps_in_all * rank / Cluster) & -2; /* whole tiles of k */
+    const int end_step = rank == Cluster - 1
+                             ? steps_in_all
+                             : (int)((int64_t)steps_in_all * (rank + 1) / Cluster) & -2;
+
+    if (warpgroup == 0) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+        if (threadIdx.x == 0) {
+            int stage = 0;
+            uint32_t phase = 0;
+            for (int t = (int)(blockIdx.x / Cluster); t < tiles; t += stride) {
+                int ti, tj;
+                place_of_tile(p, t, &ti, &tj);
+                for (int step = first_step; step < end_step; step++) {
+                    const uint32_t to = ring + stage * Tile::kStageBytes, here = full + 8 * stage;
+                    const int k = step * (Scheme::kInterleaved ? 2 * kStepK : kStepK);
+                    barrier_wait(empty + 8 * stage, phase ^ 1);
+                    barrier_expect(here, Tile::kStageBytes);
+                    copy_box(to, &map_j, here, k, tj * kTileJ);
+                    copy_box(to + Tile::kBytesJ, &map_i, here, k, ti * Tile::kI);
+                    if (++stage == Tile::kStages) {
+                        stage = 0;
+                        phase ^= 1;
+                    }
+                }
+            }
+        }
+        if constexpr (Cluster > 1) { /* as often as the warpgroups that multiply */
+            __syncwarp();
+            cluster_sync();
+            cluster_sync();
+        }
+    } else {
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+        constexpr int kRegisters = Tile::kWidth / 2, kPerBlock = kTile / 2;
+        const int multiplier = warpgroup - 1, thread = threadIdx.x % kWarpgroup, lane = thread % 32;
+        const int k_tiles = (int)tiles_of(p.k);
+        const bool whole = p.k % kTile == 0;
+        float sum[Tile::kHalves][kRegisters], chain[kRegisters];
+        int stage = 0;
+        uint32_t phase = 0;
+        for (int t = (int)(blockIdx.x / Cluster); t < tiles; t += stride) {
+            int ti, tj;
+            place_of_tile(p, t, &ti, &tj);
+            /* Tiles beyond the matrix have no words: theirs are those of the last one. */
+            const int tile_j = min(tj * kMultipliers + multiplier, (int)tiles_of(p.n) - 1);
+            const int last_tile_i = (int)tiles_of(p.m) - 1;
+            const uint32_t *const words_j = p.words_b + (int64_t)tile_j * k_tiles;
+            int place_i[Tile::kBlocksI], limit[Tile::kBlocksI];
+            uint32_t stored = 0; /* a bit for each block of 64 rows i */
+            {
+                const tile_row j = read_tile_row(words_j, k_tiles, whole);
+                uint32_t left = 0;
+#pragma unroll
+                for (int b = 0; b < Tile::kBlocksI; b++) {
+                    const int tile_i = min(ti * Tile::kBlocksI + b, last_tile_i);
+                    place_i[b] = tile_i * k_tiles; /* the tiles of an operand are counted in int */
+                    const tile_row i = read_tile_row(p.words_a + place_i[b], k_tiles, whole);
+                    const duo_way way = way_of(i, j, p.k);
+                    limit[b] = i.most + j.most;
+                    if (p.ways >> way & 1)
+                        stored |= 1u << b;
+                    else
+                        left |= way == DUO_WAY_EXACT ? kPendingExact : kPendingBf16;
+                }
+                if (left != 0 && lane == 0 && p.pending != nullptr) atomicOr(p.pending, left);
+            }
+
+#pragma unroll
+            for (int h = 0; h < Tile::kHalves; h++)
+#pragma unroll
+                for (int r = 0; r < kRegisters; r++) sum[h][r] = 0.0f;
+            /* The words of the next 64 k are on their way while these 64 are multiplied. */
+            uint32_t word_j = read_word(words_j + first_step / 2), word_i[Tile::kBlocksI];
+#pragma unroll
+            for (int b = 0; b < Tile::kBlocksI; b++)
+                word_i[b] = read_word(p.words_a + place_i[b] + first_step / 2);
+            for (int step = first_step; step < end_step;) {
+                float scale[Tile::kBlocksI];
+#pragma unroll
+                for (int b = 0; b < Tile::kBlocksI; b++)
+                    scale[b] = scale_of(word_i[b], word_j, limit[b]);
+                const int next = min(step / 2 + 1, k_tiles - 1);
+                word_j = read_word(words_j + next);
+#pragma unroll
+                for (int b = 0; b < Tile::kBlocksI; b++)
+                    word_i[b] = read_word(p.words_a + place_i[b] + next);
+                const int end = min(step + 2, end_step);
+                for (; step < end; step++) {
+                    const uint32_t here = ring + stage * Tile::kStageBytes;
+                    const uint64_t j_rows = kDescriptor<Tile::kRowBytes> |
+                                            (here + multiplier * 64 * Tile::kRowBytes) >> 4;
+                    barrier_wait(full + 8 * stage, phase);
+                    if (stored != 0) { /* else all of it is for other kernels */
+#pragma unroll
+                        for (int h = 0; h < Tile::kHalves; h++) {
+                            const uint64_t i_rows =
+                                kDescriptor<Tile::kRowBytes> |
+                                (here + Tile::kBytesJ + h * Tile::kWidth * Tile::kRowBytes) >> 4;
+                            products_begin();
+#pragma unroll
+                            for (int q = 0; q < Scheme::kProducts; q++)
+#pragma unroll
+                                for (int s = 0; s < kStepK / 16; s++)
+                                    product(chain,
+                                            j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
+                                            i_rows +
+                                                Tile::offset(Tile::kI, Scheme::plane_of_a(q), s),
+                                            q + s != 0, typename Scheme::element());
+                            products_commit();
+                            products_wait(chain);
+                            if (h == Tile::kHalves - 1 && thread == 0)
+                                barrier_arrive(empty + 8 * stage);
+#pragma unroll
+                            for (int r = 0; r < kRegisters; r++)
+                                sum[h][r] =
+                                    fmaf(chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
+                                         sum[h][r]);
+                        }
+                    } else if (thread == 0) {
+                        barrier_arrive(empty + 8 * stage);
+                    }
+                    if (++stage == Tile::kStages) {
+                        stage = 0;
+                        phase ^= 1;
+                    }
+                }
+            }
+
+            const int64_t first_i = (int64_t)ti * Tile::kI;
+            const int64_t first_j = (int64_t)tj * kTileJ + multiplier * 64;
+            const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
+            if constexpr (Cluster == 1) {
+                /* Lanes in pairs exchange halves, so that each has four neighbours in i. */
+                const int odd = lane & 1;
+#pragma unroll
+                for (int h = 0; h < Tile::kHalves; h++)
+#pragma unroll
+                    for (int g = 0; g < Tile::kWidth / 8; g += 2) {
+                        const int b = h * Tile::kBlocksPerHalf + g / 8;
+                        const unit scale = unit::of(Scheme(), limit[b]);
+                        const float *const v = &sum[h][4 * g];
+#pragma unroll
+                        for (int e = 0; e < 2; e++) {
+                            const float mine0 = odd ? v[4 + 2 * e] : v[2 * e],
+                                        mine1 = odd ? v[5 + 2 * e] : v[1 + 2 * e];
+                            const float theirs0 = odd ? v[2 * e] : v[4 + 2 * e],
+                                        theirs1 = odd ? v[1 + 2 * e] : v[5 + 2 * e];
+                            const float got0 = __shfl_xor_sync(~0u, theirs0, 1),
+                                        got1 = __shfl_xor_sync(~0u, theirs1, 1);
+                            float four[4] = {odd ? got0 : mine0, odd ? got1 : mine1,
+                                             odd ? mine0 : got0, odd ? mine1 : got1};
+#pragma unroll
+                            for (int x = 0; x < 4; x++)
+                                four[x] = four[x] * scale.first * scale.second;
+                            const int64_t i =
+                                first_i + h * Tile::kWidth + (g + odd) * 8 + (lane & 2) * 2;
+                            const int64_t j = first_j + thread / 32 * 16 + lane / 4 + 8 * e;
+                            if (j < p.n && (stored >> b & 1))
+                                store_four(p, p.c + i + j * p.ldc, p.m - i, four, aligned);
+                        }
+                    }
+            } else {
+                static_assert(Cluster == 1 || Tile::kBlocksI == 1, "one scale for the whole tile");
+                /* The ring is done with: it holds this block's sums, [j][i], for all to read. */
+                constexpr int kPitch = kTile + 2;
+                const uint32_t mine = ring + (multiplier * 64 * kPitch) * (uint32_t)sizeof(float);
+                const unit scale = unit::of(Scheme(), limit[0]);
+                asm volatile("bar.sync 1, %0;" ::"n"(kWarpgroup * kMultipliers) : "memory");
+#pragma unroll
+                for (int g = 0; g < Tile::kWidth / 8; g++)
+#pragma unroll
+                    for (int e = 0; e < 2; e++) {
+                        const int j = thread / 32 * 16 + lane / 4 + 8 * e;
+                        const int i = g * 8 + lane % 4 * 2;
+                        write_shared(mine + (j * kPitch + i) * (uint32_t)sizeof(float),
+                                     sum[0][4 * g + 2 * e] * scale.first * scale.second,
+                                     sum[0][4 * g + 2 * e + 1] * scale.first * scale.second);
+                    }
+                cluster_sync();
+                constexpr int kShare = 64 / Cluster; /* columns of C that this block stores */
+                for (int x = thread; x < kShare * kTile; x += kWarpgroup) {
+                    const int j = rank * kShare + x / kTile, i = x % kTile;
+                    float total = 0.0f;
+#pragma unroll
+                    for (int r = 0; r < Cluster; r++)
+                        total += read_shared_of(mine + (j * kPitch + i) * (uint32_t)sizeof(float),
+                                                (uint32_t)r);
+                    if (first_j + j < p.n && first_i + i < p.m && stored != 0) {
+                        float *const c = p.c + first_i + i + (first_j + j) * p.ldc;
+                        *c = blend(p.alpha, total, p.beta, p.beta == 0.0f ? 0.0f : *c);
+                    }
+                }
+                cluster_sync(); /* nobody leaves while others read its shared memory */
+            }
+        }
+    }
+#endif
+}
+
+#endif
