@@ -1,0 +1,374 @@
+/*
+ * test_sgemm_accuracy.c - the error of every sgemm row that serves DUO_MATH_ACCURATE or _IEEE, and
+ * of duo_sgemm, against the bound of the public header, on the data of sgemm_data.h; and the
+ * Frobenius norm of the error against that of a plain fp32 FMA chain.
+ *
+ * DUOBLAS_TEST_LONG=1: twenty times the cases, and larger ones.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness.h"
+#include "oracle.h"
+#include "sgemm_data.h"
+
+static bool long_run(void)
+{
+    const char *const text = getenv("DUOBLAS_TEST_LONG");
+    return text != NULL && strcmp(text, "1") == 0;
+}
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* ---- Problems ---- */
+
+typedef struct problem {
+    duo_layout layout;
+    bool transa, transb;
+    int64_t m, n, k;
+    float alpha, beta;
+    int64_t extra_a, extra_b, extra_c, offset;
+    const duo_sgemm_data *data;
+} problem;
+
+typedef struct operands {
+    test_array a, b, c;
+    double *want, *bound;
+} operands;
+
+/* Small sizes are as likely as large ones, and m n k <= work. */
+static int64_t log_uniform(test_rng *rng, int64_t most)
+{
+    return (int64_t)exp2(test_unit(rng) * log2((double)most + 0.999));
+}
+
+static float scalar(test_rng *rng)
+{
+    static const float simple[] = {0.0f, 1.0f, -1.0f};
+    const int64_t which = test_between(rng, 0, 3);
+    return which < 3 ? simple[which] : (float)(4.0 * test_unit(rng) - 2.0);
+}
+
+static int64_t extra(test_rng *rng) { return test_between(rng, 0, 1) * test_between(rng, 1, 9); }
+
+static problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t work)
+{
+    problem p = {.layout = DUO_COL_MAJOR, .data = data};
+    int64_t size[3];
+    const int64_t first = test_between(rng, 0, 2);
+    for (int i = 0; i < 3; i++) {
+        const int64_t most = i == 0 ? 4096 : 512;
+        int64_t *const s = &size[(first + i) % 3];
+        *s = log_uniform(rng, smaller(work, most));
+        work /= *s;
+    }
+    p.m = size[0];
+    p.n = size[1];
+    p.k = size[2];
+    p.transa = test_between(rng, 0, 1) != 0;
+    p.transb = test_between(rng, 0, 1) != 0;
+    p.alpha = scalar(rng);
+    p.beta = scalar(rng);
+    p.extra_a = extra(rng);
+    p.extra_b = extra(rng);
+    p.extra_c = extra(rng);
+    p.offset = test_between(rng, 0, 1) * test_between(rng, 1, 7);
+    return p;
+}
+
+static void name_case(const problem *p, const char *where)
+{
+    test_case("sgemm_accuracy/%s/%s%c%c/%jdx%jdx%jd/ld+%jd,%jd,%jd/a=%g,b=%g/offset=%jd/%s", where,
+              p->layout == DUO_ROW_MAJOR ? "row-major " : "", p->transa ? 't' : 'n',
+              p->transb ? 't' : 'n', (intmax_t)p->m, (intmax_t)p->n, (intmax_t)p->k,
+              (intmax_t)p->extra_a, (intmax_t)p->extra_b, (intmax_t)p->extra_c, (double)p->alpha,
+              (double)p->beta, (intmax_t)p->offset, p->data->name);
+}
+
+static test_array new_matrix(const problem *p, bool trans, int64_t rows, int64_t columns,
+                             int64_t more)
+{
+    const bool turned = trans != (p->layout == DUO_ROW_MAJOR);
+    const int64_t length = turned ? columns : rows, runs = turned ? rows : columns;
+    return test_array_new(length, runs, length + more, p->offset);
+}
+
+/* The call as the rows see it: of a row-major problem, C' = op(B)' op(A)'. */
+static duo_call call_of(const problem *p, const operands *o, float *c)
+{
+    return p->layout == DUO_COL_MAJOR
+               ? test_sgemm_call(p->transa, p->transb, p->m, p->n, p->k, p->alpha, o->a.data,
+                                 o->a.ld, o->b.data, o->b.ld, p->beta, c, o->c.ld)
+               : test_sgemm_call(p->transb, p->transa, p->n, p->m, p->k, p->alpha, o->b.data,
+                                 o->b.ld, o->a.data, o->a.ld, p->beta, c, o->c.ld);
+}
+
+/* The header's bound, which leaves underflow out: it adds half of the least subnormal for every
+ * operation. */
+static void add_underflow(const problem *p, double *bound)
+{
+    const double each = ((double)p->k + 2.0) * 0x1p-149 * fmax(1.0, fabs((double)p->alpha));
+    for (int64_t i = 0; i < p->m * p->n; i++) bound[i] += each;
+}
+
+/* C is random where it is read, else poison. */
+static operands make_operands(const problem *p, test_rng *rng)
+{
+    operands o = {.a = new_matrix(p, p->transa, p->m, p->k, p->extra_a),
+                  .b = new_matrix(p, p->transb, p->k, p->n, p->extra_b),
+                  .c = new_matrix(p, false, p->m, p->n, p->extra_c)};
+    const size_t count = (size_t)(p->m * p->n);
+    o.want = malloc(count * sizeof(double));
+    o.bound = malloc(count * sizeof(double));
+    if (o.want == NULL || o.bound == NULL) exit(EXIT_FAILURE);
+    const duo_call call = call_of(p, &o, o.c.data);
+    duo_sgemm_data_fill(p->data, test_random(rng), &call);
+    if (p->beta != 0.0f) test_array_fill(&o.c, rng, p->data->exact ? DATA_INTEGER : DATA_NORMAL);
+    const oracle_product q = {p->layout,
+                              p->transa ? DUO_TRANS : DUO_NO_TRANS,
+                              p->transb ? DUO_CONJ_TRANS : DUO_NO_TRANS,
+                              p->m,
+                              p->n,
+                              p->k,
+                              p->alpha,
+                              o.a.data,
+                              o.a.ld,
+                              o.b.data,
+                              o.b.ld,
+                              p->beta,
+                              o.c.data,
+                              o.c.ld};
+    oracle_sgemm(&q, o.want, o.bound);
+    add_underflow(p, o.bound);
+    return o;
+}
+
+static void free_operands(operands *o)
+{
+    test_array_free(&o->a);
+    test_array_free(&o->b);
+    test_array_free(&o->c);
+    free(o->want);
+    free(o->bound);
+}
+
+/* Do integers stay integers? Only with scalars that keep them. */
+static bool is_exact(const problem *p)
+{
+    return p->data->exact && rintf(p->alpha) == p->alpha && rintf(p->beta) == p->beta;
+}
+
+/* One assertion for all of C, its gaps and guards included; returns the largest error / bound. */
+static double check_result(const problem *p, const operands *o, const test_array *c, int status)
+{
+    double worst = 0.0;
+    if (!CHECK(status == DUO_OK, "status %d", status)) return worst;
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            const double want = o->want[i * p->n + j];
+            const double bound = is_exact(p) ? 0.0 : o->bound[i * p->n + j];
+            const float got = c->data[oracle_index(p->layout, i, j, c->ld)];
+            if (!oracle_close(want, bound, got)) {
+                CHECK(false, "C(%jd,%jd) = %.9g, expected %.12g within %.3g", (intmax_t)i,
+                      (intmax_t)j, (double)got, want, bound);
+                return worst;
+            }
+            if (isfinite(want) && bound > 0.0)
+                worst = fmax(worst, fabs((double)got - want) / bound);
+        }
+    CHECK(test_array_intact(&o->a) && test_array_intact(&o->b) && test_array_intact(c),
+          "written outside C");
+    return worst;
+}
+
+/* ---- Rows ---- */
+
+/* Those of this mode that serve the default math or the one of fp32 FMA alone. */
+static int float32_rows(const duo_row *row[DUO_SGEMM_ROWS])
+{
+    const duo_side side = test_gpu_side() ? DUO_SIDE_GPU : DUO_SIDE_CPU;
+    int count = 0;
+    for (int i = 0; i < DUO_SGEMM_ROWS; i++) {
+        const duo_row *const r = &duo_sgemm_rows[i];
+        if (r->side == side &&
+            (duo_row_serves(r, DUO_MATH_ACCURATE) || duo_row_serves(r, DUO_MATH_IEEE)))
+            row[count++] = r;
+    }
+    return count;
+}
+
+/* Runs the row on a copy of C. False: it does not take the call; else free the copy. */
+static bool run_row(const duo_row *row, const problem *p, const operands *o, test_array *c,
+                    int *status)
+{
+    *c = test_array_copy(&o->c);
+    const duo_call call = call_of(p, o, c->data);
+    *status = test_row_accepts(row, &call) ? test_run_row(row, &call, p->offset, false)
+                                           : (int)DUO_DECLINED;
+    if (*status != DUO_DECLINED) return true;
+    test_array_free(c);
+    return false;
+}
+
+static void print_worst(const char *name, const double worst[DUO_SGEMM_KINDS])
+{
+    printf("    %s: largest error / bound:", name);
+    for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++)
+        if (worst[kind] > 0.0)
+            printf("%s %s %.3f", kind == 0 ? "" : ",", duo_sgemm_kinds[kind].name, worst[kind]);
+    printf("\n");
+}
+
+static void row_bounds(void)
+{
+    /* The simulated device computes all rows by the same code. */
+    const int cases = long_run() ? 100000 : test_mode_now() == MODE_SIM ? 1020 : 5100;
+    const int64_t work = INT64_C(1) << (long_run() ? 23 : 20);
+    static double worst[DUO_SGEMM_ROWS][DUO_SGEMM_KINDS];
+    test_rng rng = test_rng_for("sgemm accuracy rows");
+    const duo_row *rows[DUO_SGEMM_ROWS];
+    const int count = float32_rows(rows);
+    for (int i = 0; i < cases; i++) {
+        const int kind = i % DUO_SGEMM_KINDS;
+        problem p = random_problem(&rng, &duo_sgemm_kinds[kind], work);
+        if (i / DUO_SGEMM_KINDS % 4 == 0) p.layout = DUO_ROW_MAJOR;
+        operands o = make_operands(&p, &rng);
+        for (int r = 0; r < count; r++) {
+            test_array c;
+            int status;
+            name_case(&p, rows[r]->name);
+            if (!run_row(rows[r], &p, &o, &c, &status)) continue;
+            worst[r][kind] = fmax(worst[r][kind], check_result(&p, &o, &c, status));
+            test_array_free(&c);
+        }
+        free_operands(&o);
+    }
+    for (int r = 0; r < count; r++) print_worst(rows[r]->name, worst[r]);
+}
+
+/* ---- The public function ---- */
+
+static void public_bounds(void)
+{
+    static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_IEEE};
+    static double worst[DUO_SGEMM_KINDS];
+    const int cases = long_run() ? 20000 : 900;
+    test_rng rng = test_rng_for("sgemm accuracy public");
+    duo_context *ctx = test_context();
+    for (int i = 0; i < cases; i++) {
+        const int kind = i % DUO_SGEMM_KINDS;
+        problem p = random_problem(&rng, &duo_sgemm_kinds[kind], INT64_C(1) << 20);
+        if (test_between(&rng, 0, 1) != 0) p.layout = DUO_ROW_MAJOR;
+        operands o = make_operands(&p, &rng);
+        name_case(&p, "public");
+        test_array c = test_array_copy(&o.c);
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, maths[i / DUO_SGEMM_KINDS % 2]));
+        const duo_status status = duo_sgemm(
+            ctx, p.layout, p.transa ? DUO_TRANS : DUO_NO_TRANS, p.transb ? DUO_TRANS : DUO_NO_TRANS,
+            p.m, p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, c.data, c.ld);
+        worst[kind] = fmax(worst[kind], check_result(&p, &o, &c, status));
+        test_array_free(&c);
+        free_operands(&o);
+    }
+    print_worst("duo_sgemm", worst);
+    test_context_end(ctx);
+}
+
+/* ---- The norm of the error ---- */
+
+/*
+ * One fp32 FMA chain over k for each element, by columns so that it vectorizes. Rounded by way of
+ * float64, which differs from a fused multiply-add in about one of 2^29 steps, by one more
+ * rounding.
+ */
+static void chain(const problem *p, const operands *o, float *sum)
+{
+    memset(sum, 0, (size_t)(p->m * p->n) * sizeof *sum);
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t l = 0; l < p->k; l++) {
+            const double b = o->b.data[p->transb ? j + l * o->b.ld : l + j * o->b.ld];
+            float *const column = sum + j * p->m;
+            for (int64_t i = 0; i < p->m; i++) {
+                const double a = o->a.data[p->transa ? l + i * o->a.ld : i + l * o->a.ld];
+                column[i] = (float)((double)column[i] + a * b);
+            }
+        }
+}
+
+/* The sum of squares of the errors of a column-major result, beta = 0, alpha = 1. */
+static double squares(const problem *p, const operands *o, const float *c, int64_t ldc)
+{
+    double sum = 0.0;
+    for (int64_t j = 0; j < p->n; j++)
+        for (int64_t i = 0; i < p->m; i++) {
+            const double error = (double)c[i + j * ldc] - o->want[i * p->n + j];
+            sum += error * error;
+        }
+    return sum;
+}
+
+/* What two chains with other roundings may differ by, at the least of the sizes below: measured
+ * 1.03, where product and sum are rounded each. */
+static const double kSpread = 1.05;
+
+/* Where one element outweighs all others, norms compare single roundings. */
+static bool has_norm(const duo_sgemm_data *data)
+{
+    return data->spread <= 20 && data->planted == 0 && !data->exact;
+}
+
+static void norms(void)
+{
+    static const int64_t shapes[][3] = {
+        {192, 160, 64}, {128, 96, 100}, {96, 128, 257}, {64, 96, 1000}, {96, 64, 4096}};
+    test_rng rng = test_rng_for("sgemm accuracy norms");
+    const duo_row *rows[DUO_SGEMM_ROWS];
+    double largest[DUO_SGEMM_ROWS] = {0.0};
+    const int count = float32_rows(rows);
+    for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++) {
+        for (int s = 0; s < 5 * 4; s++) {
+            if (!has_norm(&duo_sgemm_kinds[kind])) continue;
+            problem p = {.layout = DUO_COL_MAJOR,
+                         .transa = s / 5 % 2 != 0,
+                         .transb = s / 10 != 0,
+                         .m = shapes[s % 5][0],
+                         .n = shapes[s % 5][1],
+                         .k = shapes[s % 5][2],
+                         .alpha = 1.0f,
+                         .data = &duo_sgemm_kinds[kind]};
+            operands o = make_operands(&p, &rng);
+            float *const plain = malloc((size_t)(p.m * p.n) * sizeof *plain);
+            if (plain == NULL) exit(EXIT_FAILURE);
+            chain(&p, &o, plain);
+            const double allowed = sqrt(squares(&p, &o, plain, p.m));
+            for (int r = 0; r < count; r++) {
+                test_array c;
+                int status;
+                name_case(&p, rows[r]->name);
+                if (!run_row(rows[r], &p, &o, &c, &status)) continue;
+                const double ratio = sqrt(squares(&p, &o, c.data, c.ld)) / allowed;
+                CHECK(status == DUO_OK && ratio <= kSpread,
+                      "status %d, norm of the error %.3f times a chain's", status, ratio);
+                largest[r] = fmax(largest[r], ratio);
+                test_array_free(&c);
+            }
+            free(plain);
+            free_operands(&o);
+        }
+    }
+    for (int r = 0; r < count; r++)
+        printf("    %s: norm of the error / a chain's: at most %.3f\n", rows[r]->name, largest[r]);
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"row_bounds", row_bounds},
+        {"public_bounds", public_bounds},
+        {"norms", norms},
+        {NULL, NULL},
+    };
+    return test_main(argc, argv, "sgemm_accuracy", tests);
+}
