@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# test_kernels.sh LIBRARY SOURCE NVCC [OBJECT...] - what became of the kernels: those of every row
+# keep all their data in registers on every architecture, the float32 products do no float64
+# arithmetic, and the library stays small. OBJECT.ptxas is what ptxas said when the object was
+# compiled (cmake/keep-ptxas).
+set -euo pipefail
+
+library=$1 source=$2 nvcc=$3
+shift 3
+largest_megabytes=25
+failed=0
+
+report() { # VERDICT TEXT: one line, and remember a failure
+    echo "$1: $2"
+    if [[ $1 == FAILED ]]; then failed=1; fi
+}
+
+# ---- Registers, stack, spills ----
+
+# A line for each architecture, and one for each kernel that is not as it should be.
+read_facts() { # ROW FILE
+    awk -v row="$1" '
+        /Compiling entry function/ {
+            split($0, quoted, "\047")
+            function_name = quoted[2]
+            arch = quoted[4]
+            if (!(arch in kernels)) order[++archs] = arch
+            kernels[arch]++
+        }
+        /Function properties for/ { function_name = $NF }
+        /bytes stack frame/ {
+            match($0, /[0-9]+ bytes stack/); stack = substr($0, RSTART, RLENGTH) + 0
+            match($0, /[0-9]+ bytes spill stores/); stores = substr($0, RSTART, RLENGTH) + 0
+            match($0, /[0-9]+ bytes spill loads/); loads = substr($0, RSTART, RLENGTH) + 0
+            if (stack + stores + loads > 0)
+                bad[++bads] = arch ": " stack " bytes of stack, " stores " + " loads \
+                    " bytes spilled by " function_name
+        }
+        /Potential Performance Loss/ { bad[++bads] = arch ": " $0 }
+        /Used [0-9]+ registers/ {
+            match($0, /Used [0-9]+/); used = substr($0, RSTART + 5, RLENGTH - 5) + 0
+            if (!(arch in most) || used > most[arch]) most[arch] = used
+            if (!(arch in least) || used < least[arch]) least[arch] = used
+        }
+        END {
+            for (i = 1; i <= archs; i++) {
+                a = order[i]
+                printf "    %-20s %-7s %2d kernel%s, %d to %d registers\n", row, a, kernels[a],
+                    kernels[a] == 1 ? "" : "s", least[a], most[a]
+            }
+            for (i = 1; i <= bads; i++) print "    " row " " bad[i]
+            exit archs == 0 || bads > 0
+        }' "$2"
+}
+
+rows=0
+for object in "$@"; do
+    row=$(basename "$object" .cu.o)
+    case $row in *_gpu_*) ;; *) continue ;; esac
+    rows=$((rows + 1))
+    if [[ ! -s $object.ptxas ]]; then
+        report FAILED "$row: there is no $object.ptxas"
+    elif read_facts "$row" "$object.ptxas"; then
+        report ok "$row: no stack, no spills"
+    else
+        report FAILED "$row: stack, spills or a warning of ptxas"
+    fi
+done
+if [[ $rows -eq 0 ]]; then report FAILED "there are no objects of GPU rows"; fi
+
+# ---- Float64 in float32 rows: the SASS where it can be had, else the PTX ----
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+is_float64() { [[ $1 == *float64* || $1 == *_f64* ]]; }
+
+for object in "$@"; do
+    row=$(basename "$object" .cu.o)
+    case $row in sgemm_gpu_*) ;; *) continue ;; esac
+    if is_float64 "$row"; then continue; fi
+    if command -v cuobjdump >/dev/null; then
+        cuobjdump -sass "$object" >"$work/code"
+        float64='\<(DFMA|DADD|DMUL|DMMA)\>'
+    else
+        "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90a -I"$source/include" -I"$source/src" \
+            "$source/src/gpu/$row.cu" -o "$work/code"
+        float64='\.f64'
+    fi
+    if grep -qE "$float64" "$work/code"; then
+        report FAILED "$row: float64 arithmetic, $(grep -cE "$float64" "$work/code") instructions"
+    else
+        report ok "$row: no float64 arithmetic"
+    fi
+done
+
+# ---- Size ----
+
+bytes=$(stat -L -c %s "$library")
+size="$(basename "$library") has $((bytes / 1000)) kB, $largest_megabytes MB are allowed"
+if ((bytes <= largest_megabytes * 1000000)); then report ok "$size"; else report FAILED "$size"; fi
+exit "$failed"
