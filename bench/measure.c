@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "random.h"
+
 enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
+
+/* A call so many times as long as the warm-up is its own. */
+static const double kOwnWarmUp = 8.0;
 
 /* A sample that must be repeated has at least this share of its length when its calls are counted.
  */
@@ -85,50 +90,88 @@ static double calibrate(duo_task *task, const duo_effort *effort)
     return each;
 }
 
+/* False: it failed. */
+static bool warm_up(duo_task *task, double each, double warm_seconds)
+{
+    if (warm_seconds <= 0.0 || each > kOwnWarmUp * warm_seconds) return true;
+    return timed(task, (int64_t)(warm_seconds / (each + 1e-9)) + 1) >= 0.0;
+}
+
+/* Fisher and Yates */
+static void shuffle(int *order, int count, uint64_t *random)
+{
+    for (int i = count - 1; i > 0; i--) {
+        const int j = (int)(duo_random_bits(random) % (uint64_t)(i + 1));
+        const int swapped = order[i];
+        order[i] = order[j];
+        order[j] = swapped;
+    }
+}
+
 static void idle(double seconds)
 {
     const struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
     if (seconds > 0.0) nanosleep(&pause, NULL);
 }
 
+/* What duo_measure knows of a task. */
+typedef struct plan {
+    double each;
+    int wanted; /* rounds */
+    double sample[MOST_ROUNDS];
+} plan;
+
+static void prepare(duo_task *t, plan *p, const duo_effort *effort, int most)
+{
+    idle(effort->settle_seconds);
+    p->each = calibrate(t, effort);
+    t->failed = p->each < 0.0;
+    if (t->failed) return;
+    const double rounds = effort->budget_seconds / (p->each * (double)t->calls + 1e-9);
+    p->wanted = rounds < (double)most ? (int)rounds : most;
+    /* So long that the warm-up has to serve as the measurement. */
+    if (p->wanted < 1) p->sample[t->rounds++] = p->each;
+}
+
+static void take_sample(duo_task *t, plan *p, const duo_effort *effort)
+{
+    idle(effort->settle_seconds);
+    t->failed = !warm_up(t, p->each, effort->warm_seconds);
+    if (t->failed) return;
+    const double seconds = sampled(t, effort->sample_seconds);
+    t->failed = seconds < 0.0;
+    if (!t->failed) p->sample[t->rounds++] = seconds;
+}
+
 void duo_measure(duo_task *task, int count, const duo_effort *effort)
 {
     const int most = effort->rounds > MOST_ROUNDS ? MOST_ROUNDS : effort->rounds;
-    double(*const sample)[MOST_ROUNDS] = calloc((size_t)count + 1, sizeof *sample);
-    int *const wanted = calloc((size_t)count + 1, sizeof *wanted);
+    plan *const p = calloc((size_t)count + 1, sizeof *p);
+    int *const order = calloc((size_t)count + 1, sizeof *order);
+    const bool good = p != NULL && order != NULL;
+    uint64_t random = 1;
     for (int i = 0; i < count; i++) {
-        duo_task *const t = &task[i];
-        t->rounds = 0;
-        t->median_seconds = t->minimum_seconds = 0.0;
-        t->failed = sample == NULL || wanted == NULL;
-        if (t->failed) continue;
-        idle(effort->settle_seconds);
-        const double each = calibrate(t, effort);
-        t->failed = each < 0.0;
-        if (t->failed) continue;
-        const double rounds = effort->budget_seconds / (each * (double)t->calls + 1e-9);
-        wanted[i] = rounds < (double)most ? (int)rounds : most;
-        /* So long that the warm-up has to serve as the measurement. */
-        if (wanted[i] < 1) sample[i][t->rounds++] = each;
+        task[i].rounds = 0;
+        task[i].median_seconds = task[i].minimum_seconds = 0.0;
+        task[i].failed = !good;
+        if (!good) continue;
+        order[i] = i;
+        prepare(&task[i], &p[i], effort, most);
     }
-    for (int round = 0; round < most; round++)
+    for (int round = 0; round < most && good; round++) {
+        shuffle(order, count, &random);
         for (int turn = 0; turn < count; turn++) {
-            const int i = (turn + round) % count; /* not always behind the same neighbour */
-            duo_task *const t = &task[i];
-            if (t->failed || round >= wanted[i]) continue;
-            idle(effort->settle_seconds);
-            const double seconds = sampled(t, effort->sample_seconds);
-            t->failed = seconds < 0.0;
-            if (!t->failed) sample[i][t->rounds++] = seconds;
+            const int i = order[turn];
+            if (!task[i].failed && round < p[i].wanted) take_sample(&task[i], &p[i], effort);
         }
-    for (int i = 0; i < count; i++) {
-        duo_task *const t = &task[i];
-        if (t->failed) continue;
-        t->median_seconds = duo_median(sample[i], t->rounds);
-        t->minimum_seconds = sample[i][0]; /* sorted by now */
     }
-    free(sample);
-    free(wanted);
+    for (int i = 0; i < count; i++) {
+        if (task[i].failed) continue;
+        task[i].median_seconds = duo_median(p[i].sample, task[i].rounds);
+        task[i].minimum_seconds = p[i].sample[0]; /* sorted by now */
+    }
+    free(p);
+    free(order);
 }
 
 void duo_fill_random(float *x, size_t count, uint64_t seed)

@@ -1,8 +1,9 @@
 /*
  * measure.h - timing: monotonic clock, warm-up, medians of interleaved rounds.
  *
- * What is compared is timed in turns, so that a change of clock or a busy neighbour meets all of it
- * alike. A short task is repeated within a sample until the clock's own cost does not matter.
+ * What is compared is timed in turns, each round in a new random order, so that a change of clock or
+ * a busy neighbour meets all of it alike. A short task is repeated within a sample until the clock's
+ * own cost does not matter.
  */
 #ifndef DUO_MEASURE_H
 #define DUO_MEASURE_H
@@ -27,7 +28,8 @@ typedef struct duo_task {
 typedef struct duo_effort {
     double sample_seconds; /* least length of a sample */
     int rounds;            /* samples of each task, at least 1 */
-    double settle_seconds; /* idle time before each sample, for threads that spin on after a task */
+    double warm_seconds;   /* of the same task, before each sample: clock and heat become its own */
+    double settle_seconds; /* idle time before both, for threads that spin on after a task */
     double budget_seconds; /* a task that would take longer gets fewer rounds, but never none */
 } duo_effort;
 
