@@ -11,7 +11,9 @@
 
 /* ---- OpenBLAS ---- */
 
-enum { CBLAS_COL_MAJOR = 102, CBLAS_NO_TRANS = 111 };
+enum { CBLAS_COL_MAJOR = 102, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
+
+static int cblas_op(bool transposed) { return transposed ? CBLAS_TRANS : CBLAS_NO_TRANS; }
 
 typedef void (*cblas_gemm)(int layout, int transa, int transb, int m, int n, int k, float alpha,
                            const float *a, int lda, const float *b, int ldb, float beta, float *c,
@@ -64,9 +66,9 @@ static bool call_openblas(const duo_contender *self, const duo_call *call)
     switch (call->operation) {
     case DUO_SGEMM:
         memcpy(&gemm, &self->function, sizeof gemm);
-        gemm(CBLAS_COL_MAJOR, CBLAS_NO_TRANS, CBLAS_NO_TRANS, (int)call->m, (int)call->n,
-             (int)call->k, call->alpha, o[DUO_A].address, (int)o[DUO_A].ld, o[DUO_B].address,
-             (int)o[DUO_B].ld, call->beta, o[DUO_C].address, (int)o[DUO_C].ld);
+        gemm(CBLAS_COL_MAJOR, cblas_op(call->transa), cblas_op(call->transb), (int)call->m,
+             (int)call->n, (int)call->k, call->alpha, o[DUO_A].address, (int)o[DUO_A].ld,
+             o[DUO_B].address, (int)o[DUO_B].ld, call->beta, o[DUO_C].address, (int)o[DUO_C].ld);
         break;
     case DUO_SDOT:
         memcpy(&dot, &self->function, sizeof dot);
@@ -101,7 +103,12 @@ bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int thr
 
 /* ---- cuBLAS ---- */
 
-enum { CUBLAS_OP_N = 0, CUBLAS_POINTERS_ON_HOST = 0, CUBLAS_POINTERS_ON_DEVICE = 1 };
+enum {
+    CUBLAS_OP_N = 0,
+    CUBLAS_OP_T = 1,
+    CUBLAS_POINTERS_ON_HOST = 0,
+    CUBLAS_POINTERS_ON_DEVICE = 1
+};
 
 static struct {
     void *library, *handle;
@@ -154,7 +161,8 @@ static bool call_cublas(const duo_contender *self, const duo_call *call)
     float *const result = self->result != NULL ? self->result : o[DUO_RESULT].address;
     switch (call->operation) {
     case DUO_SGEMM:
-        return cublas.sgemm(cublas.handle, CUBLAS_OP_N, CUBLAS_OP_N, (int)call->m, (int)call->n,
+        return cublas.sgemm(cublas.handle, call->transa ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            call->transb ? CUBLAS_OP_T : CUBLAS_OP_N, (int)call->m, (int)call->n,
                             (int)call->k, &call->alpha, o[DUO_A].address, (int)o[DUO_A].ld,
                             o[DUO_B].address, (int)o[DUO_B].ld, &call->beta, o[DUO_C].address,
                             (int)o[DUO_C].ld) == 0;

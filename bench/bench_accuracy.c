@@ -235,7 +235,7 @@ int duo_bench_accuracy(duo_bench *b, const int64_t *size, int sizes)
         size = usual;
         sizes = b->quick ? 6 : 9;
     }
-    duo_problem longest = {DUO_SDOT, {size[0], 1, 1}};
+    duo_problem longest = {.operation = DUO_SDOT, .shape = {size[0], 1, 1}};
     for (int s = 0; s < sizes; s++)
         if (size[s] > longest.shape[0]) longest.shape[0] = size[s];
     bool good = duo_bench_open(b, &longest, 1);
@@ -253,7 +253,8 @@ int duo_bench_accuracy(duo_bench *b, const int64_t *size, int sizes)
                 if (data->condition > 0.0 &&
                     (operation == DUO_SASUM || size[s] < DUO_ACCURACY_SHORTEST_ILL))
                     continue;
-                const duo_problem problem = {(duo_operation)operation, {size[s], 1, 1}};
+                const duo_problem problem = {.operation = (duo_operation)operation,
+                                             .shape = {size[s], 1, 1}};
                 good = measure_line(b, &problem, data, c, columns, &t);
             }
         }

@@ -56,7 +56,7 @@ static void print_sums(duo_bench *b, duo_operation operation)
     printf("\n%s, microseconds\n  %11s  %14s  %14s  %14s\n", duo_operation_name(operation), "n",
            "CPU", "GPU, from host", "GPU, resident");
     for (int e = FIRST_EXPONENT; e <= LAST_EXPONENT; e++) {
-        const duo_problem problem = {operation, {INT64_C(1) << e, 1, 1}};
+        const duo_problem problem = {.operation = operation, .shape = {INT64_C(1) << e, 1, 1}};
         const duo_row *const row = row_of(operation, DUO_SIDE_CPU);
         duo_contender contender[MOST] = {
             duo_contender_cpu_row(row, 1, &b->host),
@@ -79,7 +79,8 @@ static void print_products(duo_bench *b)
 {
     printf("\nsgemm, n x n x n, microseconds; GPU: resident, the host waits after every call\n");
     for (int e = 0; e < EDGES; e++) {
-        const duo_problem problem = {DUO_SGEMM, {edges[e], edges[e], edges[e]}};
+        const duo_problem problem = {.operation = DUO_SGEMM,
+                                     .shape = {edges[e], edges[e], edges[e]}};
         const duo_row_table table = duo_row_tables[DUO_SGEMM];
         duo_contender contender[MOST];
         double seconds[MOST] = {0};
@@ -108,8 +109,9 @@ static void print_products(duo_bench *b)
 
 int duo_bench_introduction(duo_bench *b)
 {
-    const duo_problem largest[] = {{DUO_SSUM, {INT64_C(1) << LAST_EXPONENT, 1, 1}},
-                                   {DUO_SGEMM, {edges[1], edges[1], edges[1]}}};
+    const duo_problem largest[] = {
+        {.operation = DUO_SSUM, .shape = {INT64_C(1) << LAST_EXPONENT, 1, 1}},
+        {.operation = DUO_SGEMM, .shape = {edges[1], edges[1], edges[1]}}};
     if (!duo_bench_open(b, largest, 2)) {
         duo_bench_close(b);
         return DUO_EXIT_FAILURE;

@@ -55,7 +55,8 @@ static bool call_api(const duo_contender *self, const duo_call *call)
     float *const result = self->result;
     switch (call->operation) {
     case DUO_SGEMM:
-        return duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, call->m, call->n, call->k,
+        return duo_sgemm(ctx, DUO_COL_MAJOR, call->transa ? DUO_TRANS : DUO_NO_TRANS,
+                         call->transb ? DUO_TRANS : DUO_NO_TRANS, call->m, call->n, call->k,
                          call->alpha, o[DUO_A].address, o[DUO_A].ld, o[DUO_B].address, o[DUO_B].ld,
                          call->beta, o[DUO_C].address, o[DUO_C].ld) == DUO_OK;
     case DUO_SASUM:

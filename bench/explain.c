@@ -42,7 +42,7 @@ typedef struct arguments {
     duo_problem problem;
     int words;                            /* operation and sizes so far */
     const char *resident, *pinned, *kept; /* checked when the operation is known */
-    const char *transpose;
+    const char *transpose;                /* NULL: not given */
     duo_path path;
     int threads;
 } arguments;
@@ -110,7 +110,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_PATH:
         return parse_path(a, state, value);
     case OPTION_TRANSPOSE:
-        if (strlen(value) != 2 || strspn(value, "nt") != 2)
+        if (!duo_tool_transposes(value, &a->problem.transa, &a->problem.transb))
             return refuse(state, "bad value for --transpose", value);
         a->transpose = value;
         return 0;
@@ -156,26 +156,6 @@ static bool put(duo_call *call, const char *list, duo_residence residence)
         list += length + (list[length] == ',');
     }
     return true;
-}
-
-static void swap_sizes(duo_operand *o)
-{
-    const int64_t rows = o->rows;
-    o->rows = o->columns;
-    o->columns = rows;
-    o->ld = o->rows;
-}
-
-static duo_call make_call(const arguments *a)
-{
-    const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
-    duo_call call = duo_problem_call(&a->problem, &nowhere, 0);
-    if (a->transpose == NULL) return call;
-    call.transa = a->transpose[0] == 't';
-    call.transb = a->transpose[1] == 't';
-    if (call.transa) swap_sizes(&call.operand[DUO_A]);
-    if (call.transb) swap_sizes(&call.operand[DUO_B]);
-    return call;
 }
 
 /* ---- The answer ---- */
@@ -250,7 +230,8 @@ int duo_tool_explain(int argc, char **argv)
     arguments a = {.problem.shape = {1, 1, 1}, .path = duo_environment_get()->path};
     int status = duo_tool_parse(&argp, argc, argv, &a);
     if (status != 0) return status;
-    duo_call call = make_call(&a);
+    const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
+    duo_call call = duo_problem_call(&a.problem, &nowhere, 0);
     if (!put(&call, a.pinned, DUO_AT_PINNED) || !put(&call, a.kept, DUO_AT_KEPT) ||
         !put(&call, a.resident, DUO_AT_DEVICE)) {
         fprintf(stderr, "%s: %s has no such operand\n", argv[0],

@@ -123,3 +123,10 @@ bool duo_tool_shape(const char *text, int64_t shape[3])
     if (sides == 1) shape[1] = shape[2] = shape[0];
     return sides == 1 || sides == 3;
 }
+
+bool duo_tool_transposes(const char *text, bool *transa, bool *transb)
+{
+    *transa = text[0] == 't';
+    *transb = text[0] != '\0' && text[1] == 't';
+    return strlen(text) == 2 && strspn(text, "nt") == 2;
+}

@@ -180,8 +180,12 @@ duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, in
         call.m = m;
         call.n = n;
         call.k = k;
-        call.operand[DUO_A] = operand(stock, input, m, k, false);
-        call.operand[DUO_B] = operand(stock, at(input, rounded(m * k)), k, n, false);
+        call.transa = problem->transa;
+        call.transb = problem->transb;
+        call.operand[DUO_A] =
+            operand(stock, input, call.transa ? k : m, call.transa ? m : k, false);
+        call.operand[DUO_B] = operand(stock, at(input, rounded(m * k)), call.transb ? n : k,
+                                      call.transb ? k : n, false);
         call.operand[DUO_C] = operand(stock, output, m, n, true);
         return call;
     }

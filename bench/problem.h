@@ -8,7 +8,8 @@
 
 typedef struct duo_problem {
     duo_operation operation;
-    int64_t shape[3]; /* m, n, k; reductions: n, 1, 1 */
+    int64_t shape[3];    /* m, n, k; reductions: n, 1, 1 */
+    bool transa, transb; /* sgemm */
 } duo_problem;
 
 double duo_problem_flops(const duo_problem *problem);
@@ -56,8 +57,8 @@ void duo_stock_close(duo_stock *stock);
 int64_t duo_stock_slots(const duo_stock *stock, const duo_problem *problem);
 
 /*
- * The call on the slot's data: column-major, no gaps, C := A*B, as the rows take it. The result of
- * a reduction goes to the stock's output.
+ * The call on the slot's data: column-major, no gaps, C := op(A)*op(B), as the rows take it. The
+ * result of a reduction goes to the stock's output.
  */
 duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, int64_t slot);
 

@@ -63,6 +63,12 @@ const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char
     return text;
 }
 
+const char *duo_text_transposes(bool transa, bool transb)
+{
+    static const char *const names[2][2] = {{"nn", "nt"}, {"tn", "tt"}};
+    return names[transa][transb];
+}
+
 const char *duo_text_blas(char *text, size_t size)
 {
     const duo_blas_library *const blas = duo_blas_library_get();

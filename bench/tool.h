@@ -52,6 +52,9 @@ bool duo_tool_range(const char *text, int64_t *low, int64_t *high);
 /* "4096x4096x64" or "1000" (which is 1000x1000x1000); each in [1, 2^40]. */
 bool duo_tool_shape(const char *text, int64_t shape[3]);
 
+/* "nn", "nt", "tn" or "tt": A and B of sgemm, t for transposed. */
+bool duo_tool_transposes(const char *text, bool *transa, bool *transb);
+
 /* ---- text.c ---- */
 
 enum { DUO_TEXT = 64 };
@@ -63,6 +66,8 @@ const char *duo_text_bytes(double bytes, char text[DUO_TEXT]);
 const char *duo_text_about(double count, char text[DUO_TEXT]);
 /* "1000 x 1000 x 64", or n alone for the reductions. */
 const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char text[DUO_TEXT]);
+/* "nn", "nt", "tn" or "tt" */
+const char *duo_text_transposes(bool transa, bool transb);
 
 /* The inner BLAS in one line: its configuration text, its kernels, or that there is none. */
 const char *duo_text_blas(char *text, size_t size);
