@@ -9,235 +9,245 @@
 #include "picture.h"
 
 static const char doc[] =
-    "Times every row of an operation beside the peers that this machine has "
-    "(OpenBLAS, cuBLAS), "
-    "with their errors; reductions also beside OpenMP's simd loop, CUB and a "
-    "bare read of the "
+    "Times every row of an operation beside the peers that this machine has (OpenBLAS, cuBLAS), "
+    "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
     "operands. GPU rows work on resident data, in a busy queue."
-    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a "
-    "reduction, lengths; of "
+    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
     "sgemm, edges of cubes.\n\n"
     "  duoblas bench sgemm -n 1000,4092\n"
     "  duoblas bench sgemm -s 4096x4096x64\n"
     "  duoblas bench ssum -n 2^10..2^28\n"
-    "  duoblas bench sdot -n 2^20 --wait   with the result in the host's "
-    "hands\n"
+    "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
     "  duoblas bench introduction     the introductory experiment\n"
-    "  duoblas bench accuracy         errors of the reductions on random "
-    "vectors\n"
+    "  duoblas bench accuracy         errors of the reductions on random vectors\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
-  MOST_PROBLEMS = 64,
-  OPTION_CSV = 256,
-  OPTION_OVERHEAD,
-  OPTION_COLD,
-  OPTION_SEED,
-  OPTION_THREADS,
-  OPTION_WAIT,
-  OPTION_READS,
-  OPTION_SIDE,
-  OPTION_OFFSET,
-  OPTION_PLOT
+    MOST_PROBLEMS = 64,
+    OPTION_CSV = 256,
+    OPTION_OVERHEAD,
+    OPTION_COLD,
+    OPTION_SEED,
+    OPTION_THREADS,
+    OPTION_WAIT,
+    OPTION_READS,
+    OPTION_SIDE,
+    OPTION_OFFSET,
+    OPTION_PLOT,
+    OPTION_MATH,
+    OPTION_TRANSPOSE
 };
 
 static const struct argp_option options[] = {
     {"size", 'n', "SIZES", 0, "Lengths, or edges of cubes", 0},
     {"shape", 's', "MxNxK", 0, "One shape of sgemm; may be given again", 0},
-    {"csv", OPTION_CSV, NULL, 0, "Comma-separated values instead of a table",
-     0},
+    {"csv", OPTION_CSV, NULL, 0, "Comma-separated values instead of a table", 0},
     {"quick", 'q', NULL, 0, "Fewer and shorter rounds", 0},
-    {"cold", OPTION_COLD, NULL, 0,
-     "Every call on other data, so that none comes from a cache", 0},
-    {"wait", OPTION_WAIT, NULL, 0,
-     "The host waits for each call on the GPU, and for its result", 0},
+    {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
+    {"wait", OPTION_WAIT, NULL, 0, "The host waits for each call on the GPU, and for its result",
+     0},
     {"side", OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
     {"reads", OPTION_READS, NULL, 0,
-     "Every way of reading, not the fastest alone", 0},
+     "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
+    {"math", OPTION_MATH, "accurate|ieee|float64", 0, "Rows that serve this math alone", 0},
+    {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"offset", OPTION_OFFSET, "FLOATS", 0,
      "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
      "Draw GB/s (sgemm: GFLOP/s) against size: .svg or .png, by gnuplot", 0},
     {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
-    {"overhead", OPTION_OVERHEAD, NULL, 0,
-     "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
+    {"overhead", OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
     {0},
 };
 
 typedef struct arguments {
-  duo_bench *bench;
-  const char *what; /* operation, "introduction" or "accuracy" */
-  bool overhead;
-  int sizes, shapes;
-  int64_t size[MOST_PROBLEMS], shape[MOST_PROBLEMS][3];
+    duo_bench *bench;
+    const char *what; /* operation, "introduction" or "accuracy" */
+    bool overhead, transpose;
+    bool transa, transb;
+    int sizes, shapes;
+    int64_t size[MOST_PROBLEMS], shape[MOST_PROBLEMS][3];
 } arguments;
 
-static error_t refuse(struct argp_state *state, const char *what,
-                      const char *value) {
-  argp_error(state, "%s: %s", what, value);
-  return EINVAL;
+static error_t refuse(struct argp_state *state, const char *what, const char *value)
+{
+    argp_error(state, "%s: %s", what, value);
+    return EINVAL;
 }
 
-static error_t parse_sizes(arguments *a, struct argp_state *state,
-                           const char *list) {
-  for (const char *from = list;;) {
-    int64_t low, high;
-    char word[48];
-    const size_t length = strcspn(from, ",");
-    if (length >= sizeof word)
-      return refuse(state, "bad value for --size", list);
-    memcpy(word, from, length);
-    word[length] = '\0';
-    if (!duo_tool_range(word, &low, &high))
-      return refuse(state, "bad value for --size", list);
-    for (int64_t size = low; size <= high; size *= 2) {
-      if (a->sizes == MOST_PROBLEMS)
-        return refuse(state, "too many sizes", list);
-      a->size[a->sizes++] = size;
+static error_t parse_sizes(arguments *a, struct argp_state *state, const char *list)
+{
+    for (const char *from = list;;) {
+        int64_t low, high;
+        char word[48];
+        const size_t length = strcspn(from, ",");
+        if (length >= sizeof word) return refuse(state, "bad value for --size", list);
+        memcpy(word, from, length);
+        word[length] = '\0';
+        if (!duo_tool_range(word, &low, &high)) return refuse(state, "bad value for --size", list);
+        for (int64_t size = low; size <= high; size *= 2) {
+            if (a->sizes == MOST_PROBLEMS) return refuse(state, "too many sizes", list);
+            a->size[a->sizes++] = size;
+        }
+        if (from[length] == '\0') return 0;
+        from += length + 1;
     }
-    if (from[length] == '\0')
-      return 0;
-    from += length + 1;
-  }
 }
 
-static error_t parse_end(const arguments *a, struct argp_state *state) {
-  if (a->bench->plot != NULL &&
-      (a->overhead ||
-       (a->what != NULL && strcmp(a->what, "introduction") == 0)))
-    return refuse(state, "--plot is for an operation, not",
-                  a->overhead ? "--overhead" : a->what);
-  if (a->overhead)
-    return a->what == NULL ? 0
-                           : refuse(state, "--overhead stands alone", a->what);
-  if (a->what == NULL)
-    return refuse(state, "an operation is missing",
-                  "sgemm, sasum, ssum, sdot, introduction, accuracy");
-  const bool introduction = strcmp(a->what, "introduction") == 0;
-  if (introduction && a->sizes + a->shapes > 0)
-    return refuse(state, "its sizes are fixed", a->what);
-  if (a->shapes > 0 && strcmp(a->what, "sgemm") != 0)
-    return refuse(state, "--shape is for sgemm, not", a->what);
-  return 0;
+static error_t parse_math(arguments *a, struct argp_state *state, const char *value)
+{
+    static const struct {
+        const char *name;
+        duo_math math;
+    } maths[] = {
+        {"accurate", DUO_MATH_ACCURATE}, {"ieee", DUO_MATH_IEEE}, {"float64", DUO_MATH_FLOAT64}};
+    for (size_t i = 0; i < sizeof maths / sizeof maths[0]; i++) {
+        if (strcmp(value, maths[i].name) != 0) continue;
+        a->bench->math = (int)maths[i].math;
+        return 0;
+    }
+    return refuse(state, "bad value for --math", value);
 }
 
-static error_t parse(int key, char *value, struct argp_state *state) {
-  arguments *const a = state->input;
-  int64_t number;
-  switch (key) {
-  case 'n':
-    return parse_sizes(a, state, value);
-  case 's':
-    if (a->shapes == MOST_PROBLEMS ||
-        !duo_tool_shape(value, a->shape[a->shapes]))
-      return refuse(state, "bad value for --shape", value);
-    a->shapes++;
+static error_t parse_end(const arguments *a, struct argp_state *state)
+{
+    if (a->bench->plot != NULL &&
+        (a->overhead || (a->what != NULL && strcmp(a->what, "introduction") == 0)))
+        return refuse(state, "--plot is for an operation, not",
+                      a->overhead ? "--overhead" : a->what);
+    if (a->overhead) return a->what == NULL ? 0 : refuse(state, "--overhead stands alone", a->what);
+    if (a->what == NULL)
+        return refuse(state, "an operation is missing",
+                      "sgemm, sasum, ssum, sdot, introduction, accuracy");
+    const bool introduction = strcmp(a->what, "introduction") == 0;
+    if (introduction && a->sizes + a->shapes > 0)
+        return refuse(state, "its sizes are fixed", a->what);
+    if (a->shapes > 0 && strcmp(a->what, "sgemm") != 0)
+        return refuse(state, "--shape is for sgemm, not", a->what);
+    if (a->transpose && strcmp(a->what, "sgemm") != 0)
+        return refuse(state, "--transpose is for sgemm, not", a->what);
     return 0;
-  case 'q':
-    a->bench->quick = true;
-    return 0;
-  case OPTION_CSV:
-    a->bench->csv = true;
-    return 0;
-  case OPTION_WAIT:
-    a->bench->wait = true;
-    return 0;
-  case OPTION_READS:
-    a->bench->reads = true;
-    return 0;
-  case OPTION_SIDE:
-    if (strcmp(value, "cpu") != 0 && strcmp(value, "gpu") != 0)
-      return refuse(state, "bad value for --side", value);
-    a->bench->sides[DUO_SIDE_CPU] = strcmp(value, "cpu") == 0;
-    a->bench->sides[DUO_SIDE_GPU] = !a->bench->sides[DUO_SIDE_CPU];
-    return 0;
-  case OPTION_OFFSET:
-    if (!duo_tool_number(value, 0, DUO_OFFSETS - 1, &a->bench->offset_floats))
-      return refuse(state, "bad value for --offset", value);
-    return 0;
-  case OPTION_PLOT:
-    a->bench->plot = value;
-    return 0;
-  case OPTION_COLD:
-    a->bench->cold = true;
-    return 0;
-  case OPTION_THREADS:
-    if (!duo_tool_number(value, 1, 1 << 16, &number))
-      return refuse(state, "bad value for --threads", value);
-    a->bench->threads = (int)number;
-    return 0;
-  case OPTION_SEED:
-    if (!duo_tool_number(value, 0, INT64_MAX, &number))
-      return refuse(state, "bad value for --seed", value);
-    a->bench->seed = (uint64_t)number;
-    return 0;
-  case OPTION_OVERHEAD:
-    a->overhead = true;
-    return 0;
-  case ARGP_KEY_ARG:
-    if (a->what != NULL)
-      return refuse(state, "unexpected argument", value);
-    if (strcmp(value, "introduction") != 0 && strcmp(value, "accuracy") != 0 &&
-        duo_tool_operation(value) == DUO_OPERATIONS)
-      return refuse(state, "no such operation", value);
-    a->what = value;
-    return 0;
-  case ARGP_KEY_END:
-    return parse_end(a, state);
-  default:
-    return ARGP_ERR_UNKNOWN;
-  }
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *const a = state->input;
+    int64_t number;
+    switch (key) {
+    case 'n':
+        return parse_sizes(a, state, value);
+    case 's':
+        if (a->shapes == MOST_PROBLEMS || !duo_tool_shape(value, a->shape[a->shapes]))
+            return refuse(state, "bad value for --shape", value);
+        a->shapes++;
+        return 0;
+    case 'q':
+        a->bench->quick = true;
+        return 0;
+    case OPTION_CSV:
+        a->bench->csv = true;
+        return 0;
+    case OPTION_WAIT:
+        a->bench->wait = true;
+        return 0;
+    case OPTION_READS:
+        a->bench->reads = true;
+        return 0;
+    case OPTION_SIDE:
+        if (strcmp(value, "cpu") != 0 && strcmp(value, "gpu") != 0)
+            return refuse(state, "bad value for --side", value);
+        a->bench->sides[DUO_SIDE_CPU] = strcmp(value, "cpu") == 0;
+        a->bench->sides[DUO_SIDE_GPU] = !a->bench->sides[DUO_SIDE_CPU];
+        return 0;
+    case OPTION_OFFSET:
+        if (!duo_tool_number(value, 0, DUO_OFFSETS - 1, &a->bench->offset_floats))
+            return refuse(state, "bad value for --offset", value);
+        return 0;
+    case OPTION_PLOT:
+        a->bench->plot = value;
+        return 0;
+    case OPTION_MATH:
+        return parse_math(a, state, value);
+    case OPTION_TRANSPOSE:
+        a->transpose = true;
+        return duo_tool_transposes(value, &a->transa, &a->transb)
+                   ? 0
+                   : refuse(state, "bad value for --transpose", value);
+    case OPTION_COLD:
+        a->bench->cold = true;
+        return 0;
+    case OPTION_THREADS:
+        if (!duo_tool_number(value, 1, 1 << 16, &number))
+            return refuse(state, "bad value for --threads", value);
+        a->bench->threads = (int)number;
+        return 0;
+    case OPTION_SEED:
+        if (!duo_tool_number(value, 0, INT64_MAX, &number))
+            return refuse(state, "bad value for --seed", value);
+        a->bench->seed = (uint64_t)number;
+        return 0;
+    case OPTION_OVERHEAD:
+        a->overhead = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->what != NULL) return refuse(state, "unexpected argument", value);
+        if (strcmp(value, "introduction") != 0 && strcmp(value, "accuracy") != 0 &&
+            duo_tool_operation(value) == DUO_OPERATIONS)
+            return refuse(state, "no such operation", value);
+        a->what = value;
+        return 0;
+    case ARGP_KEY_END:
+        return parse_end(a, state);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static const struct argp argp = {
-    options, parse,         "OPERATION\nintroduction\naccuracy\n--overhead",
-    doc,     duo_tool_help, NULL,
-    NULL};
+    options, parse, "OPERATION\nintroduction\naccuracy\n--overhead", doc, duo_tool_help,
+    NULL,    NULL};
 
 /* ---- Command ---- */
 
-static int make_problems(const arguments *a, duo_problem *problem) {
-  static const int64_t edges[] = {256, 1000, 2048},
-                       lengths[] = {1 << 12, 1 << 20, 1 << 24};
-  const duo_operation operation = duo_tool_operation(a->what);
-  const bool matrix = operation == DUO_SGEMM;
-  const bool given = a->sizes + a->shapes > 0;
-  const int sizes = given ? a->sizes : 3;
-  int count = 0;
-  for (int i = 0; i < sizes; i++) {
-    const int64_t n = given ? a->size[i] : matrix ? edges[i] : lengths[i];
-    problem[count++] = (duo_problem){
-        .operation = operation, .shape = {n, matrix ? n : 1, matrix ? n : 1}};
-  }
-  for (int i = 0; i < a->shapes && count < MOST_PROBLEMS; i++)
-    problem[count++] = (duo_problem){
-        .operation = operation,
-        .shape = {a->shape[i][0], a->shape[i][1], a->shape[i][2]}};
-  return count;
+static int make_problems(const arguments *a, duo_problem *problem)
+{
+    static const int64_t edges[] = {256, 1000, 2048}, lengths[] = {1 << 12, 1 << 20, 1 << 24};
+    const duo_operation operation = duo_tool_operation(a->what);
+    const bool matrix = operation == DUO_SGEMM;
+    const bool given = a->sizes + a->shapes > 0;
+    const int sizes = given ? a->sizes : 3;
+    int count = 0;
+    for (int i = 0; i < sizes; i++) {
+        const int64_t n = given ? a->size[i] : matrix ? edges[i] : lengths[i];
+        problem[count++] =
+            (duo_problem){.operation = operation, .shape = {n, matrix ? n : 1, matrix ? n : 1}};
+    }
+    for (int i = 0; i < a->shapes && count < MOST_PROBLEMS; i++)
+        problem[count++] = (duo_problem){.operation = operation,
+                                         .shape = {a->shape[i][0], a->shape[i][1], a->shape[i][2]}};
+    for (int i = 0; i < count; i++) {
+        problem[i].transa = a->transa;
+        problem[i].transb = a->transb;
+    }
+    return count;
 }
 
-int duo_tool_bench(int argc, char **argv) {
-  duo_bench bench = {.seed = 1, .why = "", .sides = {true, true}};
-  arguments a = {.bench = &bench};
-  const int status = duo_tool_parse(&argp, argc, argv, &a);
-  if (status != 0)
-    return status;
-  const char *const problem_of_plot =
-      bench.plot != NULL ? duo_picture_problem(bench.plot) : NULL;
-  if (problem_of_plot != NULL)
-    fprintf(stderr, "duoblas: cannot draw %s: %s\n", bench.plot,
-            problem_of_plot);
-  if (problem_of_plot != NULL ||
-      (bench.plot != NULL && !duo_output_possible(bench.plot)))
-    return DUO_EXIT_FAILURE;
-  if (a.overhead)
-    return duo_bench_overhead();
-  if (strcmp(a.what, "introduction") == 0)
-    return duo_bench_introduction(&bench);
-  if (strcmp(a.what, "accuracy") == 0)
-    return duo_bench_accuracy(&bench, a.size, a.sizes);
-  duo_problem problem[MOST_PROBLEMS];
-  const int problems = make_problems(&a, problem);
-  return duo_bench_ladder(&bench, problem, problems);
+int duo_tool_bench(int argc, char **argv)
+{
+    duo_bench bench = {.seed = 1, .math = -1, .why = "", .sides = {true, true}};
+    arguments a = {.bench = &bench};
+    const int status = duo_tool_parse(&argp, argc, argv, &a);
+    if (status != 0) return status;
+    const char *const problem_of_plot = bench.plot != NULL ? duo_picture_problem(bench.plot) : NULL;
+    if (problem_of_plot != NULL)
+        fprintf(stderr, "duoblas: cannot draw %s: %s\n", bench.plot, problem_of_plot);
+    if (problem_of_plot != NULL || (bench.plot != NULL && !duo_output_possible(bench.plot)))
+        return DUO_EXIT_FAILURE;
+    if (a.overhead) return duo_bench_overhead();
+    if (strcmp(a.what, "introduction") == 0) return duo_bench_introduction(&bench);
+    if (strcmp(a.what, "accuracy") == 0) return duo_bench_accuracy(&bench, a.size, a.sizes);
+    duo_problem problem[MOST_PROBLEMS];
+    const int problems = make_problems(&a, problem);
+    return duo_bench_ladder(&bench, problem, problems);
 }

@@ -5,13 +5,15 @@
 #define DUO_BENCH_H
 
 #include "contender.h"
+#include "product_error.h"
 #include "tool.h"
 
 typedef struct duo_bench {
     bool csv, cold, quick;
     bool wait;     /* the host waits for each call, and of a reduction for the result */
-    bool reads;    /* every way of reading is shown, not the fastest alone */
+    bool reads;    /* every way of reading, every layout of cuBLAS: not the fastest alone */
     bool sides[2]; /* duo_side: does it take part? */
+    int math;      /* duo_math that its rows must serve; -1: any */
     uint64_t seed;
     int threads;
     int64_t offset_floats; /* from a boundary of 256 bytes to every operand */
@@ -21,7 +23,7 @@ typedef struct duo_bench {
     const char *why;        /* no GPU: the reason */
     const char *cublas_why; /* no cuBLAS: the reason; NULL: it is there */
     bool gpu_peers;         /* those of gpu_peers.h can be used */
-    char gpu_name[96];
+    duo_device_info device;
     duo_context *context; /* on the GPU's path where there is a GPU */
     duo_queue *queue;
     duo_stock host, resident;
@@ -33,6 +35,11 @@ typedef struct duo_bench {
 bool duo_bench_open(duo_bench *bench, const duo_problem *problem, int problems);
 void duo_bench_close(duo_bench *bench);
 duo_effort duo_bench_effort(const duo_bench *bench);
+/* For products on a GPU whose clock falls as it gets warm: each sample behind a warm-up. */
+duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem *problem);
+/* The policy under which a row does a call, if --math lets it. False: under none. */
+bool duo_bench_site(const duo_bench *bench, const duo_row *row, const duo_call *call,
+                    duo_site *site);
 /* The lines above every table. */
 void duo_bench_head(const duo_bench *bench);
 
@@ -64,11 +71,14 @@ typedef struct duo_exact {
 duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host);
 
 /*
- * The error of the contender's last output, of slot 0, against float64: the largest
- * |error| / sum of |terms|, in units of 2^-24. Of a matrix, a sample of entries. Negative: the
- * output could not be fetched.
+ * The error of a reduction's last result, of slot 0, against float64: |error| / sum of |terms|, in
+ * units of 2^-24. Negative: the result could not be fetched.
  */
-double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_stock *host,
-                       const duo_exact *exact, const duo_contender *contender);
+double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_exact *exact,
+                       const duo_contender *contender);
+
+/* The exact product of slot 0, by the device if its peers can be used. */
+bool duo_bench_exact_product(const duo_bench *bench, const duo_problem *problem,
+                             duo_product_exact *exact);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* Terms are summed in float64 in runs, then the runs: of n = 2^31 terms the error is below
  * (2^14 + 2^17) * 2^-53 of the scale, less than 2^-11 of the unit that errors are given in. */
-enum { SAMPLES = 256, RUN = 1 << 14 };
+enum { RUN = 1 << 14 };
 static const double kUnit = 0x1p-24;
 
 static double fetch(duo_context *context, const float *from, bool *good)
@@ -25,33 +25,9 @@ static double relative(double got, double want, double scale)
                                       : (double)INFINITY;
 }
 
-static double matrix_error(duo_context *context, const duo_call *host, const duo_call *there,
-                           bool *good)
-{
-    const float *const a = host->operand[DUO_A].address, *const b = host->operand[DUO_B].address;
-    const float *const c = there->operand[DUO_C].address;
-    double worst = 0.0;
-    uint64_t random = 1;
-    for (int s = 0; s < SAMPLES && *good; s++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        const int64_t i = (int64_t)((random >> 33) % (uint64_t)host->m);
-        const int64_t j = (int64_t)((random >> 11) % (uint64_t)host->n);
-        double sum = 0.0, scale = 0.0;
-        for (int64_t p = 0; p < host->k; p++) {
-            const double term = (double)a[i + p * host->m] * (double)b[p + j * host->k];
-            sum += term;
-            scale += fabs(term);
-        }
-        const double error = relative(fetch(context, c + i + j * host->m, good), sum, scale);
-        worst = error > worst ? error : worst;
-    }
-    return worst;
-}
-
 duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host)
 {
     duo_exact exact = {0.0, 0.0};
-    if (problem->operation == DUO_SGEMM) return exact;
     const duo_call call = duo_problem_call(problem, host, 0);
     const float *const x = call.operand[DUO_X].address, *const y = call.operand[DUO_Y].address;
     for (int64_t first = 0; first < call.n; first += RUN) {
@@ -70,19 +46,23 @@ duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host)
     return exact;
 }
 
-double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_stock *host,
-                       const duo_exact *exact, const duo_contender *contender)
+double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_exact *exact,
+                       const duo_contender *contender)
 {
     const duo_call there = duo_problem_call(problem, contender->stock, 0);
+    const float *const result =
+        contender->result != NULL ? contender->result : there.operand[DUO_RESULT].address;
     bool good = true;
-    double worst;
-    if (problem->operation == DUO_SGEMM) {
-        const duo_call here = duo_problem_call(problem, host, 0);
-        worst = matrix_error(context, &here, &there, &good);
-    } else {
-        const float *const result =
-            contender->result != NULL ? contender->result : there.operand[DUO_RESULT].address;
-        worst = relative(fetch(context, result, &good), exact->sum, exact->scale);
-    }
-    return good ? worst : -1.0;
+    const double error = relative(fetch(context, result, &good), exact->sum, exact->scale);
+    return good ? error : -1.0;
+}
+
+bool duo_bench_exact_product(const duo_bench *b, const duo_problem *problem,
+                             duo_product_exact *exact)
+{
+    const duo_call host = duo_problem_call(problem, &b->host, 0);
+    const duo_call device = duo_problem_call(problem, &b->resident, 0);
+    const bool gpu = b->gpu && b->gpu_peers;
+    return duo_product_exact_open(exact, &host, gpu ? &device : NULL,
+                                  gpu ? duo_door_current()->stream(b->queue) : NULL);
 }

@@ -3,19 +3,51 @@
 #include "bench.h"
 #include "environment.h"
 
+#include <math.h>
+
 duo_effort duo_bench_effort(const duo_bench *bench)
 {
     return bench->quick ? (duo_effort){.sample_seconds = 0.002, .rounds = 3, .budget_seconds = 0.5}
                         : (duo_effort){.sample_seconds = 0.02, .rounds = 15, .budget_seconds = 4.0};
 }
 
+/* A call beyond this, some 0.1 s on a large GPU, gets fewer rounds. */
+static const double kLongFlops = 4e12;
+
+duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem *problem)
+{
+    if (bench->quick)
+        return (duo_effort){
+            .sample_seconds = 0.03, .warm_seconds = 0.03, .rounds = 2, .budget_seconds = 0.5};
+    return (duo_effort){.sample_seconds = 0.15,
+                        .warm_seconds = 0.1,
+                        .rounds = duo_problem_flops(problem) > kLongFlops ? 2 : 5,
+                        .budget_seconds = 2.0};
+}
+
+bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call, duo_site *site)
+{
+    for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
+        if ((b->math >= 0 && b->math != math) || !duo_row_serves(row, (duo_math)math)) continue;
+        *site = (duo_site){.profile = duo_profile_in_use(),
+                           .path = DUO_PATH_GPU,
+                           .math = (duo_math)math,
+                           .threads = b->threads,
+                           .gpu = true,
+                           .capability = duo_device_capability(0),
+                           .device_memory_bytes = (double)INFINITY};
+        if (row->accepts(call, site)) return true;
+    }
+    return false;
+}
+
 static bool open_gpu(duo_bench *b, size_t input, size_t output)
 {
     const int device = duo_environment_get()->device;
-    duo_device_info info = {.size = sizeof info};
+    b->device = (duo_device_info){.size = sizeof b->device};
     if (duo_devices(&b->why) == 0) return false;
     b->why = "the GPU could not be opened, or has too little memory";
-    if (duo_device_describe(device, &info) != DUO_OK ||
+    if (duo_device_describe(device, &b->device) != DUO_OK ||
         duo_set_device(b->context, device) != DUO_OK ||
         duo_set_path(b->context, DUO_PATH_GPU) != DUO_OK || duo_warm_up(b->context) != DUO_OK ||
         duo_door_current()->open(device, NULL, &b->queue) != DUO_OK ||
@@ -23,7 +55,6 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
                         &b->host) ||
         duo_malloc_host(b->context, sizeof *b->pinned, (void **)&b->pinned) != DUO_OK)
         return false;
-    snprintf(b->gpu_name, sizeof b->gpu_name, "%.90s", info.name);
     b->gpu_peers = device == 0;
     b->cublas_why =
         b->gpu_peers ? duo_baseline_cublas_open(b->queue) : "it is used on device 0 alone";
@@ -71,7 +102,7 @@ void duo_bench_head(const duo_bench *b)
     printf("%sCPU   %s, %d thread%s\n%sBLAS  %s\n", mark, duo_machine_cpu(), b->threads,
            b->threads == 1 ? "" : "s", mark, duo_text_blas(blas, sizeof blas));
     if (b->gpu)
-        printf("%sGPU   %s; cuBLAS: %s; CUB: %s\n", mark, b->gpu_name,
+        printf("%sGPU   %s; cuBLAS: %s; CUB: %s\n", mark, b->device.name,
                b->cublas_why != NULL ? b->cublas_why : "yes",
                b->gpu_peers ? "yes" : "it is used on device 0 alone");
     else

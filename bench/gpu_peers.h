@@ -1,9 +1,10 @@
 /*
- * gpu_peers.h - what the GPU's rows are compared with and nvcc compiles: a bare read, CUB.
+ * gpu_peers.h - what the GPU's rows are compared with and nvcc compiles: a bare read, CUB, and a
+ * product in float64.
  *
  * gpu_peers_none.c stands in where there is no CUDA. Everything runs on the current device of the
  * CUDA runtime, so peers are there for device 0 alone; results stay on the device. False: CUDA, or
- * this code, cannot do it; nothing waits.
+ * this code, cannot do it; nothing waits but duo_exact_product.
  */
 #ifndef DUO_GPU_PEERS_H
 #define DUO_GPU_PEERS_H
@@ -25,6 +26,13 @@ bool duo_read_gpu(int variant, const duo_call *call, void *stream);
 
 /* `host`: NULL, or a pinned float that gets a copy of the result by and by. n < 2^32. */
 bool duo_cub_reduce(const duo_call *call, void *stream, float *host);
+
+/* ---- exact_product.cu ---- */
+
+/* op(A) op(B) and |op(A)| |op(B)| in float64, so many columns of them, evenly spread (see
+ * duo_product_column), to host memory. */
+bool duo_exact_product(const duo_call *call, int64_t columns, double *product, double *magnitude,
+                       void *stream);
 
 #ifdef __cplusplus
 }

@@ -8,28 +8,13 @@
 /* A row that would take longer for one call is left out. */
 static const double kLongestCallSeconds = 20.0;
 
-/* The policy under which the row does this call; false: under none. */
-static bool find_site(const duo_bench *b, const duo_row *row, const duo_call *call, duo_site *site)
-{
-    for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
-        *site = (duo_site){.profile = duo_profile_in_use(),
-                           .math = (duo_math)math,
-                           .threads = b->threads,
-                           .gpu = true,
-                           .capability = duo_device_capability(0),
-                           .device_memory_bytes = (double)INFINITY};
-        if (row->accepts(call, site)) return true;
-    }
-    return false;
-}
-
 /* A CPU row on the threads that the library would give it. */
 static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo_row *row,
                        duo_line *line)
 {
     const duo_call call = duo_problem_call(problem, &b->host, 0);
     duo_site site;
-    if (!find_site(b, row, &call, &site)) return 0;
+    if (!duo_bench_site(b, row, &call, &site)) return 0;
     int threads;
     const double seconds = row->cost(&call, &site, &threads);
     if (!isfinite(seconds))
@@ -45,7 +30,7 @@ static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo
 {
     const duo_call call = duo_problem_call(problem, &b->resident, 0);
     duo_site site;
-    if (!find_site(b, row, &call, &site)) return 0;
+    if (!duo_bench_site(b, row, &call, &site)) return 0;
     line->contender = duo_contender_gpu_row(row, b->queue, &b->resident, b->wait);
     return 1;
 }
@@ -71,6 +56,27 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *li
     return count;
 }
 
+/* What cuBLAS makes of the problem. Of a square product every layout is the same work on the same
+ * data, and its best one stands for it. */
+static int list_cublas(const duo_bench *b, const duo_problem *problem, duo_line *list)
+{
+    const int64_t *const s = problem->shape;
+    const bool square = problem->operation == DUO_SGEMM && s[0] == s[1] && s[1] == s[2];
+    int count = 0;
+    for (int layout = 0; layout < (square ? 4 : 1); layout++) {
+        duo_line *const l = &list[count];
+        l->problem = *problem;
+        if (square) {
+            l->problem.transa = layout / 2 != 0;
+            l->problem.transb = layout % 2 != 0;
+        }
+        count += b->wait
+                     ? duo_baseline_cublas_to_host(&l->contender, problem->operation, &b->resident)
+                     : duo_baseline_cublas(&l->contender, problem->operation, &b->resident, false);
+    }
+    return count;
+}
+
 static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
 {
     const duo_row_table table = duo_row_tables[problem->operation];
@@ -80,11 +86,7 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *li
         if (table.row[i].side == DUO_SIDE_GPU)
             count += add_gpu_row(b, problem, &table.row[i], &list[count]);
     if (b->wait) list[count++].contender = duo_contender_api(b->context, &b->resident, false);
-    if (b->cublas_why == NULL)
-        count += b->wait ? duo_baseline_cublas_to_host(&list[count].contender, problem->operation,
-                                                       &b->resident)
-                         : duo_baseline_cublas(&list[count].contender, problem->operation,
-                                               &b->resident, false);
+    if (b->cublas_why == NULL) count += list_cublas(b, problem, &list[count]);
     if (reduction && b->gpu_peers) {
         count += duo_baseline_cub(&list[count].contender, problem->operation, b->queue,
                                   &b->resident, b->wait ? b->pinned : NULL);
@@ -99,6 +101,7 @@ void duo_ladder_list(const duo_bench *b, duo_ladder *ladder)
 {
     ladder->count = 0;
     memset(ladder->line, 0, sizeof ladder->line);
+    for (int i = 0; i < DUO_LINES; i++) ladder->line[i].problem = ladder->problem;
     if (b->sides[DUO_SIDE_CPU]) ladder->count += list_cpu(b, &ladder->problem, ladder->line);
     if (b->sides[DUO_SIDE_GPU] && b->gpu)
         ladder->count += list_gpu(b, &ladder->problem, ladder->line + ladder->count);

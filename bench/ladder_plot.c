@@ -14,8 +14,8 @@ static const struct {
     const char *colour;
     int mark;
 } style[] = {
-    {"#D55E00", 7},  {"#0072B2", 5}, {"#009E73", 9}, {"#CC79A7", 11},
-    {"#E69F00", 13}, {"#56B4E9", 4}, {"#7F4F24", 6}, {"#000000", 8},
+    {"#D55E00", 7}, {"#0072B2", 5}, {"#009E73", 9}, {"#CC79A7", 11}, {"#E69F00", 13},
+    {"#56B4E9", 4}, {"#7F4F24", 6}, {"#000000", 8}, {"#882255", 3},  {"#999933", 2},
 };
 enum { STYLES = sizeof style / sizeof style[0] };
 
@@ -117,7 +117,7 @@ bool duo_ladder_plot(const duo_bench *b, const duo_ladder *ladder, int ladders)
             b->wait ? ", the host waits for each call on the GPU" : "", matrix ? "GFLOP/s" : "GB/s",
             matrix ? "%.0f" : "2^{%L}");
     if (has[DUO_SIDE_CPU]) send_panel(ladder, ladders, DUO_SIDE_CPU, &picture, duo_machine_cpu());
-    if (has[DUO_SIDE_GPU]) send_panel(ladder, ladders, DUO_SIDE_GPU, &picture, b->gpu_name);
+    if (has[DUO_SIDE_GPU]) send_panel(ladder, ladders, DUO_SIDE_GPU, &picture, b->device.name);
     fprintf(picture.gnuplot, "unset multiplot\n");
     return duo_picture_close(&picture);
 }

@@ -79,6 +79,9 @@ mistake bench ssum --offset -1
 mistake bench ssum --side left
 mistake bench introduction --plot bench.svg
 mistake bench sgemm -s 10x10
+mistake bench ssum --transpose nt
+mistake bench sgemm --transpose nn,tt
+mistake bench sgemm --math exact
 mistake bench ssum --overhead
 mistake bench accuracy -s 10x10x10
 mistake bench accuracy ssum
@@ -166,8 +169,16 @@ left=$(find "$place" -name 'figures*' -o -name 'profile*' -o -name '*.tmp')
 [ -z "$left" ] || fail "interrupted, and left: $left"
 
 # bench
-expect 0 bench sgemm -n 64 -s 32x16x8 --quick
+expect 0 bench sgemm -n 64 -s 32x16x8 --quick --transpose tn
+says out '^sgemm 32 x 16 x 8 tn$'
 says out 'sgemm_cpu_plain'
+# Against float64 a product of 64 steps errs by some 10^-7; all are products of the same operands.
+expect 0 bench sgemm -s 64x48x64 --quick --csv --side cpu --math ieee --transpose nt
+checks=$((checks + 1))
+awk -F, '/^#/ { next }
+    !head { head = NF; next }
+    { lines++; if (NF != head || $15 != "nt" || !($16 > 1e-8 && $16 < 1e-6)) bad = 1 }
+    END { exit !(lines >= 1 && !bad) }' "$place/out" || fail "the errors of bench sgemm are not small"
 expect 0 bench sdot -n 2^4..2^6,1000 --quick --csv --offset 3 --side cpu
 says out '^sdot,1,1000,0,cpu,sdot_cpu_lanes,'
 says out '^sdot,1,1000,0,cpu,openmp simd,1,'
@@ -180,7 +191,8 @@ awk -F, '/^#/ { next }
     $6 == "sdot_cpu_lanes" || $6 ~ /^openmp simd/ { errors++; if ($13 == "" || !($13 <= 9)) bad = 1 }
     END { for (n = 16; n <= 64; n *= 2) if (reads[n] != 1 || lines[n] < 3) bad = 1
           if (reads[1000] != 1 || sizes != 4 || errors < 12) bad = 1
-          exit !(head == 14 && columns ~ /^operation,.*,error_u,percent_of_read$/ && !bad) }' \
+          exit !(head == 17 && columns ~ /^operation,.*,error_u,percent_of_read,.*,percent_of_peak$/ &&
+                !bad) }' \
     "$place/out" || fail "the CSV of bench is not as documented"
 expect 0 bench sdot -n 64 --quick --csv --side cpu --threads 2 --reads
 checks=$((checks + 1))
