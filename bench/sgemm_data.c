@@ -17,9 +17,9 @@ static float unit(uint64_t *random) { return (float)duo_random_unit(random); }
 static float integer(uint64_t *random) { return (float)(duo_random_bits(random) % 33) - 16.0f; }
 
 const duo_sgemm_data duo_sgemm_kinds[DUO_SGEMM_KINDS] = {
-    {.name = "N(0,1)", .draw = normal},
-    {.name = "U(0,1)", .draw = unit},
-    {.name = "U(-1,1)", .draw = duo_random_signed},
+    {.name = "normal", .draw = normal},
+    {.name = "uniform 0..1", .draw = unit},
+    {.name = "uniform -1..1", .draw = duo_random_signed},
     {.name = "spread 2^20", .draw = normal, .spread = 20},
     {.name = "spread 2^60", .draw = normal, .spread = 60},
     {.name = "graded 2^8", .draw = normal, .grading = 8},
@@ -49,26 +49,49 @@ static int grade_of(const duo_sgemm_data *data, uint64_t seed, int64_t l)
     return (int)(duo_random_bits(&random) % steps) - data->grading;
 }
 
-/* An operand as it is stored; along_k: its columns are steps of k. */
-static void fill(const duo_sgemm_data *data, uint64_t seed, const duo_operand *o, bool along_k,
-                 int scale, int grade_sign)
+/* How to fill one operand as it is stored. */
+typedef struct recipe {
+    const duo_sgemm_data *data;
+    uint64_t seed;
+    int scale, grade_sign;
+    bool along_k; /* its columns are steps of k */
+} recipe;
+
+static float scaled(const recipe *how, double x, int64_t l, uint64_t *random)
 {
-    uint64_t random = seed * 2 + (uint64_t)(grade_sign < 0);
-    const bool scaled = data->spread > 0 || data->grading > 0 || scale != 0;
-    for (int64_t c = 0; c < o->columns; c++)
-        for (int64_t r = 0; r < o->rows; r++) {
-            double x = (double)data->draw(&random);
-            if (scaled) {
-                double exponent = scale;
-                if (data->spread > 0) exponent += data->spread * (duo_random_unit(&random) - 0.5);
-                if (data->grading > 0)
-                    exponent += grade_sign * grade_of(data, seed, along_k ? c : r);
-                x *= exp2(exponent);
-            }
-            o->address[r + c * o->ld] = (float)x;
-        }
-    /* Few, so that most of the product has nothing to do with them. */
-    const int plants = data->planted == 1 ? 1 : data->planted > 0 ? 1 + (int)(random >> 62) : 0;
+    const duo_sgemm_data *const data = how->data;
+    double exponent = how->scale;
+    if (data->spread > 0) exponent += data->spread * (duo_random_unit(random) - 0.5);
+    if (data->grading > 0) exponent += how->grade_sign * grade_of(data, how->seed, l);
+    return (float)(x * exp2(exponent));
+}
+
+/* Random numbers of its own for each column, so that columns may come in any order. */
+static uint64_t column_seed(const recipe *how, int64_t column)
+{
+    uint64_t random = how->seed * 2 + (uint64_t)(how->grade_sign < 0);
+    random = duo_random_bits(&random) ^ (uint64_t)column;
+    return duo_random_bits(&random);
+}
+
+static void fill_column(const recipe *how, const duo_operand *o, int64_t column)
+{
+    const duo_sgemm_data *const data = how->data;
+    const bool plain = data->spread == 0 && data->grading == 0 && how->scale == 0;
+    uint64_t random = column_seed(how, column);
+    float *const to = o->address + column * o->ld;
+    for (int64_t r = 0; r < o->rows; r++) {
+        const float x = data->draw(&random);
+        to[r] = plain ? x : scaled(how, (double)x, how->along_k ? column : r, &random);
+    }
+}
+
+/* Few, so that most of the product has nothing to do with them. */
+static void plant(const recipe *how, const duo_operand *o)
+{
+    const duo_sgemm_data *const data = how->data;
+    uint64_t random = column_seed(how, -1);
+    const int plants = data->planted < 2 ? data->planted : 1 + (int)(random >> 62);
     for (int i = 0; i < plants; i++) {
         const int64_t r = (int64_t)(duo_random_bits(&random) % (uint64_t)o->rows);
         const int64_t c = (int64_t)(duo_random_bits(&random) % (uint64_t)o->columns);
@@ -77,8 +100,18 @@ static void fill(const duo_sgemm_data *data, uint64_t seed, const duo_operand *o
     }
 }
 
+static void fill(const recipe *how, const duo_operand *o)
+{
+    const bool large = o->rows * o->columns > 1 << 16;
+#pragma omp parallel for schedule(dynamic, 16) if (large)
+    for (int64_t c = 0; c < o->columns; c++) fill_column(how, o, c);
+    plant(how, o);
+}
+
 void duo_sgemm_data_fill(const duo_sgemm_data *data, uint64_t seed, const duo_call *call)
 {
-    fill(data, seed, &call->operand[DUO_A], !call->transa, data->scale_a, 1);
-    fill(data, seed, &call->operand[DUO_B], call->transb, data->scale_b, -1);
+    const recipe a = {data, seed, data->scale_a, 1, !call->transa};
+    const recipe b = {data, seed, data->scale_b, -1, call->transb};
+    fill(&a, &call->operand[DUO_A]);
+    fill(&b, &call->operand[DUO_B]);
 }

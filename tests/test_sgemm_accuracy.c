@@ -309,9 +309,9 @@ static double squares(const problem *p, const operands *o, const float *c, int64
     return sum;
 }
 
-/* What two chains with other roundings may differ by, at the least of the sizes below: measured
- * 1.03, where product and sum are rounded each. */
-static const double kSpread = 1.05;
+/* Two norms of so many roundings differ by some percent. On the CPU also the product is rounded
+ * where there is no fused multiply-add: 1.06 times a chain's norm, measured where few terms count. */
+static double allowed_ratio(const duo_row *row) { return row->side == DUO_SIDE_CPU ? 1.1 : 1.05; }
 
 /* Where one element outweighs all others, norms compare single roundings. */
 static bool has_norm(const duo_sgemm_data *data)
@@ -349,7 +349,7 @@ static void norms(void)
                 name_case(&p, rows[r]->name);
                 if (!run_row(rows[r], &p, &o, &c, &status)) continue;
                 const double ratio = sqrt(squares(&p, &o, c.data, c.ld)) / allowed;
-                CHECK(status == DUO_OK && ratio <= kSpread,
+                CHECK(status == DUO_OK && ratio <= allowed_ratio(rows[r]),
                       "status %d, norm of the error %.3f times a chain's", status, ratio);
                 largest[r] = fmax(largest[r], ratio);
                 test_array_free(&c);
