@@ -20,6 +20,8 @@ static const char doc[] =
     "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
     "  duoblas bench introduction     the introductory experiment\n"
     "  duoblas bench accuracy         errors of the reductions on random vectors\n"
+    "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
+    "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
@@ -63,7 +65,7 @@ static const struct argp_option options[] = {
 
 typedef struct arguments {
     duo_bench *bench;
-    const char *what; /* operation, "introduction" or "accuracy" */
+    const char *what; /* operation, "introduction", "accuracy", "accuracy sgemm" or "shapes" */
     bool overhead, transpose;
     bool transa, transb;
     int sizes, shapes;
@@ -110,23 +112,43 @@ static error_t parse_math(arguments *a, struct argp_state *state, const char *va
     return refuse(state, "bad value for --math", value);
 }
 
+static bool is(const char *word, const char *name)
+{
+    return word != NULL && strcmp(word, name) == 0;
+}
+
+static error_t parse_word(arguments *a, struct argp_state *state, char *value)
+{
+    if (is(a->what, "accuracy") && strcmp(value, "sgemm") == 0) {
+        a->what = "accuracy sgemm";
+        return 0;
+    }
+    if (a->what != NULL) return refuse(state, "unexpected argument", value);
+    if (!is(value, "introduction") && !is(value, "accuracy") && !is(value, "shapes") &&
+        duo_tool_operation(value) == DUO_OPERATIONS)
+        return refuse(state, "no such operation", value);
+    a->what = value;
+    return 0;
+}
+
 static error_t parse_end(const arguments *a, struct argp_state *state)
 {
-    if (a->bench->plot != NULL &&
-        (a->overhead || (a->what != NULL && strcmp(a->what, "introduction") == 0)))
+    const bool introduction = is(a->what, "introduction"), shapes = is(a->what, "shapes");
+    const bool accuracy = is(a->what, "accuracy"), products = is(a->what, "accuracy sgemm");
+    const bool operation = !a->overhead && !introduction && !shapes && !accuracy && !products;
+    const bool matrix = is(a->what, "sgemm") || products;
+    if (a->bench->plot != NULL && !operation)
         return refuse(state, "--plot is for an operation, not",
                       a->overhead ? "--overhead" : a->what);
     if (a->overhead) return a->what == NULL ? 0 : refuse(state, "--overhead stands alone", a->what);
     if (a->what == NULL)
         return refuse(state, "an operation is missing",
-                      "sgemm, sasum, ssum, sdot, introduction, accuracy");
-    const bool introduction = strcmp(a->what, "introduction") == 0;
+                      "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes");
     if (introduction && a->sizes + a->shapes > 0)
         return refuse(state, "its sizes are fixed", a->what);
-    if (a->shapes > 0 && strcmp(a->what, "sgemm") != 0)
+    if (a->shapes > 0 && !matrix && !shapes)
         return refuse(state, "--shape is for sgemm, not", a->what);
-    if (a->transpose && strcmp(a->what, "sgemm") != 0)
-        return refuse(state, "--transpose is for sgemm, not", a->what);
+    if (a->transpose && !matrix) return refuse(state, "--transpose is for sgemm, not", a->what);
     return 0;
 }
 
@@ -191,12 +213,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->overhead = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (a->what != NULL) return refuse(state, "unexpected argument", value);
-        if (strcmp(value, "introduction") != 0 && strcmp(value, "accuracy") != 0 &&
-            duo_tool_operation(value) == DUO_OPERATIONS)
-            return refuse(state, "no such operation", value);
-        a->what = value;
-        return 0;
+        return parse_word(a, state, value);
     case ARGP_KEY_END:
         return parse_end(a, state);
     default:
@@ -205,23 +222,20 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse, "OPERATION\nintroduction\naccuracy\n--overhead", doc, duo_tool_help,
-    NULL,    NULL};
+    options, parse,         "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\n--overhead",
+    doc,     duo_tool_help, NULL,
+    NULL};
 
 /* ---- Command ---- */
 
-static int make_problems(const arguments *a, duo_problem *problem)
+/* Those that were asked for. */
+static int make_problems(const arguments *a, duo_operation operation, duo_problem *problem)
 {
-    static const int64_t edges[] = {256, 1000, 2048}, lengths[] = {1 << 12, 1 << 20, 1 << 24};
-    const duo_operation operation = duo_tool_operation(a->what);
     const bool matrix = operation == DUO_SGEMM;
-    const bool given = a->sizes + a->shapes > 0;
-    const int sizes = given ? a->sizes : 3;
     int count = 0;
-    for (int i = 0; i < sizes; i++) {
-        const int64_t n = given ? a->size[i] : matrix ? edges[i] : lengths[i];
-        problem[count++] =
-            (duo_problem){.operation = operation, .shape = {n, matrix ? n : 1, matrix ? n : 1}};
+    for (int i = 0; i < a->sizes; i++) {
+        const int64_t n = a->size[i], edge = matrix ? n : 1;
+        problem[count++] = (duo_problem){.operation = operation, .shape = {n, edge, edge}};
     }
     for (int i = 0; i < a->shapes && count < MOST_PROBLEMS; i++)
         problem[count++] = (duo_problem){.operation = operation,
@@ -231,6 +245,32 @@ static int make_problems(const arguments *a, duo_problem *problem)
         problem[i].transb = a->transb;
     }
     return count;
+}
+
+static int run_ladder(arguments *a, duo_problem *problem)
+{
+    static const int64_t edges[] = {256, 1000, 2048}, lengths[] = {1 << 12, 1 << 20, 1 << 24};
+    const duo_operation operation = duo_tool_operation(a->what);
+    if (a->sizes + a->shapes == 0) {
+        a->sizes = 3;
+        memcpy(a->size, operation == DUO_SGEMM ? edges : lengths, sizeof edges);
+    }
+    const int problems = make_problems(a, operation, problem);
+    return duo_bench_ladder(a->bench, problem, problems);
+}
+
+static int run(arguments *a)
+{
+    duo_bench *const b = a->bench;
+    duo_problem problem[MOST_PROBLEMS];
+    if (a->overhead) return duo_bench_overhead();
+    if (is(a->what, "introduction")) return duo_bench_introduction(b);
+    if (is(a->what, "accuracy")) return duo_bench_accuracy(b, a->size, a->sizes);
+    if (is(a->what, "accuracy sgemm"))
+        return duo_bench_accuracy_sgemm(b, problem, make_problems(a, DUO_SGEMM, problem));
+    if (is(a->what, "shapes"))
+        return duo_bench_shapes(b, problem, make_problems(a, DUO_SGEMM, problem));
+    return run_ladder(a, problem);
 }
 
 int duo_tool_bench(int argc, char **argv)
@@ -244,10 +284,5 @@ int duo_tool_bench(int argc, char **argv)
         fprintf(stderr, "duoblas: cannot draw %s: %s\n", bench.plot, problem_of_plot);
     if (problem_of_plot != NULL || (bench.plot != NULL && !duo_output_possible(bench.plot)))
         return DUO_EXIT_FAILURE;
-    if (a.overhead) return duo_bench_overhead();
-    if (strcmp(a.what, "introduction") == 0) return duo_bench_introduction(&bench);
-    if (strcmp(a.what, "accuracy") == 0) return duo_bench_accuracy(&bench, a.size, a.sizes);
-    duo_problem problem[MOST_PROBLEMS];
-    const int problems = make_problems(&a, problem);
-    return duo_bench_ladder(&bench, problem, problems);
+    return run(&a);
 }

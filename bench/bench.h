@@ -47,6 +47,11 @@ void duo_bench_head(const duo_bench *bench);
 
 int duo_bench_ladder(duo_bench *bench, const duo_problem *problem, int problems);
 
+/* ---- bench_shapes.c: what dispatch chooses beside the peer, in all layouts ---- */
+
+/* problems: 0 for those of shapes.h. */
+int duo_bench_shapes(duo_bench *bench, const duo_problem *problem, int problems);
+
 /* ---- bench_overhead.c: what dispatch costs on a tiny call ---- */
 
 int duo_bench_overhead(void);
@@ -60,6 +65,11 @@ int duo_bench_introduction(duo_bench *bench);
 
 /* sizes: 0 for the usual lengths. */
 int duo_bench_accuracy(duo_bench *bench, const int64_t *size, int sizes);
+
+/* ---- bench_accuracy_sgemm.c: errors of the products on all kinds of matrices ---- */
+
+/* problems: 0 for the usual ones. */
+int duo_bench_accuracy_sgemm(duo_bench *bench, const duo_problem *problem, int problems);
 
 /* ---- bench_error.c ---- */
 

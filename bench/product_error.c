@@ -78,45 +78,82 @@ void duo_product_exact_close(duo_product_exact *exact)
     exact->product = exact->magnitude = NULL;
 }
 
+/* What one column adds up to. */
 typedef struct sums {
     double errors, products; /* of squares */
+    double largest, share;
+    int64_t unequal, wrong;
 } sums;
 
-static void judge(const duo_product_exact *exact, int64_t at, float got, sums *s,
-                  duo_product_errors *e)
+static void judge(const duo_product_exact *exact, int64_t at, float got, sums *s)
 {
     const double want = exact->product[at], size = exact->magnitude[at];
+    const double k = (double)exact->k;
     const float nearest = (float)want;
-    if (!isfinite(nearest) || !isfinite(got)) {
-        if (isnan(nearest) ? !isnan(got) : !(got == nearest)) e->wrong++, e->unequal++;
-        return;
-    }
     const double error = fabs((double)got - want);
-    if (got != nearest) e->unequal++;
+    if (isnan(nearest) ? isnan(got) : got == nearest) {
+        if (!isfinite(nearest)) return;
+    } else {
+        s->unequal++;
+        if (!isfinite(nearest) || !isfinite(got)) {
+            s->wrong++;
+            return;
+        }
+    }
     s->errors += error * error;
     s->products += want * want;
     if (error <= 0.0) return;
-    const double k = (double)exact->k;
-    e->largest = fmax(e->largest, error / (size * kUnit));
-    e->share = fmax(e->share, error / ((k + 3.0) * kUnit * size + (k + 2.0) * 0x1p-149));
+    s->largest = fmax(s->largest, error / (size * kUnit));
+    s->share = fmax(s->share, error / ((k + 3.0) * kUnit * size + (k + 2.0) * 0x1p-149));
+}
+
+static void add(sums *all, const sums *one)
+{
+    all->errors += one->errors;
+    all->products += one->products;
+    all->largest = fmax(all->largest, one->largest);
+    all->share = fmax(all->share, one->share);
+    all->unequal += one->unequal;
+    all->wrong += one->wrong;
+}
+
+/* The columns of the sample, one behind the other. */
+static bool fetch(duo_context *context, const duo_product_exact *exact, const duo_operand *c,
+                  float *sample)
+{
+    const bool whole = exact->columns == exact->n && c->ld == exact->m;
+    const size_t bytes = (size_t)exact->m * sizeof *sample;
+    bool good = true;
+    if (whole) good = duo_copy(context, sample, c->address, bytes * (size_t)exact->n) == DUO_OK;
+    for (int64_t j = 0; j < exact->columns && good && !whole; j++)
+        good = duo_copy(context, sample + j * exact->m,
+                        c->address + duo_product_column(j, exact->columns, exact->n) * c->ld,
+                        bytes) == DUO_OK;
+    return duo_synchronize(context) == DUO_OK && good;
 }
 
 bool duo_product_error(duo_context *context, const duo_product_exact *exact, const duo_operand *c,
                        duo_product_errors *errors)
 {
-    sums s = {0.0, 0.0};
-    *errors = (duo_product_errors){0};
-    float *const column = malloc((size_t)exact->m * sizeof *column);
-    bool good = column != NULL;
-    for (int64_t j = 0; j < exact->columns && good; j++) {
-        const float *const from =
-            c->address + duo_product_column(j, exact->columns, exact->n) * c->ld;
-        good = duo_copy(context, column, from, (size_t)exact->m * sizeof *column) == DUO_OK &&
-               duo_synchronize(context) == DUO_OK;
-        for (int64_t i = 0; i < exact->m && good; i++)
-            judge(exact, i + j * exact->m, column[i], &s, errors);
+    sums all = {0};
+    float *const sample = malloc((size_t)exact->m * (size_t)exact->columns * sizeof *sample);
+    const bool good = sample != NULL && fetch(context, exact, c, sample);
+    if (good) {
+#pragma omp parallel for
+        for (int64_t j = 0; j < exact->columns; j++) {
+            sums column = {0};
+            for (int64_t at = j * exact->m; at < (j + 1) * exact->m; at++)
+                judge(exact, at, sample[at], &column);
+#pragma omp critical
+            add(&all, &column);
+        }
     }
-    free(column);
-    errors->frobenius = s.errors > 0.0 ? sqrt(s.errors / s.products) : 0.0;
+    free(sample);
+    *errors =
+        (duo_product_errors){.frobenius = all.errors > 0.0 ? sqrt(all.errors / all.products) : 0.0,
+                             .largest = all.largest,
+                             .share = all.share,
+                             .unequal = all.unequal,
+                             .wrong = all.wrong};
     return good;
 }

@@ -85,6 +85,10 @@ mistake bench sgemm --math exact
 mistake bench ssum --overhead
 mistake bench accuracy -s 10x10x10
 mistake bench accuracy ssum
+mistake bench accuracy sgemm sgemm
+mistake bench accuracy --transpose nt
+mistake bench shapes --plot bench.svg
+mistake bench shapes --transpose nt
 
 # Help and version.
 expect 0 --help
@@ -224,6 +228,28 @@ fi
 expect 0 bench accuracy -n 16,3000 --quick --csv
 says out '^ssum,uniform,16,100,cpu_lanes,0\.[0-9]+,0\.'
 says out '^sdot,condition 1e8,3000,100,cpu_lanes,0\.[0-9]+,0\.'
+
+
+# Products: our rows keep the bound on all data, and get the exact ones exactly.
+expect 0 bench accuracy sgemm -n 40 -s 33x20x64 --csv --transpose tn
+says out '^subnormal A,33,20,64,tn,sgemm_cpu_plain,'
+says out '^integers,40,40,40,tn,sgemm_cpu_plain,0,0,0,0,0$'
+checks=$((checks + 1))
+awk -F, '/^#/ { next }
+    !head { head = NF; next }
+    $6 ~ /^sgemm/ { lines++; if (NF != head || !($9 <= 1) || $11 != 0) bad = 1 }
+    END { exit !(lines >= 30 && !bad) }' "$place/out" || fail "a row of sgemm is beyond its bound"
+expect 0 bench accuracy sgemm -n 16 --math ieee --side cpu
+says out '^integers'
+
+# Shapes: every layout, a row for each, a mean at the end.
+expect 0 bench shapes -s 12x10x8 --quick --side cpu
+checks=$((checks + 1))
+[ "$(grep -Ec '^  12 x 10 x 8 +(nn|nt|tn|tt)  sgemm_cpu_' "$place/out")" -eq 4 ] ||
+    fail "bench shapes does not show four layouts"
+says out '^geometric mean of .* of 4 below 0.9$'
+expect 0 bench shapes -n 16 --quick --csv --math ieee
+says out '^16,16,16,tt,sgemm_'
 
 echo "$checks checks, $failures failures"
 [ "$failures" -eq 0 ]
