@@ -96,7 +96,7 @@ static const int64_t kLeastTensorK = 64;
 static bool has_wgmma(const duo_call *call, const duo_site *site)
 {
     const bool hopper = site->capability == 0 || site->capability == 90;
-    return hopper && call->k >= kLeastTensorK && fits_device(call, site);
+    return hopper && call->k >= kLeastTensorK && call->alpha != 0.0f && fits_device(call, site);
 }
 
 /* The shape of the smallest tile of C; operands are split in whole tiles of 64. */

@@ -16,12 +16,6 @@ constexpr int kExactEdge = 4;                       /* elements of C per thread,
 
 static_assert(kExactThreads == kSplitThreads, "one kernel does both");
 
-struct fallback_problem {
-    sgemm_problem product;
-    bool transa, transb;
-    split_problem split;
-};
-
 static __device__ __forceinline__ void exact_blocks(const fallback_problem &e)
 {
     __shared__ float a[kExactStep][kTile + 1], b[kExactStep][kTile + 1];

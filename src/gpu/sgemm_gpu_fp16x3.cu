@@ -7,14 +7,21 @@
  */
 #include "sgemm_tensor.cuh"
 
+static cudaError_t load()
+{
+    const cudaError_t error = load_scheme<fp16x3>();
+    return error == cudaSuccess ? duo_load_behind_fp16x3() : error;
+}
+
 extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how)
 {
-    return tensor_workspace<fp16x3>(call, how);
+    (void)how;
+    return panel_bytes(call->m, call->n, call->k);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
 {
-    return (int)queue_product<fp16x3>(call, how);
+    return (int)queue_product<fp16x3>(call, how, duo_queue_behind_fp16x3, load);
 }
 
-extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load_scheme<fp16x3>(); }
+extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load(); }

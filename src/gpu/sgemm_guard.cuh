@@ -6,8 +6,8 @@
  * alike.
  *
  * Why fp16x3 is safe where nothing is lossy or everything is dense: say that in each tile no row of
- * A has more than s, none of B more than t elements outside the largest 2^8, s + t < 64. Then for
- * any row and column at least one l has both factors >= 2^7 (tiles scaled to 2^14), so that
+ * A has more than s, none of B more than t small elements, s + t < 64. Then for any row and column
+ * at least one l has both factors >= 2^7 (in tiles scaled to 2^14), so that
  * sum |a||b| >= 2^14 there, while all that lossy elements can lose is 64 * 2^-25 * 2^15 = 2^-4:
  * a quarter of what (64 + 3) 2^-24 sum |a||b| allows. A last tile of fewer k, where too few elements
  * may be left to count, is also safe where it is no larger than 4 times the least product of tiles
@@ -17,12 +17,6 @@
 #define DUO_SGEMM_GUARD_CUH
 
 #include "sgemm_planes.cuh"
-
-enum duo_way {
-    DUO_WAY_FP16X3, /* and better */
-    DUO_WAY_BF16X6, /* and better */
-    DUO_WAY_EXACT   /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
-};
 
 /* What the words of 64 rows say together. */
 struct tile_row {

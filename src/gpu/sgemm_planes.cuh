@@ -3,12 +3,13 @@
  * and what is known of a tile afterwards.
  *
  * An operand is op(A) by rows i or op(B) by columns j: `rows` runs of k elements, in tiles of
- * 64 rows x 64 k. A tile is scaled by a power of two that brings its largest magnitude into
- * [1, 2) * 2^kShift, and each element is split:
- *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element
- *              within 2^16 of the tile's largest keeps 22 bits; below, an absolute 2^-39 of the
- *              largest is lost, if anything: such an element is called lossy.
- *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-110 of the tile's largest.
+ * 64 rows x 64 k. A tile is scaled by a power of two that brings its largest magnitude to less than
+ * 2 * 2^kShift and at least 1/8 of that, so that tiles of like magnitudes mostly have one scale.
+ * Then each element is split:
+ *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element of
+ *              at least 2^-2 keeps 22 bits; below, an absolute 2^-25 is lost, if anything: such an
+ *              element is called lossy.
+ *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-110.
  * Planes have k contiguous, whatever the operand's layout and alignment were, and zeros up to whole
  * tiles:
  *     fp16x3   one row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
@@ -27,10 +28,18 @@
 
 constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
 
+/* How a 64 x 64 block of C may be computed: sgemm_guard.cuh decides. */
+enum duo_way {
+    DUO_WAY_FP16X3, /* and better */
+    DUO_WAY_BF16X6, /* and better */
+    DUO_WAY_EXACT   /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
+};
+
 struct fp16x3 {
     using element = __half;
     static constexpr int kPlanes = 2, kShift = 14;
     static constexpr bool kInterleaved = true;
+    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
     static constexpr int kProducts = 3;
     /* Which planes are multiplied, smallest products first. */
     static __device__ __forceinline__ constexpr int plane_of_a(int product) { return product == 0; }
@@ -41,6 +50,7 @@ struct bf16x6 {
     using element = __nv_bfloat16;
     static constexpr int kPlanes = 3, kShift = 0;
     static constexpr bool kInterleaved = false;
+    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3 | 1u << DUO_WAY_BF16X6;
     static constexpr int kProducts = 6;
     static __device__ __forceinline__ constexpr int plane_of_a(int product)
     {
@@ -75,15 +85,16 @@ static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_
 /* ---- The word of a tile ---- */
 
 /*
- * bits 0..8    exponent of the largest magnitude + kExponentBias; 0: all zeros
- * bits 9..15   most elements of any row, unless it is all zeros, that are not within 2^8 of the
- *              tile's largest; elements beyond k do not count
+ * bits 0..8    exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: all zeros
+ * bits 9..15   most elements of any row, unless it is all zeros, that are small, less than 2^-7 after
+ *              2^kShift; elements beyond k do not count
  * bit 16       some element is lossy in fp16x3
  * bit 17       some element is infinite or NaN
  * bit 18       some row that belongs to the matrix is all zeros
- * bit 19       some element is beyond bf16x6 too: smaller by 2^100 than the tile's largest
+ * bit 19       some element is beyond bf16x6 too, less than 2^-100 after 2^kShift
  */
 constexpr int kExponentBias = 200; /* 1 <= exponent + bias < 512 for every float but zero */
+constexpr int kExponentGrain = 4;  /* exponent + bias + 1 is a multiple of it */
 constexpr int kWordSmallShift = 9;
 constexpr uint32_t kWordExponent = 511, kWordSmall = 127u << kWordSmallShift, kWordLossy = 1u << 16,
                    kWordNonFinite = 1u << 17, kWordZeroRow = 1u << 18, kWordFaint = 1u << 19;
@@ -122,6 +133,13 @@ struct split_problem {
     uint32_t *pending;              /* what the multiplication leaves undone: cleared here */
 };
 constexpr uint32_t kPendingBf16 = 1, kPendingExact = 2;
+
+/* What sgemm_fallback.cuh needs: the operands as they are, and as they are to be split. */
+struct fallback_problem {
+    sgemm_problem product;
+    bool transa, transb;
+    split_problem split;
+};
 
 static __device__ __forceinline__ uint4 pack(const uint32_t (&pair)[kRun / 2])
 {
@@ -270,9 +288,11 @@ static __device__ __forceinline__ void split_tile(const operand_planes &o, unsig
     for (int w = 0; w < kSplitThreads / 32; w++) largest = max(largest, warp_largest[w]);
 
     const bool finite = largest < 0x7f800000u;
-    const int exponent = largest == 0 ? -kExponentBias : finite ? exponent_of(largest) : 127;
+    const int exponent =
+        ((finite ? exponent_of(largest) : 127) + kExponentBias | kExponentGrain - 1) -
+        kExponentBias;
     /* Two factors, because 2^163 is no float; where one is enough the other is 1. */
-    const int up = Scheme::kShift - (largest == 0 ? 0 : exponent);
+    const int up = Scheme::kShift - exponent;
     const float scale = power_of_two(min(up, 100)), more_scale = power_of_two(max(up - 100, 0));
     const float small = power_of_two(Scheme::kShift - 7);
     const float least = power_of_two(Scheme::kShift - 100);
@@ -312,16 +332,19 @@ static __device__ __forceinline__ void split_tile(const operand_planes &o, unsig
     }
     __syncthreads(); /* also: nobody reads shared memory of this tile any more */
     if (t == 0 && words)
-        o.words[block] = (uint32_t)(exponent + kExponentBias) | smalls_of_block << kWordSmallShift |
-                         flags_of_block | (finite ? 0 : kWordNonFinite);
+        o.words[block] = (largest == 0 ? 0 : (uint32_t)(exponent + kExponentBias)) |
+                         smalls_of_block << kWordSmallShift | flags_of_block |
+                         (finite ? 0 : kWordNonFinite);
 }
 
 template <class Scheme>
 static __device__ __forceinline__ void split_tiles(const split_problem &p, bool words)
 {
     for (unsigned tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+        /* Not by index: an array of parameters would be copied to local memory for that. */
         const bool second = tile >= p.tiles_of_first;
-        split_tile<Scheme>(p.operand[second], second ? tile - p.tiles_of_first : tile, words);
+        const operand_planes o = second ? p.operand[1] : p.operand[0];
+        split_tile<Scheme>(o, second ? tile - p.tiles_of_first : tile, words);
     }
 }
 

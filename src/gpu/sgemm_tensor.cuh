@@ -12,7 +12,6 @@
 
 #include "kernels.h"
 #include "launch.cuh"
-#include "sgemm_fallback.cuh"
 #include "sgemm_wgmma.cuh"
 
 /* ---- Workspace: pending, words of A, words of B, planes of A, planes of B ---- */
@@ -216,9 +215,6 @@ static cudaError_t queue_tiles(const operand_planes &a, const operand_planes &b,
 {
     using large = typename tiles_of_scheme<Scheme>::large;
     using small = typename tiles_of_scheme<Scheme>::small;
-    static loaded_devices loaded;
-    const cudaError_t error = loaded.once(load_scheme<Scheme>);
-    if (error != cudaSuccess) return error;
     const tile_choice choice = choose_tile<Scheme>(p.m, p.n, p.k, how->multiprocessors);
     if (choice.large) return queue_wgmma<large, 1>(a, b, p, how);
     switch (choice.cluster) {
@@ -247,57 +243,34 @@ static bool choose_panel(int64_t *m, int64_t *n, int64_t k, size_t bytes)
     return true;
 }
 
-/*
- * The kernels of one panel: Scheme where the guard allows; what it does not, by fp32 and, behind
- * fp16x3, by bf16x6.
- */
-template <class Scheme>
-static cudaError_t queue_panel(const sgemm_problem &s, const duo_call *call,
-                               const operand_planes &a, const operand_planes &b, uint32_t *pending,
-                               const duo_launch *how)
-{
-    constexpr uint32_t kFp16x3 = 1u << DUO_WAY_FP16X3, kBf16x6 = 1u << DUO_WAY_BF16X6;
-    constexpr bool kFp16 = Scheme::kInterleaved;
-    const int64_t tiles_a = tiles_of(a.rows) * tiles_of(a.k);
-    const int64_t tiles = tiles_a + tiles_of(b.rows) * tiles_of(b.k);
-    if (tiles > INT32_MAX) return cudaErrorInvalidValue;
-    const split_problem split = {{a, b}, (unsigned)tiles_a, (unsigned)tiles, pending};
-    const fallback_problem fallback = {s, call->transa, call->transb, split};
-    wgmma_problem p = {};
-    p.c = s.c;
-    p.m = s.m;
-    p.n = s.n;
-    p.k = s.k;
-    p.ldc = s.ldc;
-    p.alpha = s.alpha;
-    p.beta = s.beta;
-    p.words_a = a.words;
-    p.words_b = b.words;
-    p.pending = pending;
-    p.ways = kFp16 ? kFp16x3 : kFp16x3 | kBf16x6;
+/* A panel: the products to multiply, as both kernels see them. */
+struct panel {
+    operand_planes a, b;
+    fallback_problem fallback;
+    wgmma_problem multiply;
+};
 
-    cudaError_t error = queue_dependent(sgemm_split<Scheme>, (unsigned)tiles, kSplitThreads, 0, 1,
-                                        how->stream, split);
-    if (error == cudaSuccess) error = queue_tiles<Scheme>(a, b, p, how);
-    if (error == cudaSuccess)
-        error = queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, 1,
-                                how->stream, fallback);
-    if (!kFp16 || error != cudaSuccess) return error;
-    p.ways = kBf16x6;
-    p.pending = nullptr;
-    p.when = pending;
-    return queue_tiles<bf16x6>(a, b, p, how);
+/* What the guard keeps from fp16x3: by fp32 and by bf16x6, in sgemm_gpu_bf16x6.cu. */
+cudaError_t duo_queue_behind_fp16x3(const panel &p, const duo_launch *how);
+cudaError_t duo_load_behind_fp16x3();
+
+/* The kernels of one panel: Scheme where the guard allows, and what stands behind it. */
+template <class Scheme>
+static cudaError_t queue_panel(panel &p, const duo_launch *how)
+{
+    const split_problem &split = p.fallback.split;
+    cudaError_t error =
+        queue_dependent(sgemm_split<Scheme>, split.tiles, kSplitThreads, 0, 1, how->stream, split);
+    p.multiply.ways = Scheme::kWays;
+    if (error == cudaSuccess) error = queue_tiles<Scheme>(p.a, p.b, p.multiply, how);
+    return error;
 }
 
+/* `behind` queues what the guard keeps from Scheme; `load` brings all the kernels to the device. */
 template <class Scheme>
-static size_t tensor_workspace(const duo_call *call, const duo_launch *how)
-{
-    (void)how;
-    return panel_bytes(call->m, call->n, call->k);
-}
-
-template <class Scheme>
-static cudaError_t queue_product(const duo_call *call, const duo_launch *how)
+static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
+                                 cudaError_t (*behind)(const panel &p, const duo_launch *how),
+                                 cudaError_t (*load)())
 {
     const sgemm_problem whole = sgemm_problem_of(call);
     if (how->capability != 90) return cudaErrorNotSupported;
@@ -306,37 +279,51 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how)
     if (!choose_panel(&panel_m, &panel_n, whole.k, how->workspace_bytes))
         return cudaErrorMemoryAllocation;
 
-    operand_planes a = {}, b = {};
-    a.ld = whole.lda;
-    b.ld = whole.ldb;
-    a.k = b.k = whole.k;
-    a.along_k = call->transa;
-    b.along_k = !call->transb;
+    panel p = {};
+    p.a.ld = whole.lda;
+    p.b.ld = whole.ldb;
+    p.a.k = p.b.k = p.multiply.k = whole.k;
+    p.a.along_k = p.fallback.transa = call->transa;
+    p.fallback.transb = call->transb;
+    p.b.along_k = !call->transb;
+    p.multiply.ldc = whole.ldc;
+    p.multiply.alpha = whole.alpha;
+    p.multiply.beta = whole.beta;
     char *place = how->workspace;
-    uint32_t *const pending = reinterpret_cast<uint32_t *>(place);
+    p.multiply.pending = reinterpret_cast<uint32_t *>(place);
     place += kPlanesAlignment;
-    a.words = reinterpret_cast<uint32_t *>(place);
+    p.a.words = reinterpret_cast<uint32_t *>(place);
     place += words_bytes(panel_m, whole.k);
-    b.words = reinterpret_cast<uint32_t *>(place);
+    p.b.words = reinterpret_cast<uint32_t *>(place);
     place += words_bytes(panel_n, whole.k);
-    a.planes = place;
+    p.a.planes = place;
     place += planes_bytes(panel_m, whole.k);
-    b.planes = place;
+    p.b.planes = place;
+    p.multiply.words_a = p.a.words;
+    p.multiply.words_b = p.b.words;
 
-    cudaError_t error = cudaSuccess;
+    static loaded_devices loaded;
+    cudaError_t error = loaded.once(load);
     for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
         for (int64_t i = 0; i < whole.m && error == cudaSuccess; i += panel_m) {
             sgemm_problem s = whole;
             s.m = min(panel_m, whole.m - i);
             s.n = min(panel_n, whole.n - j);
-            s.a += a.along_k ? i * s.lda : i;
-            s.b += b.along_k ? j * s.ldb : j;
+            s.a += p.a.along_k ? i * s.lda : i;
+            s.b += p.b.along_k ? j * s.ldb : j;
             s.c += i + j * s.ldc;
-            a.x = s.a;
-            a.rows = s.m;
-            b.x = s.b;
-            b.rows = s.n;
-            error = queue_panel<Scheme>(s, call, a, b, pending, how);
+            p.a.x = s.a;
+            p.b.x = s.b;
+            p.a.rows = p.multiply.m = s.m;
+            p.b.rows = p.multiply.n = s.n;
+            p.multiply.c = s.c;
+            const int64_t tiles_a = tiles_of(s.m) * tiles_of(s.k);
+            const int64_t tiles = tiles_a + tiles_of(s.n) * tiles_of(s.k);
+            if (tiles > INT32_MAX) return cudaErrorInvalidValue;
+            p.fallback.product = s;
+            p.fallback.split = {{p.a, p.b}, (unsigned)tiles_a, (unsigned)tiles, p.multiply.pending};
+            error = queue_panel<Scheme>(p, how);
+            if (error == cudaSuccess) error = behind(p, how);
         }
     return error;
 }

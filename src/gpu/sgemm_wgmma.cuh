@@ -142,6 +142,8 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
 
     let_next_kernel_start();
     if (threadIdx.x == 0) {
+        prefetch_map(&map_i);
+        prefetch_map(&map_j);
         for (int s = 0; s < Tile::kStages; s++) {
             barrier_init(full + 8 * s, 1);
             barrier_init(empty + 8 * s, kMultipliers);
@@ -238,6 +240,15 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++)
                     scale[b] = scale_of(word_i[b], word_j, limit[b]);
+                uint32_t ones = 0; /* a bit for each half */
+#pragma unroll
+                for (int h = 0; h < Tile::kHalves; h++) {
+                    bool one = true;
+#pragma unroll
+                    for (int b = 0; b < Tile::kBlocksPerHalf; b++)
+                        one &= scale[h * Tile::kBlocksPerHalf + b] == 1.0f;
+                    ones |= (uint32_t)one << h;
+                }
                 const int next = min(step / 2 + 1, k_tiles - 1);
                 word_j = read_word(words_j + next);
 #pragma unroll
@@ -269,11 +280,17 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                             products_wait(chain);
                             if (h == Tile::kHalves - 1 && thread == 0)
                                 barrier_arrive(empty + 8 * stage);
+                            /* Mostly all scales are 1, and adding takes less power. */
+                            if (ones >> h & 1) {
 #pragma unroll
-                            for (int r = 0; r < kRegisters; r++)
-                                sum[h][r] =
-                                    fmaf(chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
-                                         sum[h][r]);
+                                for (int r = 0; r < kRegisters; r++) sum[h][r] += chain[r];
+                            } else {
+#pragma unroll
+                                for (int r = 0; r < kRegisters; r++)
+                                    sum[h][r] = fmaf(
+                                        chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
+                                        sum[h][r]);
+                            }
                         }
                     } else if (thread == 0) {
                         barrier_arrive(empty + 8 * stage);

@@ -73,6 +73,11 @@ static __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t p
 
 /* ---- Tensor copies: one box of a (k, row, plane) tensor; what lies outside reads as zero ---- */
 
+/* Brings a map where the copies look for it. */
+static __device__ __forceinline__ void prefetch_map(const CUtensorMap *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
 static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map,
                                                 uint32_t barrier, int k, int row)
 {
