@@ -70,13 +70,15 @@ static __device__ __forceinline__ void exact_blocks(const fallback_problem &e)
     }
 }
 
-static __global__ void __launch_bounds__(kExactThreads) sgemm_fallback(fallback_problem e)
+static __global__ void __launch_bounds__(kExactThreads, 1) sgemm_fallback(fallback_problem e)
 {
     let_next_kernel_start();
     wait_for_kernels_ahead();
-    const uint32_t pending = *e.split.pending;
+    const uint32_t pending = *e.split.control;
     if (pending & kPendingExact) exact_blocks(e);
-    if (pending & kPendingBf16) split_tiles<bf16x6>(e.split, false);
+    if (pending & kPendingBf16)
+        for (unsigned tile = blockIdx.x; tile < e.split.tiles; tile += gridDim.x)
+            split_tile_of<bf16x6>(e.split, tile, false);
 }
 
 #endif

@@ -10,7 +10,7 @@
 
 static cudaError_t queue_fallback(const panel &p, const duo_launch *how)
 {
-    return queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, 1,
+    return queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0,
                            how->stream, p.fallback);
 }
 
@@ -32,8 +32,7 @@ cudaError_t duo_load_behind_fp16x3()
 
 extern "C" size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how)
 {
-    (void)how;
-    return panel_bytes(call->m, call->n, call->k);
+    return panel_bytes(call->m, call->n, call->k, how);
 }
 
 extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)

@@ -8,16 +8,18 @@
 #define DUO_SGEMM_TENSOR_CUH
 
 #include <atomic>
+#include <math.h>
 #include <string.h>
 
 #include "kernels.h"
 #include "launch.cuh"
 #include "sgemm_wgmma.cuh"
 
-/* ---- Workspace: pending, words of A, words of B, planes of A, planes of B ---- */
+/* ---- Workspace: control, partial sums, words of A and B, planes of A and B ---- */
 
 constexpr size_t kPlanesAlignment = 1024; /* of tensors, and of all that is in the workspace */
 constexpr size_t kBytesPerElement = 6;    /* of bf16x6, which fp16x3 falls back to */
+constexpr int kSlicedTile = 64 * kTileJ;  /* elements of C in a tile whose k may be cut */
 
 static size_t aligned_bytes(size_t bytes)
 {
@@ -31,10 +33,15 @@ static size_t planes_bytes(int64_t rows, int64_t k)
 {
     return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile * kTile * kBytesPerElement);
 }
-static size_t panel_bytes(int64_t m, int64_t n, int64_t k)
+/* Partial sums are left by one wave of blocks at most. */
+static size_t partials_bytes(const duo_launch *how)
 {
-    return kPlanesAlignment + words_bytes(m, k) + words_bytes(n, k) + planes_bytes(m, k) +
-           planes_bytes(n, k);
+    return (size_t)how->multiprocessors * kSlicedTile * sizeof(float);
+}
+static size_t panel_bytes(int64_t m, int64_t n, int64_t k, const duo_launch *how)
+{
+    return kControlBytes + partials_bytes(how) + words_bytes(m, k) + words_bytes(n, k) +
+           planes_bytes(m, k) + planes_bytes(n, k);
 }
 
 /* ---- Tensor maps ---- */
@@ -77,22 +84,18 @@ static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
 
 template <class... Parameter>
 static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks, unsigned threads,
-                                   size_t shared_bytes, int cluster, void *stream,
-                                   Parameter... value)
+                                   size_t shared_bytes, void *stream, Parameter... value)
 {
-    cudaLaunchAttribute attributes[2] = {};
-    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[0].val.programmaticStreamSerializationAllowed = 1;
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim.x = (unsigned)cluster;
-    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = static_cast<cudaStream_t>(stream);
-    config.attrs = attributes;
-    config.numAttrs = cluster > 1 ? 2 : 1;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
     void *values[] = {&value...};
     return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
 }
@@ -110,63 +113,71 @@ struct tiles_of_scheme<bf16x6> {
     using small = wgmma_tile<bf16x6, 64, 1, 6>;
 };
 
-template <class Tile, int Cluster>
+template <class Tile>
 static cudaError_t queue_wgmma(const operand_planes &a, const operand_planes &b, wgmma_problem p,
-                               const duo_launch *how)
+                               int slices, const duo_launch *how)
 {
     p.tiles_i = (int)((p.m + Tile::kI - 1) / Tile::kI);
     p.tiles_j = (int)((p.n + kTileJ - 1) / kTileJ);
+    p.slices = slices;
     CUtensorMap map_i, map_j;
     cudaError_t error = make_map<typename Tile::Scheme>(&map_i, a, Tile::kI);
     if (error == cudaSuccess) error = make_map<typename Tile::Scheme>(&map_j, b, kTileJ);
     if (error != cudaSuccess) return error;
-    const int64_t tiles = (int64_t)p.tiles_i * p.tiles_j;
-    const unsigned blocks = (unsigned)(Cluster > 1                    ? tiles * Cluster
-                                       : tiles < how->multiprocessors ? tiles
-                                                                      : how->multiprocessors);
-    return queue_dependent(sgemm_wgmma<Tile, Cluster>, blocks, kWgmmaThreads, Tile::kSharedBytes,
-                           Cluster, how->stream, map_i, map_j, p);
+    const int64_t blocks = (int64_t)p.tiles_i * p.tiles_j * slices;
+    return queue_dependent(
+        sgemm_wgmma<Tile>,
+        (unsigned)(blocks < how->multiprocessors ? blocks : how->multiprocessors), kWgmmaThreads,
+        Tile::kSharedBytes, how->stream, map_i, map_j, p);
 }
 
 /*
- * Clocks for a tile of C, from the prototype's profile (sm_90a): the large tile is bound by the
- * tensor cores, the small one by shared memory; each has a start and an end that nothing overlaps,
- * and a cluster adds up through its neighbours' memory.
+ * Clocks of a tile of C, measured on an H200 under its power limit: the large tile is bound by the
+ * tensor cores, the small one by shared memory; each has a start and an end that nothing overlaps.
+ * Slices end by writing their sums, and the last of them by reading all.
  */
-template <class Scheme>
 struct tile_clocks {
-    static constexpr double kPerProduct = 540.0, kSmallPerProduct = 200.0; /* and 32 k */
-    static constexpr double kEnds = 4000.0, kSmallEnds = 2500.0, kCluster = 2000.0;
+    double per_product; /* of the planes, for 32 k */
+    double ends, sharing, per_slice;
+    int most_slices;
 };
+static const tile_clocks kLargeClocks = {760.0, 6000.0, 0.0, 0.0, 1};
+static const tile_clocks kSmallClocks = {260.0, 5000.0, 2500.0, 600.0, 16};
 
 struct tile_choice {
     bool large;
-    int cluster;
+    int slices;
 };
 
-template <class Scheme>
-static tile_choice choose_tile(int64_t m, int64_t n, int64_t k, int multiprocessors)
+static void consider(tile_choice *best, double *least, bool large, int64_t tiles, double steps,
+                     int products, const duo_launch *how)
 {
-    using clocks = tile_clocks<Scheme>;
+    const tile_clocks &clocks = large ? kLargeClocks : kSmallClocks;
+    for (int slices = 1; slices <= clocks.most_slices; slices++) {
+        if (slices > 1 && tiles * slices > how->multiprocessors) break;
+        const double waves = ceil((double)(tiles * slices) / how->multiprocessors);
+        const double sharing = slices > 1 ? clocks.sharing + clocks.per_slice * slices : 0.0;
+        const double time =
+            waves * (ceil(steps / slices) * products * clocks.per_product + clocks.ends) + sharing;
+        if (time >= *least) continue;
+        *least = time;
+        *best = {large, slices};
+    }
+}
+
+template <class Scheme>
+static tile_choice choose_tile(const wgmma_problem &p, const duo_launch *how)
+{
     using large = typename tiles_of_scheme<Scheme>::large;
     using small = typename tiles_of_scheme<Scheme>::small;
-    const double steps = (double)((k + kStepK - 1) / kStepK) * Scheme::kProducts;
-    const int64_t columns = (n + kTileJ - 1) / kTileJ;
-    const int64_t larges = (m + large::kI - 1) / large::kI * columns;
-    const int64_t smalls = (m + small::kI - 1) / small::kI * columns;
+    const double steps = (double)((p.k + kStepK - 1) / kStepK);
+    const int64_t columns = (p.n + kTileJ - 1) / kTileJ;
     tile_choice best = {true, 1};
-    double least = (double)((larges + multiprocessors - 1) / multiprocessors) *
-                   (steps * clocks::kPerProduct + clocks::kEnds);
-    for (int cluster = 1; cluster <= 8; cluster *= 2) {
-        const int64_t at_once = multiprocessors / cluster;
-        const double time = (double)((smalls + at_once - 1) / at_once) *
-                            (steps / cluster * clocks::kSmallPerProduct + clocks::kSmallEnds +
-                             (cluster > 1 ? clocks::kCluster : 0.0));
-        if (time < least) {
-            least = time;
-            best = {false, cluster};
-        }
-    }
+    double least = INFINITY;
+    consider(&best, &least, true, (p.m + large::kI - 1) / large::kI * columns, steps,
+             Scheme::kProducts, how);
+    consider(&best, &least, false, (p.m + small::kI - 1) / small::kI * columns, steps,
+             Scheme::kProducts, how);
     return best;
 }
 
@@ -187,25 +198,22 @@ struct loaded_devices {
     }
 };
 
-template <class Tile, int Cluster>
+template <class Tile>
 static cudaError_t load_wgmma()
 {
-    return cudaFuncSetAttribute(sgemm_wgmma<Tile, Cluster>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::kSharedBytes);
+    return cudaFuncSetAttribute(sgemm_wgmma<Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                Tile::kSharedBytes);
 }
 
 /* Brings a scheme's kernels onto the current device and lets them have their shared memory. */
 template <class Scheme>
 static cudaError_t load_scheme()
 {
-    using large = typename tiles_of_scheme<Scheme>::large;
-    using small = typename tiles_of_scheme<Scheme>::small;
-    cudaError_t error = (cudaError_t)load_kernel(sgemm_split<Scheme>);
-    if (error == cudaSuccess) error = load_wgmma<large, 1>();
-    if (error == cudaSuccess) error = load_wgmma<small, 1>();
-    if (error == cudaSuccess) error = load_wgmma<small, 2>();
-    if (error == cudaSuccess) error = load_wgmma<small, 4>();
-    if (error == cudaSuccess) error = load_wgmma<small, 8>();
+    cudaError_t error = (cudaError_t)load_kernel(sgemm_split<Scheme, kFewResident>);
+    if (error == cudaSuccess)
+        error = (cudaError_t)load_kernel(sgemm_split<Scheme, Scheme::kSplitResident>);
+    if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::large>();
+    if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::small>();
     return error;
 }
 
@@ -213,29 +221,19 @@ template <class Scheme>
 static cudaError_t queue_tiles(const operand_planes &a, const operand_planes &b,
                                const wgmma_problem &p, const duo_launch *how)
 {
-    using large = typename tiles_of_scheme<Scheme>::large;
-    using small = typename tiles_of_scheme<Scheme>::small;
-    const tile_choice choice = choose_tile<Scheme>(p.m, p.n, p.k, how->multiprocessors);
-    if (choice.large) return queue_wgmma<large, 1>(a, b, p, how);
-    switch (choice.cluster) {
-    case 1:
-        return queue_wgmma<small, 1>(a, b, p, how);
-    case 2:
-        return queue_wgmma<small, 2>(a, b, p, how);
-    case 4:
-        return queue_wgmma<small, 4>(a, b, p, how);
-    default:
-        return queue_wgmma<small, 8>(a, b, p, how);
-    }
+    const tile_choice choice = choose_tile<Scheme>(p, how);
+    return choice.large
+               ? queue_wgmma<typename tiles_of_scheme<Scheme>::large>(a, b, p, choice.slices, how)
+               : queue_wgmma<typename tiles_of_scheme<Scheme>::small>(a, b, p, choice.slices, how);
 }
 
 /* ---- Panels ---- */
 
 /* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C. */
-static bool choose_panel(int64_t *m, int64_t *n, int64_t k, size_t bytes)
+static bool choose_panel(int64_t *m, int64_t *n, int64_t k, const duo_launch *how)
 {
     constexpr int64_t kUnit = 256;
-    while (panel_bytes(*m, *n, k) > bytes) {
+    while (panel_bytes(*m, *n, k, how) > how->workspace_bytes) {
         int64_t *const longer = *m >= *n ? m : n;
         if (*longer <= kUnit) return false;
         *longer = (*longer / 2 + kUnit - 1) / kUnit * kUnit;
@@ -259,8 +257,10 @@ template <class Scheme>
 static cudaError_t queue_panel(panel &p, const duo_launch *how)
 {
     const split_problem &split = p.fallback.split;
-    cudaError_t error =
-        queue_dependent(sgemm_split<Scheme>, split.tiles, kSplitThreads, 0, 1, how->stream, split);
+    const bool few = split.tiles <= (unsigned)(how->multiprocessors * kFewResident);
+    cudaError_t error = queue_dependent(few ? sgemm_split<Scheme, kFewResident>
+                                            : sgemm_split<Scheme, Scheme::kSplitResident>,
+                                        split.tiles, kSplitThreads, 0, how->stream, split);
     p.multiply.ways = Scheme::kWays;
     if (error == cudaSuccess) error = queue_tiles<Scheme>(p.a, p.b, p.multiply, how);
     return error;
@@ -276,8 +276,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
     if (how->capability != 90) return cudaErrorNotSupported;
     if (whole.k == 0) return cudaErrorInvalidValue; /* nothing to multiply: not this row's */
     int64_t panel_m = whole.m, panel_n = whole.n;
-    if (!choose_panel(&panel_m, &panel_n, whole.k, how->workspace_bytes))
-        return cudaErrorMemoryAllocation;
+    if (!choose_panel(&panel_m, &panel_n, whole.k, how)) return cudaErrorMemoryAllocation;
 
     panel p = {};
     p.a.ld = whole.lda;
@@ -291,7 +290,10 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
     p.multiply.beta = whole.beta;
     char *place = how->workspace;
     p.multiply.pending = reinterpret_cast<uint32_t *>(place);
-    place += kPlanesAlignment;
+    p.multiply.tickets = p.multiply.pending + 1;
+    place += kControlBytes;
+    p.multiply.partials = reinterpret_cast<float *>(place);
+    place += partials_bytes(how);
     p.a.words = reinterpret_cast<uint32_t *>(place);
     place += words_bytes(panel_m, whole.k);
     p.b.words = reinterpret_cast<uint32_t *>(place);

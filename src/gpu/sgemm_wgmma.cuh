@@ -11,8 +11,9 @@
  *           promotion is what makes the result better than a chain of fp32 FMAs
  * Guard     each block of 64 x 64 of C is stored only if its way (sgemm_guard.cuh) is one of those
  *           asked for; where one is not, `pending` says so to the kernels behind
- * Split-K   the blocks of a cluster share one tile of C, each a range of k; they add up in the order
- *           of their ranks, through each other's shared memory. Then a block has that tile alone
+ * Split-K   where small tiles are fewer than multiprocessors, several blocks share a tile of C, each a range
+ *           of k. All leave their sums in the workspace, and the last to come adds them up, in the
+ *           order of the ranges
  *
  * C is column-major, and the tensor cores want pairs of neighbours along the second operand of a
  * product: so a warpgroup's rows are columns j of C (planes of B), its columns are rows i (planes of
@@ -37,6 +38,7 @@ struct wgmma_tile {
     using Scheme = Scheme_;
     static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_;
     static constexpr int kI = kWidth * kHalves;
+    static constexpr bool kSliced = kHalves == 1; /* may k be cut? Large tiles are for many tiles */
     static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
     static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
     static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
@@ -63,10 +65,12 @@ struct wgmma_problem {
     int64_t m, n, k, ldc;
     float alpha, beta;
     const uint32_t *words_a, *words_b;
-    uint32_t ways;        /* a bit for each duo_way that is stored */
-    uint32_t *pending;    /* the ways of blocks that are not are noted here, unless NULL */
-    const uint32_t *when; /* not NULL: do nothing unless this says kPendingBf16 */
-    int tiles_i, tiles_j;
+    uint32_t ways;                /* a bit for each duo_way that is stored */
+    uint32_t *pending;            /* the ways of blocks that are not are noted here, unless NULL */
+    const uint32_t *when;         /* not NULL: do nothing unless this says kPendingBf16 */
+    int tiles_i, tiles_j, slices; /* ranges of k that are multiplied apart */
+    uint32_t *tickets;            /* 0 between launches; for each tile and warpgroup */
+    float *partials;
 };
 
 /* Tile t of the walk: groups of kTilesTogether rows of tiles, column by column. */
@@ -121,13 +125,69 @@ struct unit {
     }
 };
 
+/* The first step of a slice: whole tiles of k. */
+static __device__ __forceinline__ int first_step_of(int steps, int slice, int slices)
+{
+    constexpr int kSteps = kTile / kStepK;
+    const int tiles = (steps + kSteps - 1) / kSteps;
+    return min((int)((int64_t)tiles * slice / slices) * kSteps, steps);
+}
+
+/* Of one of the warpgroups that multiply. */
+static __device__ __forceinline__ void sync_warpgroup(int multiplier)
+{
+    if (multiplier == 0)
+        asm volatile("bar.sync 1, %0;" ::"n"(kWarpgroup) : "memory");
+    else
+        asm volatile("bar.sync 2, %0;" ::"n"(kWarpgroup) : "memory");
+}
+
+/*
+ * Leaves a warpgroup's sums of its slice of tile t in the workspace. The last of all slices to come
+ * gets the sums of all, added in their order; the others get false.
+ */
+template <int Registers>
+static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int t, int slice,
+                                                    int multiplier, float (&sum)[Registers])
+{
+    __shared__ uint32_t come[kMultipliers];
+    constexpr int kFours = Registers / 4;
+    const int thread = threadIdx.x % kWarpgroup, place = t * kMultipliers + multiplier;
+    float4 *const mine = reinterpret_cast<float4 *>(p.partials) +
+                         (int64_t)place * p.slices * kFours * kWarpgroup + thread;
+#pragma unroll
+    for (int f = 0; f < kFours; f++)
+        __stcg(mine + (slice * kFours + f) * kWarpgroup,
+               make_float4(sum[4 * f], sum[4 * f + 1], sum[4 * f + 2], sum[4 * f + 3]));
+    __threadfence();
+    sync_warpgroup(multiplier);
+    if (thread == 0) come[multiplier] = atomicAdd(p.tickets + place, 1u);
+    sync_warpgroup(multiplier);
+    if ((int)come[multiplier] != p.slices - 1) return false;
+    __threadfence();
+    if (thread == 0) p.tickets[place] = 0;
+#pragma unroll
+    for (int r = 0; r < Registers; r++) sum[r] = 0.0f;
+    for (int s = 0; s < p.slices; s++) {
+#pragma unroll
+        for (int f = 0; f < kFours; f++) {
+            const float4 part = __ldcg(mine + (s * kFours + f) * kWarpgroup);
+            sum[4 * f] += part.x;
+            sum[4 * f + 1] += part.y;
+            sum[4 * f + 2] += part.z;
+            sum[4 * f + 3] += part.w;
+        }
+    }
+    return true;
+}
+
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
 #define DUO_HAS_WGMMA 1
 #else
 #define DUO_HAS_WGMMA 0
 #endif
 
-template <class Tile, int Cluster>
+template <class Tile>
 static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     sgemm_wgmma(const __grid_constant__ CUtensorMap map_i,
                 const __grid_constant__ CUtensorMap map_j, const __grid_constant__ wgmma_problem p)
@@ -154,21 +214,18 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     wait_for_kernels_ahead();
     if (p.when != nullptr && (read_word(p.when) & kPendingBf16) == 0) return;
 
-    const int rank = Cluster > 1 ? (int)(blockIdx.x % Cluster) : 0;
-    const int tiles = p.tiles_i * p.tiles_j, stride = (int)(gridDim.x / Cluster);
-    const int steps_in_all = (int)((p.k + kStepK - 1) / kStepK);
-    const int first_step =
-        (int)((int64_t)steps_in_all * rank / Cluster) & -2; /* whole tiles of k */
-    const int end_step = rank == Cluster - 1
-                             ? steps_in_all
-                             : (int)((int64_t)steps_in_all * (rank + 1) / Cluster) & -2;
+    const int slice = (int)blockIdx.x % p.slices;
+    const int tiles = p.tiles_i * p.tiles_j, stride = (int)gridDim.x / p.slices;
+    const int steps = (int)((p.k + kStepK - 1) / kStepK);
+    const int first_step = first_step_of(steps, slice, p.slices);
+    const int end_step = first_step_of(steps, slice + 1, p.slices);
 
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
         if (threadIdx.x == 0) {
             int stage = 0;
             uint32_t phase = 0;
-            for (int t = (int)(blockIdx.x / Cluster); t < tiles; t += stride) {
+            for (int t = (int)blockIdx.x / p.slices; t < tiles; t += stride) {
                 int ti, tj;
                 place_of_tile(p, t, &ti, &tj);
                 for (int step = first_step; step < end_step; step++) {
@@ -185,11 +242,6 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 }
             }
         }
-        if constexpr (Cluster > 1) { /* as often as the warpgroups that multiply */
-            __syncwarp();
-            cluster_sync();
-            cluster_sync();
-        }
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
         constexpr int kRegisters = Tile::kWidth / 2, kPerBlock = kTile / 2;
@@ -199,7 +251,13 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         float sum[Tile::kHalves][kRegisters], chain[kRegisters];
         int stage = 0;
         uint32_t phase = 0;
-        for (int t = (int)(blockIdx.x / Cluster); t < tiles; t += stride) {
+        auto advance = [&] {
+            if (++stage == Tile::kStages) {
+                stage = 0;
+                phase ^= 1;
+            }
+        };
+        for (int t = (int)blockIdx.x / p.slices; t < tiles; t += stride) {
             int ti, tj;
             place_of_tile(p, t, &ti, &tj);
             /* Tiles beyond the matrix have no words: theirs are those of the last one. */
@@ -230,144 +288,103 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             for (int h = 0; h < Tile::kHalves; h++)
 #pragma unroll
                 for (int r = 0; r < kRegisters; r++) sum[h][r] = 0.0f;
+            if (stored == 0) { /* all of it is for other kernels */
+                for (int step = first_step; step < end_step; step++) {
+                    barrier_wait(full + 8 * stage, phase);
+                    if (thread == 0) barrier_arrive(empty + 8 * stage);
+                    advance();
+                }
+                continue;
+            }
             /* The words of the next 64 k are on their way while these 64 are multiplied. */
             uint32_t word_j = read_word(words_j + first_step / 2), word_i[Tile::kBlocksI];
 #pragma unroll
             for (int b = 0; b < Tile::kBlocksI; b++)
                 word_i[b] = read_word(p.words_a + place_i[b] + first_step / 2);
-            for (int step = first_step; step < end_step;) {
-                float scale[Tile::kBlocksI];
+            float scale[Tile::kBlocksI];
+            uint32_t ones = 0; /* a bit for each half whose scales are all 1 */
+            for (int step = first_step; step < end_step; step++) {
+                if (step % 2 == 0) {
+                    ones = (1u << Tile::kHalves) - 1;
 #pragma unroll
-                for (int b = 0; b < Tile::kBlocksI; b++)
-                    scale[b] = scale_of(word_i[b], word_j, limit[b]);
-                uint32_t ones = 0; /* a bit for each half */
+                    for (int b = 0; b < Tile::kBlocksI; b++) {
+                        scale[b] = scale_of(word_i[b], word_j, limit[b]);
+                        if (scale[b] != 1.0f) ones &= ~(1u << b / Tile::kBlocksPerHalf);
+                    }
+                    const int next = min(step / 2 + 1, k_tiles - 1);
+                    word_j = read_word(words_j + next);
+#pragma unroll
+                    for (int b = 0; b < Tile::kBlocksI; b++)
+                        word_i[b] = read_word(p.words_a + place_i[b] + next);
+                }
+                const uint32_t here = ring + stage * Tile::kStageBytes;
+                const uint64_t j_rows =
+                    kDescriptor<Tile::kRowBytes> | (here + multiplier * 64 * Tile::kRowBytes) >> 4;
+                barrier_wait(full + 8 * stage, phase);
 #pragma unroll
                 for (int h = 0; h < Tile::kHalves; h++) {
-                    bool one = true;
+                    const uint64_t i_rows =
+                        kDescriptor<Tile::kRowBytes> |
+                        (here + Tile::kBytesJ + h * Tile::kWidth * Tile::kRowBytes) >> 4;
+                    products_begin();
 #pragma unroll
-                    for (int b = 0; b < Tile::kBlocksPerHalf; b++)
-                        one &= scale[h * Tile::kBlocksPerHalf + b] == 1.0f;
-                    ones |= (uint32_t)one << h;
-                }
-                const int next = min(step / 2 + 1, k_tiles - 1);
-                word_j = read_word(words_j + next);
+                    for (int q = 0; q < Scheme::kProducts; q++)
 #pragma unroll
-                for (int b = 0; b < Tile::kBlocksI; b++)
-                    word_i[b] = read_word(p.words_a + place_i[b] + next);
-                const int end = min(step + 2, end_step);
-                for (; step < end; step++) {
-                    const uint32_t here = ring + stage * Tile::kStageBytes;
-                    const uint64_t j_rows = kDescriptor<Tile::kRowBytes> |
-                                            (here + multiplier * 64 * Tile::kRowBytes) >> 4;
-                    barrier_wait(full + 8 * stage, phase);
-                    if (stored != 0) { /* else all of it is for other kernels */
+                        for (int s = 0; s < kStepK / 16; s++)
+                            product(chain, j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
+                                    i_rows + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s),
+                                    q + s != 0, typename Scheme::element());
+                    products_commit();
+                    products_wait(chain);
+                    if (h == Tile::kHalves - 1 && thread == 0) barrier_arrive(empty + 8 * stage);
+                    /* Mostly all scales are 1, and adding takes less power. */
+                    if (ones >> h & 1) {
 #pragma unroll
-                        for (int h = 0; h < Tile::kHalves; h++) {
-                            const uint64_t i_rows =
-                                kDescriptor<Tile::kRowBytes> |
-                                (here + Tile::kBytesJ + h * Tile::kWidth * Tile::kRowBytes) >> 4;
-                            products_begin();
+                        for (int r = 0; r < kRegisters; r++) sum[h][r] += chain[r];
+                    } else {
 #pragma unroll
-                            for (int q = 0; q < Scheme::kProducts; q++)
-#pragma unroll
-                                for (int s = 0; s < kStepK / 16; s++)
-                                    product(chain,
-                                            j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
-                                            i_rows +
-                                                Tile::offset(Tile::kI, Scheme::plane_of_a(q), s),
-                                            q + s != 0, typename Scheme::element());
-                            products_commit();
-                            products_wait(chain);
-                            if (h == Tile::kHalves - 1 && thread == 0)
-                                barrier_arrive(empty + 8 * stage);
-                            /* Mostly all scales are 1, and adding takes less power. */
-                            if (ones >> h & 1) {
-#pragma unroll
-                                for (int r = 0; r < kRegisters; r++) sum[h][r] += chain[r];
-                            } else {
-#pragma unroll
-                                for (int r = 0; r < kRegisters; r++)
-                                    sum[h][r] = fmaf(
-                                        chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
-                                        sum[h][r]);
-                            }
-                        }
-                    } else if (thread == 0) {
-                        barrier_arrive(empty + 8 * stage);
-                    }
-                    if (++stage == Tile::kStages) {
-                        stage = 0;
-                        phase ^= 1;
+                        for (int r = 0; r < kRegisters; r++)
+                            sum[h][r] =
+                                fmaf(chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
+                                     sum[h][r]);
                     }
                 }
+                advance();
             }
 
             const int64_t first_i = (int64_t)ti * Tile::kI;
             const int64_t first_j = (int64_t)tj * kTileJ + multiplier * 64;
             const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
-            if constexpr (Cluster == 1) {
-                /* Lanes in pairs exchange halves, so that each has four neighbours in i. */
-                const int odd = lane & 1;
+            if constexpr (Tile::kSliced)
+                if (p.slices > 1 && !last_to_come(p, t, slice, multiplier, sum[0])) continue;
+            /* Lanes in pairs exchange halves, so that each has four neighbours in i. */
+            const int odd = lane & 1;
 #pragma unroll
-                for (int h = 0; h < Tile::kHalves; h++)
+            for (int h = 0; h < Tile::kHalves; h++)
 #pragma unroll
-                    for (int g = 0; g < Tile::kWidth / 8; g += 2) {
-                        const int b = h * Tile::kBlocksPerHalf + g / 8;
-                        const unit scale = unit::of(Scheme(), limit[b]);
-                        const float *const v = &sum[h][4 * g];
-#pragma unroll
-                        for (int e = 0; e < 2; e++) {
-                            const float mine0 = odd ? v[4 + 2 * e] : v[2 * e],
-                                        mine1 = odd ? v[5 + 2 * e] : v[1 + 2 * e];
-                            const float theirs0 = odd ? v[2 * e] : v[4 + 2 * e],
-                                        theirs1 = odd ? v[1 + 2 * e] : v[5 + 2 * e];
-                            const float got0 = __shfl_xor_sync(~0u, theirs0, 1),
-                                        got1 = __shfl_xor_sync(~0u, theirs1, 1);
-                            float four[4] = {odd ? got0 : mine0, odd ? got1 : mine1,
-                                             odd ? mine0 : got0, odd ? mine1 : got1};
-#pragma unroll
-                            for (int x = 0; x < 4; x++)
-                                four[x] = four[x] * scale.first * scale.second;
-                            const int64_t i =
-                                first_i + h * Tile::kWidth + (g + odd) * 8 + (lane & 2) * 2;
-                            const int64_t j = first_j + thread / 32 * 16 + lane / 4 + 8 * e;
-                            if (j < p.n && (stored >> b & 1))
-                                store_four(p, p.c + i + j * p.ldc, p.m - i, four, aligned);
-                        }
-                    }
-            } else {
-                static_assert(Cluster == 1 || Tile::kBlocksI == 1, "one scale for the whole tile");
-                /* The ring is done with: it holds this block's sums, [j][i], for all to read. */
-                constexpr int kPitch = kTile + 2;
-                const uint32_t mine = ring + (multiplier * 64 * kPitch) * (uint32_t)sizeof(float);
-                const unit scale = unit::of(Scheme(), limit[0]);
-                asm volatile("bar.sync 1, %0;" ::"n"(kWarpgroup * kMultipliers) : "memory");
-#pragma unroll
-                for (int g = 0; g < Tile::kWidth / 8; g++)
+                for (int g = 0; g < Tile::kWidth / 8; g += 2) {
+                    const int b = h * Tile::kBlocksPerHalf + g / 8;
+                    const unit scale = unit::of(Scheme(), limit[b]);
+                    const float *const v = &sum[h][4 * g];
 #pragma unroll
                     for (int e = 0; e < 2; e++) {
-                        const int j = thread / 32 * 16 + lane / 4 + 8 * e;
-                        const int i = g * 8 + lane % 4 * 2;
-                        write_shared(mine + (j * kPitch + i) * (uint32_t)sizeof(float),
-                                     sum[0][4 * g + 2 * e] * scale.first * scale.second,
-                                     sum[0][4 * g + 2 * e + 1] * scale.first * scale.second);
-                    }
-                cluster_sync();
-                constexpr int kShare = 64 / Cluster; /* columns of C that this block stores */
-                for (int x = thread; x < kShare * kTile; x += kWarpgroup) {
-                    const int j = rank * kShare + x / kTile, i = x % kTile;
-                    float total = 0.0f;
+                        const float mine0 = odd ? v[4 + 2 * e] : v[2 * e],
+                                    mine1 = odd ? v[5 + 2 * e] : v[1 + 2 * e];
+                        const float theirs0 = odd ? v[2 * e] : v[4 + 2 * e],
+                                    theirs1 = odd ? v[1 + 2 * e] : v[5 + 2 * e];
+                        const float got0 = __shfl_xor_sync(~0u, theirs0, 1),
+                                    got1 = __shfl_xor_sync(~0u, theirs1, 1);
+                        float four[4] = {odd ? got0 : mine0, odd ? got1 : mine1, odd ? mine0 : got0,
+                                         odd ? mine1 : got1};
 #pragma unroll
-                    for (int r = 0; r < Cluster; r++)
-                        total += read_shared_of(mine + (j * kPitch + i) * (uint32_t)sizeof(float),
-                                                (uint32_t)r);
-                    if (first_j + j < p.n && first_i + i < p.m && stored != 0) {
-                        float *const c = p.c + first_i + i + (first_j + j) * p.ldc;
-                        *c = blend(p.alpha, total, p.beta, p.beta == 0.0f ? 0.0f : *c);
+                        for (int x = 0; x < 4; x++) four[x] = four[x] * scale.first * scale.second;
+                        const int64_t i =
+                            first_i + h * Tile::kWidth + (g + odd) * 8 + (lane & 2) * 2;
+                        const int64_t j = first_j + thread / 32 * 16 + lane / 4 + 8 * e;
+                        if (j < p.n && (stored >> b & 1))
+                            store_four(p, p.c + i + j * p.ldc, p.m - i, four, aligned);
                     }
                 }
-                cluster_sync(); /* nobody leaves while others read its shared memory */
-            }
         }
     }
 #endif

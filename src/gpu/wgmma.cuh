@@ -87,32 +87,6 @@ static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *
                  : "memory");
 }
 
-/* ---- Clusters ---- */
-
-static __device__ __forceinline__ void cluster_sync()
-{
-    asm volatile("barrier.cluster.arrive.release.aligned;\n"
-                 "barrier.cluster.wait.acquire.aligned;" ::
-                     : "memory");
-}
-static __device__ __forceinline__ float read_shared_of(uint32_t address, uint32_t rank)
-{
-    float value;
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %1, %2;\n"
-                 "ld.shared::cluster.f32 %0, [there];\n"
-                 "}\n"
-                 : "=f"(value)
-                 : "r"(address), "r"(rank)
-                 : "memory");
-    return value;
-}
-static __device__ __forceinline__ void write_shared(uint32_t address, float x, float y)
-{
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
-}
-
 /* ---- Matrix products ---- */
 
 /* The part of an operand's descriptor that does not depend on the address: swizzle (1: rows of 128
