@@ -25,6 +25,11 @@ duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem 
                         .budget_seconds = 2.0};
 }
 
+int duo_bench_capability(const duo_bench *b)
+{
+    return 10 * b->device.capability_major + b->device.capability_minor;
+}
+
 bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call, duo_site *site)
 {
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
@@ -34,7 +39,7 @@ bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call
                            .math = (duo_math)math,
                            .threads = b->threads,
                            .gpu = true,
-                           .capability = duo_device_capability(0),
+                           .capability = duo_bench_capability(b),
                            .device_memory_bytes = (double)INFINITY};
         if (row->accepts(call, site)) return true;
     }

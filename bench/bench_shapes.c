@@ -40,6 +40,7 @@ static bool choose(const duo_bench *b, const duo_call *call, duo_side side, duo_
                            .math = b->math >= 0 ? (duo_math)b->math : DUO_MATH_ACCURATE,
                            .threads = b->threads,
                            .gpu = side == DUO_SIDE_GPU,
+                           .capability = duo_bench_capability(b),
                            .device_memory_bytes = (double)INFINITY};
     duo_choice choice[DUO_CANDIDATES];
     const int count = duo_predict(call, &site, choice);

@@ -53,16 +53,20 @@ static float scalar(test_rng *rng)
 
 static int64_t extra(test_rng *rng) { return test_between(rng, 0, 1) * test_between(rng, 1, 9); }
 
+/* Some rows are for k >= 64 alone: half of the problems are theirs. */
 static problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t work)
 {
     problem p = {.layout = DUO_COL_MAJOR, .data = data};
+    const bool deep = test_between(rng, 0, 1) != 0;
+    const int64_t least = deep ? 64 : 1;
+    const int64_t first = deep ? 2 : test_between(rng, 0, 2);
     int64_t size[3];
-    const int64_t first = test_between(rng, 0, 2);
     for (int i = 0; i < 3; i++) {
-        const int64_t most = i == 0 ? 4096 : 512;
+        const int64_t most = i == 0 ? 4096 / least : 512;
         int64_t *const s = &size[(first + i) % 3];
         *s = log_uniform(rng, smaller(work, most));
-        work /= *s;
+        if (i == 0) *s = least * *s + (deep ? test_between(rng, 0, 63) : 0);
+        work = work > *s ? work / *s : 1;
     }
     p.m = size[0];
     p.n = size[1];
