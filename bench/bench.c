@@ -37,7 +37,8 @@ enum {
     OPTION_OFFSET,
     OPTION_PLOT,
     OPTION_MATH,
-    OPTION_TRANSPOSE
+    OPTION_TRANSPOSE,
+    OPTION_ROWS
 };
 
 static const struct argp_option options[] = {
@@ -51,6 +52,7 @@ static const struct argp_option options[] = {
     {"side", OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
     {"reads", OPTION_READS, NULL, 0,
      "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
+    {"rows", OPTION_ROWS, NULL, 0, "shapes: every row, to see what the choice loses", 0},
     {"math", OPTION_MATH, "accurate|ieee|float64", 0, "Rows that serve this math alone", 0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"offset", OPTION_OFFSET, "FLOATS", 0,
@@ -148,6 +150,7 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
         return refuse(state, "its sizes are fixed", a->what);
     if (a->shapes > 0 && !matrix && !shapes)
         return refuse(state, "--shape is for sgemm, not", a->what);
+    if (a->bench->rows && !shapes) return refuse(state, "--rows is for shapes, not", a->what);
     if (a->transpose && !matrix) return refuse(state, "--transpose is for sgemm, not", a->what);
     return 0;
 }
@@ -175,6 +178,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_READS:
         a->bench->reads = true;
+        return 0;
+    case OPTION_ROWS:
+        a->bench->rows = true;
         return 0;
     case OPTION_SIDE:
         if (strcmp(value, "cpu") != 0 && strcmp(value, "gpu") != 0)

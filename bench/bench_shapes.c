@@ -1,7 +1,7 @@
 /*
  * bench_shapes.c - `duoblas bench shapes`: over many shapes and all layouts, the row that dispatch
  * chooses for resident operands beside cuBLAS with the same arguments; without a GPU, or with
- * --side cpu, the CPU's choice beside OpenBLAS.
+ * --side cpu, the CPU's choice beside OpenBLAS. --rows: what the fastest row would have given.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,13 +14,27 @@
 /* Below this share of the peer's rate a shape is a failure. */
 static const double kLeastRatio = 0.9;
 
-enum { LAYOUTS = 4, OURS = 0, PEER = 1 };
+/* The peer, the row that was chosen, and with --rows all the others. */
+enum { LAYOUTS = 4, PEER = 0, CHOSEN = 1, MOST = 1 + DUO_CANDIDATES };
 
-typedef struct summary {
-    int cases, low, failed;
+typedef struct group {
+    int cases, low;
     double logarithms, least;
     duo_problem worst;
+} group;
+
+typedef struct summary {
+    group all, of_row[DUO_ROWS]; /* by the row that was chosen */
+    int failed;
+    double lost; /* logarithms of: chosen row's time / fastest row's */
 } summary;
+
+typedef struct entry {
+    duo_contender contender[MOST];
+    duo_trial trial[MOST];
+    duo_task task[MOST];
+    int count;
+} entry;
 
 /* Some 0.1 s for each contender of each case. */
 static duo_effort short_effort(const duo_bench *b)
@@ -32,8 +46,11 @@ static duo_effort short_effort(const duo_bench *b)
                         .budget_seconds = 0.4};
 }
 
-/* The row that this side would run the call on, if no other were chosen before it. */
-static bool choose(const duo_bench *b, const duo_call *call, duo_side side, duo_choice *chosen)
+/* ---- Who takes part ---- */
+
+/* The rows of this side that take the call, the one that it would run first; returns how many. */
+static int choose(const duo_bench *b, const duo_call *call, duo_side side,
+                  duo_choice chosen[DUO_CANDIDATES])
 {
     const duo_site site = {.profile = duo_profile_in_use(),
                            .path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU,
@@ -43,79 +60,104 @@ static bool choose(const duo_bench *b, const duo_call *call, duo_side side, duo_
                            .capability = duo_bench_capability(b),
                            .device_memory_bytes = (double)INFINITY};
     duo_choice choice[DUO_CANDIDATES];
-    const int count = duo_predict(call, &site, choice);
-    for (int i = 0; i < count; i++) choice[i].declined = choice[i].row->side != side;
-    const int best = duo_select(choice, count, &site);
-    if (best >= 0) *chosen = choice[best];
-    return best >= 0;
+    const int candidates = duo_predict(call, &site, choice);
+    int count = 0;
+    for (int i = 0; i < candidates; i++) choice[i].declined = choice[i].row->side != side;
+    for (int best; (best = duo_select(choice, candidates, &site)) >= 0;
+         choice[best].declined = true)
+        chosen[count++] = choice[best];
+    return count;
 }
 
-static bool open_contenders(const duo_bench *b, const duo_problem *problem, duo_side side,
-                            duo_contender contender[2])
+/* False: there is no row for it, or no peer. */
+static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, entry *e)
 {
-    const duo_stock *const stock = side == DUO_SIDE_GPU ? &b->resident : &b->host;
+    const bool gpu = side == DUO_SIDE_GPU;
+    const duo_stock *const stock = gpu ? &b->resident : &b->host;
     const duo_call call = duo_problem_call(problem, stock, 0);
-    duo_choice chosen;
-    if (!choose(b, &call, side, &chosen)) return false;
-    if (side == DUO_SIDE_CPU) {
-        contender[OURS] = duo_contender_cpu_row(chosen.row, chosen.threads, stock);
-        return duo_baseline_openblas(&contender[PEER], DUO_SGEMM, b->threads, stock);
-    }
-    contender[OURS] = duo_contender_gpu_row(chosen.row, b->queue, stock, b->wait);
-    return duo_baseline_cublas(&contender[PEER], DUO_SGEMM, stock, b->wait);
+    duo_choice chosen[DUO_CANDIDATES];
+    const int rows = choose(b, &call, side, chosen);
+    e->count = 1;
+    for (int i = 0; i < (b->rows ? rows : rows > 0); i++)
+        e->contender[e->count++] =
+            gpu ? duo_contender_gpu_row(chosen[i].row, b->queue, stock, b->wait)
+                : duo_contender_cpu_row(chosen[i].row, chosen[i].threads, stock);
+    return rows > 0 &&
+           (gpu ? duo_baseline_cublas(&e->contender[PEER], DUO_SGEMM, stock, b->wait)
+                : duo_baseline_openblas(&e->contender[PEER], DUO_SGEMM, b->threads, stock));
 }
 
-static void print_case(const duo_bench *b, const duo_problem *problem, const char *row,
-                       const duo_task task[2])
+/* ---- One case ---- */
+
+static double ratio_of(const entry *e, int i)
+{
+    return e->task[PEER].median_seconds / e->task[i].median_seconds;
+}
+
+static int fastest(const entry *e)
+{
+    int best = CHOSEN;
+    for (int i = CHOSEN + 1; i < e->count; i++)
+        if (!e->task[i].failed && ratio_of(e, i) > ratio_of(e, best)) best = i;
+    return best;
+}
+
+static void print_case(const duo_bench *b, const duo_problem *problem, const entry *e)
 {
     char shape[DUO_TEXT], ours[DUO_TEXT], peer[DUO_TEXT];
     const int64_t *const s = problem->shape;
     const char *const layout = duo_text_transposes(problem->transa, problem->transb);
-    const double seconds = task[OURS].median_seconds, peer_seconds = task[PEER].median_seconds;
-    const double ratio = peer_seconds / seconds;
-    if (b->csv)
-        printf("%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%.4e,%.4e,%.4g\n", s[0], s[1], s[2],
-               layout, row, seconds, peer_seconds, ratio);
-    else
-        printf("  %-24s %s  %-20s %s  %s  %9.1f  %6.2f%s\n", duo_text_shape(DUO_SGEMM, s, shape),
+    const char *const row = e->contender[CHOSEN].name;
+    const double seconds = e->task[CHOSEN].median_seconds;
+    const double peer_seconds = e->task[PEER].median_seconds;
+    const double ratio = ratio_of(e, CHOSEN);
+    const int best = fastest(e);
+    if (b->csv) {
+        printf("%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%.4e,%.4e,%.4g,%s,%.4g\n", s[0], s[1],
+               s[2], layout, row, seconds, peer_seconds, ratio, e->contender[best].name,
+               ratio_of(e, best));
+    } else {
+        printf("  %-24s %s  %-20s %s  %s  %9.1f  %6.2f%s", duo_text_shape(DUO_SGEMM, s, shape),
                layout, row, duo_text_seconds(seconds, ours), duo_text_seconds(peer_seconds, peer),
                duo_problem_flops(problem) / seconds * 1e-9, ratio,
-               ratio < kLeastRatio ? "  <-" : "");
+               ratio < kLeastRatio ? "  <-" : "    ");
+        if (best != CHOSEN) printf("  %s %.2f", e->contender[best].name, ratio_of(e, best));
+        printf("\n");
+    }
     fflush(stdout);
 }
 
-static void count_case(summary *s, const duo_problem *problem, const duo_task task[2])
+static void count_case(group *g, const duo_problem *problem, double ratio)
 {
-    const double ratio = task[PEER].median_seconds / task[OURS].median_seconds;
-    if (s->cases == 0 || ratio < s->least) {
-        s->least = ratio;
-        s->worst = *problem;
+    if (g->cases == 0 || ratio < g->least) {
+        g->least = ratio;
+        g->worst = *problem;
     }
-    s->cases++;
-    s->low += ratio < kLeastRatio;
-    s->logarithms += log(ratio);
+    g->cases++;
+    g->low += ratio < kLeastRatio;
+    g->logarithms += log(ratio);
 }
 
 static void measure_case(const duo_bench *b, const duo_problem *problem, duo_side side, summary *s)
 {
-    duo_contender contender[2];
-    duo_trial trial[2];
-    duo_task task[2];
+    entry e = {.count = 0};
     duo_effort effort = short_effort(b);
     if (side == DUO_SIDE_CPU) effort.settle_seconds = duo_baseline_settle_seconds();
-    bool good = open_contenders(b, problem, side, contender);
-    for (int i = 0; i < 2 && good; i++) {
-        if (!duo_trial_open(&trial[i], &contender[i], problem)) exit(DUO_EXIT_FAILURE);
-        task[i] = (duo_task){.run = duo_trial_run, .user = &trial[i]};
+    bool good = list(b, problem, side, &e);
+    for (int i = 0; i < e.count && good; i++) {
+        if (!duo_trial_open(&e.trial[i], &e.contender[i], problem)) exit(DUO_EXIT_FAILURE);
+        e.task[i] = (duo_task){.run = duo_trial_run, .user = &e.trial[i]};
     }
     if (good) {
-        duo_measure(task, 2, &effort);
-        good = !task[OURS].failed && !task[PEER].failed;
-        for (int i = 0; i < 2; i++) duo_trial_close(&trial[i]);
+        duo_measure(e.task, e.count, &effort);
+        good = !e.task[CHOSEN].failed && !e.task[PEER].failed;
     }
+    for (int i = 0; i < e.count; i++) duo_trial_close(&e.trial[i]);
     if (good) {
-        print_case(b, problem, contender[OURS].name, task);
-        count_case(s, problem, task);
+        print_case(b, problem, &e);
+        count_case(&s->all, problem, ratio_of(&e, CHOSEN));
+        count_case(&s->of_row[e.contender[CHOSEN].row->id], problem, ratio_of(&e, CHOSEN));
+        s->lost += log(ratio_of(&e, fastest(&e)) / ratio_of(&e, CHOSEN));
     } else {
         char shape[DUO_TEXT];
         s->failed++;
@@ -125,12 +167,15 @@ static void measure_case(const duo_bench *b, const duo_problem *problem, duo_sid
     }
 }
 
+/* ---- Table ---- */
+
 static void print_head(const duo_bench *b, duo_side side)
 {
     const char *const peer = side == DUO_SIDE_GPU ? "cuBLAS" : "OpenBLAS";
     duo_bench_head(b);
     if (b->csv)
-        printf("m,n,k,transposes,row,seconds,peer_seconds,times_peer\n");
+        printf("m,n,k,transposes,row,seconds,peer_seconds,times_peer,fastest_row,fastest_times_"
+               "peer\n");
     else
         printf("\nsgemm, the row that the %s side chooses beside %s%s\n"
                "  %-24s %s  %-20s %10s %10s  %9s  %6s\n",
@@ -139,14 +184,27 @@ static void print_head(const duo_bench *b, duo_side side)
                "row", "ours   ", peer, "GFLOP/s", "x peer");
 }
 
-static void print_summary(const duo_bench *b, const summary *s)
+static void print_group(const duo_bench *b, const char *name, const group *g)
 {
     char shape[DUO_TEXT];
-    if (s->cases == 0) return;
-    printf("%sgeometric mean of peer's time / ours %.3f, least %.3f (%s %s); %d of %d below %.1f\n",
-           b->csv ? "# " : "\n", exp(s->logarithms / s->cases), s->least,
-           duo_text_shape(DUO_SGEMM, s->worst.shape, shape),
-           duo_text_transposes(s->worst.transa, s->worst.transb), s->low, s->cases, kLeastRatio);
+    if (g->cases == 0) return;
+    printf("%s%-20s geometric mean of peer's time / ours %.3f, least %.3f (%s %s); %d of %d below "
+           "%.1f\n",
+           b->csv ? "# " : "", name, exp(g->logarithms / g->cases), g->least,
+           duo_text_shape(DUO_SGEMM, g->worst.shape, shape),
+           duo_text_transposes(g->worst.transa, g->worst.transb), g->low, g->cases, kLeastRatio);
+}
+
+static void print_summary(const duo_bench *b, const summary *s)
+{
+    if (!b->csv) printf("\n");
+    for (int row = 0; row < DUO_ROWS; row++)
+        print_group(b, duo_row_name((duo_row_id)row), &s->of_row[row]);
+    print_group(b, "all", &s->all);
+    if (b->rows && s->all.cases > 0)
+        printf("%sthe rows that were chosen take %.3f times as long as the fastest ones, in "
+               "geometric mean\n",
+               b->csv ? "# " : "", exp(s->lost / s->all.cases));
 }
 
 int duo_bench_shapes(duo_bench *b, const duo_problem *problem, int problems)

@@ -89,6 +89,7 @@ mistake bench accuracy sgemm sgemm
 mistake bench accuracy --transpose nt
 mistake bench shapes --plot bench.svg
 mistake bench shapes --transpose nt
+mistake bench sgemm --rows
 
 # Help and version.
 expect 0 --help
@@ -247,8 +248,8 @@ expect 0 bench shapes -s 12x10x8 --quick --side cpu
 checks=$((checks + 1))
 [ "$(grep -Ec '^  12 x 10 x 8 +(nn|nt|tn|tt)  sgemm_cpu_' "$place/out")" -eq 4 ] ||
     fail "bench shapes does not show four layouts"
-says out '^geometric mean of .* of 4 below 0.9$'
-expect 0 bench shapes -n 16 --quick --csv --math ieee
+says out '^all +geometric mean of .* of 4 below 0.9$'
+expect 0 bench shapes -n 16 --quick --csv --math ieee --rows
 says out '^16,16,16,tt,sgemm_'
 
 echo "$checks checks, $failures failures"
