@@ -11,7 +11,9 @@
 #include "baselines.h"
 #include "bench.h"
 
-enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27, MOST = 8 };
+enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27 };
+/* GPU rows of sgemm, OpenBLAS, cuBLAS and the API. */
+enum { MOST = DUO_SGEMM_ROWS + 3 };
 static const int64_t edges[] = {1000, 4092};
 enum { EDGES = sizeof edges / sizeof edges[0] };
 
@@ -51,6 +53,8 @@ static void print_microseconds(double seconds)
         printf("  %14s", "-");
 }
 
+_Static_assert(MOST >= 4, "sums have four contenders");
+
 static void print_sums(duo_bench *b, duo_operation operation)
 {
     printf("\n%s, microseconds\n  %11s  %14s  %14s  %14s\n", duo_operation_name(operation), "n",
@@ -86,10 +90,13 @@ static void print_products(duo_bench *b)
         double seconds[MOST] = {0};
         int count = 0;
         if (duo_baseline_openblas(&contender[count], DUO_SGEMM, b->threads, &b->host)) count++;
-        for (int i = 0; i < table.count && b->gpu && count < MOST - 2; i++)
-            if (table.row[i].side == DUO_SIDE_GPU)
+        const duo_call call = duo_problem_call(&problem, &b->resident, 0);
+        for (int i = 0; i < table.count && b->gpu; i++) {
+            duo_site site;
+            if (table.row[i].side == DUO_SIDE_GPU && duo_bench_site(b, &table.row[i], &call, &site))
                 contender[count++] =
                     duo_contender_gpu_row(&table.row[i], b->queue, &b->resident, true);
+        }
         if (b->gpu && b->cublas_why == NULL &&
             duo_baseline_cublas(&contender[count], DUO_SGEMM, &b->resident, true))
             count++;

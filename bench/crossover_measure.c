@@ -219,9 +219,10 @@ static void measure_case(duo_crossover *x, duo_case *c, double left)
     for (int i = 0; i < count; i++) {
         entry *const e = &list[i];
         const duo_row *const row = e->contender.row;
-        const duo_site site = site_of(x, DUO_PATH_AUTO, x->threads);
+        const bool gpu = row != NULL && row->side == DUO_SIDE_GPU;
+        const duo_site site = site_of(x, gpu ? DUO_PATH_GPU : DUO_PATH_AUTO, x->threads);
         const duo_call call = duo_problem_call(&c->problem, e->contender.stock, 0);
-        if (row != NULL && !row->accepts(&call, &site) && row->side == DUO_SIDE_CPU) continue;
+        if (row != NULL && !row->accepts(&call, &site)) continue;
         if (left_out(x, c, e, left)) {
             x->skipped++;
             c->figure[e->series] = (duo_figure){.median_seconds = e->expected_seconds,
