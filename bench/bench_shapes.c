@@ -195,8 +195,9 @@ static void print_group(const duo_bench *b, const char *name, const group *g)
            duo_text_transposes(g->worst.transa, g->worst.transb), g->low, g->cases, kLeastRatio);
 }
 
-static void print_summary(const duo_bench *b, const summary *s)
+static void print_summary(const duo_bench *b, const summary *s, double seconds)
 {
+    const char *const mark = b->csv ? "# " : "";
     if (!b->csv) printf("\n");
     for (int row = 0; row < DUO_ROWS; row++)
         print_group(b, duo_row_name((duo_row_id)row), &s->of_row[row]);
@@ -204,7 +205,8 @@ static void print_summary(const duo_bench *b, const summary *s)
     if (b->rows && s->all.cases > 0)
         printf("%sthe rows that were chosen take %.3f times as long as the fastest ones, in "
                "geometric mean\n",
-               b->csv ? "# " : "", exp(s->lost / s->all.cases));
+               mark, exp(s->lost / s->all.cases));
+    printf("%s%d cases in %.0f s\n", mark, s->all.cases, seconds);
 }
 
 int duo_bench_shapes(duo_bench *b, const duo_problem *problem, int problems)
@@ -220,6 +222,7 @@ int duo_bench_shapes(duo_bench *b, const duo_problem *problem, int problems)
     }
     const bool opened = duo_bench_open(b, problem, problems);
     const duo_side side = b->gpu && b->sides[DUO_SIDE_GPU] ? DUO_SIDE_GPU : DUO_SIDE_CPU;
+    const double began = duo_now_seconds();
     if (opened) print_head(b, side);
     for (int i = 0; i < problems && opened; i++)
         for (int layout = 0; layout < LAYOUTS; layout++) {
@@ -228,7 +231,7 @@ int duo_bench_shapes(duo_bench *b, const duo_problem *problem, int problems)
             p.transb = layout % 2 != 0;
             measure_case(b, &p, side, &s);
         }
-    if (opened) print_summary(b, &s);
+    if (opened) print_summary(b, &s, duo_now_seconds() - began);
     duo_bench_close(b);
     return opened && s.failed == 0 ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }
