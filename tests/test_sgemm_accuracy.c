@@ -255,6 +255,60 @@ static void row_bounds(void)
     for (int r = 0; r < count; r++) print_worst(rows[r]->name, done[r], worst[r]);
 }
 
+static const duo_sgemm_data *exact_data(void)
+{
+    const duo_sgemm_data *data = duo_sgemm_kinds;
+    while (!data->exact) data++;
+    return data;
+}
+
+/* More tiles than a GPU has multiprocessors, and sums longer than any pipeline or split. */
+static void row_large(void)
+{
+    static const struct {
+        int64_t m, n, k;
+        bool transa, transb;
+    } shapes[] = {
+        {2051, 2305, 65, false, true},  {4099, 1283, 64, true, true},
+        {131, 4101, 513, false, false}, {515, 517, 1027, true, false},
+        {67, 35, 131073, false, false},
+    };
+    if (test_mode_now() == MODE_SIM) {
+        test_skip("the simulated device has no tiles");
+        return;
+    }
+    test_rng rng = test_rng_for("sgemm accuracy large");
+    const duo_row *rows[DUO_SGEMM_ROWS];
+    const int count = float32_rows(rows);
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
+        const duo_sgemm_data *const data = i % 2 == 0 ? &duo_sgemm_kinds[0] : exact_data();
+        problem p = {.layout = DUO_COL_MAJOR,
+                     .transa = shapes[i / 2].transa,
+                     .transb = shapes[i / 2].transb,
+                     .m = shapes[i / 2].m,
+                     .n = shapes[i / 2].n,
+                     .k = shapes[i / 2].k,
+                     .alpha = i % 2 == 0 ? 1.5f : 1.0f,
+                     .beta = i % 4 < 2 ? -1.0f : 0.0f,
+                     .extra_a = extra(&rng),
+                     .extra_b = extra(&rng),
+                     .extra_c = extra(&rng),
+                     .offset = (int64_t)i % 4,
+                     .data = data};
+        if (p.data->exact && p.k > DUO_SGEMM_LONGEST_EXACT) continue;
+        operands o = make_operands(&p, &rng);
+        for (int r = 0; r < count; r++) {
+            test_array c;
+            int status;
+            name_case(&p, rows[r]->name);
+            if (!run_row(rows[r], &p, &o, &c, &status)) continue;
+            (void)check_result(&p, &o, &c, status);
+            test_array_free(&c);
+        }
+        free_operands(&o);
+    }
+}
+
 /* ---- The public function ---- */
 
 static void public_bounds(void)
@@ -373,6 +427,7 @@ int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
         {"row_bounds", row_bounds},
+        {"row_large", row_large},
         {"public_bounds", public_bounds},
         {"norms", norms},
         {NULL, NULL},
