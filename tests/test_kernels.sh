@@ -82,6 +82,9 @@ for object in "$@"; do
     if command -v cuobjdump >/dev/null; then
         cuobjdump -sass "$object" >"$work/code"
         float64='\<(DFMA|DADD|DMUL|DMMA)\>'
+    elif ! command -v "$nvcc" >/dev/null; then
+        echo "skipped: $row: there is no cuobjdump and no nvcc to look for float64 with"
+        continue
     else
         "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90a -I"$source/include" -I"$source/src" \
             "$source/src/gpu/$row.cu" -o "$work/code"
