@@ -99,21 +99,40 @@ static bool has_wgmma(const duo_call *call, const duo_site *site)
     return hopper && call->k >= kLeastTensorK && call->alpha != 0.0f && fits_device(call, site);
 }
 
-/* The shape of the smallest tile of C; operands are split in whole tiles of 64. */
-static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id id, int *threads)
+/* Seconds to read so many bytes of device memory: as a sum does. */
+static double memory_seconds(const duo_site *site, double bytes)
 {
+    return duo_curve_seconds(&site->profile->curve[DUO_ROW_ssum_gpu_shuffle], bytes / 4.0, 1.0);
+}
+
+/*
+ * The cube's curve at the work of whole tiles (64 x 128 of C, 64 of k), and two things that a cube
+ * does not show: memory traffic beyond that of the cube of equal work, and multiprocessors that stay
+ * idle because C has few tiles, each of which at most 16 blocks share.
+ */
+static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id id, double planes,
+                         int *threads)
+{
+    const double blocks_wanted = 132.0, most_slices = 16.0; /* H100, H200 */
+    const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
+    const double per_element = 4.0 + 2.0 * 2.0 * planes; /* read, planes written and read */
+    const double edge = cbrt(m * n * k), tiles = m / 64 * (n / 128);
+    const double extra = memory_seconds(site, per_element * (m * k + k * n) + 4.0 * m * n) -
+                         memory_seconds(site, (2.0 * per_element + 4.0) * edge * edge);
     *threads = 0;
-    return cube_seconds(call, site, id, 64, 128, 64);
+    return duo_curve_seconds(&site->profile->curve[id], edge, 3.0) *
+               fmax(1.0, blocks_wanted / (tiles * most_slices)) +
+           (extra > 0.0 ? extra : 0.0);
 }
 
 static double bf16x6_cost(const duo_call *call, const duo_site *site, int *threads)
 {
-    return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_bf16x6, threads);
+    return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_bf16x6, 3.0, threads);
 }
 
 static double fp16x3_cost(const duo_call *call, const duo_site *site, int *threads)
 {
-    return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_fp16x3, threads);
+    return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_fp16x3, 2.0, threads);
 }
 
 const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {

@@ -6,12 +6,13 @@
  * alike.
  *
  * Why fp16x3 is safe where nothing is lossy or everything is dense: say that in each tile no row of
- * A has more than s, none of B more than t small elements, s + t < 64. Then for any row and column
- * at least one l has both factors >= 2^7 (in tiles scaled to 2^14), so that
- * sum |a||b| >= 2^14 there, while all that lossy elements can lose is 64 * 2^-25 * 2^15 = 2^-4:
- * a quarter of what (64 + 3) 2^-24 sum |a||b| allows. A last tile of fewer k, where too few elements
- * may be left to count, is also safe where it is no larger than 4 times the least product of tiles
- * before it: its loss is then covered by the sums of the whole ones, if there are 4 of them.
+ * A has more than s, none of B more than t small elements, s + t < 40. Then for any row and column
+ * at least 25 of 64 l have both factors >= 2^7 (in tiles scaled to 2^14), so that there
+ * sum |a||b| >= 25 * 2^14. Lossy elements are small, and each loses at most 2^-25 times less than
+ * 2^15: all of them less than 40 * 2^-10, or 1.6 * 2^-24 sum |a||b|. A last tile of fewer k is dense
+ * by the same shares. If too few of its elements are large it still is safe where its scale is no
+ * larger than that of any tile before it and these are 4 at least: what it loses is then at most
+ * 128 * 2^-10 in their scale, or 1.3 * 2^-24 of their sum.
  */
 #ifndef DUO_SGEMM_GUARD_CUH
 #define DUO_SGEMM_GUARD_CUH
@@ -61,16 +62,17 @@ static __device__ __forceinline__ duo_way way_of(const tile_row &a, const tile_r
 {
     constexpr int kFarthest = 100; /* exponents of products; further ones would underflow */
     constexpr int kLeastTiles = 4;
+    constexpr float kSmallShare = 0.625f;
     const uint32_t flags = a.flags | b.flags;
     if (flags & kWordNonFinite) return DUO_WAY_EXACT;
     if (a.most == 0 || b.most == 0) return DUO_WAY_FP16X3; /* all zeros */
     if (a.most - a.least + b.most - b.least > kFarthest) return DUO_WAY_EXACT;
     if ((flags & (kWordLossy | kWordFaint)) == 0) return DUO_WAY_FP16X3;
     const int in_last = (int)(k % kTile);
-    const bool dense = k < kTile || a.smalls + b.smalls < kTile;
-    const bool last_dense = in_last == 0 || a.last_smalls + b.last_smalls < in_last;
+    const bool dense = k < kTile || a.smalls + b.smalls < kTile * kSmallShare;
+    const bool last_dense = in_last == 0 || a.last_smalls + b.last_smalls < in_last * kSmallShare;
     const bool last_minor = k >= kLeastTiles * kTile && (flags & kWordZeroRow) == 0 &&
-                            a.last + b.last <= a.least + b.least + 2;
+                            a.last + b.last <= a.least + b.least;
     if (dense && (last_dense || last_minor)) return DUO_WAY_FP16X3;
     return flags & kWordFaint ? DUO_WAY_EXACT : DUO_WAY_BF16X6;
 }
