@@ -10,7 +10,8 @@
  *           tensor core truncates to 25 bits below its largest term, so a chain must be short: this
  *           promotion is what makes the result better than a chain of fp32 FMAs
  * Guard     each block of 64 x 64 of C is stored only if its way (sgemm_guard.cuh) is one of those
- *           asked for; where one is not, `pending` says so to the kernels behind
+ *           asked for; where one is not, `pending` says so to the kernels behind. Of a tile without
+ *           such blocks no more is copied than was on its way before that was known
  * Split-K   where small tiles are fewer than multiprocessors, several blocks share a tile of C, each a range
  *           of k. All leave their sums in the workspace, and the last to come adds them up, in the
  *           order of the ranges
@@ -46,7 +47,7 @@ struct wgmma_tile {
     static constexpr int kBytesI = kI * kRowBytes * kCopies;
     static constexpr int kStageBytes = kBytesJ + kBytesI;
     static constexpr int kAlignment = 1024; /* of a stage: the swizzle repeats */
-    static constexpr int kSharedBytes = kStageBytes * kStages + kAlignment + 16 * kStages;
+    static constexpr int kSharedBytes = kStageBytes * kStages + kAlignment + 16 * kStages + 16;
     static_assert(kStageBytes % kAlignment == 0, "every stage is aligned");
     static_assert(kSharedBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
     static_assert(kWidth % kTile == 0, "a scale belongs to 64 rows");
@@ -197,7 +198,8 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     extern __shared__ uint8_t raw[];
     const uint32_t ring = (shared_address(raw) + Tile::kAlignment - 1) & ~(Tile::kAlignment - 1u);
     const uint32_t full = ring + Tile::kStageBytes * Tile::kStages,
-                   empty = full + 8 * Tile::kStages;
+                   empty = full + 8 * Tile::kStages, judged = empty + 8 * Tile::kStages;
+    __shared__ bool wanted[2]; /* the tile and the one before it, by turns */
     const int warpgroup = __shfl_sync(~0u, (int)threadIdx.x / kWarpgroup, 0);
 
     let_next_kernel_start();
@@ -208,6 +210,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             barrier_init(full + 8 * s, 1);
             barrier_init(empty + 8 * s, kMultipliers);
         }
+        for (int turn = 0; turn < 2; turn++) barrier_init(judged + 8 * turn, 1);
         barrier_init_done();
     }
     __syncthreads();
@@ -219,6 +222,9 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     const int steps = (int)((p.k + kStepK - 1) / kStepK);
     const int first_step = first_step_of(steps, slice, p.slices);
     const int end_step = first_step_of(steps, slice + 1, p.slices);
+    /* What fits into the ring is copied before anyone knows whether the tile is wanted. */
+    const int sure_step = min(first_step + Tile::kStages, end_step);
+    int turn = 0; /* tiles so far; two verdicts can be under way, each with its barrier */
 
     if (warpgroup == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
@@ -229,6 +235,10 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 int ti, tj;
                 place_of_tile(p, t, &ti, &tj);
                 for (int step = first_step; step < end_step; step++) {
+                    if (step == sure_step) {
+                        barrier_wait(judged + 8 * (turn & 1), turn / 2 & 1);
+                        if (!*const_cast<volatile bool *>(&wanted[turn & 1])) break;
+                    }
                     const uint32_t to = ring + stage * Tile::kStageBytes, here = full + 8 * stage;
                     const int k = step * (Scheme::kInterleaved ? 2 * kStepK : kStepK);
                     barrier_wait(empty + 8 * stage, phase ^ 1);
@@ -240,6 +250,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                         phase ^= 1;
                     }
                 }
+                turn++;
             }
         }
     } else {
@@ -261,13 +272,17 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             int ti, tj;
             place_of_tile(p, t, &ti, &tj);
             /* Tiles beyond the matrix have no words: theirs are those of the last one. */
-            const int tile_j = min(tj * kMultipliers + multiplier, (int)tiles_of(p.n) - 1);
-            const int last_tile_i = (int)tiles_of(p.m) - 1;
+            const int last_tile_i = (int)tiles_of(p.m) - 1, last_tile_j = (int)tiles_of(p.n) - 1;
+            const int tile_j = min(tj * kMultipliers + multiplier, last_tile_j);
+            const int other_j = min(tj * kMultipliers + 1 - multiplier, last_tile_j);
             const uint32_t *const words_j = p.words_b + (int64_t)tile_j * k_tiles;
             int place_i[Tile::kBlocksI], limit[Tile::kBlocksI];
             uint32_t stored = 0; /* a bit for each block of 64 rows i */
+            bool any = false;    /* is one stored by this warpgroup or the other? */
             {
                 const tile_row j = read_tile_row(words_j, k_tiles, whole);
+                const tile_row other =
+                    read_tile_row(p.words_b + (int64_t)other_j * k_tiles, k_tiles, whole);
                 uint32_t left = 0;
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++) {
@@ -276,20 +291,27 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                     const tile_row i = read_tile_row(p.words_a + place_i[b], k_tiles, whole);
                     const duo_way way = way_of(i, j, p.k);
                     limit[b] = i.most + j.most;
+                    any |= (p.ways >> way_of(i, other, p.k) & 1) != 0;
                     if (p.ways >> way & 1)
                         stored |= 1u << b;
                     else
                         left |= way == DUO_WAY_EXACT ? kPendingExact : kPendingBf16;
                 }
                 if (left != 0 && lane == 0 && p.pending != nullptr) atomicOr(p.pending, left);
+                any |= stored != 0;
             }
+            if (multiplier == 0 && thread == 0) {
+                *const_cast<volatile bool *>(&wanted[turn & 1]) = any;
+                barrier_arrive(judged + 8 * (turn & 1));
+            }
+            turn++;
 
 #pragma unroll
             for (int h = 0; h < Tile::kHalves; h++)
 #pragma unroll
                 for (int r = 0; r < kRegisters; r++) sum[h][r] = 0.0f;
             if (stored == 0) { /* all of it is for other kernels */
-                for (int step = first_step; step < end_step; step++) {
+                for (int step = first_step; step < (any ? end_step : sure_step); step++) {
                     barrier_wait(full + 8 * stage, phase);
                     if (thread == 0) barrier_arrive(empty + 8 * stage);
                     advance();
