@@ -69,11 +69,11 @@ const char *duo_profile_why(void);
  */
 bool duo_profile_user_path(char *path, size_t size);
 
-/* A GPU of this name was opened: where the profile in use is a file of another GPU, its GPU part is
- * replaced. */
+/* A GPU of this name was opened: where the profile in use is of another GPU, its GPU part is replaced
+ * by that of the built-in profile for this one. */
 void duo_profile_check_gpu(const char *gpu);
 
-/* Built-in by name: "h100" or "generic". NULL: no such. */
+/* Built-in by name: "h100", "h200" or "generic". NULL: no such. */
 const duo_profile *duo_profile_built_in(const char *name);
 
 /*

@@ -11,10 +11,11 @@
 
 /* src/profiles/, turned into strings by the build. */
 extern const char duo_profile_text_h100[];
+extern const char duo_profile_text_h200[];
 extern const char duo_profile_text_generic[];
 
 static _Atomic(const duo_profile *) in_use;
-static duo_profile loaded, h100, generic, mixed;
+static duo_profile loaded, h100, h200, generic, mixed;
 static bool built_in_ready;
 static char why[512];
 
@@ -38,15 +39,32 @@ static void borrow_gpu_part(duo_profile *to, const duo_profile *from)
     }
 }
 
+/* A profile measured before a row was written takes the row's curve from another. */
+static void borrow_missing_rows(duo_profile *to, const duo_profile *from)
+{
+    for (int i = 0; i < DUO_ROWS; i++)
+        if (to->curve[i].count == 0) to->curve[i] = from->curve[i];
+}
+
+/* The built-in profile of this GPU, or that of the one most like it. */
+static const duo_profile *built_in_for(const char *gpu)
+{
+    return strcmp(gpu, h200.gpu) == 0 ? &h200 : &h100;
+}
+
 static void prepare_built_in(void)
 {
     if (built_in_ready) return;
     char problem[200];
     (void)duo_profile_parse(duo_profile_text_h100, &h100, problem, sizeof problem);
+    (void)duo_profile_parse(duo_profile_text_h200, &h200, problem, sizeof problem);
     (void)duo_profile_parse(duo_profile_text_generic, &generic, problem, sizeof problem);
     snprintf(h100.origin, sizeof h100.origin, "built-in h100");
+    snprintf(h200.origin, sizeof h200.origin, "built-in h200");
     snprintf(generic.origin, sizeof generic.origin, "built-in generic");
+    borrow_missing_rows(&h100, &h200);
     borrow_gpu_part(&generic, &h100);
+    borrow_missing_rows(&generic, &h100);
     built_in_ready = true;
 }
 
@@ -56,6 +74,7 @@ const duo_profile *duo_profile_built_in(const char *name)
     prepare_built_in();
     duo_unlock(DUO_LOCK_PROFILE);
     if (strcmp(name, "h100") == 0) return &h100;
+    if (strcmp(name, "h200") == 0) return &h200;
     return strcmp(name, "generic") == 0 ? &generic : NULL;
 }
 
@@ -80,6 +99,7 @@ static bool try_file(const char *path, const char *whose, bool asked)
         duo_profile_fits(&loaded, problem, sizeof problem)) {
         snprintf(why, sizeof why, "%s", whose);
         if (!(loaded.upload_pageable > 0.0)) borrow_gpu_part(&loaded, &h100);
+        borrow_missing_rows(&loaded, built_in_for(loaded.gpu));
         return true;
     }
     if (asked || strcmp(problem, "No such file or directory") != 0)
@@ -130,13 +150,15 @@ const char *duo_profile_why(void)
 void duo_profile_check_gpu(const char *gpu)
 {
     const duo_profile *const profile = duo_profile_in_use();
-    if (strcmp(profile->gpu, gpu) == 0 || profile != &loaded) return;
+    const duo_profile *const built_in = built_in_for(gpu);
+    const bool other = strcmp(profile->gpu, gpu) != 0 && strcmp(profile->gpu, built_in->gpu) != 0;
+    if (!other || (profile != &loaded && profile != &h100 && profile != &generic)) return;
     duo_lock(DUO_LOCK_PROFILE);
-    if (atomic_load_explicit(&in_use, memory_order_relaxed) == &loaded) {
-        mixed = loaded;
-        borrow_gpu_part(&mixed, &h100);
+    if (atomic_load_explicit(&in_use, memory_order_relaxed) == profile) {
+        mixed = *profile;
+        borrow_gpu_part(&mixed, built_in);
         const size_t used = strlen(why);
-        snprintf(why + used, sizeof why - used, "; its GPU part is of another GPU: built-in h100");
+        snprintf(why + used, sizeof why - used, "; GPU part: %s", built_in->origin);
         atomic_store_explicit(&in_use, &mixed, memory_order_release);
     }
     duo_unlock(DUO_LOCK_PROFILE);

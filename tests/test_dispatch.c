@@ -927,10 +927,10 @@ static void environment(void)
 
 static void predictions_are_sane(void)
 {
-    static const char *const names[] = {"h100", "generic"};
+    static const char *const names[] = {"h100", "h200", "generic"};
     test_rng rng = test_rng_for("predictions_are_sane");
     for (int trial = 0; trial < 2000; trial++) {
-        const duo_profile *const profile = duo_profile_built_in(names[trial % 2]);
+        const duo_profile *const profile = duo_profile_built_in(names[trial % 3]);
         const bool float64 = trial % 3 != 0 && trial % 5 == 0; /* there is no such sgemm */
         const duo_site site = {.profile = profile,
                                .math = float64 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE,

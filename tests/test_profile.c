@@ -645,11 +645,11 @@ static void check_predictable(const duo_profile *p, duo_operation operation)
 
 static void built_ins(void)
 {
-    static const char *const names[] = {"h100", "generic"};
+    static const char *const names[] = {"h100", "h200", "generic"};
     char why[200] = "";
     static duo_profile again;
     new_folder();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         test_case("profile/built-in/%s", names[i]);
         const duo_profile *const p = duo_profile_built_in(names[i]);
         if (!CHECK(p != NULL, "missing")) continue;

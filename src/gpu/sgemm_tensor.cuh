@@ -229,6 +229,8 @@ static cudaError_t queue_tiles(const operand_planes &a, const operand_planes &b,
 
 /* ---- Panels ---- */
 
+constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
+
 /* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C. */
 static bool choose_panel(int64_t *m, int64_t *n, int64_t k, const duo_launch *how)
 {
@@ -274,7 +276,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
 {
     const sgemm_problem whole = sgemm_problem_of(call);
     if (how->capability != 90) return cudaErrorNotSupported;
-    if (whole.k == 0) return cudaErrorInvalidValue; /* nothing to multiply: not this row's */
+    if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not this row's */
     int64_t panel_m = whole.m, panel_n = whole.n;
     if (!choose_panel(&panel_m, &panel_n, whole.k, how)) return cudaErrorMemoryAllocation;
 
