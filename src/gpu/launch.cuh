@@ -9,14 +9,60 @@
 
 #include <cuda_runtime.h>
 
+/* With bytes of dynamic shared memory per block. */
+template <class... Parameter>
+static int queue_kernel_with(void (*kernel)(Parameter...), unsigned blocks,
+                             unsigned threads_per_block, size_t shared_bytes, void *stream,
+                             Parameter... value)
+{
+    void *values[] = {&value...};
+    return (int)cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
+                                 dim3(threads_per_block), values, shared_bytes,
+                                 static_cast<cudaStream_t>(stream));
+}
+
 template <class... Parameter>
 static int queue_kernel(void (*kernel)(Parameter...), unsigned blocks, unsigned threads_per_block,
                         void *stream, Parameter... value)
 {
+    return queue_kernel_with(kernel, blocks, threads_per_block, 0, stream, value...);
+}
+
+/*
+ * Dependent launches: a kernel may start before the one ahead of it in the stream is done. It has to
+ * wait before it touches memory, in all its blocks: else it may be done before that one is. Before
+ * compute capability 9.0 it starts behind, as always.
+ */
+static __device__ __forceinline__ void let_next_kernel_start()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+/* Everything that kernels ahead in the stream have written can be read from here on. */
+static __device__ __forceinline__ void wait_for_kernels_ahead()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+template <class... Parameter>
+static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
+                               unsigned threads_per_block, int capability, void *stream,
+                               Parameter... value)
+{
     void *values[] = {&value...};
-    return (int)cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
-                                 dim3(threads_per_block), values, 0,
-                                 static_cast<cudaStream_t>(stream));
+    cudaLaunchAttribute early;
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads_per_block);
+    config.stream = static_cast<cudaStream_t>(stream);
+    config.attrs = &early;
+    config.numAttrs = capability >= 90 ? 1 : 0;
+    return (int)cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
 }
 
 /* Asking for a kernel's attributes loads it. */
@@ -25,6 +71,17 @@ static int load_kernel(void (*kernel)(Parameter...))
 {
     cudaFuncAttributes ignored;
     return (int)cudaFuncGetAttributes(&ignored, reinterpret_cast<const void *>(kernel));
+}
+
+/* More than 48 KiB of shared memory per block have to be asked for. */
+template <class... Parameter>
+static int load_kernel_with(void (*kernel)(Parameter...), size_t shared_bytes)
+{
+    const int error = load_kernel(kernel);
+    if (error != 0) return error;
+    return (int)cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     (int)shared_bytes);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * wgmma.cuh - Hopper's asynchronous machinery in words: mbarriers, tensor copies (TMA), matrix
- * products of warpgroups, dependent launches. Compute capability 9.0 alone (sm_90a).
+ * products of warpgroups. Compute capability 9.0 alone (sm_90a).
  *
  * A wgmma multiplies two matrices in shared memory, both with k contiguous, in rows of 64 or 128
  * bytes that the tensor copy has swizzled; the product of a warpgroup is 64 rows. Element (r, c) of
@@ -15,21 +15,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-/* ---- Dependent launches: a kernel may start before the one ahead of it in the stream is done ---- */
-
-static __device__ __forceinline__ void let_next_kernel_start()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-/* Everything that kernels ahead in the stream have written can be read from here on. */
-static __device__ __forceinline__ void wait_for_kernels_ahead()
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
+#include "launch.cuh"
 
 /* ---- Shared memory and mbarriers, by 32-bit address ---- */
 
