@@ -19,6 +19,7 @@
     X(DUO_SGEMM, CPU, sgemm_cpu_plain)                                                             \
     X(DUO_SGEMM, GPU, sgemm_gpu_naive)                                                             \
     X(DUO_SGEMM, GPU, sgemm_gpu_tiled)                                                             \
+    X(DUO_SGEMM, GPU, sgemm_gpu_ffma)                                                              \
     X(DUO_SGEMM, GPU, sgemm_gpu_bf16x6)                                                            \
     X(DUO_SGEMM, GPU, sgemm_gpu_fp16x3)                                                            \
     X(DUO_SASUM, CPU, sasum_cpu_lanes)                                                             \
@@ -81,7 +82,7 @@ typedef struct duo_row_table {
     int count;
 } duo_row_table;
 
-enum { DUO_SGEMM_ROWS = 6 };
+enum { DUO_SGEMM_ROWS = 7 };
 extern const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS];
 extern const duo_row_table duo_row_tables[DUO_OPERATIONS];
 

@@ -90,6 +90,24 @@ static double tiled_cost(const duo_call *call, const duo_site *site, int *thread
     return cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16);
 }
 
+/* Seconds to read so many bytes of device memory: as a sum does. */
+static double memory_seconds(const duo_site *site, double bytes)
+{
+    return duo_curve_seconds(&site->profile->curve[DUO_ROW_ssum_gpu_shuffle], bytes / 4.0, 1.0);
+}
+
+/* The cube's curve, and memory traffic beyond that of the cube of equal work. */
+static double ffma_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
+    const double edge = cbrt(m * n * k);
+    const double extra = memory_seconds(site, 4.0 * (m * k + k * n + m * n)) -
+                         memory_seconds(site, 12.0 * edge * edge);
+    *threads = 0;
+    return duo_curve_seconds(&site->profile->curve[DUO_ROW_sgemm_gpu_ffma], edge, 3.0) +
+           (extra > 0.0 ? extra : 0.0);
+}
+
 /* Tensor cores pay from here on; below, a product takes as long as its operands' way from memory. */
 static const int64_t kLeastTensorK = 64;
 
@@ -97,12 +115,6 @@ static bool has_wgmma(const duo_call *call, const duo_site *site)
 {
     const bool hopper = site->capability == 0 || site->capability == 90;
     return hopper && call->k >= kLeastTensorK && call->alpha != 0.0f && fits_device(call, site);
-}
-
-/* Seconds to read so many bytes of device memory: as a sum does. */
-static double memory_seconds(const duo_site *site, double bytes)
-{
-    return duo_curve_seconds(&site->profile->curve[DUO_ROW_ssum_gpu_shuffle], bytes / 4.0, 1.0);
 }
 
 /*
@@ -140,6 +152,8 @@ const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
      naive_cost, NULL},
     {DUO_ROW_sgemm_gpu_tiled, "sgemm_gpu_tiled", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
      tiled_cost, NULL},
+    {DUO_ROW_sgemm_gpu_ffma, "sgemm_gpu_ffma", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
+     ffma_cost, NULL},
     {DUO_ROW_sgemm_gpu_bf16x6, "sgemm_gpu_bf16x6", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_wgmma,
      bf16x6_cost, NULL},
     {DUO_ROW_sgemm_gpu_fp16x3, "sgemm_gpu_fp16x3", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_wgmma,

@@ -39,6 +39,7 @@ extern "C" {
 
 int duo_sgemm_gpu_naive(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_tiled(const duo_call *call, const duo_launch *how);
+int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how);
 int duo_sasum_gpu_shuffle(const duo_call *call, const duo_launch *how);
@@ -49,12 +50,14 @@ int duo_sdot_gpu_shuffle(const duo_call *call, const duo_launch *how);
 int duo_sdot_gpu_float64(const duo_call *call, const duo_launch *how);
 
 /* Bytes of workspace that a row would like. */
+size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how);
 
 /* Bring a row's kernels onto the current device. */
 int duo_sgemm_gpu_naive_load(void);
 int duo_sgemm_gpu_tiled_load(void);
+int duo_sgemm_gpu_ffma_load(void);
 int duo_sgemm_gpu_bf16x6_load(void);
 int duo_sgemm_gpu_fp16x3_load(void);
 int duo_sasum_gpu_shuffle_load(void);

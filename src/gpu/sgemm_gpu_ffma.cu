@@ -1,0 +1,483 @@
+/*
+ * sgemm_gpu_ffma.cu - fp32 FMA alone, with tiles of C shared evenly among the multiprocessors.
+ *
+ * Accepts   any m, n, k, transposes, leading dimensions and alignment
+ * Threads   256 per block. A block computes a tile of C, or a run of slabs that may begin and end
+ *           inside tiles; slabs of A and B, 16 steps of k long, pass through a ring of 4 in shared
+ *           memory as [l][i] and [l][j] (cp.async; plain loads before compute capability 8.0).
+ * Warp      4 x 8 threads; a thread owns groups of 4 x 4 elements, so that it reads shared memory
+ *           16 bytes at a time, and reads the fragments of step l+1 while it multiplies step l.
+ *           In small tiles, groups of warps share out the steps of a slab.
+ * Order     per element one fp32 FMA chain for each group of warps and each run of slabs, scaled by
+ *           alpha, then added in an order that depends on the call, the device and the bytes of
+ *           workspace alone: the same bits every time
+ * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; tiles that run at the same
+ *           time are near each other in C, so that the L2 cache serves most of them
+ *
+ * Tiles seldom divide evenly among the multiprocessors. As many as do are computed whole, a block
+ * each; the slabs of the rest are cut into equal runs, wherever tiles begin or end. Parts of tiles
+ * go to the workspace, and a second kernel adds them in the order of k.
+ */
+#include "kernels.h"
+#include "launch.cuh"
+#include "sgemm_ffma_tile.cuh"
+
+/* ---- Who computes what ---- */
+
+constexpr int kTileRows = 16; /* rows of tiles that are walked together, column by column */
+
+/* Tiles in the order in which they are walked: the first `whole` of them by a block each; the slabs
+ * of the others in runs of `share`, the last one shorter. */
+struct tile_walk {
+    int tiles_m, tiles_n;
+    int slabs; /* of a tile */
+    int whole;
+    int share;
+    int64_t shared_slabs;
+    float *parts; /* of tiles, each column by column */
+};
+
+/* The first element of a tile: groups of kTileRows rows of tiles are walked column by column. */
+template <int EdgeM, int EdgeN>
+static __device__ __forceinline__ void find_tile(const tile_walk &walk, int tile, int64_t *i,
+                                                 int64_t *j)
+{
+    const int per_group = kTileRows * walk.tiles_n;
+    const int group = tile / per_group, within = tile % per_group;
+    const int rows = min(kTileRows, walk.tiles_m - group * kTileRows);
+    *i = (int64_t)(group * kTileRows + within % rows) * EdgeM;
+    *j = (int64_t)(within / rows) * EdgeN;
+}
+
+/* Where in walk.parts: from part to part the tile or the run is another one, never an earlier. */
+static __device__ __forceinline__ int64_t part_of(int shared_tile, int run)
+{
+    return (int64_t)shared_tile + run;
+}
+
+/* ---- The product ---- */
+
+template <class Tile, copy_kind KindA, copy_kind KindB>
+static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
+    sgemm_ffma(sgemm_problem p, tile_walk walk)
+{
+    extern __shared__ float4 memory[];
+    float *const ring = reinterpret_cast<float *>(memory);
+    constexpr int kSlabA = kSlab * kPitch<Tile::kM>;
+
+    let_next_kernel_start();
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int warp_n = warp % Tile::kWarpsN, warp_m = warp / Tile::kWarpsN % Tile::kWarpsM;
+    const int warp_l = warp / (Tile::kWarpsN * Tile::kWarpsM);
+    const int i = warp_m * kWarpM + lane_m(lane) * kGroup;
+    const int j = warp_n * kWarpN + lane_n(lane) * kGroup;
+    constexpr int kStrideM = kLanesM * kGroup, kStrideN = kLanesN * kGroup;
+    const int read_a = warp_l * Tile::kSteps * kPitch<Tile::kM> + i;
+    const int read_b = kSlabA + warp_l * Tile::kSteps * kPitch<Tile::kN> + j;
+
+    int tile = blockIdx.x, first = 0, last = walk.slabs;
+    int64_t left = 0; /* slabs of this block's run, from `first` on */
+    if (tile >= walk.whole) {
+        const int64_t begin = (int64_t)(tile - walk.whole) * walk.share;
+        left = min((int64_t)walk.share, walk.shared_slabs - begin);
+        tile = walk.whole + (int)(begin / walk.slabs);
+        first = (int)(begin % walk.slabs);
+        last = (int)min(first + left, (int64_t)walk.slabs);
+    }
+
+    for (;;) {
+        int64_t first_i, first_j;
+        find_tile<Tile::kM, Tile::kN>(walk, tile, &first_i, &first_j);
+
+        /* A k that is no multiple of kSlab makes the first slab shorter, which is filled up in
+         * front. */
+        const int missing = (int)((int64_t)walk.slabs * kSlab - p.k);
+        const int64_t first_l = (int64_t)first * kSlab - missing;
+        slab_loader<Tile::kM, KindA> a_loader(p.a, p.lda, first_i, p.m, first_l);
+        slab_loader<Tile::kN, KindB> b_loader(p.b, p.ldb, first_j, p.n, first_l);
+
+        float sum[kThreadN][kThreadM] = {};
+        float a[2][kThreadM], b[2][kThreadN];
+
+        const int count = last - first;
+        auto wait_for_next = [&] {
+            __pipeline_wait_prior(kSlabs - 2);
+            __syncthreads();
+        };
+        auto read_step = [&](int buffer, const float *slab, int l) {
+            read_fragment(a[buffer], slab + read_a + l * kPitch<Tile::kM>, kStrideM);
+            read_fragment(b[buffer], slab + read_b + l * kPitch<Tile::kN>, kStrideN);
+        };
+
+#pragma unroll
+        for (int slot = 0; slot < kSlabs - 1; slot++) {
+            float *const slab = ring + slot * Tile::kSlabFloats;
+            if (slot == 0 && count > 0) {
+                a_loader.template load<false>(slab, first == 0 ? missing : 0);
+                b_loader.template load<false>(slab + kSlabA, first == 0 ? missing : 0);
+            } else if (slot < count) {
+                a_loader.template load<true>(slab, 0);
+                b_loader.template load<true>(slab + kSlabA, 0);
+            }
+            __pipeline_commit();
+        }
+        wait_for_next();
+        read_step(0, ring, 0);
+
+        /* The slab being multiplied, and the one that was read for the last time before it. */
+        float *slab = ring, *freed = ring + (kSlabs - 1) * Tile::kSlabFloats;
+        for (int s = count; s > 0; s--) {
+#pragma unroll
+            for (int l = 0; l < Tile::kSteps; l++) {
+                if (l == Tile::kSteps - 1) {
+                    /* After the last slab this reads a slot without meaning, and nobody uses it. */
+                    freed = slab;
+                    slab += Tile::kSlabFloats;
+                    if (slab == ring + kSlabs * Tile::kSlabFloats) slab = ring;
+                    wait_for_next();
+                }
+                read_step((l + 1) % 2, slab, (l + 1) % Tile::kSteps);
+                if (l == 0) {
+                    /* Everyone is past the barrier above, hence done with the slab before. */
+                    if (s >= kSlabs) {
+                        a_loader.template load<true>(freed, 0);
+                        b_loader.template load<true>(freed + kSlabA, 0);
+                    }
+                    __pipeline_commit(); /* also an empty one: a wait counts commits */
+                }
+                multiply_step<Tile::kAbreast>(sum, a[l % 2], b[l % 2]);
+            }
+        }
+
+        /* Scaled here, the sums get registers in the order that the stores need, and may have those
+         * that suit the multiplications up to here. */
+#pragma unroll
+        for (int n = 0; n < kThreadN; n++)
+#pragma unroll
+            for (int m = 0; m < kThreadM; m++) sum[n][m] *= p.alpha;
+
+                /* The warps' shares of the steps: the upper half hands over to the lower one. */
+#pragma unroll
+        for (int half = Tile::kWarpsL / 2; half > 0; half /= 2) {
+            __syncthreads();
+            float4 *const sums = memory + threadIdx.x % (half * kThreads / Tile::kWarpsL);
+            constexpr int kApart = kThreads / Tile::kWarpsL;
+#pragma unroll
+            for (int n = 0; n < kThreadN; n++)
+#pragma unroll
+                for (int g = 0; g < kThreadM; g += kGroup) {
+                    float4 *const v = sums + (n * (kThreadM / kGroup) + g / kGroup) * half * kApart;
+                    if (warp_l >= half && warp_l < 2 * half)
+                        *v = make_float4(sum[n][g], sum[n][g + 1], sum[n][g + 2], sum[n][g + 3]);
+                }
+            __syncthreads();
+#pragma unroll
+            for (int n = 0; n < kThreadN; n++)
+#pragma unroll
+                for (int g = 0; g < kThreadM; g += kGroup) {
+                    if (warp_l < half) {
+                        const float4 v =
+                            sums[(n * (kThreadM / kGroup) + g / kGroup) * half * kApart];
+                        sum[n][g] += v.x;
+                        sum[n][g + 1] += v.y;
+                        sum[n][g + 2] += v.z;
+                        sum[n][g + 3] += v.w;
+                    }
+                }
+        }
+
+        /* The tile goes to C, or whole to the workspace as a part, or to the ring where a column of
+         * C may begin anywhere, and from there to C, so that a warp writes neighbours. */
+        const bool part = first > 0 || last < walk.slabs, by_ring = !part && !columns_aligned(p);
+        tile_target to = {p.c + (first_i + first_j * p.ldc), p.ldc, p.m - first_i, p.n - first_j,
+                          p.beta};
+        if (part || by_ring) {
+            float *const parts = walk.parts + part_of(tile - walk.whole, blockIdx.x - walk.whole) *
+                                                  (Tile::kM * Tile::kN);
+            to = {part ? parts : ring, part ? Tile::kM : kPitch<Tile::kM>, Tile::kM, Tile::kN,
+                  0.0f};
+        }
+        if (by_ring) __syncthreads(); /* everyone is done with the slabs */
+        if (warp_l == 0) {
+#pragma unroll
+            for (int n = 0; n < kThreadN; n++) {
+                const int tile_j = j + n / kGroup * kStrideN + n % kGroup;
+                if (tile_j >= to.columns) continue;
+#pragma unroll
+                for (int g = 0; g < kThreadM / kGroup; g++) {
+                    const int tile_i = i + g * kStrideM;
+                    update_group(to.first + (tile_i + tile_j * to.ld),
+                                 make_float4(sum[n][kGroup * g], sum[n][kGroup * g + 1],
+                                             sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]),
+                                 to.beta, to.rows - tile_i);
+                }
+            }
+        }
+        if (by_ring) {
+            __syncthreads();
+            constexpr int kStep = kThreads / Tile::kM;
+            const int tile_i = threadIdx.x % Tile::kM,
+                      columns = (int)min(p.n - first_j, (int64_t)Tile::kN);
+            if (first_i + tile_i < p.m) {
+#pragma unroll 8
+                for (int tile_j = threadIdx.x / Tile::kM; tile_j < columns; tile_j += kStep) {
+                    float *const c = p.c + (first_i + tile_i + (first_j + tile_j) * p.ldc);
+                    *c = settle(ring[tile_j * kPitch<Tile::kM> + tile_i], p.beta,
+                                p.beta == 0.0f ? 0.0f : *c);
+                }
+            }
+        }
+
+        left -= last - first;
+        if (left <= 0) return;
+        tile++;
+        first = 0;
+        last = (int)min(left, (int64_t)walk.slabs);
+        __syncthreads(); /* before the ring is filled anew */
+    }
+}
+
+/*
+ * Adds the parts of the tiles that were shared. With Ways > 1 as many threads take every Ways-th
+ * part of a group of elements, for a tile of many parts and few blocks.
+ */
+template <class Tile, int Ways>
+static __global__ void __launch_bounds__(kThreads) sgemm_ffma_add(sgemm_problem p, tile_walk walk)
+{
+    constexpr int kGroups = kThreads / Ways; /* per block */
+    constexpr int kTile = Tile::kM * Tile::kN, kBlocks = kTile / (kGroup * kGroups);
+    __shared__ float4 sums[Ways][kGroups];
+    const int shared_tile = blockIdx.x / kBlocks;
+    const int64_t begin = (int64_t)shared_tile * walk.slabs;
+    const int run_first = (int)(begin / walk.share);
+    const int run_last = (int)((begin + walk.slabs - 1) / walk.share);
+    wait_for_kernels_ahead();
+    if (run_first == run_last) return; /* one block had all of it, and wrote C */
+
+    const int way = threadIdx.x / kGroups, group = threadIdx.x % kGroups;
+    const int at = (blockIdx.x % kBlocks * kGroups + group) * kGroup;
+    const float *const parts = walk.parts + part_of(shared_tile, 0) * kTile + at;
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 8
+    for (int run = run_first + way; run <= run_last; run += Ways)
+        sum = add(sum, *reinterpret_cast<const float4 *>(parts + (int64_t)run * kTile));
+    if (Ways > 1) {
+        sums[way][group] = sum;
+        __syncthreads();
+        if (way > 0) return;
+#pragma unroll
+        for (int w = 1; w < Ways; w++) sum = add(sum, sums[w][group]);
+    }
+    int64_t i, j;
+    find_tile<Tile::kM, Tile::kN>(walk, walk.whole + shared_tile, &i, &j);
+    i += at % Tile::kM;
+    j += at / Tile::kM;
+    if (j >= p.n) return;
+    if (columns_aligned(p))
+        update_group(p.c + (i + j * p.ldc), sum, p.beta, p.m - i);
+    else
+        update_elements(p.c + (i + j * p.ldc), sum, p.beta, p.m - i);
+}
+
+/* ---- Choosing the tile and who computes what ---- */
+
+constexpr int kWays = 16; /* of adding many parts */
+
+struct tile_kernels {
+    void (*product[3][3])(sgemm_problem, tile_walk);
+    void (*add_few)(sgemm_problem, tile_walk), (*add_many)(sgemm_problem, tile_walk);
+    int edge_m, edge_n;
+    size_t shared_bytes;
+    double efficiency; /* share of the FMA rate that the main loop reaches */
+};
+
+template <class Tile>
+constexpr tile_kernels kernels_of(double efficiency)
+{
+    return {{{sgemm_ffma<Tile, kVectors, kVectors>, sgemm_ffma<Tile, kVectors, kAlongEdge>,
+              sgemm_ffma<Tile, kVectors, kAlongK>},
+             {sgemm_ffma<Tile, kAlongEdge, kVectors>, sgemm_ffma<Tile, kAlongEdge, kAlongEdge>,
+              sgemm_ffma<Tile, kAlongEdge, kAlongK>},
+             {sgemm_ffma<Tile, kAlongK, kVectors>, sgemm_ffma<Tile, kAlongK, kAlongEdge>,
+              sgemm_ffma<Tile, kAlongK, kAlongK>}},
+            sgemm_ffma_add<Tile, 1>,
+            sgemm_ffma_add<Tile, kWays>,
+            Tile::kM,
+            Tile::kN,
+            Tile::kRingFloats * sizeof(float),
+            efficiency};
+}
+
+/*
+ * What a plan costs, in clock cycles of one multiprocessor: fitted to an H200 (n = 4096 for the
+ * rates of the tiles, n = 1024 for a block alone). Others differ, but the choice rests on ratios.
+ */
+static const tile_kernels tiles[] = {
+    kernels_of<large_tile>(0.80),
+    kernels_of<middle_tile>(0.75),
+    kernels_of<small_tile>(0.68),
+};
+constexpr double kFmaPerCycle = 128.0; /* of a multiprocessor */
+constexpr double kAlone = 0.92;        /* rate of a block without neighbour, of that of two; */
+constexpr double kAloneTurned = 0.85;  /* where A is copied along k */
+constexpr double kTileCycles = 2500.0; /* to fill the ring and to store the tile */
+constexpr double kAddCycles = 5000.0;  /* the second kernel, and */
+constexpr double kByteCycles = 0.2;    /* a byte of parts, written and read */
+constexpr int kLeastShare = 4;         /* slabs that the ring is worth filling for */
+
+/* Shared memory of a multiprocessor; a block takes 1 KiB more than it asks for. */
+static size_t shared_memory(int capability)
+{
+    switch (capability) {
+    case 75:
+        return (size_t)65 << 10; /* where a block takes no more */
+    case 80:
+    case 87:
+        return (size_t)164 << 10;
+    case 90:
+    case 100:
+    case 103:
+        return (size_t)228 << 10;
+    default: /* 8.6, 8.9, 12.0, and the least of the others */
+        return (size_t)100 << 10;
+    }
+}
+
+/* Blocks that a multiprocessor can hold at once. */
+static int resident(const tile_kernels &tile, int capability)
+{
+    const size_t fit = shared_memory(capability) / (tile.shared_bytes + 1024);
+    return fit < kResident ? (int)fit : kResident;
+}
+
+struct plan {
+    const tile_kernels *tile;
+    tile_walk walk;
+    int64_t runs, shared_tiles;
+    double cycles;
+};
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static size_t bytes_of(const plan &x)
+{
+    const int64_t parts = x.runs > 0 ? x.shared_tiles + x.runs - 1 : 0;
+    return (size_t)(parts * x.tile->edge_m * x.tile->edge_n) * sizeof(float);
+}
+
+/* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
+static double block_cycles(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
+                           int64_t blocks, int64_t slabs)
+{
+    const bool alone = blocks < kResident || resident(tile, how->capability) < kResident;
+    const double slab = tile.edge_m * tile.edge_n * kSlab / (kFmaPerCycle * tile.efficiency);
+    const double cycles = (double)blocks * ((double)slabs * slab + kTileCycles);
+    if (!alone) return cycles;
+    return cycles / (call->transa ? kAloneTurned : kAlone);
+}
+
+/* Every tile by a block of its own. False: more of them than a grid may have. */
+static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
+                       plan *x)
+{
+    const int64_t tiles_m = divide_up(call->m, tile.edge_m);
+    const int64_t tiles_n = divide_up(call->n, tile.edge_n);
+    const int64_t slabs = divide_up(sgemm_problem_of(call).k, kSlab), all = tiles_m * tiles_n;
+    if (tiles_m > INT32_MAX / kTileRows / tiles_n || slabs > INT32_MAX) return false;
+    x->tile = &tile;
+    x->walk = {(int)tiles_m, (int)tiles_n, (int)slabs, (int)all, 1, 0, nullptr};
+    x->runs = x->shared_tiles = 0;
+    x->cycles = block_cycles(call, how, tile, divide_up(all, how->multiprocessors), slabs);
+    return true;
+}
+
+/* Shares out those that do not fill the multiprocessors. False: there are none. */
+static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
+{
+    const int64_t sms = how->multiprocessors, slabs = x->walk.slabs;
+    const int64_t slots = sms * resident(*x->tile, how->capability);
+    const int64_t rest = x->walk.whole % slots, total = rest * slabs;
+    if (total == 0) return false;
+    const int64_t least = divide_up(total, slots);
+    const int64_t share = least < kLeastShare ? kLeastShare : least;
+    x->walk.whole -= (int)rest;
+    x->walk.share = (int)share;
+    x->walk.shared_slabs = total;
+    x->runs = divide_up(total, share);
+    x->shared_tiles = rest;
+    x->cycles = block_cycles(call, how, *x->tile, x->walk.whole / sms, slabs) +
+                block_cycles(call, how, *x->tile, divide_up(x->runs, sms), share) + kAddCycles +
+                kByteCycles * (double)bytes_of(*x) / (double)sms;
+    return true;
+}
+
+/* The plan that is expected to end first, within the bytes of workspace. */
+static bool choose(const duo_call *call, const duo_launch *how, size_t bytes, plan *best)
+{
+    bool found = false;
+    for (const tile_kernels &tile : tiles) {
+        plan x;
+        if (resident(tile, how->capability) == 0 || !plan_whole(call, how, tile, &x)) continue;
+        if (!found || x.cycles < best->cycles) *best = x;
+        found = true;
+        if (share_rest(call, how, &x) && bytes_of(x) <= bytes && x.cycles < best->cycles) *best = x;
+    }
+    return found;
+}
+
+static copy_kind kind_of(const float *matrix, int64_t ld, int64_t extent, bool along_k)
+{
+    if (along_k) return kAlongK;
+    const bool whole =
+        reinterpret_cast<uintptr_t>(matrix) % 16 == 0 && ld % kGroup == 0 && extent % kGroup == 0;
+    return whole ? kVectors : kAlongEdge;
+}
+
+static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
+{
+    const sgemm_problem p = sgemm_problem_of(call);
+    x.walk.parts = reinterpret_cast<float *>(how->workspace);
+    const copy_kind a = kind_of(p.a, p.lda, p.m, call->transa);
+    const copy_kind b = kind_of(p.b, p.ldb, p.n, !call->transb);
+    const int error = queue_kernel_with(x.tile->product[a][b], (unsigned)(x.walk.whole + x.runs),
+                                        kThreads, x.tile->shared_bytes, how->stream, p, x.walk);
+    if (error != 0 || x.runs == 0) return error;
+    const bool many = x.runs > kWays / 2 * x.shared_tiles;
+    const int64_t threads =
+        x.shared_tiles * x.tile->edge_m * x.tile->edge_n / kGroup * (many ? kWays : 1);
+    return queue_kernel_behind(many ? x.tile->add_many : x.tile->add_few,
+                               (unsigned)(threads / kThreads), kThreads, how->capability,
+                               how->stream, p, x.walk);
+}
+
+extern "C" size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how)
+{
+    plan x;
+    return choose(call, how, SIZE_MAX, &x) ? bytes_of(x) : 0;
+}
+
+extern "C" int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how)
+{
+    plan x;
+    if (!choose(call, how, how->workspace_bytes, &x)) return (int)cudaErrorInvalidValue;
+    return queue_plan(call, how, x);
+}
+
+/* A tile whose ring has no room on this device is not used, and not loaded. */
+extern "C" int duo_sgemm_gpu_ffma_load(void)
+{
+    int device, major = 0, minor = 0;
+    int error = (int)cudaGetDevice(&device);
+    if (error == 0)
+        error = (int)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == 0)
+        error = (int)cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    for (const tile_kernels &tile : tiles) {
+        if (error == 0 && resident(tile, 10 * major + minor) == 0) continue;
+        for (int kind = 0; kind < 9 && error == 0; kind++)
+            error = load_kernel_with(tile.product[kind / 3][kind % 3], tile.shared_bytes);
+        if (error == 0) error = load_kernel(tile.add_few);
+        if (error == 0) error = load_kernel(tile.add_many);
+    }
+    return error;
+}
