@@ -47,6 +47,9 @@ static bool try_open(const char *name)
     }
     library.handle = handle;
     memcpy(&library.sgemm, &sgemm, sizeof sgemm);
+    void *dgemm = symbol(handle, "dgemm_");
+    if (dgemm != NULL && is_ourselves(dgemm)) dgemm = NULL;
+    memcpy(&library.dgemm, &dgemm, sizeof dgemm);
     Dl_info info;
     const bool known = dladdr(sgemm, &info) != 0 && info.dli_fname != NULL;
     snprintf(library.path, sizeof library.path, "%.500s", known ? info.dli_fname : name);

@@ -17,14 +17,21 @@
  */
 enum { DUO_BLAS_LARGEST_LD = INT_MAX / 16 };
 
-/* Fortran's sgemm: every argument by address, lengths of the two strings last. */
+/* Fortran's sgemm and dgemm: every argument by address, lengths of the two strings last. */
 typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int *m,
                                   const int *n, const int *k, const float *alpha, const float *a,
                                   const int *lda, const float *b, const int *ldb, const float *beta,
                                   float *c, const int *ldc, long transa_length, long transb_length);
 
+typedef void (*duo_fortran_dgemm)(const char *transa, const char *transb, const int *m,
+                                  const int *n, const int *k, const double *alpha, const double *a,
+                                  const int *lda, const double *b, const int *ldb,
+                                  const double *beta, double *c, const int *ldc, long transa_length,
+                                  long transb_length);
+
 typedef struct duo_blas_library {
     duo_fortran_sgemm sgemm;
+    duo_fortran_dgemm dgemm; /* NULL: it has none of its own */
     char path[512];
     char config[256];    /* what it says of itself; "" if it says nothing */
     char core[64];       /* OpenBLAS's kernel name; "" elsewhere */
