@@ -3,8 +3,8 @@
  *
  * One table per operation; a row is one algorithm. The cheapest row that serves the context's math
  * and accepts runs; a row that cannot go on before it wrote anything answers DUO_DECLINED, and the
- * next cheapest runs. For every math one CPU row accepts every call and never declines; sgemm under
- * DUO_MATH_FLOAT64, which no row serves, does not get here. Cost and accepts live in C files that
+ * next cheapest runs. For every math one CPU row accepts every call and never declines; under
+ * DUO_MATH_FLOAT64 the public function still refuses sgemm. Cost and accepts live in C files that
  * are always built (sgemm_rows.c, reduce_rows.c), so that predictions work without CUDA.
  */
 #ifndef DUO_ROW_H
@@ -17,6 +17,7 @@
 #define DUO_ROW_LIST(X)                                                                            \
     X(DUO_SGEMM, CPU, sgemm_cpu_openblas)                                                          \
     X(DUO_SGEMM, CPU, sgemm_cpu_plain)                                                             \
+    X(DUO_SGEMM, CPU, sgemm_cpu_float64)                                                           \
     X(DUO_SGEMM, GPU, sgemm_gpu_naive)                                                             \
     X(DUO_SGEMM, GPU, sgemm_gpu_tiled)                                                             \
     X(DUO_SGEMM, GPU, sgemm_gpu_ffma)                                                              \
@@ -118,6 +119,7 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
 
 int duo_sgemm_cpu_openblas(const duo_call *call);
 int duo_sgemm_cpu_plain(const duo_call *call);
+int duo_sgemm_cpu_float64(const duo_call *call);
 int duo_sasum_cpu_lanes(const duo_call *call);
 int duo_sasum_cpu_float64(const duo_call *call);
 int duo_ssum_cpu_lanes(const duo_call *call);

@@ -2,8 +2,8 @@
  * sgemm_rows.c - the rows of sgemm: what each accepts, and what it costs here.
  *
  * Cost is the measured curve at the edge of the cube of equal work, with every dimension rounded up
- * to the row's tile: a tile that is half empty takes as long as a full one. Transfers are
- * select.c's business.
+ * to the row's tile: a tile that is half empty takes as long as a full one. A float64 row without a
+ * curve takes a multiple of a float32 row's time. Transfers are select.c's business.
  */
 #include <math.h>
 
@@ -18,6 +18,16 @@ static double cube_seconds(const duo_call *call, const duo_site *site, duo_row_i
     const double work = round_up(call->m, tile_m) * round_up(call->n, tile_n) *
                         round_up(call->k > 0 ? call->k : 1, tile_k);
     return duo_curve_seconds(&site->profile->curve[id], cbrt(work), 3.0);
+}
+
+/* By the row's own curve, or `times` as long as the float32 row where there is none. */
+static double float64_seconds(const duo_call *call, const duo_site *site, duo_row_id id,
+                              duo_row_id float32, double times, double tile_m, double tile_n,
+                              double tile_k)
+{
+    if (site->profile->curve[id].count > 0)
+        return cube_seconds(call, site, id, tile_m, tile_n, tile_k);
+    return times * cube_seconds(call, site, float32, tile_m, tile_n, tile_k);
 }
 
 /* The best number of threads t: fork(t) + serial / (t * efficiency). */
@@ -64,6 +74,21 @@ static double openblas_cost(const duo_call *call, const duo_site *site, int *thr
 static double plain_cost(const duo_call *call, const duo_site *site, int *threads)
 {
     return cpu_seconds(site, cube_seconds(call, site, DUO_ROW_sgemm_cpu_plain, 8, 1, 1), threads);
+}
+
+/* dgemm has half as many elements in a vector, and copies of the operands come before it. */
+static const double kCpuFloat64Times = 2.2;
+
+static double cpu_float64_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    const duo_row_id float32 = library != NULL && library->dgemm != NULL
+                                   ? DUO_ROW_sgemm_cpu_openblas
+                                   : DUO_ROW_sgemm_cpu_plain;
+    return cpu_seconds(
+        site,
+        float64_seconds(call, site, DUO_ROW_sgemm_cpu_float64, float32, kCpuFloat64Times, 16, 4, 1),
+        threads);
 }
 
 /* ---- GPU ---- */
@@ -162,4 +187,6 @@ const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
      openblas_cost, duo_sgemm_cpu_openblas},
     {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, always,
      plain_cost, duo_sgemm_cpu_plain},
+    {DUO_ROW_sgemm_cpu_float64, "sgemm_cpu_float64", DUO_SIDE_CPU, DUO_SERVES_FLOAT64, always,
+     cpu_float64_cost, duo_sgemm_cpu_float64},
 };
