@@ -3,9 +3,9 @@
  *
  * One table per operation; a row is one algorithm. The cheapest row that serves the context's math
  * and accepts runs; a row that cannot go on before it wrote anything answers DUO_DECLINED, and the
- * next cheapest runs. For every math one CPU row accepts every call and never declines; under
- * DUO_MATH_FLOAT64 the public function still refuses sgemm. Cost and accepts live in C files that
- * are always built (sgemm_rows.c, reduce_rows.c), so that predictions work without CUDA.
+ * next cheapest runs. For every math one CPU row accepts every call and never declines. Cost and
+ * accepts live in C files that are always built (sgemm_rows.c, reduce_rows.c), so that predictions
+ * work without CUDA.
  */
 #ifndef DUO_ROW_H
 #define DUO_ROW_H
@@ -23,6 +23,7 @@
     X(DUO_SGEMM, GPU, sgemm_gpu_ffma)                                                              \
     X(DUO_SGEMM, GPU, sgemm_gpu_bf16x6)                                                            \
     X(DUO_SGEMM, GPU, sgemm_gpu_fp16x3)                                                            \
+    X(DUO_SGEMM, GPU, sgemm_gpu_f64)                                                               \
     X(DUO_SASUM, CPU, sasum_cpu_lanes)                                                             \
     X(DUO_SASUM, CPU, sasum_cpu_float64)                                                           \
     X(DUO_SASUM, GPU, sasum_gpu_shuffle)                                                           \
@@ -83,7 +84,7 @@ typedef struct duo_row_table {
     int count;
 } duo_row_table;
 
-enum { DUO_SGEMM_ROWS = 7 };
+enum { DUO_SGEMM_ROWS = 8 };
 extern const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS];
 extern const duo_row_table duo_row_tables[DUO_OPERATIONS];
 

@@ -172,6 +172,25 @@ static double fp16x3_cost(const duo_call *call, const duo_site *site, int *threa
     return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_fp16x3, 2.0, threads);
 }
 
+/*
+ * Time over that of sgemm_gpu_tiled: with FP64 tensor cores (H200: 0.8 to 1.0), and without, where
+ * there is one FP64 unit for 64 of FP32. There a curve may have been borrowed from a device with.
+ */
+static const double kTensorFloat64Times = 1.0, kFmaFloat64Times = 50.0;
+
+static double f64_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    const int c = site->capability;
+    const bool tensor = c == 0 || c == 80 || c == 90 || c == 100; /* 0: not looked at yet */
+    const double seconds =
+        float64_seconds(call, site, DUO_ROW_sgemm_gpu_f64, DUO_ROW_sgemm_gpu_tiled,
+                        kTensorFloat64Times, 64, 64, 16);
+    *threads = 0;
+    if (tensor) return seconds;
+    return fmax(seconds,
+                kFmaFloat64Times * cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16));
+}
+
 const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
     {DUO_ROW_sgemm_gpu_naive, "sgemm_gpu_naive", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
      naive_cost, NULL},
@@ -187,6 +206,8 @@ const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
      openblas_cost, duo_sgemm_cpu_openblas},
     {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, always,
      plain_cost, duo_sgemm_cpu_plain},
+    {DUO_ROW_sgemm_gpu_f64, "sgemm_gpu_f64", DUO_SIDE_GPU, DUO_SERVES_FLOAT64, fits_device,
+     f64_cost, NULL},
     {DUO_ROW_sgemm_cpu_float64, "sgemm_cpu_float64", DUO_SIDE_CPU, DUO_SERVES_FLOAT64, always,
      cpu_float64_cost, duo_sgemm_cpu_float64},
 };

@@ -329,8 +329,18 @@ static float chain(const float *a, int64_t a_step, const float *b, int64_t b_ste
     return chain_libm(a, a_step, b, b_step, k);
 }
 
-static void run_sgemm(const duo_call *call)
+static double chain_float64(const float *a, int64_t a_step, const float *b, int64_t b_step,
+                            int64_t k)
 {
+    double sum = 0.0;
+    for (int64_t p = 0; p < k; p++) sum += (double)a[p * a_step] * (double)b[p * b_step];
+    return sum;
+}
+
+static void run_sgemm(const work *w)
+{
+    const duo_call *call = &w->call;
+    const bool float64 = duo_row_serves(w->row, DUO_MATH_FLOAT64);
     const duo_operand *a = &call->operand[DUO_A], *b = &call->operand[DUO_B];
     const duo_operand *c = &call->operand[DUO_C];
     const bool product = call->alpha != 0.0f && call->k > 0;
@@ -341,6 +351,16 @@ static void run_sgemm(const duo_call *call)
     for (int64_t j = 0; j < call->n; j++) {
         for (int64_t i = 0; i < call->m; i++) {
             float *cell = c_first + i + j * c->ld;
+            if (float64) { /* rounded once, at the end */
+                double wide = 0.0;
+                if (product)
+                    wide = (double)call->alpha * chain_float64(a_first + i * a_row, a_step,
+                                                               b_first + j * b_column, b_step,
+                                                               call->k);
+                if (call->beta != 0.0f) wide += (double)call->beta * (double)*cell;
+                *cell = (float)wide;
+                continue;
+            }
             float value = 0.0f;
             if (product)
                 value = call->alpha *
@@ -456,7 +476,7 @@ static void carry_out(const work *w)
                     (const char *)behind(w->src) + r * w->src_pitch, w->width);
     } else if (w->kind == WORK_LAUNCH) {
         if (w->call.operation == DUO_SGEMM)
-            run_sgemm(&w->call);
+            run_sgemm(w);
         else
             run_reduction(w, &w->call);
     }

@@ -430,6 +430,7 @@ static const gpu_row rows[] = {
     GPU_ROW(ssum_gpu_float64),
     GPU_ROW(sasum_gpu_float64),
     GPU_ROW(sdot_gpu_float64),
+    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_f64),
 };
 #undef GPU_ROW_WITH_WORKSPACE
 #undef GPU_ROW

@@ -1,8 +1,8 @@
 /*
  * kernels.h - the GPU rows as device_cuda.cu sees them.
  *
- * A row queues one kernel on the device that is current. Its functions return a cudaError_t as int;
- * anything but 0 means that nothing was queued.
+ * A row queues its kernels on the device that is current. Its functions return a cudaError_t as int;
+ * anything but 0 means that nothing was queued that writes an output.
  */
 #ifndef DUO_KERNELS_H
 #define DUO_KERNELS_H
@@ -42,6 +42,7 @@ int duo_sgemm_gpu_tiled(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how);
+int duo_sgemm_gpu_f64(const duo_call *call, const duo_launch *how);
 int duo_sasum_gpu_shuffle(const duo_call *call, const duo_launch *how);
 int duo_sasum_gpu_float64(const duo_call *call, const duo_launch *how);
 int duo_ssum_gpu_shuffle(const duo_call *call, const duo_launch *how);
@@ -53,6 +54,7 @@ int duo_sdot_gpu_float64(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how);
+size_t duo_sgemm_gpu_f64_workspace(const duo_call *call, const duo_launch *how);
 
 /* Bring a row's kernels onto the current device. */
 int duo_sgemm_gpu_naive_load(void);
@@ -60,6 +62,7 @@ int duo_sgemm_gpu_tiled_load(void);
 int duo_sgemm_gpu_ffma_load(void);
 int duo_sgemm_gpu_bf16x6_load(void);
 int duo_sgemm_gpu_fp16x3_load(void);
+int duo_sgemm_gpu_f64_load(void);
 int duo_sasum_gpu_shuffle_load(void);
 int duo_sasum_gpu_float64_load(void);
 int duo_ssum_gpu_shuffle_load(void);
