@@ -110,7 +110,7 @@ typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
  * DUO_MATH_IEEE      fp32 fused multiply-add alone
  * DUO_MATH_TF32      inputs rounded to TF32: not in this version (DUO_ERR_UNSUPPORTED)
  * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
- *                    data. The reductions alone: sgemm answers DUO_ERR_UNSUPPORTED in this version
+ *                    data
  *
  * The reductions make no difference between the first two.
  */
@@ -291,12 +291,14 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|.
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
  *            The same row of the table gives the same bits on every run (explain tells the row).
+ *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
+ *            the way. |error| <= u |result| + (k+2) 2^-53 M + 2^-150, M = |alpha||A||B| + |beta C|.
+ *            Where (k+2) M / |result| <= 5*10^6 that is within 0.51 units in the last place.
  * Returns    DUO_OK, or with C untouched the first that applies of: DUO_ERR_CONTEXT, DUO_ERR_ENUM,
  *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
- *            DUO_ERR_NULL, DUO_ERR_UNSUPPORTED (DUO_MATH_FLOAT64, whatever the sizes),
- *            DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN, DUO_ERR_LOST,
- *            DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses every
- *            transfer).
+ *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
+ *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
+ *            every transfer).
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      0.1

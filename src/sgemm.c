@@ -80,7 +80,6 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
         return DUO_ERR_SIZE;
     const bool nothing = m == 0 || n == 0;
     if (!nothing && (c == NULL || (product && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
-    if (ctx->math == DUO_MATH_FLOAT64) return DUO_ERR_UNSUPPORTED;
 
     call.operand[DUO_A] = operand(left, left_rows, left_columns, left_ld, product, false);
     call.operand[DUO_B] = operand(right, right_rows, right_columns, right_ld, product, false);

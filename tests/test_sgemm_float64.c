@@ -1,0 +1,573 @@
+/*
+ * test_sgemm_float64.c - duo_sgemm under DUO_MATH_FLOAT64 and its rows, against the exact result:
+ * the promised bound on data that cancel, 0.51 ulp on ordinary data.
+ *
+ * What sgemm may read and write, shapes, alignment and special values: test_sgemm.c, whose tests
+ * walk these rows with all others.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cpu/blas_library.h"
+#include "exact_sum.h"
+#include "harness.h"
+#include "oracle.h"
+#include "sim_device.h"
+
+/* ---- A problem ---- */
+
+typedef enum kind {
+    KIND_NORMAL,
+    KIND_UNIT,
+    KIND_CANCELLING, /* sums of 10^-6 of their terms' magnitudes, in random order of k */
+    KINDS
+} kind;
+
+typedef struct problem {
+    duo_layout layout;
+    duo_transpose transa, transb;
+    int64_t m, n, k;
+    float alpha, beta; /* powers of two or 0, so that alpha a(i,l) b(l,j) is a product of floats */
+    int64_t extra, offset;
+    kind kind;
+} problem;
+
+typedef struct operands {
+    test_array a, b, c, c_before;
+} operands;
+
+static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns)
+{
+    const bool turned = (trans != DUO_NO_TRANS) != (p->layout == DUO_ROW_MAJOR);
+    const int64_t length = turned ? columns : rows, runs = turned ? rows : columns;
+    return test_array_new(length, runs, length + p->extra, p->offset);
+}
+
+static float *element(const problem *p, const test_array *x, duo_transpose trans, int64_t i,
+                      int64_t j)
+{
+    return x->data + (trans == DUO_NO_TRANS ? oracle_index(p->layout, i, j, x->ld)
+                                            : oracle_index(p->layout, j, i, x->ld));
+}
+
+/* A full mantissa at an exponent of -30 to 0, so that sums need more than 53 bits. */
+static float wide_random(test_rng *rng)
+{
+    return ldexpf((float)(2.0 * test_unit(rng) - 1.0), (int)test_between(rng, -30, 0));
+}
+
+/* Pairs of steps of k whose products cancel, and one that stays; in random order. */
+static void fill_cancelling(const problem *p, operands *o, test_rng *rng)
+{
+    int64_t *const order = malloc((size_t)p->k * sizeof *order);
+    if (order == NULL) exit(EXIT_FAILURE);
+    for (int64_t l = 0; l < p->k; l++) order[l] = l;
+    for (int64_t l = p->k - 1; l > 0; l--) {
+        const int64_t other = test_between(rng, 0, l), keep = order[l];
+        order[l] = order[other];
+        order[other] = keep;
+    }
+    for (int64_t pair = 0; pair < p->k; pair++) {
+        const int64_t l = order[pair];
+        const bool stays = pair == p->k - 1, second = pair % 2 != 0;
+        const int64_t first = second ? order[pair - 1] : l;
+        for (int64_t i = 0; i < p->m; i++)
+            *element(p, &o->a, p->transa, i, l) =
+                stays    ? (float)(1e-6 * (1.0 + test_unit(rng)))
+                : second ? -2.0f * *element(p, &o->a, p->transa, i, first)
+                         : wide_random(rng);
+        for (int64_t j = 0; j < p->n; j++)
+            *element(p, &o->b, p->transb, l, j) =
+                stays    ? 1.0f
+                : second ? 0.5f * *element(p, &o->b, p->transb, first, j)
+                         : wide_random(rng);
+    }
+    free(order);
+}
+
+static operands make_operands(const problem *p, test_rng *rng)
+{
+    operands o = {.a = new_matrix(p, p->transa, p->m, p->k),
+                  .b = new_matrix(p, p->transb, p->k, p->n),
+                  .c = new_matrix(p, DUO_NO_TRANS, p->m, p->n)};
+    const test_data data = p->kind == KIND_UNIT ? DATA_UNIT : DATA_NORMAL;
+    if (p->kind == KIND_CANCELLING) {
+        fill_cancelling(p, &o, rng);
+    } else {
+        test_array_fill(&o.a, rng, data);
+        test_array_fill(&o.b, rng, data);
+    }
+    if (p->beta != 0.0f) test_array_fill(&o.c, rng, data);
+    o.c_before = test_array_copy(&o.c);
+    return o;
+}
+
+static void free_operands(operands *o)
+{
+    test_array_free(&o->a);
+    test_array_free(&o->b);
+    test_array_free(&o->c);
+    test_array_free(&o->c_before);
+}
+
+static void name_case(const problem *p, const char *where)
+{
+    static const char *const kinds[KINDS] = {"normal", "unit", "cancelling"};
+    test_case("sgemm-float64/%s/%s%c%c/%jdx%jdx%jd/ld+%jd/a=%g,b=%g/offset=%jd/%s", where,
+              p->layout == DUO_ROW_MAJOR ? "row-major " : "", p->transa == DUO_NO_TRANS ? 'n' : 't',
+              p->transb == DUO_NO_TRANS ? 'n' : 't', (intmax_t)p->m, (intmax_t)p->n, (intmax_t)p->k,
+              (intmax_t)p->extra, (double)p->alpha, (double)p->beta, (intmax_t)p->offset,
+              kinds[p->kind]);
+}
+
+/* ---- The judge ---- */
+
+/* What all elements judged so far have in common. */
+typedef struct tally {
+    int64_t elements, ordinary; /* of these, those to which the promise of 0.51 ulp applies */
+    double worst_ulp;           /* of the latter */
+    int64_t beyond_bound;       /* of all */
+} tally;
+
+/* Distance of neighbouring floats at x. */
+static double ulp(double x)
+{
+    int exponent;
+    (void)frexp(x, &exponent);
+    return ldexp(1.0, exponent - 24);
+}
+
+static void judge_element(const problem *p, const operands *o, int64_t i, int64_t j, tally *t)
+{
+    duo_exact_sum exact = {0};
+    double magnitude = 0.0;
+    for (int64_t l = 0; l < p->k; l++) {
+        const double term = (double)(p->alpha * *element(p, &o->a, p->transa, i, l)) *
+                            (double)*element(p, &o->b, p->transb, l, j);
+        duo_exact_sum_add(&exact, term);
+        magnitude += fabs(term);
+    }
+    if (p->beta != 0.0f) {
+        const double old = (double)p->beta * (double)*element(p, &o->c_before, DUO_NO_TRANS, i, j);
+        duo_exact_sum_add(&exact, old);
+        magnitude += fabs(old);
+    }
+    const double want = duo_exact_sum_value(&exact);
+    const float got = *element(p, &o->c, DUO_NO_TRANS, i, j);
+    t->elements++;
+    if (!isfinite(got)) {
+        t->beyond_bound++;
+        return;
+    }
+    duo_exact_sum_add(&exact, -(double)got);
+    const double error = fabs(duo_exact_sum_value(&exact));
+    const double steps = (double)(p->k + 2);
+    if (!(error <= 0x1p-24 * fabs(want) + steps * 0x1p-53 * magnitude + 0x1p-150))
+        t->beyond_bound++;
+    if (steps * magnitude <= 5e6 * fabs(want)) {
+        t->ordinary++;
+        t->worst_ulp = fmax(t->worst_ulp, error / ulp(want));
+    }
+}
+
+static tally judge(const problem *p, const operands *o)
+{
+    tally t = {0};
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) judge_element(p, o, i, j, &t);
+    return t;
+}
+
+static void check_result(const problem *p, const operands *o)
+{
+    const tally t = judge(p, o);
+    CHECK(t.beyond_bound == 0, "%jd of %jd elements are beyond the bound", (intmax_t)t.beyond_bound,
+          (intmax_t)t.elements);
+    CHECK(t.worst_ulp <= 0.51, "%.4f ulp", t.worst_ulp);
+    if (p->kind == KIND_UNIT && p->beta >= 0.0f)
+        CHECK(t.ordinary == t.elements, "%jd of %jd elements are ordinary", (intmax_t)t.ordinary,
+              (intmax_t)t.elements);
+    CHECK(test_array_intact(&o->a) && test_array_intact(&o->b) && test_array_intact(&o->c),
+          "written outside C");
+}
+
+static duo_status multiply(duo_context *ctx, const problem *p, operands *o)
+{
+    return duo_sgemm(ctx, p->layout, p->transa, p->transb, p->m, p->n, p->k, p->alpha, o->a.data,
+                     o->a.ld, o->b.data, o->b.ld, p->beta, o->c.data, o->c.ld);
+}
+
+static const char *row_here(void)
+{
+    return test_gpu_side() ? "sgemm_gpu_f64" : "sgemm_cpu_float64";
+}
+
+static void check_row(duo_context *ctx, const char *row)
+{
+    duo_decision d = {.size = sizeof d};
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    CHECK(d.row != NULL && strcmp(d.row, row) == 0, "row %s, not %s",
+          d.row == NULL ? "none" : d.row, row);
+}
+
+static duo_context *float64_context(void)
+{
+    duo_context *const ctx = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
+    return ctx;
+}
+
+/* ---- The promises ---- */
+
+static const float alphas[] = {1.0f, -1.0f, 0.5f, -4.0f}, betas[] = {0.0f, 1.0f, -2.0f, 0.0f};
+
+static problem random_problem(test_rng *rng)
+{
+    problem p = {.layout = test_between(rng, 0, 1) != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR};
+    p.transa = test_between(rng, 0, 1) != 0 ? DUO_TRANS : DUO_NO_TRANS;
+    p.transb = test_between(rng, 0, 1) != 0 ? DUO_TRANS : DUO_NO_TRANS;
+    p.alpha = alphas[test_between(rng, 0, 3)];
+    p.beta = betas[test_between(rng, 0, 3)];
+    p.extra = test_between(rng, 0, 3) * test_between(rng, 0, 3);
+    p.offset = test_between(rng, 0, 1) * test_between(rng, 1, 7);
+    p.kind = (kind)test_between(rng, KIND_NORMAL, KIND_UNIT);
+    return p;
+}
+
+static void shapes(void)
+{
+    static const int64_t sizes[][3] = {
+        {1, 1, 1},     {1, 1, 5000},  {3, 5, 4099},  {17, 33, 65},   {64, 64, 64}, {65, 129, 257},
+        {131, 61, 99}, {300, 2, 300}, {2, 300, 301}, {40, 40, 8191}, {129, 65, 1},
+    };
+    test_rng rng = test_rng_for("sgemm float64 shapes");
+    duo_context *const ctx = float64_context();
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int t = 0; t < 8; t++) {
+            problem p = random_problem(&rng);
+            p.m = sizes[s][0], p.n = sizes[s][1], p.k = sizes[s][2];
+            p.layout = t / 4 != 0 ? DUO_ROW_MAJOR : DUO_COL_MAJOR;
+            p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+            p.transb = t / 2 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+            name_case(&p, "public");
+            operands o = make_operands(&p, &rng);
+            if (CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o))) check_result(&p, &o);
+            check_row(ctx, row_here());
+            free_operands(&o);
+        }
+    test_context_end(ctx);
+}
+
+static void small_shapes(void)
+{
+    test_rng rng = test_rng_for("sgemm float64 small shapes");
+    duo_context *const ctx = float64_context();
+    for (int i = 0; i < 400; i++) {
+        problem p = random_problem(&rng);
+        p.m = test_between(&rng, 1, 40);
+        p.n = test_between(&rng, 1, 40);
+        p.k = test_between(&rng, 1, 40);
+        name_case(&p, "public");
+        operands o = make_operands(&p, &rng);
+        if (CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o))) check_result(&p, &o);
+        free_operands(&o);
+    }
+    test_context_end(ctx);
+}
+
+/* Within the bound, and beyond it in float32: the data are as hard as they should be. */
+static void data_that_cancel(void)
+{
+    static const int64_t sizes[][3] = {{7, 9, 33}, {33, 18, 501}, {70, 66, 1001}, {5, 6, 20001}};
+    test_rng rng = test_rng_for("sgemm float64 cancelling");
+    duo_context *const ctx = float64_context();
+    for (int i = 0; i < 4 * 4; i++) {
+        problem p = random_problem(&rng);
+        p.m = sizes[i / 4][0], p.n = sizes[i / 4][1], p.k = sizes[i / 4][2];
+        p.beta = 0.0f;
+        p.kind = KIND_CANCELLING;
+        name_case(&p, "public");
+        operands o = make_operands(&p, &rng);
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_ACCURATE));
+        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        const tally single = judge(&p, &o);
+        CHECK(single.beyond_bound > single.elements / 2, "too easy: %jd of %jd missed in float32",
+              (intmax_t)single.beyond_bound, (intmax_t)single.elements);
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
+        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        check_result(&p, &o);
+        free_operands(&o);
+    }
+    test_context_end(ctx);
+}
+
+/* Sums and products beyond the range of float32, on the way alone and in the end; and below it. */
+static void range(void)
+{
+    duo_context *const ctx = float64_context();
+    const float huge[] = {3e38f, 3e38f, -3e38f, 1.0f}, ones[] = {1.0f, 1.0f, 1.0f, 0.5f};
+    const float tiny[] = {0x1p-149f, 0x1p-149f, 0x1p-100f, 0x1p-126f};
+    float c = 2.0f;
+    const duo_transpose n = DUO_NO_TRANS;
+    test_case("sgemm-float64/range");
+    CHECK_STATUS(DUO_OK,
+                 duo_sgemm(ctx, DUO_COL_MAJOR, n, n, 1, 1, 4, 1.0f, huge, 1, ones, 4, 0.0f, &c, 1));
+    CHECK(c == 3e38f, "the sum overflows on its way: %g", (double)c);
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, n, n, 1, 1, 2, 0x1p-128f, huge, 1, huge, 2,
+                                   0.0f, &c, 1));
+    CHECK(c == (float)(2.0 * 0x1p-128 * (double)3e38f * (double)3e38f), "products: %g", (double)c);
+    CHECK_STATUS(DUO_OK,
+                 duo_sgemm(ctx, DUO_COL_MAJOR, n, n, 1, 1, 2, 1.0f, huge, 1, ones, 2, 0.0f, &c, 1));
+    CHECK(isinf(c) && c > 0.0f, "the result overflows: %g", (double)c);
+    c = 3e38f;
+    CHECK_STATUS(
+        DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, n, n, 1, 1, 2, -1.0f, huge, 1, ones, 2, 2.0f, &c, 1));
+    CHECK(c == 0.0f, "beta C overflows on its way: %g", (double)c);
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, n, n, 1, 1, 2, 0x1p100f, tiny, 1, tiny, 2,
+                                   0.0f, &c, 1));
+    CHECK(c == 0.0f, "below half the least float: %g", (double)c);
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, n, n, 1, 1, 2, 0x1p126f, tiny + 2, 1,
+                                   tiny + 2, 2, 0.0f, &c, 1));
+    CHECK(c == (float)(0x1p126 * (0x1p-200 + 0x1p-252)), "subnormal: %g", (double)c);
+    test_context_end(ctx);
+}
+
+/* ---- Rows ---- */
+
+/* The rows of this mode themselves, twice and on several threads: right, and the same bits. */
+static void rows_twice(void)
+{
+    test_rng rng = test_rng_for("sgemm float64 rows");
+    const duo_row *rows[DUO_CANDIDATES];
+    const int count = test_rows(DUO_SGEMM, rows);
+    for (int r = 0; r < count; r++) {
+        if (!duo_row_serves(rows[r], DUO_MATH_FLOAT64)) continue;
+        for (int i = 0; i < 40; i++) {
+            problem p = random_problem(&rng);
+            p.layout = DUO_COL_MAJOR;
+            p.m = test_between(&rng, 1, 150);
+            p.n = test_between(&rng, 1, 150);
+            p.k = i % 4 == 0 ? test_between(&rng, 1000, 3000) : test_between(&rng, 1, 300);
+            name_case(&p, rows[r]->name);
+            operands o = make_operands(&p, &rng);
+            duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
+                                            p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
+                                            p.beta, o.c.data, o.c.ld);
+            test_array second = test_array_copy(&o.c);
+            call.threads = 1 + i % 3;
+            CHECK_STATUS(DUO_OK, test_run_row(rows[r], &call, p.offset, false));
+            check_result(&p, &o);
+            call.operand[DUO_C].address = second.data;
+            CHECK_STATUS(DUO_OK, test_run_row(rows[r], &call, p.offset, false));
+            CHECK(test_array_equal(&o.c, &second), "two runs differ");
+            test_array_free(&second);
+            free_operands(&o);
+        }
+    }
+}
+
+static int run_on_cpu(const problem *p, operands *o)
+{
+    const duo_call call = test_sgemm_call(p->transa != DUO_NO_TRANS, p->transb != DUO_NO_TRANS,
+                                          p->m, p->n, p->k, p->alpha, o->a.data, o->a.ld, o->b.data,
+                                          o->b.ld, p->beta, o->c.data, o->c.ld);
+    return duo_sgemm_cpu_float64(&call);
+}
+
+/* Several tiles and parts of k, with an inner BLAS that has a dgemm and one that has none. */
+static void cpu_without_dgemm(void)
+{
+    if (test_mode_now() != MODE_CPU) {
+        test_skip("a matter of the CPU");
+        return;
+    }
+    duo_blas_library *const library = (duo_blas_library *)(uintptr_t)duo_blas_library_get();
+    const duo_fortran_dgemm dgemm = library == NULL ? NULL : library->dgemm;
+    test_rng rng = test_rng_for("sgemm float64 plain");
+    for (int i = 0; i < 2 * 4; i++) {
+        problem p = random_problem(&rng);
+        p.layout = DUO_COL_MAJOR;
+        p.m = i < 4 ? 141 : 1031, p.n = i < 4 ? 1027 : 135, p.k = 261;
+        p.transa = i % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+        p.transb = i / 2 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+        operands o = make_operands(&p, &rng);
+        for (int without = 0; without < 2; without++) {
+            name_case(&p, without ? "plain" : "dgemm");
+            if (library != NULL) library->dgemm = without ? NULL : dgemm;
+            memcpy(o.c.data, o.c_before.data, o.c.bytes);
+            CHECK_STATUS(DUO_OK, run_on_cpu(&p, &o));
+            check_result(&p, &o);
+        }
+        free_operands(&o);
+    }
+    if (library != NULL) library->dgemm = dgemm;
+}
+
+static void cpu_without_memory(void)
+{
+#ifdef DUO_NO_DEEPBIND
+    test_skip("a sanitizer's allocator ends the program where memory is short");
+#else
+    if (test_mode_now() != MODE_CPU) {
+        test_skip("a matter of the CPU");
+        return;
+    }
+    test_rng rng = test_rng_for("sgemm float64 memory");
+    for (int i = 0; i < 4; i++) {
+        problem p = random_problem(&rng);
+        p.layout = DUO_COL_MAJOR;
+        p.m = 1100, p.n = 1031, p.k = 40 + i;
+        p.transa = i % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+        p.transb = i / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+        name_case(&p, "stack");
+        operands o = make_operands(&p, &rng);
+        struct rlimit before;
+        CHECK(getrlimit(RLIMIT_AS, &before) == 0, "getrlimit");
+        const struct rlimit none = {0, before.rlim_max};
+        CHECK(setrlimit(RLIMIT_AS, &none) == 0, "setrlimit");
+        void *const memory = malloc((size_t)8 << 20); /* less than the row asks for */
+        const int status = run_on_cpu(&p, &o);
+        CHECK(setrlimit(RLIMIT_AS, &before) == 0, "setrlimit back");
+        CHECK(memory == NULL, "there was memory");
+        free(memory);
+        CHECK_STATUS(DUO_OK, status);
+        check_result(&p, &o);
+        free_operands(&o);
+    }
+#endif
+}
+
+/* ---- The choice of a row ---- */
+
+/* Under DUO_MATH_FLOAT64 the two rows of it, of which the CPU's takes everything; else neither. */
+static void a_row_for_every_math(void)
+{
+    static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_IEEE, DUO_MATH_FLOAT64};
+    for (int i = 0; i < 3; i++) {
+        test_case("sgemm-float64/rows/math=%d", (int)maths[i]);
+        const duo_site site = {.profile = duo_profile_in_use(), .math = maths[i], .threads = 1};
+        duo_call c = test_sgemm_call(false, false, 9, 9, 9, 1.0f, NULL, INT64_MAX / 64, NULL,
+                                     INT64_MAX / 64, 0.0f, NULL, INT64_MAX / 64);
+        duo_choice choice[DUO_CANDIDATES];
+        const int count = duo_predict(&c, &site, choice);
+        int takes = 0;
+        for (int r = 0; r < count; r++) {
+            const bool float64 = choice[r].row->id == DUO_ROW_sgemm_cpu_float64 ||
+                                 choice[r].row->id == DUO_ROW_sgemm_gpu_f64;
+            CHECK(float64 == (maths[i] == DUO_MATH_FLOAT64), "%s", choice[r].row->name);
+            takes += choice[r].accepts && choice[r].row->side == DUO_SIDE_CPU;
+            CHECK(!float64 || (choice[r].seconds > 0.0 && isfinite(choice[r].seconds)), "%s: %g s",
+                  choice[r].row->name, choice[r].seconds);
+        }
+        CHECK(takes == 1, "%d CPU rows take it", takes);
+    }
+}
+
+/* A call small enough for the short way, which is not taken; and back. */
+static void change_of_math(void)
+{
+    test_rng rng = test_rng_for("sgemm float64 change");
+    duo_context *const ctx = test_context();
+    problem p = random_problem(&rng);
+    p.m = 6, p.n = 5, p.k = 101;
+    p.beta = 0.0f;
+    p.kind = KIND_CANCELLING;
+    operands o = make_operands(&p, &rng);
+    for (int i = 0; i < 6; i++) {
+        const bool float64 = i % 2 != 0;
+        name_case(&p, float64 ? "float64" : "float32");
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, float64 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE));
+        CHECK_STATUS(DUO_ERR_UNSUPPORTED, duo_set_math(ctx, DUO_MATH_TF32)); /* changes nothing */
+        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        CHECK((judge(&p, &o).beyond_bound == 0) == float64, "of the other math");
+        if (float64) check_row(ctx, row_here());
+    }
+    free_operands(&o);
+    test_context_end(ctx);
+}
+
+/* Operands in every place, on both paths. */
+static void places(void)
+{
+    static const duo_path paths[] = {DUO_PATH_CPU, DUO_PATH_AUTO, DUO_PATH_GPU};
+    test_rng rng = test_rng_for("sgemm float64 places");
+    duo_context *const ctx = float64_context();
+    for (int i = 0; i < PLACES * 3; i++) {
+        problem p = random_problem(&rng);
+        p.m = 33, p.n = 45, p.k = 301;
+        p.kind = KIND_CANCELLING;
+        p.beta = 0.0f;
+        name_case(&p, test_place_name((test_place)(i / 3)));
+        operands o = make_operands(&p, &rng);
+        test_placed a = test_put(ctx, (test_place)(i / 3), &o.a);
+        test_placed b = test_put(ctx, (test_place)(i / 3), &o.b);
+        test_placed c = test_put(ctx, (test_place)(i / 3), &o.c);
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, paths[i % 3]));
+        CHECK_STATUS(DUO_OK,
+                     duo_sgemm(ctx, p.layout, p.transa, p.transb, p.m, p.n, p.k, p.alpha, a.address,
+                               o.a.ld, b.address, o.b.ld, p.beta, c.address, o.c.ld));
+        test_take(ctx, &a);
+        test_take(ctx, &b);
+        test_take(ctx, &c);
+        check_result(&p, &o);
+        free_operands(&o);
+    }
+    test_context_end(ctx);
+}
+
+/* The GPU refuses the launch, or is lost while it works: the CPU keeps the promise. */
+static void fall_back(void)
+{
+    if (test_mode_now() != MODE_SIM) {
+        test_skip("needs the simulated device");
+        return;
+    }
+    test_rng rng = test_rng_for("sgemm float64 fall back");
+    for (int how = 0; how < 3; how++) {
+        problem p = random_problem(&rng);
+        p.m = 21, p.n = 14, p.k = 201;
+        p.beta = 0.0f;
+        p.kind = KIND_CANCELLING;
+        name_case(&p, "fall back");
+        operands o = make_operands(&p, &rng);
+        test_reset();
+        duo_context *ctx = NULL;
+        CHECK_STATUS(DUO_OK, duo_create(&ctx));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
+        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        check_row(ctx, "sgemm_gpu_f64");
+        if (how == 0) sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 1);
+        if (how == 1) sim_fail(SIM_LAUNCH, 1, DUO_ERR_LOST, 1);
+        if (how == 2) sim_fail_async(1, true);
+        CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
+        check_result(&p, &o);
+        check_row(ctx, "sgemm_cpu_float64");
+        (void)duo_destroy(ctx);
+        free_operands(&o);
+    }
+    test_reset();
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"shapes", shapes},
+        {"small_shapes", small_shapes},
+        {"data_that_cancel", data_that_cancel},
+        {"range", range},
+        {"rows_twice", rows_twice},
+        {"cpu_without_dgemm", cpu_without_dgemm},
+        {"cpu_without_memory", cpu_without_memory},
+        {"a_row_for_every_math", a_row_for_every_math},
+        {"change_of_math", change_of_math},
+        {"places", places},
+        {"fall_back", fall_back},
+        {NULL, NULL},
+    };
+    return test_main(argc, argv, "sgemm-float64", tests);
+}
