@@ -84,7 +84,10 @@ typedef struct duo_row_table {
     int count;
 } duo_row_table;
 
-enum { DUO_SGEMM_ROWS = 8 };
+/* How many rows of DUO_ROW_LIST are sgemm's. */
+#define DUO_ROW_IS_SGEMM(operation, side, name) +((operation) == DUO_SGEMM)
+enum { DUO_SGEMM_ROWS = 0 DUO_ROW_LIST(DUO_ROW_IS_SGEMM) };
+#undef DUO_ROW_IS_SGEMM
 extern const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS];
 extern const duo_row_table duo_row_tables[DUO_OPERATIONS];
 

@@ -80,8 +80,9 @@ struct slab_loader {
     static __device__ int first_l() { return AlongK ? threadIdx.x % kSlab : threadIdx.x / Edge; }
 
     /* A tile begins at (i, l) of the matrix; the matrix ends before `extent`. */
-    __device__ slab_loader(const float *matrix, int64_t ld, int64_t i, int64_t extent, int64_t l)
-        : ld(ld)
+    __device__ slab_loader(const float *matrix, int64_t matrix_ld, int64_t i, int64_t extent,
+                           int64_t l)
+        : ld(matrix_ld)
     {
         const int64_t from_i = i + first_i(), from_l = l + first_l();
         next = matrix + (AlongK ? from_l + from_i * ld : from_i + from_l * ld);
