@@ -1,8 +1,8 @@
 /*
  * kernels.h - the GPU rows as device_cuda.cu sees them.
  *
- * A row queues its kernels on the device that is current. Its functions return a cudaError_t as int;
- * anything but 0 means that nothing was queued that writes an output.
+ * A row queues its kernels on the device that is current. Its functions return a cudaError_t as
+ * int; anything but 0 means that nothing was queued that writes an output.
  */
 #ifndef DUO_KERNELS_H
 #define DUO_KERNELS_H
