@@ -11,8 +11,8 @@
 
 constexpr int kThreads = 256; /* per block */
 constexpr int kResident = 2;  /* blocks per multiprocessor: 128 registers per thread */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kLeastBlocks = 1; /* shared memory has no room for two, and copies need registers */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 860
+constexpr int kLeastBlocks = 1; /* compiled for 7.5 or 8.0, two would spill */
 #else
 constexpr int kLeastBlocks = kResident;
 #endif

@@ -76,13 +76,13 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
     const int read_b = kSlabA + warp_l * Tile::kSteps * kPitch<Tile::kN> + j;
 
     int tile = blockIdx.x, first = 0, last = walk.slabs;
-    int64_t left = 0; /* slabs of this block's run, from `first` on */
+    int left = 0; /* slabs of this block's run, from `first` on */
     if (tile >= walk.whole) {
         const int64_t begin = (int64_t)(tile - walk.whole) * walk.share;
-        left = min((int64_t)walk.share, walk.shared_slabs - begin);
+        left = (int)min((int64_t)walk.share, walk.shared_slabs - begin);
         tile = walk.whole + (int)(begin / walk.slabs);
         first = (int)(begin % walk.slabs);
-        last = (int)min(first + left, (int64_t)walk.slabs);
+        last = min(first + left, walk.slabs);
     }
 
     for (;;) {
@@ -232,7 +232,7 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
         if (left <= 0) return;
         tile++;
         first = 0;
-        last = (int)min(left, (int64_t)walk.slabs);
+        last = min(left, walk.slabs);
         __syncthreads(); /* before the ring is filled anew */
     }
 }
@@ -328,26 +328,18 @@ constexpr int kLeastShare = 4;         /* slabs that the ring is worth filling f
 /* Shared memory of a multiprocessor; a block takes 1 KiB more than it asks for. */
 static size_t shared_memory(int capability)
 {
-    switch (capability) {
-    case 75:
-        return (size_t)65 << 10; /* where a block takes no more */
-    case 80:
-    case 87:
-        return (size_t)164 << 10;
-    case 90:
-    case 100:
-    case 103:
-        return (size_t)228 << 10;
-    default: /* 8.6, 8.9, 12.0, and the least of the others */
-        return (size_t)100 << 10;
-    }
+    if (capability == 75) return (size_t)65 << 10; /* where a block takes no more */
+    const bool large = capability == 90 || capability == 100 || capability == 103;
+    return (size_t)(large ? 228 : 100) << 10; /* 8.6, 8.9, 12.0, and the least of the others */
 }
 
-/* Blocks that a multiprocessor can hold at once. */
+/* Blocks that a multiprocessor can hold at once, by shared memory and registers (kLeastBlocks; 8.7
+ * runs what is compiled for 8.0). */
 static int resident(const tile_kernels &tile, int capability)
 {
+    const int most = capability < 86 || capability == 87 ? 1 : kResident;
     const size_t fit = shared_memory(capability) / (tile.shared_bytes + 1024);
-    return fit < kResident ? (int)fit : kResident;
+    return fit < (size_t)most ? (int)fit : most;
 }
 
 struct plan {
@@ -383,7 +375,7 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
     const int64_t tiles_m = divide_up(call->m, tile.edge_m);
     const int64_t tiles_n = divide_up(call->n, tile.edge_n);
     const int64_t slabs = divide_up(sgemm_problem_of(call).k, kSlab), all = tiles_m * tiles_n;
-    if (tiles_m > INT32_MAX / kTileRows / tiles_n || slabs > INT32_MAX) return false;
+    if (tiles_m > INT32_MAX / kTileRows / tiles_n || slabs > INT32_MAX / 2) return false;
     x->tile = &tile;
     x->walk = {(int)tiles_m, (int)tiles_n, (int)slabs, (int)all, 1, 0, nullptr};
     x->runs = x->shared_tiles = 0;
