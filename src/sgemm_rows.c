@@ -191,6 +191,41 @@ static double f64_cost(const duo_call *call, const duo_site *site, int *threads)
                 kFmaFloat64Times * cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16));
 }
 
+/* Where larger tiles would leave most of the device idle. */
+static bool is_skinny(const duo_call *call, const duo_site *site)
+{
+    const double tiles = round_up(call->m, 128) * round_up(call->n, 128) / (128.0 * 128.0);
+    return fits_device(call, site) && (call->m <= 32 || call->n <= 32 || tiles <= 4.0);
+}
+
+/*
+ * Seconds to multiply; a thin tile is a multiple of 8 wide. The row's own curve ends where it does
+ * not accept larger cubes. Work beyond it, or all where there is none, is done at the rate that
+ * tiled has at its largest size.
+ */
+static double skinny_multiply(const duo_call *call, const duo_profile *p)
+{
+    const bool across = call->m < call->n;
+    const double work = round_up(call->m, across ? 8 : 1) * round_up(call->n, across ? 1 : 8) *
+                        (double)(call->k > 0 ? call->k : 1);
+    const duo_curve *const own = &p->curve[DUO_ROW_sgemm_gpu_skinny];
+    const duo_curve *const tiled = &p->curve[DUO_ROW_sgemm_gpu_tiled];
+    if (tiled->count == 0) return duo_curve_seconds(own, cbrt(work), 3.0);
+    const double rate = pow(tiled->size[tiled->count - 1], 3.0) / tiled->seconds[tiled->count - 1];
+    if (own->count == 0) return work / rate;
+    const double edge = fmin(cbrt(work), own->size[own->count - 1]);
+    return duo_curve_seconds(own, edge, 3.0) + (work - pow(edge, 3.0)) / rate;
+}
+
+/* To multiply or to read the operands, whichever takes longer; ssum reads as fast as this row. */
+static double skinny_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    const double read = memory_seconds(site, 4.0 * (m * k + k * n + m * n));
+    *threads = 0;
+    return fmax(read, skinny_multiply(call, site->profile));
+}
+
 const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
     {DUO_ROW_sgemm_gpu_naive, "sgemm_gpu_naive", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, fits_device,
      naive_cost, NULL},
@@ -202,6 +237,8 @@ const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
      bf16x6_cost, NULL},
     {DUO_ROW_sgemm_gpu_fp16x3, "sgemm_gpu_fp16x3", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_wgmma,
      fp16x3_cost, NULL},
+    {DUO_ROW_sgemm_gpu_skinny, "sgemm_gpu_skinny", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, is_skinny,
+     skinny_cost, NULL},
     {DUO_ROW_sgemm_cpu_openblas, "sgemm_cpu_openblas", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, has_blas,
      openblas_cost, duo_sgemm_cpu_openblas},
     {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, always,

@@ -109,7 +109,7 @@ says out 'in use +(built-in|/)'
 
 # explain: every row, one winner
 expect 0 explain sgemm 4096 4096 4096 --resident a,b --transpose nt
-for row in sgemm_gpu_naive sgemm_gpu_tiled sgemm_gpu_ffma sgemm_cpu_openblas sgemm_cpu_plain; do
+for row in sgemm_gpu_naive sgemm_gpu_tiled sgemm_gpu_ffma sgemm_gpu_skinny sgemm_cpu_openblas sgemm_cpu_plain; do
     says out "$row"
 done
 says out '<- would run'

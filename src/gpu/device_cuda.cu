@@ -419,6 +419,7 @@ struct gpu_row {
         DUO_ROW_##name, #name, duo_##name, duo_##name##_load, duo_##name##_workspace               \
     }
 static const gpu_row rows[] = {
+    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_skinny),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_fp16x3),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_bf16x6),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_ffma),

@@ -43,6 +43,7 @@ int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how);
 int duo_sgemm_gpu_f64(const duo_call *call, const duo_launch *how);
+int duo_sgemm_gpu_skinny(const duo_call *call, const duo_launch *how);
 int duo_sasum_gpu_shuffle(const duo_call *call, const duo_launch *how);
 int duo_sasum_gpu_float64(const duo_call *call, const duo_launch *how);
 int duo_ssum_gpu_shuffle(const duo_call *call, const duo_launch *how);
@@ -55,6 +56,7 @@ size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how)
 size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_f64_workspace(const duo_call *call, const duo_launch *how);
+size_t duo_sgemm_gpu_skinny_workspace(const duo_call *call, const duo_launch *how);
 
 /* Bring a row's kernels onto the current device. */
 int duo_sgemm_gpu_naive_load(void);
@@ -63,6 +65,7 @@ int duo_sgemm_gpu_ffma_load(void);
 int duo_sgemm_gpu_bf16x6_load(void);
 int duo_sgemm_gpu_fp16x3_load(void);
 int duo_sgemm_gpu_f64_load(void);
+int duo_sgemm_gpu_skinny_load(void);
 int duo_sasum_gpu_shuffle_load(void);
 int duo_sasum_gpu_float64_load(void);
 int duo_ssum_gpu_shuffle_load(void);
