@@ -31,8 +31,12 @@ static int queue_kernel(void (*kernel)(Parameter...), unsigned blocks, unsigned 
 /*
  * Dependent launches: a kernel may start before the one ahead of it in the stream is done. It has to
  * wait before it touches memory, in all its blocks: else it may be done before that one is. Before
- * compute capability 9.0 it starts behind, as always.
+ * compute capability 9.0 it starts behind, as always; also where the driver has compiled it from
+ * code for older devices, which does not wait.
  */
+constexpr int kDependentLaunches = 90; /* capability */
+static bool no_dependent_launches;     /* read and set by the __atomic functions */
+
 static __device__ __forceinline__ void let_next_kernel_start()
 {
 #if __CUDA_ARCH__ >= 900
@@ -61,7 +65,8 @@ static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
     config.blockDim = dim3(threads_per_block);
     config.stream = static_cast<cudaStream_t>(stream);
     config.attrs = &early;
-    config.numAttrs = capability >= 90 ? 1 : 0;
+    const bool no = __atomic_load_n(&no_dependent_launches, __ATOMIC_RELAXED);
+    config.numAttrs = capability >= kDependentLaunches && !no ? 1 : 0;
     return (int)cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
 }
 
@@ -69,8 +74,12 @@ static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
 template <class... Parameter>
 static int load_kernel(void (*kernel)(Parameter...))
 {
-    cudaFuncAttributes ignored;
-    return (int)cudaFuncGetAttributes(&ignored, reinterpret_cast<const void *>(kernel));
+    cudaFuncAttributes found;
+    const int error = (int)cudaFuncGetAttributes(&found, reinterpret_cast<const void *>(kernel));
+    if (error == 0 && found.binaryVersion >= kDependentLaunches &&
+        found.ptxVersion < kDependentLaunches)
+        __atomic_store_n(&no_dependent_launches, true, __ATOMIC_RELAXED);
+    return error;
 }
 
 /* More than 48 KiB of shared memory per block have to be asked for. */
