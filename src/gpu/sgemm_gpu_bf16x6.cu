@@ -8,23 +8,32 @@
 #include "sgemm_fallback.cuh"
 #include "sgemm_tensor.cuh"
 
-static cudaError_t queue_fallback(const panel &p, const duo_launch *how)
+cudaError_t duo_queue_fallback(const panel &p, const duo_launch *how)
 {
-    return queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0,
-                           how->stream, p.fallback);
+    return queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, how,
+                           p.fallback);
 }
 
 cudaError_t duo_queue_behind_fp16x3(const panel &p, const duo_launch *how)
 {
-    wgmma_problem rest = p.multiply;
+    tensor_problem rest = p.multiply;
     rest.ways = 1u << DUO_WAY_BF16X6;
     rest.pending = nullptr;
     rest.when = p.multiply.pending;
-    const cudaError_t error = queue_fallback(p, how);
-    return error == cudaSuccess ? queue_tiles<bf16x6>(p.a, p.b, rest, how) : error;
+    const cudaError_t error = duo_queue_fallback(p, how);
+    return error == cudaSuccess ? queue_tiles<bf16x6>(p, rest, how) : error;
 }
 
-cudaError_t duo_load_behind_fp16x3()
+static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
+{
+    tensor_problem first = p.multiply;
+    first.ways = bf16x6::kWays;
+    cudaError_t error = queue_split<bf16x6>(p, how);
+    if (error == cudaSuccess) error = queue_tiles<bf16x6>(p, first, how);
+    return error == cudaSuccess ? duo_queue_fallback(p, how) : error;
+}
+
+static cudaError_t load()
 {
     const cudaError_t error = load_scheme<bf16x6>();
     return error == cudaSuccess ? (cudaError_t)load_kernel(sgemm_fallback) : error;
@@ -37,7 +46,8 @@ extern "C" size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo
 
 extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)
 {
-    return (int)queue_product<bf16x6>(call, how, queue_fallback, duo_load_behind_fp16x3);
+    if (how->capability != 90) return cudaErrorNotSupported;
+    return (int)queue_product(call, how, queue_kernels, load);
 }
 
-extern "C" int duo_sgemm_gpu_bf16x6_load(void) { return (int)duo_load_behind_fp16x3(); }
+extern "C" int duo_sgemm_gpu_bf16x6_load(void) { return (int)load(); }

@@ -7,10 +7,24 @@
  */
 #include "sgemm_tensor.cuh"
 
+cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how)
+{
+    return queue_split<fp16x3>(p, how);
+}
+
+static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
+{
+    tensor_problem first = p.multiply;
+    first.ways = fp16x3::kWays;
+    cudaError_t error = duo_queue_split_fp16x3(p, how);
+    if (error == cudaSuccess) error = queue_tiles<fp16x3>(p, first, how);
+    return error == cudaSuccess ? duo_queue_behind_fp16x3(p, how) : error;
+}
+
 static cudaError_t load()
 {
     const cudaError_t error = load_scheme<fp16x3>();
-    return error == cudaSuccess ? duo_load_behind_fp16x3() : error;
+    return error == cudaSuccess ? (cudaError_t)duo_sgemm_gpu_bf16x6_load() : error;
 }
 
 extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how)
@@ -20,7 +34,8 @@ extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo
 
 extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
 {
-    return (int)queue_product<fp16x3>(call, how, duo_queue_behind_fp16x3, load);
+    if (how->capability != 90) return cudaErrorNotSupported;
+    return (int)queue_product(call, how, queue_kernels, load);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load(); }

@@ -16,22 +16,18 @@
  *           of k. All leave their sums in the workspace, and the last to come adds them up, in the
  *           order of the ranges
  *
- * C is column-major, and the tensor cores want pairs of neighbours along the second operand of a
- * product: so a warpgroup's rows are columns j of C (planes of B), its columns are rows i (planes of
- * A). The sum is kept in units of 2^(G - 2 kShift), G the largest exponents of the 64 rows and 64
- * columns together, so that the scales are powers of two up to 1, whatever the magnitudes are.
+ * The rows of a warpgroup's product are columns j of C, its columns are rows i: see sgemm_tiles.cuh.
  */
 #ifndef DUO_SGEMM_WGMMA_CUH
 #define DUO_SGEMM_WGMMA_CUH
 
-#include "sgemm_guard.cuh"
+#include "sgemm_tiles.cuh"
+#include "wgmma.cuh"
 
-constexpr int kStepK = 32;                /* k of a stage, and of a chain of products */
 constexpr int kWarpgroup = 128;           /* threads */
 constexpr int kMultipliers = 2;           /* warpgroups */
 constexpr int kTileJ = 64 * kMultipliers; /* columns of C in a tile of it */
 constexpr int kWgmmaThreads = kWarpgroup * (1 + kMultipliers);
-constexpr int kTilesTogether = 16; /* rows of tiles that are walked together, for the L2 cache */
 
 /* A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. */
 template <class Scheme_, int Width_, int Halves_, int Stages_>
@@ -61,69 +57,10 @@ struct wgmma_tile {
     }
 };
 
-struct wgmma_problem {
-    float *c;
-    int64_t m, n, k, ldc;
-    float alpha, beta;
-    const uint32_t *words_a, *words_b;
-    uint32_t ways;                /* a bit for each duo_way that is stored */
-    uint32_t *pending;            /* the ways of blocks that are not are noted here, unless NULL */
-    const uint32_t *when;         /* not NULL: do nothing unless this says kPendingBf16 */
-    int tiles_i, tiles_j, slices; /* ranges of k that are multiplied apart */
-    uint32_t *tickets;            /* 0 between launches; for each tile and warpgroup */
+struct wgmma_problem : tensor_problem {
+    int slices;        /* ranges of k that are multiplied apart */
+    uint32_t *tickets; /* 0 between launches; for each tile and warpgroup */
     float *partials;
-};
-
-/* Tile t of the walk: groups of kTilesTogether rows of tiles, column by column. */
-static __device__ __forceinline__ void place_of_tile(const wgmma_problem &p, int t, int *ti,
-                                                     int *tj)
-{
-    const int per_group = kTilesTogether * p.tiles_i, group = t / per_group, in = t % per_group;
-    const int rows = min(kTilesTogether, p.tiles_j - group * kTilesTogether);
-    *ti = in / rows;
-    *tj = group * kTilesTogether + in % rows;
-}
-
-static __device__ __forceinline__ uint32_t read_word(const uint32_t *word)
-{
-    uint32_t value;
-    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
-/* 2^(exponent - limit), 0 where that is no float; both exponents with their biases. */
-static __device__ __forceinline__ float scale_of(uint32_t word_a, uint32_t word_b, int limit)
-{
-    const int e = (int)(word_a & kWordExponent) + (int)(word_b & kWordExponent) - limit + 127;
-    return __int_as_float(max(e, 0) << 23);
-}
-
-/* Four neighbours of a column of C. `aligned`: as 16 bytes, where all four are inside. */
-static __device__ __forceinline__ void store_four(const wgmma_problem &p, float *c, int64_t left,
-                                                  const float (&sum)[4], bool aligned)
-{
-    if (aligned && left >= 4) {
-        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (p.beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
-        *reinterpret_cast<float4 *>(c) = make_float4(
-            blend(p.alpha, sum[0], p.beta, old.x), blend(p.alpha, sum[1], p.beta, old.y),
-            blend(p.alpha, sum[2], p.beta, old.z), blend(p.alpha, sum[3], p.beta, old.w));
-    } else {
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            if (i < left) c[i] = blend(p.alpha, sum[i], p.beta, p.beta == 0.0f ? 0.0f : c[i]);
-    }
-}
-
-/* sum * 2^(limit - 2 kShift), limit with two biases, without leaving the floats half way. */
-struct unit {
-    float first, second;
-    template <class Scheme>
-    static __device__ __forceinline__ unit of(Scheme, int limit)
-    {
-        const int e = min(max(limit - 2 * kExponentBias - 2 * Scheme::kShift, -252), 254);
-        return {power_of_two(e / 2), power_of_two(e - e / 2)};
-    }
 };
 
 /* The first step of a slice: whole tiles of k. */
@@ -379,33 +316,14 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
             if constexpr (Tile::kSliced)
                 if (p.slices > 1 && !last_to_come(p, t, slice, multiplier, sum[0])) continue;
-            /* Lanes in pairs exchange halves, so that each has four neighbours in i. */
-            const int odd = lane & 1;
 #pragma unroll
             for (int h = 0; h < Tile::kHalves; h++)
 #pragma unroll
                 for (int g = 0; g < Tile::kWidth / 8; g += 2) {
                     const int b = h * Tile::kBlocksPerHalf + g / 8;
-                    const unit scale = unit::of(Scheme(), limit[b]);
-                    const float *const v = &sum[h][4 * g];
-#pragma unroll
-                    for (int e = 0; e < 2; e++) {
-                        const float mine0 = odd ? v[4 + 2 * e] : v[2 * e],
-                                    mine1 = odd ? v[5 + 2 * e] : v[1 + 2 * e];
-                        const float theirs0 = odd ? v[2 * e] : v[4 + 2 * e],
-                                    theirs1 = odd ? v[1 + 2 * e] : v[5 + 2 * e];
-                        const float got0 = __shfl_xor_sync(~0u, theirs0, 1),
-                                    got1 = __shfl_xor_sync(~0u, theirs1, 1);
-                        float four[4] = {odd ? got0 : mine0, odd ? got1 : mine1, odd ? mine0 : got0,
-                                         odd ? mine1 : got1};
-#pragma unroll
-                        for (int x = 0; x < 4; x++) four[x] = four[x] * scale.first * scale.second;
-                        const int64_t i =
-                            first_i + h * Tile::kWidth + (g + odd) * 8 + (lane & 2) * 2;
-                        const int64_t j = first_j + thread / 32 * 16 + lane / 4 + 8 * e;
-                        if (j < p.n && (stored >> b & 1))
-                            store_four(p, p.c + i + j * p.ldc, p.m - i, four, aligned);
-                    }
+                    store_square(p, &sum[h][4 * g], unit::of(Scheme(), limit[b]),
+                                 first_i + h * Tile::kWidth + g * 8, first_j + thread / 32 * 16,
+                                 (stored >> b & 1) != 0, aligned);
                 }
         }
     }
