@@ -3,7 +3,7 @@
  * the planes of bf16x6. Mostly there is nothing to do, and one launch finds that out.
  *
  * Threads   256 per block. A block walks the 64 x 64 blocks of C, looks at their words as the kernel
- *           before it did, and computes those of DUO_WAY_EXACT from the operands themselves
+ *           before it did, and computes those of exact_ways from the operands themselves
  * Order     one FMA chain over l = 0 .. k-1 per element: Inf and NaN come out as in reference BLAS
  */
 #ifndef DUO_SGEMM_FALLBACK_CUH
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void exact_blocks(const fallback_problem &e)
         const tile_row rows = read_tile_row(words_a + block_i * k_tiles, k_tiles, p.k % kTile == 0);
         const tile_row columns =
             read_tile_row(words_b + block_j * k_tiles, k_tiles, p.k % kTile == 0);
-        if (way_of(rows, columns, p.k) != DUO_WAY_EXACT) continue; /* all warps alike */
+        if ((e.exact_ways >> way_of(rows, columns, p.k) & 1) == 0) continue; /* all warps alike */
         const int64_t first_i = block_i * kTile, first_j = block_j * kTile;
         float sum[kExactEdge][kExactEdge] = {};
         for (int64_t first = 0; first < p.k; first += kExactStep) {
@@ -75,8 +75,8 @@ static __global__ void __launch_bounds__(kExactThreads, 1) sgemm_fallback(fallba
     let_next_kernel_start();
     wait_for_kernels_ahead();
     const uint32_t pending = *e.split.control;
-    if (pending & kPendingExact) exact_blocks(e);
-    if (pending & kPendingBf16)
+    if (pending & e.exact_ways) exact_blocks(e);
+    if (pending & ~e.exact_ways & kPendingBf16)
         for (unsigned tile = blockIdx.x; tile < e.split.tiles; tile += gridDim.x)
             split_tile_of<bf16x6>(e.split, tile, false);
 }

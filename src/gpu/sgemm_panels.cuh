@@ -138,6 +138,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
     p.a.along_k = p.fallback.transa = call->transa;
     p.fallback.transb = call->transb;
     p.b.along_k = !call->transb;
+    p.fallback.exact_ways = 1u << DUO_WAY_EXACT;
     p.multiply.ldc = whole.ldc;
     p.multiply.alpha = whole.alpha;
     p.multiply.beta = whole.beta;

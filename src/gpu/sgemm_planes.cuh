@@ -137,12 +137,13 @@ struct split_problem {
     uint32_t *control; /* kControlBytes, cleared here: what is pending, and the tickets of tiles */
 };
 constexpr size_t kControlBytes = 4096;
-constexpr uint32_t kPendingBf16 = 1, kPendingExact = 2;
+constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
 
 /* What sgemm_fallback.cuh needs: the operands as they are, and as they are to be split. */
 struct fallback_problem {
     sgemm_problem product;
     bool transa, transb;
+    uint32_t exact_ways; /* a bit for each duo_way that it computes itself */
     split_problem split;
 };
 
