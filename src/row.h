@@ -23,6 +23,7 @@
     X(DUO_SGEMM, GPU, sgemm_gpu_ffma)                                                              \
     X(DUO_SGEMM, GPU, sgemm_gpu_bf16x6)                                                            \
     X(DUO_SGEMM, GPU, sgemm_gpu_fp16x3)                                                            \
+    X(DUO_SGEMM, GPU, sgemm_gpu_mma)                                                               \
     X(DUO_SGEMM, GPU, sgemm_gpu_f64)                                                               \
     X(DUO_SGEMM, GPU, sgemm_gpu_skinny)                                                            \
     X(DUO_SASUM, CPU, sasum_cpu_lanes)                                                             \

@@ -172,6 +172,34 @@ static double fp16x3_cost(const duo_call *call, const duo_site *site, int *threa
     return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_fp16x3, 2.0, threads);
 }
 
+/* Turing has the first tensor cores that this row knows. */
+static bool has_mma(const duo_call *call, const duo_site *site)
+{
+    const bool turing = site->capability == 0 || site->capability >= 75;
+    return turing && call->k >= kLeastTensorK && call->alpha != 0.0f && fits_device(call, site);
+}
+
+/*
+ * The cube's curve, times how many more multiprocessors the cube's tiles keep busy: a tile of C is
+ * one block's, however long k is. Where tensor cores add fp16 products only 2 to 4 times as fast as
+ * there are fp32 FMAs, three products for one hardly pay, and a curve may have been borrowed from a
+ * device with 15 times as many: there it is no cheaper than sgemm_gpu_ffma.
+ */
+static double mma_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    const double blocks_wanted = 128.0; /* multiprocessors of large GPUs: 72 to 148 */
+    const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 64);
+    const double edge = cbrt(m * n * k), tiles = m / 64 * (n / 64);
+    const double idle = fmin(edge / 64 * (edge / 64), blocks_wanted) / fmin(tiles, blocks_wanted);
+    const int c = site->capability;
+    const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
+    const double seconds =
+        duo_curve_seconds(&site->profile->curve[DUO_ROW_sgemm_gpu_mma], edge, 3.0) *
+        fmax(1.0, idle);
+    *threads = 0;
+    return many_products ? seconds : fmax(seconds, ffma_cost(call, site, threads));
+}
+
 /*
  * Time over that of sgemm_gpu_tiled: with FP64 tensor cores (H200: 0.8 to 1.0), and without, where
  * there is one FP64 unit for 64 of FP32. There a curve may have been borrowed from a device with.
@@ -239,6 +267,8 @@ const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
      fp16x3_cost, NULL},
     {DUO_ROW_sgemm_gpu_skinny, "sgemm_gpu_skinny", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, is_skinny,
      skinny_cost, NULL},
+    {DUO_ROW_sgemm_gpu_mma, "sgemm_gpu_mma", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_mma, mma_cost,
+     NULL},
     {DUO_ROW_sgemm_cpu_openblas, "sgemm_cpu_openblas", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, has_blas,
      openblas_cost, duo_sgemm_cpu_openblas},
     {DUO_ROW_sgemm_cpu_plain, "sgemm_cpu_plain", DUO_SIDE_CPU, DUO_SERVES_FLOAT32, always,

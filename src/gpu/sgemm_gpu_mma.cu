@@ -1,0 +1,60 @@
+/*
+ * sgemm_gpu_mma.cu - fp32-accurate products from three fp16 products, on any tensor cores.
+ *
+ * Accepts   compute capability 7.5 and higher; k >= 64, below which memory decides
+ * Order     see sgemm_mma.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
+ *           cannot hold either by an fp32 FMA chain. Turing has no bf16: there all of these are chains
+ */
+#include "sgemm_mma.cuh"
+#include "sgemm_panels.cuh"
+
+constexpr int kLeastCapability = 75, kLeastBf16 = 80;
+
+template <class Scheme>
+static cudaError_t queue_mma(const panel &of, const tensor_problem &multiply, const duo_launch *how)
+{
+    mma_problem p = {multiply, of.a.planes, of.b.planes};
+    const int64_t tiles_i = tiles_of(p.m), tiles_j = tiles_of(p.n);
+    if (tiles_i * tiles_j > INT32_MAX) return cudaErrorInvalidValue;
+    p.tiles_i = (int)tiles_i;
+    p.tiles_j = (int)tiles_j;
+    return queue_dependent(sgemm_mma<Scheme>, (unsigned)(tiles_i * tiles_j), kMmaThreads,
+                           mma_stage<Scheme>::kSharedBytes, how, p);
+}
+
+static cudaError_t queue_kernels(const panel &whole, const duo_launch *how)
+{
+    const bool bf16 = how->capability >= kLeastBf16;
+    panel p = whole;
+    p.multiply.ways = fp16x3::kWays;
+    if (!bf16) p.fallback.exact_ways |= 1u << DUO_WAY_BF16X6;
+    tensor_problem rest = p.multiply;
+    rest.ways = 1u << DUO_WAY_BF16X6;
+    rest.pending = nullptr;
+    rest.when = p.multiply.pending;
+    cudaError_t error = duo_queue_split_fp16x3(p, how);
+    if (error == cudaSuccess) error = queue_mma<fp16x3>(p, p.multiply, how);
+    if (error == cudaSuccess) error = duo_queue_fallback(p, how);
+    if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(p, rest, how);
+    return error;
+}
+
+static cudaError_t load()
+{
+    cudaError_t error = (cudaError_t)duo_sgemm_gpu_fp16x3_load(); /* what both use */
+    if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_mma<fp16x3>);
+    return error == cudaSuccess ? (cudaError_t)load_kernel(sgemm_mma<bf16x6>) : error;
+}
+
+extern "C" size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how)
+{
+    return panel_bytes(call->m, call->n, call->k, how);
+}
+
+extern "C" int duo_sgemm_gpu_mma(const duo_call *call, const duo_launch *how)
+{
+    if (how->capability < kLeastCapability) return cudaErrorNotSupported;
+    return (int)queue_product(call, how, queue_kernels, load);
+}
+
+extern "C" int duo_sgemm_gpu_mma_load(void) { return (int)load(); }
