@@ -52,9 +52,9 @@ static __device__ __forceinline__ void wait_for_kernels_ahead()
 }
 
 template <class... Parameter>
-static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
-                               unsigned threads_per_block, int capability, void *stream,
-                               Parameter... value)
+static int queue_kernel_behind_with(void (*kernel)(Parameter...), unsigned blocks,
+                                    unsigned threads_per_block, size_t shared_bytes, int capability,
+                                    void *stream, Parameter... value)
 {
     void *values[] = {&value...};
     cudaLaunchAttribute early;
@@ -63,11 +63,21 @@ static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads_per_block);
+    config.dynamicSmemBytes = shared_bytes;
     config.stream = static_cast<cudaStream_t>(stream);
     config.attrs = &early;
     const bool no = __atomic_load_n(&no_dependent_launches, __ATOMIC_RELAXED);
     config.numAttrs = capability >= kDependentLaunches && !no ? 1 : 0;
     return (int)cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
+}
+
+template <class... Parameter>
+static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
+                               unsigned threads_per_block, int capability, void *stream,
+                               Parameter... value)
+{
+    return queue_kernel_behind_with(kernel, blocks, threads_per_block, 0, capability, stream,
+                                    value...);
 }
 
 /* Asking for a kernel's attributes loads it. */

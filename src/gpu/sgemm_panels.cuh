@@ -44,23 +44,12 @@ static size_t panel_bytes(int64_t m, int64_t n, int64_t k, const duo_launch *how
 
 /* ---- Launches ---- */
 
-/* From compute capability 9.0 on a kernel may start before the one ahead of it is done. */
 template <class... Parameter>
 static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks, unsigned threads,
                                    size_t shared_bytes, const duo_launch *how, Parameter... value)
 {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = static_cast<cudaStream_t>(how->stream);
-    config.attrs = &attribute;
-    config.numAttrs = how->capability >= 90 ? 1 : 0;
-    void *values[] = {&value...};
-    return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
+    return (cudaError_t)queue_kernel_behind_with(kernel, blocks, threads, shared_bytes,
+                                                 how->capability, how->stream, value...);
 }
 
 /* ---- Loading ---- */

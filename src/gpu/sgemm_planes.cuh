@@ -23,8 +23,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "launch.cuh"
 #include "sgemm.cuh"
-#include "wgmma.cuh"
 
 constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
 

@@ -15,8 +15,6 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-#include "launch.cuh"
-
 /* ---- Shared memory and mbarriers, by 32-bit address ---- */
 
 static __device__ __forceinline__ uint32_t shared_address(const void *p)
