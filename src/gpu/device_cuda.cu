@@ -434,6 +434,7 @@ static const gpu_row rows[] = {
     GPU_ROW(sdot_gpu_float64),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_f64),
 };
+static_assert(sizeof rows / sizeof rows[0] <= 32, "a queue has a bit for each");
 #undef GPU_ROW_WITH_WORKSPACE
 #undef GPU_ROW
 
@@ -455,6 +456,7 @@ struct duo_queue {
     cudaEvent_t marks[DUO_MARKS];
     cudaEvent_t behind; /* marks the place in another queue that this one follows */
     void *scratch;      /* the reductions' partial sums, then their counter */
+    uint32_t loaded;    /* a bit for each of rows[] that this queue has launched before */
     char *workspace;    /* of the rows that want one; grows */
     size_t workspace_bytes;
     int multiprocessors, capability, cache_bytes;
@@ -611,6 +613,12 @@ static duo_status launch(duo_queue *queue, duo_row_id id, const duo_call *call, 
     how.ticket = ticket;
     for (const gpu_row &row : rows) {
         if (row.id != id) continue;
+        const uint32_t bit = 1u << (&row - rows);
+        if ((queue->loaded & bit) == 0) {
+            const duo_status status = status_of((cudaError_t)row.load(), row.name);
+            if (status != DUO_OK) return status;
+            queue->loaded |= bit;
+        }
         how.workspace = nullptr;
         how.workspace_bytes = 0;
         if (row.workspace != nullptr) {

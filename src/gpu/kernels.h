@@ -60,7 +60,8 @@ size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_f64_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_skinny_workspace(const duo_call *call, const duo_launch *how);
 
-/* Bring a row's kernels onto the current device. */
+/* Bring a row's kernels onto the current device, and set what they need to be launched: before a row's
+ * first launch. Where the device cannot run them there is nothing to do. */
 int duo_sgemm_gpu_naive_load(void);
 int duo_sgemm_gpu_tiled_load(void);
 int duo_sgemm_gpu_ffma_load(void);

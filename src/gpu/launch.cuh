@@ -80,6 +80,15 @@ static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
                                     value...);
 }
 
+/*
+ * The error of a launch behind a kernel that changes C. What cannot be queued there is no reason to try
+ * another row, which would begin with a C that is half done: it counts as a lost device.
+ */
+static inline int after_c_changed(int error)
+{
+    return error == (int)cudaSuccess ? error : (int)cudaErrorLaunchFailure;
+}
+
 /* Asking for a kernel's attributes loads it. */
 template <class... Parameter>
 static int load_kernel(void (*kernel)(Parameter...))

@@ -30,7 +30,8 @@ static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
     first.ways = bf16x6::kWays;
     cudaError_t error = queue_split<bf16x6>(p, how);
     if (error == cudaSuccess) error = queue_tiles<bf16x6>(p, first, how);
-    return error == cudaSuccess ? duo_queue_fallback(p, how) : error;
+    if (error != cudaSuccess) return error;
+    return (cudaError_t)after_c_changed(duo_queue_fallback(p, how));
 }
 
 static cudaError_t load()
@@ -47,7 +48,7 @@ extern "C" size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo
 extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)
 {
     if (how->capability != 90) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, queue_kernels, load);
+    return (int)queue_product(call, how, queue_kernels);
 }
 
 extern "C" int duo_sgemm_gpu_bf16x6_load(void) { return (int)load(); }

@@ -437,9 +437,9 @@ static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
     const bool many = x.runs > kWays / 2 * x.shared_tiles;
     const int64_t threads =
         x.shared_tiles * x.tile->edge_m * x.tile->edge_n / kGroup * (many ? kWays : 1);
-    return queue_kernel_behind(many ? x.tile->add_many : x.tile->add_few,
-                               (unsigned)(threads / kThreads), kThreads, how->capability,
-                               how->stream, p, x.walk);
+    return after_c_changed(queue_kernel_behind(many ? x.tile->add_many : x.tile->add_few,
+                                               (unsigned)(threads / kThreads), kThreads,
+                                               how->capability, how->stream, p, x.walk));
 }
 
 extern "C" size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how)

@@ -18,7 +18,8 @@ static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
     first.ways = fp16x3::kWays;
     cudaError_t error = duo_queue_split_fp16x3(p, how);
     if (error == cudaSuccess) error = queue_tiles<fp16x3>(p, first, how);
-    return error == cudaSuccess ? duo_queue_behind_fp16x3(p, how) : error;
+    if (error != cudaSuccess) return error;
+    return (cudaError_t)after_c_changed(duo_queue_behind_fp16x3(p, how));
 }
 
 static cudaError_t load()
@@ -35,7 +36,7 @@ extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo
 extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
 {
     if (how->capability != 90) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, queue_kernels, load);
+    return (int)queue_product(call, how, queue_kernels);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load(); }

@@ -34,9 +34,10 @@ static cudaError_t queue_kernels(const panel &whole, const duo_launch *how)
     rest.when = p.multiply.pending;
     cudaError_t error = duo_queue_split_fp16x3(p, how);
     if (error == cudaSuccess) error = queue_mma<fp16x3>(p, p.multiply, how);
-    if (error == cudaSuccess) error = duo_queue_fallback(p, how);
+    if (error != cudaSuccess) return error;
+    error = duo_queue_fallback(p, how);
     if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(p, rest, how);
-    return error;
+    return (cudaError_t)after_c_changed(error);
 }
 
 static cudaError_t load()
@@ -54,7 +55,7 @@ extern "C" size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_la
 extern "C" int duo_sgemm_gpu_mma(const duo_call *call, const duo_launch *how)
 {
     if (how->capability < kLeastCapability) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, queue_kernels, load);
+    return (int)queue_product(call, how, queue_kernels);
 }
 
 extern "C" int duo_sgemm_gpu_mma_load(void) { return (int)load(); }

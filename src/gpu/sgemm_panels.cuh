@@ -7,8 +7,6 @@
 #ifndef DUO_SGEMM_PANELS_CUH
 #define DUO_SGEMM_PANELS_CUH
 
-#include <atomic>
-
 #include "kernels.h"
 #include "launch.cuh"
 #include "sgemm_tiles.cuh"
@@ -52,23 +50,6 @@ static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks
                                                  how->capability, how->stream, value...);
 }
 
-/* ---- Loading ---- */
-
-/* Attributes of kernels are set once per device. */
-struct loaded_devices {
-    std::atomic<uint64_t> mask{0};
-    cudaError_t once(cudaError_t (*load)())
-    {
-        int device = 0;
-        cudaError_t error = cudaGetDevice(&device);
-        const uint64_t bit = (uint64_t)1 << device % 64;
-        if (error != cudaSuccess || (mask.load(std::memory_order_acquire) & bit) != 0) return error;
-        error = load();
-        if (error == cudaSuccess) mask.fetch_or(bit, std::memory_order_release);
-        return error;
-    }
-};
-
 /* ---- Panels ---- */
 
 constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
@@ -110,10 +91,9 @@ static cudaError_t queue_split(const panel &p, const duo_launch *how)
                            split.tiles, kSplitThreads, 0, how, split);
 }
 
-/* `multiply` queues the kernels of one panel; `load` brings all of them to the device. */
+/* `multiply` queues the kernels of one panel. */
 static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
-                                 cudaError_t (*multiply)(const panel &p, const duo_launch *how),
-                                 cudaError_t (*load)())
+                                 cudaError_t (*multiply)(const panel &p, const duo_launch *how))
 {
     const sgemm_problem whole = sgemm_problem_of(call);
     if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not this row's */
@@ -147,8 +127,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
     p.multiply.words_a = p.a.words;
     p.multiply.words_b = p.b.words;
 
-    static loaded_devices loaded;
-    cudaError_t error = loaded.once(load);
+    cudaError_t error = cudaSuccess;
     for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
         for (int64_t i = 0; i < whole.m && error == cudaSuccess; i += panel_m) {
             sgemm_problem s = whole;
@@ -168,6 +147,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
             p.fallback.product = s;
             p.fallback.split = {{p.a, p.b}, (unsigned)tiles_a, (unsigned)tiles, p.multiply.pending};
             error = multiply(p, how);
+            if (i > 0 || j > 0) error = (cudaError_t)after_c_changed(error);
         }
     return error;
 }
