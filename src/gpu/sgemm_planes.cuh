@@ -126,6 +126,11 @@ static __device__ __forceinline__ uint32_t warp_max(uint32_t value)
 /* Blocks per multiprocessor to make room for: 4 where all tiles run at once, else what was fastest on
  * an H200, by 5 to 20 %. */
 constexpr int kSplitThreads = 256, kFewResident = 4;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kMostResident = 2; /* Turing has room for 4 with few registers, which spill */
+#else
+constexpr int kMostResident = 8;
+#endif
 constexpr int kRun = 8;                    /* elements that a thread splits at a time */
 constexpr int kLanesPerRow = kTile / kRun; /* threads that share a row of a tile */
 constexpr int kRowStep = kSplitThreads / kLanesPerRow, kRuns = kTile / kRowStep;
@@ -355,7 +360,9 @@ static __device__ __forceinline__ void split_tile_of(const split_problem &p, uns
 }
 
 template <class Scheme, int Resident>
-static __global__ void __launch_bounds__(kSplitThreads, Resident) sgemm_split(split_problem p)
+static __global__ void __launch_bounds__(kSplitThreads,
+                                         Resident < kMostResident ? Resident : kMostResident)
+    sgemm_split(split_problem p)
 {
     let_next_kernel_start();
     wait_for_kernels_ahead();
