@@ -109,28 +109,49 @@ static double naive_cost(const duo_call *call, const duo_site *site, int *thread
     return cube_seconds(call, site, DUO_ROW_sgemm_gpu_naive, 32, 8, 1);
 }
 
-static double tiled_cost(const duo_call *call, const duo_site *site, int *threads)
-{
-    *threads = 0;
-    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16);
-}
-
 /* Seconds to read so many bytes of device memory: as a sum does. */
 static double memory_seconds(const duo_site *site, double bytes)
 {
     return duo_curve_seconds(&site->profile->curve[DUO_ROW_ssum_gpu_shuffle], bytes / 4.0, 1.0);
 }
 
-/* The cube's curve, and memory traffic beyond that of the cube of equal work. */
+/*
+ * What a row's curve, which is of cubes, does not show of a product of the same work (m, n, k: in
+ * whole tiles): memory traffic beyond the cube's, for operands that move per_element bytes each.
+ */
+static double extra_traffic(const duo_site *site, double per_element, double m, double n, double k)
+{
+    const double edge = cbrt(m * n * k);
+    const double extra = memory_seconds(site, per_element * (m * k + k * n) + 4.0 * m * n) -
+                         memory_seconds(site, (2.0 * per_element + 4.0) * edge * edge);
+    return extra > 0.0 ? extra : 0.0;
+}
+
+/* And multiprocessors that stay idle because C has few tiles, each of which is one block's, however
+ * long k is: how many times more of them the cube's tiles keep busy. */
+static double idle_times(double m, double n, double k, double tile)
+{
+    const double multiprocessors = 128.0; /* of large GPUs: 72 to 148 */
+    const double edge = cbrt(m * n * k) / tile;
+    const double cube = fmin(edge * edge, multiprocessors);
+    return fmax(1.0, cube / fmin(m * n / (tile * tile), multiprocessors));
+}
+
+static double tiled_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
+    *threads = 0;
+    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16) *
+               idle_times(m, n, k, 64.0) +
+           extra_traffic(site, 4.0, m, n, k);
+}
+
 static double ffma_cost(const duo_call *call, const duo_site *site, int *threads)
 {
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
-    const double edge = cbrt(m * n * k);
-    const double extra = memory_seconds(site, 4.0 * (m * k + k * n + m * n)) -
-                         memory_seconds(site, 12.0 * edge * edge);
     *threads = 0;
-    return duo_curve_seconds(&site->profile->curve[DUO_ROW_sgemm_gpu_ffma], edge, 3.0) +
-           (extra > 0.0 ? extra : 0.0);
+    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_ffma, 64, 64, 16) +
+           extra_traffic(site, 4.0, m, n, k);
 }
 
 /* Tensor cores pay from here on; below, a product takes as long as its operands' way from memory. */
@@ -142,24 +163,20 @@ static bool has_wgmma(const duo_call *call, const duo_site *site)
     return hopper && call->k >= kLeastTensorK && call->alpha != 0.0f && fits_device(call, site);
 }
 
-/*
- * The cube's curve at the work of whole tiles (64 x 128 of C, 64 of k), and two things that a cube
- * does not show: memory traffic beyond that of the cube of equal work, and multiprocessors that stay
- * idle because C has few tiles, each of which at most 16 blocks share.
- */
+/* Bytes that an element of an operand moves that is split: read, its planes written and read. */
+static double split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
+
+/* Tiles are 64 x 128, and 64 of k; at most 16 blocks share one. */
 static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id id, double planes,
                          int *threads)
 {
-    const double blocks_wanted = 132.0, most_slices = 16.0; /* H100, H200 */
+    const double multiprocessors = 132.0, most_slices = 16.0; /* H100, H200 */
     const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
-    const double per_element = 4.0 + 2.0 * 2.0 * planes; /* read, planes written and read */
-    const double edge = cbrt(m * n * k), tiles = m / 64 * (n / 128);
-    const double extra = memory_seconds(site, per_element * (m * k + k * n) + 4.0 * m * n) -
-                         memory_seconds(site, (2.0 * per_element + 4.0) * edge * edge);
+    const double tiles = m / 64 * (n / 128);
     *threads = 0;
-    return duo_curve_seconds(&site->profile->curve[id], edge, 3.0) *
-               fmax(1.0, blocks_wanted / (tiles * most_slices)) +
-           (extra > 0.0 ? extra : 0.0);
+    return cube_seconds(call, site, id, 64, 128, 64) *
+               fmax(1.0, multiprocessors / (tiles * most_slices)) +
+           extra_traffic(site, split_bytes(planes), m, n, k);
 }
 
 static double bf16x6_cost(const duo_call *call, const duo_site *site, int *threads)
@@ -180,22 +197,18 @@ static bool has_mma(const duo_call *call, const duo_site *site)
 }
 
 /*
- * The cube's curve, times how many more multiprocessors the cube's tiles keep busy: a tile of C is
- * one block's, however long k is. Where tensor cores add fp16 products only 2 to 4 times as fast as
- * there are fp32 FMAs, three products for one hardly pay, and a curve may have been borrowed from a
- * device with 15 times as many: there it is no cheaper than sgemm_gpu_ffma.
+ * Where tensor cores add fp16 products only 2 to 4 times as fast as there are fp32 FMAs, three products
+ * for one hardly pay, and a curve may have been borrowed from a device with 15 times as many: there it
+ * is no cheaper than sgemm_gpu_ffma.
  */
 static double mma_cost(const duo_call *call, const duo_site *site, int *threads)
 {
-    const double blocks_wanted = 128.0; /* multiprocessors of large GPUs: 72 to 148 */
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 64);
-    const double edge = cbrt(m * n * k), tiles = m / 64 * (n / 64);
-    const double idle = fmin(edge / 64 * (edge / 64), blocks_wanted) / fmin(tiles, blocks_wanted);
     const int c = site->capability;
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
     const double seconds =
-        duo_curve_seconds(&site->profile->curve[DUO_ROW_sgemm_gpu_mma], edge, 3.0) *
-        fmax(1.0, idle);
+        cube_seconds(call, site, DUO_ROW_sgemm_gpu_mma, 64, 64, 64) * idle_times(m, n, k, 64.0) +
+        extra_traffic(site, split_bytes(2.0), m, n, k);
     *threads = 0;
     return many_products ? seconds : fmax(seconds, ffma_cost(call, site, threads));
 }
