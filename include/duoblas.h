@@ -286,8 +286,9 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  * Overlap    C must not overlap A or B; this is not checked. A and B may be the same.
  * Residence  any mix; see Conventions.
  * Threads    any number of contexts at once, if their C are disjoint.
- * Numerics   binary32 products and sums (a CPU BLAS or a GPU row). Barring overflow and underflow,
- *            with u = 2^-24, componentwise
+ * Numerics   binary32 products and sums (a CPU BLAS or a GPU row), or tensor cores on operands that are
+ *            split so that the same bound holds (docs/numerics.md; not under DUO_MATH_IEEE). Barring
+ *            overflow and underflow, with u = 2^-24, componentwise
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|.
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
  *            The same row of the table gives the same bits on every run (explain tells the row).

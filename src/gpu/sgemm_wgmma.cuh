@@ -12,9 +12,9 @@
  * Guard     each block of 64 x 64 of C is stored only if its way (sgemm_guard.cuh) is one of those
  *           asked for; where one is not, `pending` says so to the kernels behind. Of a tile without
  *           such blocks no more is copied than was on its way before that was known
- * Split-K   where small tiles are fewer than multiprocessors, several blocks share a tile of C, each a range
- *           of k. All leave their sums in the workspace, and the last to come adds them up, in the
- *           order of the ranges
+ * Split-K   where small tiles are fewer than multiprocessors, several blocks share a tile of C, each
+ *           a range of k. All leave their sums in the workspace, and the last to come adds them up,
+ *           in the order of the ranges
  *
  * The rows of a warpgroup's product are columns j of C, its columns are rows i: see sgemm_tiles.cuh.
  */
