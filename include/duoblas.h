@@ -289,7 +289,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  * Numerics   binary32 products and sums (a CPU BLAS or a GPU row), or tensor cores on operands that are
  *            split so that the same bound holds (docs/numerics.md; not under DUO_MATH_IEEE). Barring
  *            overflow and underflow, with u = 2^-24, componentwise
- *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|.
+ *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
+ *            (a CPU BLAS that adds to C block by block of k: u |beta C| for each block).
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
  *            The same row of the table gives the same bits on every run (explain tells the row).
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on

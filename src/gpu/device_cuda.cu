@@ -459,6 +459,7 @@ struct duo_queue {
     uint32_t loaded;    /* a bit for each of rows[] that this queue has launched before */
     char *workspace;    /* of the rows that want one; grows */
     size_t workspace_bytes;
+    size_t workspace_refused; /* this much there was not when it was last asked for; 0: never */
     int multiprocessors, capability, cache_bytes;
 };
 
@@ -473,7 +474,7 @@ static duo_status give_workspace_back(duo_queue *queue)
     char *const address = queue->workspace;
     const size_t bytes = queue->workspace_bytes;
     queue->workspace = nullptr;
-    queue->workspace_bytes = 0;
+    queue->workspace_bytes = queue->workspace_refused = 0;
     return duo_device_release(queue->device, address, bytes); /* waits for the device */
 }
 
@@ -490,10 +491,16 @@ static void grow_workspace(duo_queue *queue, size_t wanted)
     wanted = (wanted + kWorkspaceUnit - 1) / kWorkspaceUnit * kWorkspaceUnit;
     if ((double)wanted > limit) wanted = (size_t)limit;
     if (wanted <= queue->workspace_bytes) return;
+    if (queue->workspace_refused > 0 && wanted >= queue->workspace_refused &&
+        queue->workspace != nullptr)
+        return;
     (void)give_workspace_back(queue);
     for (; wanted >= kLeastWorkspace; wanted /= 2) {
         void *address;
-        if (duo_device_allocate(queue->device, wanted, &address) != DUO_OK) continue;
+        if (duo_device_allocate(queue->device, wanted, &address) != DUO_OK) {
+            queue->workspace_refused = wanted;
+            continue;
+        }
         queue->workspace = (char *)address;
         queue->workspace_bytes = wanted;
         return;

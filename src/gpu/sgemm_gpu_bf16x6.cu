@@ -47,7 +47,7 @@ extern "C" size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo
 
 extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)
 {
-    if (how->capability != 90) return cudaErrorNotSupported;
+    if (!has_wgmma(how)) return cudaErrorNotSupported;
     return (int)queue_product(call, how, queue_kernels);
 }
 

@@ -10,6 +10,9 @@
 
 constexpr int kLeastCapability = 75, kLeastBf16 = 80;
 
+/* On a later device too, where what it runs was compiled for Turing. */
+static bool bf16_absent; /* read and set by the __atomic functions */
+
 template <class Scheme>
 static cudaError_t queue_mma(const panel &of, const tensor_problem &multiply, const duo_launch *how)
 {
@@ -24,7 +27,8 @@ static cudaError_t queue_mma(const panel &of, const tensor_problem &multiply, co
 
 static cudaError_t queue_kernels(const panel &whole, const duo_launch *how)
 {
-    const bool bf16 = how->capability >= kLeastBf16;
+    const bool bf16 =
+        how->capability >= kLeastBf16 && !__atomic_load_n(&bf16_absent, __ATOMIC_RELAXED);
     panel p = whole;
     p.multiply.ways = fp16x3::kWays;
     if (!bf16) p.fallback.exact_ways |= 1u << DUO_WAY_BF16X6;
@@ -44,7 +48,11 @@ static cudaError_t load()
 {
     cudaError_t error = (cudaError_t)duo_sgemm_gpu_fp16x3_load(); /* what both use */
     if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_mma<fp16x3>);
-    return error == cudaSuccess ? (cudaError_t)load_kernel(sgemm_mma<bf16x6>) : error;
+    cudaFuncAttributes found = {};
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&found, sgemm_mma<bf16x6>);
+    if (error == cudaSuccess && found.ptxVersion < kLeastBf16)
+        __atomic_store_n(&bf16_absent, true, __ATOMIC_RELAXED);
+    return error;
 }
 
 extern "C" size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how)

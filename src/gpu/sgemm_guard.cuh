@@ -13,6 +13,10 @@
  * by the same shares. If too few of its elements are large it still is safe where its scale is no
  * larger than that of any tile before it and these are 4 at least: what it loses is then at most
  * 128 * 2^-10 in their scale, or 1.3 * 2^-24 of their sum.
+ *
+ * And bf16x6 where nothing is faint: products are at least 2^-64 then (tiles scaled to 2^48), and
+ * 2^-122 after the scale of the farthest tile, so that none underflows; sums stay below 2^98 k. What
+ * is dense or not lossy may lie further apart: what could underflow there is lost in the sums.
  */
 #ifndef DUO_SGEMM_GUARD_CUH
 #define DUO_SGEMM_GUARD_CUH
@@ -60,13 +64,15 @@ static __device__ __forceinline__ tile_row read_tile_row(const uint32_t *words, 
 /* The best way for the block where these rows of A and columns of B meet. */
 static __device__ __forceinline__ duo_way way_of(const tile_row &a, const tile_row &b, int64_t k)
 {
-    constexpr int kFarthest = 100; /* exponents of products; further ones would underflow */
+    constexpr int kFarthest = 100; /* exponents of tiles' products, from the largest one down */
+    constexpr int kFarthestBf16 = 58;
     constexpr int kLeastTiles = 4;
     constexpr float kSmallShare = 0.625f;
     const uint32_t flags = a.flags | b.flags;
     if (flags & kWordNonFinite) return DUO_WAY_EXACT;
     if (a.most == 0 || b.most == 0) return DUO_WAY_FP16X3; /* all zeros */
-    if (a.most - a.least + b.most - b.least > kFarthest) return DUO_WAY_EXACT;
+    const int farthest = a.most - a.least + b.most - b.least;
+    if (farthest > kFarthest) return DUO_WAY_EXACT;
     if ((flags & (kWordLossy | kWordFaint)) == 0) return DUO_WAY_FP16X3;
     const int in_last = (int)(k % kTile);
     const bool dense = k < kTile || a.smalls + b.smalls < kTile * kSmallShare;
@@ -74,7 +80,7 @@ static __device__ __forceinline__ duo_way way_of(const tile_row &a, const tile_r
     const bool last_minor = k >= kLeastTiles * kTile && (flags & kWordZeroRow) == 0 &&
                             a.last + b.last <= a.least + b.least;
     if (dense && (last_dense || last_minor)) return DUO_WAY_FP16X3;
-    return flags & kWordFaint ? DUO_WAY_EXACT : DUO_WAY_BF16X6;
+    return flags & kWordFaint || farthest > kFarthestBf16 ? DUO_WAY_EXACT : DUO_WAY_BF16X6;
 }
 
 #endif

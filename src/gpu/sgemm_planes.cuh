@@ -9,7 +9,7 @@
  *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element of
  *              at least 2^-2 keeps 22 bits; below, an absolute 2^-25 is lost, if anything: such an
  *              element is called lossy.
- *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-110.
+ *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-32.
  * Planes have k contiguous, whatever the operand's layout and alignment were, and zeros up to whole
  * tiles:
  *     fp16x3   one row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
@@ -49,7 +49,7 @@ struct fp16x3 {
 
 struct bf16x6 {
     using element = __nv_bfloat16;
-    static constexpr int kPlanes = 3, kShift = 0;
+    static constexpr int kPlanes = 3, kShift = 48;
     static constexpr bool kInterleaved = false;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3 | 1u << DUO_WAY_BF16X6;
     static constexpr int kSplitResident = 5;
@@ -90,10 +90,10 @@ static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_
  * bits 0..8    exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: all zeros
  * bits 9..15   most elements of any row, unless it is all zeros, that are small, less than 2^-7 after
  *              2^kShift; elements beyond k do not count
- * bit 16       some element is lossy in fp16x3
+ * bit 16       some element is lossy in fp16x3 (bf16x6: could be)
  * bit 17       some element is infinite or NaN
  * bit 18       some row that belongs to the matrix is all zeros
- * bit 19       some element is beyond bf16x6 too, less than 2^-100 after 2^kShift
+ * bit 19       some element is faint: beyond bf16x6 too, less than 2^-80 after 2^kShift
  */
 constexpr int kExponentBias = 200; /* 1 <= exponent + bias < 512 for every float but zero */
 constexpr int kExponentGrain = 4;  /* exponent + bias + 1 is a multiple of it */
@@ -194,9 +194,14 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
 static __device__ __forceinline__ bool store_run(bf16x6, const operand_planes &o, int64_t row,
                                                  int64_t k, const float (&x)[kRun])
 {
+    constexpr float kKept = (float)((int64_t)1 << (bf16x6::kShift - 16)); /* as in fp16x3 */
     float left[kRun];
+    bool lossy = false;
 #pragma unroll
-    for (int i = 0; i < kRun; i++) left[i] = x[i];
+    for (int i = 0; i < kRun; i++) {
+        left[i] = x[i];
+        lossy |= fabsf(x[i]) < kKept && x[i] != 0.0f;
+    }
     __nv_bfloat16 *to = static_cast<__nv_bfloat16 *>(o.planes) + row * tiles_of(o.k) * kTile + k;
 #pragma unroll
     for (int plane = 0; plane < bf16x6::kPlanes; plane++, to += plane_elements(o)) {
@@ -211,7 +216,7 @@ static __device__ __forceinline__ bool store_run(bf16x6, const operand_planes &o
         }
         *reinterpret_cast<uint4 *>(to) = pack(pair);
     }
-    return false;
+    return lossy;
 }
 
 /*
@@ -306,7 +311,7 @@ static __device__ __forceinline__ void split_tile(const operand_planes &o, unsig
     const int up = Scheme::kShift - exponent;
     const float scale = power_of_two(min(up, 100)), more_scale = power_of_two(max(up - 100, 0));
     const float small = power_of_two(Scheme::kShift - 7);
-    const float least = power_of_two(Scheme::kShift - 100);
+    const float least = power_of_two(Scheme::kShift - 80);
 
     bool lossy = false, faint = false, zero_row = false;
     int most_small = 0;

@@ -16,8 +16,13 @@ static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
 {
     void *address = nullptr;
     cudaDriverEntryPointQueryResult result;
+#if CUDART_VERSION >= 12050
     const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address,
                                                                12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t error =
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &address, cudaEnableDefault, &result);
+#endif
     if (error != cudaSuccess) return error;
     if (result != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
     memcpy(function, &address, sizeof address);
@@ -144,14 +149,29 @@ static cudaError_t queue_tiles(const panel &p, const tensor_problem &multiply,
 /* ---- Loading ---- */
 
 /* Elsewhere than on Hopper the kernel is empty, and there is less shared memory. */
+/* Were the kernels compiled for another architecture than 9.0a, they are empty: then they are absent. */
+static bool wgmma_absent; /* read and set by the __atomic functions */
+
+static bool has_wgmma(const duo_launch *how)
+{
+    return how->capability == 90 && !__atomic_load_n(&wgmma_absent, __ATOMIC_RELAXED);
+}
+
 template <class Tile>
 static cudaError_t load_wgmma()
 {
     int device = 0, major = 0;
+    cudaFuncAttributes found = {};
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess)
         error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
     if (error != cudaSuccess || major != 9) return error;
+    error = cudaFuncGetAttributes(&found, sgemm_wgmma<Tile>);
+    if (error != cudaSuccess) return error;
+    if (found.sharedSizeBytes == 0) { /* `wanted` is not there */
+        __atomic_store_n(&wgmma_absent, true, __ATOMIC_RELAXED);
+        return cudaSuccess;
+    }
     return cudaFuncSetAttribute(sgemm_wgmma<Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 Tile::kSharedBytes);
 }

@@ -250,6 +250,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             if (stored == 0) { /* all of it is for other kernels */
                 for (int step = first_step; step < (any ? end_step : sure_step); step++) {
                     barrier_wait(full + 8 * stage, phase);
+                    sync_warpgroup(multiplier); /* nobody still waits for this phase */
                     if (thread == 0) barrier_arrive(empty + 8 * stage);
                     advance();
                 }
