@@ -25,6 +25,7 @@ const duo_sgemm_data duo_sgemm_kinds[DUO_SGEMM_KINDS] = {
     {.name = "graded 2^8", .draw = normal, .grading = 8},
     {.name = "graded 2^12", .draw = normal, .grading = 12},
     {.name = "graded 2^20", .draw = normal, .grading = 20},
+    {.name = "rows 2^40 apart", .draw = normal, .apart = 40},
     {.name = "one huge", .draw = normal, .planted = 1, .plant = {0x1.234568p30f}},
     {.name = "large x small", .draw = normal, .scale_a = 125, .scale_b = -115},
     {.name = "subnormal A", .draw = normal, .scale_a = -130, .scale_b = 40},
@@ -41,12 +42,12 @@ bool duo_sgemm_data_finite(const duo_sgemm_data *data)
     return true;
 }
 
-/* The exponent of step l, the same for both operands. */
-static int grade_of(const duo_sgemm_data *data, uint64_t seed, int64_t l)
+/* An exponent, |g| <= most, of a number of its own. */
+static int grade_of(int most, uint64_t seed, int64_t number)
 {
-    uint64_t random = seed ^ ((uint64_t)l + 1) * 0x9e3779b97f4a7c15u;
-    const uint64_t steps = (uint64_t)(2 * data->grading + 1);
-    return (int)(duo_random_bits(&random) % steps) - data->grading;
+    uint64_t random = seed ^ ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
+    const uint64_t steps = (uint64_t)(2 * most + 1);
+    return (int)(duo_random_bits(&random) % steps) - most;
 }
 
 /* How to fill one operand as it is stored. */
@@ -57,12 +58,14 @@ typedef struct recipe {
     bool along_k; /* its columns are steps of k */
 } recipe;
 
-static float scaled(const recipe *how, double x, int64_t l, uint64_t *random)
+/* An element of step l of k, in row i of op(A) or column i of op(B). */
+static float scaled(const recipe *how, double x, int64_t i, int64_t l, uint64_t *random)
 {
     const duo_sgemm_data *const data = how->data;
     double exponent = how->scale;
     if (data->spread > 0) exponent += data->spread * (duo_random_unit(random) - 0.5);
-    if (data->grading > 0) exponent += how->grade_sign * grade_of(data, how->seed, l);
+    if (data->grading > 0) exponent += how->grade_sign * grade_of(data->grading, how->seed, l);
+    if (data->apart > 0) exponent += grade_of(data->apart, how->seed + 1, how->grade_sign * i);
     return (float)(x * exp2(exponent));
 }
 
@@ -77,12 +80,15 @@ static uint64_t column_seed(const recipe *how, int64_t column)
 static void fill_column(const recipe *how, const duo_operand *o, int64_t column)
 {
     const duo_sgemm_data *const data = how->data;
-    const bool plain = data->spread == 0 && data->grading == 0 && how->scale == 0;
+    const bool plain =
+        data->spread == 0 && data->grading == 0 && data->apart == 0 && how->scale == 0;
     uint64_t random = column_seed(how, column);
     float *const to = o->address + column * o->ld;
     for (int64_t r = 0; r < o->rows; r++) {
         const float x = data->draw(&random);
-        to[r] = plain ? x : scaled(how, (double)x, how->along_k ? column : r, &random);
+        to[r] = plain          ? x
+                : how->along_k ? scaled(how, (double)x, r, column, &random)
+                               : scaled(how, (double)x, column, r, &random);
     }
 }
 
