@@ -128,8 +128,10 @@ static __device__ __forceinline__ uint32_t warp_max(uint32_t value)
 constexpr int kSplitThreads = 256, kFewResident = 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kMostResident = 2; /* Turing has room for 4 with few registers, which spill */
-#else
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
 constexpr int kMostResident = 8;
+#else
+constexpr int kMostResident = 4; /* with fewer registers the code of some spills */
 #endif
 constexpr int kRun = 8;                    /* elements that a thread splits at a time */
 constexpr int kLanesPerRow = kTile / kRun; /* threads that share a row of a tile */
