@@ -7,6 +7,7 @@
 
 #include <cuda_pipeline_primitives.h>
 
+#include "fragment.cuh"
 #include "sgemm.cuh"
 
 constexpr int kThreads = 256; /* per block */
@@ -121,31 +122,6 @@ struct slab_loader {
         next += kTurned ? kSlab : kSlab * ld;
     }
 };
-
-/*
- * A thread's place in its warp. Each of the two coordinates leaves out a low bit of the lane
- * number: pairs of lanes then read the same 16 bytes, which shared memory can serve together.
- */
-static __device__ __forceinline__ int lane_n(int lane)
-{
-    return (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
-}
-static __device__ __forceinline__ int lane_m(int lane) { return (lane >> 1 & 1) | (lane >> 2 & 2); }
-
-/* Groups of 4 elements, `stride` apart, from one row of a slab. */
-template <int Elements>
-static __device__ __forceinline__ void read_fragment(float (&fragment)[Elements], const float *row,
-                                                     int stride)
-{
-#pragma unroll
-    for (int g = 0; g < Elements / kGroup; g++) {
-        const float4 v = *reinterpret_cast<const float4 *>(row + g * stride);
-        fragment[kGroup * g] = v.x;
-        fragment[kGroup * g + 1] = v.y;
-        fragment[kGroup * g + 2] = v.z;
-        fragment[kGroup * g + 3] = v.w;
-    }
-}
 
 /* sum += a * b', in zigzag. */
 template <int Abreast>

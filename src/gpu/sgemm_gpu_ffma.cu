@@ -69,8 +69,8 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_n = warp % Tile::kWarpsN, warp_m = warp / Tile::kWarpsN % Tile::kWarpsM;
     const int warp_l = warp / (Tile::kWarpsN * Tile::kWarpsM);
-    const int i = warp_m * kWarpM + lane_m(lane) * kGroup;
-    const int j = warp_n * kWarpN + lane_n(lane) * kGroup;
+    const int i = warp_m * kWarpM + lane_of_4(lane) * kGroup;
+    const int j = warp_n * kWarpN + lane_of_8(lane) * kGroup;
     constexpr int kStrideM = kLanesM * kGroup, kStrideN = kLanesN * kGroup;
     const int read_a = warp_l * Tile::kSteps * kPitch<Tile::kM> + i;
     const int read_b = kSlabA + warp_l * Tile::kSteps * kPitch<Tile::kN> + j;

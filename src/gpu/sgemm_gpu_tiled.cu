@@ -17,6 +17,7 @@
  */
 #include <cuda_pipeline_primitives.h>
 
+#include "fragment.cuh"
 #include "kernels.h"
 #include "launch.cuh"
 #include "sgemm.cuh"
@@ -114,31 +115,6 @@ struct slab_loader {
     }
 };
 
-/*
- * A thread's place in its warp. Each of the two coordinates leaves out a low bit of the lane
- * number: pairs of lanes then read the same 16 bytes, which shared memory can serve together.
- */
-static __device__ __forceinline__ int lane_m(int lane)
-{
-    return (lane & 1) | (lane >> 1 & 2) | (lane >> 2 & 4);
-}
-static __device__ __forceinline__ int lane_n(int lane) { return (lane >> 1 & 1) | (lane >> 2 & 2); }
-
-/* Groups of 4 elements, `stride` apart, from one row of a slab. */
-template <int Elements>
-static __device__ __forceinline__ void read_fragment(float (&fragment)[Elements], const float *row,
-                                                     int stride)
-{
-#pragma unroll
-    for (int g = 0; g < Elements / kGroup; g++) {
-        const float4 v = *reinterpret_cast<const float4 *>(row + g * stride);
-        fragment[kGroup * g] = v.x;
-        fragment[kGroup * g + 1] = v.y;
-        fragment[kGroup * g + 2] = v.z;
-        fragment[kGroup * g + 3] = v.w;
-    }
-}
-
 /* Up to 4 elements of a column of C; `aligned`: 16 bytes at once, where all 4 are inside. */
 static __device__ __forceinline__ void update_group(const sgemm_problem &p, float *c,
                                                     const float (&sum)[kGroup], int64_t rows_left,
@@ -177,8 +153,8 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     slab_loader<Tile::kN, Tile::kThreads, !TransB> b_loader(p.b, p.ldb, first_j, p.n, p.k);
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int i = warp / Tile::kWarpsN * Tile::kWarpM + lane_m(lane) * kGroup;
-    const int j = warp % Tile::kWarpsN * Tile::kWarpN + lane_n(lane) * kGroup;
+    const int i = warp / Tile::kWarpsN * Tile::kWarpM + lane_of_8(lane) * kGroup;
+    const int j = warp % Tile::kWarpsN * Tile::kWarpN + lane_of_4(lane) * kGroup;
     constexpr int kStrideM = kLanesM * kGroup, kStrideN = kLanesN * kGroup;
 
     float sum[Tile::kThreadN][Tile::kThreadM] = {};
