@@ -40,12 +40,6 @@ static __device__ __forceinline__ void copies_wait()
     asm volatile("cp.async.wait_group 0;" ::: "memory");
 #endif
 }
-static __device__ __forceinline__ void store_shared(uint32_t to, uint4 v)
-{
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z),
-                 "r"(v.w)
-                 : "memory");
-}
 
 /* ---- Four matrices of 8 rows x 16 bytes; lane l gives the address of row l % 8 of matrix l / 8 ---- */
 

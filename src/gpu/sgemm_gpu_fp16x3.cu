@@ -14,29 +14,19 @@ cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how)
 
 static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
 {
-    tensor_problem first = p.multiply;
-    first.ways = fp16x3::kWays;
-    cudaError_t error = duo_queue_split_fp16x3(p, how);
-    if (error == cudaSuccess) error = queue_tiles<fp16x3>(p, first, how);
-    if (error != cudaSuccess) return error;
-    return (cudaError_t)after_c_changed(duo_queue_behind_fp16x3(p, how));
-}
-
-static cudaError_t load()
-{
-    const cudaError_t error = load_scheme<fp16x3>();
-    return error == cudaSuccess ? (cudaError_t)duo_sgemm_gpu_bf16x6_load() : error;
+    const cudaError_t error = duo_queue_split_fp16x3(p, how);
+    return error == cudaSuccess ? queue_tiles<fp16x3>(p, how) : error;
 }
 
 extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call->m, call->n, call->k, how);
+    return panel_bytes(call->m, call->n, call->k, fp16x3::kPlanes, how);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, queue_kernels);
+    return (int)queue_product(call, how, fp16x3::kPlanes, queue_kernels);
 }
 
-extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load(); }
+extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load_scheme<fp16x3>(); }

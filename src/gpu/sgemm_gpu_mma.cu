@@ -5,6 +5,7 @@
  * Order     see sgemm_mma.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
  *           cannot hold either by an fp32 FMA chain. Turing has no bf16: there all of these are chains
  */
+#include "sgemm_fallback.cuh"
 #include "sgemm_mma.cuh"
 #include "sgemm_panels.cuh"
 
@@ -14,9 +15,8 @@ constexpr int kLeastCapability = 75, kLeastBf16 = 80;
 static bool bf16_absent; /* read and set by the __atomic functions */
 
 template <class Scheme>
-static cudaError_t queue_mma(const panel &of, const tensor_problem &multiply, const duo_launch *how)
+static cudaError_t queue_mma(mma_problem p, const duo_launch *how)
 {
-    mma_problem p = {multiply, of.a.planes, of.b.planes};
     const int64_t tiles_i = tiles_of(p.m), tiles_j = tiles_of(p.n);
     if (tiles_i * tiles_j > INT32_MAX) return cudaErrorInvalidValue;
     p.tiles_i = (int)tiles_i;
@@ -25,22 +25,20 @@ static cudaError_t queue_mma(const panel &of, const tensor_problem &multiply, co
                            mma_stage<Scheme>::kSharedBytes, how, p);
 }
 
-static cudaError_t queue_kernels(const panel &whole, const duo_launch *how)
+static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
 {
     const bool bf16 =
         how->capability >= kLeastBf16 && !__atomic_load_n(&bf16_absent, __ATOMIC_RELAXED);
-    panel p = whole;
-    p.multiply.ways = fp16x3::kWays;
-    if (!bf16) p.fallback.exact_ways |= 1u << DUO_WAY_BF16X6;
-    tensor_problem rest = p.multiply;
-    rest.ways = 1u << DUO_WAY_BF16X6;
-    rest.pending = nullptr;
-    rest.when = p.multiply.pending;
+    const mma_problem first = {p.multiply, fp16x3::kWays, p.pending, nullptr};
+    const mma_problem rest = {p.multiply, kPendingBf16, nullptr, p.pending};
+    const fallback_problem fallback = {
+        p.multiply, p.split, bf16 ? kPendingExact : kPendingExact | kPendingBf16, p.pending};
     cudaError_t error = duo_queue_split_fp16x3(p, how);
-    if (error == cudaSuccess) error = queue_mma<fp16x3>(p, p.multiply, how);
+    if (error == cudaSuccess) error = queue_mma<fp16x3>(first, how);
     if (error != cudaSuccess) return error;
-    error = duo_queue_fallback(p, how);
-    if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(p, rest, how);
+    error = queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, how,
+                            fallback);
+    if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(rest, how);
     return (cudaError_t)after_c_changed(error);
 }
 
@@ -48,6 +46,7 @@ static cudaError_t load()
 {
     cudaError_t error = (cudaError_t)duo_sgemm_gpu_fp16x3_load(); /* what both use */
     if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_mma<fp16x3>);
+    if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_fallback);
     cudaFuncAttributes found = {};
     if (error == cudaSuccess) error = cudaFuncGetAttributes(&found, sgemm_mma<bf16x6>);
     if (error == cudaSuccess && found.ptxVersion < kLeastBf16)
@@ -57,13 +56,13 @@ static cudaError_t load()
 
 extern "C" size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call->m, call->n, call->k, how);
+    return panel_bytes(call->m, call->n, call->k, bf16x6::kPlanes, how);
 }
 
 extern "C" int duo_sgemm_gpu_mma(const duo_call *call, const duo_launch *how)
 {
     if (how->capability < kLeastCapability) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, queue_kernels);
+    return (int)queue_product(call, how, bf16x6::kPlanes, queue_kernels);
 }
 
 extern "C" int duo_sgemm_gpu_mma_load(void) { return (int)load(); }

@@ -33,32 +33,39 @@ struct tile_row {
 
 constexpr int kNoTile = 1 << 20; /* `least` where all tiles are zero */
 
-/* By a whole warp; every lane gets the answer. */
-static __device__ __forceinline__ tile_row read_tile_row(const uint32_t *words, int k_tiles,
-                                                         bool whole)
+/* Of Rows runs of words at once, so that all are on their way together. By a whole warp; every lane
+ * gets the answers. `whole`: k is whole tiles. */
+template <int Rows>
+static __device__ __forceinline__ void
+read_tile_rows(const uint32_t *const (&words)[Rows], int k_tiles, bool whole, tile_row (&row)[Rows])
 {
     const int lane = threadIdx.x % 32;
-    uint32_t most = 0, smalls = 0, flags = 0, not_least = 0;
-    for (int tile = lane; tile < k_tiles; tile += 32) {
-        const uint32_t word = words[tile];
-        const uint32_t exponent = word & kWordExponent;
-        most = max(most, exponent);
-        if (exponent != 0) not_least = max(not_least, kNoTile - exponent);
-        if (whole || tile < k_tiles - 1) smalls = max(smalls, word & kWordSmall);
-        flags |= word;
-    }
-    tile_row row;
-    row.most = (int)warp_max(most);
-    row.least = kNoTile - (int)warp_max(not_least);
-    row.smalls = (int)(warp_max(smalls) >> kWordSmallShift);
-    row.flags = 0;
+    uint32_t most[Rows] = {}, smalls[Rows] = {}, flags[Rows] = {}, not_least[Rows] = {}, last[Rows];
 #pragma unroll
-    for (uint32_t flag = kWordLossy; flag <= kWordFaint; flag *= 2)
-        if (__any_sync(~0u, (flags & flag) != 0)) row.flags |= flag;
-    const uint32_t last = words[k_tiles - 1];
-    row.last = (int)(last & kWordExponent);
-    row.last_smalls = (int)((last & kWordSmall) >> kWordSmallShift);
-    return row;
+    for (int r = 0; r < Rows; r++) last[r] = words[r][k_tiles - 1];
+#pragma unroll 1
+    for (int tile = lane; tile < k_tiles; tile += 32) {
+        uint32_t word[Rows];
+#pragma unroll
+        for (int r = 0; r < Rows; r++) word[r] = words[r][tile];
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            const uint32_t exponent = word[r] & kWordExponent;
+            most[r] = max(most[r], exponent);
+            if (exponent != 0) not_least[r] = max(not_least[r], kNoTile - exponent);
+            if (whole || tile < k_tiles - 1) smalls[r] = max(smalls[r], word[r] & kWordSmall);
+            flags[r] |= word[r];
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; r++) {
+        row[r].most = (int)warp_max(most[r]);
+        row[r].least = kNoTile - (int)warp_max(not_least[r]);
+        row[r].smalls = (int)(warp_max(smalls[r]) >> kWordSmallShift);
+        row[r].flags = warp_or(flags[r]);
+        row[r].last = (int)(last[r] & kWordExponent);
+        row[r].last_smalls = (int)((last[r] & kWordSmall) >> kWordSmallShift);
+    }
 }
 
 /* The best way for the block where these rows of A and columns of B meet. */

@@ -26,14 +26,14 @@
 #include "sgemm_tiles.cuh"
 
 struct mma_problem : tensor_problem {
-    const void *planes_a, *planes_b;
+    uint32_t ways;        /* a bit for each duo_way that is stored */
+    uint32_t *pending;    /* the ways of blocks that are not are noted here, unless NULL */
+    const uint32_t *when; /* not NULL: do nothing unless this says kPendingBf16 */
 };
 
 constexpr int kMmaThreads = 64, kMmaStages = 2;
 constexpr int kWarpI = 32;            /* rows i of a warp; columns j are kTile */
 constexpr int kMmaSquare = 16;        /* of C: two products of 16 columns j and 8 rows i */
-constexpr int kChunkBytes = 16;       /* one copy, and a row of a matrix in registers */
-constexpr int kRowBytes = kStepK * 2; /* of one plane, in shared memory */
 constexpr int kPlaneBytes = kTile * kRowBytes;
 constexpr int kChunks = kRowBytes / kChunkBytes;
 
@@ -50,12 +50,6 @@ struct mma_stage {
     static_assert(kRowsAtOnce % 8 == 0, "the rows that a thread copies are turned alike");
     static_assert(kSharedBytes <= 48 * 1024, "every device has as much without being asked");
 };
-
-/* Where a chunk of a row is in a plane in shared memory. */
-static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
-{
-    return (uint32_t)(row * kRowBytes + (chunk ^ (row / 2 & 3)) * kChunkBytes);
-}
 
 /* What a thread copies of 64 rows of an operand: the same chunk of every kRowsAtOnce-th row. */
 template <class Scheme>
@@ -136,15 +130,15 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
         const int k_tiles = (int)tiles_of(p.k), steps = (int)((p.k + kStepK - 1) / kStepK);
         int ti, tj;
         place_of_tile(p, (int)blockIdx.x, &ti, &tj);
-        const uint32_t *const words_i = p.words_a + (int64_t)ti * k_tiles;
-        const uint32_t *const words_j = p.words_b + (int64_t)tj * k_tiles;
+        const uint32_t *const words_i = p.a.words + (int64_t)ti * k_tiles;
+        const uint32_t *const words_j = p.b.words + (int64_t)tj * k_tiles;
         int limit;
         {
-            const bool whole = p.k % kTile == 0;
-            const tile_row i = read_tile_row(words_i, k_tiles, whole);
-            const tile_row j = read_tile_row(words_j, k_tiles, whole);
-            const duo_way way = way_of(i, j, p.k);
-            limit = i.most + j.most;
+            const uint32_t *const words[2] = {words_i, words_j};
+            tile_row row[2];
+            read_tile_rows(words, k_tiles, p.k % kTile == 0, row);
+            const duo_way way = way_of(row[0], row[1], p.k);
+            limit = row[0].most + row[1].most;
             if ((p.ways >> way & 1) == 0) { /* both warps alike */
                 if (threadIdx.x == 0 && p.pending != nullptr) atomicOr(p.pending, 1u << way);
                 return;
@@ -152,7 +146,7 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
         }
 
         const uint32_t ring = (uint32_t)__cvta_generic_to_shared(stages);
-        mma_copies<Scheme> copies_j(p.planes_b, p.n, p.k, tj), copies_i(p.planes_a, p.m, p.k, ti);
+        mma_copies<Scheme> copies_j(p.b.planes, p.n, p.k, tj), copies_i(p.a.planes, p.m, p.k, ti);
         /* The rows that this lane points at when matrices are loaded. */
         const uint32_t rows_j = place_of_chunk(lane % kMmaSquare, lane / kMmaSquare);
         const uint32_t rows_i =

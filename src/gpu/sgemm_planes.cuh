@@ -111,12 +111,35 @@ static __device__ __forceinline__ float power_of_two(int e) /* -126 <= e <= 127 
     return __int_as_float((e + 127) << 23);
 }
 
+/* What brings a tile to 2^kShift: two factors, because 2^163 is no float; where one is enough the
+ * other is 1. */
+struct tile_scale {
+    float first, second;
+    template <class Scheme>
+    static __device__ __forceinline__ tile_scale of(Scheme, int exponent)
+    {
+        const int up = Scheme::kShift - max(exponent, -149); /* of a tile of zeros: any */
+        return {power_of_two(min(up, 100)), power_of_two(max(up - 100, 0))};
+    }
+    __device__ __forceinline__ float times(float x) const { return x * first * second; }
+};
+
 static __device__ __forceinline__ uint32_t warp_max(uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
     return __reduce_max_sync(~0u, value);
 #else
     for (int lane = 16; lane > 0; lane /= 2) value = max(value, __shfl_xor_sync(~0u, value, lane));
+    return value;
+#endif
+}
+
+static __device__ __forceinline__ uint32_t warp_or(uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(~0u, value);
+#else
+    for (int lane = 16; lane > 0; lane /= 2) value |= __shfl_xor_sync(~0u, value, lane);
     return value;
 #endif
 }
@@ -145,14 +168,6 @@ struct split_problem {
 };
 constexpr size_t kControlBytes = 4096;
 constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
-
-/* What sgemm_fallback.cuh needs: the operands as they are, and as they are to be split. */
-struct fallback_problem {
-    sgemm_problem product;
-    bool transa, transb;
-    uint32_t exact_ways; /* a bit for each duo_way that it computes itself */
-    split_problem split;
-};
 
 static __device__ __forceinline__ uint4 pack(const uint32_t (&pair)[kRun / 2])
 {
@@ -192,32 +207,42 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
     return lossy;
 }
 
+/* A run as three bf16 per element: all 24 bits. */
+static __device__ __forceinline__ void split_bf16(uint4 (&part)[bf16x6::kPlanes],
+                                                  const float (&x)[kRun])
+{
+    float left[kRun];
+#pragma unroll
+    for (int i = 0; i < kRun; i++) left[i] = x[i];
+#pragma unroll
+    for (int plane = 0; plane < bf16x6::kPlanes; plane++) {
+        uint32_t pair[kRun / 2];
+#pragma unroll
+        for (int p = 0; p < kRun / 2; p++) {
+            const __nv_bfloat162 high = __floats2bfloat162_rn(left[2 * p], left[2 * p + 1]);
+            const float2 value = __bfloat1622float2(high);
+            left[2 * p] -= value.x;
+            left[2 * p + 1] -= value.y;
+            pair[p] = bits_of(high);
+        }
+        part[plane] = pack(pair);
+    }
+}
+
 /* The guard is about fp16x3, also where only its verdict is needed again. */
 static __device__ __forceinline__ bool store_run(bf16x6, const operand_planes &o, int64_t row,
                                                  int64_t k, const float (&x)[kRun])
 {
     constexpr float kKept = (float)((int64_t)1 << (bf16x6::kShift - 16)); /* as in fp16x3 */
-    float left[kRun];
     bool lossy = false;
 #pragma unroll
-    for (int i = 0; i < kRun; i++) {
-        left[i] = x[i];
-        lossy |= fabsf(x[i]) < kKept && x[i] != 0.0f;
-    }
+    for (int i = 0; i < kRun; i++) lossy |= fabsf(x[i]) < kKept && x[i] != 0.0f;
     __nv_bfloat16 *to = static_cast<__nv_bfloat16 *>(o.planes) + row * tiles_of(o.k) * kTile + k;
+    uint4 part[bf16x6::kPlanes];
+    split_bf16(part, x);
 #pragma unroll
-    for (int plane = 0; plane < bf16x6::kPlanes; plane++, to += plane_elements(o)) {
-        uint32_t pair[kRun / 2];
-#pragma unroll
-        for (int p = 0; p < kRun / 2; p++) {
-            const __nv_bfloat162 part = __floats2bfloat162_rn(left[2 * p], left[2 * p + 1]);
-            const float2 value = __bfloat1622float2(part);
-            left[2 * p] -= value.x;
-            left[2 * p + 1] -= value.y;
-            pair[p] = bits_of(part);
-        }
-        *reinterpret_cast<uint4 *>(to) = pack(pair);
-    }
+    for (int plane = 0; plane < bf16x6::kPlanes; plane++, to += plane_elements(o))
+        *reinterpret_cast<uint4 *>(to) = part[plane];
     return lossy;
 }
 
@@ -309,9 +334,7 @@ static __device__ __forceinline__ void split_tile(const operand_planes &o, unsig
     const int exponent =
         ((finite ? exponent_of(largest) : 127) + kExponentBias | kExponentGrain - 1) -
         kExponentBias;
-    /* Two factors, because 2^163 is no float; where one is enough the other is 1. */
-    const int up = Scheme::kShift - exponent;
-    const float scale = power_of_two(min(up, 100)), more_scale = power_of_two(max(up - 100, 0));
+    const tile_scale scale = tile_scale::of(Scheme(), exponent);
     const float small = power_of_two(Scheme::kShift - 7);
     const float least = power_of_two(Scheme::kShift - 80);
 
@@ -323,7 +346,7 @@ static __device__ __forceinline__ void split_tile(const operand_planes &o, unsig
 #pragma unroll
         for (int j = 0; j < kRun; j++) {
             const bool zero = value[i][j] == 0.0f;
-            value[i][j] = value[i][j] * scale * more_scale;
+            value[i][j] = scale.times(value[i][j]);
             zeros += zero;
             smalls += fabsf(value[i][j]) < small;
             faint |= !zero && fabsf(value[i][j]) < least;

@@ -67,16 +67,15 @@ struct tiles_of_scheme<bf16x6> {
 };
 
 template <class Tile>
-static cudaError_t queue_wgmma(const panel &of, const tensor_problem &multiply, int slices,
-                               const duo_launch *how)
+static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *how)
 {
     static_assert(!Tile::kSliced || Tile::kI * kTileJ <= kSlicedTile, "partial sums have room");
-    wgmma_problem p = {multiply, slices, of.tickets, of.partials};
+    wgmma_problem p = {of.multiply, slices, of.tickets, of.partials};
     p.tiles_i = (int)((p.m + Tile::kI - 1) / Tile::kI);
     p.tiles_j = (int)((p.n + kTileJ - 1) / kTileJ);
     CUtensorMap map_i, map_j;
-    cudaError_t error = make_map<typename Tile::Scheme>(&map_i, of.a, Tile::kI);
-    if (error == cudaSuccess) error = make_map<typename Tile::Scheme>(&map_j, of.b, kTileJ);
+    cudaError_t error = make_map<typename Tile::Scheme>(&map_i, p.a, Tile::kI);
+    if (error == cudaSuccess) error = make_map<typename Tile::Scheme>(&map_j, p.b, kTileJ);
     if (error != cudaSuccess) return error;
     const int64_t blocks = (int64_t)p.tiles_i * p.tiles_j * slices;
     return queue_dependent(
@@ -96,7 +95,7 @@ struct tile_clocks {
     int most_slices;
 };
 static const tile_clocks kLargeClocks = {760.0, 6000.0, 0.0, 0.0, 1};
-static const tile_clocks kSmallClocks = {260.0, 5000.0, 2500.0, 600.0, 16};
+static const tile_clocks kSmallClocks = {225.0, 5000.0, 2500.0, 600.0, 16};
 
 struct tile_choice {
     bool large;
@@ -136,14 +135,12 @@ static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
 }
 
 template <class Scheme>
-static cudaError_t queue_tiles(const panel &p, const tensor_problem &multiply,
-                               const duo_launch *how)
+static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
 {
-    const tile_choice choice = choose_tile<Scheme>(multiply, how);
-    return choice.large ? queue_wgmma<typename tiles_of_scheme<Scheme>::large>(p, multiply,
-                                                                               choice.slices, how)
-                        : queue_wgmma<typename tiles_of_scheme<Scheme>::small>(p, multiply,
-                                                                               choice.slices, how);
+    const tile_choice choice = choose_tile<Scheme>(p.multiply, how);
+    return choice.large
+               ? queue_wgmma<typename tiles_of_scheme<Scheme>::large>(p, choice.slices, how)
+               : queue_wgmma<typename tiles_of_scheme<Scheme>::small>(p, choice.slices, how);
 }
 
 /* ---- Loading ---- */

@@ -16,13 +16,10 @@ constexpr int kStepK = 32;         /* k of a stage of the ring in shared memory 
 constexpr int kTilesTogether = 16; /* rows of tiles that are walked together, for the L2 cache */
 
 struct tensor_problem {
+    operand_planes a, b;
     float *c;
     int64_t m, n, k, ldc;
     float alpha, beta;
-    const uint32_t *words_a, *words_b;
-    uint32_t ways;        /* a bit for each duo_way that is stored */
-    uint32_t *pending;    /* the ways of blocks that are not are noted here, unless NULL */
-    const uint32_t *when; /* not NULL: do nothing unless this says kPendingBf16 */
     int tiles_i, tiles_j;
 };
 
@@ -49,6 +46,25 @@ static __device__ __forceinline__ float scale_of(uint32_t word_a, uint32_t word_
     const int e = (int)(word_a & kWordExponent) + (int)(word_b & kWordExponent) - limit + 127;
     return __int_as_float(max(e, 0) << 23);
 }
+
+/* ---- Shared memory by 32-bit address ---- */
+
+static __device__ __forceinline__ void store_shared(uint32_t to, uint4 v)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+
+/* Where a row's chunk of 16 bytes is in rows of 64 bytes: as the tensor copy swizzles them, so that
+ * eight rows meet all banks. */
+constexpr int kChunkBytes = 16, kRowBytes = kStepK * 2;
+static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
+{
+    return (uint32_t)(row * kRowBytes + (chunk ^ (row / 2 & 3)) * kChunkBytes);
+}
+
+/* ---- C ---- */
 
 /* Four neighbours of a column of C. `aligned`: as 16 bytes, where all four are inside. */
 static __device__ __forceinline__ void store_four(const tensor_problem &p, float *c, int64_t left,

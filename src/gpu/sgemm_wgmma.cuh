@@ -10,8 +10,8 @@
  *           tensor core truncates to 25 bits below its largest term, so a chain must be short: this
  *           promotion is what makes the result better than a chain of fp32 FMAs
  * Guard     each block of 64 x 64 of C is stored only if its way (sgemm_guard.cuh) is one of those
- *           asked for; where one is not, `pending` says so to the kernels behind. Of a tile without
- *           such blocks no more is copied than was on its way before that was known
+ *           asked for; the others are done at the end, by sgemm_rest.cuh. Of a tile without blocks to
+ *           store no more is copied than was on its way before that was known
  * Split-K   where small tiles are fewer than multiprocessors, several blocks share a tile of C, each
  *           a range of k. All leave their sums in the workspace, and the last to come adds them up,
  *           in the order of the ranges
@@ -21,109 +21,17 @@
 #ifndef DUO_SGEMM_WGMMA_CUH
 #define DUO_SGEMM_WGMMA_CUH
 
-#include "sgemm_tiles.cuh"
-#include "wgmma.cuh"
-
-constexpr int kWarpgroup = 128;           /* threads */
-constexpr int kMultipliers = 2;           /* warpgroups */
-constexpr int kTileJ = 64 * kMultipliers; /* columns of C in a tile of it */
-constexpr int kWgmmaThreads = kWarpgroup * (1 + kMultipliers);
-
-/* A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. */
-template <class Scheme_, int Width_, int Halves_, int Stages_>
-struct wgmma_tile {
-    using Scheme = Scheme_;
-    static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_;
-    static constexpr int kI = kWidth * kHalves;
-    static constexpr bool kSliced = kHalves == 1; /* may k be cut? Large tiles are for many tiles */
-    static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
-    static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
-    static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
-    static constexpr int kBytesJ = kTileJ * kRowBytes * kCopies;
-    static constexpr int kBytesI = kI * kRowBytes * kCopies;
-    static constexpr int kStageBytes = kBytesJ + kBytesI;
-    static constexpr int kAlignment = 1024; /* of a stage: the swizzle repeats */
-    static constexpr int kSharedBytes = kStageBytes * kStages + kAlignment + 16 * kStages + 16;
-    static_assert(kStageBytes % kAlignment == 0, "every stage is aligned");
-    static_assert(kSharedBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
-    static_assert(kWidth % kTile == 0, "a scale belongs to 64 rows");
-
-    /* From the start of an operand's part of a stage to a plane's 16 k, in units of 16 bytes. */
-    static __device__ __forceinline__ constexpr uint64_t offset(int rows, int plane, int step)
-    {
-        return (uint64_t)(((Scheme::kInterleaved ? plane * 64 : plane * rows * kRowBytes) +
-                           step * 32) >>
-                          4);
-    }
-};
-
-struct wgmma_problem : tensor_problem {
-    int slices;        /* ranges of k that are multiplied apart */
-    uint32_t *tickets; /* 0 between launches; for each tile and warpgroup */
-    float *partials;
-};
-
-/* The first step of a slice: whole tiles of k. */
-static __device__ __forceinline__ int first_step_of(int steps, int slice, int slices)
-{
-    constexpr int kSteps = kTile / kStepK;
-    const int tiles = (steps + kSteps - 1) / kSteps;
-    return min((int)((int64_t)tiles * slice / slices) * kSteps, steps);
-}
-
-/* Of one of the warpgroups that multiply. */
-static __device__ __forceinline__ void sync_warpgroup(int multiplier)
-{
-    if (multiplier == 0)
-        asm volatile("bar.sync 1, %0;" ::"n"(kWarpgroup) : "memory");
-    else
-        asm volatile("bar.sync 2, %0;" ::"n"(kWarpgroup) : "memory");
-}
-
-/*
- * Leaves a warpgroup's sums of its slice of tile t in the workspace. The last of all slices to come
- * gets the sums of all, added in their order; the others get false.
- */
-template <int Registers>
-static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int t, int slice,
-                                                    int multiplier, float (&sum)[Registers])
-{
-    __shared__ uint32_t come[kMultipliers];
-    constexpr int kFours = Registers / 4;
-    const int thread = threadIdx.x % kWarpgroup, place = t * kMultipliers + multiplier;
-    float4 *const mine = reinterpret_cast<float4 *>(p.partials) +
-                         (int64_t)place * p.slices * kFours * kWarpgroup + thread;
-#pragma unroll
-    for (int f = 0; f < kFours; f++)
-        __stcg(mine + (slice * kFours + f) * kWarpgroup,
-               make_float4(sum[4 * f], sum[4 * f + 1], sum[4 * f + 2], sum[4 * f + 3]));
-    __threadfence();
-    sync_warpgroup(multiplier);
-    if (thread == 0) come[multiplier] = atomicAdd(p.tickets + place, 1u);
-    sync_warpgroup(multiplier);
-    if ((int)come[multiplier] != p.slices - 1) return false;
-    __threadfence();
-    if (thread == 0) p.tickets[place] = 0;
-#pragma unroll
-    for (int r = 0; r < Registers; r++) sum[r] = 0.0f;
-    for (int s = 0; s < p.slices; s++) {
-#pragma unroll
-        for (int f = 0; f < kFours; f++) {
-            const float4 part = __ldcg(mine + (s * kFours + f) * kWarpgroup);
-            sum[4 * f] += part.x;
-            sum[4 * f + 1] += part.y;
-            sum[4 * f + 2] += part.z;
-            sum[4 * f + 3] += part.w;
-        }
-    }
-    return true;
-}
+#include "sgemm_rest.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
 #define DUO_HAS_WGMMA 1
 #else
 #define DUO_HAS_WGMMA 0
 #endif
+
+constexpr int kTogether = 4; /* steps of a small tile between which its products do not pause */
+static_assert(kTogether % 2 == 0 && kTile == 2 * kStepK,
+              "two chains by turns, scales for two steps");
 
 template <class Tile>
 static __global__ void __launch_bounds__(kWgmmaThreads, 1)
@@ -136,11 +44,13 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     const uint32_t ring = (shared_address(raw) + Tile::kAlignment - 1) & ~(Tile::kAlignment - 1u);
     const uint32_t full = ring + Tile::kStageBytes * Tile::kStages,
                    empty = full + 8 * Tile::kStages, judged = empty + 8 * Tile::kStages;
-    __shared__ bool wanted[2]; /* the tile and the one before it, by turns */
+    __shared__ volatile bool wanted[2]; /* the tile and the one before it, by turns */
+    __shared__ volatile bool left;      /* are there blocks that are not stored? */
     const int warpgroup = __shfl_sync(~0u, (int)threadIdx.x / kWarpgroup, 0);
 
     let_next_kernel_start();
     if (threadIdx.x == 0) {
+        left = false;
         prefetch_map(&map_i);
         prefetch_map(&map_j);
         for (int s = 0; s < Tile::kStages; s++) {
@@ -152,7 +62,6 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     }
     __syncthreads();
     wait_for_kernels_ahead();
-    if (p.when != nullptr && (read_word(p.when) & kPendingBf16) == 0) return;
 
     const int slice = (int)blockIdx.x % p.slices;
     const int tiles = p.tiles_i * p.tiles_j, stride = (int)gridDim.x / p.slices;
@@ -174,7 +83,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 for (int step = first_step; step < end_step; step++) {
                     if (step == sure_step) {
                         barrier_wait(judged + 8 * (turn & 1), turn / 2 & 1);
-                        if (!*const_cast<volatile bool *>(&wanted[turn & 1])) break;
+                        if (!wanted[turn & 1]) break;
                     }
                     const uint32_t to = ring + stage * Tile::kStageBytes, here = full + 8 * stage;
                     const int k = step * (Scheme::kInterleaved ? 2 * kStepK : kStepK);
@@ -193,7 +102,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
         constexpr int kRegisters = Tile::kWidth / 2, kPerBlock = kTile / 2;
-        const int multiplier = warpgroup - 1, thread = threadIdx.x % kWarpgroup, lane = thread % 32;
+        const int multiplier = warpgroup - 1, thread = threadIdx.x % kWarpgroup;
         const int k_tiles = (int)tiles_of(p.k);
         const bool whole = p.k % kTile == 0;
         float sum[Tile::kHalves][kRegisters], chain[kRegisters];
@@ -212,33 +121,34 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             const int last_tile_i = (int)tiles_of(p.m) - 1, last_tile_j = (int)tiles_of(p.n) - 1;
             const int tile_j = min(tj * kMultipliers + multiplier, last_tile_j);
             const int other_j = min(tj * kMultipliers + 1 - multiplier, last_tile_j);
-            const uint32_t *const words_j = p.words_b + (int64_t)tile_j * k_tiles;
-            int place_i[Tile::kBlocksI], limit[Tile::kBlocksI];
+            const uint32_t *const words_j = p.b.words + (int64_t)tile_j * k_tiles;
+            auto words_i = [&](int b) { /* an operand's tiles are counted in int */
+                                        return p.a.words +
+                                               min(ti * Tile::kBlocksI + b, last_tile_i) * k_tiles;
+            };
+            int limit[Tile::kBlocksI];
             uint32_t stored = 0; /* a bit for each block of 64 rows i */
             bool any = false;    /* is one stored by this warpgroup or the other? */
             {
-                const tile_row j = read_tile_row(words_j, k_tiles, whole);
-                const tile_row other =
-                    read_tile_row(p.words_b + (int64_t)other_j * k_tiles, k_tiles, whole);
-                uint32_t left = 0;
+                const uint32_t *words[Tile::kBlocksI + 2];
+                tile_row row[Tile::kBlocksI + 2];
+#pragma unroll
+                for (int b = 0; b < Tile::kBlocksI; b++) words[b] = words_i(b);
+                words[Tile::kBlocksI] = words_j;
+                words[Tile::kBlocksI + 1] = p.b.words + (int64_t)other_j * k_tiles;
+                read_tile_rows(words, k_tiles, whole, row);
+                const tile_row &j = row[Tile::kBlocksI], &other = row[Tile::kBlocksI + 1];
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++) {
-                    const int tile_i = min(ti * Tile::kBlocksI + b, last_tile_i);
-                    place_i[b] = tile_i * k_tiles; /* the tiles of an operand are counted in int */
-                    const tile_row i = read_tile_row(p.words_a + place_i[b], k_tiles, whole);
-                    const duo_way way = way_of(i, j, p.k);
-                    limit[b] = i.most + j.most;
-                    any |= (p.ways >> way_of(i, other, p.k) & 1) != 0;
-                    if (p.ways >> way & 1)
-                        stored |= 1u << b;
-                    else
-                        left |= way == DUO_WAY_EXACT ? kPendingExact : kPendingBf16;
+                    limit[b] = row[b].most + j.most;
+                    any |= (Scheme::kWays >> way_of(row[b], other, p.k) & 1) != 0;
+                    if (Scheme::kWays >> way_of(row[b], j, p.k) & 1) stored |= 1u << b;
                 }
-                if (left != 0 && lane == 0 && p.pending != nullptr) atomicOr(p.pending, left);
+                if (stored != (1u << Tile::kBlocksI) - 1) left = true;
                 any |= stored != 0;
             }
             if (multiplier == 0 && thread == 0) {
-                *const_cast<volatile bool *>(&wanted[turn & 1]) = any;
+                wanted[turn & 1] = any;
                 barrier_arrive(judged + 8 * (turn & 1));
             }
             turn++;
@@ -247,7 +157,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             for (int h = 0; h < Tile::kHalves; h++)
 #pragma unroll
                 for (int r = 0; r < kRegisters; r++) sum[h][r] = 0.0f;
-            if (stored == 0) { /* all of it is for other kernels */
+            if (stored == 0) { /* all of it is for the end */
                 for (int step = first_step; step < (any ? end_step : sure_step); step++) {
                     barrier_wait(full + 8 * stage, phase);
                     sync_warpgroup(multiplier); /* nobody still waits for this phase */
@@ -260,73 +170,109 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             uint32_t word_j = read_word(words_j + first_step / 2), word_i[Tile::kBlocksI];
 #pragma unroll
             for (int b = 0; b < Tile::kBlocksI; b++)
-                word_i[b] = read_word(p.words_a + place_i[b] + first_step / 2);
+                word_i[b] = read_word(words_i(b) + first_step / 2);
             float scale[Tile::kBlocksI];
-            uint32_t ones = 0; /* a bit for each half whose scales are all 1 */
-            for (int step = first_step; step < end_step; step++) {
-                if (step % 2 == 0) {
-                    ones = (1u << Tile::kHalves) - 1;
+            auto next_scales = [&](int step) {
 #pragma unroll
-                    for (int b = 0; b < Tile::kBlocksI; b++) {
-                        scale[b] = scale_of(word_i[b], word_j, limit[b]);
-                        if (scale[b] != 1.0f) ones &= ~(1u << b / Tile::kBlocksPerHalf);
+                for (int b = 0; b < Tile::kBlocksI; b++)
+                    scale[b] = scale_of(word_i[b], word_j, limit[b]);
+                const int next = min(step / 2 + 1, k_tiles - 1);
+                word_j = read_word(words_j + next);
+#pragma unroll
+                for (int b = 0; b < Tile::kBlocksI; b++) word_i[b] = read_word(words_i(b) + next);
+            };
+            auto release = [&](int of_stage) {
+                if (thread == 0) barrier_arrive(empty + 8 * of_stage);
+            };
+            if constexpr (Tile::kHalves == 1) {
+                /* Two chains by turns: while one is added, the products of the other go on. */
+                float other[kRegisters], times = 0.0f;
+                auto begin = [&](float(&of)[kRegisters]) {
+                    barrier_wait(full + 8 * stage, phase);
+                    multiply_step<Tile>(of, ring + stage * Tile::kStageBytes, multiplier, 0);
+                };
+                auto add = [&](const float(&of)[kRegisters]) {
+#pragma unroll
+                    for (int r = 0; r < kRegisters; r++) sum[0][r] = fmaf(of[r], times, sum[0][r]);
+                };
+                int step = first_step;
+                for (; step + kTogether <= end_step; step += kTogether) {
+                    int before = 0; /* the stage of the chain before */
+#pragma unroll
+                    for (int s = 0; s < kTogether; s++) {
+                        const bool even = s % 2 == 0;
+                        begin(even ? chain : other);
+                        if (s > 0) {
+                            products_wait<1>(even ? other : chain);
+                            release(before);
+                            add(even ? other : chain);
+                        }
+                        if (even) {
+                            next_scales(step + s);
+                            times = scale[0];
+                        }
+                        before = stage;
+                        advance();
                     }
-                    const int next = min(step / 2 + 1, k_tiles - 1);
-                    word_j = read_word(words_j + next);
-#pragma unroll
-                    for (int b = 0; b < Tile::kBlocksI; b++)
-                        word_i[b] = read_word(p.words_a + place_i[b] + next);
+                    products_wait<0>(other);
+                    release(before);
+                    add(other);
                 }
-                const uint32_t here = ring + stage * Tile::kStageBytes;
-                const uint64_t j_rows =
-                    kDescriptor<Tile::kRowBytes> | (here + multiplier * 64 * Tile::kRowBytes) >> 4;
-                barrier_wait(full + 8 * stage, phase);
+                for (; step < end_step; step++) {
+                    if (step % 2 == 0) next_scales(step);
+                    times = scale[0];
+                    begin(chain);
+                    products_wait<0>(chain);
+                    release(stage);
+                    advance();
+                    add(chain);
+                }
+            } else {
+                bool ones[Tile::kHalves]; /* are all scales of a half 1? */
+                for (int step = first_step; step < end_step; step++) {
+                    if (step % 2 == 0) {
+                        next_scales(step);
 #pragma unroll
-                for (int h = 0; h < Tile::kHalves; h++) {
-                    const uint64_t i_rows =
-                        kDescriptor<Tile::kRowBytes> |
-                        (here + Tile::kBytesJ + h * Tile::kWidth * Tile::kRowBytes) >> 4;
-                    products_begin();
+                        for (int h = 0; h < Tile::kHalves; h++) {
+                            ones[h] = true;
 #pragma unroll
-                    for (int q = 0; q < Scheme::kProducts; q++)
-#pragma unroll
-                        for (int s = 0; s < kStepK / 16; s++)
-                            product(chain, j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
-                                    i_rows + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s),
-                                    q + s != 0, typename Scheme::element());
-                    products_commit();
-                    products_wait(chain);
-                    if (h == Tile::kHalves - 1 && thread == 0) barrier_arrive(empty + 8 * stage);
-                    /* Mostly all scales are 1, and adding takes less power. */
-                    if (ones >> h & 1) {
-#pragma unroll
-                        for (int r = 0; r < kRegisters; r++) sum[h][r] += chain[r];
-                    } else {
-#pragma unroll
-                        for (int r = 0; r < kRegisters; r++)
-                            sum[h][r] =
-                                fmaf(chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
-                                     sum[h][r]);
+                            for (int b = 0; b < Tile::kBlocksPerHalf; b++)
+                                ones[h] &= scale[h * Tile::kBlocksPerHalf + b] == 1.0f;
+                        }
                     }
+                    barrier_wait(full + 8 * stage, phase);
+#pragma unroll
+                    for (int h = 0; h < Tile::kHalves; h++) {
+                        multiply_step<Tile>(chain, ring + stage * Tile::kStageBytes, multiplier, h);
+                        products_wait<0>(chain);
+                        if (h == Tile::kHalves - 1) release(stage);
+                        /* Mostly all scales are 1, and adding takes less power. */
+                        if (ones[h]) {
+#pragma unroll
+                            for (int r = 0; r < kRegisters; r++) sum[h][r] += chain[r];
+                        } else {
+#pragma unroll
+                            for (int r = 0; r < kRegisters; r++)
+                                sum[h][r] =
+                                    fmaf(chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
+                                         sum[h][r]);
+                        }
+                    }
+                    advance();
                 }
-                advance();
             }
 
-            const int64_t first_i = (int64_t)ti * Tile::kI;
-            const int64_t first_j = (int64_t)tj * kTileJ + multiplier * 64;
-            const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
             if constexpr (Tile::kSliced)
                 if (p.slices > 1 && !last_to_come(p, t, slice, multiplier, sum[0])) continue;
 #pragma unroll
             for (int h = 0; h < Tile::kHalves; h++)
-#pragma unroll
-                for (int g = 0; g < Tile::kWidth / 8; g += 2) {
-                    const int b = h * Tile::kBlocksPerHalf + g / 8;
-                    store_square(p, &sum[h][4 * g], unit::of(Scheme(), limit[b]),
-                                 first_i + h * Tile::kWidth + g * 8, first_j + thread / 32 * 16,
-                                 (stored >> b & 1) != 0, aligned);
-                }
+                store_half<Tile>(p, sum[h], limit + h * Tile::kBlocksPerHalf,
+                                 stored >> h * Tile::kBlocksPerHalf,
+                                 (int64_t)ti * Tile::kI + h * Tile::kWidth,
+                                 (int64_t)tj * kTileJ + multiplier * 64);
         }
+        sync_multipliers();
+        if (left) do_rest<Tile>(p, ring, raw + (ring - shared_address(raw)), slice);
     }
 #endif
 }

@@ -79,6 +79,13 @@ template <int RowBytes>
 constexpr uint64_t kDescriptor = (uint64_t)(RowBytes == 128 ? 1 : 2) << 62 |
                                  (uint64_t)(8 * RowBytes / 16) << 32 | (uint64_t)1 << 16;
 
+/* What this thread has written to shared memory is there for the products of others, once they have
+ * met it at a barrier. */
+static __device__ __forceinline__ void writes_before_products()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 static __device__ __forceinline__ void products_begin()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -87,11 +94,11 @@ static __device__ __forceinline__ void products_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/* All products are in their registers. */
-template <int Registers>
+/* All products are in their registers, but those of the last Pending commits; d is not of these. */
+template <int Pending, int Registers>
 static __device__ __forceinline__ void products_wait(float (&d)[Registers])
 {
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
 #pragma unroll
     for (int i = 0; i < Registers; i++) asm volatile("" : "+f"(d[i])::"memory");
 }

@@ -1,0 +1,148 @@
+/*
+ * wgmma_ring.cuh - what sgemm_wgmma.cuh and its end, sgemm_rest.cuh, are made of: a tile of C and its
+ * ring in shared memory, the warpgroups that multiply, 32 k of a tile, and the way of the sums to C.
+ */
+#ifndef DUO_WGMMA_RING_CUH
+#define DUO_WGMMA_RING_CUH
+
+#include "sgemm_tiles.cuh"
+#include "wgmma.cuh"
+
+constexpr int kWarpgroup = 128;           /* threads */
+constexpr int kMultipliers = 2;           /* warpgroups */
+constexpr int kTileJ = 64 * kMultipliers; /* columns of C in a tile of it */
+constexpr int kMultiplyingThreads = kWarpgroup * kMultipliers;
+constexpr int kWgmmaThreads = kWarpgroup + kMultiplyingThreads;
+
+/* A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. */
+template <class Scheme_, int Width_, int Halves_, int Stages_>
+struct wgmma_tile {
+    using Scheme = Scheme_;
+    static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_;
+    static constexpr int kI = kWidth * kHalves;
+    static constexpr bool kSliced = kHalves == 1; /* may k be cut? Large tiles are for many tiles */
+    static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
+    static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
+    static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
+    static constexpr int kBytesJ = kTileJ * kRowBytes * kCopies;
+    static constexpr int kBytesI = kI * kRowBytes * kCopies;
+    static constexpr int kStageBytes = kBytesJ + kBytesI;
+    static constexpr int kAlignment = 1024; /* of a stage: the swizzle repeats */
+    static constexpr int kSharedBytes = kStageBytes * kStages + kAlignment + 16 * kStages + 16;
+    static_assert(kStageBytes % kAlignment == 0, "every stage is aligned");
+    static_assert(kSharedBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
+    static_assert(kWidth % kTile == 0, "a scale belongs to 64 rows");
+
+    /* From the start of an operand's part of a stage to a plane's 16 k, in units of 16 bytes. */
+    static __device__ __forceinline__ constexpr uint64_t offset(int rows, int plane, int step)
+    {
+        return (uint64_t)(((Scheme::kInterleaved ? plane * 64 : plane * rows * kRowBytes) +
+                           step * 32) >>
+                          4);
+    }
+};
+
+struct wgmma_problem : tensor_problem {
+    int slices;        /* ranges of k that are multiplied apart */
+    uint32_t *tickets; /* 0 between launches; for each tile and warpgroup */
+    float *partials;
+};
+
+/* The first step of a slice: whole tiles of k. */
+static __device__ __forceinline__ int first_step_of(int steps, int slice, int slices)
+{
+    constexpr int kSteps = kTile / kStepK;
+    const int tiles = (steps + kSteps - 1) / kSteps;
+    return min((int)((int64_t)tiles * slice / slices) * kSteps, steps);
+}
+
+/* Of one of the warpgroups that multiply. */
+static __device__ __forceinline__ void sync_warpgroup(int multiplier)
+{
+    if (multiplier == 0)
+        asm volatile("bar.sync 1, %0;" ::"n"(kWarpgroup) : "memory");
+    else
+        asm volatile("bar.sync 2, %0;" ::"n"(kWarpgroup) : "memory");
+}
+
+/* Of all that multiply. */
+static __device__ __forceinline__ void sync_multipliers()
+{
+    asm volatile("bar.sync 3, %0;" ::"n"(kMultiplyingThreads) : "memory");
+}
+
+/*
+ * Leaves a warpgroup's sums of its slice of tile t in the workspace. The last of all slices to come
+ * gets the sums of all, added in their order; the others get false.
+ */
+template <int Registers>
+static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int t, int slice,
+                                                    int multiplier, float (&sum)[Registers])
+{
+    __shared__ uint32_t come[kMultipliers];
+    constexpr int kFours = Registers / 4;
+    const int thread = threadIdx.x % kWarpgroup, place = t * kMultipliers + multiplier;
+    float4 *const mine = reinterpret_cast<float4 *>(p.partials) +
+                         (int64_t)place * p.slices * kFours * kWarpgroup + thread;
+#pragma unroll
+    for (int f = 0; f < kFours; f++)
+        __stcg(mine + (slice * kFours + f) * kWarpgroup,
+               make_float4(sum[4 * f], sum[4 * f + 1], sum[4 * f + 2], sum[4 * f + 3]));
+    __threadfence();
+    sync_warpgroup(multiplier);
+    if (thread == 0) come[multiplier] = atomicAdd(p.tickets + place, 1u);
+    sync_warpgroup(multiplier);
+    if ((int)come[multiplier] != p.slices - 1) return false;
+    __threadfence();
+    if (thread == 0) p.tickets[place] = 0;
+#pragma unroll
+    for (int r = 0; r < Registers; r++) sum[r] = 0.0f;
+    for (int s = 0; s < p.slices; s++) {
+#pragma unroll
+        for (int f = 0; f < kFours; f++) {
+            const float4 part = __ldcg(mine + (s * kFours + f) * kWarpgroup);
+            sum[4 * f] += part.x;
+            sum[4 * f + 1] += part.y;
+            sum[4 * f + 2] += part.z;
+            sum[4 * f + 3] += part.w;
+        }
+    }
+    return true;
+}
+
+/* 32 k of half h of a tile: `chain` is under way until products_wait. */
+template <class Tile, int Registers>
+static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], uint32_t stage,
+                                                     int multiplier, int h)
+{
+    using Scheme = typename Tile::Scheme;
+    const uint64_t j_rows =
+        kDescriptor<Tile::kRowBytes> | (stage + multiplier * 64 * Tile::kRowBytes) >> 4;
+    const uint64_t i_rows = kDescriptor<Tile::kRowBytes> |
+                            (stage + Tile::kBytesJ + h * Tile::kWidth * Tile::kRowBytes) >> 4;
+    products_begin();
+#pragma unroll
+    for (int q = 0; q < Scheme::kProducts; q++)
+#pragma unroll
+        for (int s = 0; s < kStepK / 16; s++)
+            product(chain, j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
+                    i_rows + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s), q + s != 0,
+                    typename Scheme::element());
+    products_commit();
+}
+
+/* A warpgroup's sums of kWidth rows i and 64 columns j; `stored`: a bit for each 64 rows. */
+template <class Tile, int Registers>
+static __device__ __forceinline__ void store_half(const tensor_problem &p,
+                                                  const float (&sum)[Registers], const int *limit,
+                                                  uint32_t stored, int64_t first_i, int64_t first_j)
+{
+    const int warp = threadIdx.x % kWarpgroup / 32;
+    const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
+#pragma unroll
+    for (int g = 0; g < Tile::kWidth / 8; g += 2)
+        store_square(p, &sum[4 * g], unit::of(typename Tile::Scheme(), limit[g / 8]),
+                     first_i + g * 8, first_j + warp * 16, (stored >> (g / 8) & 1) != 0, aligned);
+}
+
+#endif
