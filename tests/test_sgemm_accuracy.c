@@ -3,7 +3,7 @@
  * of duo_sgemm, against the bound of the public header, on the data of sgemm_data.h; and the
  * Frobenius norm of the error against that of a plain fp32 FMA chain.
  *
- * DUOBLAS_TEST_LONG=1: twenty times the cases, and larger ones.
+ * DUOBLAS_TEST_LONG=1: twenty times the cases, and larger ones; 0: a twentieth, as for sanitizers.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,12 @@ static bool long_run(void)
 {
     const char *const text = getenv("DUOBLAS_TEST_LONG");
     return text != NULL && strcmp(text, "1") == 0;
+}
+
+static int cases_of(int usual)
+{
+    const char *const text = getenv("DUOBLAS_TEST_LONG");
+    return long_run() ? 20 * usual : text != NULL ? usual / 20 : usual;
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -231,7 +237,7 @@ static void row_bounds(void)
 {
     /* A GPU row may take two problems of three; the simulated device has one code for all rows. */
     static const int usual[] = {[MODE_CPU] = 5100, [MODE_SIM] = 750, [MODE_GPU] = 7800};
-    const int cases = long_run() ? 100000 : usual[test_mode_now()];
+    const int cases = cases_of(usual[test_mode_now()]);
     const int64_t work = INT64_C(1) << (long_run() ? 23 : 20);
     static double worst[DUO_SGEMM_ROWS][DUO_SGEMM_KINDS];
     int done[DUO_SGEMM_ROWS] = {0};
@@ -330,7 +336,7 @@ static void public_bounds(void)
 {
     static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_IEEE};
     static double worst[DUO_SGEMM_KINDS];
-    const int cases = long_run() ? 20000 : 900;
+    const int cases = cases_of(900);
     test_rng rng = test_rng_for("sgemm accuracy public");
     duo_context *ctx = test_context();
     for (int i = 0; i < cases; i++) {
