@@ -1,7 +1,8 @@
 /*
  * bench_shapes.c - `duoblas bench shapes`: over many shapes and all layouts, the row that dispatch
  * chooses for resident operands beside cuBLAS with the same arguments; without a GPU, or with
- * --side cpu, the CPU's choice beside OpenBLAS. --rows: what the fastest row would have given.
+ * --side cpu, the CPU's choice beside OpenBLAS. --rows: what each other row would have given, in
+ * the order of the predictions, as a multiple of the peer too.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -121,7 +122,8 @@ static void print_case(const duo_bench *b, const duo_problem *problem, const ent
                layout, row, duo_text_seconds(seconds, ours), duo_text_seconds(peer_seconds, peer),
                duo_problem_flops(problem) / seconds * 1e-9, ratio,
                ratio < kLeastRatio ? "  <-" : "    ");
-        if (best != CHOSEN) printf("  %s %.2f", e->contender[best].name, ratio_of(e, best));
+        for (int i = CHOSEN + 1; i < e->count; i++)
+            if (!e->task[i].failed) printf("  %s %.2f", e->contender[i].name, ratio_of(e, i));
         printf("\n");
     }
     fflush(stdout);
