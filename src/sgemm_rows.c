@@ -103,12 +103,6 @@ static bool fits_device(const duo_call *call, const duo_site *site)
     return site->gpu && bytes <= site->device_memory_bytes;
 }
 
-static double naive_cost(const duo_call *call, const duo_site *site, int *threads)
-{
-    *threads = 0;
-    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_naive, 32, 8, 1);
-}
-
 /* Seconds to read so many bytes of device memory: as a sum does. */
 static double memory_seconds(const duo_site *site, double bytes)
 {
@@ -127,22 +121,36 @@ static double extra_traffic(const duo_site *site, double per_element, double m, 
     return extra > 0.0 ? extra : 0.0;
 }
 
-/* And multiprocessors that stay idle because C has few tiles, each of which is one block's, however
- * long k is: how many times more of them the cube's tiles keep busy. */
-static double idle_times(double m, double n, double k, double tile)
+static double naive_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    *threads = 0;
+    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_naive, 32, 8, 1) +
+           extra_traffic(site, 4.0, (double)call->m, (double)call->n, (double)call->k);
+}
+
+/*
+ * The curve of a row whose blocks have a tile of C each, however long k is: a C of fewer tiles than
+ * the cube's leaves more multiprocessors idle, one of more tiles fewer. That concerns the work, but
+ * not the launch, which is all that the smallest cube takes.
+ */
+static double tiles_seconds(const duo_call *call, const duo_site *site, duo_row_id id, double tile,
+                            double tile_k)
 {
     const double multiprocessors = 128.0; /* of large GPUs: 72 to 148 */
-    const double edge = cbrt(m * n * k) / tile;
-    const double cube = fmin(edge * edge, multiprocessors);
-    return fmax(1.0, cube / fmin(m * n / (tile * tile), multiprocessors));
+    const duo_curve *const curve = &site->profile->curve[id];
+    const double m = round_up(call->m, tile), n = round_up(call->n, tile);
+    const double k = round_up(call->k > 0 ? call->k : 1, tile_k), edge = cbrt(m * n * k);
+    const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
+    const double cube = fmin(edge * edge / (tile * tile), multiprocessors);
+    const double idle = cube / fmin(m * n / (tile * tile), multiprocessors);
+    return launch + (duo_curve_seconds(curve, edge, 3.0) - launch) * idle;
 }
 
 static double tiled_cost(const duo_call *call, const duo_site *site, int *threads)
 {
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
     *threads = 0;
-    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16) *
-               idle_times(m, n, k, 64.0) +
+    return tiles_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64.0, 16.0) +
            extra_traffic(site, 4.0, m, n, k);
 }
 
@@ -166,15 +174,20 @@ static bool has_wgmma(const duo_call *call, const duo_site *site)
 /* Bytes that an element of an operand moves that is split: read, its planes written and read. */
 static double split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
 
-/* Tiles are 64 x 128, and 64 of k; at most 16 blocks share one. */
+/*
+ * Tiles are 64 x 128, and 64 of k; at most 16 blocks share one. A tile's beginning and end take as
+ * long as so many more steps of k, and of equal work a flat product has more tiles than the cube.
+ */
 static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id id, double planes,
                          int *threads)
 {
     const double multiprocessors = 132.0, most_slices = 16.0; /* H100, H200 */
+    const double ends = 96.0; /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
     const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
-    const double tiles = m / 64 * (n / 128);
+    const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
+    const double same = cbrt((1.0 + ends / k) / (1.0 + ends / edge)) * edge;
     *threads = 0;
-    return cube_seconds(call, site, id, 64, 128, 64) *
+    return duo_curve_seconds(&site->profile->curve[id], same, 3.0) *
                fmax(1.0, multiprocessors / (tiles * most_slices)) +
            extra_traffic(site, split_bytes(planes), m, n, k);
 }
@@ -206,9 +219,8 @@ static double mma_cost(const duo_call *call, const duo_site *site, int *threads)
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 64);
     const int c = site->capability;
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
-    const double seconds =
-        cube_seconds(call, site, DUO_ROW_sgemm_gpu_mma, 64, 64, 64) * idle_times(m, n, k, 64.0) +
-        extra_traffic(site, split_bytes(2.0), m, n, k);
+    const double seconds = tiles_seconds(call, site, DUO_ROW_sgemm_gpu_mma, 64.0, 64.0) +
+                           extra_traffic(site, split_bytes(2.0), m, n, k);
     *threads = 0;
     return many_products ? seconds : fmax(seconds, ffma_cost(call, site, threads));
 }
@@ -232,11 +244,12 @@ static double f64_cost(const duo_call *call, const duo_site *site, int *threads)
                 kFmaFloat64Times * cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16));
 }
 
-/* Where larger tiles would leave most of the device idle. */
+/* Thin, or so small that larger tiles take longer to begin and to end than to multiply. */
 static bool is_skinny(const duo_call *call, const duo_site *site)
 {
-    const double tiles = round_up(call->m, 128) * round_up(call->n, 128) / (128.0 * 128.0);
-    return fits_device(call, site) && (call->m <= 32 || call->n <= 32 || tiles <= 4.0);
+    const double small = 320.0 * 320.0 * 320.0; /* H200 */
+    const double work = (double)call->m * (double)call->n * (double)call->k;
+    return fits_device(call, site) && (call->m <= 32 || call->n <= 32 || work <= small);
 }
 
 /*
@@ -258,13 +271,14 @@ static double skinny_multiply(const duo_call *call, const duo_profile *p)
     return duo_curve_seconds(own, edge, 3.0) + (work - pow(edge, 3.0)) / rate;
 }
 
-/* To multiply or to read the operands, whichever takes longer; ssum reads as fast as this row. */
+/* To multiply and to read the operands, which overlap, but not fully; ssum reads as fast. */
 static double skinny_cost(const duo_call *call, const duo_site *site, int *threads)
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    const double read = memory_seconds(site, 4.0 * (m * k + k * n + m * n));
+    const double launch = memory_seconds(site, 0.0); /* it is in the other as well */
+    const double read = memory_seconds(site, 4.0 * (m * k + k * n + m * n)) - launch;
     *threads = 0;
-    return fmax(read, skinny_multiply(call, site->profile));
+    return hypot(read, skinny_multiply(call, site->profile));
 }
 
 const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
