@@ -53,9 +53,12 @@ struct tile_shape {
     static_assert(kN * kPitch<kM> <= kRingFloats, "the tile fits into the ring");
 };
 
-using large_tile = tile_shape<4, 2, 1, 1>;  /* 128 x 128 */
-using middle_tile = tile_shape<4, 1, 2, 2>; /* 128 x 64 */
-using small_tile = tile_shape<2, 1, 4, 1>;  /* 64 x 64 */
+using large_tile = tile_shape<4, 2, 1, 1>;   /* 128 x 128 */
+using tallest_tile = tile_shape<8, 1, 1, 1>; /* 256 x 64 */
+using widest_tile = tile_shape<2, 4, 1, 1>;  /* 64 x 256 */
+using tall_tile = tile_shape<4, 1, 2, 2>;    /* 128 x 64 */
+using wide_tile = tile_shape<2, 2, 2, 2>;    /* 64 x 128 */
+using small_tile = tile_shape<2, 1, 4, 1>;   /* 64 x 64 */
 
 /* How an operand is copied: 16 bytes along the edge of the tile, 4 bytes along it, or, where its
  * neighbours in memory are neighbours in k, 4 bytes along k. */
