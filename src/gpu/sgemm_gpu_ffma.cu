@@ -65,7 +65,6 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
     float *const ring = reinterpret_cast<float *>(memory);
     constexpr int kSlabA = kSlab * kPitch<Tile::kM>;
 
-    let_next_kernel_start();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int warp_n = warp % Tile::kWarpsN, warp_m = warp / Tile::kWarpsN % Tile::kWarpsM;
     const int warp_l = warp / (Tile::kWarpsN * Tile::kWarpsM);
@@ -85,6 +84,7 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
         last = min(first + left, walk.slabs);
     }
 
+    wait_for_kernels_ahead();
     for (;;) {
         int64_t first_i, first_j;
         find_tile<Tile::kM, Tile::kN>(walk, tile, &first_i, &first_j);
@@ -149,6 +149,9 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
             }
         }
 
+        if (left <= last - first) { /* no earlier: see bytes_to_ask_for() */
+            let_next_kernel_start();
+        }
         /* Scaled here, the sums get registers in the order that the stores need, and may have those
          * that suit the multiplications up to here. */
 #pragma unroll
@@ -261,6 +264,7 @@ static __global__ void __launch_bounds__(kThreads) sgemm_ffma_add(sgemm_problem 
 #pragma unroll 8
     for (int run = run_first + way; run <= run_last; run += Ways)
         sum = add(sum, *reinterpret_cast<const float4 *>(parts + (int64_t)run * kTile));
+    let_next_kernel_start();
     if (Ways > 1) {
         sums[way][group] = sum;
         __syncthreads();
@@ -347,6 +351,25 @@ struct plan {
     int64_t runs, shared_tiles;
     double cycles;
 };
+
+/* Half of a multiprocessor's shared memory: no two blocks that ask for so much fit into one. */
+static size_t bytes_alone(const tile_kernels &tile, int capability)
+{
+    const size_t half = shared_memory(capability) / 2;
+    return tile.shared_bytes > half ? tile.shared_bytes : half;
+}
+
+/*
+ * Blocks that start before the kernel ahead has ended go where it has left room. Were there one for
+ * each multiprocessor, two would meet on some, and others would have none: so they ask for more
+ * shared memory than they need.
+ */
+static size_t bytes_to_ask_for(const plan &x, const duo_launch *how)
+{
+    const bool early = how->capability >= kDependentLaunches;
+    const bool one_each = x.walk.whole + x.runs <= how->multiprocessors;
+    return early && one_each ? bytes_alone(*x.tile, how->capability) : x.tile->shared_bytes;
+}
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -438,8 +461,9 @@ static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
     x.walk.parts = reinterpret_cast<float *>(how->workspace);
     const copy_kind a = kind_of(p.a, p.lda, p.m, call->transa);
     const copy_kind b = kind_of(p.b, p.ldb, p.n, !call->transb);
-    const int error = queue_kernel_with(x.tile->product[a][b], (unsigned)(x.walk.whole + x.runs),
-                                        kThreads, x.tile->shared_bytes, how->stream, p, x.walk);
+    const int error =
+        queue_kernel_behind_with(x.tile->product[a][b], (unsigned)(x.walk.whole + x.runs), kThreads,
+                                 bytes_to_ask_for(x, how), how->capability, how->stream, p, x.walk);
     if (error != 0 || x.runs == 0) return error;
     const bool many = x.runs > kWays / 2 * x.shared_tiles;
     const int64_t threads =
@@ -474,8 +498,10 @@ extern "C" int duo_sgemm_gpu_ffma_load(void)
     const int capability = 10 * major + minor;
     for (const tile_kernels &tile : tiles) {
         if (error == 0 && resident(tile, capability) == 0) continue;
+        const size_t most =
+            capability >= kDependentLaunches ? bytes_alone(tile, capability) : tile.shared_bytes;
         for (int kind = 0; kind < 9 && error == 0; kind++)
-            error = load_kernel_with(tile.product[kind / 3][kind % 3], tile.shared_bytes);
+            error = load_kernel_with(tile.product[kind / 3][kind % 3], most);
         if (error == 0) error = load_kernel(tile.add_few);
         if (error == 0) error = load_kernel(tile.add_many);
     }
