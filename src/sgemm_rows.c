@@ -128,29 +128,37 @@ static double naive_cost(const duo_call *call, const duo_site *site, int *thread
            extra_traffic(site, 4.0, (double)call->m, (double)call->n, (double)call->k);
 }
 
+/* How many times as many multiprocessors the cube's tiles of C keep busy. */
+static double idle_times(double m, double n, double k, double tile)
+{
+    const double multiprocessors = 128.0; /* of large GPUs: 72 to 148 */
+    const double edge = cbrt(m * n * k) / tile;
+    return fmin(edge * edge, multiprocessors) / fmin(m * n / (tile * tile), multiprocessors);
+}
+
 /*
  * The curve of a row whose blocks have a tile of C each, however long k is: a C of fewer tiles than
  * the cube's leaves more multiprocessors idle, one of more tiles fewer. That concerns the work, but
- * not the launch, which is all that the smallest cube takes.
+ * not the launch, which is all that the smallest cube takes. Where tiles are shared out, few do no
+ * harm (most_idle: 1), but many need no sharing.
  */
-static double tiles_seconds(const duo_call *call, const duo_site *site, duo_row_id id, double tile,
-                            double tile_k)
+static double tiles_seconds(const duo_call *call, const duo_site *site, duo_row_id id,
+                            double tile_k, double most_idle)
 {
-    const double multiprocessors = 128.0; /* of large GPUs: 72 to 148 */
+    const double tile = 64.0;
     const duo_curve *const curve = &site->profile->curve[id];
     const double m = round_up(call->m, tile), n = round_up(call->n, tile);
-    const double k = round_up(call->k > 0 ? call->k : 1, tile_k), edge = cbrt(m * n * k);
+    const double k = round_up(call->k > 0 ? call->k : 1, tile_k);
     const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
-    const double cube = fmin(edge * edge / (tile * tile), multiprocessors);
-    const double idle = cube / fmin(m * n / (tile * tile), multiprocessors);
-    return launch + (duo_curve_seconds(curve, edge, 3.0) - launch) * idle;
+    const double cube = duo_curve_seconds(curve, cbrt(m * n * k), 3.0);
+    return launch + (cube - launch) * fmin(idle_times(m, n, k, tile), most_idle);
 }
 
 static double tiled_cost(const duo_call *call, const duo_site *site, int *threads)
 {
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
     *threads = 0;
-    return tiles_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64.0, 16.0) +
+    return tiles_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 16.0, (double)INFINITY) +
            extra_traffic(site, 4.0, m, n, k);
 }
 
@@ -158,7 +166,7 @@ static double ffma_cost(const duo_call *call, const duo_site *site, int *threads
 {
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
     *threads = 0;
-    return cube_seconds(call, site, DUO_ROW_sgemm_gpu_ffma, 64, 64, 16) +
+    return tiles_seconds(call, site, DUO_ROW_sgemm_gpu_ffma, 16.0, 1.0) +
            extra_traffic(site, 4.0, m, n, k);
 }
 
@@ -182,7 +190,7 @@ static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id 
                          int *threads)
 {
     const double multiprocessors = 132.0, most_slices = 16.0; /* H100, H200 */
-    const double ends = 96.0; /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
+    const double ends = 64.0; /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
     const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
     const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
     const double same = cbrt((1.0 + ends / k) / (1.0 + ends / edge)) * edge;
@@ -219,8 +227,9 @@ static double mma_cost(const duo_call *call, const duo_site *site, int *threads)
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 64);
     const int c = site->capability;
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
-    const double seconds = tiles_seconds(call, site, DUO_ROW_sgemm_gpu_mma, 64.0, 64.0) +
-                           extra_traffic(site, split_bytes(2.0), m, n, k);
+    const double seconds =
+        tiles_seconds(call, site, DUO_ROW_sgemm_gpu_mma, 64.0, (double)INFINITY) +
+        extra_traffic(site, split_bytes(2.0), m, n, k);
     *threads = 0;
     return many_products ? seconds : fmax(seconds, ffma_cost(call, site, threads));
 }
@@ -244,12 +253,14 @@ static double f64_cost(const duo_call *call, const duo_site *site, int *threads)
                 kFmaFloat64Times * cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16));
 }
 
-/* Thin, or so small that larger tiles take longer to begin and to end than to multiply. */
+/* Thin, or so small, both C and the work, that larger tiles take longer to begin and to end than to
+ * multiply. */
 static bool is_skinny(const duo_call *call, const duo_site *site)
 {
-    const double small = 320.0 * 320.0 * 320.0; /* H200 */
-    const double work = (double)call->m * (double)call->n * (double)call->k;
-    return fits_device(call, site) && (call->m <= 32 || call->n <= 32 || work <= small);
+    const double edge = 320.0; /* of such cubes on an H200 */
+    const double c = (double)call->m * (double)call->n;
+    const bool small = c <= edge * edge && c * (double)call->k <= edge * edge * edge;
+    return fits_device(call, site) && (call->m <= 32 || call->n <= 32 || small);
 }
 
 /*
