@@ -34,7 +34,7 @@
  *
  * Environment (read once, ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
- *   DUOBLAS_MATH           accurate | ieee | float64   see duo_math (tf32: not in this version)
+ *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   see duo_math
  *   DUOBLAS_VERBOSE        0 | 1 | 2          1: one line per call on stderr; 2: also events
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts (default 0)
@@ -108,11 +108,12 @@ typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 /*
  * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default)
  * DUO_MATH_IEEE      fp32 fused multiply-add alone
- * DUO_MATH_TF32      inputs rounded to TF32: not in this version (DUO_ERR_UNSUPPORTED)
+ * DUO_MATH_TF32      elements of matrices may be rounded to the 11 significant bits of TF32 before
+ *                    they are multiplied; never unless asked for
  * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
  *                    data
  *
- * The reductions make no difference between the first two.
+ * The reductions make no difference between the first three.
  */
 typedef enum duo_math {
     DUO_MATH_ACCURATE,
@@ -166,8 +167,7 @@ DUO_API duo_status duo_set_path(duo_context *ctx, duo_path path);
 
 /**
  * duo_set_math - the arithmetic of this context's calls.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_UNSUPPORTED (TF32).
- * Since      0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 0.1
  */
 DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 
@@ -293,6 +293,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            (a CPU BLAS that adds to C block by block of k: u |beta C| for each block).
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
  *            The same row of the table gives the same bits on every run (explain tells the row).
+ *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
+ *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
  *            the way. |error| <= u |result| + (k+2) 2^-53 M + 2^-150, M = |alpha||A||B| + |beta C|.
  *            Where (k+2) M / |result| <= 5*10^6 that is within 0.51 units in the last place.

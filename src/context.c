@@ -222,8 +222,8 @@ duo_status duo_set_math(duo_context *given, duo_math math)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (math == DUO_MATH_TF32) return DUO_ERR_UNSUPPORTED;
-    if (math != DUO_MATH_ACCURATE && math != DUO_MATH_IEEE && math != DUO_MATH_FLOAT64)
+    if (math != DUO_MATH_ACCURATE && math != DUO_MATH_IEEE && math != DUO_MATH_TF32 &&
+        math != DUO_MATH_FLOAT64)
         return DUO_ERR_ENUM;
     ctx->math = math;
     duo_context_policy(ctx);

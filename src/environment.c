@@ -43,10 +43,6 @@ static void read_all(void)
     static const char *const levels[] = {"0", "1", "2"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
-    if (environment.math == DUO_MATH_TF32) {
-        environment.math = DUO_MATH_ACCURATE;
-        environment.complaint = "DUOBLAS_MATH";
-    }
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     environment.device = (int)number("DUOBLAS_DEVICE", 1023, 0);
     environment.device_memory_bytes = number("DUOBLAS_DEVICE_MEMORY", 0x1p63, (double)INFINITY);

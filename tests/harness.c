@@ -498,6 +498,11 @@ int test_rows(duo_operation operation, const duo_row *row[DUO_CANDIDATES])
     return count;
 }
 
+bool test_row_rounds(const duo_row *row)
+{
+    return duo_row_serves(row, DUO_MATH_TF32) && !duo_row_serves(row, DUO_MATH_ACCURATE);
+}
+
 bool test_row_accepts(const duo_row *row, const duo_call *call)
 {
     const duo_site site = {.profile = duo_profile_in_use(),

@@ -151,6 +151,9 @@ duo_call test_reduce_call(duo_operation operation, int64_t n, const float *x, in
 /* Rows of an operation that can be run in this mode: CPU rows in cpu mode, GPU rows otherwise. */
 int test_rows(duo_operation operation, const duo_row *row[DUO_CANDIDATES]);
 
+/* Does the row round its operands to TF32? */
+bool test_row_rounds(const duo_row *row);
+
 /* Does the row take the call, on a site where everything is allowed? */
 bool test_row_accepts(const duo_row *row, const duo_call *call);
 

@@ -68,6 +68,18 @@ void oracle_sgemm(const oracle_product *p, double *want, double *bound)
     free(b);
 }
 
+void oracle_tf32_bound(const oracle_product *p, const double *bound, double *tf32_bound)
+{
+    const double wider = 1.0 + 0x1p-10 / ((double)(p->k + 3) * u);
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            const double c =
+                p->beta == 0.0f ? 0.0 : (double)p->c[oracle_index(p->layout, i, j, p->ldc)];
+            const double of_c = 2.0 * u * fabs((double)p->beta * c);
+            tf32_bound[i * p->n + j] = of_c + wider * (bound[i * p->n + j] - of_c);
+        }
+}
+
 bool oracle_close(double want, double bound, float got)
 {
     if (isnan(want)) return isnan(got);

@@ -34,6 +34,9 @@ typedef struct oracle_product {
  */
 void oracle_sgemm(const oracle_product *p, double *want, double *bound);
 
+/* From that bound the one of DUO_MATH_TF32, which is 2^-10 |alpha| |A||B| more. */
+void oracle_tf32_bound(const oracle_product *p, const double *bound, double *tf32_bound);
+
 /* Element C(i,j) in memory, either layout. */
 int64_t oracle_index(duo_layout layout, int64_t i, int64_t j, int64_t ld);
 

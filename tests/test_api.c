@@ -105,7 +105,7 @@ static void setters(void)
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_path(ctx, (duo_path)3));
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_ACCURATE));
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_IEEE));
-    CHECK_STATUS(DUO_ERR_UNSUPPORTED, duo_set_math(ctx, DUO_MATH_TF32));
+    CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_TF32));
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)4));
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)-1));

@@ -117,6 +117,8 @@ static void run_row(const duo_row *row, const problem *p, test_rng *rng)
 {
     name_case(p, row->name);
     operands o = make_operands(p, rng);
+    const oracle_product q = product_of(p, &o);
+    if (test_row_rounds(row)) oracle_tf32_bound(&q, o.bound, o.bound);
     const duo_call call =
         test_sgemm_call(p->transa != DUO_NO_TRANS, p->transb != DUO_NO_TRANS, p->m, p->n, p->k,
                         p->alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p->beta, o.c.data, o.c.ld);
@@ -293,6 +295,8 @@ static void row_same_bits(void)
             p.alpha = 1.25f;
             name_case(&p, rows[r]->name);
             operands o = make_operands(&p, &rng);
+            const oracle_product q = product_of(&p, &o);
+            if (test_row_rounds(rows[r])) oracle_tf32_bound(&q, o.bound, o.bound);
             duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
                                             p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
                                             p.beta, o.c.data, o.c.ld);
@@ -341,6 +345,7 @@ static void row_special_values(void)
             if (p.beta != 0.0f && i % 5 == 0) o.c_before.data[0] = o.c.data[0] = special[i / 5 % 3];
             const oracle_product q = product_of(&p, &o);
             oracle_sgemm(&q, o.want, o.bound);
+            if (test_row_rounds(rows[r])) oracle_tf32_bound(&q, o.bound, o.bound);
             const duo_call call = test_sgemm_call(
                 p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m, p.n, p.k, p.alpha,
                 o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, o.c.data, o.c.ld);

@@ -1,7 +1,7 @@
 /*
- * test_sgemm_accuracy.c - the error of every sgemm row that serves DUO_MATH_ACCURATE or _IEEE, and
- * of duo_sgemm, against the bound of the public header, on the data of sgemm_data.h; and the
- * Frobenius norm of the error against that of a plain fp32 FMA chain.
+ * test_sgemm_accuracy.c - the error of every sgemm row that does not work in float64, and of
+ * duo_sgemm, against the bounds of the public header, on the data of sgemm_data.h; and the Frobenius
+ * norm of the error against that of a plain fp32 FMA chain.
  *
  * DUOBLAS_TEST_LONG=1: twenty times the cases, and larger ones; 0: a twentieth, as for sanitizers.
  */
@@ -41,7 +41,7 @@ typedef struct problem {
 
 typedef struct operands {
     test_array a, b, c;
-    double *want, *bound;
+    double *want, *bound, *tf32_bound;
 } operands;
 
 /* Small sizes are as likely as large ones, and m n k <= work. */
@@ -134,7 +134,8 @@ static operands make_operands(const problem *p, test_rng *rng)
     const size_t count = (size_t)(p->m * p->n);
     o.want = malloc(count * sizeof(double));
     o.bound = malloc(count * sizeof(double));
-    if (o.want == NULL || o.bound == NULL) exit(EXIT_FAILURE);
+    o.tf32_bound = malloc(count * sizeof(double));
+    if (o.want == NULL || o.bound == NULL || o.tf32_bound == NULL) exit(EXIT_FAILURE);
     const duo_call call = call_of(p, &o, o.c.data);
     duo_sgemm_data_fill(p->data, test_random(rng), &call);
     if (p->beta != 0.0f) test_array_fill(&o.c, rng, p->data->exact ? DATA_INTEGER : DATA_NORMAL);
@@ -153,7 +154,9 @@ static operands make_operands(const problem *p, test_rng *rng)
                               o.c.data,
                               o.c.ld};
     oracle_sgemm(&q, o.want, o.bound);
+    oracle_tf32_bound(&q, o.bound, o.tf32_bound);
     add_underflow(p, o.bound);
+    add_underflow(p, o.tf32_bound);
     return o;
 }
 
@@ -164,6 +167,7 @@ static void free_operands(operands *o)
     test_array_free(&o->c);
     free(o->want);
     free(o->bound);
+    free(o->tf32_bound);
 }
 
 /* Do integers stay integers? Only with scalars that keep them. */
@@ -173,14 +177,15 @@ static bool is_exact(const problem *p)
 }
 
 /* One assertion for all of C, its gaps and guards included; returns the largest error / bound. */
-static double check_result(const problem *p, const operands *o, const test_array *c, int status)
+static double check_result(const problem *p, const operands *o, const test_array *c,
+                           const double *bounds, int status)
 {
     double worst = 0.0;
     if (!CHECK(status == DUO_OK, "status %d", status)) return worst;
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++) {
             const double want = o->want[i * p->n + j];
-            const double bound = is_exact(p) ? 0.0 : o->bound[i * p->n + j];
+            const double bound = is_exact(p) ? 0.0 : bounds[i * p->n + j];
             const float got = c->data[oracle_index(p->layout, i, j, c->ld)];
             if (!oracle_close(want, bound, got)) {
                 CHECK(false, "C(%jd,%jd) = %.9g, expected %.12g within %.3g", (intmax_t)i,
@@ -197,18 +202,21 @@ static double check_result(const problem *p, const operands *o, const test_array
 
 /* ---- Rows ---- */
 
-/* Those of this mode that serve the default math or the one of fp32 FMA alone. */
-static int float32_rows(const duo_row *row[DUO_SGEMM_ROWS])
+/* Those of this mode that serve a math: all that serve the default one do. */
+static int rows_for(duo_math math, const duo_row *row[DUO_SGEMM_ROWS])
 {
     const duo_side side = test_gpu_side() ? DUO_SIDE_GPU : DUO_SIDE_CPU;
     int count = 0;
     for (int i = 0; i < DUO_SGEMM_ROWS; i++) {
         const duo_row *const r = &duo_sgemm_rows[i];
-        if (r->side == side &&
-            (duo_row_serves(r, DUO_MATH_ACCURATE) || duo_row_serves(r, DUO_MATH_IEEE)))
-            row[count++] = r;
+        if (r->side == side && duo_row_serves(r, math)) row[count++] = r;
     }
     return count;
+}
+
+static const double *bounds_of(const duo_row *row, const operands *o)
+{
+    return test_row_rounds(row) ? o->tf32_bound : o->bound;
 }
 
 /* Runs the row on a copy of C. False: it does not take the call; else free the copy. */
@@ -243,7 +251,7 @@ static void row_bounds(void)
     int done[DUO_SGEMM_ROWS] = {0};
     test_rng rng = test_rng_for("sgemm accuracy rows");
     const duo_row *rows[DUO_SGEMM_ROWS];
-    const int count = float32_rows(rows);
+    const int count = rows_for(DUO_MATH_TF32, rows);
     for (int i = 0; i < cases; i++) {
         const int kind = i % DUO_SGEMM_KINDS;
         problem p = random_problem(&rng, &duo_sgemm_kinds[kind], work);
@@ -254,7 +262,8 @@ static void row_bounds(void)
             int status;
             name_case(&p, rows[r]->name);
             if (!run_row(rows[r], &p, &o, &c, &status)) continue;
-            worst[r][kind] = fmax(worst[r][kind], check_result(&p, &o, &c, status));
+            worst[r][kind] =
+                fmax(worst[r][kind], check_result(&p, &o, &c, bounds_of(rows[r], &o), status));
             done[r]++;
             test_array_free(&c);
         }
@@ -295,7 +304,7 @@ static void row_large(void)
     }
     test_rng rng = test_rng_for("sgemm accuracy large");
     const duo_row *rows[DUO_SGEMM_ROWS];
-    const int count = float32_rows(rows);
+    const int count = rows_for(DUO_MATH_TF32, rows);
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
         /* Of the last shape the guard takes all tiles from fp16x3, several from one block. */
         const bool last = i / 2 == sizeof shapes / sizeof shapes[0] - 1;
@@ -323,7 +332,7 @@ static void row_large(void)
             int status;
             name_case(&p, rows[r]->name);
             if (!run_row(rows[r], &p, &o, &c, &status)) continue;
-            (void)check_result(&p, &o, &c, status);
+            (void)check_result(&p, &o, &c, bounds_of(rows[r], &o), status);
             test_array_free(&c);
         }
         free_operands(&o);
@@ -334,7 +343,7 @@ static void row_large(void)
 
 static void public_bounds(void)
 {
-    static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_IEEE};
+    static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_IEEE, DUO_MATH_TF32};
     static double worst[DUO_SGEMM_KINDS];
     const int cases = cases_of(900);
     test_rng rng = test_rng_for("sgemm accuracy public");
@@ -346,11 +355,13 @@ static void public_bounds(void)
         operands o = make_operands(&p, &rng);
         name_case(&p, "public");
         test_array c = test_array_copy(&o.c);
-        CHECK_STATUS(DUO_OK, duo_set_math(ctx, maths[i / DUO_SGEMM_KINDS % 2]));
+        const duo_math math = maths[i / DUO_SGEMM_KINDS % 3];
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, math));
         const duo_status status = duo_sgemm(
             ctx, p.layout, p.transa ? DUO_TRANS : DUO_NO_TRANS, p.transb ? DUO_TRANS : DUO_NO_TRANS,
             p.m, p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, c.data, c.ld);
-        worst[kind] = fmax(worst[kind], check_result(&p, &o, &c, status));
+        const double *const bounds = math == DUO_MATH_TF32 ? o.tf32_bound : o.bound;
+        worst[kind] = fmax(worst[kind], check_result(&p, &o, &c, bounds, status));
         test_array_free(&c);
         free_operands(&o);
     }
@@ -408,7 +419,7 @@ static void norms(void)
     test_rng rng = test_rng_for("sgemm accuracy norms");
     const duo_row *rows[DUO_SGEMM_ROWS];
     double largest[DUO_SGEMM_ROWS] = {0.0};
-    const int count = float32_rows(rows);
+    const int count = rows_for(DUO_MATH_ACCURATE, rows);
     const int problems = test_mode_now() == MODE_SIM ? 4 : 5 * 4; /* one code for all rows */
     for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++) {
         for (int s = 0; s < problems; s++) {
