@@ -27,6 +27,7 @@ static const struct {
 } tensor_rows[] = {
     {"sgemm_gpu_bf16x6", 6},
     {"sgemm_gpu_fp16x3", 3},
+    {"sgemm_gpu_fp16x1", 1},
     {"sgemm_gpu_mma", 3},
     {"sgemm_gpu_f64", 0},
 };

@@ -23,6 +23,7 @@
     X(DUO_SGEMM, GPU, sgemm_gpu_ffma)                                                              \
     X(DUO_SGEMM, GPU, sgemm_gpu_bf16x6)                                                            \
     X(DUO_SGEMM, GPU, sgemm_gpu_fp16x3)                                                            \
+    X(DUO_SGEMM, GPU, sgemm_gpu_fp16x1)                                                            \
     X(DUO_SGEMM, GPU, sgemm_gpu_mma)                                                               \
     X(DUO_SGEMM, GPU, sgemm_gpu_f64)                                                               \
     X(DUO_SGEMM, GPU, sgemm_gpu_skinny)                                                            \
@@ -64,6 +65,7 @@ typedef struct duo_site {
 enum {
     DUO_SERVES_FLOAT32 = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_IEEE | 1 << DUO_MATH_TF32,
     DUO_SERVES_TENSOR = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32, /* not by fp32 FMA alone */
+    DUO_SERVES_TF32 = 1 << DUO_MATH_TF32, /* operands rounded: on request alone */
     DUO_SERVES_FLOAT64 = 1 << DUO_MATH_FLOAT64
 };
 

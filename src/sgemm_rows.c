@@ -2,8 +2,8 @@
  * sgemm_rows.c - the rows of sgemm: what each accepts, and what it costs here.
  *
  * Cost is the measured curve at the edge of the cube of equal work, with every dimension rounded up
- * to the row's tile: a tile that is half empty takes as long as a full one. A float64 row without a
- * curve takes a multiple of a float32 row's time. Transfers are select.c's business.
+ * to the row's tile: a tile that is half empty takes as long as a full one. A row of another math
+ * without a curve takes a multiple of a float32 row's time. Transfers are select.c's business.
  */
 #include <math.h>
 
@@ -210,6 +210,17 @@ static double fp16x3_cost(const duo_call *call, const duo_site *site, int *threa
     return wgmma_cost(call, site, DUO_ROW_sgemm_gpu_fp16x3, 2.0, threads);
 }
 
+/* Over the time of sgemm_gpu_fp16x3, where there is no curve. */
+static const double kFp16x1Times = 0.5;
+
+static double fp16x1_cost(const duo_call *call, const duo_site *site, int *threads)
+{
+    const duo_row_id own = DUO_ROW_sgemm_gpu_fp16x1, like = DUO_ROW_sgemm_gpu_fp16x3;
+    const bool measured = site->profile->curve[own].count > 0;
+    const double seconds = wgmma_cost(call, site, measured ? own : like, 1.0, threads);
+    return measured ? seconds : kFp16x1Times * seconds;
+}
+
 /* Turing has the first tensor cores that this row knows. */
 static bool has_mma(const duo_call *call, const duo_site *site)
 {
@@ -303,6 +314,8 @@ const duo_row duo_sgemm_rows[DUO_SGEMM_ROWS] = {
      bf16x6_cost, NULL},
     {DUO_ROW_sgemm_gpu_fp16x3, "sgemm_gpu_fp16x3", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_wgmma,
      fp16x3_cost, NULL},
+    {DUO_ROW_sgemm_gpu_fp16x1, "sgemm_gpu_fp16x1", DUO_SIDE_GPU, DUO_SERVES_TF32, has_wgmma,
+     fp16x1_cost, NULL},
     {DUO_ROW_sgemm_gpu_skinny, "sgemm_gpu_skinny", DUO_SIDE_GPU, DUO_SERVES_FLOAT32, is_skinny,
      skinny_cost, NULL},
     {DUO_ROW_sgemm_gpu_mma, "sgemm_gpu_mma", DUO_SIDE_GPU, DUO_SERVES_TENSOR, has_mma, mma_cost,

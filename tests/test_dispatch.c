@@ -196,6 +196,36 @@ static void cheapest(void)
     duo_profile_reset();
 }
 
+/* The row that rounds to TF32, though by far the cheapest, runs where that was asked for alone. */
+static void tf32_on_request(void)
+{
+    static const duo_math maths[] = {DUO_MATH_TF32, DUO_MATH_ACCURATE, DUO_MATH_IEEE,
+                                     DUO_MATH_FLOAT64};
+    const char *const rounds = duo_row_name(DUO_ROW_sgemm_gpu_fp16x1);
+    for (int i = 0; i < 8; i++) {
+        const bool asked = i % 4 == 0;
+        test_case("tf32/%d", i);
+        new_machine(1e-3, 1e-3);
+        free_link();
+        row_takes(DUO_ROW_sgemm_gpu_fp16x1, 1e-6);
+        duo_context *const ctx = context_on(i < 4 ? DUO_PATH_AUTO : DUO_PATH_GPU);
+        CHECK_STATUS(DUO_OK, duo_set_math(ctx, maths[i % 4]));
+        multiply_ones(ctx);
+        const duo_decision d = last(ctx);
+        CHECK(d.row != NULL && (strcmp(d.row, rounds) == 0) == asked, "row %s",
+              d.row == NULL ? "none" : d.row);
+        CHECK((candidate(&d, rounds) != NULL) == asked, "is it a candidate?");
+        /* Whatever is more accurate than asked for may serve too. */
+        CHECK(!asked || d.candidates == serving_rows() + 1, "%d candidates", d.candidates);
+        row_takes(DUO_ROW_sgemm_gpu_fp16x1, 1.0);
+        multiply_ones(ctx);
+        const duo_decision other = last(ctx);
+        CHECK(other.row != NULL && strcmp(other.row, rounds) != 0, "where it is not the cheapest");
+        test_context_end(ctx);
+    }
+    duo_profile_reset();
+}
+
 /* ---- Where the operands are changes the choice ---- */
 
 /* 1 MiB costs 1.05 ms pageable and 0.1 ms pinned; the CPU takes 0.5 ms, the GPU 0.01 ms. */
@@ -863,7 +893,7 @@ static int report_environment(void)
     row_takes(DUO_ROW_sdot_gpu_shuffle, 1e-9);
     float sum = 0.0f, dot = 0.0f;
     duo_context *ctx = NULL;
-    duo_decision first = {.size = sizeof first}, second = first;
+    duo_decision first = {.size = sizeof first}, second = first, third = first;
     bool ok = duo_create(&ctx) == DUO_OK;
     ok = ok && duo_ssum(ctx, N, data, 1, &sum) == DUO_OK && sum == data_sum;
     ok = ok && duo_explain_last(ctx, &first) == DUO_OK;
@@ -878,6 +908,8 @@ static int report_environment(void)
     ok = ok && duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE, 1.0f,
                          ones, EDGE, ones, EDGE, 0.0f, product, EDGE) == DUO_OK;
     ok = ok && product[0] == (float)EDGE && product[EDGE * EDGE - 1] == (float)EDGE;
+    ok = ok && duo_explain_last(ctx, &third) == DUO_OK;
+    printf("tf32=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL);
     ok = ok && duo_destroy(ctx) == DUO_OK && sim_violations() == 0;
     free(data);
     return ok ? 0 : 1;
@@ -926,8 +958,8 @@ static void environment(void)
     check_environment("DUOBLAS_DEVICE=7", "ssum=cpu sdot=cpu device0=0 device1=0", 0);
     check_environment("DUOBLAS_DEVICE=-1", "ssum=cpu sdot=gpu", 0);
     check_environment("DUOBLAS_MATH=ieee", "ssum=cpu sdot=gpu", 0);
-    check_environment("DUOBLAS_MATH=tf32", "ssum=cpu sdot=gpu", 0);
-    check_environment("DUOBLAS_MATH=exact", "ssum=cpu sdot=gpu", 0);
+    check_environment("DUOBLAS_MATH=tf32", "ssum=cpu sdot=gpu device0=1 device1=0 tf32=1", 0);
+    check_environment("DUOBLAS_MATH=exact", "ssum=cpu sdot=gpu device0=1 device1=0 tf32=0", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=1000", "ssum=cpu sdot=cpu device0=0", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=much", "ssum=cpu sdot=gpu", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=99999999999999999999999", "ssum=cpu sdot=gpu", 0);
@@ -991,6 +1023,7 @@ static void predictions_are_sane(void)
 
 static const test_entry tests[] = {
     {"cheapest", cheapest},
+    {"tf32_on_request", tf32_on_request},
     {"residence_of_reductions", residence_of_reductions},
     {"residence_of_matrices", residence_of_matrices},
     {"same_call_changes_side", same_call_changes_side},

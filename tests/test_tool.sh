@@ -115,6 +115,8 @@ done
 says out '<- would run'
 DUOBLAS_MATH=float64 expect 0 explain sgemm 4096 4096 4096 --resident a,b
 for row in sgemm_gpu_f64 sgemm_cpu_float64 '<- would run'; do says out "$row"; done
+DUOBLAS_MATH=tf32 expect 0 explain sgemm 4096 4096 4096 --resident a,b
+for row in sgemm_gpu_fp16x1 sgemm_gpu_tiled '<- would run'; do says out "$row"; done
 expect 0 explain sdot 1000000 --resident x --pinned y
 says out 'sdot_cpu_lanes'
 expect 0 explain ssum 100 --path cpu

@@ -422,6 +422,7 @@ static const gpu_row rows[] = {
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_skinny),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_fp16x3),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_bf16x6),
+    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_fp16x1),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_mma),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_ffma),
     GPU_ROW(sgemm_gpu_tiled),

@@ -14,6 +14,11 @@
  * larger than that of any tile before it and these are 4 at least: what it loses is then at most
  * 128 * 2^-10 in their scale, or 1.3 * 2^-24 of their sum.
  *
+ * fp16x1 has words of its own, and the same reasons: what it calls lossy is below 2^-14, so it is
+ * small, and loses at most 2^-25 as well. All else is rounded by less than 2^-11 of itself, which
+ * DUO_MATH_TF32 allows. Where nothing is lossy no product is below 2^-28, nor below 2^-128 after
+ * the scale of the farthest tile: a sum of them that is subnormal is rounded by 2^-150, 2^-22 of it.
+ *
  * And bf16x6 where nothing is faint: products are at least 2^-64 then (tiles scaled to 2^48), and
  * 2^-122 after the scale of the farthest tile, so that none underflows; sums stay below 2^98 k. What
  * is dense or not lossy may lie further apart: what could underflow there is lost in the sums.

@@ -9,10 +9,13 @@
  *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element of
  *              at least 2^-2 keeps 22 bits; below, an absolute 2^-25 is lost, if anything: such an
  *              element is called lossy.
+ *     fp16x1   x = the nearest fp16, which has the 11 bits of TF32 from 2^-14 on; below, an absolute
+ *              2^-25 is lost at most: these elements, unless they are 0, are the lossy ones.
  *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-32.
  * Planes have k contiguous, whatever the operand's layout and alignment were, and zeros up to whole
  * tiles:
  *     fp16x3   one row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
+ *     fp16x1   one row is k elements, of which one copy brings 64
  *     bf16x6   plane after plane, in each a row is k elements
  *
  * Of each tile one word is kept: its exponent, and what the guard needs (sgemm_guard.cuh).
@@ -30,7 +33,7 @@ constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
 
 /* How a 64 x 64 block of C may be computed: sgemm_guard.cuh decides. */
 enum duo_way {
-    DUO_WAY_FP16X3, /* and better */
+    DUO_WAY_FP16X3, /* and better; where fp16x1 has written the words: by that */
     DUO_WAY_BF16X6, /* and better */
     DUO_WAY_EXACT   /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
 };
@@ -38,6 +41,7 @@ enum duo_way {
 struct fp16x3 {
     using element = __half;
     static constexpr int kPlanes = 2, kShift = 14;
+    static constexpr int kStageK = 32; /* of a stage of the ring in shared memory, and of a chain */
     static constexpr bool kInterleaved = true;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
     static constexpr int kSplitResident = 1;
@@ -47,9 +51,20 @@ struct fp16x3 {
     static __device__ __forceinline__ constexpr int plane_of_b(int product) { return product == 1; }
 };
 
+struct fp16x1 {
+    using element = __half;
+    static constexpr int kPlanes = 1, kShift = 14, kStageK = 64;
+    static constexpr bool kInterleaved = true;
+    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
+    static constexpr int kSplitResident = 6;
+    static constexpr int kProducts = 1;
+    static __device__ __forceinline__ constexpr int plane_of_a(int) { return 0; }
+    static __device__ __forceinline__ constexpr int plane_of_b(int) { return 0; }
+};
+
 struct bf16x6 {
     using element = __nv_bfloat16;
-    static constexpr int kPlanes = 3, kShift = 48;
+    static constexpr int kPlanes = 3, kShift = 48, kStageK = 32;
     static constexpr bool kInterleaved = false;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3 | 1u << DUO_WAY_BF16X6;
     static constexpr int kSplitResident = 5;
@@ -90,7 +105,7 @@ static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_
  * bits 0..8    exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: all zeros
  * bits 9..15   most elements of any row, unless it is all zeros, that are small, less than 2^-7 after
  *              2^kShift; elements beyond k do not count
- * bit 16       some element is lossy in fp16x3 (bf16x6: could be)
+ * bit 16       some element is lossy, in fp16x1 or fp16x3 (bf16x6: could be in fp16x3)
  * bit 17       some element is infinite or NaN
  * bit 18       some row that belongs to the matrix is all zeros
  * bit 19       some element is faint: beyond bf16x6 too, less than 2^-80 after 2^kShift
@@ -204,6 +219,23 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
                        (row * tiles_of(o.k) * kTile + k / kGroup * kGroup) * 2 + k % kGroup;
     *reinterpret_cast<uint4 *>(to) = pack(hi);
     *reinterpret_cast<uint4 *>(to + kGroup) = pack(lo);
+    return lossy;
+}
+
+static __device__ __forceinline__ bool store_run(fp16x1, const operand_planes &o, int64_t row,
+                                                 int64_t k, const float (&x)[kRun])
+{
+    constexpr float kKept = 0x1p-14f; /* the least normal fp16 */
+    uint32_t pair[kRun / 2];
+    bool lossy = false;
+#pragma unroll
+    for (int p = 0; p < kRun / 2; p++) {
+        const float u = x[2 * p], v = x[2 * p + 1];
+        lossy |= (fabsf(u) < kKept && u != 0.0f) || (fabsf(v) < kKept && v != 0.0f);
+        pair[p] = bits_of(__floats2half2_rn(u, v));
+    }
+    __half *const to = static_cast<__half *>(o.planes) + row * tiles_of(o.k) * kTile + k;
+    *reinterpret_cast<uint4 *>(to) = pack(pair);
     return lossy;
 }
 

@@ -76,8 +76,8 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
     constexpr int kRegisters = rest_tile::kWidth / 2, kItemBytes = kTile * kRowBytes;
     const int t = (int)threadIdx.x - kWarpgroup, multiplier = t / kWarpgroup;
     const int k_tiles = (int)tiles_of(p.k), steps = (int)((p.k + kStepK - 1) / kStepK);
-    const int first_step = first_step_of(steps, slice, p.slices);
-    const int end_step = first_step_of(steps, slice + 1, p.slices);
+    const int first_step = first_step_of<rest_tile>(steps, slice, p.slices);
+    const int end_step = first_step_of<rest_tile>(steps, slice + 1, p.slices);
     const rest_place in_a(p.a, t), in_b(p.b, t);
     const int last_tile_j = (int)tiles_of(p.n) - 1;
 

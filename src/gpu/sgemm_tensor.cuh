@@ -29,7 +29,7 @@ static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
     return cudaSuccess;
 }
 
-/* The planes of an operand, in boxes of kStepK x rows. */
+/* The planes of an operand, in boxes of kStageK x rows. */
 template <class Scheme>
 static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
 {
@@ -42,7 +42,7 @@ static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
     const cuuint64_t length = one ? k * Scheme::kPlanes : k;
     const cuuint64_t sizes[3] = {length, all_rows, one ? 1u : (cuuint64_t)Scheme::kPlanes};
     const cuuint64_t strides[2] = {length * 2, length * 2 * all_rows};
-    const cuuint32_t box[3] = {one ? kStepK * Scheme::kPlanes : kStepK, (cuuint32_t)rows,
+    const cuuint32_t box[3] = {Scheme::kStageK * (one ? Scheme::kPlanes : 1), (cuuint32_t)rows,
                                one ? 1u : (cuuint32_t)Scheme::kPlanes};
     const cuuint32_t steps[3] = {1, 1, 1};
     return (cudaError_t)encode(
@@ -59,6 +59,11 @@ template <>
 struct tiles_of_scheme<fp16x3> {
     using large = wgmma_tile<fp16x3, 128, 2, 4>;
     using small = wgmma_tile<fp16x3, 64, 1, 8>;
+};
+template <>
+struct tiles_of_scheme<fp16x1> {
+    using large = wgmma_tile<fp16x1, 128, 2, 4>;
+    using small = wgmma_tile<fp16x1, 64, 1, 8>;
 };
 template <>
 struct tiles_of_scheme<bf16x6> {
@@ -123,14 +128,15 @@ static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
 {
     using large = typename tiles_of_scheme<Scheme>::large;
     using small = typename tiles_of_scheme<Scheme>::small;
-    const double steps = (double)((p.k + kStepK - 1) / kStepK);
+    const double steps = (double)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
+    const int products = Scheme::kProducts * Scheme::kStageK / kStepK;
     const int64_t columns = (p.n + kTileJ - 1) / kTileJ;
     tile_choice best = {true, 1};
     double least = INFINITY;
-    consider(&best, &least, true, (p.m + large::kI - 1) / large::kI * columns, steps,
-             Scheme::kProducts, how);
-    consider(&best, &least, false, (p.m + small::kI - 1) / small::kI * columns, steps,
-             Scheme::kProducts, how);
+    consider(&best, &least, true, (p.m + large::kI - 1) / large::kI * columns, steps, products,
+             how);
+    consider(&best, &least, false, (p.m + small::kI - 1) / small::kI * columns, steps, products,
+             how);
     return best;
 }
 

@@ -4,8 +4,8 @@
  * Accepts   any m, n, k, ldc and alignment of C; planes and words of sgemm_planes.cuh
  * Threads   384 per block: one warpgroup copies (a thread of it), two multiply. A block walks tiles
  *           of C, each warpgroup owning 64 columns of it
- * Copies    stages of 32 k of both operands, in a ring that runs on from tile to tile
- * Order     for every 32 k the products of the planes, smallest first, in one chain of tensor-core
+ * Copies    stages of kStageK k of both operands, in a ring that runs on from tile to tile
+ * Order     for every kStageK k the products of the planes, smallest first, in one chain of tensor-core
  *           sums; that sum times the scale of its tiles is added to fp32 registers by one FMA. A
  *           tensor core truncates to 25 bits below its largest term, so a chain must be short: this
  *           promotion is what makes the result better than a chain of fp32 FMAs
@@ -30,8 +30,7 @@
 #endif
 
 constexpr int kTogether = 4; /* steps of a small tile between which its products do not pause */
-static_assert(kTogether % 2 == 0 && kTile == 2 * kStepK,
-              "two chains by turns, scales for two steps");
+static_assert(kTogether % 2 == 0, "two chains by turns");
 
 template <class Tile>
 static __global__ void __launch_bounds__(kWgmmaThreads, 1)
@@ -65,9 +64,9 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
 
     const int slice = (int)blockIdx.x % p.slices;
     const int tiles = p.tiles_i * p.tiles_j, stride = (int)gridDim.x / p.slices;
-    const int steps = (int)((p.k + kStepK - 1) / kStepK);
-    const int first_step = first_step_of(steps, slice, p.slices);
-    const int end_step = first_step_of(steps, slice + 1, p.slices);
+    const int steps = (int)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
+    const int first_step = first_step_of<Tile>(steps, slice, p.slices);
+    const int end_step = first_step_of<Tile>(steps, slice + 1, p.slices);
     /* What fits into the ring is copied before anyone knows whether the tile is wanted. */
     const int sure_step = min(first_step + Tile::kStages, end_step);
     int turn = 0; /* tiles so far; two verdicts can be under way, each with its barrier */
@@ -86,7 +85,8 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                         if (!wanted[turn & 1]) break;
                     }
                     const uint32_t to = ring + stage * Tile::kStageBytes, here = full + 8 * stage;
-                    const int k = step * (Scheme::kInterleaved ? 2 * kStepK : kStepK);
+                    const int k =
+                        step * Scheme::kStageK * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
                     barrier_wait(empty + 8 * stage, phase ^ 1);
                     barrier_expect(here, Tile::kStageBytes);
                     copy_box(to, &map_j, here, k, tj * kTileJ);
@@ -102,6 +102,8 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     } else {
         asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
         constexpr int kRegisters = Tile::kWidth / 2, kPerBlock = kTile / 2;
+        constexpr int kSteps = Tile::kStepsPerTile;
+        static_assert(kTogether % kSteps == 0, "steps together begin with new scales");
         const int multiplier = warpgroup - 1, thread = threadIdx.x % kWarpgroup;
         const int k_tiles = (int)tiles_of(p.k);
         const bool whole = p.k % kTile == 0;
@@ -167,16 +169,16 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 continue;
             }
             /* The words of the next 64 k are on their way while these 64 are multiplied. */
-            uint32_t word_j = read_word(words_j + first_step / 2), word_i[Tile::kBlocksI];
+            uint32_t word_j = read_word(words_j + first_step / kSteps), word_i[Tile::kBlocksI];
 #pragma unroll
             for (int b = 0; b < Tile::kBlocksI; b++)
-                word_i[b] = read_word(words_i(b) + first_step / 2);
+                word_i[b] = read_word(words_i(b) + first_step / kSteps);
             float scale[Tile::kBlocksI];
             auto next_scales = [&](int step) {
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++)
                     scale[b] = scale_of(word_i[b], word_j, limit[b]);
-                const int next = min(step / 2 + 1, k_tiles - 1);
+                const int next = min(step / kSteps + 1, k_tiles - 1);
                 word_j = read_word(words_j + next);
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++) word_i[b] = read_word(words_i(b) + next);
@@ -207,7 +209,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                             release(before);
                             add(even ? other : chain);
                         }
-                        if (even) {
+                        if (s % kSteps == 0) {
                             next_scales(step + s);
                             times = scale[0];
                         }
@@ -219,7 +221,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                     add(other);
                 }
                 for (; step < end_step; step++) {
-                    if (step % 2 == 0) next_scales(step);
+                    if (step % kSteps == 0) next_scales(step);
                     times = scale[0];
                     begin(chain);
                     products_wait<0>(chain);
@@ -230,7 +232,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             } else {
                 bool ones[Tile::kHalves]; /* are all scales of a half 1? */
                 for (int step = first_step; step < end_step; step++) {
-                    if (step % 2 == 0) {
+                    if (step % kSteps == 0) {
                         next_scales(step);
 #pragma unroll
                         for (int h = 0; h < Tile::kHalves; h++) {

@@ -24,6 +24,7 @@ struct wgmma_tile {
     static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
     static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
     static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
+    static constexpr int kStepsPerTile = kTile / Scheme::kStageK; /* of k, with one scale */
     static constexpr int kBytesJ = kTileJ * kRowBytes * kCopies;
     static constexpr int kBytesI = kI * kRowBytes * kCopies;
     static constexpr int kStageBytes = kBytesJ + kBytesI;
@@ -49,9 +50,10 @@ struct wgmma_problem : tensor_problem {
 };
 
 /* The first step of a slice: whole tiles of k. */
+template <class Tile>
 static __device__ __forceinline__ int first_step_of(int steps, int slice, int slices)
 {
-    constexpr int kSteps = kTile / kStepK;
+    constexpr int kSteps = Tile::kStepsPerTile;
     const int tiles = (steps + kSteps - 1) / kSteps;
     return min((int)((int64_t)tiles * slice / slices) * kSteps, steps);
 }
@@ -110,7 +112,7 @@ static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int 
     return true;
 }
 
-/* 32 k of half h of a tile: `chain` is under way until products_wait. */
+/* kStageK k of half h of a tile: `chain` is under way until products_wait. */
 template <class Tile, int Registers>
 static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], uint32_t stage,
                                                      int multiplier, int h)
@@ -124,7 +126,7 @@ static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], 
 #pragma unroll
     for (int q = 0; q < Scheme::kProducts; q++)
 #pragma unroll
-        for (int s = 0; s < kStepK / 16; s++)
+        for (int s = 0; s < Scheme::kStageK / 16; s++)
             product(chain, j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
                     i_rows + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s), q + s != 0,
                     typename Scheme::element());
