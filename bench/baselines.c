@@ -107,7 +107,8 @@ enum {
     CUBLAS_OP_N = 0,
     CUBLAS_OP_T = 1,
     CUBLAS_POINTERS_ON_HOST = 0,
-    CUBLAS_POINTERS_ON_DEVICE = 1
+    CUBLAS_POINTERS_ON_DEVICE = 1,
+    CUBLAS_TF32_TENSOR_OP_MATH = 3
 };
 
 static struct {
@@ -120,6 +121,7 @@ static struct {
                 float *result);
     int (*set_pointer_mode)(void *handle, int mode);
     duo_queue *queue;
+    bool tf32;
 } cublas;
 
 static bool find(void *function, const char *name)
@@ -129,7 +131,7 @@ static bool find(void *function, const char *name)
     return address != NULL;
 }
 
-const char *duo_baseline_cublas_open(duo_queue *queue)
+const char *duo_baseline_cublas_open(duo_queue *queue, bool tf32)
 {
     static const char *const names[] = {
         "libcublas.so.13",
@@ -139,18 +141,23 @@ const char *duo_baseline_cublas_open(duo_queue *queue)
         "libcublas.so",
     };
     int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
+    int (*set_math_mode)(void *handle, int mode);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && cublas.library == NULL; i++)
         cublas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (cublas.library == NULL) return "libcublas.so.13 or .12 was not found";
     if (!find(&create, "cublasCreate_v2") || !find(&set_stream, "cublasSetStream_v2") ||
         !find(&cublas.sgemm, "cublasSgemm_v2") || !find(&cublas.sasum, "cublasSasum_v2") ||
         !find(&cublas.sdot, "cublasSdot_v2") ||
-        !find(&cublas.set_pointer_mode, "cublasSetPointerMode_v2"))
+        !find(&cublas.set_pointer_mode, "cublasSetPointerMode_v2") ||
+        !find(&set_math_mode, "cublasSetMathMode"))
         return "its library lacks functions";
     void *const stream = duo_door_current()->stream(queue);
     if (stream == NULL) return "this device has no CUDA stream";
     if (create(&cublas.handle) != 0) return "it cannot start on this device";
     if (set_stream(cublas.handle, stream) != 0) return "it refuses our stream";
+    if (tf32 && set_math_mode(cublas.handle, CUBLAS_TF32_TENSOR_OP_MATH) != 0)
+        return "it refuses TF32";
+    cublas.tf32 = tf32;
     cublas.queue = queue;
     return NULL;
 }
@@ -190,7 +197,8 @@ bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo
         [DUO_SDOT] = "cuBLAS Sdot",
     };
     if (cublas.queue == NULL) return false;
-    *peer = (duo_contender){.name = names[operation],
+    const bool tf32 = operation == DUO_SGEMM && cublas.tf32;
+    *peer = (duo_contender){.name = tf32 ? "cuBLAS Sgemm TF32" : names[operation],
                             .side = DUO_SIDE_GPU,
                             .peer = true,
                             .stock = stock,

@@ -26,9 +26,9 @@ double duo_baseline_settle_seconds(void);
 
 /*
  * cuBLAS in the stream of our queue on device 0. NULL if it is there; otherwise why not. fp32
- * arithmetic alone (its default), results left on the device.
+ * arithmetic alone (its default), or TF32; results left on the device.
  */
-const char *duo_baseline_cublas_open(duo_queue *queue);
+const char *duo_baseline_cublas_open(duo_queue *queue, bool tf32);
 /* There is no sum in cuBLAS: for ssum its asum, which reads as much, stands in. */
 bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,
                          bool wait_each);

@@ -53,7 +53,7 @@ static const struct argp_option options[] = {
     {"reads", OPTION_READS, NULL, 0,
      "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
     {"rows", OPTION_ROWS, NULL, 0, "shapes: every row, to see what the choice loses", 0},
-    {"math", OPTION_MATH, "accurate|ieee|float64", 0, "Rows that serve this math alone", 0},
+    {"math", OPTION_MATH, "accurate|ieee|tf32|float64", 0, "Rows that serve this math alone", 0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"offset", OPTION_OFFSET, "FLOATS", 0,
      "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
@@ -104,8 +104,10 @@ static error_t parse_math(arguments *a, struct argp_state *state, const char *va
     static const struct {
         const char *name;
         duo_math math;
-    } maths[] = {
-        {"accurate", DUO_MATH_ACCURATE}, {"ieee", DUO_MATH_IEEE}, {"float64", DUO_MATH_FLOAT64}};
+    } maths[] = {{"accurate", DUO_MATH_ACCURATE},
+                 {"ieee", DUO_MATH_IEEE},
+                 {"tf32", DUO_MATH_TF32},
+                 {"float64", DUO_MATH_FLOAT64}};
     for (size_t i = 0; i < sizeof maths / sizeof maths[0]; i++) {
         if (strcmp(value, maths[i].name) != 0) continue;
         a->bench->math = (int)maths[i].math;

@@ -61,8 +61,8 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
         duo_malloc_host(b->context, sizeof *b->pinned, (void **)&b->pinned) != DUO_OK)
         return false;
     b->gpu_peers = device == 0;
-    b->cublas_why =
-        b->gpu_peers ? duo_baseline_cublas_open(b->queue) : "it is used on device 0 alone";
+    b->cublas_why = b->gpu_peers ? duo_baseline_cublas_open(b->queue, b->math == DUO_MATH_TF32)
+                                 : "it is used on device 0 alone";
     return true;
 }
 
