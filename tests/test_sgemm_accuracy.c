@@ -339,6 +339,114 @@ static void row_large(void)
     }
 }
 
+/* ---- Few columns that are not like the others ---- */
+
+enum { BLOCK = 64 }; /* rows, and columns, of C that are computed one way */
+
+/* Row BLOCK * b + BLOCK / 2 of C for all b: what it should be, and its bounds. */
+typedef struct sample {
+    int64_t count;
+    double *want, *bound, *tf32_bound; /* [b][j] */
+} sample;
+
+static int64_t sampled_row(int64_t b) { return BLOCK * b + BLOCK / 2; }
+
+static void take_sample(const problem *p, const operands *o, sample *s)
+{
+    double *const a = malloc((size_t)p->k * sizeof *a);
+    if (a == NULL) exit(EXIT_FAILURE);
+    for (int64_t b = 0; b < s->count; b++) {
+        for (int64_t l = 0; l < p->k; l++) a[l] = (double)o->a.data[sampled_row(b) + l * o->a.ld];
+#pragma omp parallel for
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0.0, magnitude = 0.0;
+            for (int64_t l = 0; l < p->k; l++) {
+                const double term = a[l] * (double)o->b.data[l + j * o->b.ld];
+                sum += term;
+                magnitude += fabs(term);
+            }
+            const float c = o->c.data[sampled_row(b) + j * o->c.ld];
+            const double of_c = p->beta == 0.0f ? 0.0 : (double)p->beta * (double)c;
+            const int64_t at = b * p->n + j;
+            s->want[at] = sum + of_c;
+            s->bound[at] = 0x1p-24 * ((double)(p->k + 3) * magnitude + 2.0 * fabs(of_c));
+            s->tf32_bound[at] = s->bound[at] + 0x1p-10 * magnitude;
+        }
+    }
+    free(a);
+}
+
+static void check_sample(const duo_row *row, const problem *p, const sample *s, const test_array *c,
+                         int status)
+{
+    const double *const bounds = test_row_rounds(row) ? s->tf32_bound : s->bound;
+    int64_t wrong = 0, first = 0;
+    for (int64_t at = s->count * p->n - 1; at >= 0; at--) {
+        const float got = c->data[sampled_row(at / p->n) + at % p->n * c->ld];
+        if (oracle_close(s->want[at], bounds[at], got)) continue;
+        wrong++;
+        first = at;
+    }
+    CHECK(status == DUO_OK && wrong == 0, "status %d, %jd wrong, the first in row %jd, column %jd",
+          status, (intmax_t)wrong, (intmax_t)sampled_row(first / p->n), (intmax_t)(first % p->n));
+    CHECK(test_array_intact(c), "written outside C");
+}
+
+/*
+ * Columns 0 and 64 of op(B) hold NaN, or more powers of two than fp16: of the tiles of C that one
+ * block of a kernel does, one after the other, some are done in another way.
+ */
+static void row_mixed(void)
+{
+    const bool large = test_mode_now() == MODE_GPU;
+    test_rng rng = test_rng_for("sgemm accuracy mixed");
+    const duo_row *rows[DUO_SGEMM_ROWS];
+    const int count = rows_for(DUO_MATH_TF32, rows);
+    for (int i = 0; i < 4; i++) {
+        const bool wide = i / 2 != 0;
+        problem p = {.layout = DUO_COL_MAJOR,
+                     .m = large ? 6144 : 3 * BLOCK,
+                     .n = large ? 6144 : 4 * BLOCK,
+                     .k = large ? 512 : 70,
+                     .alpha = 1.0f,
+                     .beta = (float)(i % 2),
+                     .data = &(duo_sgemm_data){.name = wide ? "wide columns" : "NaN columns"}};
+        operands o = {.a = new_matrix(&p, false, p.m, p.k, 0),
+                      .b = new_matrix(&p, false, p.k, p.n, 0),
+                      .c = new_matrix(&p, false, p.m, p.n, 0)};
+        test_array_fill(&o.a, &rng, DATA_NORMAL);
+        test_array_fill(&o.b, &rng, DATA_NORMAL);
+        if (p.beta != 0.0f) test_array_fill(&o.c, &rng, DATA_NORMAL);
+        for (int64_t j = 0; j <= BLOCK; j += BLOCK)
+            for (int64_t l = 0; l < p.k; l++) {
+                float *const b = &o.b.data[l + j * o.b.ld];
+                if (wide)
+                    *b = ldexpf(*b, (int)test_between(&rng, -20, 20));
+                else if (l == p.k / 3)
+                    *b = NAN;
+            }
+        sample s = {.count = p.m / BLOCK};
+        const size_t size = (size_t)(s.count * p.n) * sizeof(double);
+        s.want = malloc(size);
+        s.bound = malloc(size);
+        s.tf32_bound = malloc(size);
+        if (s.want == NULL || s.bound == NULL || s.tf32_bound == NULL) exit(EXIT_FAILURE);
+        take_sample(&p, &o, &s);
+        for (int r = 0; r < count; r++) {
+            test_array c;
+            int status;
+            name_case(&p, rows[r]->name);
+            if (!run_row(rows[r], &p, &o, &c, &status)) continue;
+            check_sample(rows[r], &p, &s, &c, status);
+            test_array_free(&c);
+        }
+        free(s.want);
+        free(s.bound);
+        free(s.tf32_bound);
+        free_operands(&o);
+    }
+}
+
 /* ---- The public function ---- */
 
 static void public_bounds(void)
@@ -459,11 +567,8 @@ static void norms(void)
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
-        {"row_bounds", row_bounds},
-        {"row_large", row_large},
-        {"public_bounds", public_bounds},
-        {"norms", norms},
-        {NULL, NULL},
+        {"row_bounds", row_bounds},       {"row_large", row_large}, {"row_mixed", row_mixed},
+        {"public_bounds", public_bounds}, {"norms", norms},         {NULL, NULL},
     };
     return test_main(argc, argv, "sgemm_accuracy", tests);
 }
