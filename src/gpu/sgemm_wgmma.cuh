@@ -44,12 +44,10 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     const uint32_t full = ring + Tile::kStageBytes * Tile::kStages,
                    empty = full + 8 * Tile::kStages, judged = empty + 8 * Tile::kStages;
     __shared__ volatile bool wanted[2]; /* the tile and the one before it, by turns */
-    __shared__ volatile bool left;      /* are there blocks that are not stored? */
     const int warpgroup = __shfl_sync(~0u, (int)threadIdx.x / kWarpgroup, 0);
 
     let_next_kernel_start();
     if (threadIdx.x == 0) {
-        left = false;
         prefetch_map(&map_i);
         prefetch_map(&map_j);
         for (int s = 0; s < Tile::kStages; s++) {
@@ -108,6 +106,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         const int k_tiles = (int)tiles_of(p.k);
         const bool whole = p.k % kTile == 0;
         float sum[Tile::kHalves][kRegisters], chain[kRegisters];
+        bool left = false; /* are there blocks that are not stored? */
         int stage = 0;
         uint32_t phase = 0;
         auto advance = [&] {
@@ -146,7 +145,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                     any |= (Scheme::kWays >> way_of(row[b], other, p.k) & 1) != 0;
                     if (Scheme::kWays >> way_of(row[b], j, p.k) & 1) stored |= 1u << b;
                 }
-                if (stored != (1u << Tile::kBlocksI) - 1) left = true;
+                left |= stored != (1u << Tile::kBlocksI) - 1;
                 any |= stored != 0;
             }
             if (multiplier == 0 && thread == 0) {
@@ -273,8 +272,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                                  (int64_t)ti * Tile::kI + h * Tile::kWidth,
                                  (int64_t)tj * kTileJ + multiplier * 64);
         }
-        sync_multipliers();
-        if (left) do_rest<Tile>(p, ring, raw + (ring - shared_address(raw)), slice);
+        if (any_multiplier(left)) do_rest<Tile>(p, ring, raw + (ring - shared_address(raw)), slice);
     }
 #endif
 }

@@ -72,6 +72,20 @@ static __device__ __forceinline__ void sync_multipliers()
 {
     asm volatile("bar.sync 3, %0;" ::"n"(kMultiplyingThreads) : "memory");
 }
+static __device__ __forceinline__ bool any_multiplier(bool mine)
+{
+    uint32_t any;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.u32 p, %1, 0;\n"
+                 "bar.red.or.pred p, 3, %2, p;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}\n"
+                 : "=r"(any)
+                 : "r"((uint32_t)mine), "n"(kMultiplyingThreads)
+                 : "memory");
+    return any != 0;
+}
 
 /*
  * Leaves a warpgroup's sums of its slice of tile t in the workspace. The last of all slices to come
