@@ -39,8 +39,7 @@ static void list_rows(const duo_bench *b, duo_side side, table *t)
 {
     for (int i = 0; i < DUO_SGEMM_ROWS; i++) {
         const duo_row *const row = &duo_sgemm_rows[i];
-        if (row->side != side || (b->math >= 0 && !duo_row_serves(row, (duo_math)b->math)))
-            continue;
+        if (row->side != side || !duo_bench_wants(b, row)) continue;
         t->line[t->lines++].contender =
             side == DUO_SIDE_CPU ? duo_contender_cpu_row(row, b->threads, &b->host)
                                  : duo_contender_gpu_row(row, b->queue, &b->resident, false);

@@ -30,8 +30,17 @@ int duo_bench_capability(const duo_bench *b)
     return 10 * b->device.capability_major + b->device.capability_minor;
 }
 
+bool duo_bench_wants(const duo_bench *b, const duo_row *row)
+{
+    if (b->math >= 0) return duo_row_serves(row, (duo_math)b->math);
+    for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++)
+        if (math != DUO_MATH_TF32 && duo_row_serves(row, (duo_math)math)) return true;
+    return false;
+}
+
 bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call, duo_site *site)
 {
+    if (!duo_bench_wants(b, row)) return false;
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
         if ((b->math >= 0 && b->math != math) || !duo_row_serves(row, (duo_math)math)) continue;
         *site = (duo_site){.profile = duo_profile_in_use(),
