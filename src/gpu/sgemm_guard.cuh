@@ -14,6 +14,9 @@
  * larger than that of any tile before it and these are 4 at least: what it loses is then at most
  * 128 * 2^-10 in their scale, or 1.3 * 2^-24 of their sum.
  *
+ * Where nothing is lossy tiles may lie 100 exponents apart: all planes are multiples of 2^-24 then, so
+ * that products are of 2^-48, and of 2^-148 after the scale of the farthest tile: no bit is lost.
+ *
  * fp16x1 has words of its own, and the same reasons: what it calls lossy is below 2^-14, so it is
  * small, and loses at most 2^-25 as well. All else is rounded by less than 2^-11 of itself, which
  * DUO_MATH_TF32 allows. Where nothing is lossy no product is below 2^-28, nor below 2^-128 after

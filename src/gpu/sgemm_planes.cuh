@@ -44,7 +44,7 @@ struct fp16x3 {
     static constexpr int kStageK = 32; /* of a stage of the ring in shared memory, and of a chain */
     static constexpr bool kInterleaved = true;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
-    static constexpr int kSplitResident = 1;
+    static constexpr int kSplitResident = 4;
     static constexpr int kProducts = 3;
     /* Which planes are multiplied, smallest products first. */
     static __device__ __forceinline__ constexpr int plane_of_a(int product) { return product == 0; }
