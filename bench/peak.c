@@ -25,11 +25,8 @@ static const struct {
     const char *row;
     int products; /* 0: one of float64 */
 } tensor_rows[] = {
-    {"sgemm_gpu_bf16x6", 6},
-    {"sgemm_gpu_fp16x3", 3},
-    {"sgemm_gpu_fp16x1", 1},
-    {"sgemm_gpu_mma", 3},
-    {"sgemm_gpu_f64", 0},
+    {"sgemm_gpu_bf16x6", 6}, {"sgemm_gpu_fp16x3", 3}, {"sgemm_gpu_fp16x1", 1},
+    {"sgemm_gpu_mma", 3},    {"sgemm_gpu_f64", 0},
 };
 
 static double tensor_peak(int products, int capability)

@@ -32,8 +32,8 @@ struct mma_problem : tensor_problem {
 };
 
 constexpr int kMmaThreads = 64, kMmaStages = 2;
-constexpr int kWarpI = 32;            /* rows i of a warp; columns j are kTile */
-constexpr int kMmaSquare = 16;        /* of C: two products of 16 columns j and 8 rows i */
+constexpr int kWarpI = 32;     /* rows i of a warp; columns j are kTile */
+constexpr int kMmaSquare = 16; /* of C: two products of 16 columns j and 8 rows i */
 constexpr int kPlaneBytes = kTile * kRowBytes;
 constexpr int kChunks = kRowBytes / kChunkBytes;
 
