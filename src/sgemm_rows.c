@@ -10,13 +10,17 @@
 #include "cpu/blas_library.h"
 #include "row.h"
 
-static double round_up(int64_t size, double tile) { return ceil((double)size / tile) * tile; }
+/* A size of 0 counts as 1: what has nothing to multiply is predicted too. */
+static double round_up(int64_t size, double tile)
+{
+    return ceil((double)(size > 1 ? size : 1) / tile) * tile;
+}
 
 static double cube_seconds(const duo_call *call, const duo_site *site, duo_row_id id, double tile_m,
                            double tile_n, double tile_k)
 {
-    const double work = round_up(call->m, tile_m) * round_up(call->n, tile_n) *
-                        round_up(call->k > 0 ? call->k : 1, tile_k);
+    const double work =
+        round_up(call->m, tile_m) * round_up(call->n, tile_n) * round_up(call->k, tile_k);
     return duo_curve_seconds(&site->profile->curve[id], cbrt(work), 3.0);
 }
 
@@ -148,7 +152,7 @@ static double tiles_seconds(const duo_call *call, const duo_site *site, duo_row_
     const double tile = 64.0;
     const duo_curve *const curve = &site->profile->curve[id];
     const double m = round_up(call->m, tile), n = round_up(call->n, tile);
-    const double k = round_up(call->k > 0 ? call->k : 1, tile_k);
+    const double k = round_up(call->k, tile_k);
     const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
     const double cube = duo_curve_seconds(curve, cbrt(m * n * k), 3.0);
     return launch + (cube - launch) * fmin(idle_times(m, n, k, tile), most_idle);
