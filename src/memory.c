@@ -327,6 +327,7 @@ duo_status duo_fetch(duo_context *given, void *host, size_t bytes)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (host == NULL) return DUO_ERR_NULL;
+    if (!duo_residency_near((uintptr_t)host, (uintptr_t)host + bytes)) return DUO_OK;
     duo_residency_lock();
     const duo_status status = fetch_range(ctx, host, bytes);
     duo_residency_unlock();
