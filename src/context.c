@@ -363,7 +363,7 @@ void duo_contexts_in_child(void)
     for (duo_context *ctx = newest; ctx != NULL; ctx = ctx->older) {
         /* A thread that is gone may have held the locks of the inner BLAS. */
         if (ctx->running != NULL && ctx->running->id == DUO_ROW_sgemm_cpu_openblas)
-            duo_blas_library_abandon();
+            duo_blas_library_abandon("another thread was inside it when the process forked");
         /* The parent's: not to be touched. */
         ctx->queue = NULL;
         ctx->slot = NULL;

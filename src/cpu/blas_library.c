@@ -32,6 +32,13 @@ static bool is_ourselves(const void *address)
            theirs.dli_fbase == ours.dli_fbase;
 }
 
+/* The drop-in, by whatever name: it stands on this library. */
+static bool is_drop_in(void *handle)
+{
+    const void *const version = symbol(handle, "duo_version");
+    return version != NULL && is_ourselves(version);
+}
+
 static bool try_open(const char *name)
 {
     void *const handle = dlopen(name, HOW);
@@ -40,7 +47,7 @@ static bool try_open(const char *name)
         return false;
     }
     void *const sgemm = symbol(handle, "sgemm_");
-    if (sgemm == NULL || is_ourselves(sgemm)) {
+    if (sgemm == NULL || is_ourselves(sgemm) || is_drop_in(handle)) {
         snprintf(why, sizeof why, "%.200s has no sgemm_ of its own", name);
         dlclose(handle);
         return false;
@@ -113,8 +120,8 @@ const char *duo_blas_library_why(void)
     return why;
 }
 
-void duo_blas_library_abandon(void)
+void duo_blas_library_abandon(const char *reason)
 {
     found = false;
-    snprintf(why, sizeof why, "another thread was inside it when the process forked");
+    snprintf(why, sizeof why, "%s", reason);
 }

@@ -44,7 +44,8 @@ typedef struct duo_blas_library {
 /* The library, or NULL where none is found. */
 const duo_blas_library *duo_blas_library_get(void);
 const char *duo_blas_library_why(void); /* why none, or "" */
-/* In a child process whose parent's other threads were inside the library: no more of it. */
-void duo_blas_library_abandon(void);
+/* No more of the library, and why: in a child process whose parent's other threads were inside it;
+ * where it leads back to us. */
+void duo_blas_library_abandon(const char *reason);
 
 #endif

@@ -7,12 +7,19 @@
 
 enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
 
+/* A library whose sgemm_ is a switch may lead back to the drop-in, and so to here. */
+static __thread bool inside;
+
 static int smaller(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
 
 int duo_sgemm_cpu_openblas(const duo_call *call)
 {
     const duo_blas_library *const library = duo_blas_library_get();
     if (library == NULL) return DUO_DECLINED;
+    if (inside) {
+        duo_blas_library_abandon("its sgemm_ leads back to DuoBLAS");
+        return DUO_DECLINED;
+    }
     const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
                              *const c = &call->operand[DUO_C];
     if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
@@ -30,6 +37,7 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
     if (library->follows_openmp && threads_before != call->threads)
         omp_set_num_threads(call->threads);
     if (library->set_threads != NULL) library->set_threads(call->threads);
+    inside = true;
     for (int64_t j = 0; j < call->n; j += PIECE)
         for (int64_t i = 0; i < call->m; i += PIECE) {
             int64_t p = 0;
@@ -46,6 +54,7 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
                 p += PIECE;
             } while (p < k_all);
         }
+    inside = false;
     if (library->follows_openmp && threads_before != call->threads)
         omp_set_num_threads(threads_before);
     return DUO_OK;
