@@ -4,9 +4,13 @@
 set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
 
 install(FILES include/duoblas.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
-install(TARGETS duoblas duoblas_static EXPORT duoblasTargets
+install(TARGETS duoblas duoblas_static duoblas_blas EXPORT duoblasTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET duoblas_libblas) # beside the libraries, not among them: it is chosen by name
+    install(TARGETS duoblas_libblas LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas"
+        NAMELINK_SKIP)
+endif()
 install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
 install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
@@ -26,7 +30,8 @@ foreach(name IN LISTS names)
 endforeach()
 string(STRIP "${duo_pc_libs_private}" duo_pc_libs_private)
 configure_file(pkgconfig/duoblas.pc.in duoblas.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/duoblas.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+configure_file(pkgconfig/duoblas-blas.pc.in duoblas-blas.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/duoblas.pc" "${PROJECT_BINARY_DIR}/duoblas-blas.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 # find_package(duoblas)
 configure_package_config_file(cmake/duoblasConfig.cmake.in duoblasConfig.cmake

@@ -1,0 +1,135 @@
+/*
+ * blas_body.h - the exported names. Included with
+ *     INT             the integers of Fortran callers
+ *     NAME(name)      sgemm -> sgemm_ or sgemm_64_
+ *     CNAME(name)     sgemm -> cblas_sgemm or cblas_sgemm64_
+ *     WIDE            are integers of 64 bits?
+ *
+ * Integers that come by value are declared as 64 bits in both: a caller with 32 leaves anything in
+ * the upper half (x86-64 and AArch64 pass either in one register or stack slot), which VALUE cuts
+ * off, and libblas64 programs need the whole. Hidden lengths of Fortran's strings are not looked at.
+ */
+#include "blas.h"
+
+#if WIDE
+#define VALUE(x)    (x)
+#define OTHER(call) ((void)0)
+#else
+#define VALUE(x) ((int64_t)(int32_t)(x))
+#define OTHER(call)                                                                                \
+    do {                                                                                           \
+        const duo_libblas64 *const other = duo_blas_libblas64();                                   \
+        if (__builtin_expect(other != NULL, 0)) return call;                                       \
+    } while (0)
+#endif
+
+_Static_assert(sizeof(void *) == 8, "integers by value are passed in 64 bits");
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT *n,
+                        const INT *k, const float *alpha, const float *a, const INT *lda,
+                        const float *b, const INT *ldb, const float *beta, float *c,
+                        const INT *ldc);
+EXPORT float NAME(sdot)(const INT *n, const float *x, const INT *incx, const float *y,
+                        const INT *incy);
+EXPORT float NAME(sasum)(const INT *n, const float *x, const INT *incx);
+EXPORT float NAME(ssum)(const INT *n, const float *x, const INT *incx);
+EXPORT void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                         float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
+                         float beta, float *c, int64_t ldc);
+EXPORT float CNAME(sdot)(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy);
+EXPORT float CNAME(sasum)(int64_t n, const float *x, int64_t incx);
+EXPORT float CNAME(ssum)(int64_t n, const float *x, int64_t incx);
+
+/* ---- Fortran ---- */
+
+void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT *n, const INT *k,
+                 const float *alpha, const float *a, const INT *lda, const float *b, const INT *ldb,
+                 const float *beta, float *c, const INT *ldc)
+{
+    OTHER(other->sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    const duo_blas_gemm g = {.layout = DUO_COL_MAJOR,
+                             .transa = duo_blas_transpose(*transa),
+                             .transb = duo_blas_transpose(*transb),
+                             .m = *m,
+                             .n = *n,
+                             .k = *k,
+                             .alpha = *alpha,
+                             .a = a,
+                             .lda = *lda,
+                             .b = b,
+                             .ldb = *ldb,
+                             .beta = *beta,
+                             .c = c,
+                             .ldc = *ldc};
+    const int wrong = duo_blas_wrong_argument(&g);
+    if (wrong == 0)
+        duo_blas_sgemm(&g);
+    else
+        duo_blas_report(false, WIDE, wrong);
+}
+
+float NAME(sdot)(const INT *n, const float *x, const INT *incx, const float *y, const INT *incy)
+{
+    OTHER(other->sdot(n, x, incx, y, incy));
+    return duo_blas_reduce(DUO_BLAS_SDOT, *n, x, *incx, y, *incy);
+}
+
+float NAME(sasum)(const INT *n, const float *x, const INT *incx)
+{
+    OTHER(other->sasum(n, x, incx));
+    return duo_blas_reduce(DUO_BLAS_SASUM, *n, x, *incx, NULL, 0);
+}
+
+float NAME(ssum)(const INT *n, const float *x, const INT *incx)
+{
+    OTHER(other->ssum(n, x, incx));
+    return duo_blas_reduce(DUO_BLAS_SSUM, *n, x, *incx, NULL, 0);
+}
+
+/* ---- CBLAS ---- */
+
+void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k, float alpha,
+                  const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                  int64_t ldc)
+{
+    OTHER(other->cblas_sgemm(layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    const duo_blas_gemm g = {.layout = layout,
+                             .transa = transa,
+                             .transb = transb,
+                             .m = VALUE(m),
+                             .n = VALUE(n),
+                             .k = VALUE(k),
+                             .alpha = alpha,
+                             .a = a,
+                             .lda = VALUE(lda),
+                             .b = b,
+                             .ldb = VALUE(ldb),
+                             .beta = beta,
+                             .c = c,
+                             .ldc = VALUE(ldc)};
+    const int wrong = duo_blas_wrong_argument(&g);
+    if (wrong == 0)
+        duo_blas_sgemm(&g);
+    else
+        duo_blas_report(true, WIDE, wrong);
+}
+
+float CNAME(sdot)(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy)
+{
+    OTHER(other->cblas_sdot(n, x, incx, y, incy));
+    return duo_blas_reduce(DUO_BLAS_SDOT, VALUE(n), x, VALUE(incx), y, VALUE(incy));
+}
+
+float CNAME(sasum)(int64_t n, const float *x, int64_t incx)
+{
+    OTHER(other->cblas_sasum(n, x, incx));
+    return duo_blas_reduce(DUO_BLAS_SASUM, VALUE(n), x, VALUE(incx), NULL, 0);
+}
+
+float CNAME(ssum)(int64_t n, const float *x, int64_t incx)
+{
+    OTHER(other->cblas_ssum(n, x, incx));
+    return duo_blas_reduce(DUO_BLAS_SSUM, VALUE(n), x, VALUE(incx), NULL, 0);
+}

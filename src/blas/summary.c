@@ -1,0 +1,170 @@
+/*
+ * summary.c - what became of a program's calls, printed when it ends: DUOBLAS_SUMMARY=stderr, or a
+ * file that every process appends to. `duoblas run` asks for it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "blas.h"
+
+enum { OPERATIONS = 4, NOWHERE = 2, PLACES };
+
+typedef struct tally {
+    int64_t calls[PLACES]; /* by duo_side; NOWHERE: nothing to do */
+    double seconds[PLACES];
+    double sent_bytes;          /* to the device and back */
+    double expected_seconds[2]; /* of all of them, on one side alone */
+    double chosen_seconds;      /* expected where they ran */
+    int64_t without[2];         /* calls that the side could not do */
+} tally;
+
+static const char *const names[OPERATIONS] = {"sgemm", "sasum", "ssum", "sdot"};
+static tally tallies[OPERATIONS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *where; /* NULL: nobody asked */
+
+double duo_blas_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- Printing ---- */
+
+static void print_operation(FILE *file, const char *name, const tally *t)
+{
+    const int64_t calls = t->calls[DUO_SIDE_CPU] + t->calls[DUO_SIDE_GPU] + t->calls[NOWHERE];
+    if (calls == 0) return;
+    fprintf(file, "  %-6s %10lld %10lld %10lld %11.3f %11.3f %11.1f\n", name, (long long)calls,
+            (long long)t->calls[DUO_SIDE_CPU], (long long)t->calls[DUO_SIDE_GPU],
+            t->seconds[DUO_SIDE_CPU] + t->seconds[NOWHERE], t->seconds[DUO_SIDE_GPU],
+            t->sent_bytes * 1e-6);
+}
+
+static void print_other_setting(FILE *file, duo_side side, const tally *all)
+{
+    const char *const setting = side == DUO_SIDE_CPU ? "cpu" : "gpu";
+    const double saved = all->chosen_seconds - all->expected_seconds[side];
+    if (all->calls[DUO_SIDE_CPU] + all->calls[DUO_SIDE_GPU] == all->calls[side])
+        fprintf(file, "  DUOBLAS_PATH=%s: the same, every call ran there\n", setting);
+    else if (all->without[side] > 0)
+        fprintf(file, "  DUOBLAS_PATH=%s: cannot do %lld of the calls\n", setting,
+                (long long)all->without[side]);
+    else
+        fprintf(file, "  DUOBLAS_PATH=%s: about %.3f s %s\n", setting, saved < 0.0 ? -saved : saved,
+                saved < 0.0 ? "more" : "less");
+}
+
+static void print(FILE *file)
+{
+    tally all = {.chosen_seconds = 0.0};
+    fprintf(file,
+            "DuoBLAS: what process %ld (%s) called\n"
+            "  %-6s %10s %10s %10s %11s %11s %11s\n",
+            (long)getpid(), program_invocation_short_name, "", "calls", "on CPU", "on GPU", "CPU s",
+            "GPU s", "moved MB");
+    for (int i = 0; i < OPERATIONS; i++) {
+        const tally *const t = &tallies[i];
+        print_operation(file, names[i], t);
+        for (int side = 0; side < 2; side++) {
+            all.calls[side] += t->calls[side];
+            all.expected_seconds[side] += t->expected_seconds[side];
+            all.without[side] += t->without[side];
+        }
+        all.calls[NOWHERE] += t->calls[NOWHERE];
+        all.chosen_seconds += t->chosen_seconds;
+    }
+    if (all.calls[DUO_SIDE_CPU] + all.calls[DUO_SIDE_GPU] == 0) return;
+    print_other_setting(file, DUO_SIDE_CPU, &all);
+    print_other_setting(file, DUO_SIDE_GPU, &all);
+}
+
+/* Shells and others that called nothing have nothing to tell. */
+static bool any_calls(void)
+{
+    for (int i = 0; i < OPERATIONS; i++)
+        for (int place = 0; place < PLACES; place++)
+            if (tallies[i].calls[place] > 0) return true;
+    return false;
+}
+
+static void __attribute__((destructor)) at_exit(void)
+{
+    if (!duo_blas_summary_wanted() || !any_calls()) return;
+    pthread_mutex_lock(&lock);
+    FILE *const file = strcmp(where, "stderr") == 0 ? stderr : fopen(where, "ae");
+    if (file != NULL) {
+        print(file);
+        if (file != stderr) fclose(file);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- Counting ---- */
+
+/* A child process counts its own calls. */
+static void forget(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    memset(tallies, 0, sizeof tallies);
+}
+
+static void ask(void)
+{
+    const char *const value = secure_getenv("DUOBLAS_SUMMARY");
+    if (value == NULL || *value == '\0') return;
+    where = value;
+    (void)pthread_atfork(NULL, NULL, forget);
+}
+
+bool duo_blas_summary_wanted(void)
+{
+    pthread_once(&once, ask);
+    return where != NULL;
+}
+
+static bool on_host(duo_residence residence)
+{
+    return residence == DUO_AT_PAGEABLE || residence == DUO_AT_PINNED || residence == DUO_AT_STALE;
+}
+
+void duo_blas_summary_add(double started, const double bytes[3])
+{
+    const double seconds = duo_blas_clock() - started;
+    duo_decision d = {.size = sizeof d};
+    if (duo_explain_last(NULL, &d) != DUO_OK || d.operation == NULL) return;
+    int operation = 0;
+    while (operation < OPERATIONS && strcmp(names[operation], d.operation) != 0) operation++;
+    if (operation == OPERATIONS) return;
+
+    pthread_mutex_lock(&lock);
+    tally *const t = &tallies[operation];
+    const int place = d.row == NULL ? NOWHERE : (int)d.side;
+    t->calls[place]++;
+    t->seconds[place] += seconds;
+    if (d.row != NULL) {
+        double best[2] = {-1.0, -1.0};
+        for (int i = 0; i < d.candidates; i++) {
+            const duo_candidate *const c = &d.candidate[i];
+            if (c->accepts && (best[c->side] < 0.0 || c->predicted_seconds < best[c->side]))
+                best[c->side] = c->predicted_seconds;
+        }
+        for (int side = 0; side < 2; side++) {
+            t->without[side] += best[side] < 0.0;
+            t->expected_seconds[side] += best[side] < 0.0 ? 0.0 : best[side];
+        }
+        t->chosen_seconds += d.predicted_seconds;
+        if (d.side == DUO_SIDE_GPU)
+            for (int i = 0; i < 3; i++)
+                if (on_host(d.residence[i])) t->sent_bytes += bytes[i];
+    }
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,64 @@
+/* xerbla.c - a wrong argument: the program's own handler, or one line on stderr. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "blas.h"
+
+/* A library that has dgemm too is a BLAS. Names found by dlsym alone: theirs come and go. */
+static bool is_blas(const Dl_info *where)
+{
+    static const char *const names[] = {"dgemm_", "cblas_dgemm", "dgemm_64_", "cblas_dgemm64_"};
+    void *const handle = dlopen(where->dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+    bool blas = false;
+    if (handle == NULL) return false; /* the program itself */
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !blas; i++) {
+        Dl_info found;
+        void *const address = dlsym(handle, names[i]);
+        blas =
+            address != NULL && dladdr(address, &found) != 0 && found.dli_fbase == where->dli_fbase;
+    }
+    dlclose(handle);
+    return blas;
+}
+
+/* The program's definition of a handler, not a BLAS library's. */
+static void *handler(const char *name)
+{
+    Dl_info where;
+    void *const address = dlsym(RTLD_DEFAULT, name);
+    return address != NULL && dladdr(address, &where) != 0 && !is_blas(&where) ? address : NULL;
+}
+
+/* Row-major callers of the reference CBLAS see Fortran's numbers with m and n, lda and ldb changed
+ * over, and handlers made for it change them back while this variable is set. Ours are right. */
+static void numbers_are_right(void)
+{
+    int *const row_major = dlsym(RTLD_DEFAULT, "RowMajorStrg");
+    if (row_major != NULL) *row_major = 0;
+}
+
+void duo_blas_report(bool cblas, bool wide, int argument)
+{
+    void (*fortran)(const char *name, const void *argument, size_t name_length);
+    void (*c)(int argument, const char *name, const char *format, ...);
+    const int c_argument = argument == DUO_BLAS_LAYOUT ? 1 : argument + 1;
+    void *found = cblas ? handler(wide ? "cblas_xerbla64_" : "cblas_xerbla") : NULL;
+    if (found != NULL) {
+        memcpy(&c, &found, sizeof c);
+        numbers_are_right();
+        c(c_argument, "cblas_sgemm", "");
+        return;
+    }
+    found = argument != DUO_BLAS_LAYOUT ? handler(wide ? "xerbla_64_" : "xerbla_") : NULL;
+    if (found != NULL) {
+        const int32_t narrow_number = argument;
+        const int64_t wide_number = argument;
+        memcpy(&fortran, &found, sizeof fortran);
+        fortran("SGEMM ", wide ? (const void *)&wide_number : (const void *)&narrow_number, 6);
+        return;
+    }
+    fprintf(stderr, "DuoBLAS: %s: argument %d has an illegal value; nothing was done\n",
+            cblas ? "cblas_sgemm" : "sgemm", cblas ? c_argument : argument);
+}
