@@ -16,6 +16,8 @@ static const struct {
     {"crossover", duo_tool_crossover, "measure both sides, tell from what size the GPU wins"},
     {"explain", duo_tool_explain, "predicted time of every candidate of one call"},
     {"bench", duo_tool_bench, "every row of an operation beside OpenBLAS and cuBLAS"},
+    {"run", duo_tool_run,
+     "a program with its BLAS calls served by DuoBLAS, and what became of them"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

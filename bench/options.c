@@ -32,12 +32,22 @@ static const struct argp help_argp = {help_options, parse_help, NULL, NULL, NULL
 
 const struct argp_child duo_tool_help[] = {{&help_argp, 0, NULL, -1}, {0}};
 
-int duo_tool_parse(const struct argp *argp, int argc, char **argv, void *input)
+static int parse(const struct argp *argp, int argc, char **argv, unsigned how, void *input)
 {
     /* getopt and argp would end the process themselves: keep the exit, and --help, in our hands. */
-    if (argp_parse(argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, input) == 0) return 0;
+    if (argp_parse(argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP | how, NULL, input) == 0) return 0;
     argp_help(argp, stderr, ARGP_HELP_SHORT_USAGE, argv[0]);
     return DUO_EXIT_USAGE;
+}
+
+int duo_tool_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    return parse(argp, argc, argv, 0, input);
+}
+
+int duo_tool_parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
+{
+    return parse(argp, argc, argv, ARGP_IN_ORDER, input);
 }
 
 /* ---- Words ---- */

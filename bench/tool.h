@@ -28,11 +28,14 @@ int duo_tool_info(int argc, char **argv);
 int duo_tool_crossover(int argc, char **argv);
 int duo_tool_explain(int argc, char **argv);
 int duo_tool_bench(int argc, char **argv);
+int duo_tool_run(int argc, char **argv);
 
 /* ---- options.c ---- */
 
 /* Parses by argp. 0: go on. Otherwise a usage line is on stderr and this is the exit status. */
 int duo_tool_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* The same, where options behind the first argument are arguments too. */
+int duo_tool_parse_in_order(const struct argp *argp, int argc, char **argv, void *input);
 
 /* Give this child to every argp: --help and --usage. */
 extern const struct argp_child duo_tool_help[];
