@@ -37,7 +37,9 @@
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   see duo_math
  *   DUOBLAS_VERBOSE        0 | 1 | 2          1: one line per call on stderr; 2: also events
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
- *   DUOBLAS_DEVICE         N                  device of new contexts (default 0)
+ *   DUOBLAS_DEVICE         N                  device of new contexts (default 0; in a rank that an MPI
+ *                                             launcher started: its number on this machine, modulo
+ *                                             the number of devices)
  *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together
  *   DUOBLAS_WORKSPACE      BYTES              most device memory for the temporary operands of one
  *                                             queue's kernels (4 GiB)

@@ -29,6 +29,15 @@ static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 
 /* ---- Making ---- */
 
+/* Of new contexts. Ranks of one machine are spread over its devices, once these were counted. */
+static int default_device(void)
+{
+    const duo_environment *const environment = duo_environment_get();
+    const char *why;
+    const int count = environment->device_by_rank && duo_devices_looked() ? duo_devices(&why) : 0;
+    return count > 0 ? environment->device % count : environment->device;
+}
+
 static duo_context *make(void)
 {
     duo_lock(DUO_LOCK_CONTEXTS);
@@ -48,7 +57,7 @@ static duo_context *make(void)
     ctx->path = environment->path;
     ctx->math = environment->math;
     ctx->verbose = environment->verbose;
-    ctx->device = environment->device;
+    ctx->device = default_device();
     ctx->last_call.operation = DUO_OPERATIONS; /* none yet */
     ctx->last_seconds = -1.0;
     ctx->magic = LIVE;
@@ -87,9 +96,9 @@ static duo_context *make_default(void)
         ctx->last_call.operation = DUO_OPERATIONS;
         ctx->last_tiny = false;
         ctx->note[0] = ctx->detail[0] = '\0';
-        if (ctx->device != environment->device || ctx->stream != NULL) {
+        if (ctx->device != default_device() || ctx->stream != NULL) {
             (void)duo_context_close_queue(ctx);
-            ctx->device = environment->device;
+            ctx->device = default_device();
             ctx->stream = NULL;
         }
         duo_context_policy(ctx);
@@ -301,7 +310,9 @@ duo_status duo_context_failed(duo_context *ctx, duo_status status, const char *d
 duo_status duo_context_queue(duo_context *ctx)
 {
     const char *why;
-    if (duo_devices(&why) == 0 || !duo_device_usable(ctx->device)) {
+    const int count = duo_devices(&why);
+    if (count > 0 && duo_environment_get()->device_by_rank) ctx->device %= count;
+    if (count == 0 || !duo_device_usable(ctx->device)) {
         duo_context_note(ctx, "no GPU: %s", duo_device_why(ctx->device));
         return DUO_ERR_DEVICE;
     }

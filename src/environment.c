@@ -36,6 +36,22 @@ static double number(const char *variable, double largest, double fallback)
     return (double)parsed;
 }
 
+/* The number of this process among those that its MPI launcher started here; -1: no such. */
+static int local_rank(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                            "MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID",
+                                            "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *const value = secure_getenv(variables[i]);
+        if (value == NULL || *value < '0' || *value > '9') continue;
+        char *end;
+        const unsigned long rank = strtoul(value, &end, 10);
+        if (*end == '\0' && rank < 1024) return (int)rank;
+    }
+    return -1;
+}
+
 static void read_all(void)
 {
     static const char *const paths[] = {"auto", "cpu", "gpu"};
@@ -44,7 +60,9 @@ static void read_all(void)
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
-    environment.device = (int)number("DUOBLAS_DEVICE", 1023, 0);
+    const int rank = local_rank();
+    environment.device = (int)number("DUOBLAS_DEVICE", 1023, rank < 0 ? 0 : rank);
+    environment.device_by_rank = rank >= 0 && secure_getenv("DUOBLAS_DEVICE") == NULL;
     environment.device_memory_bytes = number("DUOBLAS_DEVICE_MEMORY", 0x1p63, (double)INFINITY);
     environment.workspace_bytes = number("DUOBLAS_WORKSPACE", 0x1p63, 0x1p32);
     environment.profile = secure_getenv("DUOBLAS_PROFILE");

@@ -2,6 +2,8 @@
 #ifndef DUO_ENVIRONMENT_H
 #define DUO_ENVIRONMENT_H
 
+#include <stdbool.h>
+
 #include "duoblas.h"
 
 typedef struct duo_environment {
@@ -9,6 +11,8 @@ typedef struct duo_environment {
     duo_math math;
     int verbose;
     int device;
+    bool
+        device_by_rank; /* it is an MPI rank's number on this machine: modulo the number of devices */
     double device_memory_bytes; /* infinite if not set */
     double workspace_bytes;     /* most that the rows of one queue may take for themselves */
     const char *profile;        /* NULL: not set */

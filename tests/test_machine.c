@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "context.h"
 #include "harness.h"
+#include "sim_device.h"
 
 /* ---- A root directory of our own ---- */
 
@@ -233,6 +235,45 @@ static void threads_of_affinity(void)
     CHECK(sched_setaffinity(0, sizeof before, &before) == 0, "affinity");
 }
 
+/* ---- Ranks of an MPI program, in children with three simulated devices ---- */
+
+static int report_device(void)
+{
+    static float x[1 << 16];
+    float sum;
+    duo_context *ctx, *second;
+    sim_reset();
+    duo_door_install(sim_door());
+    sim_set_devices(3);
+    const bool ok = duo_create(&ctx) == DUO_OK && duo_set_path(ctx, DUO_PATH_GPU) == DUO_OK &&
+                    duo_ssum(ctx, 1 << 16, x, 1, &sum) == DUO_OK && duo_create(&second) == DUO_OK;
+    printf("first=%d later=%d", ok ? ctx->queue_device : -1, ok ? second->device : -1);
+    return ok ? 0 : 1;
+}
+
+static void check_device(const char *rank, const char *asked, int expected)
+{
+    test_child child;
+    test_case("ranks/%s %s", rank, asked);
+    test_child_run("device", (const char *const[]){rank, asked, NULL}, 30, &child);
+    int first = -1, later = -1;
+    const int read = sscanf(child.out, "first=%d later=%d", &first, &later);
+    CHECK(child.exit_status == 0 && read == 2, "exit %d, said \"%.200s\" \"%.200s\"",
+          child.exit_status, child.out, child.err);
+    CHECK(first == expected && later == expected, "devices %d and %d, expected %d", first, later,
+          expected);
+}
+
+static void devices_of_ranks(void)
+{
+    check_device("OMPI_COMM_WORLD_LOCAL_RANK", "DUOBLAS_DEVICE", 0); /* neither is set */
+    check_device("OMPI_COMM_WORLD_LOCAL_RANK=2", "DUOBLAS_DEVICE", 2);
+    check_device("OMPI_COMM_WORLD_LOCAL_RANK=7", "DUOBLAS_DEVICE", 1);
+    check_device("SLURM_LOCALID=5", "DUOBLAS_DEVICE", 2);
+    check_device("OMPI_COMM_WORLD_LOCAL_RANK=7", "DUOBLAS_DEVICE=0", 0);
+    check_device("OMPI_COMM_WORLD_LOCAL_RANK=x", "DUOBLAS_DEVICE", 0);
+}
+
 /* ---- The rest ---- */
 
 static void facts(void)
@@ -263,6 +304,7 @@ static const test_entry tests[] = {
     {"quota_of_parents", quota_of_parents},
     {"threads_of_environment", threads_of_environment},
     {"threads_of_affinity", threads_of_affinity},
+    {"devices_of_ranks", devices_of_ranks},
     {"facts", facts},
     {"forks", forks},
     {NULL, NULL},
@@ -270,6 +312,7 @@ static const test_entry tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (test_child_task(argc, argv) != NULL) return report_threads();
+    const char *const task = test_child_task(argc, argv);
+    if (task != NULL) return strcmp(task, "device") == 0 ? report_device() : report_threads();
     return test_main(argc, argv, "machine", tests);
 }
