@@ -20,6 +20,12 @@ static void recompute_tiny(duo_context *ctx)
     }
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &call->operand[i];
+        *o = (duo_operand){.address = o->address,
+                           .rows = o->rows,
+                           .columns = o->columns,
+                           .ld = o->ld,
+                           .read = o->read,
+                           .written = o->written};
         if (!o->read && !o->written) continue;
         o->residence = DUO_AT_PAGEABLE;
         o->on_host = true;

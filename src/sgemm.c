@@ -19,17 +19,44 @@ static bool addressable(int64_t rows, int64_t columns, int64_t ld)
 
 static int64_t at_least_1(int64_t size) { return size > 1 ? size : 1; }
 
-/* An operand's place in the call; `address` loses its const, `written` says whether that matters.
- */
-static duo_operand operand(const float *address, int64_t rows, int64_t columns, int64_t ld,
-                           bool read, bool written)
+/* An operand's place in the call; `address` loses its const, `written` says whether that matters. What
+ * is found out later, where it lies, is left as it is. */
+static void set_operand(duo_operand *o, const float *address, int64_t rows, int64_t columns,
+                        int64_t ld, bool read, bool written)
 {
-    return (duo_operand){.address = (float *)(uintptr_t)address,
-                         .rows = rows,
-                         .columns = columns,
-                         .ld = ld,
-                         .read = read,
-                         .written = written};
+    o->address = (float *)(uintptr_t)address;
+    o->rows = rows;
+    o->columns = columns;
+    o->ld = ld;
+    o->read = read;
+    o->written = written;
+}
+
+/* What the caller said, checked. Row-major storage of a matrix is column-major storage of its
+ * transpose: there C' = op(B)' op(A)'. */
+typedef struct product {
+    bool swapped, transa, transb, reads; /* reads: A and B at all */
+    int64_t m, n, k, lda, ldb, ldc, a_rows, a_columns, b_rows, b_columns;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+} product;
+
+static void set_call(duo_call *call, const product *p)
+{
+    call->operation = DUO_SGEMM;
+    call->swapped = p->swapped;
+    call->transa = p->transa;
+    call->transb = p->transb;
+    call->m = p->m;
+    call->n = p->n;
+    call->k = p->k;
+    call->alpha = p->alpha;
+    call->beta = p->beta;
+    call->threads = 1;
+    set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns, p->lda, p->reads, false);
+    set_operand(&call->operand[DUO_B], p->b, p->b_rows, p->b_columns, p->ldb, p->reads, false);
+    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, p->ldc, p->beta != 0.0f, true);
 }
 
 static bool near_registered(const duo_call *call)
@@ -55,45 +82,50 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
         return DUO_ERR_ENUM;
     if (m < 0 || n < 0 || k < 0) return DUO_ERR_SIZE;
 
-    /* Row-major storage of a matrix is column-major storage of its transpose: C' = op(B)' op(A)'.
-     */
     const bool swapped = layout == DUO_ROW_MAJOR;
-    duo_call call = {.operation = DUO_SGEMM, .swapped = swapped, .threads = 1};
-    call.transa = (swapped ? transb : transa) != DUO_NO_TRANS;
-    call.transb = (swapped ? transa : transb) != DUO_NO_TRANS;
-    call.m = swapped ? n : m;
-    call.n = swapped ? m : n;
-    call.k = k;
-    call.alpha = alpha;
-    call.beta = beta;
-    const bool product = k > 0 && alpha != 0.0f;
-    const float *const left = swapped ? b : a, *const right = swapped ? a : b;
-    const int64_t left_ld = swapped ? ldb : lda, right_ld = swapped ? lda : ldb;
-    const int64_t left_rows = call.transa ? k : call.m, left_columns = call.transa ? call.m : k;
-    const int64_t right_rows = call.transb ? call.n : k, right_columns = call.transb ? k : call.n;
-
-    if (left_ld < at_least_1(left_rows) || right_ld < at_least_1(right_rows) ||
-        ldc < at_least_1(call.m))
+    product p = {.swapped = swapped,
+                 .transa = (swapped ? transb : transa) != DUO_NO_TRANS,
+                 .transb = (swapped ? transa : transb) != DUO_NO_TRANS,
+                 .reads = k > 0 && alpha != 0.0f,
+                 .m = swapped ? n : m,
+                 .n = swapped ? m : n,
+                 .k = k,
+                 .lda = swapped ? ldb : lda,
+                 .ldb = swapped ? lda : ldb,
+                 .ldc = ldc,
+                 .alpha = alpha,
+                 .beta = beta,
+                 .a = swapped ? b : a,
+                 .b = swapped ? a : b,
+                 .c = c};
+    p.a_rows = p.transa ? k : p.m;
+    p.a_columns = p.transa ? p.m : k;
+    p.b_rows = p.transb ? p.n : k;
+    p.b_columns = p.transb ? k : p.n;
+    if (p.lda < at_least_1(p.a_rows) || p.ldb < at_least_1(p.b_rows) || ldc < at_least_1(p.m))
         return DUO_ERR_LD;
-    if (!addressable(left_rows, left_columns, left_ld) ||
-        !addressable(right_rows, right_columns, right_ld) || !addressable(call.m, call.n, ldc))
+    if (!addressable(p.a_rows, p.a_columns, p.lda) || !addressable(p.b_rows, p.b_columns, p.ldb) ||
+        !addressable(p.m, p.n, ldc))
         return DUO_ERR_SIZE;
     const bool nothing = m == 0 || n == 0;
-    if (!nothing && (c == NULL || (product && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
+    if (!nothing && (c == NULL || (p.reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
 
-    call.operand[DUO_A] = operand(left, left_rows, left_columns, left_ld, product, false);
-    call.operand[DUO_B] = operand(right, right_rows, right_columns, right_ld, product, false);
-    call.operand[DUO_C] = operand(c, call.m, call.n, ldc, beta != 0.0f, true);
-    if (nothing || (!product && beta == 1.0f)) {
-        duo_execute_nothing(ctx, &call);
-        return DUO_OK;
-    }
+    /* A tiny call is made where it is remembered: to copy it would take longer than to compute it.
+     * duo_explain_last finds out the rest. */
     const int64_t tiny = ctx->tiny[DUO_SGEMM];
-    if (m <= tiny && n <= tiny && k <= tiny && !near_registered(&call) &&
-        duo_context_run(ctx, ctx->tiny_row[DUO_SGEMM], &call) == DUO_OK) {
+    const bool empty = nothing || (!p.reads && beta == 1.0f);
+    if (m <= tiny && n <= tiny && k <= tiny && !empty) {
+        set_call(&ctx->last_call, &p);
         ctx->last_tiny = true;
-        ctx->last_call = call;
         ctx->last_row = ctx->tiny_row[DUO_SGEMM];
+        if (!near_registered(&ctx->last_call) &&
+            duo_context_run(ctx, ctx->last_row, &ctx->last_call) == DUO_OK)
+            return DUO_OK;
+    }
+    duo_call call = {0};
+    set_call(&call, &p);
+    if (empty) {
+        duo_execute_nothing(ctx, &call);
         return DUO_OK;
     }
     return duo_execute(ctx, &call);
