@@ -62,12 +62,30 @@ needs() { readelf -d "$1" | grep -q 'NEEDED.*libduoblas'; }
 needs "$work/shared_c" || { echo "FAILED: linked with the archive"; exit 1; }
 if needs "$work/static_c"; then echo "FAILED: linked with the shared library"; exit 1; fi
 
+step "the drop-in"
+read -ra dropin <<<"$(pkg-config --libs duoblas-blas) -Wl,-rpath,$library"
+"$cc" -std=c11 "${warnings[@]}" "$source/tests/consumer/blas.c" -o "$work/blas" "${dropin[@]}"
+DUOBLAS_SUMMARY=$work/summary "$work/blas"
+grep -qE '^ +sgemm +1 ' "$work/summary" || { echo "FAILED: the program's sgemm_ was not ours"; exit 1; }
+"$prefix/bin/duoblas" run --summary "$work/preloaded" -- "$work/blas"
+grep -qE '^ +sdot +1 ' "$work/preloaded" || { echo "FAILED: duoblas run does not preload"; exit 1; }
+system=$library/duoblas/libblas.so.3
+if [[ -e $system ]]; then # only where there is an OpenBLAS for all other names
+    rm "$work/summary"
+    "$cc" -std=c11 "${warnings[@]}" "$source/tests/consumer/blas.c" -o "$work/system_blas" \
+        "$system" -Wl,-rpath,"${system%/*}" -Wl,--allow-shlib-undefined
+    readelf -d "$work/system_blas" | grep -q 'NEEDED.*\[libblas\.so\.3\]' ||
+        { echo "FAILED: the system's variant has another name"; exit 1; }
+    DUOBLAS_SUMMARY=$work/summary "$work/system_blas"
+    grep -qE '^ +sgemm +1 ' "$work/summary" || { echo "FAILED: sgemm_ was not ours"; exit 1; }
+fi
+
 step "CMake"
 "$cmake" -S "$source/tests/consumer" -B "$work/consumer" -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >"$work/cmake.log" ||
     { cat "$work/cmake.log"; exit 1; }
 "$cmake" --build "$work/consumer" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
-for program in shared_c shared_cpp static_c static_cpp; do
+for program in shared_c shared_cpp static_c static_cpp blas; do
     "$work/consumer/$program"
 done
 
