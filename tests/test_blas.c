@@ -810,7 +810,7 @@ static void semantics_of_reductions(void)
 
 /* ---- Error exits ---- */
 
-/* Fortran's numbers of the arguments that can be wrong; CBLAS counts one more, and LAYOUT is its 1. */
+/* Fortran's numbers of the arguments that can be wrong; CBLAS counts one more: LAYOUT is its 1. */
 enum { LAYOUT, TRANSA, TRANSB, M, N, K, LDA = 8, LDB = 10, LDC = 13 };
 
 /* Rows of A, B and C as stored, and the lengths of their runs, are told apart by m, n and k. */
@@ -919,7 +919,7 @@ static void wrong_arguments_are_reported(void)
     printf("    %d wrong calls\n", calls);
 }
 
-/* What is wrong is so whatever there is to do: C empty, nothing to add, all leading dimensions 0. */
+/* What is wrong is so whatever there is to do: C empty, nothing to add, leading dimensions 0. */
 static void arguments_are_checked_before_anything_is_skipped(void)
 {
     float c[16];
