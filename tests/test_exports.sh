@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # test_exports.sh FOLDER SOURCE - the shared library in FOLDER exports exactly what
-# src/duoblas.map lists, which is what the header declares, and can be loaded anywhere: nothing of
-# CUDA is needed, the code has no text relocations, and the library stays loaded.
+# src/duoblas.map lists, which is what the header declares, and the drop-in beside it exactly what
+# src/blas/blas.map lists. Both can be loaded anywhere: nothing of CUDA and no BLAS is needed, the
+# code has no text relocations, and they stay loaded.
 set -euo pipefail
 
-library=$1/libduoblas.so
+folder=$1
 source=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -19,19 +20,32 @@ check() { # TEXT COMMAND...: one line, and remember a failure
 lacks() { ! grep -qE "$1" "$2"; }
 
 export LC_ALL=C
-nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' |
-    sort -u >"$work/exports"
-sed -n 's/^ *\(duo_[a-z_]*\);$/\1/p' "$source/src/duoblas.map" | sort -u >"$work/map"
+exports() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u; }
+listed() { sed -n 's/^ *\([a-z0-9_]*\);$/\1/p' "$1" | sort -u; } # in a version script
+
+check_library() { # NAME MAP
+    local name=$1 library=$folder/$1.so
+    exports "$library" >"$work/exports"
+    listed "$source/src/$2" >"$work/map"
+    readelf -d "$library" >"$work/dynamic"
+    check "exports of $name are those of $2" diff "$work/map" "$work/exports"
+    check "SONAME is $name.so.0.1" grep -q "SONAME.*\[$name\.so\.0\.1\]" "$work/dynamic"
+    check "no CUDA library and no BLAS is needed" lacks \
+        'NEEDED.*(cuda|cublas|nvidia|\[lib(open)?blas)' "$work/dynamic"
+    check "no text relocations" lacks 'TEXTREL' "$work/dynamic"
+    check "never unloaded" grep -q 'NODELETE' "$work/dynamic"
+}
+
+check_library libduoblas duoblas.map
+check "no search path for libraries" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
 tr '\n' ' ' <"$source/include/duoblas.h" | grep -oE 'DUO_API +[^(]*\(' |
     grep -oE 'duo_[a-z_]+\($' | tr -d '(' | sort -u >"$work/header"
-readelf -d "$library" >"$work/dynamic"
-
-check "exports are those of duoblas.map" diff "$work/map" "$work/exports"
 check "duoblas.map lists what the header declares" diff "$work/header" "$work/map"
-check "SONAME is libduoblas.so.0.1" grep -q 'SONAME.*\[libduoblas\.so\.0\.1\]' "$work/dynamic"
-check "no CUDA library and no BLAS is needed" lacks 'NEEDED.*(cuda|cublas|nvidia|blas\.)' \
-    "$work/dynamic"
-check "no text relocations" lacks 'TEXTREL' "$work/dynamic"
-check "never unloaded" grep -q 'NODELETE' "$work/dynamic"
-check "no search path for libraries" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
+
+check_library libduoblas-blas blas/blas.map
+check "no search path from the root" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
+for name in sgemm sdot sasum ssum; do
+    printf '%s\n' ${name}_ ${name}_64_ cblas_$name cblas_${name}64_
+done | sort >"$work/names"
+check "blas.map lists four operations under four names" diff "$work/names" "$work/map"
 exit "$failed"

@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# test_dropin.sh BUILD SOURCE - libduoblas-blas.so in programs that know nothing of it: preloaded,
+# linked, as libblas.so.3 and by `duoblas run`; with inner libraries that lead back; in forks and
+# many threads. Exit status 77 without the reference BLAS (libblas3).
+set -euo pipefail
+
+build=$1
+source=$2
+cc=${CC:-cc}
+tool=$build/duoblas
+preload=$build/libduoblas-blas.so
+libraries=/usr/lib/$("$cc" -print-multiarch)
+reference=$libraries/blas/libblas.so.3
+reference64=$libraries/blas64/libblas64.so.3
+if [[ ! -e $reference ]]; then
+    echo "SKIPPED: no $reference (Debian's libblas3)"
+    exit 77
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset "${!DUOBLAS_@}" LD_PRELOAD LD_LIBRARY_PATH
+export XDG_CONFIG_HOME=$work LC_ALL=C
+checks=0 failures=0
+
+fail() { # TEXT: and the output of the last run
+    failures=$((failures + 1))
+    echo "FAILED: $1"
+    sed 's/^/    /' "$work/out" "$work/err"
+}
+
+check() { # TEXT COMMAND...
+    local text=$1
+    shift
+    checks=$((checks + 1))
+    "$@" || fail "$text: $*"
+}
+
+# expect STATUS [NAME=VALUE...] PROGRAM ARG...: its output is in out and err
+expect() {
+    local want=$1 got=0
+    shift
+    timeout 120 env "$@" >"$work/out" 2>"$work/err" </dev/null || got=$?
+    checks=$((checks + 1))
+    [[ $got -eq $want ]] || fail "$*: exit status $got, not $want"
+}
+
+says() { check "output" grep -Eq -- "$2" "$work/$1"; }    # FILE PATTERN
+is_empty() { check "nothing in std$1" test ! -s "$work/$1"; }
+lines() { check "lines of std$1" test "$(wc -l <"$work/$1")" -eq "$2"; } # FILE COUNT
+
+# served FILE OPERATION CALLS: the summary in FILE counts so many, all on the CPU
+served() { says "$1" "^  $2 +$3 +$3 +0 "; }
+not_served() { check "no summary" test ! -e "$work/summary"; }
+
+compile() { # NAME SOURCE OPTION...
+    local name=$1 file=$2
+    shift 2
+    "$cc" -O1 -Wall -Wextra -Werror -o "$work/$name" "$source/tests/dropin/$file.c" "$@" -lpthread
+}
+
+compile client client "$reference"
+compile doubles client -DDOUBLES "$reference"
+compile handlers client -DHANDLERS -rdynamic "$reference"
+compile linked client -L"$build" -lduoblas-blas "$reference" -Wl,-rpath,"$build"
+compile leap.so leap -shared -fPIC
+compile stopwatch stopwatch
+client=$work/client
+export LD_LIBRARY_PATH=$libraries/blas # the rest of BLAS is the reference
+export DUOBLAS_PATH=cpu
+
+echo "== preloaded"
+summary=DUOBLAS_SUMMARY=$work/summary
+expect 0 "$summary" "$client" calls
+not_served
+expect 0 "$summary" LD_PRELOAD="$preload" "$client" calls
+served summary sgemm 2
+served summary sdot 2
+served summary sasum 2
+rm "$work/summary"
+expect 0 LD_BIND_NOW=1 LD_PRELOAD="$preload" "$client" calls 100
+is_empty err
+expect 0 "$summary" LD_PRELOAD="$preload" "$work/doubles" calls
+served summary sgemm 2
+rm "$work/summary"
+
+echo "== linked before -lblas"
+expect 0 DUOBLAS_SUMMARY=stderr "$work/linked" calls 3
+served err sgemm 6
+
+echo "== duoblas run"
+expect 0 "$tool" run -- "$client" calls 4
+served err sgemm 8
+served err sdot 8
+served err sasum 8
+says out '^calls: done$'
+expect 7 "$tool" run -- "$client" status 7
+served err sgemm 2
+expect 0 "$tool" run "$client" echo --summary -n '' --help 'two words'
+printf '%s\n' --summary -n '' --help 'two words' 'echo: done' >"$work/want"
+check "the program's own options" diff "$work/want" "$work/out"
+is_empty err
+expect 0 "$tool" run --summary "$work/summary" -- "$client" calls
+is_empty err
+expect 0 "$tool" run --summary "$work/summary" -- "$client" calls 5
+served summary sgemm 2
+served summary sgemm 10
+rm "$work/summary"
+expect 0 "$tool" run --no-summary -- "$client" calls
+is_empty err
+expect 0 "$tool" run --summary "$work/no/such/folder" -- "$client" calls
+says out '^calls: done$'
+expect 127 "$tool" run -- "$work/no such program"
+expect 126 "$tool" run -- "$work"
+expect 2 "$tool" run
+expect 2 "$tool" run --frobnicate -- "$client"
+
+echo "== the reference BLAS inside"
+# Its cblas_sgemm calls sgemm_ by name, which is ours.
+inside=DUOBLAS_CPU_BLAS=$reference
+expect 0 "$inside" "$tool" info
+says out "library +$reference"
+expect 0 "$inside" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
+says err 'sgemm_cpu_openblas'
+lines err 2
+expect 0 "$inside" LD_PRELOAD="$preload" "$client" calls 1000
+is_empty err
+
+echo "== an inner BLAS that leads back"
+for run in large 'calls 100' 'threads 100'; do
+    # shellcheck disable=SC2086 # words of a task
+    expect 0 DUOBLAS_CPU_BLAS="$work/leap.so" LD_PRELOAD="$preload" "$client" $run
+    is_empty err
+done
+# Once it did, the product is computed by us.
+expect 0 DUOBLAS_CPU_BLAS="$work/leap.so" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
+says err 'sgemm_cpu_plain'
+expect 0 DUOBLAS_CPU_BLAS="$preload" LD_PRELOAD="$preload" "$client" large
+is_empty err
+expect 0 DUOBLAS_CPU_BLAS="$work/nothing.so" LD_PRELOAD="$preload" "$client" large
+is_empty err
+
+echo "== a program of libblas64"
+if [[ -e $reference64 ]]; then
+    compile client64 client -DINTEGER=int64_t -include stdint.h "$reference64"
+    expect 0 LD_LIBRARY_PATH="${reference64%/*}" "$summary" LD_PRELOAD="$preload" \
+        "$work/client64" calls 10
+    says err 'libblas64.*serves itself'
+    lines err 1
+    not_served
+else
+    echo "SKIPPED: no $reference64 (Debian's libblas64-3)"
+fi
+
+echo "== forks and threads"
+for path in cpu auto; do
+    expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" fork
+    expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" threads 1000
+    is_empty err
+done
+
+echo "== wrong arguments"
+expect 0 LD_PRELOAD="$preload" "$client" wrong
+lines err 2
+says err '^DuoBLAS: sgemm: argument 13 '
+says err '^DuoBLAS: cblas_sgemm: argument 9 '
+expect 0 LD_PRELOAD="$preload" "$work/handlers" wrong
+is_empty err
+says out '^xerbla_ SGEMM  13$'
+says out '^cblas_xerbla cblas_sgemm 9$'
+lines out 3
+
+echo "== as libblas.so.3"
+if [[ -e $build/libblas/libblas.so.3 ]]; then
+    expect 0 LD_LIBRARY_PATH="$build/libblas" DUOBLAS_SUMMARY=stderr "$work/doubles" calls
+    served err sgemm 2
+    served err sasum 2
+    expect 0 LD_LIBRARY_PATH="$build/libblas" "$client" wrong
+    lines err 2
+    says err '^DuoBLAS: sgemm: argument 13 '
+else
+    echo "SKIPPED: built without OpenBLAS"
+fi
+
+echo "== a program that calls nothing"
+# A loaded machine makes a difference of medians larger, hardly ever smaller: the first of five
+# attempts that is below the limit counts.
+limit_us=5000
+for attempt in 1 2 3 4 5; do
+    longer_us=$("$work/stopwatch" 21 "$preload" "$client" nothing | tail -n 1)
+    echo "starts $longer_us us later (attempt $attempt)"
+    [[ $longer_us -ge $limit_us ]] || break
+done
+check "starts less than $limit_us us later" test "$longer_us" -lt "$limit_us"
+
+echo "$checks checks, $failures failures"
+[[ $failures -eq 0 ]]
