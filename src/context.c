@@ -29,13 +29,22 @@ static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 
 /* ---- Making ---- */
 
-/* Of new contexts. Ranks of one machine are spread over its devices, once these were counted. */
-static int default_device(void)
+/* Ranks of one machine are spread over its devices, once these were counted. */
+static void settle_device(duo_context *ctx)
+{
+    const char *why;
+    if (!ctx->rank_device || !duo_devices_looked()) return;
+    const int count = duo_devices(&why);
+    if (count > 0) ctx->device %= count;
+    ctx->rank_device = false;
+}
+
+static void set_default_device(duo_context *ctx)
 {
     const duo_environment *const environment = duo_environment_get();
-    const char *why;
-    const int count = environment->device_by_rank && duo_devices_looked() ? duo_devices(&why) : 0;
-    return count > 0 ? environment->device % count : environment->device;
+    ctx->device = environment->device;
+    ctx->rank_device = environment->device_by_rank;
+    settle_device(ctx);
 }
 
 static duo_context *make(void)
@@ -57,7 +66,7 @@ static duo_context *make(void)
     ctx->path = environment->path;
     ctx->math = environment->math;
     ctx->verbose = environment->verbose;
-    ctx->device = default_device();
+    set_default_device(ctx);
     ctx->last_call.operation = DUO_OPERATIONS; /* none yet */
     ctx->last_seconds = -1.0;
     ctx->magic = LIVE;
@@ -96,9 +105,10 @@ static duo_context *make_default(void)
         ctx->last_call.operation = DUO_OPERATIONS;
         ctx->last_tiny = false;
         ctx->note[0] = ctx->detail[0] = '\0';
-        if (ctx->device != default_device() || ctx->stream != NULL) {
+        const int device = ctx->device;
+        set_default_device(ctx);
+        if (ctx->device != device || ctx->stream != NULL) {
             (void)duo_context_close_queue(ctx);
-            ctx->device = default_device();
             ctx->stream = NULL;
         }
         duo_context_policy(ctx);
@@ -147,8 +157,9 @@ static int threads_now(const duo_context *ctx)
     return machine < caller ? machine : caller;
 }
 
-duo_site duo_context_site(const duo_context *ctx)
+duo_site duo_context_site(duo_context *ctx)
 {
+    settle_device(ctx);
     duo_site site = {.profile = duo_profile_in_use(),
                      .path = ctx->path,
                      .math = ctx->math,
@@ -255,6 +266,7 @@ duo_status duo_set_device(duo_context *given, int device)
     const char *why;
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (device < 0 || device >= duo_devices(&why)) return DUO_ERR_DEVICE;
+    settle_device(ctx);
     if (device == ctx->device) return DUO_OK;
     (void)duo_context_close_queue(ctx);
     ctx->device = device;
@@ -267,7 +279,9 @@ duo_status duo_set_stream(duo_context *given, void *cuda_stream)
     duo_context *const ctx = duo_context_of(given);
     const char *why;
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (duo_devices(&why) == 0 || !duo_device_usable(ctx->device)) return DUO_ERR_DEVICE;
+    const int count = duo_devices(&why);
+    settle_device(ctx);
+    if (count == 0 || !duo_device_usable(ctx->device)) return DUO_ERR_DEVICE;
     if (ctx->stream == cuda_stream) return DUO_OK;
     (void)duo_context_close_queue(ctx);
     ctx->stream = cuda_stream;
@@ -311,7 +325,7 @@ duo_status duo_context_queue(duo_context *ctx)
 {
     const char *why;
     const int count = duo_devices(&why);
-    if (count > 0 && duo_environment_get()->device_by_rank) ctx->device %= count;
+    settle_device(ctx);
     if (count == 0 || !duo_device_usable(ctx->device)) {
         duo_context_note(ctx, "no GPU: %s", duo_device_why(ctx->device));
         return DUO_ERR_DEVICE;

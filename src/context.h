@@ -31,6 +31,7 @@ struct duo_context {
     duo_math math;
     int threads; /* 0: the default */
     int device;
+    bool rank_device; /* it is a rank's number as yet: the devices had not been counted */
     int verbose;
     void (*log)(void *user, const char *line);
     void *log_user;
@@ -74,7 +75,7 @@ duo_context *duo_context_of(duo_context *ctx);
 extern __thread duo_context *duo_context_default __attribute__((tls_model("initial-exec")));
 
 /* What a call with this thread may use now. */
-duo_site duo_context_site(const duo_context *ctx);
+duo_site duo_context_site(duo_context *ctx);
 /* After any change of policy: find the limits of tiny calls again. */
 void duo_context_policy(duo_context *ctx);
 

@@ -22,6 +22,13 @@ static int choice(const char *variable, const char *const names[], int count, in
     return fallback;
 }
 
+/* A copy, for programs write to where the environment was. NULL: not set, or empty. */
+static const char *text(const char *variable)
+{
+    const char *const value = secure_getenv(variable);
+    return value != NULL && *value != '\0' ? strdup(value) : NULL;
+}
+
 /* A whole number in [0, largest], or fallback. */
 static double number(const char *variable, double largest, double fallback)
 {
@@ -61,14 +68,13 @@ static void read_all(void)
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     const int rank = local_rank();
-    environment.device = (int)number("DUOBLAS_DEVICE", 1023, rank < 0 ? 0 : rank);
-    environment.device_by_rank = rank >= 0 && secure_getenv("DUOBLAS_DEVICE") == NULL;
+    const int device = (int)number("DUOBLAS_DEVICE", 1023, -1.0);
+    environment.device_by_rank = device < 0 && rank >= 0;
+    environment.device = device >= 0 ? device : rank >= 0 ? rank : 0;
     environment.device_memory_bytes = number("DUOBLAS_DEVICE_MEMORY", 0x1p63, (double)INFINITY);
     environment.workspace_bytes = number("DUOBLAS_WORKSPACE", 0x1p63, 0x1p32);
-    environment.profile = secure_getenv("DUOBLAS_PROFILE");
-    if (environment.profile != NULL && *environment.profile == '\0') environment.profile = NULL;
-    environment.cpu_blas = secure_getenv("DUOBLAS_CPU_BLAS");
-    if (environment.cpu_blas != NULL && *environment.cpu_blas == '\0') environment.cpu_blas = NULL;
+    environment.profile = text("DUOBLAS_PROFILE");
+    environment.cpu_blas = text("DUOBLAS_CPU_BLAS");
 }
 
 const duo_environment *duo_environment_get(void)
