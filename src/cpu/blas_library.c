@@ -19,7 +19,7 @@ enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
 
 static duo_blas_library library;
 static char why[256];
-static bool found;
+static atomic_bool found;
 static atomic_bool looked;
 
 /* dlsym gives data pointers; POSIX promises that they hold functions. */
@@ -32,12 +32,8 @@ static bool is_ourselves(const void *address)
            theirs.dli_fbase == ours.dli_fbase;
 }
 
-/* The drop-in, by whatever name: it stands on this library. */
-static bool is_drop_in(void *handle)
-{
-    const void *const version = symbol(handle, "duo_version");
-    return version != NULL && is_ourselves(version);
-}
+/* The drop-in, by whatever name: it stands on this library, or on another copy of it. */
+static bool is_drop_in(void *handle) { return symbol(handle, "duo_version") != NULL; }
 
 static bool try_open(const char *name)
 {
@@ -122,6 +118,5 @@ const char *duo_blas_library_why(void)
 
 void duo_blas_library_abandon(const char *reason)
 {
-    found = false;
-    snprintf(why, sizeof why, "%s", reason);
+    if (atomic_exchange(&found, false)) snprintf(why, sizeof why, "%s", reason);
 }
