@@ -59,15 +59,18 @@ static void set_call(duo_call *call, const product *p)
     set_operand(&call->operand[DUO_C], p->c, p->m, p->n, p->ldc, p->beta != 0.0f, true);
 }
 
-static bool near_registered(const duo_call *call)
+static bool near(const float *x, int64_t rows, int64_t columns, int64_t ld)
 {
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        uintptr_t low, high;
-        if (!call->operand[i].read && !call->operand[i].written) continue;
-        duo_operand_span(&call->operand[i], &low, &high);
-        if (duo_residency_near(low, high)) return true;
-    }
-    return false;
+    const uintptr_t low = (uintptr_t)x;
+    return duo_residency_near(low, low + sizeof(float) * (size_t)((columns - 1) * ld + rows));
+}
+
+/* Does it touch memory near what is registered? */
+static bool near_registered(const product *p)
+{
+    return near(p->c, p->m, p->n, p->ldc) ||
+           (p->reads && (near(p->a, p->a_rows, p->a_columns, p->lda) ||
+                         near(p->b, p->b_rows, p->b_columns, p->ldb)));
 }
 
 duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa,
@@ -114,13 +117,11 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
      * duo_explain_last finds out the rest. */
     const int64_t tiny = ctx->tiny[DUO_SGEMM];
     const bool empty = nothing || (!p.reads && beta == 1.0f);
-    if (m <= tiny && n <= tiny && k <= tiny && !empty) {
+    if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p)) {
         set_call(&ctx->last_call, &p);
         ctx->last_tiny = true;
         ctx->last_row = ctx->tiny_row[DUO_SGEMM];
-        if (!near_registered(&ctx->last_call) &&
-            duo_context_run(ctx, ctx->last_row, &ctx->last_call) == DUO_OK)
-            return DUO_OK;
+        if (duo_context_run(ctx, ctx->last_row, &ctx->last_call) == DUO_OK) return DUO_OK;
     }
     duo_call call = {0};
     set_call(&call, &p);

@@ -701,6 +701,29 @@ static void quiet_explanations(void)
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
 
+/* An error leaves the last call as it was. */
+static void explanations_after_errors(void)
+{
+    static float x[64];
+    duo_decision d = {.size = sizeof d};
+    void *small = NULL;
+    test_case("a small block");
+    if (devices() == 0) {
+        test_skip("what crosses host memory is no error");
+        return;
+    }
+    duo_context *ctx = test_context();
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, 8 * sizeof(float), &small));
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 2, 3, 4, 1.0f, x,
+                                   4, x, 4, 0.0f, x, 4));
+    CHECK_STATUS(DUO_ERR_RANGE, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4, 5, 4,
+                                          1.0f, x, 4, x, 4, 0.0f, small, 4));
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    CHECK(d.m == 2 && d.n == 3, "m = %d, n = %d: the call that failed", (int)d.m, (int)d.n);
+    CHECK_STATUS(DUO_OK, duo_free(ctx, small));
+    CHECK_STATUS(DUO_OK, duo_destroy(ctx));
+}
+
 static void texts(void)
 {
     static const duo_status all[] = {
@@ -830,6 +853,7 @@ int main(int argc, char **argv)
         {"lost_device", lost_device},
         {"explanations", explanations},
         {"quiet_explanations", quiet_explanations},
+        {"explanations_after_errors", explanations_after_errors},
         {"texts", texts},
         {"silence", silence},
         {"nothing_leaks", nothing_leaks},
