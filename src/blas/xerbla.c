@@ -6,29 +6,30 @@
 
 #include "blas.h"
 
-/* A library that has dgemm too is a BLAS. Names found by dlsym alone: theirs come and go. */
-static bool is_blas(const Dl_info *where)
+/* A library that has dgemm too is a BLAS, one with ilaenv a LAPACK. */
+static bool is_library(const Dl_info *where)
 {
-    static const char *const names[] = {"dgemm_", "cblas_dgemm", "dgemm_64_", "cblas_dgemm64_"};
+    static const char *const names[] = {"dgemm_",         "cblas_dgemm", "dgemm_64_",
+                                        "cblas_dgemm64_", "ilaenv_",     "ilaenv_64_"};
     void *const handle = dlopen(where->dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
-    bool blas = false;
+    bool library = false;
     if (handle == NULL) return false; /* the program itself */
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !blas; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !library; i++) {
         Dl_info found;
         void *const address = dlsym(handle, names[i]);
-        blas =
+        library =
             address != NULL && dladdr(address, &found) != 0 && found.dli_fbase == where->dli_fbase;
     }
     dlclose(handle);
-    return blas;
+    return library;
 }
 
-/* The program's definition of a handler, not a BLAS library's. */
+/* The program's definition of a handler, not a library's. */
 static void *handler(const char *name)
 {
     Dl_info where;
     void *const address = dlsym(RTLD_DEFAULT, name);
-    return address != NULL && dladdr(address, &where) != 0 && !is_blas(&where) ? address : NULL;
+    return address != NULL && dladdr(address, &where) != 0 && !is_library(&where) ? address : NULL;
 }
 
 /* Row-major callers of the reference CBLAS see Fortran's numbers with m and n, lda and ldb changed
