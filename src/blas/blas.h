@@ -45,18 +45,19 @@ float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, i
 
 /*
  * Calls the program's own xerbla_ or cblas_xerbla (with `wide`: xerbla_64_, cblas_xerbla64_), if it
- * has one, with the argument's number as that one counts; else prints one line. A BLAS library's own
- * is not called: some end the program. argument: as of duo_blas_wrong_argument.
+ * has one, with the argument's number as that one counts; else prints one line. Those of BLAS
+ * and LAPACK libraries are not called: some end the program. argument: as of duo_blas_wrong_argument.
  */
 void duo_blas_report(bool cblas, bool wide, int argument);
 
 /* ---- Programs of libblas64: libblas64.c ---- */
 
-/* The same names with 64-bit integers, in a process that a preloaded drop-in cannot serve. */
+/* The same names with 64-bit integers, in a process that a preloaded drop-in cannot serve. What the
+ * library does not have is NULL. */
 typedef struct duo_libblas64 {
     void (*sgemm)(const char *, const char *, const void *, const void *, const void *,
                   const void *, const void *, const void *, const void *, const void *,
-                  const void *, void *, const void *);
+                  const void *, void *, const void *, size_t, size_t);
     float (*sdot)(const void *, const void *, const void *, const void *, const void *);
     float (*sasum)(const void *, const void *, const void *);
     float (*ssum)(const void *, const void *, const void *);

@@ -12,14 +12,14 @@
 #include "blas.h"
 
 #if WIDE
-#define VALUE(x)    (x)
-#define OTHER(call) ((void)0)
+#define VALUE(x)          (x)
+#define OTHER(name, call) ((void)0)
 #else
 #define VALUE(x) ((int64_t)(int32_t)(x))
-#define OTHER(call)                                                                                \
+#define OTHER(name, call)                                                                          \
     do {                                                                                           \
         const duo_libblas64 *const other = duo_blas_libblas64();                                   \
-        if (__builtin_expect(other != NULL, 0)) return call;                                       \
+        if (__builtin_expect(other != NULL, 0) && other->name != NULL) return call;                \
     } while (0)
 #endif
 
@@ -48,7 +48,7 @@ void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT
                  const float *alpha, const float *a, const INT *lda, const float *b, const INT *ldb,
                  const float *beta, float *c, const INT *ldc)
 {
-    OTHER(other->sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    OTHER(sgemm, other->sgemm(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1));
     const duo_blas_gemm g = {.layout = DUO_COL_MAJOR,
                              .transa = duo_blas_transpose(*transa),
                              .transb = duo_blas_transpose(*transb),
@@ -72,19 +72,19 @@ void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT
 
 float NAME(sdot)(const INT *n, const float *x, const INT *incx, const float *y, const INT *incy)
 {
-    OTHER(other->sdot(n, x, incx, y, incy));
+    OTHER(sdot, other->sdot(n, x, incx, y, incy));
     return duo_blas_reduce(DUO_BLAS_SDOT, *n, x, *incx, y, *incy);
 }
 
 float NAME(sasum)(const INT *n, const float *x, const INT *incx)
 {
-    OTHER(other->sasum(n, x, incx));
+    OTHER(sasum, other->sasum(n, x, incx));
     return duo_blas_reduce(DUO_BLAS_SASUM, *n, x, *incx, NULL, 0);
 }
 
 float NAME(ssum)(const INT *n, const float *x, const INT *incx)
 {
-    OTHER(other->ssum(n, x, incx));
+    OTHER(ssum, other->ssum(n, x, incx));
     return duo_blas_reduce(DUO_BLAS_SSUM, *n, x, *incx, NULL, 0);
 }
 
@@ -94,7 +94,8 @@ void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int6
                   const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
                   int64_t ldc)
 {
-    OTHER(other->cblas_sgemm(layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
+    OTHER(cblas_sgemm,
+          other->cblas_sgemm(layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc));
     const duo_blas_gemm g = {.layout = layout,
                              .transa = transa,
                              .transb = transb,
@@ -118,18 +119,18 @@ void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int6
 
 float CNAME(sdot)(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy)
 {
-    OTHER(other->cblas_sdot(n, x, incx, y, incy));
+    OTHER(cblas_sdot, other->cblas_sdot(n, x, incx, y, incy));
     return duo_blas_reduce(DUO_BLAS_SDOT, VALUE(n), x, VALUE(incx), y, VALUE(incy));
 }
 
 float CNAME(sasum)(int64_t n, const float *x, int64_t incx)
 {
-    OTHER(other->cblas_sasum(n, x, incx));
+    OTHER(cblas_sasum, other->cblas_sasum(n, x, incx));
     return duo_blas_reduce(DUO_BLAS_SASUM, VALUE(n), x, VALUE(incx), NULL, 0);
 }
 
 float CNAME(ssum)(int64_t n, const float *x, int64_t incx)
 {
-    OTHER(other->cblas_ssum(n, x, incx));
+    OTHER(cblas_ssum, other->cblas_ssum(n, x, incx));
     return duo_blas_reduce(DUO_BLAS_SSUM, VALUE(n), x, VALUE(incx), NULL, 0);
 }

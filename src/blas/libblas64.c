@@ -1,6 +1,8 @@
 /*
  * libblas64.c - is this a program of libblas64.so.3, which has the names of libblas.so.3 with 64-bit
- * integers? Preloaded, we would be called in its place: all is handed on to it.
+ * integers? Preloaded, we would be called in its place: all is handed on to it. Not where a BLAS
+ * with 32-bit integers is loaded as well, for then nobody knows who calls; nor as libblas.so.3
+ * itself.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,18 +13,34 @@
 
 #include "blas.h"
 
+#ifndef DUO_BLAS_OF_THE_SYSTEM /* is this libblas.so.3? */
+#define DUO_BLAS_OF_THE_SYSTEM 0
+#endif
+
 static duo_libblas64 library;
 static const duo_libblas64 *found;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static int look_at(struct dl_phdr_info *object, size_t size, void *name)
+typedef struct loaded {
+    const char *wide; /* libblas64's name */
+    bool narrow;      /* is there one of 32-bit integers? */
+} loaded;
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static int look_at(struct dl_phdr_info *object, size_t size, void *user)
 {
     (void)size;
+    loaded *const l = user;
     const char *const slash = strrchr(object->dlpi_name, '/');
     const char *const base = slash != NULL ? slash + 1 : object->dlpi_name;
-    if (strncmp(base, "libblas64.so", strlen("libblas64.so")) != 0) return 0;
-    *(const char **)name = object->dlpi_name;
-    return 1;
+    if (begins(base, "libblas64.so")) l->wide = object->dlpi_name;
+    l->narrow |= begins(base, "libblas.so") || begins(base, "libcblas.so") ||
+                 (begins(base, "libopenblas") && !begins(base, "libopenblas64"));
+    return 0;
 }
 
 static void look(void)
@@ -40,16 +58,18 @@ static void look(void)
         {"cblas_sasum", offsetof(duo_libblas64, cblas_sasum)},
         {"cblas_ssum", offsetof(duo_libblas64, cblas_ssum)},
     };
-    const char *name = NULL;
-    if (dl_iterate_phdr(look_at, &name) == 0) return;
-    void *const handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+    loaded l = {0};
+    if (DUO_BLAS_OF_THE_SYSTEM) return;
+    (void)dl_iterate_phdr(look_at, &l);
+    if (l.wide == NULL || l.narrow) return;
+    void *const handle = dlopen(l.wide, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
     if (handle == NULL) return;
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         void *const address = dlsym(handle, functions[i].name);
         memcpy((char *)&library + functions[i].place, &address, sizeof address);
     }
     fprintf(stderr, "DuoBLAS: %s has 64-bit integers under the same names: it serves itself\n",
-            name);
+            l.wide);
     found = &library;
 }
 
