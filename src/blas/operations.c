@@ -46,7 +46,9 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g)
 /* The caller made no mistake that BLAS knows, and yet there is no result. */
 static void complain(const char *operation, duo_status status)
 {
-    const char *const detail = duo_error_detail(NULL);
+    const bool device =
+        status == DUO_ERR_DEVICE || status == DUO_ERR_LOST || status == DUO_ERR_FOREIGN;
+    const char *const detail = device ? duo_error_detail(NULL) : "";
     fprintf(stderr, "DuoBLAS: %s: %s%s%s\n", operation, duo_status_string(status),
             *detail != '\0' ? ": " : "", detail);
 }
@@ -63,8 +65,9 @@ void duo_blas_sgemm(const duo_blas_gemm *g)
         const int64_t run = g->layout == DUO_ROW_MAJOR ? g->n : g->m;
         status = duo_fetch(NULL, g->c, sizeof(float) * (size_t)((runs - 1) * g->ldc + run));
     }
-    if (status != DUO_OK) complain("sgemm", status);
-    if (summary) {
+    if (status != DUO_OK)
+        complain("sgemm", status);
+    else if (summary) {
         const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
         const double bytes[3] = {4.0 * m * k, 4.0 * k * n,
                                  4.0 * m * n * (g->beta != 0.0f ? 2.0 : 1.0)};
@@ -83,8 +86,9 @@ float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, i
                                   ? duo_sdot(NULL, n, x, incx, y, incy, &result)
                               : operation == DUO_BLAS_SASUM ? duo_sasum(NULL, n, x, incx, &result)
                                                             : duo_ssum(NULL, n, x, incx, &result);
-    if (status != DUO_OK) complain(names[operation], status);
-    if (summary) {
+    if (status != DUO_OK)
+        complain(names[operation], status);
+    else if (summary) {
         const double length = 4.0 * (double)n;
         const double bytes[3] = {length, operation == DUO_BLAS_SDOT ? length : 0.0, 4.0};
         duo_blas_summary_add(started, bytes);

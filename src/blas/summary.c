@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,14 +97,29 @@ static bool any_calls(void)
     return false;
 }
 
+/* In one piece, so that those of several processes do not mix. Nobody can be told if it fails. */
+static void put(const char *text, size_t length)
+{
+    const bool to_file = strcmp(where, "stderr") != 0;
+    const int file =
+        to_file ? open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : STDERR_FILENO;
+    if (file < 0) return;
+    const ssize_t wrote = write(file, text, length);
+    (void)wrote;
+    if (to_file) close(file);
+}
+
 static void __attribute__((destructor)) at_exit(void)
 {
     if (!duo_blas_summary_wanted() || !any_calls()) return;
     pthread_mutex_lock(&lock);
-    FILE *const file = strcmp(where, "stderr") == 0 ? stderr : fopen(where, "ae");
-    if (file != NULL) {
-        print(file);
-        if (file != stderr) fclose(file);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *const memory = open_memstream(&text, &length);
+    if (memory != NULL) {
+        print(memory);
+        if (fclose(memory) == 0) put(text, length);
+        free(text);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -121,7 +137,8 @@ static void ask(void)
 {
     const char *const value = secure_getenv("DUOBLAS_SUMMARY");
     if (value == NULL || *value == '\0') return;
-    where = value;
+    where = strdup(value); /* programs write to where the environment was */
+    if (where == NULL) return;
     (void)pthread_atfork(NULL, NULL, forget);
 }
 
