@@ -73,6 +73,18 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
+/* A file by its whole name: the program, and those that it starts, may work in other folders. */
+static bool ask_for_summary(const char *summary)
+{
+    char folder[PATH_MAX], *file = NULL;
+    if (summary == NULL) return unsetenv("DUOBLAS_SUMMARY") == 0;
+    if (strcmp(summary, "stderr") == 0 || *summary == '/')
+        return setenv("DUOBLAS_SUMMARY", summary, 1) == 0;
+    return getcwd(folder, sizeof folder) != NULL &&
+           asprintf(&file, "%s/%s", folder, summary) >= 0 &&
+           setenv("DUOBLAS_SUMMARY", file, 1) == 0;
+}
+
 int duo_tool_run(int argc, char **argv)
 {
     request r = {.summary = "stderr"};
@@ -83,14 +95,18 @@ int duo_tool_run(int argc, char **argv)
         fprintf(stderr, "duoblas: libduoblas-blas.so is not where this tool expects it\n");
         return CANNOT_RUN;
     }
+    if (strpbrk(library, " :") != NULL) { /* LD_PRELOAD is a list of names between these */
+        fprintf(stderr, "duoblas: cannot preload %s: a space or colon in its name\n", library);
+        return CANNOT_RUN;
+    }
     const char *const others = getenv("LD_PRELOAD");
     char *preload = library;
     if (others != NULL && *others != '\0' && asprintf(&preload, "%s:%s", library, others) < 0)
         return DUO_EXIT_FAILURE;
-    if (setenv("LD_PRELOAD", preload, 1) != 0 ||
-        (r.summary != NULL && setenv("DUOBLAS_SUMMARY", r.summary, 1) != 0))
+    if (setenv("LD_PRELOAD", preload, 1) != 0 || !ask_for_summary(r.summary))
         return DUO_EXIT_FAILURE;
     execvp(r.program[0], r.program);
-    fprintf(stderr, "duoblas: %s: %s\n", r.program[0], strerror(errno));
-    return errno == ENOENT ? NOT_FOUND : CANNOT_RUN;
+    const int why = errno;
+    fprintf(stderr, "duoblas: %s: %s\n", r.program[0], strerror(why));
+    return why == ENOENT ? NOT_FOUND : CANNOT_RUN;
 }
