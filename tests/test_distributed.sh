@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_distributed.sh BUILD SOURCE - ScaLAPACK's psgemm on 4 ranks with the drop-in, on the CPU and on the
-# simulated device: right, every rank's calls served, ranks on devices of their own. Needs mpicc, mpirun and
-# ScaLAPACK for Open MPI; skipped (77) without.
+# simulated device: right, and every rank's calls served there. Needs mpicc, mpirun and ScaLAPACK for Open
+# MPI; skipped (77) without.
 set -euo pipefail
 
 build=$1 source=$2
