@@ -67,7 +67,11 @@ read -ra dropin <<<"$(pkg-config --libs duoblas-blas) -Wl,-rpath,$library"
 "$cc" -std=c11 "${warnings[@]}" "$source/tests/consumer/blas.c" -o "$work/blas" "${dropin[@]}"
 DUOBLAS_SUMMARY=$work/summary "$work/blas"
 grep -qE '^ +sgemm +1 ' "$work/summary" || { echo "FAILED: the program's sgemm_ was not ours"; exit 1; }
-"$prefix/bin/duoblas" run --summary "$work/preloaded" -- "$work/blas"
+printf 'void sgemm_(void) { __builtin_trap(); } float sdot_(void) { __builtin_trap(); }' >"$work/other.c"
+"$cc" -w -shared -fPIC "$work/other.c" -o "$work/libother.so"
+"$cc" -std=c11 "${warnings[@]}" "$source/tests/consumer/blas.c" -o "$work/others_blas" \
+    "$work/libother.so" -Wl,-rpath,"$work"
+"$prefix/bin/duoblas" run --summary "$work/preloaded" -- "$work/others_blas"
 grep -qE '^ +sdot +1 ' "$work/preloaded" || { echo "FAILED: duoblas run does not preload"; exit 1; }
 system=$library/duoblas/libblas.so.3
 if [[ -e $system ]]; then # only where there is an OpenBLAS for all other names
