@@ -134,10 +134,12 @@ done
 # Once it did, the product is computed by us.
 expect 0 DUOBLAS_CPU_BLAS="$work/leap.so" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
 says err 'sgemm_cpu_plain'
-expect 0 DUOBLAS_CPU_BLAS="$preload" LD_PRELOAD="$preload" "$client" large
-is_empty err
-expect 0 DUOBLAS_CPU_BLAS="$work/nothing.so" LD_PRELOAD="$preload" "$client" large
-is_empty err
+# The drop-in itself and what is no library are passed over: another is found.
+for name in "$preload" "$build/libblas/libblas.so.3" "$work/nothing.so"; do
+    expect 0 DUOBLAS_CPU_BLAS="$name" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
+    says err 'sgemm_cpu_openblas'
+    lines err 2
+done
 
 echo "== a program of libblas64"
 if [[ -e $reference64 ]]; then
@@ -162,6 +164,15 @@ for path in cpu auto; do
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" fork
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" threads 1000
     is_empty err
+done
+
+echo "== on the simulated GPU"
+gpu=("DUOBLAS_PATH=gpu" "LD_PRELOAD=$build/tests/libduoblas-blas-sim.so")
+expect 0 "${gpu[@]}" DUOBLAS_SUMMARY=stderr "$client" calls 5
+for operation in sgemm sdot sasum; do says err "^  $operation +10 +0 +10 "; done
+for run in large fork 'threads 1000' wrong; do
+    # shellcheck disable=SC2086 # words of a task
+    expect 0 "${gpu[@]}" "$client" $run
 done
 
 echo "== wrong arguments"
