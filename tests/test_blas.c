@@ -601,6 +601,21 @@ static void wide_increments(blas_abi abi, const void *facts)
     munmap(x, bytes);
 }
 
+/* With 64 bits: negative, and yet 4 or 1 in their lower half. */
+static void negative_in_the_upper_half(blas_abi abi, const void *facts)
+{
+    const int64_t two_32 = (int64_t)1 << 32;
+    (void)facts;
+    if (!blas_abi_is_wide(abi)) return;
+    const float dot = blas_reduce(abi, DUO_SDOT, 4 - two_32, tens, 1, tens, 1);
+    CHECK(test_same(dot, 0.0f), "%g", (double)dot);
+    for (int o = DUO_SASUM; o <= DUO_SSUM; o++) {
+        const float n = blas_reduce(abi, (duo_operation)o, 4 - two_32, tens, 1, NULL, 0);
+        const float inc = blas_reduce(abi, (duo_operation)o, 4, tens, 1 - two_32, NULL, 0);
+        CHECK(test_same(n, 0.0f) && test_same(inc, 0.0f), "%d: %g %g", o, (double)n, (double)inc);
+    }
+}
+
 /* Lengths and increments around every vector width, against the exact sums. */
 static void lengths_and_increments(blas_abi abi, const void *facts)
 {
@@ -640,6 +655,16 @@ static unsigned control_word(void)
 #endif
 }
 
+/* As programs set it that were compiled with -ffast-math. */
+static void flush_subnormals(bool flush)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(flush ? _mm_getcsr() | 0x8040 : _mm_getcsr() & ~0x8040u);
+#else
+    (void)flush;
+#endif
+}
+
 /* Every size once as m, n or k, with data whose results are exact however they are rounded. New
  * memory holds large numbers, so that what should not be read overflows. */
 static void the_environment_is_left_alone(blas_abi abi, const void *facts)
@@ -660,6 +685,7 @@ static void the_environment_is_left_alone(blas_abi abi, const void *facts)
                                           : some;
         const blas_product p = {DUO_COL_MAJOR, 'N', 'N', m, n, k, 1.0f, a, m, b, k, 0.0f, c, m};
         fesetround(mode);
+        flush_subnormals(size % 5 == 0);
         feclearexcept(FE_ALL_EXCEPT);
         const unsigned control = control_word();
         const duo_status status = blas_sgemm(abi, &p);
@@ -673,6 +699,7 @@ static void the_environment_is_left_alone(blas_abi abi, const void *facts)
         (void)blas_reduce(abi, DUO_SSUM, size, b, 1, NULL, 0);
         const bool kept = fetestexcept(FE_INVALID) != 0;
         feclearexcept(FE_ALL_EXCEPT);
+        flush_subnormals(false);
         fesetround(FE_TONEAREST);
         CHECK_STATUS(DUO_OK, status);
         CHECK(raised == 0, "size %d: flags %#x", size, (unsigned)raised);
@@ -795,6 +822,7 @@ static const semantics_row reduce_rows[] = {
     REDUCTION(sdot_partial_overflow),
     IN_WORDS(sums_of_large_values),
     IN_WORDS(wide_increments),
+    IN_WORDS(negative_in_the_upper_half),
     IN_WORDS(lengths_and_increments),
     IN_WORDS(the_environment_is_left_alone),
 };
@@ -966,6 +994,12 @@ static void whole_integers_are_looked_at(void)
         p = right_product(DUO_COL_MAJOR, 'N', 'N', c);
         p.ldb -= two_32;
         expect_report((blas_abi)abi, &p, LDB, c, 16);
+        p = right_product(DUO_COL_MAJOR, 'N', 'T', c);
+        p.n += two_32; /* beyond ldb */
+        expect_report((blas_abi)abi, &p, LDB, c, 16);
+        p = right_product(DUO_COL_MAJOR, 'T', 'N', c);
+        p.k += two_32; /* beyond lda */
+        expect_report((blas_abi)abi, &p, LDA, c, 16);
     }
 }
 
