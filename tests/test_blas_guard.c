@@ -17,7 +17,7 @@
 #include "child.h"
 #include "harness.h"
 
-enum { PAGE = 4096, PAGES = 24, FLOATS = PAGES * PAGE / (int)sizeof(float), STRAY = 3 };
+enum { PAGE = 4096, PAGES = 48, FLOATS = PAGES * PAGE / (int)sizeof(float), STRAY = 3 };
 
 /* ---- Stray accesses ---- */
 
@@ -97,6 +97,7 @@ static const char *place_name(const operand *o) { return o->at_end ? "end" : "be
 static int64_t random_size(test_rng *rng)
 {
     static const int64_t largest[] = {4, 16, 40, 40, 100};
+    if (test_random(rng) % 64 == 0) return test_between(rng, 100, 200);
     return test_between(rng, test_random(rng) % 32 == 0 ? 0 : 1, largest[test_random(rng) % 5]);
 }
 
@@ -189,7 +190,7 @@ static float value(const operand *o, int64_t i, int64_t n, int64_t inc)
 
 static void one_reduction(test_rng *rng, const fence f[2])
 {
-    static const int64_t longest[] = {9, 40, 300, 300, 4000};
+    static const int64_t longest[] = {9, 40, 300, 300, 9000};
     const blas_abi abi = (blas_abi)(test_random(rng) % ABIS);
     const duo_operation operation = (duo_operation)(DUO_SASUM + test_random(rng) % 4 % 3);
     const bool dot = operation == DUO_SDOT;
