@@ -335,8 +335,9 @@ static void row_special_values(void)
             p.data = DATA_SIGNED;
             name_case(&p, rows[r]->name);
             operands o = make_operands(&p, &rng);
-            for (int64_t j = 0; i % 3 == 0 && j < o.b.runs; j++) /* B = 0, all of it */
-                memset(o.b.data + j * o.b.ld, 0, (size_t)o.b.length * sizeof(float));
+            test_array *const zeros = i % 3 == 0 ? &o.b : &o.a; /* all of it, or all but one */
+            for (int64_t j = 0; i % 3 < 2 && j < zeros->runs; j++)
+                memset(zeros->data + j * zeros->ld, 0, (size_t)zeros->length * sizeof(float));
             o.a.data[test_between(&rng, 0, o.a.runs - 1) * o.a.ld +
                      test_between(&rng, 0, o.a.length - 1)] = special[i % 3];
             if (i % 4 == 0)
