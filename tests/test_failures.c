@@ -83,6 +83,11 @@ static const scenario scenarios[] = {
      DUO_PATH_GPU},
     {"sgemm/pinned/b=0", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 0, 37, 29, 17,
      DUO_PATH_GPU},
+    /* columns long enough for the device to read and write them in place */
+    {"sgemm/pinned-direct/b=2", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 2, 80, 29, 17,
+     DUO_PATH_GPU},
+    {"sgemm/pinned-direct/b=0", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 0, 80, 29, 17,
+     DUO_PATH_GPU},
     {"sgemm/kept/b=0", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 0, 37, 29, 17, DUO_PATH_GPU},
     {"sgemm/kept/b=1", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 1, 37, 29, 17, DUO_PATH_GPU},
     {"sgemm/kept+c-pageable/b=1", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_PAGEABLE, 1, 37, 29, 17,
