@@ -422,6 +422,19 @@ static void openmp_caller(void)
               (double)expected);
     }
     CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_AUTO));
+
+    test_case("openmp/caller's-number-of-threads");
+    const int before = omp_get_max_threads();
+    omp_set_num_threads(3);
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_CPU));
+    for (int threads = 1; threads <= 2; threads++) {
+        CHECK_STATUS(DUO_OK, duo_set_threads(NULL, threads));
+        CHECK(all_four(NULL, &s), "wrong with %d threads", threads);
+        CHECK(omp_get_max_threads() == 3, "%d threads, and 3 were set", omp_get_max_threads());
+    }
+    omp_set_num_threads(before);
+    CHECK_STATUS(DUO_OK, duo_set_threads(NULL, 0));
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, DUO_PATH_AUTO));
     free_shared(&s);
 }
 
