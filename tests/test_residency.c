@@ -252,6 +252,15 @@ static void outputs_stay(void)
     CHECK_STATUS(DUO_OK, duo_release(ctx, c));
     CHECK(same_floats(c, before, 5 * PART), "wrong values");
 
+    test_case("fetch/written-on-both-sides");
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, c, 5 * PART * sizeof *c));
+    CHECK_STATUS(DUO_OK, square(ctx, Q, a, b, 0.0f, c + PART));
+    for (int64_t i = 3 * PART; i < 4 * PART; i++) before[i] = c[i] = -5.0f;
+    CHECK_STATUS(DUO_OK, duo_changed(ctx, c + 3 * PART, PART * sizeof *c));
+    check_sum(ctx, c, 5 * PART, sum_of(before, 5 * PART));
+    CHECK_STATUS(DUO_OK, duo_release(ctx, c));
+    CHECK(same_floats(c, before, 5 * PART), "wrong values");
+
     test_case("result/kept");
     float *const r = new_floats(64);
     poison(r, 64);
@@ -718,6 +727,17 @@ static void adopted(void)
     CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, x, 1, foreign + 5));
     CHECK_STATUS(DUO_OK, duo_copy(ctx, &sum, foreign + 5, sizeof sum));
     CHECK(sum == sum_of(x, N), "%g", (double)sum);
+    test_case("adopt/disown-waits");
+    sim_set_delay(2000);
+    for (int length = 1; length <= 20; length++) {
+        CHECK_STATUS(DUO_OK, duo_ssum(ctx, length, x, 1, foreign + 7));
+        CHECK_STATUS(DUO_OK, duo_disown(ctx, foreign));
+        sim_read(&sum, foreign + 7, sizeof sum);
+        CHECK(sum == sum_of(x, length), "%g is there, not %g", (double)sum,
+              (double)sum_of(x, length));
+        CHECK_STATUS(DUO_OK, duo_adopt(ctx, foreign, N * sizeof *x));
+    }
+    sim_set_delay(0);
     CHECK_STATUS(DUO_OK, duo_disown(ctx, foreign));
     CHECK_STATUS(DUO_ERR_FOREIGN, duo_ssum(ctx, N, foreign, 1, &sum));
     sim_foreign_free(foreign);
@@ -819,6 +839,87 @@ static void two_contexts(void)
     free(a);
     free(c);
     free(expected);
+}
+
+/* ---- Between placing and queueing ---- */
+
+static duo_context *intruder; /* NULL: nobody comes between */
+static float *intruder_result;
+
+/* The door's launch, before which another context reads what the kernel is about to write. */
+static duo_status launch_after_intruder(duo_queue *queue, duo_row_id row, const duo_call *call,
+                                        uint64_t *slot, uint32_t ticket)
+{
+    duo_context *const other = intruder;
+    intruder = NULL;
+    if (other != NULL)
+        CHECK_STATUS(DUO_OK, duo_ssum(other, 1, call->operand[DUO_C].address, 1, intruder_result));
+    return sim_door()->launch(queue, row, call, slot, ticket);
+}
+
+/* Two contexts write and read one array; the reader comes between the writer's placing and its
+ * launch, and again after it: the second time it must see what was written. */
+static void claimed_meanwhile(void)
+{
+    enum { N = 24, ROUNDS = 30 };
+    if (!counting()) {
+        test_skip("needs a door that can be watched");
+        return;
+    }
+    duo_door door = *sim_door();
+    door.launch = launch_after_intruder;
+    duo_door_install(&door);
+    duo_context *const writer = test_context(), *const reader = test_context();
+    float *const a = new_floats(N * N), *const expected = new_floats(N * N);
+    void *c = NULL, *result = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc(writer, N * N * sizeof *a, &c));
+    CHECK_STATUS(DUO_OK, duo_malloc(reader, sizeof *a, &result));
+    sim_set_delay(500);
+    for (int round = 0; round < ROUNDS; round++) {
+        test_case("contexts/between/%d", round);
+        fill(a, N * N, round);
+        multiply(N, a, a, expected);
+        intruder_result = result;
+        intruder = reader;
+        CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, c));
+        CHECK(intruder == NULL, "nobody came between");
+        check_sum(reader, c, N * N, sum_of(expected, N * N));
+    }
+    sim_set_delay(0);
+    CHECK_STATUS(DUO_OK, duo_free(writer, c));
+    CHECK_STATUS(DUO_OK, duo_free(reader, result));
+    test_context_end(writer);
+    end_without_leaks(reader);
+    duo_door_install(sim_door());
+    free(a);
+    free(expected);
+}
+
+/* A call returns when its pinned operands may be written to, also where its result stays on the
+ * device and nobody waits for it. */
+static void pinned_operands_are_free_at_return(void)
+{
+    enum { N = 4000, ROUNDS = 30 };
+    duo_context *const ctx = test_context();
+    void *memory = NULL, *result = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, N * sizeof(float), &memory));
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof(float), &result));
+    float *const x = memory;
+    if (counting()) sim_set_delay(500);
+    for (int round = 0; round < ROUNDS; round++) {
+        test_case("pinned/free-at-return/%d", round);
+        float sum = test_poison();
+        fill(x, N, round);
+        const float expected = sum_of(x, N);
+        CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, x, 1, result));
+        poison(x, N);
+        CHECK_STATUS(DUO_OK, duo_copy(ctx, &sum, result, sizeof sum));
+        CHECK(sum == expected, "sum %g, expected %g", (double)sum, (double)expected);
+    }
+    if (counting()) sim_set_delay(0);
+    CHECK_STATUS(DUO_OK, duo_free(ctx, result));
+    CHECK_STATUS(DUO_OK, duo_free_host(ctx, x));
+    end_without_leaks(ctx);
 }
 
 /* A kept array whose device copy belongs to one device is used on another. */
@@ -1367,6 +1468,8 @@ static const test_entry tests[] = {
     {"adopted", adopted},
     {"results_on_device", results_on_device},
     {"two_contexts", two_contexts},
+    {"claimed_meanwhile", claimed_meanwhile},
+    {"pinned_operands_are_free_at_return", pinned_operands_are_free_at_return},
     {"two_devices", two_devices},
     {"trim", trim},
     {"memory_cap", memory_cap},
