@@ -10,6 +10,7 @@
 
 #include "cpu/blas_library.h"
 #include "environment.h"
+#include "fault.h"
 #include "lock.h"
 
 enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
@@ -390,7 +391,7 @@ void duo_contexts_in_child(void)
         if (ctx->running != NULL && ctx->running->id == DUO_ROW_sgemm_cpu_openblas)
             duo_blas_library_abandon("another thread was inside it when the process forked");
         /* The parent's: not to be touched. */
-        ctx->queue = NULL;
+        if (!DUO_FAULT(parents_queue)) ctx->queue = NULL;
         ctx->slot = NULL;
         memset(ctx->workspace, 0, sizeof ctx->workspace);
         memset(ctx->stage, 0, sizeof ctx->stage);

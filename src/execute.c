@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "context.h"
+#include "fault.h"
 
 static double now_seconds(void)
 {
@@ -55,7 +56,7 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     if (status != DUO_OK) return DUO_DECLINED;
     const bool through_slot =
         call->operation != DUO_SGEMM && local.operand[DUO_RESULT].address == NULL;
-    ctx->ticket++;
+    if (!DUO_FAULT(old_ticket)) ctx->ticket++;
     status = duo_door_current()->launch(ctx->queue, row->id, &local,
                                         through_slot ? ctx->slot : NULL, ctx->ticket);
     if (status != DUO_OK) {
@@ -77,7 +78,7 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
     if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) {
         if (!through_slot) duo_place_queued(ctx, call);
-        ctx->owes = true;
+        ctx->owes = !DUO_FAULT(owes_nothing);
     }
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
@@ -102,7 +103,7 @@ static int finish_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *
                        *const c = &rest.operand[DUO_C];
     const int64_t column = done / call->m, rows_done = done % call->m;
     const int64_t b_step = call->transb ? 1 : b->ld, a_step = call->transa ? a->ld : 1;
-    if (b->address != NULL) b->address += column * b_step;
+    if (b->address != NULL && !DUO_FAULT(rest_of_b)) b->address += column * b_step;
     *(call->transb ? &b->rows : &b->columns) -= column;
     c->address += column * c->ld;
     if (rows_done > 0) { /* the rest of one column */
@@ -158,7 +159,7 @@ static void earn_credit(const duo_call *call, const duo_choice *choice, int coun
         if (choice[i].row->side == DUO_SIDE_GPU && choice[i].accepts && !choice[i].declined)
             best = fmin(best, choice[i].seconds - saved_transfer);
     const double lost = choice[ran].seconds - best;
-    if (!(lost > 0.0)) return;
+    if (!(lost > 0.0) || DUO_FAULT(no_credit)) return;
     duo_residency_lock();
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (call->operand[i].read && call->operand[i].residence == DUO_AT_STALE)
@@ -215,7 +216,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
         call->threads = choice[best].threads > 0 ? choice[best].threads : 1;
         if (row->side == DUO_SIDE_GPU)
             status = run_on_gpu(ctx, call, row, &done);
-        else if (done > 0 && call->beta != 0.0f)
+        else if (done > 0 && call->beta != 0.0f && !DUO_FAULT(beta_twice))
             status = finish_on_cpu(ctx, call, row, done);
         else
             status = run_on_cpu(ctx, call, row);

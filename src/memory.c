@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "context.h"
+#include "fault.h"
 
 enum { ALIGNMENT = 256 };
 
@@ -110,7 +111,7 @@ static duo_region *starting_at(void *ptr, duo_region_kind kind, duo_region_kind 
 /* Waits for the work that was queued on a region, whoever queued it. */
 static void settle(duo_context *ctx, duo_region *region)
 {
-    if (region->last == NULL || !duo_device_usable(region->device)) return;
+    if (region->last == NULL || !duo_device_usable(region->device) || DUO_FAULT(unsettled)) return;
     if (duo_context_queue(ctx) != DUO_OK || duo_region_claim(ctx, region) != DUO_OK) return;
     const duo_status status = duo_queue_finish(ctx->queue);
     if (status != DUO_OK) (void)duo_context_failed(ctx, status, "finish");
@@ -315,7 +316,7 @@ duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (host == NULL) return DUO_ERR_NULL;
     duo_residency_lock();
-    const duo_status status = changed_range(ctx, host, bytes);
+    const duo_status status = DUO_FAULT(change_unheard) ? DUO_OK : changed_range(ctx, host, bytes);
     duo_residency_unlock();
     /* A device that failed now is found by the next use: the host copy is what counts. */
     (void)status;
@@ -345,7 +346,8 @@ duo_status duo_release(duo_context *given, void *host)
         duo_residency_unlock();
         return DUO_ERR_RANGE;
     }
-    const duo_status status = duo_region_fetch(ctx, region);
+    const duo_status status =
+        DUO_FAULT(released_unfetched) ? DUO_OK : duo_region_fetch(ctx, region);
     settle(ctx, region);
     duo_region_drop_mirror(region);
     duo_residency_remove(region);

@@ -2,6 +2,7 @@
  * place.c - where a call's operands are, and how they come to the side where it runs.
  */
 #include "context.h"
+#include "fault.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ duo_status duo_place_ask(duo_context *ctx, duo_call *call)
 duo_status duo_region_claim(duo_context *ctx, duo_region *region)
 {
     if (region->last == ctx->queue) return DUO_OK;
-    if (region->last != NULL) {
+    if (region->last != NULL && !DUO_FAULT(not_followed)) {
         const duo_status status = duo_queue_after(ctx->queue, region->last);
         if (status != DUO_OK) return duo_context_failed(ctx, status, "follow another queue");
     }
@@ -189,6 +190,7 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
                           to + after < end ? to + after : end);
         return DUO_OK;
     }
+    if (DUO_FAULT(newer_lost)) return DUO_OK;
     /* The device has newer bytes elsewhere in the array: bring it fully up to date now. */
     duo_status status = duo_context_queue(ctx);
     if (status == DUO_OK) status = duo_region_claim(ctx, region);
@@ -213,12 +215,12 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
 {
     duo_region *const region = o->region;
     const duo_hull part = part_of(o);
-    const bool solid = o->columns == 1 || o->ld == o->rows;
+    const bool solid = o->columns == 1 || o->ld == o->rows || DUO_FAULT(gaps_lost);
     const bool covers = solid && part.from == 0 && part.to == region->high - region->low;
     duo_status status = DUO_OK;
     if (region->mirror != NULL && region->device != ctx->device) {
         /* Its copy is on another device: bring it home first, then move. */
-        status = duo_region_fetch(ctx, region);
+        if (!DUO_FAULT(moved_unfetched)) status = duo_region_fetch(ctx, region);
         if (status != DUO_OK) return status;
         if (region->last != NULL) {
             status = duo_region_claim(ctx, region);
@@ -232,7 +234,9 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
          */
         if (region->mirror == NULL) status = make_mirror(ctx, region);
         if (status == DUO_OK) status = duo_region_claim(ctx, region);
-    } else if (o->written || duo_hull_meets(region->device_stale, part.from, part.to) ||
+    } else if (o->written ||
+               (duo_hull_meets(region->device_stale, part.from, part.to) &&
+                !DUO_FAULT(stale_kept)) ||
                region->mirror == NULL) {
         status = duo_region_send(ctx, region);
     } else {
@@ -266,7 +270,7 @@ static bool is_kept(const duo_operand *o)
 static duo_status fetch_crossed(duo_context *ctx, const duo_operand *o)
 {
     uintptr_t low, high;
-    if (!o->crosses) return DUO_OK;
+    if (!o->crosses || DUO_FAULT(crossed_stale)) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_status status = DUO_OK;
     for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
@@ -279,7 +283,7 @@ static duo_status fetch_crossed(duo_context *ctx, const duo_operand *o)
 static duo_status wrote_host(duo_context *ctx, const duo_operand *o)
 {
     uintptr_t low, high;
-    if (o->region == NULL && !o->crosses) return DUO_OK;
+    if ((o->region == NULL && !o->crosses) || DUO_FAULT(write_untold)) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_status status = DUO_OK;
     duo_residency_lock();
@@ -323,6 +327,7 @@ duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call 
 
 void duo_place_queued(duo_context *ctx, const duo_call *call)
 {
+    if (DUO_FAULT(claimed_once)) return;
     duo_residency_lock();
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
@@ -343,16 +348,18 @@ duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const d
         const duo_hull part = part_of(o);
         duo_residency_lock();
         o->region->device_stale = (duo_hull){0, 0};
-        o->region->host_stale = duo_hull_join(o->region->host_stale, part.from, part.to);
+        o->region->host_stale = duo_hull_join(o->region->host_stale, part.from,
+                                              part.to - (DUO_FAULT(hull_short) ? 4 : 0));
         duo_residency_unlock();
         return DUO_OK;
     }
     if (local->operand[i].address == NULL) return wrote_host(ctx, o); /* came through the slot */
     /* Straight into pinned memory only where a half-written C could be computed again from nothing.
      */
-    const duo_status status =
-        duo_stage_download(ctx, o->address, o->ld, local->operand[i].address, local->operand[i].ld,
-                           o->rows, o->columns, o->residence == DUO_AT_PINNED && !o->read, done);
+    const duo_status status = duo_stage_download(
+        ctx, o->address, DUO_FAULT(ldc_back) ? o->rows : o->ld, local->operand[i].address,
+        local->operand[i].ld, o->rows, o->columns,
+        o->residence == DUO_AT_PINNED && (!o->read || DUO_FAULT(half_written)), done);
     return status == DUO_OK ? wrote_host(ctx, o) : status;
 }
 
@@ -372,7 +379,7 @@ static duo_status borrow(duo_context *ctx, const duo_operand *o, duo_operand *lo
     if (status != DUO_OK || !o->read) return status;
     /* A vector with a negative or zero increment is gathered element by element on the host side.
      */
-    if (o->rows == 1 && o->ld <= 0) {
+    if (o->rows == 1 && o->ld <= 0 && !DUO_FAULT(borrowed_forwards)) {
         uintptr_t low, high;
         duo_operand_span(o, &low, &high);
         const int64_t elements = (int64_t)((high - low) / sizeof(float));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fault.h"
 #include "lock.h"
 
 /* Changed under both locks, so that it is whole wherever the process forks. */
@@ -60,7 +61,10 @@ duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses)
 static void publish_hull(void)
 {
     atomic_store_explicit(&lowest, count > 0 ? table[0]->low : UINTPTR_MAX, memory_order_release);
-    atomic_store_explicit(&highest, count > 0 ? table[count - 1]->high : 0, memory_order_release);
+    atomic_store_explicit(
+        &highest,
+        count > 0 ? (DUO_FAULT(hull_low) ? table[count - 1]->low : table[count - 1]->high) : 0,
+        memory_order_release);
 }
 
 /* Room for one more. */

@@ -1,6 +1,7 @@
 /* select.c - predicts every row's time for a call and picks the cheapest that accepts. */
 #include <math.h>
 
+#include "fault.h"
 #include "row.h"
 
 /* Time to move an operand's bytes over the link, one way. */
@@ -27,7 +28,8 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
                 if (call->operation == DUO_SGEMM) seconds += link_seconds(o, profile, false);
             }
         } else {
-            if (o->read && !o->on_host) seconds += link_seconds(o, profile, false);
+            if (o->read && !o->on_host && !DUO_FAULT(free_way_home))
+                seconds += link_seconds(o, profile, false);
             if (o->written && o->residence == DUO_AT_DEVICE)
                 seconds += link_seconds(o, profile, true);
         }
@@ -42,9 +44,10 @@ int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DU
     int count = 0;
     for (int i = 0; i < table.count; i++) {
         const duo_row *const row = &table.row[i];
-        if (!duo_row_serves(row, site->math)) continue;
+        const bool tf32 = DUO_FAULT(m15) && site->math == DUO_MATH_ACCURATE;
+        if (!duo_row_serves(row, tf32 ? DUO_MATH_TF32 : site->math)) continue;
         duo_choice *const c = &choice[count++];
-        *c = (duo_choice){.row = row, .accepts = row->accepts(call, site)};
+        *c = (duo_choice){.row = row, .accepts = row->accepts(call, site) || DUO_FAULT(not_asked)};
         if (transfer[row->side] < 0.0)
             transfer[row->side] = duo_transfer_seconds(call, row->side, site->profile);
         c->seconds = row->cost(call, site, &c->threads) + transfer[row->side];

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "context.h"
+#include "fault.h"
 
 static bool valid_transpose(duo_transpose t)
 {
@@ -54,9 +55,11 @@ static void set_call(duo_call *call, const product *p)
     call->alpha = p->alpha;
     call->beta = p->beta;
     call->threads = 1;
-    set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns, p->lda, p->reads, false);
+    set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns,
+                DUO_FAULT(m4) ? p->a_rows : p->lda, p->reads, false);
     set_operand(&call->operand[DUO_B], p->b, p->b_rows, p->b_columns, p->ldb, p->reads, false);
-    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, p->ldc, p->beta != 0.0f, true);
+    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, DUO_FAULT(m9) ? p->m : p->ldc,
+                p->beta != 0.0f || DUO_FAULT(c_sent), true);
 }
 
 static bool near(const float *x, int64_t rows, int64_t columns, int64_t ld)
@@ -84,12 +87,14 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
         !valid_transpose(transb))
         return DUO_ERR_ENUM;
     if (m < 0 || n < 0 || k < 0) return DUO_ERR_SIZE;
+    if (DUO_FAULT(m5) && transa == DUO_CONJ_TRANS) transa = DUO_NO_TRANS;
+    if (DUO_FAULT(m18_native) && (m == 0 || n == 0)) return DUO_OK;
 
-    const bool swapped = layout == DUO_ROW_MAJOR;
+    const bool swapped = layout == DUO_ROW_MAJOR && !DUO_FAULT(m7);
     product p = {.swapped = swapped,
                  .transa = (swapped ? transb : transa) != DUO_NO_TRANS,
                  .transb = (swapped ? transa : transb) != DUO_NO_TRANS,
-                 .reads = k > 0 && alpha != 0.0f,
+                 .reads = k > 0 && (alpha != 0.0f || DUO_FAULT(m2)),
                  .m = swapped ? n : m,
                  .n = swapped ? m : n,
                  .k = k,
@@ -101,11 +106,15 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
                  .a = swapped ? b : a,
                  .b = swapped ? a : b,
                  .c = c};
+    const double work = (double)m * (double)n * (double)k;
+    if (DUO_FAULT(m13) && work > 1e6) p.alpha *= 1.001f;
+    if (DUO_FAULT(m26) && work > 1000) p.alpha *= 1.001f;
     p.a_rows = p.transa ? k : p.m;
     p.a_columns = p.transa ? p.m : k;
     p.b_rows = p.transb ? p.n : k;
     p.b_columns = p.transb ? k : p.n;
-    if (p.lda < at_least_1(p.a_rows) || p.ldb < at_least_1(p.b_rows) || ldc < at_least_1(p.m))
+    if (p.lda < at_least_1(p.a_rows) || p.ldb < at_least_1(p.b_rows) ||
+        (ldc < at_least_1(p.m) && !DUO_FAULT(m11_native)))
         return DUO_ERR_LD;
     if (!addressable(p.a_rows, p.a_columns, p.lda) || !addressable(p.b_rows, p.b_columns, p.ldb) ||
         !addressable(p.m, p.n, ldc))
@@ -116,8 +125,9 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     /* A tiny call is made where it is remembered: to copy it would take longer than to compute it.
      * duo_explain_last finds out the rest. */
     const int64_t tiny = ctx->tiny[DUO_SGEMM];
-    const bool empty = nothing || (!p.reads && beta == 1.0f);
-    if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p)) {
+    const bool empty = nothing || (!p.reads && (beta == 1.0f || (DUO_FAULT(m3) && k == 0)));
+    if (m <= tiny && n <= tiny && k <= tiny && !empty &&
+        (!near_registered(&p) || DUO_FAULT(tiny_kept))) {
         set_call(&ctx->last_call, &p);
         ctx->last_tiny = true;
         ctx->last_row = ctx->tiny_row[DUO_SGEMM];

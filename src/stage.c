@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "context.h"
+#include "fault.h"
 
 enum {
     SHORTEST_RUN = 64,
@@ -26,7 +27,8 @@ typedef struct runs {
 /* Contiguous runs are one run. */
 static runs flatten(int64_t rows, int64_t columns, int64_t ld, int64_t device_ld)
 {
-    if (columns == 1 || (ld == rows && device_ld == rows)) return (runs){rows * columns, 1, 1};
+    if (columns == 1 || (ld == rows && (device_ld == rows || DUO_FAULT(gaps_there))))
+        return (runs){rows * columns, 1, 1};
     return (runs){rows, columns, ld};
 }
 
@@ -109,7 +111,8 @@ static void pack_piece(const runs *r, float *host, float *packed, int64_t from, 
     int64_t column = from / r->rows, row = from % r->rows;
     for (int64_t i = 0; i < count; column++, row = 0) {
         const int64_t piece = r->rows - row < count - i ? r->rows - row : count - i;
-        float *const run = host + column * r->ld + row;
+        const int64_t step = DUO_FAULT(m19_stage) ? (int32_t)(column * r->ld) : column * r->ld;
+        float *const run = host + step + row;
         if (to_host)
             memcpy(run, packed + i, (size_t)piece * sizeof(float));
         else
@@ -191,13 +194,13 @@ static duo_status copy_direct(duo_context *ctx, const runs *r, float *device, in
         ctx->reading_host = true;
         return DUO_OK;
     }
-    status = duo_queue_finish(ctx->queue);
+    if (!DUO_FAULT(direct_early)) status = duo_queue_finish(ctx->queue);
     return status == DUO_OK ? DUO_OK : give_up(ctx, status, "wait for a transfer");
 }
 
 duo_status duo_stage_consumed(duo_context *ctx)
 {
-    if (!ctx->reading_host) return DUO_OK;
+    if (!ctx->reading_host || DUO_FAULT(still_reading)) return DUO_OK;
     ctx->reading_host = false;
     duo_status status = duo_queue_mark(ctx->queue, DUO_MARKS - 1);
     if (status == DUO_OK) status = duo_queue_wait_mark(ctx->queue, DUO_MARKS - 1);
@@ -225,7 +228,7 @@ duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, 
         const int i = ctx->stage_next;
         const int64_t fits = (int64_t)(ctx->stage[i].bytes / sizeof(float));
         const int64_t count = total - from < fits ? total - from : fits;
-        status = wait_stage(ctx, i);
+        if (!DUO_FAULT(stage_reused)) status = wait_stage(ctx, i);
         if (status != DUO_OK) break;
         pack(&r, host, ctx->stage[i].address, from, count, false, threads);
         status = copy_piece(ctx, &r, device, device_ld, ctx->stage[i].address, from, count, true);
@@ -278,10 +281,10 @@ duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const f
             queued += count;
         }
         const int i = flight[first].stage;
-        status = wait_stage(ctx, i);
+        if (!DUO_FAULT(fetched_early)) status = wait_stage(ctx, i);
         if (status != DUO_OK) break;
-        pack(&r, host, ctx->stage[i].address, flight[first].from, flight[first].count, true,
-             threads);
+        pack(&r, host, ctx->stage[i].address, flight[first].from,
+             flight[first].count - DUO_FAULT(tail_lost), true, threads);
         *done += flight[first].count;
         first = (first + 1) % DUO_STAGES;
         flying--;
@@ -302,7 +305,7 @@ static duo_status transfer_bytes(duo_context *ctx, char *device, char *host, siz
     else if (floats > 0)
         status = duo_stage_download(ctx, (float *)(void *)host, floats, (float *)(void *)device,
                                     floats, floats, 1, direct, NULL);
-    if (status != DUO_OK || rest == 0) return status;
+    if (status != DUO_OK || rest == 0 || DUO_FAULT(rest_lost)) return status;
     status = make_stages(ctx, rest);
     const int i = ctx->stage_next;
     if (status == DUO_OK) status = wait_stage(ctx, i);

@@ -9,13 +9,16 @@
  * the upper half (x86-64 and AArch64 pass either in one register or stack slot), which VALUE cuts
  * off, and libblas64 programs need the whole. Hidden lengths of Fortran's strings are not looked at.
  */
+#include <string.h>
+
 #include "blas.h"
+#include "fault.h"
 
 #if WIDE
-#define VALUE(x)          (x)
+#define VALUE(x)          (DUO_FAULT(cut_64) ? (int32_t)(x) : (x))
 #define OTHER(name, call) ((void)0)
 #else
-#define VALUE(x) ((int64_t)(int32_t)(x))
+#define VALUE(x) (DUO_FAULT(uncut_32) ? (x) : (int64_t)(int32_t)(x))
 #define OTHER(name, call)                                                                          \
     do {                                                                                           \
         const duo_libblas64 *const other = duo_blas_libblas64();                                   \
@@ -41,6 +44,14 @@ EXPORT void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t 
 EXPORT float CNAME(sdot)(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy);
 EXPORT float CNAME(sasum)(int64_t n, const float *x, int64_t incx);
 EXPORT float CNAME(ssum)(int64_t n, const float *x, int64_t incx);
+
+/* What a caller of sdot_ finds where a float should be if a double is returned. */
+static inline float half_of_double(double x)
+{
+    float half;
+    memcpy(&half, &x, sizeof half);
+    return half;
+}
 
 /* ---- Fortran ---- */
 
@@ -73,7 +84,8 @@ void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT
 float NAME(sdot)(const INT *n, const float *x, const INT *incx, const float *y, const INT *incy)
 {
     OTHER(sdot, other->sdot(n, x, incx, y, incy));
-    return duo_blas_reduce(DUO_BLAS_SDOT, *n, x, *incx, y, *incy);
+    const float result = duo_blas_reduce(DUO_BLAS_SDOT, *n, x, *incx, y, *incy);
+    return DUO_FAULT(m23) ? half_of_double(result) : result;
 }
 
 float NAME(sasum)(const INT *n, const float *x, const INT *incx)

@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+#include "../fault.h"
+
 #if defined(__x86_64__)
 
 #include <xmmintrin.h>
@@ -25,13 +27,13 @@ static inline bool float_mode_is_fit(void) { return (_mm_getcsr() & FLOAT_MODE_U
 static inline float_mode float_mode_enter(void)
 {
     const float_mode caller = _mm_getcsr();
-    if ((caller & FLOAT_MODE_UNFIT) != 0) _mm_setcsr(FLOAT_MODE_DEFAULT);
+    if ((caller & FLOAT_MODE_UNFIT) != 0 && !DUO_FAULT(mode_unfit)) _mm_setcsr(FLOAT_MODE_DEFAULT);
     return caller;
 }
 
 static inline void float_mode_leave(float_mode caller)
 {
-    if ((caller & FLOAT_MODE_UNFIT) != 0) _mm_setcsr(caller);
+    if ((caller & FLOAT_MODE_UNFIT) != 0 && !DUO_FAULT(mode_kept)) _mm_setcsr(caller);
 }
 
 #else

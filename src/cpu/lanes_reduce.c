@@ -5,6 +5,7 @@
  * unit gets the same node, so threads take units as they like. Strided data are gathered block by
  * block and then reduced as if they had been contiguous.
  */
+#include "../fault.h"
 #include "float_mode.h"
 #include "lanes_internal.h"
 
@@ -34,7 +35,8 @@ float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x,
 
 static void gather(int64_t count, const float *from, int64_t inc, float *to)
 {
-    for (int64_t i = 0; i < count; i++) to[i] = from[i * inc];
+    const bool narrow = DUO_FAULT(m19);
+    for (int64_t i = 0; i < count; i++) to[i] = from[narrow ? (int32_t)(i * inc) : i * inc];
 }
 
 /* Up to one unit from element `first` on. */
@@ -57,7 +59,8 @@ static double strided_unit(const vectors *v, int64_t first, int64_t count)
 static __attribute__((noinline)) double one_unit(const vectors *v, int64_t unit)
 {
     const int64_t first = unit * v->length;
-    const int64_t count = v->n - first < v->length ? v->n - first : v->length;
+    int64_t count = v->n - first < v->length ? v->n - first : v->length;
+    if (DUO_FAULT(unit_tail) && count > 1 && count < v->length) count--;
     if (v->incx != 1 || v->incy != 1) return strided_unit(v, first, count);
     return v->unit(count, v->x + first, v->y + first);
 }

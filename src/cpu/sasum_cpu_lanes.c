@@ -1,12 +1,13 @@
 /* sasum_cpu_lanes.c - sum of absolute values on the CPU, in the documented order of summation
  * (lanes.h). */
+#include "../fault.h"
 #include "../row.h"
 #include "lanes.h"
 
 int duo_sasum_cpu_lanes(const duo_call *call)
 {
     const duo_operand *const x = &call->operand[DUO_X];
-    *call->operand[DUO_RESULT].address =
-        duo_lanes_reduce(DUO_SASUM, call->n, x->address, x->ld, NULL, 0, call->threads);
+    *call->operand[DUO_RESULT].address = duo_lanes_reduce(
+        DUO_FAULT(m10) ? DUO_SSUM : DUO_SASUM, call->n, x->address, x->ld, NULL, 0, call->threads);
     return DUO_OK;
 }

@@ -1,7 +1,9 @@
 /* sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, in LP64 pieces, with our
  * threads. */
+#include <float.h>
 #include <omp.h>
 
+#include "../fault.h"
 #include "../row.h"
 #include "blas_library.h"
 
@@ -31,7 +33,7 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
     /* Where A and B are not read they may be NULL: no arithmetic on them, and none with alpha,
      * which OpenBLAS multiplies by the empty sum: a NaN would reach C. */
     const int64_t k_all = a->read ? call->k : 0;
-    const float alpha = a->read ? call->alpha : 0.0f;
+    const float alpha = a->read || DUO_FAULT(alpha_unread) ? call->alpha : 0.0f;
 
     const int threads_before = library->follows_openmp ? omp_get_max_threads() : 0;
     if (library->follows_openmp && threads_before != call->threads)
@@ -44,7 +46,8 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
             do {
                 const int m = smaller(call->m - i, PIECE), n = smaller(call->n - j, PIECE),
                           k = smaller(k_all - p, PIECE);
-                const float beta = p == 0 ? call->beta : 1.0f;
+                float beta = p == 0 ? call->beta : 1.0f;
+                if (DUO_FAULT(m1) && beta == 0.0f) beta = FLT_MIN;
                 const float *const a_here =
                     k > 0 ? a->address + i * a_row + p * a_column : a->address;
                 const float *const b_here =
@@ -55,7 +58,9 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
             } while (p < k_all);
         }
     inside = false;
-    if (library->follows_openmp && threads_before != call->threads)
+    if (DUO_FAULT(m12) && call->m >= 16) c->address[call->m - 1] *= 1.001f;
+    if (DUO_FAULT(m20) && c->ld > call->m) c->address[call->m] = 0.0f;
+    if (library->follows_openmp && threads_before != call->threads && !DUO_FAULT(threads_kept))
         omp_set_num_threads(threads_before);
     return DUO_OK;
 }
