@@ -8,9 +8,11 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "child.h"
 #include "harness.h"
@@ -922,6 +924,39 @@ static void pinned_operands_are_free_at_return(void)
     end_without_leaks(ctx);
 }
 
+static void *let_go_later(void *unused)
+{
+    (void)unused;
+    usleep(200000);
+    sim_hold(false);
+    return NULL;
+}
+
+/* Many times what is on the way at once, while the device does nothing: no piece may be filled anew
+ * before the device has read it. */
+static void long_transfers(void)
+{
+    enum { N = 12000001 };
+    duo_context *const ctx = test_context();
+    float *const x = new_floats(N), *const y = new_floats(N);
+    void *device = NULL;
+    pthread_t thread;
+    test_case("copy/long");
+    fill(x, N, 1);
+    poison(y, N);
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, N * sizeof *x, &device));
+    if (counting()) sim_hold(true);
+    if (counting() && pthread_create(&thread, NULL, let_go_later, NULL) != 0) abort();
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, device, x, N * sizeof *x));
+    if (counting()) pthread_join(thread, NULL);
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, y, device, N * sizeof *x));
+    CHECK(same_floats(x, y, N), "wrong values");
+    CHECK_STATUS(DUO_OK, duo_free(ctx, device));
+    end_without_leaks(ctx);
+    free(x);
+    free(y);
+}
+
 /* A kept array whose device copy belongs to one device is used on another. */
 static void two_devices(void)
 {
@@ -1470,6 +1505,7 @@ static const test_entry tests[] = {
     {"two_contexts", two_contexts},
     {"claimed_meanwhile", claimed_meanwhile},
     {"pinned_operands_are_free_at_return", pinned_operands_are_free_at_return},
+    {"long_transfers", long_transfers},
     {"two_devices", two_devices},
     {"trim", trim},
     {"memory_cap", memory_cap},
