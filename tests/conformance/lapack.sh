@@ -25,18 +25,23 @@ count_tests() { # FILE...
 }
 
 # Where each call takes long, fewer sizes and two block sizes (of five, three of them the same).
-shorter() {
-    if [[ -z $short ]]; then
-        cat
-        return
-    fi
-    sed -E -e 's/^7( +Number of values of [MN] *)$/3\1/' -e 's/^0 1 2 3 5 10 50 /0 5 50 /' \
-        -e 's/^19( +Number of values of M)/7\1/' \
-        -e 's/^0 0 0 1 1 1 2 2 3 3 3 10 10 16 16 30 30 40 40 /0 1 3 3 10 16 40 /' \
-        -e 's/^0 1 3 0 1 2 0 1 0 1 3 10 16 10 16 30 40 30 40 /1 2 1 3 16 10 40 /' \
-        -e 's/^5( +Number of (values of NB|parameter values) *)$/2\1/' \
-        -e 's/^1 +3 +3 +3 +(10|20) /3 \1 /' -e 's/^1 +0 +5 +9 +1 /0 1 /' \
-        -e 's/^2 +2 +2 +2 +2 /2 2 /' -e 's/^2 +0 +2 +2 +2 /0 2 /'
+shorter() { # INPUT
+    local -a edits=(-e 's/^5( +Number of (values of NB|parameter values) *)$/2\1/'
+        -e 's/^1 +3 +3 +3 +(10|20) /3 \1 /' -e 's/^1 +0 +5 +9 +1 /0 1 /'
+        -e 's/^2 +2 +2 +2 +2 /2 2 /' -e 's/^2 +0 +2 +2 +2 /0 2 /')
+    case ${short:+$1} in
+    stest)
+        edits+=(-e 's/^7( +Number of values of [MN] *)$/3\1/' -e 's/^0 1 2 3 5 10 50 /0 5 50 /')
+        ;;
+    svd)
+        edits+=(-e 's/^19( +Number of values of M)/7\1/'
+            -e 's/^0 0 0 1 1 1 2 2 3 3 3 10 10 16 16 30 30 40 40 /0 1 3 3 10 16 40 /'
+            -e 's/^0 1 3 0 1 2 0 1 0 1 3 10 16 10 16 30 40 30 40 /1 2 1 3 16 10 40 /')
+        ;;
+    sep) ;;
+    *) edits=() ;;
+    esac
+    sed -E "${edits[@]}" -e '' "$lapack/$1.in"
 }
 tenfold() { sed -E 's/^([0-9]+)\.0( +Threshold value)/\10.0\2/'; }
 
@@ -46,7 +51,7 @@ run_testers() { # FOLDER RUNNER FILTER TESTER INPUT...
     mkdir "$folder"
     shift 4
     for input; do
-        shorter <"$lapack/$input.in" | "$filter" >"$folder/$input.in"
+        shorter "$input" | "$filter" >"$folder/$input.in"
         "$runner" "$lapack/$tester" <"$folder/$input.in" >"$folder/$input.out"
     done
 }
