@@ -34,6 +34,15 @@ static double float64_seconds(const duo_call *call, const duo_site *site, duo_ro
     return times * cube_seconds(call, site, float32, tile_m, tile_n, tile_k);
 }
 
+/* Of t threads, from 1 for one to what was measured with all of the profile's: these may have been
+ * two to a core, or short of memory, as fewer are not. */
+static double efficiency(const duo_profile *p, double t)
+{
+    const double measured = p->threads;
+    if (t >= measured) return p->sgemm_efficiency;
+    return 1.0 - (1.0 - p->sgemm_efficiency) * (t - 1.0) / (measured - 1.0);
+}
+
 /* The best number of threads t: fork(t) + serial / (t * efficiency). */
 static double cpu_seconds(const duo_site *site, double serial, int *threads)
 {
@@ -42,8 +51,8 @@ static double cpu_seconds(const duo_site *site, double serial, int *threads)
     *threads = 1;
     if (site->threads == 1) return serial;
     const double t = site->threads;
-    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * t +
-                            serial / fmax(1.0, t * p->sgemm_efficiency);
+    const double parallel =
+        p->fork_seconds + p->fork_seconds_per_thread * t + serial / fmax(1.0, t * efficiency(p, t));
     if (parallel < best) {
         best = parallel;
         *threads = site->threads;
