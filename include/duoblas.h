@@ -509,7 +509,8 @@ typedef struct duo_candidate {
     duo_side side;
     int accepts;              /* 0: it cannot do this call */
     int threads;              /* CPU threads it would use; 0 on the GPU */
-    double predicted_seconds; /* transfers, launch and the result's way back included */
+    double predicted_seconds; /* transfers, launch and the result's way back included; infinite
+                                 where it does not accept */
 } duo_candidate;
 
 /* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields. */

@@ -48,6 +48,10 @@ int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DU
         if (!duo_row_serves(row, tf32 ? DUO_MATH_TF32 : site->math)) continue;
         duo_choice *const c = &choice[count++];
         *c = (duo_choice){.row = row, .accepts = row->accepts(call, site) || DUO_FAULT(not_asked)};
+        if (!c->accepts) { /* without a GPU that is most of them */
+            c->seconds = (double)INFINITY;
+            continue;
+        }
         if (transfer[row->side] < 0.0)
             transfer[row->side] = duo_transfer_seconds(call, row->side, site->profile);
         c->seconds = row->cost(call, site, &c->threads) + transfer[row->side];

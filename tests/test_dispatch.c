@@ -1009,7 +1009,8 @@ static void predictions_are_sane(void)
         CHECK(best >= 0 && choice[best].accepts, "no row takes it");
         for (int i = 0; i < count; i++) {
             const double seconds = choice[i].seconds;
-            CHECK(seconds > 0.0 && isfinite(seconds), "%s: %g s", choice[i].row->name, seconds);
+            CHECK(choice[i].accepts ? seconds > 0.0 && isfinite(seconds) : isinf(seconds) != 0,
+                  "%s: %g s", choice[i].row->name, seconds);
             CHECK(choice[i].threads >= 0 && choice[i].threads <= site.threads, "%s: %d threads",
                   choice[i].row->name, choice[i].threads);
             if (choice[i].accepts && best >= 0)
