@@ -460,8 +460,9 @@ static void a_row_for_every_math(void)
                                  choice[r].row->id == DUO_ROW_sgemm_gpu_f64;
             CHECK(float64 == (math == DUO_MATH_FLOAT64), "%s", choice[r].row->name);
             takes += choice[r].accepts && choice[r].row->side == DUO_SIDE_CPU;
-            CHECK(!float64 || (choice[r].seconds > 0.0 && isfinite(choice[r].seconds)), "%s: %g s",
-                  choice[r].row->name, choice[r].seconds);
+            CHECK(choice[r].seconds > 0.0 &&
+                      (isfinite(choice[r].seconds) != 0) == choice[r].accepts,
+                  "%s: %g s", choice[r].row->name, choice[r].seconds);
         }
         CHECK(takes == 1, "%d CPU rows take it", takes);
     }
