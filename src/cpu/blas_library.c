@@ -77,7 +77,8 @@ static bool try_open(const char *name)
             memcpy(&library.set_threads, &address, sizeof address);
     }
     why[0] = '\0';
-    return found = true;
+    found = true;
+    return true;
 }
 
 static void try_all(void)
