@@ -33,9 +33,15 @@ test_mode test_mode_now(void) { return mode; }
 
 bool test_gpu_side(void) { return mode != MODE_CPU; }
 
+static void check_contract(void)
+{
+    CHECK(sim_violations() == 0, "%d violations of the door's contract", sim_violations());
+}
+
 void test_reset(void)
 {
     if (mode != MODE_SIM) return;
+    check_contract(); /* of what came before, which the reset forgets */
     sim_reset();
     duo_door_install(sim_door());
 }
@@ -98,8 +104,7 @@ static void before_test(void)
 static void after_test(void)
 {
     free_arena();
-    if (mode == MODE_SIM)
-        CHECK(sim_violations() == 0, "%d violations of the door's contract", sim_violations());
+    if (mode == MODE_SIM) check_contract();
 }
 
 static void announce(const CU_pTest test, const CU_pSuite suite)

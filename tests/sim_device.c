@@ -103,6 +103,7 @@ static struct {
     uint64_t count[SIM_KINDS], uploaded, downloaded;
     duo_row_id last_row;
     int violations;
+    bool wait_failed; /* has one been told to? Then nobody can know what is done */
 } sim = {
     .devices = 1, .memory = (uint64_t)1 << 30, .pinned_memory = UNLIMITED, .last_row = DUO_ROWS};
 
@@ -280,7 +281,8 @@ static duo_status enter(sim_kind kind, int device, bool *go)
     if (sim.owner == 0) sim.owner = getpid();
     *go = false;
     sim.count[kind]++;
-    if (device >= SIM_DEVICES || device < 0 || (device >= sim.devices && kind != SIM_CLOSE)) {
+    const bool any_device = kind == SIM_CLOSE || kind == SIM_CLASSIFY; /* or none */
+    if (device >= SIM_DEVICES || device < 0 || (device >= sim.devices && !any_device)) {
         violation("call %d on device %d of %d", (int)kind, device, sim.devices);
         return DUO_ERR_DEVICE;
     }
@@ -288,6 +290,7 @@ static duo_status enter(sim_kind kind, int device, bool *go)
     if (o->nth > 0 && --o->nth == 0) {
         if (o->times > 0) o->times--;
         o->nth = o->times != 0;
+        sim.wait_failed |= kind == SIM_WAIT;
         say("simulated device %d: told to answer %d", device, (int)o->status);
         return o->status == DUO_ERR_LOST ? answer_lost(device) : o->status;
     }
@@ -668,6 +671,8 @@ static duo_status door_unpin(void *address)
     if (forked()) return DUO_ERR_LOST;
     pthread_mutex_lock(&lock);
     sim.count[SIM_UNPIN]++;
+    for (int d = 0; d < SIM_DEVICES && sim.wait_failed; d++)
+        while (!drained(d)) pthread_cond_wait(&changed, &lock);
     const int index = find_block(address, BLOCK_PINNED);
     if (index < 0) {
         violation("unpin: %p is not pinned", address);
@@ -905,6 +910,7 @@ void sim_reset(void)
     sim.uploaded = sim.downloaded = 0;
     sim.last_row = DUO_ROWS;
     sim.violations = 0;
+    sim.wait_failed = false;
     pthread_mutex_unlock(&lock);
 }
 

@@ -48,6 +48,7 @@ typedef struct duo_door {
     duo_status (*release)(int device, void *address); /* waits for the device */
     /* Pinned host memory, mapped: kernels reach it by the same address. */
     duo_status (*pin)(int device, size_t bytes, void **address);
+    /* Nothing that is queued uses it any more; where waiting for that has failed, it waits itself. */
     duo_status (*unpin)(void *address);
     /* What the driver knows of an address. Never creates a context; costs well under a microsecond.
      */
