@@ -848,14 +848,18 @@ static void two_contexts(void)
 static duo_context *intruder; /* NULL: nobody comes between */
 static float *intruder_result;
 
-/* The door's launch, before which another context reads what the kernel is about to write. */
+/* The door's launch, before which another context reads the element behind what the kernel is about
+ * to write: of the same array, so that the two follow each other, and of no value in common. */
 static duo_status launch_after_intruder(duo_queue *queue, duo_row_id row, const duo_call *call,
                                         uint64_t *slot, uint32_t ticket)
 {
     duo_context *const other = intruder;
     intruder = NULL;
-    if (other != NULL)
-        CHECK_STATUS(DUO_OK, duo_ssum(other, 1, call->operand[DUO_C].address, 1, intruder_result));
+    if (other != NULL) {
+        const duo_operand *const c = &call->operand[DUO_C];
+        CHECK_STATUS(DUO_OK,
+                     duo_ssum(other, 1, c->address + c->ld * c->columns, 1, intruder_result));
+    }
     return sim_door()->launch(queue, row, call, slot, ticket);
 }
 
@@ -874,8 +878,10 @@ static void claimed_meanwhile(void)
     duo_context *const writer = test_context(), *const reader = test_context();
     float *const a = new_floats(N * N), *const expected = new_floats(N * N);
     void *c = NULL, *result = NULL;
-    CHECK_STATUS(DUO_OK, duo_malloc(writer, N * N * sizeof *a, &c));
+    const float behind = 3.0f;
+    CHECK_STATUS(DUO_OK, duo_malloc(writer, (N * N + 1) * sizeof *a, &c));
     CHECK_STATUS(DUO_OK, duo_malloc(reader, sizeof *a, &result));
+    CHECK_STATUS(DUO_OK, duo_copy(writer, (float *)c + N * N, &behind, sizeof behind));
     sim_set_delay(500);
     for (int round = 0; round < ROUNDS; round++) {
         test_case("contexts/between/%d", round);
@@ -886,6 +892,7 @@ static void claimed_meanwhile(void)
         CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, c));
         CHECK(intruder == NULL, "nobody came between");
         check_sum(reader, c, N * N, sum_of(expected, N * N));
+        check_sum(reader, result, 1, behind);
     }
     sim_set_delay(0);
     CHECK_STATUS(DUO_OK, duo_free(writer, c));
