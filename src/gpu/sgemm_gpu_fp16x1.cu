@@ -7,21 +7,14 @@
  */
 #include "sgemm_tensor.cuh"
 
-static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
-{
-    const cudaError_t error = queue_split<fp16x1>(p, how);
-    return error == cudaSuccess ? queue_tiles<fp16x1>(p, how) : error;
-}
-
 extern "C" size_t duo_sgemm_gpu_fp16x1_workspace(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call->m, call->n, call->k, fp16x1::kPlanes, how);
+    return scheme_bytes<fp16x1>(call, how);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x1(const duo_call *call, const duo_launch *how)
 {
-    if (!has_wgmma(how)) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, fp16x1::kPlanes, queue_kernels);
+    return (int)queue_scheme<fp16x1>(call, how);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x1_load(void) { return (int)load_scheme<fp16x1>(); }

@@ -12,21 +12,14 @@ cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how)
     return queue_split<fp16x3>(p, how);
 }
 
-static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
-{
-    const cudaError_t error = duo_queue_split_fp16x3(p, how);
-    return error == cudaSuccess ? queue_tiles<fp16x3>(p, how) : error;
-}
-
 extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call->m, call->n, call->k, fp16x3::kPlanes, how);
+    return scheme_bytes<fp16x3>(call, how);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
 {
-    if (!has_wgmma(how)) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, fp16x3::kPlanes, queue_kernels);
+    return (int)queue_scheme<fp16x3>(call, how);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load_scheme<fp16x3>(); }

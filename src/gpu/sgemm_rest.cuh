@@ -84,7 +84,7 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
     auto stage_of = [&](int step) {
         return ring + step % rest_tile::kStages * rest_tile::kStageBytes;
     };
-    /* Beyond the last step these are zeros. */
+    /* Beyond the operand these are zeros; beyond the slice nobody uses them. */
     auto load = [&](rest_step &s, int step) {
         const int64_t k = (int64_t)step * kStepK;
         const int k_tile = min(step / 2, k_tiles - 1);

@@ -151,7 +151,6 @@ static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
 
 /* ---- Loading ---- */
 
-/* Elsewhere than on Hopper the kernel is empty, and there is less shared memory. */
 /* Were the kernels compiled for another architecture than 9.0a, they are empty: then they are absent. */
 static bool wgmma_absent; /* read and set by the __atomic functions */
 
@@ -160,6 +159,7 @@ static bool has_wgmma(const duo_launch *how)
     return how->capability == 90 && !__atomic_load_n(&wgmma_absent, __ATOMIC_RELAXED);
 }
 
+/* Elsewhere than on Hopper the kernel is empty, and there is less shared memory. */
 template <class Tile>
 static cudaError_t load_wgmma()
 {
@@ -189,6 +189,28 @@ static cudaError_t load_scheme()
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::large>();
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::small>();
     return error;
+}
+
+/* ---- A scheme's row ---- */
+
+template <class Scheme>
+static cudaError_t queue_scheme_panel(const panel &p, const duo_launch *how)
+{
+    const cudaError_t error = queue_split<Scheme>(p, how);
+    return error == cudaSuccess ? queue_tiles<Scheme>(p, how) : error;
+}
+
+template <class Scheme>
+static size_t scheme_bytes(const duo_call *call, const duo_launch *how)
+{
+    return panel_bytes(call->m, call->n, call->k, Scheme::kPlanes, how);
+}
+
+template <class Scheme>
+static cudaError_t queue_scheme(const duo_call *call, const duo_launch *how)
+{
+    if (!has_wgmma(how)) return cudaErrorNotSupported;
+    return queue_product(call, how, Scheme::kPlanes, queue_scheme_panel<Scheme>);
 }
 
 #endif
