@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "environment.h"
 #include "tool.h"
 
 static const struct {
@@ -52,6 +53,9 @@ int main(int argc, char **argv)
         char program[32];
         snprintf(program, sizeof program, "duoblas %s", commands[i].name);
         argv[1] = program;
+        if (duo_environment_get()->complaint != NULL)
+            fprintf(stderr, "%s: the value of %s is not understood and ignored\n", program,
+                    duo_environment_get()->complaint);
         return commands[i].run(argc - 1, argv + 1);
     }
     fprintf(stderr, "duoblas: no such command: %s\n", name);

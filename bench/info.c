@@ -181,9 +181,9 @@ static void print_profile(void)
 static void print_environment(void)
 {
     static const char *const names[] = {
-        "DUOBLAS_PATH",    "DUOBLAS_MATH",          "DUOBLAS_VERBOSE",     "DUOBLAS_PROFILE",
-        "DUOBLAS_DEVICE",  "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE",   "DUOBLAS_CPU_BLAS",
-        "OMP_NUM_THREADS", "OPENBLAS_CORETYPE",     "CUDA_VISIBLE_DEVICES"};
+        "DUOBLAS_PATH",    "DUOBLAS_MATH",          "DUOBLAS_VERBOSE",   "DUOBLAS_PROFILE",
+        "DUOBLAS_DEVICE",  "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE", "DUOBLAS_CPU_BLAS",
+        "DUOBLAS_SUMMARY", "OMP_NUM_THREADS",       "OPENBLAS_CORETYPE", "CUDA_VISIBLE_DEVICES"};
     bool any = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *const value = getenv(names[i]);
@@ -191,9 +191,6 @@ static void print_environment(void)
         printf("%s  %s=%s\n", any ? "" : "\nEnvironment\n", names[i], value);
         any = true;
     }
-    if (duo_environment_get()->complaint != NULL)
-        printf("  WARNING: the value of %s was not understood and is ignored.\n",
-               duo_environment_get()->complaint);
 }
 
 int duo_tool_info(int argc, char **argv)

@@ -40,10 +40,12 @@
  *   DUOBLAS_DEVICE         N                  device of new contexts (default 0; in a rank that an MPI
  *                                             launcher started: its number on this machine, modulo
  *                                             the number of devices)
- *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together
+ *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together; also
+ *                                             with K, M or G behind it, for 2^10, 2^20 or 2^30
  *   DUOBLAS_WORKSPACE      BYTES              most device memory for the temporary operands of one
- *                                             queue's kernels (4 GiB)
+ *                                             queue's kernels (4G)
  *   DUOBLAS_CPU_BLAS       FILE               BLAS library that serves sgemm on the CPU
+ *   A value that is not understood is ignored; DUOBLAS_VERBOSE=2 says so, and the duoblas tool does.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

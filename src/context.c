@@ -72,6 +72,12 @@ static duo_context *make(void)
     ctx->last_seconds = -1.0;
     ctx->magic = LIVE;
     duo_context_policy(ctx);
+    if (environment->complaint != NULL) {
+        char text[sizeof ctx->note];
+        snprintf(text, sizeof text, "the value of %s was not understood and is ignored",
+                 environment->complaint);
+        duo_explain_event(ctx, text);
+    }
     return ctx;
 }
 

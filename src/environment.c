@@ -29,18 +29,24 @@ static const char *text(const char *variable)
     return value != NULL && *value != '\0' ? strdup(value) : NULL;
 }
 
-/* A whole number in [0, largest], or fallback. */
-static double number(const char *variable, double largest, double fallback)
+/* A whole number in [0, largest], or fallback. A letter of units may follow it: 2^10 for the first,
+ * 2^20 for the second and so on. */
+static double number(const char *variable, const char *units, double largest, double fallback)
 {
     const char *const value = secure_getenv(variable);
     if (value == NULL || *value == '\0') return fallback;
     char *end;
-    const unsigned long long parsed = strtoull(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end != '\0' || (double)parsed > largest) {
+    double parsed = (double)strtoull(value, &end, 10);
+    const char *const unit = *end != '\0' ? strchr(units, *end) : NULL;
+    if (unit != NULL) {
+        parsed = ldexp(parsed, 10 * (int)(unit - units + 1));
+        end++;
+    }
+    if (*value < '0' || *value > '9' || *end != '\0' || parsed > largest) {
         environment.complaint = variable;
         return fallback;
     }
-    return (double)parsed;
+    return parsed;
 }
 
 /* The number of this process among those that its MPI launcher started here; -1: no such. */
@@ -68,11 +74,12 @@ static void read_all(void)
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     const int rank = local_rank();
-    const int device = (int)number("DUOBLAS_DEVICE", 1023, -1.0);
+    const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
     environment.device_by_rank = device < 0 && rank >= 0;
     environment.device = device >= 0 ? device : rank >= 0 ? rank : 0;
-    environment.device_memory_bytes = number("DUOBLAS_DEVICE_MEMORY", 0x1p63, (double)INFINITY);
-    environment.workspace_bytes = number("DUOBLAS_WORKSPACE", 0x1p63, 0x1p32);
+    environment.device_memory_bytes =
+        number("DUOBLAS_DEVICE_MEMORY", "KMG", 0x1p63, (double)INFINITY);
+    environment.workspace_bytes = number("DUOBLAS_WORKSPACE", "KMG", 0x1p63, 0x1p32);
     environment.profile = text("DUOBLAS_PROFILE");
     environment.cpu_blas = text("DUOBLAS_CPU_BLAS");
 }

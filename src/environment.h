@@ -11,8 +11,7 @@ typedef struct duo_environment {
     duo_math math;
     int verbose;
     int device;
-    bool
-        device_by_rank; /* it is an MPI rank's number on this machine: modulo the number of devices */
+    bool device_by_rank;        /* it is an MPI rank's number here: modulo the number of devices */
     double device_memory_bytes; /* infinite if not set */
     double workspace_bytes;     /* most that the rows of one queue may take for themselves */
     const char *profile;        /* NULL: not set */

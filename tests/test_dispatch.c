@@ -961,6 +961,12 @@ static void environment(void)
     check_environment("DUOBLAS_MATH=tf32", "ssum=cpu sdot=gpu device0=1 device1=0 tf32=1", 0);
     check_environment("DUOBLAS_MATH=exact", "ssum=cpu sdot=gpu device0=1 device1=0 tf32=0", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=1000", "ssum=cpu sdot=cpu device0=0", 0);
+    check_environment("DUOBLAS_DEVICE_MEMORY=1K", "ssum=cpu sdot=cpu device0=0", 0);
+    check_environment("DUOBLAS_DEVICE_MEMORY=1G", "ssum=cpu sdot=gpu", 0);
+    check_environment("DUOBLAS_DEVICE_MEMORY=1KB", "ssum=cpu sdot=gpu", 0);
+    check_environment("DUOBLAS_DEVICE_MEMORY=1T", "ssum=cpu sdot=gpu", 0);
+    check_environment("DUOBLAS_DEVICE_MEMORY=18446744073709551615G", "ssum=cpu sdot=gpu", 0);
+    check_environment("DUOBLAS_DEVICE=0K", "ssum=cpu sdot=gpu device0=1 device1=0", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=much", "ssum=cpu sdot=gpu", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=99999999999999999999999", "ssum=cpu sdot=gpu", 0);
     check_environment("DUOBLAS_CPU_BLAS=/nonexistent/libblas.so", "ssum=cpu sdot=gpu", 0);

@@ -10,7 +10,7 @@ place=$(mktemp -d) || exit 1
 trap 'rm -rf "$place"' EXIT
 XDG_CONFIG_HOME=$place/config
 export XDG_CONFIG_HOME
-unset DUOBLAS_PROFILE DUOBLAS_PATH DUOBLAS_VERBOSE
+unset DUOBLAS_PROFILE DUOBLAS_PATH DUOBLAS_VERBOSE DUOBLAS_WORKSPACE
 checks=0
 failures=0
 
@@ -106,6 +106,13 @@ done
 expect 0 info
 for heading in CPU 'Inner BLAS' GPU Profile; do says out "^$heading"; done
 says out 'in use +(built-in|/)'
+
+# A value that is not understood is told by every command, before it does what it does.
+DUOBLAS_WORKSPACE=lots expect 0 explain ssum 100
+says err 'value of DUOBLAS_WORKSPACE is not understood and ignored'
+DUOBLAS_WORKSPACE=512M expect 0 explain ssum 100
+checks=$((checks + 1))
+[ ! -s "$place/err" ] || fail "512M is a number of bytes"
 
 # explain: every row, one winner
 expect 0 explain sgemm 4096 4096 4096 --resident a,b --transpose nt
