@@ -40,9 +40,9 @@ duo_effort duo_bench_effort(const duo_bench *bench);
 duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem *problem);
 /* Of its device, 10 * major + minor; 0: there is none. */
 int duo_bench_capability(const duo_bench *bench);
-/* The policy under which a row does a call, if --math lets it. False: under none. */
 /* Without --math: does it serve more than TF32, which nobody gets unasked? */
 bool duo_bench_wants(const duo_bench *bench, const duo_row *row);
+/* The policy under which a row does a call, if --math lets it. False: under none. */
 bool duo_bench_site(const duo_bench *bench, const duo_row *row, const duo_call *call,
                     duo_site *site);
 /* The lines above every table. */

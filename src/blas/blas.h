@@ -75,8 +75,8 @@ const duo_libblas64 *duo_blas_libblas64(void);
 
 /* Asked for by DUOBLAS_SUMMARY? */
 bool duo_blas_summary_wanted(void);
-/* The calling thread's last call, which began at `started`, and the bytes of its operands. */
 double duo_blas_clock(void);
+/* The calling thread's last call, which began at `started`, and the bytes of its operands. */
 void duo_blas_summary_add(double started, const double bytes[3]);
 
 #endif
