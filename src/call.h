@@ -39,6 +39,7 @@ typedef struct duo_operand {
     duo_region *region;      /* the registered range that holds it whole, or NULL */
     bool crosses;            /* overlaps kept ranges without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: how much of sending it is paid for already */
+    bool placed;             /* in the copy that a GPU row gets: counted in its region's placed */
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */

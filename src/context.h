@@ -132,14 +132,13 @@ duo_status duo_place_locate(duo_context *ctx, duo_call *call);
 /* Asks the driver about operands that are not registered. DUO_OK or DUO_ERR_FOREIGN. */
 duo_status duo_place_ask(duo_context *ctx, duo_call *call);
 
-/* Copies `call` to `local` with addresses on the device; sends what is missing there. */
-duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call *local);
 /*
- * Work on these operands has been queued, and the call will not wait for it. Since they were placed
- * another queue may have claimed them, which follows only what had been queued by then: they are
- * claimed again, so that whoever comes next follows both.
+ * Copies `call` to `local` with addresses on the device; sends what is missing there. The copies of
+ * kept arrays stay where they are until duo_place_launched, which has to follow, also on failure.
  */
-void duo_place_queued(duo_context *ctx, const duo_call *call);
+duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call *local);
+/* The work on these operands has been queued, or will not be. */
+void duo_place_launched(duo_context *ctx, const duo_call *local, bool queued);
 /* After the launch: takes results home. *done as in duo_stage_download, for C. */
 duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const duo_call *local,
                                  int64_t *done);

@@ -52,13 +52,17 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     duo_call local;
     *done = 0;
     duo_status status = duo_place_on_device(ctx, call, &local);
-    if (status == DUO_ERR_LOST && duo_device_usable(ctx->device)) return DUO_ERR_LOST;
-    if (status != DUO_OK) return DUO_DECLINED;
+    if (status != DUO_OK) {
+        duo_place_launched(ctx, &local, false);
+        return status == DUO_ERR_LOST && duo_device_usable(ctx->device) ? DUO_ERR_LOST
+                                                                        : DUO_DECLINED;
+    }
     const bool through_slot =
         call->operation != DUO_SGEMM && local.operand[DUO_RESULT].address == NULL;
     if (!DUO_FAULT(old_ticket)) ctx->ticket++;
     status = duo_door_current()->launch(ctx->queue, row->id, &local,
                                         through_slot ? ctx->slot : NULL, ctx->ticket);
+    duo_place_launched(ctx, &local, status == DUO_OK);
     if (status != DUO_OK) {
         (void)duo_context_failed(ctx, status, "launch");
         return DUO_DECLINED;
@@ -76,10 +80,8 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     status = duo_place_from_device(ctx, call, &local, done);
     /* Outputs that stay on the device are owed until somebody has waited for them. */
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
-    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) {
-        if (!through_slot) duo_place_queued(ctx, call);
+    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED)
         ctx->owes = !DUO_FAULT(owes_nothing);
-    }
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 

@@ -222,6 +222,7 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
         /* Its copy is on another device: bring it home first, then move. */
         if (!DUO_FAULT(moved_unfetched)) status = duo_region_fetch(ctx, region);
         if (status != DUO_OK) return status;
+        if (region->placed > 0 && !DUO_FAULT(moved_under)) return (duo_status)DUO_DECLINED;
         if (region->last != NULL) {
             status = duo_region_claim(ctx, region);
             if (status == DUO_OK) status = duo_queue_finish(ctx->queue);
@@ -265,6 +266,8 @@ static bool is_kept(const duo_operand *o)
 {
     return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
+
+static bool has_copy(const duo_operand *o) { return is_kept(o) || o->residence == DUO_AT_DEVICE; }
 
 /* Operands that only partly lie in kept arrays are used as host memory: make that current. */
 static duo_status fetch_crossed(duo_context *ctx, const duo_operand *o)
@@ -317,6 +320,10 @@ duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call 
             status = place_kept(ctx, o, &local->operand[i]);
         else
             status = fetch_crossed(ctx, o);
+        if (status == DUO_OK && !slot && has_copy(o)) {
+            local->operand[i].placed = true;
+            o->region->placed++;
+        }
         duo_residency_unlock();
         if (status == DUO_OK && !is_kept(o) && o->residence != DUO_AT_DEVICE && !slot)
             status = place_workspace(ctx, o, i, &local->operand[i]);
@@ -325,14 +332,25 @@ duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call 
     return DUO_OK;
 }
 
-void duo_place_queued(duo_context *ctx, const duo_call *call)
+/* Work on a region has been queued. Since it was placed another queue may have claimed it, which
+ * follows only what had been queued by then: so that whoever comes next follows both. */
+static void claim_again(duo_context *ctx, duo_region *region)
 {
     if (DUO_FAULT(claimed_once)) return;
+    if (duo_region_claim(ctx, region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
+}
+
+void duo_place_launched(duo_context *ctx, const duo_call *local, bool queued)
+{
+    bool any = false;
+    for (int i = 0; i < DUO_OPERANDS; i++) any |= local->operand[i].placed;
+    if (!any) return;
     duo_residency_lock();
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        const duo_operand *const o = &call->operand[i];
-        if (!touched(o) || (!is_kept(o) && o->residence != DUO_AT_DEVICE)) continue;
-        if (duo_region_claim(ctx, o->region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
+        if (!local->operand[i].placed) continue;
+        duo_region *const region = local->operand[i].region;
+        region->placed--;
+        if (queued) claim_again(ctx, region);
     }
     duo_residency_unlock();
 }
@@ -429,8 +447,11 @@ duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo
     if (o->residence != DUO_AT_DEVICE) return wrote_host(ctx, o);
     const duo_status status = duo_stage_upload(ctx, o->address, o->ld, local->operand[i].address,
                                                local->operand[i].ld, o->rows, o->columns, false);
-    if (status == DUO_OK) duo_place_queued(ctx, call);
-    return status;
+    if (status != DUO_OK) return status;
+    duo_residency_lock();
+    claim_again(ctx, o->region);
+    duo_residency_unlock();
+    return DUO_OK;
 }
 
 void duo_place_free_host(const duo_call *call, const duo_call *local)

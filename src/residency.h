@@ -38,6 +38,7 @@ struct duo_region {
     /* DUO_REGION_KEPT */
     void *mirror; /* device copy; NULL until its first use there */
     bool refused; /* the device had no room for it: used as plain host memory */
+    int placed;   /* calls that know where its device copy is and have not queued their work yet */
     duo_hull host_stale, device_stale;
     double credit_seconds; /* how much of the next sending has been paid for; see place.c */
 };

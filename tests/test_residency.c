@@ -845,22 +845,34 @@ static void two_contexts(void)
 
 /* ---- Between placing and queueing ---- */
 
-static duo_context *intruder; /* NULL: nobody comes between */
+static void (*come_between)(const duo_call *call); /* before the next launch; NULL: nobody does */
+static duo_context *intruder;
 static float *intruder_result;
 
-/* The door's launch, before which another context reads the element behind what the kernel is about
- * to write: of the same array, so that the two follow each other, and of no value in common. */
-static duo_status launch_after_intruder(duo_queue *queue, duo_row_id row, const duo_call *call,
-                                        uint64_t *slot, uint32_t ticket)
+static duo_status launch_after(duo_queue *queue, duo_row_id row, const duo_call *call,
+                               uint64_t *slot, uint32_t ticket)
 {
-    duo_context *const other = intruder;
-    intruder = NULL;
-    if (other != NULL) {
-        const duo_operand *const c = &call->operand[DUO_C];
-        CHECK_STATUS(DUO_OK,
-                     duo_ssum(other, 1, c->address + c->ld * c->columns, 1, intruder_result));
-    }
+    void (*const come)(const duo_call *) = come_between;
+    come_between = NULL;
+    if (come != NULL) come(call);
     return sim_door()->launch(queue, row, call, slot, ticket);
+}
+
+static void watch_launches(void)
+{
+    static duo_door door;
+    door = *sim_door();
+    door.launch = launch_after;
+    duo_door_install(&door);
+}
+
+/* Reads the element behind what the kernel is about to write: of the same array, so that the two
+ * follow each other, and of no value in common. */
+static void read_behind(const duo_call *call)
+{
+    const duo_operand *const c = &call->operand[DUO_C];
+    CHECK_STATUS(DUO_OK,
+                 duo_ssum(intruder, 1, c->address + c->ld * c->columns, 1, intruder_result));
 }
 
 /* Two contexts write and read one array; the reader comes between the writer's placing and its
@@ -872,9 +884,7 @@ static void claimed_meanwhile(void)
         test_skip("needs a door that can be watched");
         return;
     }
-    duo_door door = *sim_door();
-    door.launch = launch_after_intruder;
-    duo_door_install(&door);
+    watch_launches();
     duo_context *const writer = test_context(), *const reader = test_context();
     float *const a = new_floats(N * N), *const expected = new_floats(N * N);
     void *c = NULL, *result = NULL;
@@ -889,8 +899,9 @@ static void claimed_meanwhile(void)
         multiply(N, a, a, expected);
         intruder_result = result;
         intruder = reader;
+        come_between = read_behind;
         CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, c));
-        CHECK(intruder == NULL, "nobody came between");
+        CHECK(come_between == NULL, "nobody came between");
         check_sum(reader, c, N * N, sum_of(expected, N * N));
         check_sum(reader, result, 1, behind);
     }
@@ -1009,6 +1020,59 @@ static void two_devices(void)
     CHECK(same_floats(c, expected, N * N), "wrong values");
     CHECK_STATUS(DUO_OK, duo_destroy(first));
     end_without_leaks(second);
+    free(a);
+    free(c);
+    free(expected);
+}
+
+static const float *shared;
+static int64_t shared_elements;
+static float shared_sum;
+
+static void read_shared(const duo_call *call)
+{
+    (void)call;
+    check_sum(intruder, shared, shared_elements, shared_sum);
+}
+
+/* A reader on another device comes between a call's placing and its launch, and would take the one
+ * copy of a kept array to its own device. */
+static void moved_meanwhile(void)
+{
+    enum { N = 24, ROUNDS = 10 };
+    if (!counting()) {
+        test_skip("needs two devices");
+        return;
+    }
+    sim_set_devices(2);
+    watch_launches();
+    duo_context *const first = test_context(), *const second = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_device(second, 1));
+    float *const a = new_floats(N * N), *const c = new_floats(N * N);
+    float *const expected = new_floats(N * N);
+    fill(a, N * N, 1);
+    multiply(N, a, a, expected);
+    CHECK_STATUS(DUO_OK, duo_keep(first, a, N * N * sizeof *a));
+    sim_set_delay(500);
+    for (int round = 0; round < ROUNDS; round++) {
+        test_case("devices/meanwhile/%d", round);
+        duo_context *const one = round % 2 == 0 ? first : second;
+        intruder = round % 2 == 0 ? second : first;
+        come_between = read_shared;
+        shared = a;
+        shared_elements = N * N;
+        shared_sum = sum_of(a, N * N);
+        poison(c, N * N);
+        CHECK_STATUS(DUO_OK, square(one, N, a, a, 0.0f, c));
+        CHECK(come_between == NULL, "nobody came between");
+        CHECK(same_floats(c, expected, N * N), "wrong values");
+        check_sum(one, a, N * N, shared_sum); /* and later it moves as ever */
+    }
+    sim_set_delay(0);
+    CHECK_STATUS(DUO_OK, duo_release(second, a));
+    test_context_end(first);
+    end_without_leaks(second);
+    duo_door_install(sim_door());
     free(a);
     free(c);
     free(expected);
@@ -1514,6 +1578,7 @@ static const test_entry tests[] = {
     {"pinned_operands_are_free_at_return", pinned_operands_are_free_at_return},
     {"long_transfers", long_transfers},
     {"two_devices", two_devices},
+    {"moved_meanwhile", moved_meanwhile},
     {"trim", trim},
     {"memory_cap", memory_cap},
     {"full_device", full_device},
