@@ -38,7 +38,8 @@ enum {
     OPTION_PLOT,
     OPTION_MATH,
     OPTION_TRANSPOSE,
-    OPTION_ROWS
+    OPTION_ROWS,
+    OPTION_PREPARED
 };
 
 static const struct argp_option options[] = {
@@ -53,6 +54,8 @@ static const struct argp_option options[] = {
     {"reads", OPTION_READS, NULL, 0,
      "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
     {"rows", OPTION_ROWS, NULL, 0, "shapes: every row, to see what the choice loses", 0},
+    {"prepared", OPTION_PREPARED, "a|b|a,b", 0,
+     "sgemm: on the GPU rows that split these have done it before, as after duo_prepare", 0},
     {"math", OPTION_MATH, "accurate|ieee|tf32|float64", 0, "Rows that serve this math alone", 0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"offset", OPTION_OFFSET, "FLOATS", 0,
@@ -204,6 +207,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return duo_tool_transposes(value, &a->transa, &a->transb)
                    ? 0
                    : refuse(state, "bad value for --transpose", value);
+    case OPTION_PREPARED:
+        a->bench->prepared = strcmp(value, "a") == 0     ? 1
+                             : strcmp(value, "b") == 0   ? 2
+                             : strcmp(value, "a,b") == 0 ? 3
+                                                         : 0;
+        return a->bench->prepared != 0 ? 0 : refuse(state, "bad value for --prepared", value);
     case OPTION_COLD:
         a->bench->cold = true;
         return 0;

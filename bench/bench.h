@@ -10,11 +10,12 @@
 
 typedef struct duo_bench {
     bool csv, cold, quick;
-    bool wait;     /* the host waits for each call, and of a reduction for the result */
-    bool reads;    /* every way of reading, every layout of cuBLAS: not the fastest alone */
-    bool rows;     /* shapes: every row is timed, not the chosen one alone */
-    bool sides[2]; /* duo_side: does it take part? */
-    int math;      /* duo_math that its rows must serve; -1: any */
+    bool wait;         /* the host waits for each call, and of a reduction for the result */
+    bool reads;        /* every way of reading, every layout of cuBLAS: not the fastest alone */
+    bool rows;         /* shapes: every row is timed, not the chosen one alone */
+    bool sides[2];     /* duo_side: does it take part? */
+    unsigned prepared; /* sgemm: a bit for A and for B */
+    int math;          /* duo_math that its rows must serve; -1: any */
     uint64_t seed;
     int threads;
     int64_t offset_floats; /* from a boundary of 256 bytes to every operand */

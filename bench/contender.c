@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "environment.h"
+
 /* Of very small problems so many are not enough to empty a cache; more would themselves fill it. */
 enum { MOST_SLOTS = 16384 };
 
@@ -88,6 +90,28 @@ duo_contender duo_contender_api(duo_context *context, const duo_stock *stock, bo
 
 /* ---- Trials ---- */
 
+/* The forms of what the contender has prepared, in every slot. False: there is no room. */
+static bool write_forms(duo_trial *trial)
+{
+    const duo_contender *const c = trial->contender;
+    const duo_door *const door = duo_door_current();
+    const int device = duo_environment_get()->device;
+    trial->forms = calloc(2 * (size_t)trial->slots, sizeof *trial->forms);
+    if (trial->forms == NULL) return false;
+    for (int64_t i = 0; i < 2 * trial->slots; i++) {
+        duo_call *const call = &trial->prepared[i / 2];
+        const int operand = (int)(i % 2);
+        duo_space *const form = &trial->forms[i];
+        form->bytes = door->form_bytes(c->row->id, call, operand);
+        if ((c->prepared >> operand & 1) == 0 || form->bytes == 0) continue;
+        if (duo_device_allocate(device, form->bytes, &form->address) != DUO_OK ||
+            door->form(c->queue, c->row->id, call, operand, form->address) != DUO_OK)
+            return false;
+        call->operand[operand].form = form->address;
+    }
+    return true;
+}
+
 bool duo_trial_open(duo_trial *trial, const duo_contender *contender, const duo_problem *problem)
 {
     *trial = (duo_trial){.contender = contender};
@@ -100,12 +124,18 @@ bool duo_trial_open(duo_trial *trial, const duo_contender *contender, const duo_
         trial->prepared[slot] = duo_problem_call(problem, contender->stock, slot);
         if (contender->threads > 0) trial->prepared[slot].threads = contender->threads;
     }
-    return true;
+    return contender->prepared == 0 || write_forms(trial);
 }
 
 void duo_trial_close(duo_trial *trial)
 {
+    for (int64_t i = 0; trial->forms != NULL && i < 2 * trial->slots; i++)
+        if (trial->forms[i].address != NULL)
+            (void)duo_device_release(duo_environment_get()->device, trial->forms[i].address,
+                                     trial->forms[i].bytes);
+    free(trial->forms);
     free(trial->prepared);
+    trial->forms = NULL;
     trial->prepared = NULL;
 }
 

@@ -5,7 +5,7 @@
 #ifndef DUO_CONTENDER_H
 #define DUO_CONTENDER_H
 
-#include "gpu/device.h"
+#include "context.h"
 #include "measure.h"
 #include "problem.h"
 #include "row.h"
@@ -26,8 +26,9 @@ struct duo_contender {
     duo_context *context; /* the public API */
     duo_queue *queue;     /* the GPU's rows and peers */
     void *function;       /* peers: the address of theirs */
-    int variant;          /* a yardstick's way of reading, a loop's way of summing */
-    float *result;        /* a reduction's, in host memory; NULL: it goes to the stock's output */
+    unsigned prepared; /* a GPU row of sgemm: operands whose form is written beforehand, by bits */
+    int variant;       /* a yardstick's way of reading, a loop's way of summing */
+    float *result;     /* a reduction's, in host memory; NULL: it goes to the stock's output */
 
     bool (*call)(const duo_contender *self, const duo_call *call);
     bool (*finish)(const duo_contender *self); /* waits for all calls; NULL: nothing to wait for */
@@ -49,6 +50,7 @@ typedef struct duo_trial {
     const duo_contender *contender;
     duo_call *prepared; /* one call per slot */
     int64_t slots, next;
+    duo_space *forms; /* of A and B of each slot; NULL: none */
 } duo_trial;
 
 bool duo_trial_open(duo_trial *trial, const duo_contender *contender, const duo_problem *problem);

@@ -23,6 +23,7 @@ enum {
     OPTION_RESIDENT = 256,
     OPTION_PINNED,
     OPTION_KEPT,
+    OPTION_PREPARED,
     OPTION_PATH,
     OPTION_TRANSPOSE,
     OPTION_THREADS
@@ -32,6 +33,8 @@ static const struct argp_option options[] = {
     {"resident", OPTION_RESIDENT, "OPERANDS", 0, "These are on the GPU (duo_malloc, duo_adopt)", 0},
     {"pinned", OPTION_PINNED, "OPERANDS", 0, "These are in pinned host memory", 0},
     {"kept", OPTION_KEPT, "OPERANDS", 0, "These are kept host arrays, current on the GPU", 0},
+    {"prepared", OPTION_PREPARED, "OPERANDS", 0,
+     "These were given to duo_prepare, and are split already; a, b", 0},
     {"path", OPTION_PATH, "auto|cpu|gpu", 0, "Which side may serve", 0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"threads", OPTION_THREADS, "N", 0, "Most CPU threads", 0},
@@ -40,9 +43,9 @@ static const struct argp_option options[] = {
 
 typedef struct arguments {
     duo_problem problem;
-    int words;                            /* operation and sizes so far */
-    const char *resident, *pinned, *kept; /* checked when the operation is known */
-    const char *transpose;                /* NULL: not given */
+    int words;                                       /* operation and sizes so far */
+    const char *resident, *pinned, *kept, *prepared; /* checked when the operation is known */
+    const char *transpose;                           /* NULL: not given */
     duo_path path;
     int threads;
 } arguments;
@@ -107,6 +110,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_KEPT:
         a->kept = value;
         return 0;
+    case OPTION_PREPARED:
+        a->prepared = value;
+        return 0;
     case OPTION_PATH:
         return parse_path(a, state, value);
     case OPTION_TRANSPOSE:
@@ -135,8 +141,20 @@ static const struct argp argp = {options, parse, "OPERATION SIZE...", doc, duo_t
 
 static const char *const operand_names[2][DUO_OPERANDS] = {{"a", "b", "c"}, {"x", "y", "result"}};
 
-/* Puts the operands of a list where the option says; false on a name that the operation lacks. */
-static bool put(duo_call *call, const char *list, duo_residence residence)
+static void put(duo_operand *o, duo_residence residence)
+{
+    o->residence = residence;
+    o->on_device = residence == DUO_AT_DEVICE || residence == DUO_AT_KEPT;
+    o->on_host = residence != DUO_AT_DEVICE;
+}
+
+static void pin(duo_operand *o) { put(o, DUO_AT_PINNED); }
+static void keep(duo_operand *o) { put(o, DUO_AT_KEPT); }
+static void reside(duo_operand *o) { put(o, DUO_AT_DEVICE); }
+static void prepare(duo_operand *o) { o->prepared = !o->written; }
+
+/* Does it to the operands of a list; false on a name that the operation lacks. */
+static bool to_each(duo_call *call, const char *list, void (*it)(duo_operand *o))
 {
     const char *const *const names = operand_names[call->operation != DUO_SGEMM];
     while (list != NULL && *list != '\0') {
@@ -147,9 +165,7 @@ static bool put(duo_call *call, const char *list, duo_residence residence)
             const bool named = strlen(names[i]) == length && strncmp(list, names[i], length) == 0;
             const bool all = length == 3 && strncmp(list, "all", 3) == 0;
             if ((!named && !all) || !(o->read || o->written)) continue;
-            o->residence = residence;
-            o->on_device = residence == DUO_AT_DEVICE || residence == DUO_AT_KEPT;
-            o->on_host = residence != DUO_AT_DEVICE;
+            it(o);
             known = true;
         }
         if (!known) return false;
@@ -173,7 +189,10 @@ static void print_operands(const duo_call *call)
         const duo_operand *const o = &call->operand[i];
         if (!o->read && !o->written) continue;
         printf("  %-7s %10s   %s%s\n", names[i], duo_text_bytes(duo_operand_bytes(o), size),
-               where[o->residence], o->written ? " (written)" : "");
+               where[o->residence],
+               o->written    ? " (written)"
+               : o->prepared ? " (prepared)"
+                             : "");
     }
 }
 
@@ -232,8 +251,8 @@ int duo_tool_explain(int argc, char **argv)
     if (status != 0) return status;
     const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
     duo_call call = duo_problem_call(&a.problem, &nowhere, 0);
-    if (!put(&call, a.pinned, DUO_AT_PINNED) || !put(&call, a.kept, DUO_AT_KEPT) ||
-        !put(&call, a.resident, DUO_AT_DEVICE)) {
+    if (!to_each(&call, a.pinned, pin) || !to_each(&call, a.kept, keep) ||
+        !to_each(&call, a.resident, reside) || !to_each(&call, a.prepared, prepare)) {
         fprintf(stderr, "%s: %s has no such operand\n", argv[0],
                 duo_operation_name(call.operation));
         argp_help(&argp, stderr, ARGP_HELP_SHORT_USAGE, argv[0]);

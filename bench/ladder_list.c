@@ -32,6 +32,7 @@ static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo
     duo_site site;
     if (!duo_bench_site(b, row, &call, &site)) return 0;
     line->contender = duo_contender_gpu_row(row, b->queue, &b->resident, b->wait);
+    line->contender.prepared = problem->operation == DUO_SGEMM ? b->prepared : 0;
     return 1;
 }
 

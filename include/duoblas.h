@@ -472,7 +472,8 @@ DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
  * duo_changed - the program wrote to these bytes of the host array; they are sent again before
  * their next use on the device. Fetch an array with newer device content before writing to it.
  *
- *   host    not NULL. Parts that are not kept need nothing and are passed over.
+ *   host    not NULL. Parts that are not kept need nothing and are passed over. Of device memory
+ *           it concerns what was prepared alone: see duo_prepare.
  *   bytes   0 does nothing.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL.
@@ -501,6 +502,28 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  * Since      0.1
  */
 DUO_API duo_status duo_release(duo_context *ctx, void *host);
+
+/**
+ * duo_prepare - promise that matrices in this range will be factors of many products before they
+ * change. On GPUs whose tensor cores do sgemm each call first splits A and B into 16-bit parts; a
+ * prepared factor's parts are written at the first such product and kept. Results have the same bits.
+ *
+ *   address  in a kept array, or in device memory of duo_malloc or duo_adopt; not NULL. Any operand A
+ *            or B that lies in the range is prepared as soon as it is used: one place for each
+ *            combination of address, shape, leading dimension and transposition.
+ *   bytes    length of the range; it joins what was promised of the same array before. 0 takes back
+ *            all that was promised of the array, and its memory.
+ *
+ * Changes    what duo_changed names, and what the library writes, is split anew at its next use. Who
+ *            writes to device memory by kernels of his own has to tell of that by duo_changed, too.
+ * Memory     1 to 1.5 times a factor's own, on the device, and 4 times the array's for all factors in
+ *            it; where there is no more, sgemm goes on as without. It goes with the array.
+ * Threads    as for all verbs; take it back only while no call uses the array.
+ * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
+ *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).
+ * Since      0.1
+ */
+DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t bytes);
 
 /* ---- Explanation ----------------------------------------------------------------------------- */
 

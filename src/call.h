@@ -39,7 +39,9 @@ typedef struct duo_operand {
     duo_region *region;      /* the registered range that holds it whole, or NULL */
     bool crosses;            /* overlaps kept ranges without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: how much of sending it is paid for already */
+    bool prepared;           /* duo_prepare has promised that it rarely changes */
     bool placed;             /* in the copy that a GPU row gets: counted in its region's placed */
+    void *form;              /* the same: device memory where the row's form of it is, or NULL */
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */

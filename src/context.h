@@ -133,12 +133,14 @@ duo_status duo_place_locate(duo_context *ctx, duo_call *call);
 duo_status duo_place_ask(duo_context *ctx, duo_call *call);
 
 /*
- * Copies `call` to `local` with addresses on the device; sends what is missing there. The copies of
- * kept arrays stay where they are until duo_place_launched, which has to follow, also on failure.
+ * Copies `call` to `local` with addresses on the device, for a row; sends what is missing there. The
+ * copies of kept arrays stay where they are until duo_place_launched, which has to follow, also on
+ * failure.
  */
-duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call *local);
+duo_status duo_place_on_device(duo_context *ctx, duo_row_id row, const duo_call *call,
+                               duo_call *local);
 /* The work on these operands has been queued, or will not be. */
-void duo_place_launched(duo_context *ctx, const duo_call *local, bool queued);
+void duo_place_launched(duo_context *ctx, const duo_call *call, const duo_call *local, bool queued);
 /* After the launch: takes results home. *done as in duo_stage_download, for C. */
 duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const duo_call *local,
                                  int64_t *done);
@@ -154,6 +156,19 @@ duo_status duo_region_send(duo_context *ctx, duo_region *region);
 duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to);
 /* The context's queue is about to use the region's device copy: follow what others queued. */
 duo_status duo_region_claim(duo_context *ctx, duo_region *region);
+
+/* ---- form.c: prepared operands; all under the residency lock ---- */
+
+bool duo_form_promised(const duo_region *region, duo_hull part);
+/*
+ * Operand i of a call that was placed for a row, `part` of its region: device memory where its form
+ * is, or will be when the work is done that the context's queue has now. NULL: the row has no form, nothing
+ * was promised, or there is no room.
+ */
+void *duo_form_of(duo_context *ctx, duo_row_id row, const duo_call *local, int i, duo_hull part);
+/* Bytes [from, to) of the region were written. */
+void duo_forms_stale(duo_region *region, size_t from, size_t to);
+void duo_forms_drop(duo_region *region);
 
 /* ---- execute.c, explain.c ---- */
 

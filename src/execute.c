@@ -51,9 +51,9 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
 {
     duo_call local;
     *done = 0;
-    duo_status status = duo_place_on_device(ctx, call, &local);
+    duo_status status = duo_place_on_device(ctx, row->id, call, &local);
     if (status != DUO_OK) {
-        duo_place_launched(ctx, &local, false);
+        duo_place_launched(ctx, call, &local, false);
         return status == DUO_ERR_LOST && duo_device_usable(ctx->device) ? DUO_ERR_LOST
                                                                         : DUO_DECLINED;
     }
@@ -62,7 +62,7 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     if (!DUO_FAULT(old_ticket)) ctx->ticket++;
     status = duo_door_current()->launch(ctx->queue, row->id, &local,
                                         through_slot ? ctx->slot : NULL, ctx->ticket);
-    duo_place_launched(ctx, &local, status == DUO_OK);
+    duo_place_launched(ctx, call, &local, status == DUO_OK);
     if (status != DUO_OK) {
         (void)duo_context_failed(ctx, status, "launch");
         return DUO_DECLINED;

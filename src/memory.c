@@ -130,6 +130,7 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
         return DUO_ERR_RANGE;
     }
     settle(ctx, region);
+    duo_forms_drop(region);
     const duo_region freed = *region;
     duo_residency_remove(region);
     duo_residency_unlock();
@@ -183,6 +184,7 @@ duo_status duo_disown(duo_context *given, void *device_ptr)
     duo_region *const region = starting_at(device_ptr, DUO_REGION_ADOPTED, DUO_REGION_ADOPTED);
     if (region != NULL) {
         settle(ctx, region);
+        duo_forms_drop(region);
         duo_residency_remove(region);
     }
     duo_residency_unlock();
@@ -233,9 +235,11 @@ static duo_status changed_range(duo_context *ctx, const void *host, size_t bytes
     duo_status status = DUO_OK;
     for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
          r = duo_residency_next(r, high)) {
-        if (r->kind != DUO_REGION_KEPT) continue;
         const uintptr_t from = low > r->low ? low : r->low, to = high < r->high ? high : r->high;
-        status = duo_region_written(ctx, r, from - r->low, to - r->low);
+        if (r->kind == DUO_REGION_KEPT)
+            status = duo_region_written(ctx, r, from - r->low, to - r->low);
+        else
+            duo_forms_stale(r, from - r->low, to - r->low);
     }
     return status;
 }
@@ -258,6 +262,10 @@ static duo_status copy_between(duo_context *ctx, const end *dst, const end *src,
     if (status == DUO_OK && src->on_device) status = duo_region_claim(ctx, src->region);
     if (status == DUO_OK && dst->on_device) status = duo_region_claim(ctx, dst->region);
     if (status != DUO_OK) return status;
+    if (dst->on_device) {
+        const size_t from = (uintptr_t)dst->address - dst->region->low;
+        duo_forms_stale(dst->region, from, from + bytes);
+    }
     if (src->on_device && dst->on_device) {
         status = duo_queue_copy(ctx->queue, dst->address, bytes, src->address, bytes, bytes, 1);
         return status == DUO_OK ? DUO_OK : duo_context_failed(ctx, status, "copy");

@@ -34,6 +34,7 @@ static duo_status locate_operand(const duo_context *ctx, duo_operand *o)
         o->residence = DUO_AT_DEVICE;
         o->on_host = false;
         o->on_device = region->device == ctx->device;
+        o->prepared = duo_form_promised(region, (duo_hull){low - region->low, high - region->low});
         break;
     case DUO_REGION_PINNED:
         o->residence = DUO_AT_PINNED;
@@ -45,6 +46,7 @@ static duo_status locate_operand(const duo_context *ctx, duo_operand *o)
                        !duo_hull_meets(region->device_stale, low - region->low, high - region->low);
         o->residence = o->on_device ? DUO_AT_KEPT : DUO_AT_STALE;
         o->credit_seconds = region->credit_seconds;
+        o->prepared = duo_form_promised(region, (duo_hull){low - region->low, high - region->low});
         break;
     case DUO_REGION_HOSTED:
     case DUO_REGION_PLAIN:
@@ -59,7 +61,8 @@ duo_status duo_place_locate(duo_context *ctx, duo_call *call)
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &call->operand[i];
         uintptr_t low, high;
-        o->on_host = o->on_device = o->crosses = false;
+        o->on_host = o->on_device = o->crosses = o->prepared = o->placed = false;
+        o->form = NULL;
         o->region = NULL;
         o->residence = DUO_AT_UNUSED;
         if (!touched(o)) continue;
@@ -150,6 +153,7 @@ void duo_region_drop_mirror(duo_region *region)
     if (region->mirror != NULL)
         (void)duo_device_release(region->device, (char *)region->mirror - lead,
                                  lead + (region->high - region->low));
+    duo_forms_drop(region);
     region->mirror = NULL;
     region->last = NULL;
 }
@@ -174,6 +178,7 @@ duo_status duo_region_send(duo_context *ctx, duo_region *region)
 
 duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to)
 {
+    duo_forms_stale(region, from, to);
     if (from == 0 && to == region->high - region->low) { /* all of it: nothing older matters */
         region->lost = false;
         region->host_stale = (duo_hull){0, 0};
@@ -300,7 +305,8 @@ static duo_status wrote_host(duo_context *ctx, const duo_operand *o)
     return status;
 }
 
-duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call *local)
+duo_status duo_place_on_device(duo_context *ctx, duo_row_id row, const duo_call *call,
+                               duo_call *local)
 {
     *local = *call;
     for (int i = 0; i < DUO_OPERANDS; i++) {
@@ -323,6 +329,7 @@ duo_status duo_place_on_device(duo_context *ctx, const duo_call *call, duo_call 
         if (status == DUO_OK && !slot && has_copy(o)) {
             local->operand[i].placed = true;
             o->region->placed++;
+            if (!o->written) local->operand[i].form = duo_form_of(ctx, row, local, i, part_of(o));
         }
         duo_residency_unlock();
         if (status == DUO_OK && !is_kept(o) && o->residence != DUO_AT_DEVICE && !slot)
@@ -340,7 +347,7 @@ static void claim_again(duo_context *ctx, duo_region *region)
     if (duo_region_claim(ctx, region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
 }
 
-void duo_place_launched(duo_context *ctx, const duo_call *local, bool queued)
+void duo_place_launched(duo_context *ctx, const duo_call *call, const duo_call *local, bool queued)
 {
     bool any = false;
     for (int i = 0; i < DUO_OPERANDS; i++) any |= local->operand[i].placed;
@@ -349,8 +356,12 @@ void duo_place_launched(duo_context *ctx, const duo_call *local, bool queued)
     for (int i = 0; i < DUO_OPERANDS; i++) {
         if (!local->operand[i].placed) continue;
         duo_region *const region = local->operand[i].region;
+        const duo_operand *const o = &call->operand[i];
         region->placed--;
-        if (queued) claim_again(ctx, region);
+        if (!queued) continue;
+        claim_again(ctx, region);
+        if (o->written && !DUO_FAULT(form_untold))
+            duo_forms_stale(region, part_of(o).from, part_of(o).to);
     }
     duo_residency_unlock();
 }
@@ -450,6 +461,7 @@ duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo
     if (status != DUO_OK) return status;
     duo_residency_lock();
     claim_again(ctx, o->region);
+    duo_forms_stale(o->region, part_of(o).from, part_of(o).to);
     duo_residency_unlock();
     return DUO_OK;
 }

@@ -14,6 +14,7 @@
 #include "gpu/device.h"
 
 typedef struct duo_context duo_context;
+typedef struct duo_form duo_form; /* form.c */
 
 typedef enum duo_region_kind {
     DUO_REGION_DEVICE,  /* duo_malloc */
@@ -32,13 +33,16 @@ struct duo_region {
     duo_region_kind kind;
     uintptr_t low, high;
     int device;
-    bool lost;       /* the only current copy was on a lost device */
-    duo_queue *last; /* the queue that used its device copy last; NULL: none, or done */
+    bool lost;         /* the only current copy was on a lost device */
+    duo_queue *last;   /* the queue that used its device copy last; NULL: none, or done */
+    int placed;        /* calls that know where that is and have not queued their work yet */
+    duo_hull promised; /* by duo_prepare: rarely changes */
+    duo_form *forms;   /* of operands in it */
+    bool forms_full;   /* there was no room for one: there will be no more of them */
 
     /* DUO_REGION_KEPT */
     void *mirror; /* device copy; NULL until its first use there */
     bool refused; /* the device had no room for it: used as plain host memory */
-    int placed;   /* calls that know where its device copy is and have not queued their work yet */
     duo_hull host_stale, device_stale;
     double credit_seconds; /* how much of the next sending has been paid for; see place.c */
 };
@@ -70,7 +74,7 @@ void duo_residency_lose_device(int device);
 /* In a child process every device is lost, and nothing on it may be touched. */
 void duo_residency_in_child(void);
 
-/* Gives a kept region's device copy back, whatever is in it. */
+/* Gives a kept region's device copy back, whatever is in it, and all forms. */
 void duo_region_drop_mirror(duo_region *region);
 
 static inline bool duo_hull_empty(duo_hull hull) { return hull.from >= hull.to; }

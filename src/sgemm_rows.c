@@ -195,6 +195,20 @@ static bool has_wgmma(const duo_call *call, const duo_site *site)
 /* Bytes that an element of an operand moves that is split: read, its planes written and read. */
 static double split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
 
+/* Of so many seconds, what a call takes whose prepared operands are split already: not less than half
+ * of them, for what is saved is an estimate. */
+static double without_splitting(const duo_call *call, const duo_site *site, double planes,
+                                double seconds)
+{
+    double elements = 0.0;
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if (call->operand[i].prepared) elements += duo_operand_bytes(&call->operand[i]) / 4.0;
+    const double written_and_read = 4.0 + 2.0 * planes;
+    const double saved =
+        memory_seconds(site, written_and_read * elements) - memory_seconds(site, 0.0);
+    return fmax(seconds - saved, 0.5 * seconds);
+}
+
 /*
  * Tiles are 64 x 128, and 64 of k; at most 16 blocks share one. A tile's beginning and end take as
  * long as so many more steps of k, and of equal work a flat product has more tiles than the cube.
@@ -208,9 +222,10 @@ static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id 
     const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
     const double same = cbrt((1.0 + ends / k) / (1.0 + ends / edge)) * edge;
     *threads = 0;
-    return duo_curve_seconds(&site->profile->curve[id], same, 3.0) *
-               fmax(1.0, multiprocessors / (tiles * most_slices)) +
-           extra_traffic(site, split_bytes(planes), m, n, k);
+    const double seconds = duo_curve_seconds(&site->profile->curve[id], same, 3.0) *
+                               fmax(1.0, multiprocessors / (tiles * most_slices)) +
+                           extra_traffic(site, split_bytes(planes), m, n, k);
+    return without_splitting(call, site, planes, seconds);
 }
 
 static double bf16x6_cost(const duo_call *call, const duo_site *site, int *threads)

@@ -520,12 +520,13 @@ bool test_row_accepts(const duo_row *row, const duo_call *call)
     return row->accepts(call, &site);
 }
 
-/* Device memory, pinned memory of the same size, and a queue, kept for the length of a test. */
+/* Device memory, pinned memory of the same size, and a queue, kept for the length of a test; device
+ * memory for the forms of A and B. */
 static struct {
     duo_queue *queue;
-    char *device, *pinned;
+    char *device, *pinned, *forms;
     uint64_t *slot;
-    size_t bytes;
+    size_t bytes, forms_bytes;
 } arena;
 
 static void free_arena(void)
@@ -535,10 +536,11 @@ static void free_arena(void)
     if (arena.device != NULL) CHECK_STATUS(DUO_OK, door->release(0, arena.device));
     if (arena.pinned != NULL) CHECK_STATUS(DUO_OK, door->unpin(arena.pinned));
     if (arena.slot != NULL) CHECK_STATUS(DUO_OK, door->unpin(arena.slot));
+    if (arena.forms != NULL) CHECK_STATUS(DUO_OK, door->release(0, arena.forms));
     arena.queue = NULL;
-    arena.device = arena.pinned = NULL;
+    arena.device = arena.pinned = arena.forms = NULL;
     arena.slot = NULL;
-    arena.bytes = 0;
+    arena.bytes = arena.forms_bytes = 0;
 }
 
 static duo_status make_arena(size_t bytes)
@@ -604,6 +606,36 @@ static void empty_image(const duo_operand *o, const image *im)
     for (int64_t j = 0; j < o->columns; j++) fill_poison(first + j * im->ld, o->rows);
 }
 
+/* Where the row has forms, products are done by turns with none, with that of A, of B, and of both. */
+static duo_status write_forms(const duo_row *row, duo_call *moved)
+{
+    static unsigned product;
+    const duo_door *door = duo_door_current();
+    const unsigned which = product++ % 4;
+    size_t bytes[2] = {0, 0};
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if ((which >> i & 1) != 0 && moved->operand[i].read)
+            bytes[i] = (door->form_bytes(row->id, moved, i) + IMAGE_ALIGNMENT - 1) /
+                       IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
+    duo_status status = DUO_OK;
+    if (bytes[0] + bytes[1] > arena.forms_bytes) {
+        if (arena.forms != NULL) status = door->release(0, arena.forms);
+        arena.forms = NULL;
+        arena.forms_bytes = 2 * (bytes[0] + bytes[1]);
+        void *forms = NULL;
+        if (status == DUO_OK) status = door->allocate(0, arena.forms_bytes, &forms);
+        arena.forms = forms;
+    }
+    char *place = arena.forms;
+    for (int i = DUO_A; i <= DUO_B && status == DUO_OK; i++) {
+        if (bytes[i] == 0) continue;
+        status = door->form(arena.queue, row->id, moved, i, place);
+        moved->operand[i].form = place;
+        place += bytes[i];
+    }
+    return status;
+}
+
 static int run_gpu_row(const duo_row *row, const duo_call *call, int64_t offset, bool by_slot)
 {
     const duo_door *door = duo_door_current();
@@ -626,6 +658,7 @@ static int run_gpu_row(const duo_row *row, const duo_call *call, int64_t offset,
     const uint32_t ticket = (uint32_t)test_bits(test_poison()) + (uint32_t)call->n;
     __atomic_store_n(arena.slot, 0, __ATOMIC_RELEASE);
     status = door->copy(arena.queue, arena.device, bytes, arena.pinned, bytes, bytes, 1);
+    if (status == DUO_OK && call->operation == DUO_SGEMM) status = write_forms(row, &moved);
     if (status == DUO_OK)
         status = door->launch(arena.queue, row->id, &moved, by_slot ? arena.slot : NULL, ticket);
     if (status == DUO_OK)

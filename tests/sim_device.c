@@ -769,6 +769,47 @@ static const duo_row *gpu_row(duo_operation operation, duo_row_id id)
     return NULL;
 }
 
+/* Every simulated row of sgemm has a form, so that it is met often: a compact copy, which is all that
+ * the row then reads. */
+static size_t door_form_bytes(duo_row_id row, const duo_call *call, int i)
+{
+    const duo_operand *const o = &call->operand[i];
+    if (gpu_row(DUO_SGEMM, row) == NULL || i == DUO_C) return 0;
+    return (size_t)o->rows * (size_t)o->columns * sizeof(float);
+}
+
+static duo_status door_form(duo_queue *queue, duo_row_id row, const duo_call *call, int i,
+                            void *memory)
+{
+    if (forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = enter(SIM_FORM, queue->device, &go);
+    if (!go) return leave(status);
+    const duo_operand *const o = &call->operand[i];
+    if (door_form_bytes(row, call, i) == 0) {
+        violation("form: row %d has none of operand %d", (int)row, i);
+        return leave(DUO_ERR_DEVICE);
+    }
+    const work w = {.kind = WORK_COPY,
+                    .dst = memory,
+                    .src = (const char *)o->address,
+                    .dst_pitch = (size_t)o->rows * sizeof(float),
+                    .src_pitch = (size_t)o->ld * sizeof(float),
+                    .width = (size_t)o->rows * sizeof(float),
+                    .height = (size_t)o->columns};
+    if (!copy_legal(&w, queue->device)) return leave(DUO_ERR_DEVICE);
+    return leave(append(queue, &w));
+}
+
+/* What a row reads of an operand that has a form. */
+static duo_operand formed(const duo_operand *o)
+{
+    duo_operand f = *o;
+    f.address = f.form;
+    f.ld = f.rows;
+    return f;
+}
+
 static duo_status door_launch(duo_queue *queue, duo_row_id id, const duo_call *call, uint64_t *slot,
                               uint32_t ticket)
 {
@@ -782,7 +823,13 @@ static duo_status door_launch(duo_queue *queue, duo_row_id id, const duo_call *c
                   (int)call->operation);
         return leave(DUO_ERR_DEVICE);
     }
-    const work w = {.kind = WORK_LAUNCH, .call = *call, .row = row, .slot = slot, .ticket = ticket};
+    work w = {.kind = WORK_LAUNCH, .call = *call, .row = row, .slot = slot, .ticket = ticket};
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &w.call.operand[i];
+        if (o->form == NULL) continue;
+        if (door_form_bytes(id, call, i) == 0) violation("launch: row %d has no form", (int)id);
+        *o = formed(o);
+    }
     if (!launch_legal(&w, queue->device)) return leave(DUO_ERR_DEVICE);
     sim.last_row = id;
     return leave(append(queue, &w));
@@ -879,6 +926,8 @@ const duo_door *sim_door(void)
         .stream = door_stream,
         .copy = door_copy,
         .launch = door_launch,
+        .form_bytes = door_form_bytes,
+        .form = door_form,
         .trim = door_trim,
         .mark = door_mark,
         .wait_mark = door_wait_mark,

@@ -35,6 +35,7 @@ typedef enum sim_kind {
     SIM_CLOSE,
     SIM_COPY,
     SIM_LAUNCH,
+    SIM_FORM,
     SIM_MARK,
     SIM_WAIT,
     SIM_IDLE,

@@ -81,6 +81,7 @@ static void refuse_context(duo_context *dead)
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_changed(dead, x, 16));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_fetch(dead, x, 16));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_release(dead, x));
+    CHECK_STATUS(DUO_ERR_CONTEXT, duo_prepare(dead, x, 16));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_explain_last(dead, &decision));
     CHECK(duo_error_detail(dead) != NULL, "detail of a dead context");
     CHECK(result == 5.0f && ptr == (void *)x && decision.operation == NULL, "an output changed");
@@ -443,6 +444,10 @@ static void allocations_do_not_mix(void)
     CHECK_STATUS(DUO_ERR_RANGE, duo_disown(ctx, device));
     CHECK_STATUS(DUO_ERR_RANGE, duo_release(ctx, device));
     CHECK_STATUS(DUO_ERR_RANGE, duo_keep(ctx, device, 64));
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, device, 64));
+    CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, device, 65));
+    CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, host, 64));
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, device, 0));
     CHECK_STATUS(DUO_OK, duo_free(ctx, device));
     CHECK_STATUS(DUO_OK, duo_free_host(ctx, host));
     CHECK_STATUS(DUO_OK, duo_release(ctx, kept));
@@ -516,6 +521,16 @@ static void kept_arrays(void)
     CHECK_STATUS(DUO_OK, duo_changed(ctx, other, sizeof other));
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, x, sizeof x));
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, &x[15], 0));
+    CHECK_STATUS(DUO_ERR_NULL, duo_prepare(ctx, NULL, 4));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_prepare(ctx, &x[10], SIZE_MAX));
+    CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, other, sizeof other));
+    CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, other, 0));
+    CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, &x[10], 51 * sizeof *x));
+    CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, &x[9], 2 * sizeof *x));
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, &x[10], 50 * sizeof *x));
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, &x[20], 3));
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, &x[20], 0));
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, &x[20], 0));
     CHECK_STATUS(DUO_OK, duo_release(ctx, &x[35]));
     CHECK_STATUS(DUO_ERR_RANGE, duo_release(ctx, &x[35]));
     CHECK_STATUS(DUO_ERR_RANGE, duo_release(ctx, &x[10]));

@@ -52,59 +52,66 @@ typedef struct scenario {
     float beta;
     int64_t m, n, k; /* reductions: n */
     duo_path path;
+    bool prepared; /* A and B, by duo_prepare */
 } scenario;
 
 enum { LD_EXTRA = 3 };
 
 static const scenario scenarios[] = {
     {"ssum/pageable", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"ssum/large", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 3000001, 0,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sasum/pinned", DUO_SASUM, PLACE_PINNED, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sdot/kept+pageable", DUO_SDOT, PLACE_KEPT, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sdot/device+kept", DUO_SDOT, PLACE_DEVICE, PLACE_KEPT, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sdot/device+kept/cpu", DUO_SDOT, PLACE_DEVICE, PLACE_KEPT, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_CPU},
+     DUO_PATH_CPU, false},
     {"ssum/kept/result-kept", DUO_SSUM, PLACE_KEPT, PLACE_PAGEABLE, PLACE_KEPT, 0, 1, 9001, 0,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"ssum/pageable/result-on-device", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_DEVICE, 0, 1,
-     9001, 0, DUO_PATH_GPU},
+     9001, 0, DUO_PATH_GPU, false},
     {"ssum/pageable/result-pinned", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PINNED, 0, 1,
-     9001, 0, DUO_PATH_GPU},
+     9001, 0, DUO_PATH_GPU, false},
     {"sgemm/pageable/b=0", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 37, 29, 17,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sgemm/pageable/b=-1", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, -1, 37, 29,
-     17, DUO_PATH_GPU},
+     17, DUO_PATH_GPU, false},
     {"sgemm/pinned/b=2", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 2, 37, 29, 17,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sgemm/pinned/b=0", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 0, 37, 29, 17,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     /* columns long enough for the device to read and write them in place */
     {"sgemm/pinned-direct/b=2", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 2, 80, 29, 17,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sgemm/pinned-direct/b=0", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 0, 80, 29, 17,
-     DUO_PATH_GPU},
-    {"sgemm/kept/b=0", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 0, 37, 29, 17, DUO_PATH_GPU},
-    {"sgemm/kept/b=1", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 1, 37, 29, 17, DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
+    {"sgemm/kept/b=0", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 0, 37, 29, 17, DUO_PATH_GPU,
+     false},
+    {"sgemm/kept/b=1", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 1, 37, 29, 17, DUO_PATH_GPU,
+     false},
     {"sgemm/kept+c-pageable/b=1", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_PAGEABLE, 1, 37, 29, 17,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sgemm/device/b=1", DUO_SGEMM, PLACE_DEVICE, PLACE_DEVICE, PLACE_DEVICE, 1, 37, 29, 17,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sgemm/device+c-pageable/b=1", DUO_SGEMM, PLACE_DEVICE, PLACE_PAGEABLE, PLACE_PAGEABLE, 1, 37,
-     29, 17, DUO_PATH_GPU},
+     29, 17, DUO_PATH_GPU, false},
     {"sgemm/mixed/cpu", DUO_SGEMM, PLACE_DEVICE, PLACE_KEPT, PLACE_DEVICE, 1, 37, 29, 17,
-     DUO_PATH_CPU},
+     DUO_PATH_CPU, false},
+    {"sgemm/prepared/b=0", DUO_SGEMM, PLACE_KEPT, PLACE_DEVICE, PLACE_PAGEABLE, 0, 37, 29, 17,
+     DUO_PATH_GPU, true},
+    {"sgemm/prepared/b=1", DUO_SGEMM, PLACE_DEVICE, PLACE_KEPT, PLACE_KEPT, 1, 37, 29, 17,
+     DUO_PATH_GPU, true},
     /* C comes back in several pieces: the device can die between two of them */
     {"sgemm/large/b=3", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 3, 1501, 1301, 2,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sgemm/large/b=0", DUO_SGEMM, PLACE_PAGEABLE, PLACE_KEPT, PLACE_PAGEABLE, 0, 1501, 1301, 2,
-     DUO_PATH_GPU},
+     DUO_PATH_GPU, false},
     {"sgemm/large/kept-c/b=1", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_KEPT, 1, 1501, 1301,
-     2, DUO_PATH_GPU},
+     2, DUO_PATH_GPU, false},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
@@ -205,6 +212,8 @@ static void put_operands(world *w, duo_context *ctx)
         default:
             break;
         }
+        if (w->s->prepared && i < 2)
+            CHECK_STATUS(DUO_OK, duo_prepare(ctx, w->address[i], work->bytes));
     }
 }
 
@@ -306,8 +315,8 @@ typedef struct mishap {
 static const char *kind_name(sim_kind kind)
 {
     static const char *const names[SIM_KINDS + 1] = {
-        "count", "load", "allocate", "release", "pin",  "unpin", "classify", "open",
-        "close", "copy", "launch",   "mark",    "wait", "idle",  "after",    "async"};
+        "count", "load",   "allocate", "release", "pin",  "unpin", "classify", "open", "close",
+        "copy",  "launch", "form",     "mark",    "wait", "idle",  "after",    "async"};
     return names[kind];
 }
 
@@ -329,8 +338,8 @@ static void disarm(const mishap *what)
 
 static uint64_t events(const mishap *what)
 {
-    return what->kind == SIM_KINDS ? sim_count(SIM_COPY) + sim_count(SIM_LAUNCH)
-                                   : sim_count(what->kind);
+    if (what->kind != SIM_KINDS) return sim_count(what->kind);
+    return sim_count(SIM_COPY) + sim_count(SIM_LAUNCH) + sim_count(SIM_FORM);
 }
 
 /* Twice the call under test, the nth event of which goes wrong. False: it never came so far. */
@@ -434,6 +443,7 @@ static void fail_allocate(void) { each_status(SIM_ALLOCATE); }
 static void fail_pin(void) { each_status(SIM_PIN); }
 static void fail_copy(void) { each_status(SIM_COPY); }
 static void fail_launch(void) { each_status(SIM_LAUNCH); }
+static void fail_form(void) { each_status(SIM_FORM); }
 static void fail_mark(void) { each_status(SIM_MARK); }
 static void fail_wait(void) { each_status(SIM_WAIT); }
 static void fail_idle(void) { each_status(SIM_IDLE); }
@@ -747,6 +757,7 @@ static const test_entry tests[] = {
     {"fail_pin", fail_pin},
     {"fail_copy", fail_copy},
     {"fail_launch", fail_launch},
+    {"fail_form", fail_form},
     {"fail_mark", fail_mark},
     {"fail_wait", fail_wait},
     {"fail_idle", fail_idle},

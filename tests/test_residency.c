@@ -1223,7 +1223,7 @@ static void full_device(void)
  * One host array, of which parts are kept, and some blocks of device memory; `truth` is what each
  * element should be. Every value is a small integer, so sums and products are exact.
  */
-enum { BLOCKS = 4, BLOCK_FLOATS = 2000, CONTEXTS = 3, LARGEST_VALUE = 1 << 12 };
+enum { BLOCKS = 4, BLOCK_FLOATS = 2000, CONTEXTS = 3, LARGEST_VALUE = 1 << 12, FACTORS = 6 };
 
 typedef struct space {
     float *address;
@@ -1231,8 +1231,15 @@ typedef struct space {
     int64_t count;
 } space;
 
+/* Columns of rows, ld apart, somewhere in a space. */
+typedef struct piece {
+    int space;
+    int64_t at, rows, columns, ld;
+} piece;
+
 typedef struct model {
     space space[1 + BLOCKS]; /* the array, then the blocks */
+    piece factor[FACTORS];   /* places where A or B often is */
     int *owner;              /* of each element of the array: the kept range it is in, 0: none */
     int next_owner;
     int64_t longest; /* of a kept range */
@@ -1240,12 +1247,6 @@ typedef struct model {
     test_rng rng;
     bool wrong;
 } model;
-
-/* Columns of rows, ld apart, somewhere in a space. */
-typedef struct piece {
-    int space;
-    int64_t at, rows, columns, ld;
-} piece;
 
 static int64_t any(model *w, int64_t low, int64_t high) { return test_between(&w->rng, low, high); }
 
@@ -1412,8 +1413,21 @@ static void do_reduce(model *w)
 
 static void do_sgemm(model *w)
 {
-    const int64_t m = any(w, 1, 14), n = any(w, 1, 14), k = any(w, 0, 5);
-    const piece a = any_piece(w, m, k > 0 ? k : 1), b = any_piece(w, k > 0 ? k : 1, n);
+    int64_t m = any(w, 1, 14), n = any(w, 1, 14), k = any(w, 0, 5);
+    piece a = any_piece(w, m, k > 0 ? k : 1), b = any_piece(w, k > 0 ? k : 1, n);
+    const piece usual = w->factor[any(w, 0, FACTORS - 1)];
+    const int as = (int)any(w, 0, 2);
+    if (as == 1) {
+        a = usual;
+        m = a.rows;
+        k = a.columns;
+        b = any_piece(w, k, n);
+    } else if (as == 2) {
+        b = usual;
+        k = b.rows;
+        n = b.columns;
+        a = any_piece(w, m, k);
+    }
     const piece c = any_piece(w, m, n);
     if (overlap(&c, &a) || overlap(&c, &b)) return;
     float alpha = (float)any(w, -1, 1), beta = (float)any(w, -1, 1);
@@ -1438,6 +1452,20 @@ static void do_sgemm(model *w)
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = 0; i < m; i++) *truth(w, &c, i, j) = cells[i + j * m];
     if (c.space == 0) check_around(w, c.at, c.at + span(&c));
+}
+
+/* Promises not to change something, and breaks it by telling of every change. */
+static void do_prepare(model *w)
+{
+    const piece p = w->factor[any(w, 0, FACTORS - 1)];
+    const bool back = any(w, 0, 4) == 0;
+    const int64_t length = back ? 1 : span(&p);
+    bool whole = p.space > 0 || w->owner[p.at] != 0;
+    for (int64_t i = p.at; p.space == 0 && i < p.at + length; i++)
+        whole = whole && w->owner[i] == w->owner[p.at];
+    expect(w, whole ? DUO_OK : DUO_ERR_RANGE,
+           duo_prepare(any_context(w), address(w, &p), back ? 0 : (size_t)length * sizeof(float)),
+           "prepare");
 }
 
 static void do_copy(model *w)
@@ -1510,6 +1538,7 @@ static void run_model(const char *label, int64_t count, int64_t longest, int kee
             DUO_OK, duo_copy(w.context[0], s->address, s->truth, (size_t)s->count * sizeof(float)));
     }
     w.owner = calloc((size_t)count, sizeof *w.owner);
+    for (int i = 0; i < FACTORS; i++) w.factor[i] = any_piece(&w, any(&w, 1, 14), any(&w, 1, 5));
     for (int i = 0; i < keeps; i++) do_keep(&w);
     for (int step = 0; step < steps && !w.wrong; step++) {
         if (step % 100 == 0) test_case("%s/step-%d..", label, step);
@@ -1523,6 +1552,8 @@ static void run_model(const char *label, int64_t count, int64_t longest, int kee
             do_change(&w);
         else if (what < 30)
             do_fetch(&w);
+        else if (what < 33)
+            do_prepare(&w);
         else if (what < 55)
             do_reduce(&w);
         else if (what < 85)

@@ -75,6 +75,14 @@ typedef struct duo_door {
     duo_status (*launch)(duo_queue *queue, duo_row_id row, const duo_call *call, uint64_t *slot,
                          uint32_t ticket);
 
+    /*
+     * A row may have a form of its own of operand A or B (i) of sgemm, which it reads where
+     * operand[i].form says so. Its bytes, 0 for none; and queue the writing of it to device memory,
+     * from the operand's device address.
+     */
+    size_t (*form_bytes)(duo_row_id row, const duo_call *call, int i);
+    duo_status (*form)(duo_queue *queue, duo_row_id row, const duo_call *call, int i, void *memory);
+
     duo_status (*trim)(duo_queue *queue); /* give the workspace of its rows back */
 
     duo_status (*mark)(duo_queue *queue, int mark); /* 0 <= mark < DUO_MARKS: "here" in the queue */

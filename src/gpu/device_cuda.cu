@@ -432,21 +432,30 @@ struct gpu_row {
     int (*load)(void);
     /* Bytes of workspace that it would like; how->workspace is not there yet. NULL: needs none. */
     size_t (*workspace)(const duo_call *call, const duo_launch *how);
+    /* NULL: reads operands as they are. */
+    size_t (*form_bytes)(const duo_call *call, int i);
+    int (*form)(const duo_call *call, int i, void *form, const duo_launch *how);
 };
 
 #define GPU_ROW(name)                                                                              \
     {                                                                                              \
-        DUO_ROW_##name, #name, duo_##name, duo_##name##_load, nullptr                              \
+        DUO_ROW_##name, #name, duo_##name, duo_##name##_load, nullptr, nullptr, nullptr            \
     }
 #define GPU_ROW_WITH_WORKSPACE(name)                                                               \
     {                                                                                              \
-        DUO_ROW_##name, #name, duo_##name, duo_##name##_load, duo_##name##_workspace               \
+        DUO_ROW_##name, #name, duo_##name, duo_##name##_load, duo_##name##_workspace, nullptr,     \
+            nullptr                                                                                \
+    }
+#define GPU_ROW_WITH_FORMS(name)                                                                   \
+    {                                                                                              \
+        DUO_ROW_##name, #name, duo_##name, duo_##name##_load, duo_##name##_workspace,              \
+            duo_##name##_form_bytes, duo_##name##_form                                             \
     }
 static const gpu_row rows[] = {
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_skinny),
-    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_fp16x3),
-    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_bf16x6),
-    GPU_ROW_WITH_WORKSPACE(sgemm_gpu_fp16x1),
+    GPU_ROW_WITH_FORMS(sgemm_gpu_fp16x3),
+    GPU_ROW_WITH_FORMS(sgemm_gpu_bf16x6),
+    GPU_ROW_WITH_FORMS(sgemm_gpu_fp16x1),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_mma),
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_ffma),
     GPU_ROW(sgemm_gpu_tiled),
@@ -460,6 +469,7 @@ static const gpu_row rows[] = {
     GPU_ROW_WITH_WORKSPACE(sgemm_gpu_f64),
 };
 static_assert(sizeof rows / sizeof rows[0] <= 32, "a queue has a bit for each");
+#undef GPU_ROW_WITH_FORMS
 #undef GPU_ROW_WITH_WORKSPACE
 #undef GPU_ROW
 
@@ -629,39 +639,73 @@ static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void
     return DUO_OK;
 }
 
-static duo_status launch(duo_queue *queue, duo_row_id id, const duo_call *call, uint64_t *slot,
-                         uint32_t ticket)
+/* NULL: no GPU row has this number. */
+static const gpu_row *row_of(duo_row_id id)
 {
-    const guard current(queue->device);
-    if (current.status != DUO_OK) return current.status;
-    duo_launch how;
+    for (const gpu_row &row : rows)
+        if (row.id == id) return &row;
+    return nullptr;
+}
+
+/* Loads the row's kernels if the queue has not launched any of them yet. */
+static duo_status load_row(duo_queue *queue, const gpu_row *row)
+{
+    const uint32_t bit = 1u << (row - rows);
+    if ((queue->loaded & bit) != 0) return DUO_OK;
+    const duo_status status = status_of((cudaError_t)row->load(), row->name);
+    if (status == DUO_OK) queue->loaded |= bit;
+    return status;
+}
+
+static duo_launch launch_on(const duo_queue *queue)
+{
+    duo_launch how = {};
     how.stream = queue->stream;
     how.multiprocessors = queue->multiprocessors;
     how.capability = queue->capability;
     how.cache_bytes = queue->cache_bytes;
     how.partials = (double *)queue->scratch;
     how.counter = (unsigned *)((char *)queue->scratch + kPartialsBytes);
+    return how;
+}
+
+static duo_status launch(duo_queue *queue, duo_row_id id, const duo_call *call, uint64_t *slot,
+                         uint32_t ticket)
+{
+    const guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    const gpu_row *const row = row_of(id);
+    if (row == nullptr) return refuse("no GPU row has this number");
+    const duo_status status = load_row(queue, row);
+    if (status != DUO_OK) return status;
+    duo_launch how = launch_on(queue);
     how.slot = slot;
     how.ticket = ticket;
-    for (const gpu_row &row : rows) {
-        if (row.id != id) continue;
-        const uint32_t bit = 1u << (&row - rows);
-        if ((queue->loaded & bit) == 0) {
-            const duo_status status = status_of((cudaError_t)row.load(), row.name);
-            if (status != DUO_OK) return status;
-            queue->loaded |= bit;
-        }
-        how.workspace = nullptr;
-        how.workspace_bytes = 0;
-        if (row.workspace != nullptr) {
-            const size_t wanted = row.workspace(call, &how);
-            if (wanted > 0) grow_workspace(queue, wanted);
-            how.workspace = queue->workspace;
-            how.workspace_bytes = wanted < queue->workspace_bytes ? wanted : queue->workspace_bytes;
-        }
-        return status_of((cudaError_t)row.launch(call, &how), row.name);
+    if (row->workspace != nullptr) {
+        const size_t wanted = row->workspace(call, &how);
+        if (wanted > 0) grow_workspace(queue, wanted);
+        how.workspace = queue->workspace;
+        how.workspace_bytes = wanted < queue->workspace_bytes ? wanted : queue->workspace_bytes;
     }
-    return refuse("no GPU row has this number");
+    return status_of((cudaError_t)row->launch(call, &how), row->name);
+}
+
+static size_t form_bytes(duo_row_id id, const duo_call *call, int i)
+{
+    const gpu_row *const row = row_of(id);
+    return row != nullptr && row->form_bytes != nullptr ? row->form_bytes(call, i) : 0;
+}
+
+static duo_status form(duo_queue *queue, duo_row_id id, const duo_call *call, int i, void *memory)
+{
+    const guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    const gpu_row *const row = row_of(id);
+    if (row == nullptr || row->form == nullptr) return refuse("no row with forms has this number");
+    const duo_status status = load_row(queue, row);
+    if (status != DUO_OK) return status;
+    const duo_launch how = launch_on(queue);
+    return status_of((cudaError_t)row->form(call, i, memory, &how), row->name);
 }
 
 static duo_status trim(duo_queue *queue)
@@ -738,9 +782,9 @@ static duo_status after(duo_queue *later, duo_queue *earlier)
 extern "C" const duo_door *duo_door_default(void)
 {
     static const duo_door door = {
-        "cuda", count,    describe,   load,        allocate,  release, pin,
-        unpin,  classify, open_queue, close_queue, stream_of, copy,    launch,
-        trim,   mark,     wait_mark,  finish,      idle,      after,   detail,
+        "cuda",   count,      describe,    load,      allocate, release, pin,        unpin,
+        classify, open_queue, close_queue, stream_of, copy,     launch,  form_bytes, form,
+        trim,     mark,       wait_mark,   finish,    idle,     after,   detail,
     };
     return &door;
 }

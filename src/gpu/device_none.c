@@ -99,6 +99,18 @@ static duo_status after(duo_queue *later, duo_queue *earlier)
     return DUO_ERR_DEVICE;
 }
 
+static size_t form_bytes(duo_row_id row, const duo_call *call, int i)
+{
+    (void)row, (void)call, (void)i;
+    return 0;
+}
+
+static duo_status form(duo_queue *queue, duo_row_id row, const duo_call *call, int i, void *memory)
+{
+    (void)queue, (void)row, (void)call, (void)i, (void)memory;
+    return DUO_ERR_DEVICE;
+}
+
 static const char *detail(void) { return "built without CUDA"; }
 
 const duo_door *duo_door_default(void)
@@ -118,6 +130,8 @@ const duo_door *duo_door_default(void)
         .stream = stream_of,
         .copy = copy,
         .launch = launch,
+        .form_bytes = form_bytes,
+        .form = form,
         .trim = refuse,
         .mark = refuse_mark,
         .wait_mark = refuse_mark,

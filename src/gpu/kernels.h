@@ -62,6 +62,18 @@ size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_f64_workspace(const duo_call *call, const duo_launch *how);
 size_t duo_sgemm_gpu_skinny_workspace(const duo_call *call, const duo_launch *how);
 
+/*
+ * The form in which a row reads operand A or B (i), if it has one: its bytes, and queueing the writing of
+ * it, without any workspace, to memory aligned to 256 bytes. Where operand[i].form is not NULL the row
+ * finds it there.
+ */
+size_t duo_sgemm_gpu_bf16x6_form_bytes(const duo_call *call, int i);
+size_t duo_sgemm_gpu_fp16x3_form_bytes(const duo_call *call, int i);
+size_t duo_sgemm_gpu_fp16x1_form_bytes(const duo_call *call, int i);
+int duo_sgemm_gpu_bf16x6_form(const duo_call *call, int i, void *form, const duo_launch *how);
+int duo_sgemm_gpu_fp16x3_form(const duo_call *call, int i, void *form, const duo_launch *how);
+int duo_sgemm_gpu_fp16x1_form(const duo_call *call, int i, void *form, const duo_launch *how);
+
 /* Bring a row's kernels onto the current device, and set what they need to be launched: before a row's
  * first launch. Where the device cannot run them there is nothing to do. */
 int duo_sgemm_gpu_naive_load(void);

@@ -17,4 +17,15 @@ extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)
     return (int)queue_scheme<bf16x6>(call, how);
 }
 
+extern "C" size_t duo_sgemm_gpu_bf16x6_form_bytes(const duo_call *call, int i)
+{
+    return scheme_form_bytes<bf16x6>(call, i);
+}
+
+extern "C" int duo_sgemm_gpu_bf16x6_form(const duo_call *call, int i, void *form,
+                                         const duo_launch *how)
+{
+    return (int)queue_form<bf16x6>(call, i, form, how);
+}
+
 extern "C" int duo_sgemm_gpu_bf16x6_load(void) { return (int)load_scheme<bf16x6>(); }

@@ -17,4 +17,15 @@ extern "C" int duo_sgemm_gpu_fp16x1(const duo_call *call, const duo_launch *how)
     return (int)queue_scheme<fp16x1>(call, how);
 }
 
+extern "C" size_t duo_sgemm_gpu_fp16x1_form_bytes(const duo_call *call, int i)
+{
+    return scheme_form_bytes<fp16x1>(call, i);
+}
+
+extern "C" int duo_sgemm_gpu_fp16x1_form(const duo_call *call, int i, void *form,
+                                         const duo_launch *how)
+{
+    return (int)queue_form<fp16x1>(call, i, form, how);
+}
+
 extern "C" int duo_sgemm_gpu_fp16x1_load(void) { return (int)load_scheme<fp16x1>(); }

@@ -56,7 +56,7 @@ static cudaError_t load()
 
 extern "C" size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call->m, call->n, call->k, bf16x6::kPlanes, how);
+    return panel_bytes(call, call->m, call->n, bf16x6::kPlanes, how);
 }
 
 extern "C" int duo_sgemm_gpu_mma(const duo_call *call, const duo_launch *how)

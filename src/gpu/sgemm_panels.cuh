@@ -11,7 +11,7 @@
 #include "launch.cuh"
 #include "sgemm_tiles.cuh"
 
-/* ---- Workspace: control, partial sums, words of A and B, planes of A and B ---- */
+/* ---- Workspace: control, partial sums, the forms of A and B ---- */
 
 constexpr size_t kPlanesAlignment = 1024; /* of tensors, and of all that is in the workspace */
 constexpr int kSlicedTile = 64 * 128;     /* elements of C in a tile whose k may be cut */
@@ -24,20 +24,29 @@ static size_t words_bytes(int64_t rows, int64_t k)
 {
     return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * sizeof(uint32_t));
 }
-static size_t planes_bytes(int64_t rows, int64_t k, int planes)
+/* The form of an operand: its words, then its planes. */
+static size_t form_bytes(int64_t rows, int64_t k, int planes)
 {
-    return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile * kTile * (size_t)planes *
-                         sizeof(__half));
+    return words_bytes(rows, k) + aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile *
+                                                kTile * (size_t)planes * sizeof(__half));
+}
+static void put_form(operand_planes *o, int64_t rows, void *place)
+{
+    o->words = static_cast<uint32_t *>(place);
+    o->planes = static_cast<char *>(place) + words_bytes(rows, o->k);
 }
 /* Partial sums are left by one wave of blocks at most. */
 static size_t partials_bytes(const duo_launch *how)
 {
     return (size_t)how->multiprocessors * kSlicedTile * sizeof(float);
 }
-static size_t panel_bytes(int64_t m, int64_t n, int64_t k, int planes, const duo_launch *how)
+/* Of m rows of op(A) and n columns of op(B), unless they have a form elsewhere. */
+static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes,
+                          const duo_launch *how)
 {
-    return kControlBytes + partials_bytes(how) + words_bytes(m, k) + words_bytes(n, k) +
-           planes_bytes(m, k, planes) + planes_bytes(n, k, planes);
+    return kControlBytes + partials_bytes(how) +
+           (call->operand[DUO_A].form != nullptr ? 0 : form_bytes(m, call->k, planes)) +
+           (call->operand[DUO_B].form != nullptr ? 0 : form_bytes(n, call->k, planes));
 }
 
 /* ---- Launches ---- */
@@ -54,13 +63,17 @@ static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks
 
 constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
 
-/* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C. */
-static bool choose_panel(int64_t *m, int64_t *n, int64_t k, int planes, const duo_launch *how)
+/* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C. Operands
+ * with a form elsewhere are not cut. */
+static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int planes,
+                         const duo_launch *how)
 {
     constexpr int64_t kUnit = 256;
-    while (panel_bytes(*m, *n, k, planes, how) > how->workspace_bytes) {
-        int64_t *const longer = *m >= *n ? m : n;
-        if (*longer <= kUnit) return false;
+    const bool whole_m = call->operand[DUO_A].form != nullptr;
+    const bool whole_n = call->operand[DUO_B].form != nullptr;
+    while (panel_bytes(call, *m, *n, planes, how) > how->workspace_bytes) {
+        int64_t *const longer = whole_n || (!whole_m && *m >= *n) ? m : n;
+        if (*longer <= kUnit || (whole_m && whole_n)) return false;
         *longer = (*longer / 2 + kUnit - 1) / kUnit * kUnit;
     }
     return true;
@@ -84,7 +97,20 @@ static cudaError_t queue_split(const panel &p, const duo_launch *how)
     const bool few = split.tiles <= (unsigned)(how->multiprocessors * kFewResident);
     return queue_dependent(few ? sgemm_split<Scheme, kFewResident>
                                : sgemm_split<Scheme, Scheme::kSplitResident>,
-                           split.tiles, kSplitThreads, 0, how, split);
+                           max(1u, split.tiles), kSplitThreads, 0, how, split);
+}
+
+/* Operand A or B (i) of a product, without a place for its form. */
+static operand_planes operand_of(const duo_call *call, int i)
+{
+    const sgemm_problem whole = sgemm_problem_of(call);
+    operand_planes o = {};
+    o.x = i == DUO_A ? whole.a : whole.b;
+    o.ld = i == DUO_A ? whole.lda : whole.ldb;
+    o.rows = i == DUO_A ? whole.m : whole.n;
+    o.k = whole.k;
+    o.along_k = i == DUO_A ? call->transa : !call->transb;
+    return o;
 }
 
 /* `planes` of each operand; `multiply` queues the kernels of one panel. */
@@ -94,15 +120,13 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
     const sgemm_problem whole = sgemm_problem_of(call);
     if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not this row's */
     int64_t panel_m = whole.m, panel_n = whole.n;
-    if (!choose_panel(&panel_m, &panel_n, whole.k, planes, how)) return cudaErrorMemoryAllocation;
+    if (!choose_panel(call, &panel_m, &panel_n, planes, how)) return cudaErrorMemoryAllocation;
 
     panel p = {};
     operand_planes &a = p.multiply.a, &b = p.multiply.b;
-    a.ld = whole.lda;
-    b.ld = whole.ldb;
-    a.k = b.k = p.multiply.k = whole.k;
-    a.along_k = call->transa;
-    b.along_k = !call->transb;
+    a = operand_of(call, DUO_A);
+    b = operand_of(call, DUO_B);
+    p.multiply.k = whole.k;
     p.multiply.ldc = whole.ldc;
     p.multiply.alpha = whole.alpha;
     p.multiply.beta = whole.beta;
@@ -112,13 +136,10 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
     place += kControlBytes;
     p.partials = reinterpret_cast<float *>(place);
     place += partials_bytes(how);
-    a.words = reinterpret_cast<uint32_t *>(place);
-    place += words_bytes(panel_m, whole.k);
-    b.words = reinterpret_cast<uint32_t *>(place);
-    place += words_bytes(panel_n, whole.k);
-    a.planes = place;
-    place += planes_bytes(panel_m, whole.k, planes);
-    b.planes = place;
+    void *const form_a = call->operand[DUO_A].form, *const form_b = call->operand[DUO_B].form;
+    put_form(&a, panel_m, form_a != nullptr ? form_a : place);
+    if (form_a == nullptr) place += form_bytes(panel_m, whole.k, planes);
+    put_form(&b, panel_n, form_b != nullptr ? form_b : place);
 
     cudaError_t error = cudaSuccess;
     for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
@@ -128,8 +149,9 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
             a.x = whole.a + (a.along_k ? i * a.ld : i);
             b.x = whole.b + (b.along_k ? j * b.ld : j);
             p.multiply.c = whole.c + i + j * whole.ldc;
-            const int64_t tiles_a = tiles_of(a.rows) * tiles_of(a.k);
-            const int64_t tiles = tiles_a + tiles_of(b.rows) * tiles_of(b.k);
+            const int64_t tiles_a = form_a != nullptr ? 0 : tiles_of(a.rows) * tiles_of(a.k);
+            const int64_t tiles =
+                tiles_a + (form_b != nullptr ? 0 : tiles_of(b.rows) * tiles_of(b.k));
             if (tiles > INT32_MAX) return cudaErrorInvalidValue;
             p.split = {{a, b}, (unsigned)tiles_a, (unsigned)tiles, p.pending};
             error = multiply(p, how);

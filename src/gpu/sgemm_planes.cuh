@@ -179,7 +179,8 @@ constexpr int kLoads = kTile * kTile / kSplitThreads / 4; /* float4 per thread *
 struct split_problem {
     operand_planes operand[2];
     unsigned tiles_of_first, tiles; /* of the first operand, of both */
-    uint32_t *control; /* kControlBytes, cleared here: what is pending, and the tickets of tiles */
+    uint32_t *control; /* kControlBytes, cleared here: what is pending, and the tickets of tiles; or
+                          NULL */
 };
 constexpr size_t kControlBytes = 4096;
 constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
@@ -428,10 +429,10 @@ static __global__ void __launch_bounds__(kSplitThreads,
 {
     let_next_kernel_start();
     wait_for_kernels_ahead();
-    if (blockIdx.x == 0)
+    if (blockIdx.x == 0 && p.control != nullptr)
         for (unsigned x = threadIdx.x; x < kControlBytes / sizeof(uint32_t); x += kSplitThreads)
             p.control[x] = 0;
-    split_tile_of<Scheme>(p, blockIdx.x, true);
+    if (blockIdx.x < p.tiles) split_tile_of<Scheme>(p, blockIdx.x, true);
 }
 
 #endif

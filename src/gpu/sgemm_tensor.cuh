@@ -203,7 +203,29 @@ static cudaError_t queue_scheme_panel(const panel &p, const duo_launch *how)
 template <class Scheme>
 static size_t scheme_bytes(const duo_call *call, const duo_launch *how)
 {
-    return panel_bytes(call->m, call->n, call->k, Scheme::kPlanes, how);
+    return panel_bytes(call, call->m, call->n, Scheme::kPlanes, how);
+}
+
+template <class Scheme>
+static size_t scheme_form_bytes(const duo_call *call, int i)
+{
+    return i == DUO_C || call->k == 0 || call->k > kMostK
+               ? 0
+               : form_bytes(i == DUO_A ? call->m : call->n, call->k, Scheme::kPlanes);
+}
+
+template <class Scheme>
+static cudaError_t queue_form(const duo_call *call, int i, void *form, const duo_launch *how)
+{
+    if (!has_wgmma(how)) return cudaErrorNotSupported;
+    panel p = {};
+    operand_planes &o = p.split.operand[0];
+    o = operand_of(call, i);
+    put_form(&o, o.rows, form);
+    const int64_t tiles = tiles_of(o.rows) * tiles_of(o.k);
+    if (tiles > INT32_MAX) return cudaErrorInvalidValue;
+    p.split.tiles_of_first = p.split.tiles = (unsigned)tiles;
+    return queue_split<Scheme>(p, how);
 }
 
 template <class Scheme>

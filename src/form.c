@@ -1,0 +1,142 @@
+/*
+ * form.c - operands in the form that a row multiplies, kept beside the array they were made of.
+ *
+ * A row that splits its operands spends time on each call to write what it wrote before. Where
+ * duo_prepare has promised that an array rarely changes, its form is written once, in device memory
+ * of its own, and each later product of the row with the same part of the array finds it there. Forms
+ * are written and changed in order with all other work on the region: under the lock, behind a claim.
+ */
+#include <stdlib.h>
+
+#include "context.h"
+#include "fault.h"
+
+struct duo_form {
+    duo_form *next;
+    duo_row_id row;
+    duo_hull part; /* of the region */
+    int64_t rows, columns, ld;
+    bool along_k; /* neighbours in memory are neighbours in k */
+    bool current;
+    void *memory;
+    size_t bytes;
+};
+
+/* Most that a region's forms take: times its own size, and for the tiles of small matrices. */
+enum { MOST_TIMES = 4, MOST_MORE = 1 << 18 };
+
+bool duo_form_promised(const duo_region *region, duo_hull part)
+{
+    return region->promised.from <= part.from && part.to <= region->promised.to;
+}
+
+static bool along_k(const duo_call *call, int i)
+{
+    return i == DUO_A ? call->transa : !call->transb;
+}
+
+static duo_form *find(const duo_region *region, duo_row_id row, const duo_call *call, int i,
+                      duo_hull part)
+{
+    const duo_operand *const o = &call->operand[i];
+    for (duo_form *f = region->forms; f != NULL; f = f->next)
+        if (f->row == row && f->part.from == part.from && f->rows == o->rows &&
+            f->columns == o->columns && f->ld == o->ld &&
+            (f->along_k == along_k(call, i) || DUO_FAULT(form_turned)))
+            return f;
+    return NULL;
+}
+
+/* NULL: there is no room. */
+static duo_form *make(duo_context *ctx, duo_region *region, duo_row_id row, const duo_call *call,
+                      int i, duo_hull part, size_t bytes)
+{
+    const duo_operand *const o = &call->operand[i];
+    size_t taken = 0;
+    for (const duo_form *f = region->forms; f != NULL; f = f->next) taken += f->bytes;
+    if (taken + bytes > MOST_TIMES * (region->high - region->low) + MOST_MORE &&
+        !DUO_FAULT(form_unbounded))
+        return NULL;
+    void *memory;
+    const duo_status status = duo_device_allocate(ctx->device, bytes, &memory);
+    if (status != DUO_OK) {
+        (void)duo_context_failed(ctx, status, "allocate a prepared operand");
+        return NULL;
+    }
+    duo_form *const form = malloc(sizeof *form);
+    if (form == NULL) {
+        (void)duo_device_release(ctx->device, memory, bytes);
+        return NULL;
+    }
+    *form = (duo_form){region->forms,    row,   part,   o->rows, o->columns, o->ld,
+                       along_k(call, i), false, memory, bytes};
+    region->forms = form;
+    return form;
+}
+
+void *duo_form_of(duo_context *ctx, duo_row_id row, const duo_call *local, int i, duo_hull part)
+{
+    duo_region *const region = local->operand[i].region;
+    if (!duo_form_promised(region, part)) return NULL;
+    const size_t bytes = duo_door_current()->form_bytes(row, local, i);
+    if (bytes == 0) return NULL;
+    duo_form *form = find(region, row, local, i, part);
+    if (form == NULL && !region->forms_full) {
+        form = make(ctx, region, row, local, i, part, bytes);
+        region->forms_full = form == NULL;
+    }
+    if (form == NULL) return NULL; /* preparing is a hint */
+    if (!form->current) {
+        const duo_status status = duo_door_current()->form(ctx->queue, row, local, i, form->memory);
+        if (status != DUO_OK) {
+            (void)duo_context_failed(ctx, status, "prepare an operand");
+            return NULL;
+        }
+        form->current = true;
+    }
+    return form->memory;
+}
+
+void duo_forms_stale(duo_region *region, size_t from, size_t to)
+{
+    if (DUO_FAULT(form_stale)) return;
+    for (duo_form *f = region->forms; f != NULL; f = f->next)
+        if (duo_hull_meets(f->part, from, to)) f->current = false;
+}
+
+void duo_forms_drop(duo_region *region)
+{
+    while (region->forms != NULL) {
+        duo_form *const form = region->forms;
+        region->forms = form->next;
+        if (!duo_machine_forked())
+            (void)duo_device_release(region->device, form->memory, form->bytes);
+        free(form);
+    }
+}
+
+duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (address == NULL) return DUO_ERR_NULL;
+    const uintptr_t low = (uintptr_t)address, high = low + (bytes > 0 ? bytes : 1);
+    if (high < low) return DUO_ERR_SIZE;
+    bool crosses;
+    duo_residency_lock();
+    duo_region *const region = duo_residency_find(low, high, &crosses);
+    duo_status status = DUO_OK;
+    if (region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN)
+        status = DUO_ERR_RANGE;
+    else if (bytes > 0)
+        region->promised = duo_hull_join(region->promised, low - region->low, high - region->low);
+    else
+        region->promised = (duo_hull){0, 0};
+    if (status == DUO_OK) {
+        region->forms_full = false;
+        /* A call may be about to use one: then they go with the array. */
+        if (bytes == 0 && region->placed == 0) duo_forms_drop(region);
+    }
+    duo_residency_unlock();
+    return status;
+}
