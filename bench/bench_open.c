@@ -121,4 +121,9 @@ void duo_bench_head(const duo_bench *b)
                b->gpu_peers ? "yes" : "it is used on device 0 alone");
     else
         printf("%sGPU   none: %s\n", mark, b->why);
+    if (b->prepared != 0)
+        printf("%sThe rows that split operands have split %s before.\n", mark,
+               b->prepared == 3   ? "A and B"
+               : b->prepared == 1 ? "A"
+                                  : "B");
 }

@@ -126,10 +126,6 @@ void duo_ladder_foot(const duo_bench *b, bool matrix)
 {
     if (b->csv) return;
     print_meanings(matrix);
-    if (b->prepared != 0)
-        printf("The rows that split operands have split %s before.\n", b->prepared == 3 ? "A and B"
-                                                                       : b->prepared == 1 ? "A"
-                                                                                          : "B");
     printf("%s%s\n",
            b->cold ? "Caches cold: every call on other data."
                    : "Caches warm: every call on the same data.",

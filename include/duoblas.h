@@ -447,7 +447,7 @@ DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
  */
 DUO_API duo_status duo_trim(duo_context *ctx);
 
-/* ---- Residency: four verbs ------------------------------------------------------------------- */
+/* ---- Residency: five verbs ------------------------------------------------------------------- */
 /*
  * A kept host array has a copy on the device, sent at its first use there and not again. Outputs
  * into it stay on the device until fetched. Operands are found by address, so any part of a kept
@@ -506,18 +506,22 @@ DUO_API duo_status duo_release(duo_context *ctx, void *host);
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they
  * change. On GPUs whose tensor cores do sgemm each call first splits A and B into 16-bit parts; a
- * prepared factor's parts are written at the first such product and kept. Results have the same bits.
+ * prepared factor's parts are written at the first such product and kept.
  *
  *   address  in a kept array, or in device memory of duo_malloc or duo_adopt; not NULL. Any operand A
- *            or B that lies in the range is prepared as soon as it is used: one place for each
- *            combination of address, shape, leading dimension and transposition.
- *   bytes    length of the range; it joins what was promised of the same array before. 0 takes back
- *            all that was promised of the array, and its memory.
+ *            or B that lies in the range is prepared as soon as it is used: separately for each
+ *            combination of address, shape, leading dimension, transposition and math.
+ *   bytes    length of the range. With what was promised of the same array before it makes one range,
+ *            which holds also what lies between. 0 takes back all that was promised of the array, and
+ *            its memory.
  *
  * Changes    what duo_changed names, and what the library writes, is split anew at its next use. Who
  *            writes to device memory by kernels of his own has to tell of that by duo_changed, too.
- * Memory     1 to 1.5 times a factor's own, on the device, and 4 times the array's for all factors in
- *            it; where there is no more, sgemm goes on as without. It goes with the array.
+ * Memory     0.5 to 1.5 times a factor's own, its rows (of op(A); columns of op(B)) and k rounded up to
+ *            64; at most 4 times the array's and 256 KiB for all factors in it. Where the device has no
+ *            more, sgemm goes on as without. It goes with the array.
+ * Numerics   the same row gives the same bits where the workspace holds both operands whole; that a row
+ *            is cheaper now may make it the one that runs.
  * Threads    as for all verbs; take it back only while no call uses the array.
  * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
  *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).

@@ -40,8 +40,10 @@ typedef struct duo_operand {
     bool crosses;            /* overlaps kept ranges without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: how much of sending it is paid for already */
     bool prepared;           /* duo_prepare has promised that it rarely changes */
-    bool placed;             /* in the copy that a GPU row gets: counted in its region's placed */
-    void *form;              /* the same: device memory where the row's form of it is, or NULL */
+    /* In the copy that a row gets: */
+    bool placed;       /* counted in its region's placed */
+    bool host_written; /* counted in the host_writers of the regions that it touches */
+    void *form;        /* GPU rows: device memory where the row's form of it is, or NULL */
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */

@@ -144,10 +144,13 @@ void duo_place_launched(duo_context *ctx, const duo_call *call, const duo_call *
 /* After the launch: takes results home. *done as in duo_stage_download, for C. */
 duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const duo_call *local,
                                  int64_t *done);
-/* The same for the host side; free them with duo_place_free_host. */
+/* The result of a reduction that came by another way. */
+duo_status duo_place_result(duo_context *ctx, const duo_operand *o, float value);
+/* The same for the host side. */
 duo_status duo_place_on_host(duo_context *ctx, const duo_call *call, duo_call *local);
 duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo_call *local);
-void duo_place_free_host(const duo_call *call, const duo_call *local);
+/* Has to follow both ways, also on failure. */
+void duo_place_end(const duo_call *call, const duo_call *local);
 
 /* Region verbs, under the residency lock. Both leave the region as it was on failure. */
 duo_status duo_region_fetch(duo_context *ctx, duo_region *region);
@@ -159,7 +162,8 @@ duo_status duo_region_claim(duo_context *ctx, duo_region *region);
 
 /* ---- form.c: prepared operands; all under the residency lock ---- */
 
-bool duo_form_promised(const duo_region *region, duo_hull part);
+/* May a part of the region have a form? */
+bool duo_form_hoped(const duo_region *region, duo_hull part);
 /*
  * Operand i of a call that was placed for a row, `part` of its region: device memory where its form
  * is, or will be when the work is done that the context's queue has now. NULL: the row has no form, nothing

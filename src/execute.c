@@ -34,7 +34,7 @@ static duo_status poll_slot(duo_context *ctx, float *value)
             if ((uint32_t)(seen >> 32) == ctx->ticket) {
                 const uint32_t bits = (uint32_t)seen;
                 memcpy(value, &bits, sizeof bits);
-                return DUO_OK;
+                return duo_device_usable(ctx->device) ? DUO_OK : DUO_ERR_LOST;
             }
 #if defined(__x86_64__)
             __builtin_ia32_pause();
@@ -46,23 +46,22 @@ static duo_status poll_slot(duo_context *ctx, float *value)
     }
 }
 
-/* DUO_OK; DUO_DECLINED with *done elements of C final; or an error for the caller. */
-static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row, int64_t *done)
+/* run_on_gpu up to the end of what was placed. */
+static int launch(duo_context *ctx, const duo_call *call, duo_call *local, const duo_row *row,
+                  int64_t *done)
 {
-    duo_call local;
-    *done = 0;
-    duo_status status = duo_place_on_device(ctx, row->id, call, &local);
+    duo_status status = duo_place_on_device(ctx, row->id, call, local);
     if (status != DUO_OK) {
-        duo_place_launched(ctx, call, &local, false);
+        duo_place_launched(ctx, call, local, false);
         return status == DUO_ERR_LOST && duo_device_usable(ctx->device) ? DUO_ERR_LOST
                                                                         : DUO_DECLINED;
     }
     const bool through_slot =
-        call->operation != DUO_SGEMM && local.operand[DUO_RESULT].address == NULL;
+        call->operation != DUO_SGEMM && local->operand[DUO_RESULT].address == NULL;
     if (!DUO_FAULT(old_ticket)) ctx->ticket++;
-    status = duo_door_current()->launch(ctx->queue, row->id, &local,
-                                        through_slot ? ctx->slot : NULL, ctx->ticket);
-    duo_place_launched(ctx, call, &local, status == DUO_OK);
+    status = duo_door_current()->launch(ctx->queue, row->id, local, through_slot ? ctx->slot : NULL,
+                                        ctx->ticket);
+    duo_place_launched(ctx, call, local, status == DUO_OK);
     if (status != DUO_OK) {
         (void)duo_context_failed(ctx, status, "launch");
         return DUO_DECLINED;
@@ -74,15 +73,26 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
             (void)duo_context_failed(ctx, status, "wait for the result");
             return DUO_DECLINED;
         }
-        *call->operand[DUO_RESULT].address = value;
         ctx->reading_host = false; /* there is a result: everything has been read */
+        status = duo_place_result(ctx, &call->operand[DUO_RESULT], value);
+    } else {
+        status = duo_place_from_device(ctx, call, local, done);
     }
-    status = duo_place_from_device(ctx, call, &local, done);
     /* Outputs that stay on the device are owed until somebody has waited for them. */
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
     if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED)
         ctx->owes = !DUO_FAULT(owes_nothing);
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
+}
+
+/* DUO_OK; DUO_DECLINED with *done elements of C final; or an error for the caller. */
+static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row, int64_t *done)
+{
+    duo_call local;
+    *done = 0;
+    const int status = launch(ctx, call, &local, row, done);
+    duo_place_end(call, &local);
+    return status;
 }
 
 /* ---- CPU ---- */
@@ -93,7 +103,7 @@ static int run_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *row
     int status = duo_place_on_host(ctx, call, &local);
     if (status == DUO_OK) status = duo_context_run(ctx, row, &local);
     if (status == DUO_OK) status = duo_place_from_host(ctx, call, &local);
-    duo_place_free_host(call, &local);
+    duo_place_end(call, &local);
     return status;
 }
 
@@ -260,7 +270,7 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
         *local.operand[DUO_RESULT].address = value;
         status = duo_place_from_host(ctx, &call, &local);
     }
-    duo_place_free_host(&call, &local);
+    duo_place_end(&call, &local);
     if (status == DUO_OK) duo_explain_call(ctx);
     return status;
 }

@@ -25,9 +25,17 @@ struct duo_form {
 /* Most that a region's forms take: times its own size, and for the tiles of small matrices. */
 enum { MOST_TIMES = 4, MOST_MORE = 1 << 18 };
 
-bool duo_form_promised(const duo_region *region, duo_hull part)
+static bool promised(const duo_region *region, duo_hull part)
 {
     return region->promised.from <= part.from && part.to <= region->promised.to;
+}
+
+bool duo_form_hoped(const duo_region *region, duo_hull part)
+{
+    if (!promised(region, part) || !region->forms_full) return promised(region, part);
+    for (const duo_form *f = region->forms; f != NULL; f = f->next)
+        if (f->part.from == part.from && f->part.to == part.to) return true;
+    return false;
 }
 
 static bool along_k(const duo_call *call, int i)
@@ -77,7 +85,7 @@ static duo_form *make(duo_context *ctx, duo_region *region, duo_row_id row, cons
 void *duo_form_of(duo_context *ctx, duo_row_id row, const duo_call *local, int i, duo_hull part)
 {
     duo_region *const region = local->operand[i].region;
-    if (!duo_form_promised(region, part)) return NULL;
+    if (!promised(region, part)) return NULL;
     const size_t bytes = duo_door_current()->form_bytes(row, local, i);
     if (bytes == 0) return NULL;
     duo_form *form = find(region, row, local, i, part);
@@ -113,6 +121,7 @@ void duo_forms_drop(duo_region *region)
             (void)duo_device_release(region->device, form->memory, form->bytes);
         free(form);
     }
+    region->forms_full = false;
 }
 
 duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)

@@ -233,13 +233,15 @@ static duo_status changed_range(duo_context *ctx, const void *host, size_t bytes
 {
     const uintptr_t low = (uintptr_t)host, high = low + bytes;
     duo_status status = DUO_OK;
-    for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
          r = duo_residency_next(r, high)) {
         const uintptr_t from = low > r->low ? low : r->low, to = high < r->high ? high : r->high;
-        if (r->kind == DUO_REGION_KEPT)
-            status = duo_region_written(ctx, r, from - r->low, to - r->low);
-        else
+        if (r->kind != DUO_REGION_KEPT) {
             duo_forms_stale(r, from - r->low, to - r->low);
+            continue;
+        }
+        const duo_status told = duo_region_written(ctx, r, from - r->low, to - r->low);
+        if (status == DUO_OK) status = told;
     }
     return status;
 }

@@ -5,6 +5,7 @@
 #include "fault.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ static duo_status locate_operand(const duo_context *ctx, duo_operand *o)
         o->residence = DUO_AT_DEVICE;
         o->on_host = false;
         o->on_device = region->device == ctx->device;
-        o->prepared = duo_form_promised(region, (duo_hull){low - region->low, high - region->low});
+        o->prepared = duo_form_hoped(region, (duo_hull){low - region->low, high - region->low});
         break;
     case DUO_REGION_PINNED:
         o->residence = DUO_AT_PINNED;
@@ -46,7 +47,7 @@ static duo_status locate_operand(const duo_context *ctx, duo_operand *o)
                        !duo_hull_meets(region->device_stale, low - region->low, high - region->low);
         o->residence = o->on_device ? DUO_AT_KEPT : DUO_AT_STALE;
         o->credit_seconds = region->credit_seconds;
-        o->prepared = duo_form_promised(region, (duo_hull){low - region->low, high - region->low});
+        o->prepared = duo_form_hoped(region, (duo_hull){low - region->low, high - region->low});
         break;
     case DUO_REGION_HOSTED:
     case DUO_REGION_PLAIN:
@@ -61,7 +62,8 @@ duo_status duo_place_locate(duo_context *ctx, duo_call *call)
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &call->operand[i];
         uintptr_t low, high;
-        o->on_host = o->on_device = o->crosses = o->prepared = o->placed = false;
+        o->on_host = o->on_device = o->crosses = o->prepared = false;
+        o->placed = o->host_written = false;
         o->form = NULL;
         o->region = NULL;
         o->residence = DUO_AT_UNUSED;
@@ -185,7 +187,9 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
         region->device_stale = (duo_hull){from, to};
         return DUO_OK;
     }
-    if (duo_hull_empty(region->host_stale)) {
+    const bool newer = !duo_hull_empty(region->host_stale) ||
+                       (!duo_hull_empty(region->writing) && !DUO_FAULT(writing_unseen));
+    if (!newer || region->mirror == NULL) {
         /* Whole elements: the host copy is current all around, and half a float helps nobody. */
         enum { ELEMENT = sizeof(float) };
         const size_t before = (region->low + from) % ELEMENT, odd = (region->low + to) % ELEMENT;
@@ -196,12 +200,14 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
         return DUO_OK;
     }
     if (DUO_FAULT(newer_lost)) return DUO_OK;
-    /* The device has newer bytes elsewhere in the array: bring it fully up to date now. */
+    /* The device has, or will have, newer bytes elsewhere in the array: bring it fully up to date now.
+     * Without that nobody could tell any more which bytes are newer where. */
     duo_status status = duo_context_queue(ctx);
     if (status == DUO_OK) status = duo_region_claim(ctx, region);
     if (status == DUO_OK)
         status = duo_stage_upload_bytes(ctx, (char *)region->mirror + from,
                                         (const char *)region->low + from, to - from, false);
+    if (status != DUO_OK) region->lost = true;
     return status;
 }
 
@@ -223,6 +229,7 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
     const bool solid = o->columns == 1 || o->ld == o->rows || DUO_FAULT(gaps_lost);
     const bool covers = solid && part.from == 0 && part.to == region->high - region->low;
     duo_status status = DUO_OK;
+    if (o->written && region->host_writers > 0) return (duo_status)DUO_DECLINED;
     if (region->mirror != NULL && region->device != ctx->device) {
         /* Its copy is on another device: bring it home first, then move. */
         if (!DUO_FAULT(moved_unfetched)) status = duo_region_fetch(ctx, region);
@@ -274,16 +281,34 @@ static bool is_kept(const duo_operand *o)
 
 static bool has_copy(const duo_operand *o) { return is_kept(o) || o->residence == DUO_AT_DEVICE; }
 
-/* Operands that only partly lie in kept arrays are used as host memory: make that current. */
-static duo_status fetch_crossed(duo_context *ctx, const duo_operand *o)
+/*
+ * Makes the host's copies of the kept arrays that an operand touches current. If the call writes to
+ * them, they stay the only ones that are written until duo_place_end: what is newer on one side is known
+ * by one range of bytes for each side, and the columns of two C may lie between each other. So calls that
+ * have been placed to write to a device copy are let go first; they wait for nobody.
+ */
+static duo_status bring_home(duo_context *ctx, const duo_operand *o, duo_operand *local)
 {
     uintptr_t low, high;
-    if (!o->crosses || DUO_FAULT(crossed_stale)) return DUO_OK;
+    if ((o->region == NULL && !o->crosses) || (o->crosses && DUO_FAULT(crossed_stale)))
+        return DUO_OK;
     duo_operand_span(o, &low, &high);
+    local->host_written = o->written && !DUO_FAULT(both_write);
     duo_status status = DUO_OK;
-    for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
-         r = duo_residency_next(r, high))
-        if (r->kind == DUO_REGION_KEPT) status = duo_region_fetch(ctx, r);
+    duo_residency_lock();
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
+         r = duo_residency_next(r, high)) {
+        if (r->kind != DUO_REGION_KEPT) continue;
+        r->host_writers += local->host_written;
+        while (local->host_written && r->device_writers > 0) {
+            duo_residency_unlock();
+            (void)sched_yield();
+            duo_residency_lock();
+        }
+        const duo_status fetched = duo_region_fetch(ctx, r);
+        if (status == DUO_OK) status = fetched;
+    }
+    duo_residency_unlock();
     return status;
 }
 
@@ -295,14 +320,30 @@ static duo_status wrote_host(duo_context *ctx, const duo_operand *o)
     duo_operand_span(o, &low, &high);
     duo_status status = DUO_OK;
     duo_residency_lock();
-    for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
          r = duo_residency_next(r, high)) {
         if (r->kind != DUO_REGION_KEPT) continue;
         const uintptr_t from = low > r->low ? low : r->low, to = high < r->high ? high : r->high;
-        status = duo_region_written(ctx, r, from - r->low, to - r->low);
+        const duo_status told = duo_region_written(ctx, r, from - r->low, to - r->low);
+        if (status == DUO_OK) status = told;
     }
     duo_residency_unlock();
     return status;
+}
+
+/* The forms of prepared operands, when all operands have their places: memory is theirs first. What was
+ * changed since it was placed is not current any more. */
+static void find_forms(duo_context *ctx, duo_row_id row, const duo_call *call, duo_call *local)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!o->prepared || o->written || !local->operand[i].placed) continue;
+        duo_residency_lock();
+        if (!duo_hull_meets(o->region->device_stale, part_of(o).from, part_of(o).to) &&
+            duo_region_claim(ctx, o->region) == DUO_OK)
+            local->operand[i].form = duo_form_of(ctx, row, local, i, part_of(o));
+        duo_residency_unlock();
+    }
 }
 
 duo_status duo_place_on_device(duo_context *ctx, duo_row_id row, const duo_call *call,
@@ -324,18 +365,22 @@ duo_status duo_place_on_device(duo_context *ctx, duo_row_id row, const duo_call 
             local->operand[i].address = NULL;
         else if (is_kept(o))
             status = place_kept(ctx, o, &local->operand[i]);
-        else
-            status = fetch_crossed(ctx, o);
         if (status == DUO_OK && !slot && has_copy(o)) {
             local->operand[i].placed = true;
             o->region->placed++;
-            if (!o->written) local->operand[i].form = duo_form_of(ctx, row, local, i, part_of(o));
+            if (o->written) {
+                o->region->device_writers++;
+                o->region->writing =
+                    duo_hull_join(o->region->writing, part_of(o).from, part_of(o).to);
+            }
         }
         duo_residency_unlock();
+        if (status == DUO_OK && o->crosses) status = bring_home(ctx, o, &local->operand[i]);
         if (status == DUO_OK && !is_kept(o) && o->residence != DUO_AT_DEVICE && !slot)
             status = place_workspace(ctx, o, i, &local->operand[i]);
         if (status != DUO_OK) return status;
     }
+    find_forms(ctx, row, call, local);
     return DUO_OK;
 }
 
@@ -347,6 +392,22 @@ static void claim_again(duo_context *ctx, duo_region *region)
     if (duo_region_claim(ctx, region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
 }
 
+/* The device copy of this operand will be newer than the host's when what is queued is done. */
+static void wrote_device(const duo_operand *o)
+{
+    duo_region *const region = o->region;
+    const duo_hull part = part_of(o);
+    if (!DUO_FAULT(form_untold)) duo_forms_stale(region, part.from, part.to);
+    if (!is_kept(o)) return;
+    if (region->mirror == NULL) { /* the device was lost meanwhile */
+        region->lost = true;
+        return;
+    }
+    region->device_stale = (duo_hull){0, 0};
+    region->host_stale =
+        duo_hull_join(region->host_stale, part.from, part.to - (DUO_FAULT(hull_short) ? 4 : 0));
+}
+
 void duo_place_launched(duo_context *ctx, const duo_call *call, const duo_call *local, bool queued)
 {
     bool any = false;
@@ -356,12 +417,12 @@ void duo_place_launched(duo_context *ctx, const duo_call *call, const duo_call *
     for (int i = 0; i < DUO_OPERANDS; i++) {
         if (!local->operand[i].placed) continue;
         duo_region *const region = local->operand[i].region;
-        const duo_operand *const o = &call->operand[i];
+        const bool written = call->operand[i].written;
         region->placed--;
+        if (written && --region->device_writers == 0) region->writing = (duo_hull){0, 0};
         if (!queued) continue;
-        claim_again(ctx, region);
-        if (o->written && !DUO_FAULT(form_untold))
-            duo_forms_stale(region, part_of(o).from, part_of(o).to);
+        if (written) wrote_device(&call->operand[i]);
+        claim_again(ctx, region); /* which may find that the device is lost, with what it wrote */
     }
     duo_residency_unlock();
 }
@@ -372,17 +433,7 @@ duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const d
     const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
     const duo_operand *const o = &call->operand[i];
     *done = 0;
-    if (o->residence == DUO_AT_DEVICE) return DUO_OK;
-    if (is_kept(o) && local->operand[i].address != NULL) {
-        const duo_hull part = part_of(o);
-        duo_residency_lock();
-        o->region->device_stale = (duo_hull){0, 0};
-        o->region->host_stale = duo_hull_join(o->region->host_stale, part.from,
-                                              part.to - (DUO_FAULT(hull_short) ? 4 : 0));
-        duo_residency_unlock();
-        return DUO_OK;
-    }
-    if (local->operand[i].address == NULL) return wrote_host(ctx, o); /* came through the slot */
+    if (local->operand[i].placed) return DUO_OK; /* it stays there */
     /* Straight into pinned memory only where a half-written C could be computed again from nothing.
      */
     const duo_status status = duo_stage_download(
@@ -438,13 +489,7 @@ duo_status duo_place_on_host(duo_context *ctx, const duo_call *call, duo_call *l
             status = borrow(ctx, o, &local->operand[i]);
             continue;
         }
-        if (o->region == NULL && !o->crosses) continue;
-        duo_residency_lock();
-        if (is_kept(o))
-            status = duo_region_fetch(ctx, o->region);
-        else
-            status = fetch_crossed(ctx, o);
-        duo_residency_unlock();
+        status = bring_home(ctx, o, &local->operand[i]);
     }
     /* The region's hull may have been lost while fetching. */
     return status == DUO_OK || status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE ? status
@@ -458,18 +503,41 @@ duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo
     if (o->residence != DUO_AT_DEVICE) return wrote_host(ctx, o);
     const duo_status status = duo_stage_upload(ctx, o->address, o->ld, local->operand[i].address,
                                                local->operand[i].ld, o->rows, o->columns, false);
-    if (status != DUO_OK) return status;
     duo_residency_lock();
-    claim_again(ctx, o->region);
-    duo_forms_stale(o->region, part_of(o).from, part_of(o).to);
+    if (status == DUO_OK) claim_again(ctx, o->region);
+    duo_forms_stale(o->region, part_of(o).from, part_of(o).to); /* a part may be there anyway */
     duo_residency_unlock();
-    return DUO_OK;
+    return status;
 }
 
-void duo_place_free_host(const duo_call *call, const duo_call *local)
+duo_status duo_place_result(duo_context *ctx, const duo_operand *o, float value)
 {
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        if (touched(&call->operand[i]) && call->operand[i].residence == DUO_AT_DEVICE &&
-            local->operand[i].address != call->operand[i].address)
+    if (o->region == NULL && !o->crosses) {
+        *o->address = value;
+        return DUO_OK;
+    }
+    /* Nobody fetches between the two. */
+    duo_residency_lock();
+    *o->address = value;
+    const duo_status status = wrote_host(ctx, o);
+    duo_residency_unlock();
+    return status;
+}
+
+void duo_place_end(const duo_call *call, const duo_call *local)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!touched(o)) continue;
+        if (o->residence == DUO_AT_DEVICE && local->operand[i].address != o->address)
             free(local->operand[i].address);
+        if (!local->operand[i].host_written) continue;
+        uintptr_t low, high;
+        duo_operand_span(o, &low, &high);
+        duo_residency_lock();
+        for (duo_region *r = duo_residency_first(low, high); r != NULL;
+             r = duo_residency_next(r, high))
+            if (r->kind == DUO_REGION_KEPT && r->host_writers > 0) r->host_writers--;
+        duo_residency_unlock();
+    }
 }

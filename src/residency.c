@@ -168,5 +168,8 @@ void duo_residency_in_child(void)
     for (size_t i = 0; i < count; i++) {
         lose(table[i]);
         table[i]->mirror = NULL; /* the parent's */
+        /* By threads that are not here: */
+        table[i]->placed = table[i]->device_writers = table[i]->host_writers = 0;
+        table[i]->writing = (duo_hull){0, 0};
     }
 }

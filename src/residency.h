@@ -33,9 +33,13 @@ struct duo_region {
     duo_region_kind kind;
     uintptr_t low, high;
     int device;
-    bool lost;         /* the only current copy was on a lost device */
-    duo_queue *last;   /* the queue that used its device copy last; NULL: none, or done */
-    int placed;        /* calls that know where that is and have not queued their work yet */
+    bool lost;       /* the only current copy was on a lost device */
+    duo_queue *last; /* the queue that used its device copy last; NULL: none, or done */
+    int placed;      /* calls that know where that is and have not queued their work yet */
+    /* Kept ranges: */
+    int device_writers; /* those of them that will write to it; `writing` covers where */
+    duo_hull writing;
+    int host_writers;  /* calls that write to the host's copy and have not told yet */
     duo_hull promised; /* by duo_prepare: rarely changes */
     duo_form *forms;   /* of operands in it */
     bool forms_full;   /* there was no room for one: there will be no more of them */

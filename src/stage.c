@@ -45,12 +45,18 @@ static duo_status give_up(duo_context *ctx, duo_status status, const char *doing
     return duo_context_failed(ctx, DUO_ERR_LOST, doing);
 }
 
+/* What a device did is worth nothing if another thread has found it lost and given its memory back. */
+static duo_status still_there(const duo_context *ctx)
+{
+    return duo_device_usable(ctx->queue_device) ? DUO_OK : DUO_ERR_LOST;
+}
+
 static duo_status wait_stage(duo_context *ctx, int i)
 {
     if (!ctx->stage_busy[i]) return DUO_OK;
     ctx->stage_busy[i] = false;
     const duo_status status = duo_queue_wait_mark(ctx->queue, i);
-    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "wait for a transfer");
+    return status == DUO_OK ? still_there(ctx) : give_up(ctx, status, "wait for a transfer");
 }
 
 /* The queue has work on stage i now, and on the next transfer comes the next stage. */
@@ -195,7 +201,7 @@ static duo_status copy_direct(duo_context *ctx, const runs *r, float *device, in
         return DUO_OK;
     }
     if (!DUO_FAULT(direct_early)) status = duo_queue_finish(ctx->queue);
-    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "wait for a transfer");
+    return status == DUO_OK ? still_there(ctx) : give_up(ctx, status, "wait for a transfer");
 }
 
 duo_status duo_stage_consumed(duo_context *ctx)

@@ -880,6 +880,56 @@ static void null_contexts(void)
     duo_profile_reset();
 }
 
+/* ---- Prepared operands ---- */
+
+/* What a row saves by them grows with each, and only rows that split save any. */
+static void prepared_operands(void)
+{
+    const duo_profile *const profile = duo_profile_built_in("h200");
+    const duo_site site = {.profile = profile,
+                           .threads = 1,
+                           .gpu = true,
+                           .capability = 90,
+                           .device_memory_bytes = 1e12};
+    static const int64_t sizes[][3] = {
+        {4096, 4096, 4096}, {512, 4096, 4096}, {4096, 128, 64}, {1000, 999, 65}};
+    float x;
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        double seconds[4][DUO_CANDIDATES];
+        duo_choice choice[DUO_CANDIDATES];
+        int count = 0;
+        for (unsigned which = 0; which < 4; which++) {
+            duo_call call =
+                test_sgemm_call(false, false, sizes[s][0], sizes[s][1], sizes[s][2], 1.0f, &x,
+                                sizes[s][0], &x, sizes[s][2], 0.0f, &x, sizes[s][0]);
+            for (int i = 0; i < DUO_OPERANDS; i++) {
+                call.operand[i].residence = DUO_AT_DEVICE;
+                call.operand[i].on_device = true;
+                call.operand[i].prepared = (which >> i & 1) != 0;
+            }
+            count = duo_predict(&call, &site, choice);
+            for (int i = 0; i < count; i++) seconds[which][i] = choice[i].seconds;
+        }
+        for (int i = 0; i < count; i++) {
+            const char *const name = choice[i].row->name;
+            const bool splits =
+                strcmp(name, "sgemm_gpu_fp16x3") == 0 || strcmp(name, "sgemm_gpu_bf16x6") == 0;
+            test_case("prepared/%jdx%jdx%jd/%s", (intmax_t)sizes[s][0], (intmax_t)sizes[s][1],
+                      (intmax_t)sizes[s][2], name);
+            if (!choice[i].accepts || choice[i].row->side == DUO_SIDE_CPU) continue;
+            if (splits)
+                CHECK(seconds[1][i] < seconds[0][i] && seconds[2][i] < seconds[0][i] &&
+                          seconds[3][i] <= seconds[1][i] && seconds[3][i] <= seconds[2][i] &&
+                          seconds[3][i] >= 0.5 * seconds[0][i],
+                      "%g, with A %g, B %g, both %g", seconds[0][i], seconds[1][i], seconds[2][i],
+                      seconds[3][i]);
+            else
+                CHECK(seconds[3][i] == seconds[0][i], "%g, prepared %g", seconds[0][i],
+                      seconds[3][i]);
+        }
+    }
+}
+
 /* ---- The environment, in children ---- */
 
 static int report_environment(void)
@@ -1043,6 +1093,7 @@ static const test_entry tests[] = {
     {"explain", explain},
     {"verbose_line", verbose_line},
     {"null_contexts", null_contexts},
+    {"prepared_operands", prepared_operands},
     {"environment", environment},
     {"predictions_are_sane", predictions_are_sane},
     {NULL, NULL},

@@ -7,9 +7,12 @@
  * product is exact. The model of test_residency prepares at random; test_failures lets forms fail.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "child.h"
 #include "harness.h"
 #include "sim_device.h"
 
@@ -144,6 +147,21 @@ static void product(duo_context *ctx, const factors *f)
 
 static const test_place places[] = {PLACE_KEPT, PLACE_DEVICE};
 
+/* Has the row of the last call forms? Of a GPU's rows those of Hopper have some. */
+static void check_formed(duo_context *ctx)
+{
+    duo_decision d = {.size = sizeof d};
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    if (!test_gpu_side() || duo_device_capability(0) != 90) return;
+    const duo_call call = test_sgemm_call(false, false, edge(), edge(), edge(), 1.0f, NULL, edge(),
+                                          NULL, edge(), 0.0f, NULL, edge());
+    size_t bytes = 0;
+    for (int row = 0; row < DUO_ROWS; row++)
+        if (strcmp(duo_row_name((duo_row_id)row), d.row) == 0)
+            bytes = duo_door_current()->form_bytes((duo_row_id)row, &call, DUO_A);
+    CHECK(bytes > 0, "%s ran, which has no forms", d.row);
+}
+
 static void split_once(void)
 {
     for (int p = 0; p < 2; p++)
@@ -156,6 +174,7 @@ static void split_once(void)
             (void)forms_written();
             product(ctx, &f);
             check_written(which == 3 ? 2 : 1);
+            check_formed(ctx);
             for (int again = 0; again < 3; again++) product(ctx, &f);
             check_written(0);
             end_factors(ctx, &f);
@@ -336,6 +355,146 @@ static void no_room(void)
     end_context(ctx);
 }
 
+/* Operands have their places before anything has a form: what is kept fits as it did before. */
+static void places_first(void)
+{
+    if (!counting()) {
+        test_skip("needs a device whose memory can be made small");
+        return;
+    }
+    test_case("prepare/places first");
+    const int64_t n = edge();
+    duo_context *const ctx = test_context();
+    factors f = new_factors(ctx, PLACE_KEPT);
+    float *const c = new_floats(n * n);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, c, f.bytes));
+    float one = 1.0f, sum;
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, 1, &one, 1, &sum)); /* the queue is there */
+    for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
+    sim_set_memory(sim_allocated_bytes(0) + 3 * f.bytes + f.bytes / 2);
+    duo_decision d = {.size = sizeof d};
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f,
+                                   f.at[0], n, f.at[1], n, 0.0f, c, n));
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    CHECK(d.side == DUO_SIDE_GPU, "%s ran", d.row);
+    sim_set_memory((uint64_t)1 << 30);
+    CHECK_STATUS(DUO_OK, duo_release(ctx, c));
+    end_factors(ctx, &f);
+    end_context(ctx);
+    free(c);
+}
+
+/* Once a device had no room; another has. */
+static void room_elsewhere(void)
+{
+    if (!counting()) {
+        test_skip("needs two devices");
+        return;
+    }
+    test_case("prepare/room elsewhere");
+    sim_set_devices(2);
+    duo_door_install(sim_door());
+    duo_context *const one = test_context(), *const other = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_device(other, 1));
+    factors f = new_factors(one, PLACE_KEPT);
+    product(one, &f);
+    CHECK_STATUS(DUO_OK, duo_prepare(one, f.at[0], f.bytes));
+    sim_set_memory(sim_allocated_bytes(0) + f.bytes / 2);
+    (void)forms_written();
+    product(one, &f);
+    check_written(0);
+    sim_set_memory((uint64_t)1 << 30);
+    product(one, &f);
+    check_written(0);
+    for (int again = 0; again < 3; again++) product(other, &f); /* the first moves it */
+    check_written(1);
+    end_factors(one, &f);
+    test_context_end(one);
+    end_context(other);
+}
+
+/* The context that wrote the forms is gone. */
+static void written_by_another(void)
+{
+    for (int p = 0; p < 2; p++) {
+        test_case("prepare/%s/written by another", test_place_name(places[p]));
+        duo_context *const one = test_context(), *const other = test_context();
+        factors f = new_factors(one, places[p]);
+        for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(one, f.at[i], f.bytes));
+        if (counting()) sim_set_delay(300);
+        product(one, &f);
+        test_context_end(one);
+        (void)forms_written();
+        product(other, &f);
+        check_written(0);
+        if (counting()) sim_set_delay(0);
+        end_factors(other, &f);
+        end_context(other);
+    }
+}
+
+static duo_context *taker;
+static float *taken;
+static duo_status take_back(duo_queue *queue, duo_row_id row, const duo_call *call, uint64_t *slot,
+                            uint32_t ticket)
+{
+    CHECK_STATUS(DUO_OK, duo_prepare(taker, taken, 0));
+    return sim_door()->launch(queue, row, call, slot, ticket);
+}
+
+/* Taken back by another while a call is about to be launched: it still finds its forms. */
+static void taken_back_meanwhile(void)
+{
+    if (!counting()) {
+        test_skip("needs a door that can be watched");
+        return;
+    }
+    test_case("prepare/taken back meanwhile");
+    duo_door door = *sim_door();
+    door.launch = take_back;
+    duo_door_install(&door);
+    duo_context *const ctx = test_context();
+    taker = test_context();
+    factors f = new_factors(ctx, PLACE_KEPT);
+    for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
+    taken = f.at[0];
+    for (int again = 0; again < 3; again++) product(ctx, &f);
+    CHECK(sim_violations() == 0, "a form was gone");
+    end_factors(ctx, &f);
+    test_context_end(taker);
+    end_context(ctx);
+    duo_door_install(sim_door());
+}
+
+/* A child computes on the CPU, and lets go of what its parent prepared. */
+static void forked(void)
+{
+    test_case("prepare/forked");
+    duo_context *const ctx = test_context();
+    factors f = new_factors(ctx, PLACE_KEPT);
+    for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
+    product(ctx, &f);
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int64_t n = edge();
+        float *const c = new_floats(n * n), *const expected = new_floats(n * n);
+        multiply(n, false, false, f.values[0], f.values[1], expected);
+        bool right = duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f,
+                               f.at[0], n, f.at[1], n, 0.0f, c, n) == DUO_OK &&
+                     memcmp(c, expected, f.bytes) == 0;
+        right = right && duo_prepare(NULL, f.at[0], f.bytes) == DUO_OK;
+        right = right && duo_prepare(NULL, f.at[0], 0) == DUO_OK;
+        right = right && duo_release(NULL, f.at[0]) == DUO_OK;
+        right = right && duo_release(NULL, f.at[1]) == DUO_OK;
+        _exit(right ? 0 : 1);
+    }
+    CHECK(test_child_wait(child, 60) == 0, "the child went wrong");
+    product(ctx, &f);
+    end_factors(ctx, &f);
+    end_context(ctx);
+}
+
 /* Ever other parts of an array are used as factors: their forms do not grow without end. */
 static void many_parts(void)
 {
@@ -445,6 +604,11 @@ static const test_entry tests[] = {
     {"parts", parts},
     {"taken_back", taken_back},
     {"no_room", no_room},
+    {"places_first", places_first},
+    {"room_elsewhere", room_elsewhere},
+    {"written_by_another", written_by_another},
+    {"taken_back_meanwhile", taken_back_meanwhile},
+    {"forked", forked},
     {"many_parts", many_parts},
     {"two_contexts", two_contexts},
     {"two_devices", two_devices},

@@ -845,17 +845,21 @@ static void two_contexts(void)
 
 /* ---- Between placing and queueing ---- */
 
-static void (*come_between)(const duo_call *call); /* before the next launch; NULL: nobody does */
+/* Before the next launch, and behind it; NULL: nobody does. */
+static void (*come_between)(const duo_call *call), (*come_behind)(const duo_call *call);
 static duo_context *intruder;
 static float *intruder_result;
 
 static duo_status launch_after(duo_queue *queue, duo_row_id row, const duo_call *call,
                                uint64_t *slot, uint32_t ticket)
 {
-    void (*const come)(const duo_call *) = come_between;
-    come_between = NULL;
-    if (come != NULL) come(call);
-    return sim_door()->launch(queue, row, call, slot, ticket);
+    void (*const before)(const duo_call *) = come_between;
+    void (*const behind)(const duo_call *) = come_behind;
+    come_between = come_behind = NULL;
+    if (before != NULL) before(call);
+    const duo_status status = sim_door()->launch(queue, row, call, slot, ticket);
+    if (behind != NULL) behind(call);
+    return status;
 }
 
 static void watch_launches(void)
@@ -1076,6 +1080,162 @@ static void moved_meanwhile(void)
     free(a);
     free(c);
     free(expected);
+}
+
+/* ---- Two write to one kept array ---- */
+
+/* An array of three parts of E x E: the middle one is a call's C while others use the array. */
+enum { E = 12, PART = E * E };
+static float *parts, *right;
+
+/* What is not on the device yet is sent with the sum: not what lies between the two changes. */
+static void change_around(const duo_call *call)
+{
+    (void)call;
+    for (int part = 0; part < 3; part += 2) {
+        fill(right + part * PART, PART, 70 + part);
+        memcpy(parts + part * PART, right + part * PART, PART * sizeof *parts);
+        CHECK_STATUS(DUO_OK, duo_changed(intruder, parts + part * PART, PART * sizeof *parts));
+    }
+    check_sum(intruder, parts, PART, sum_of(right, PART));
+}
+
+static void multiply_around(const duo_call *call)
+{
+    (void)call;
+    multiply(E, right, right, right + 2 * PART);
+    CHECK_STATUS(DUO_OK, square(intruder, E, parts, parts, 0.0f, parts + 2 * PART));
+}
+
+static void read_around(const duo_call *call)
+{
+    (void)call;
+    check_sum(intruder, parts, PART, sum_of(right, PART));
+}
+
+/* The array's last user is another now, and the device is lost when he is waited for. */
+static void lose_device(const duo_call *call)
+{
+    read_around(call);
+    sim_fail(SIM_AFTER, 1, DUO_ERR_LOST, 1);
+}
+
+/* Others change an array, write to it and read it, before and behind a launch that writes to it. */
+static void written_meanwhile(void)
+{
+    static const struct {
+        const char *name;
+        void (*before)(const duo_call *), (*behind)(const duo_call *);
+        bool across; /* the other is on another device; where one is lost, he goes there then */
+        bool lost;
+    } kinds[] = {
+        {"changed before", change_around, NULL, false, false},
+        {"changed behind", NULL, change_around, false, false},
+        {"computed before", multiply_around, NULL, false, false},
+        {"computed behind", NULL, multiply_around, false, false},
+        {"read behind, across", NULL, read_around, true, false},
+        {"lost", lose_device, NULL, false, true},
+        {"lost, across", lose_device, NULL, true, true},
+    };
+    if (!counting()) {
+        test_skip("needs a door that can be watched");
+        return;
+    }
+    const size_t bytes = 3 * PART * sizeof *parts;
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const bool lost = kinds[k].lost;
+        test_case("meanwhile/%s", kinds[k].name);
+        sim_reset();
+        sim_set_devices(2);
+        watch_launches();
+        duo_context *const one = test_context();
+        intruder = test_context();
+        if (kinds[k].across && !lost) CHECK_STATUS(DUO_OK, duo_set_device(intruder, 1));
+        float *const a = new_floats(PART);
+        parts = new_floats(3 * PART);
+        right = new_floats(3 * PART);
+        fill(a, PART, 2);
+        fill(right, 3 * PART, 1);
+        memcpy(parts, right, bytes);
+        CHECK_STATUS(DUO_OK, duo_keep(one, parts, bytes));
+        check_sum(one, parts, 3 * PART, sum_of(right, 3 * PART));
+        come_between = kinds[k].before;
+        come_behind = kinds[k].behind;
+        CHECK_STATUS(DUO_OK, square(one, E, a, a, 0.0f, parts + PART));
+        CHECK(come_between == NULL && come_behind == NULL, "nobody came");
+        multiply(E, a, a, right + PART);
+        if (kinds[k].across && lost) CHECK_STATUS(DUO_OK, duo_set_device(intruder, 1));
+        float sum = test_poison();
+        const duo_status expected = lost ? DUO_ERR_LOST : DUO_OK;
+        CHECK_STATUS(expected, duo_ssum(intruder, PART, parts + PART, 1, &sum));
+        if (!lost) CHECK(sum == sum_of(right + PART, PART), "a sum of old values");
+        if (!lost) check_sum(one, parts + 2 * PART, PART, sum_of(right + 2 * PART, PART));
+        CHECK_STATUS(expected, duo_fetch(one, parts, bytes));
+        CHECK(lost || same_floats(parts, right, 3 * PART), "wrong values");
+        CHECK_STATUS(expected, duo_release(one, parts));
+        (void)duo_destroy(intruder);
+        (void)duo_destroy(one);
+        CHECK(lost || sim_leaks() == 0, "%d things are still alive", sim_leaks());
+        CHECK(sim_violations() == 0, "the door's rules were broken");
+        duo_door_install(sim_door());
+        free(a);
+        free(parts);
+        free(right);
+    }
+}
+
+enum { WRITERS = 3, BAND = 5, WIDE = WRITERS * BAND, LONG = 4000 };
+
+typedef struct band {
+    duo_context *ctx;
+    float *matrix, *a; /* this writer's rows of a kept matrix; a factor */
+    int rounds;
+} band;
+
+static void *write_band(void *argument)
+{
+    const band *const b = argument;
+    for (int round = 0; round < b->rounds; round++) {
+        CHECK_STATUS(DUO_OK, duo_sgemm(b->ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, BAND,
+                                       LONG, 1, 1.0f, b->a, BAND, b->a, 1, 1.0f, b->matrix, WIDE));
+        if (round % 3 == 0) CHECK_STATUS(DUO_OK, duo_fetch(b->ctx, b->matrix, sizeof(float)));
+    }
+    return NULL;
+}
+
+/* Rows of one matrix are written by threads of their own, on both sides: the columns of each lie
+ * between those of the others. */
+static void both_sides_write(void)
+{
+    enum { ROUNDS = 100 };
+    test_case("meanwhile/both sides");
+    float *const matrix = new_floats(WIDE * LONG), *const a = new_floats(LONG);
+    for (int i = 0; i < WIDE * LONG; i++) matrix[i] = 0.0f;
+    for (int i = 0; i < LONG; i++) a[i] = (float)(i % 4 - 1);
+    band bands[WRITERS];
+    pthread_t threads[WRITERS];
+    duo_context *const keeper = test_context();
+    CHECK_STATUS(DUO_OK, duo_keep(keeper, matrix, WIDE * LONG * sizeof *matrix));
+    if (counting()) sim_set_delay(30);
+    for (int w = 0; w < WRITERS; w++) {
+        bands[w] = (band){test_context(), matrix + w * BAND, a, ROUNDS};
+        if (w == 0) CHECK_STATUS(DUO_OK, duo_set_path(bands[w].ctx, DUO_PATH_CPU));
+        if (pthread_create(&threads[w], NULL, write_band, &bands[w]) != 0) abort();
+    }
+    for (int w = 0; w < WRITERS; w++) {
+        pthread_join(threads[w], NULL);
+        test_context_end(bands[w].ctx);
+    }
+    if (counting()) sim_set_delay(0);
+    CHECK_STATUS(DUO_OK, duo_release(keeper, matrix));
+    int wrong = 0;
+    for (int j = 0; j < LONG; j++)
+        for (int i = 0; i < WIDE; i++)
+            wrong += !(matrix[i + j * WIDE] == (float)ROUNDS * a[i % BAND] * a[j]);
+    CHECK(wrong == 0, "%d elements are wrong", wrong);
+    end_without_leaks(keeper);
+    free(matrix);
+    free(a);
 }
 
 /* ---- Trim, cap ---- */
@@ -1610,6 +1770,8 @@ static const test_entry tests[] = {
     {"long_transfers", long_transfers},
     {"two_devices", two_devices},
     {"moved_meanwhile", moved_meanwhile},
+    {"written_meanwhile", written_meanwhile},
+    {"both_sides_write", both_sides_write},
     {"trim", trim},
     {"memory_cap", memory_cap},
     {"full_device", full_device},
