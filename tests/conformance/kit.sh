@@ -1,17 +1,24 @@
-# kit.sh - what a machine needs that can install nothing: packages unpacked, testers compiled, these
-# scripts.
+# kit.sh - what a machine needs that can install nothing: packages, testers compiled, these scripts.
+
+# Of Debian 12: what the testers, a Python of its own and its modules need beside libc and libstdc++.
+kit_packages=(libblas-test libblas3 liblapack-test liblapack3 libtmglib3 libgfortran5 libquadmath0
+    libgomp1 libopenblas0-openmp libinih1
+    python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libexpat1 zlib1g libssl3 libffi8
+    libbz2-1.0 liblzma5 libsqlite3-0 libuuid1
+    python3-numpy python3-distutils python3-lib2to3 python3-pkg-resources python3-setuptools
+    python3-scipy python3-decorator liblbfgsb0 python3-sklearn python3-sklearn-lib python3-joblib
+    python3-threadpoolctl python3-faiss python3-dateutil python3-six
+    python3-pytest python3-hypothesis python3-attr python3-sortedcontainers python3-pluggy
+    python3-iniconfig python3-packaging python3-py python3-more-itertools)
 
 write_kit() { # FOLDER
     local kit=$1 package
-    mkdir -p "$kit/packages" "$kit/root"
+    mkdir -p "$kit/packages"
     kit=$(cd "$kit" && pwd)
     (
         cd "$kit/packages" || exit
-        apt-get -qq -o APT::Sandbox::User=root download libblas-test libblas3 liblapack-test \
-            liblapack3 libtmglib3 libgfortran5 libquadmath0
-        for package in *.deb; do dpkg -x "$package" "$kit/root"; done
+        apt-get -qq -o APT::Sandbox::User=root download "${kit_packages[@]}"
     )
-    rm -r "$kit/packages"
     (
         cd "$logs" || exit
         build_netlib_257
@@ -27,6 +34,10 @@ write_kit() { # FOLDER
 # run BUILD [PATH...] - the conformance suites of this kit on the libraries in BUILD.
 set -euo pipefail
 kit=$(cd "$(dirname "$0")" && pwd)
+if [[ ! -e $kit/root ]]; then
+    for package in "$kit"/packages/*.deb; do dpkg -x "$package" "$kit/unpacking"; done
+    mv "$kit/unpacking" "$kit/root"
+fi
 export DUOBLAS_KIT=$kit DUOBLAS_BUILD=${1:?usage: run BUILD [cpu | gpu | sim | auto]...}
 exec "$kit/scripts/conformance" "${@:2}"
 END

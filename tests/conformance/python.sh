@@ -1,7 +1,8 @@
 # python.sh - the tests that NumPy, SciPy and scikit-learn install, where they reach our routines;
 # and FAISS and PyTorch, which install none, on a small task.
 
-python=/usr/bin/python3 # the one that Debian's packages are for
+python=$root/usr/bin/python3 # the one that Debian's packages are for
+[[ -z $root ]] || python=$root/usr/bin/python3.11
 packages_numpy=(python3-numpy python3-pytest python3-hypothesis libblas3)
 packages_scipy=(python3-scipy "${packages_numpy[@]}")
 packages_sklearn=(python3-sklearn "${packages_scipy[@]}")
@@ -11,7 +12,7 @@ packages_torch=(python3-torch "${packages_numpy[@]}")
 imports() { # MODULE...
     local module
     for module; do
-        "$python" -c "import $module" 2>/dev/null || skip "there is no $module for $python"
+        "${baseline[@]}" "$python" -c "import $module" 2>/dev/null || skip "there is no $module for $python"
     done
 }
 run_pytest() { # MODULE... [-k WHICH]

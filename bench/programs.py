@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Programs that were never compiled for DuoBLAS, on OpenBLAS, NVBLAS and the drop-in.
+
+A product of two 8192 x 8192 float32 matrices and of two small ones in NumPy, a search in FAISS and a
+k-means of scikit-learn: each in a process of its own with another library preloaded, round after round,
+so that all meet the same machine. Prints medians of the processes' own medians, in seconds, and how many
+times faster than on OpenBLAS that is; and the largest difference of the results from OpenBLAS's, over
+the largest result.
+
+    programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N] [TASK...]
+
+LIBRARY_FOLDER holds libduoblas-blas.so. Needs a Python whose NumPy takes its BLAS from libblas.so.3, as
+Debian's does; tasks whose module is missing, and libraries that are missing, are left out. NVBLAS passes
+what it does not do on to OpenBLAS.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+# ---- Tasks: what is timed, and a few numbers of its result ----
+
+def numpy_product(n):
+    import numpy as np
+    random = np.random.default_rng(1)
+    a = random.standard_normal((n, n), dtype=np.float32)
+    b = random.standard_normal((n, n), dtype=np.float32)
+    return lambda: (a @ b)[:: max(1, n // 64), 0]
+
+
+def faiss_search():
+    import faiss
+    import numpy as np
+    random = np.random.default_rng(1)
+    data = random.random((200000, 128), dtype=np.float32)
+    queries = random.random((4096, 128), dtype=np.float32)
+    index = faiss.IndexFlatL2(128)
+    index.add(data)
+    return lambda: index.search(queries, 10)[0][:, 0]
+
+
+def kmeans():
+    import numpy as np
+    from sklearn.cluster import KMeans
+    data = np.random.default_rng(1).random((100000, 64), dtype=np.float32)
+    return lambda: np.sort(
+        KMeans(64, n_init=1, max_iter=20, random_state=0).fit(data).cluster_centers_[:, 0])
+
+
+TASKS = {
+    "numpy-8192": (lambda: numpy_product(8192), 3),
+    "numpy-2048": (lambda: numpy_product(2048), 9),
+    "numpy-64": (lambda: numpy_product(64), 2001),
+    "faiss": (faiss_search, 5),
+    "kmeans": (kmeans, 3),
+}
+
+
+def run_task(name):
+    prepare, repeats = TASKS[name]
+    task = prepare()
+    start = time.perf_counter()
+    result = task()
+    first = time.perf_counter() - start
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - start)
+    print(json.dumps({"seconds": statistics.median(times), "first": first,
+                      "result": [float(x) for x in result]}))
+
+
+# ---- Libraries ----
+
+def environments(options, folder):
+    """Name to what is preloaded and set; OpenBLAS first."""
+    plain = {name: value for name, value in os.environ.items()
+             if name not in ("LD_PRELOAD", "NVBLAS_CONFIG_FILE", "DUOBLAS_SUMMARY")}
+    found = {"OpenBLAS": dict(plain, LD_PRELOAD=options.openblas)}
+    if options.nvblas:
+        config = os.path.join(folder, "nvblas.conf")
+        with open(config, "w") as file:
+            file.write(f"NVBLAS_CPU_BLAS_LIB {options.openblas}\nNVBLAS_GPU_LIST ALL\n"
+                       f"NVBLAS_LOGFILE {folder}/nvblas.log\n")
+        found["NVBLAS"] = dict(plain, LD_PRELOAD=f"{options.nvblas}:{options.openblas}",
+                               NVBLAS_CONFIG_FILE=config)
+    drop_in = os.path.join(options.folder, "libduoblas-blas.so")
+    found["DuoBLAS"] = dict(plain, LD_PRELOAD=f"{drop_in}:{options.openblas}",
+                            DUOBLAS_SUMMARY=os.path.join(folder, "summary"))
+    return found
+
+
+def run_child(name, environment):
+    """The task's figures, or None if the process failed."""
+    child = subprocess.run([sys.executable, __file__, "--task", name], env=environment,
+                           capture_output=True, text=True)
+    if child.returncode != 0:
+        sys.stderr.write(child.stderr[-2000:])
+        return None
+    return json.loads(child.stdout.splitlines()[-1])
+
+
+def difference(result, expected):
+    largest = max(abs(x) for x in expected)
+    return max(abs(x - y) for x, y in zip(result, expected)) / largest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("folder")
+    parser.add_argument("--openblas", default="libopenblas.so.0")
+    parser.add_argument("--nvblas")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("tasks", nargs="*", default=list(TASKS), metavar="TASK")
+    options = parser.parse_intermixed_args()
+    with tempfile.TemporaryDirectory() as folder:
+        libraries = environments(options, folder)
+        print(f"{'program':12} {'library':9} {'median s':>10} {'first s':>10} {'times':>7}  difference")
+        for name in options.tasks:
+            runs = {library: [] for library in libraries}
+            for _ in range(options.rounds):
+                for library, environment in libraries.items():
+                    run = run_child(name, environment)
+                    if run is not None:
+                        runs[library].append(run)
+            if not runs["OpenBLAS"]:
+                print(f"{name:12} could not run")
+                continue
+            base = statistics.median(run["seconds"] for run in runs["OpenBLAS"])
+            for library, done in runs.items():
+                if not done:
+                    print(f"{name:12} {library:9} could not run")
+                    continue
+                seconds = statistics.median(run["seconds"] for run in done)
+                first = statistics.median(run["first"] for run in done)
+                print(f"{name:12} {library:9} {seconds:10.4g} {first:10.4g} {base / seconds:7.3f}  "
+                      f"{difference(done[-1]['result'], runs['OpenBLAS'][-1]['result']):.1e}",
+                      flush=True)
+            summary = os.path.join(folder, "summary")
+            if os.path.exists(summary):
+                with open(summary) as file:
+                    print("".join("    " + line for line in file))
+                os.remove(summary)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "--task":
+        run_task(sys.argv[2])
+    else:
+        main()
