@@ -211,8 +211,8 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
 /**
  * duo_set_log - where the verbose lines of this context go.
  *
- *   log    called once per call with `user` and a line without newline; must not call the library
- *          with the same context. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
+ *   log    called once per call, and at events, with `user` and a line without newline; must not call
+ *          the library, which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      0.1
@@ -471,6 +471,9 @@ DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
 /**
  * duo_changed - the program wrote to these bytes of the host array; they are sent again before
  * their next use on the device. Fetch an array with newer device content before writing to it.
+ *
+ * Between that fetch and this nobody may compute into the array, also into other parts of it: a fetch
+ * for that takes what lies between two results along. duo_copy to a part of it is safe at any time.
  *
  *   host    not NULL. Parts that are not kept need nothing and are passed over. Of device memory
  *           it concerns what was prepared alone: see duo_prepare.

@@ -42,7 +42,7 @@ typedef struct duo_operand {
     bool prepared;           /* duo_prepare has promised that it rarely changes */
     /* In the copy that a row gets: */
     bool placed;       /* counted in its region's placed */
-    bool host_written; /* counted in the host_writers of the regions that it touches */
+    bool host_written; /* noted by duo_residency_host_write */
     void *form;        /* GPU rows: device memory where the row's form of it is, or NULL */
 } duo_operand;
 

@@ -91,7 +91,7 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     duo_call local;
     *done = 0;
     const int status = launch(ctx, call, &local, row, done);
-    duo_place_end(call, &local);
+    duo_place_end(ctx, call, &local);
     return status;
 }
 
@@ -103,7 +103,7 @@ static int run_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *row
     int status = duo_place_on_host(ctx, call, &local);
     if (status == DUO_OK) status = duo_context_run(ctx, row, &local);
     if (status == DUO_OK) status = duo_place_from_host(ctx, call, &local);
-    duo_place_end(call, &local);
+    duo_place_end(ctx, call, &local);
     return status;
 }
 
@@ -270,7 +270,7 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
         *local.operand[DUO_RESULT].address = value;
         status = duo_place_from_host(ctx, &call, &local);
     }
-    duo_place_end(&call, &local);
+    duo_place_end(ctx, &call, &local);
     if (status == DUO_OK) duo_explain_call(ctx);
     return status;
 }

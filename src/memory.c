@@ -241,6 +241,7 @@ static duo_status changed_range(duo_context *ctx, const void *host, size_t bytes
             continue;
         }
         const duo_status told = duo_region_written(ctx, r, from - r->low, to - r->low);
+        if (told != DUO_OK && r->mirror != NULL) r->lost = true;
         if (status == DUO_OK) status = told;
     }
     return status;

@@ -207,7 +207,6 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
     if (status == DUO_OK)
         status = duo_stage_upload_bytes(ctx, (char *)region->mirror + from,
                                         (const char *)region->low + from, to - from, false);
-    if (status != DUO_OK) region->lost = true;
     return status;
 }
 
@@ -229,7 +228,10 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
     const bool solid = o->columns == 1 || o->ld == o->rows || DUO_FAULT(gaps_lost);
     const bool covers = solid && part.from == 0 && part.to == region->high - region->low;
     duo_status status = DUO_OK;
-    if (o->written && region->host_writers > 0) return (duo_status)DUO_DECLINED;
+    /* Since it was located the device may have been lost, or have had no room. */
+    if (region->lost && !DUO_FAULT(lost_placed)) return DUO_ERR_LOST;
+    if (region->refused && !DUO_FAULT(refused_placed)) return (duo_status)DUO_DECLINED;
+    if (o->written && duo_residency_host_written(region)) return (duo_status)DUO_DECLINED;
     if (region->mirror != NULL && region->device != ctx->device) {
         /* Its copy is on another device: bring it home first, then move. */
         if (!DUO_FAULT(moved_unfetched)) status = duo_region_fetch(ctx, region);
@@ -293,18 +295,25 @@ static duo_status bring_home(duo_context *ctx, const duo_operand *o, duo_operand
     if ((o->region == NULL && !o->crosses) || (o->crosses && DUO_FAULT(crossed_stale)))
         return DUO_OK;
     duo_operand_span(o, &low, &high);
-    local->host_written = o->written && !DUO_FAULT(both_write);
     duo_status status = DUO_OK;
     duo_residency_lock();
-    for (duo_region *r = duo_residency_first(low, high); r != NULL;
-         r = duo_residency_next(r, high)) {
-        if (r->kind != DUO_REGION_KEPT) continue;
-        r->host_writers += local->host_written;
-        while (local->host_written && r->device_writers > 0) {
+    if (o->written && !DUO_FAULT(both_write)) {
+        local->host_written = true;
+        duo_residency_host_write(&ctx->host_write, low, high);
+        for (duo_region *r = duo_residency_first(low, high); r != NULL;) {
+            if (r->kind != DUO_REGION_KEPT || r->device_writers == 0) {
+                r = duo_residency_next(r, high);
+                continue;
+            }
             duo_residency_unlock();
             (void)sched_yield();
             duo_residency_lock();
+            r = duo_residency_first(low, high); /* that one may have gone */
         }
+    }
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
+         r = duo_residency_next(r, high)) {
+        if (r->kind != DUO_REGION_KEPT) continue;
         const duo_status fetched = duo_region_fetch(ctx, r);
         if (status == DUO_OK) status = fetched;
     }
@@ -393,13 +402,14 @@ static void claim_again(duo_context *ctx, duo_region *region)
 }
 
 /* The device copy of this operand will be newer than the host's when what is queued is done. */
-static void wrote_device(const duo_operand *o)
+static void wrote_device(const duo_context *ctx, const duo_operand *o)
 {
     duo_region *const region = o->region;
     const duo_hull part = part_of(o);
     if (!DUO_FAULT(form_untold)) duo_forms_stale(region, part.from, part.to);
     if (!is_kept(o)) return;
-    if (region->mirror == NULL) { /* the device was lost meanwhile */
+    /* The device was lost meanwhile; what has a copy now is another. */
+    if (region->mirror == NULL || (region->device != ctx->device && !DUO_FAULT(moved_marked))) {
         region->lost = true;
         return;
     }
@@ -421,7 +431,7 @@ void duo_place_launched(duo_context *ctx, const duo_call *call, const duo_call *
         region->placed--;
         if (written && --region->device_writers == 0) region->writing = (duo_hull){0, 0};
         if (!queued) continue;
-        if (written) wrote_device(&call->operand[i]);
+        if (written) wrote_device(ctx, &call->operand[i]);
         claim_again(ctx, region); /* which may find that the device is lost, with what it wrote */
     }
     duo_residency_unlock();
@@ -440,7 +450,10 @@ duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const d
         ctx, o->address, DUO_FAULT(ldc_back) ? o->rows : o->ld, local->operand[i].address,
         local->operand[i].ld, o->rows, o->columns,
         o->residence == DUO_AT_PINNED && (!o->read || DUO_FAULT(half_written)), done);
-    return status == DUO_OK ? wrote_host(ctx, o) : status;
+    /* Also of what came before a failure: the device's copy is old there. */
+    const bool tell = *done > 0 && (status == DUO_OK || !DUO_FAULT(piece_untold));
+    const duo_status told = tell ? wrote_host(ctx, o) : DUO_OK;
+    return status == DUO_OK ? told : status;
 }
 
 /* ---- To the host ---- */
@@ -524,7 +537,7 @@ duo_status duo_place_result(duo_context *ctx, const duo_operand *o, float value)
     return status;
 }
 
-void duo_place_end(const duo_call *call, const duo_call *local)
+void duo_place_end(duo_context *ctx, const duo_call *call, const duo_call *local)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
@@ -532,12 +545,8 @@ void duo_place_end(const duo_call *call, const duo_call *local)
         if (o->residence == DUO_AT_DEVICE && local->operand[i].address != o->address)
             free(local->operand[i].address);
         if (!local->operand[i].host_written) continue;
-        uintptr_t low, high;
-        duo_operand_span(o, &low, &high);
         duo_residency_lock();
-        for (duo_region *r = duo_residency_first(low, high); r != NULL;
-             r = duo_residency_next(r, high))
-            if (r->kind == DUO_REGION_KEPT && r->host_writers > 0) r->host_writers--;
+        duo_residency_host_wrote(&ctx->host_write);
         duo_residency_unlock();
     }
 }

@@ -132,6 +132,32 @@ void duo_residency_remove(duo_region *region)
     free(region);
 }
 
+/* ---- Writes to host memory ---- */
+
+static duo_host_write *host_writes;
+
+void duo_residency_host_write(duo_host_write *note, uintptr_t low, uintptr_t high)
+{
+    *note = (duo_host_write){host_writes, low, high};
+    host_writes = note;
+}
+
+void duo_residency_host_wrote(const duo_host_write *note)
+{
+    for (duo_host_write **link = &host_writes; *link != NULL; link = &(*link)->next)
+        if (*link == note) {
+            *link = note->next;
+            return;
+        }
+}
+
+bool duo_residency_host_written(const duo_region *region)
+{
+    for (const duo_host_write *w = host_writes; w != NULL; w = w->next)
+        if (w->low < region->high && region->low < w->high) return true;
+    return false;
+}
+
 void duo_residency_forget_queue(const duo_queue *queue)
 {
     for (size_t i = 0; i < count; i++)
@@ -163,13 +189,13 @@ void duo_residency_lose_device(int device)
 
 void duo_residency_in_child(void)
 {
+    host_writes = NULL; /* by threads that are not here */
     /* A region that another thread had in work may be between two states. Its hull then covers what
      * was stale before that work; what the work itself writes is undefined at a fork anyway. */
     for (size_t i = 0; i < count; i++) {
         lose(table[i]);
         table[i]->mirror = NULL; /* the parent's */
-        /* By threads that are not here: */
-        table[i]->placed = table[i]->device_writers = table[i]->host_writers = 0;
+        table[i]->placed = table[i]->device_writers = 0;
         table[i]->writing = (duo_hull){0, 0};
     }
 }

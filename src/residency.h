@@ -39,7 +39,6 @@ struct duo_region {
     /* Kept ranges: */
     int device_writers; /* those of them that will write to it; `writing` covers where */
     duo_hull writing;
-    int host_writers;  /* calls that write to the host's copy and have not told yet */
     duo_hull promised; /* by duo_prepare: rarely changes */
     duo_form *forms;   /* of operands in it */
     bool forms_full;   /* there was no room for one: there will be no more of them */
@@ -70,6 +69,20 @@ duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
 duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
                              duo_region **region);
 void duo_residency_remove(duo_region *region); /* and frees it */
+
+/*
+ * Calls that write to host memory in or around kept ranges, from duo_residency_host_write until they have
+ * told, in duo_residency_host_wrote. Meanwhile no call begins to write to the device copy of a range that
+ * theirs meet. The note is the caller's, one for each context.
+ */
+typedef struct duo_host_write {
+    struct duo_host_write *next;
+    uintptr_t low, high;
+} duo_host_write;
+
+void duo_residency_host_write(duo_host_write *note, uintptr_t low, uintptr_t high);
+void duo_residency_host_wrote(const duo_host_write *note);
+bool duo_residency_host_written(const duo_region *region);
 
 /* The queue is about to end and all its work is done. */
 void duo_residency_forget_queue(const duo_queue *queue);

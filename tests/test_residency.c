@@ -862,11 +862,22 @@ static duo_status launch_after(duo_queue *queue, duo_row_id row, const duo_call 
     return status;
 }
 
+static void (*come_allocating)(void); /* before the next allocation */
+
+static duo_status allocate_after(int device, size_t bytes, void **address)
+{
+    void (*const come)(void) = come_allocating;
+    come_allocating = NULL;
+    if (come != NULL) come();
+    return sim_door()->allocate(device, bytes, address);
+}
+
 static void watch_launches(void)
 {
     static duo_door door;
     door = *sim_door();
     door.launch = launch_after;
+    door.allocate = allocate_after;
     duo_door_install(&door);
 }
 
@@ -1236,6 +1247,243 @@ static void both_sides_write(void)
     end_without_leaks(keeper);
     free(matrix);
     free(a);
+}
+
+/* ---- Between locating, placing and marking ---- */
+
+enum { MOST_CONTEXTS = 3 };
+
+/* Contexts, an array of three parts that is kept and on the device, and a factor of ones. */
+typedef struct scene {
+    duo_context *ctx[MOST_CONTEXTS];
+    float array[3 * PART], ones[PART];
+} scene;
+
+static scene *now;
+
+static void begin_scene(scene *s, int devices)
+{
+    now = s;
+    sim_reset();
+    sim_set_devices(devices);
+    watch_launches();
+    for (int i = 0; i < MOST_CONTEXTS; i++) s->ctx[i] = test_context();
+    for (int i = 0; i < 3 * PART; i++) s->array[i] = 5.0f;
+    for (int i = 0; i < PART; i++) s->ones[i] = 1.0f;
+}
+
+static void keep_scene(scene *s)
+{
+    CHECK_STATUS(DUO_OK, duo_keep(s->ctx[0], s->array, sizeof s->array));
+    check_sum(s->ctx[0], s->array, 3 * PART, 5.0f * 3 * PART);
+}
+
+static void end_scene(scene *s)
+{
+    CHECK(come_between == NULL && come_behind == NULL && come_allocating == NULL, "nobody came");
+    CHECK(sim_violations() == 0, "the door's rules were broken");
+    for (int i = 0; i < MOST_CONTEXTS; i++) (void)duo_destroy(s->ctx[i]);
+    duo_door_install(sim_door());
+}
+
+/* Device 0 is found lost by another thread's call. */
+static void find_loss(void)
+{
+    float sum;
+    sim_lose(0);
+    CHECK_STATUS(DUO_OK, duo_ssum(now->ctx[2], PART, now->ones, 1, &sum));
+}
+
+static void find_loss_and_move(const duo_call *call)
+{
+    (void)call;
+    find_loss();
+    check_sum(now->ctx[1], now->array, PART, 5.0f * PART);
+}
+
+static void fill_device(void)
+{
+    sim_set_memory(sim_allocated_bytes(0));
+    check_sum(now->ctx[0], now->array, 10, 50.0f);
+    sim_set_memory((uint64_t)1 << 30);
+}
+
+/* What only a lost device had is told to be lost, and nothing older is taken for it. */
+static void lost_meanwhile(void)
+{
+    if (!counting()) {
+        test_skip("needs a door that can be watched");
+        return;
+    }
+    static scene s;
+    float sum, c[PART];
+    test_case("meanwhile/lost and moved behind the launch");
+    begin_scene(&s, 2);
+    CHECK_STATUS(DUO_OK, duo_set_device(s.ctx[1], 1));
+    keep_scene(&s);
+    come_behind = find_loss_and_move;
+    CHECK_STATUS(DUO_OK, square(s.ctx[0], E, s.ones, s.ones, 0.0f, s.array + PART));
+    CHECK_STATUS(DUO_ERR_LOST, duo_ssum(s.ctx[1], PART, s.array + PART, 1, &sum));
+    CHECK_STATUS(DUO_ERR_LOST, duo_release(s.ctx[1], s.array));
+    end_scene(&s);
+
+    test_case("meanwhile/lost between locating and placing");
+    begin_scene(&s, 2);
+    CHECK_STATUS(DUO_OK, duo_set_device(s.ctx[1], 1));
+    keep_scene(&s);
+    check_sum(s.ctx[1], s.ones, 1, 1.0f); /* its queue is there */
+    CHECK_STATUS(DUO_OK, square(s.ctx[0], E, s.ones, s.ones, 0.0f, s.array + PART));
+    come_allocating = find_loss;
+    CHECK_STATUS(DUO_ERR_LOST, square(s.ctx[1], E, s.ones, s.array + PART, 0.0f, c));
+    CHECK_STATUS(DUO_ERR_LOST, duo_release(s.ctx[1], s.array));
+    end_scene(&s);
+
+    test_case("meanwhile/refused between locating and placing");
+    begin_scene(&s, 1);
+    check_sum(s.ctx[0], s.ones, PART, PART);
+    check_sum(s.ctx[1], s.ones, 1, 1.0f);
+    CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], s.array, sizeof s.array));
+    come_allocating = fill_device;
+    CHECK_STATUS(DUO_OK, square(s.ctx[1], E, s.ones, s.ones, 0.0f, s.array + PART));
+    check_sum(s.ctx[1], s.array + PART, PART, (float)E * PART);
+    CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], s.array));
+    CHECK(s.array[PART] == (float)E, "%g", (double)s.array[PART]);
+    end_scene(&s);
+
+    /* One result cannot be sent, and the device is well: nothing is lost by that. */
+    for (int nth = 1; nth < 4; nth++) {
+        test_case("meanwhile/result not sent/%d", nth);
+        begin_scene(&s, 2);
+        CHECK_STATUS(DUO_OK, duo_set_device(s.ctx[1], 1));
+        keep_scene(&s);
+        check_sum(s.ctx[1], s.ones, PART, PART);
+        CHECK_STATUS(DUO_OK, square(s.ctx[0], E, s.ones, s.ones, 0.0f, s.array + PART));
+        sim_fail(SIM_COPY, nth, DUO_ERR_DEVICE, 2);
+        CHECK_STATUS(DUO_OK, duo_ssum(s.ctx[1], PART, s.ones, 1, s.array + 3));
+        sim_fail(SIM_COPY, 0, DUO_OK, 0);
+        CHECK_STATUS(DUO_OK, duo_fetch(s.ctx[0], s.array, sizeof s.array));
+        CHECK(s.array[3] == PART && s.array[PART] == (float)E, "%g %g", (double)s.array[3],
+              (double)s.array[PART]);
+        CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], s.array));
+        end_scene(&s);
+    }
+}
+
+/* C comes home in pieces into an array of which the first part is kept. The device stops after one of
+ * them, and the CPU computes the rest: the device's copy of that part is old everywhere. */
+static void crossing_in_pieces(void)
+{
+    enum { M = 1024, N = 2200, KEPT = 100 };
+    if (!counting()) {
+        test_skip("needs a device that can be told to fail");
+        return;
+    }
+    float *const c = new_floats(M * N), *const u = new_floats(M + N);
+    for (int i = 0; i < M + N; i++) u[i] = 1.0f;
+    for (int nth = 1; nth < 13; nth++) {
+        test_case("crossing/pieces/%d", nth);
+        test_reset();
+        duo_context *const ctx = test_context();
+        for (int i = 0; i < M * N; i++) c[i] = 1.0f;
+        CHECK_STATUS(DUO_OK, duo_keep(ctx, c, (size_t)M * KEPT * sizeof *c));
+        check_sum(ctx, c, M * KEPT, M * KEPT);
+        sim_fail(SIM_WAIT, nth, DUO_ERR_DEVICE, 2);
+        CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, M, N, 1,
+                                       1.0f, u, M, u + M, 1, 1.0f, c, M));
+        sim_fail(SIM_WAIT, 0, DUO_OK, 0);
+        check_sum(ctx, c, M * KEPT, 2.0f * M * KEPT);
+        int wrong = 0;
+        for (int i = 0; i < M * N; i++) wrong += !(c[i] == 2.0f);
+        CHECK(wrong == 0, "%d elements are wrong", wrong);
+        CHECK_STATUS(DUO_OK, duo_release(ctx, c));
+        (void)duo_destroy(ctx);
+    }
+    free(c);
+    free(u);
+}
+
+/* Rows of a matrix, the other half of its columns' elements. */
+enum { ROWS_EACH = 4, COLUMNS_ALL = 40, COLUMNS_KEPT = 30, LD = 2 * ROWS_EACH };
+static float halves[LD * COLUMNS_ALL];
+
+static void add_ones(duo_context *ctx, const float *ones, int64_t columns, float *c)
+{
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, ROWS_EACH,
+                                   columns, 1, 1.0f, ones, ROWS_EACH, ones, 1, 1.0f, c, LD));
+}
+
+static void add_to_other_rows(const duo_call *call)
+{
+    (void)call;
+    add_ones(now->ctx[1], now->ones, COLUMNS_KEPT, halves + ROWS_EACH);
+}
+
+/* A call whose C crosses the end of a kept array writes to the host's copy; another one's rows lie
+ * between its. */
+static void rows_between(void)
+{
+    if (!counting()) {
+        test_skip("needs a door that can be watched");
+        return;
+    }
+    static scene s;
+    test_case("crossing/rows between");
+    begin_scene(&s, 1);
+    for (int i = 0; i < LD * COLUMNS_ALL; i++) halves[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], halves, LD * COLUMNS_KEPT * sizeof *halves));
+    come_between = add_to_other_rows;
+    add_ones(s.ctx[0], s.ones, COLUMNS_ALL, halves);
+    CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], halves));
+    int wrong = 0;
+    for (int j = 0; j < COLUMNS_ALL; j++)
+        for (int i = 0; i < LD; i++)
+            wrong += !(halves[i + j * LD] == (i < ROWS_EACH || j < COLUMNS_KEPT ? 2.0f : 1.0f));
+    CHECK(wrong == 0, "%d elements are wrong", wrong);
+    end_scene(&s);
+}
+
+static pthread_t other_thread;
+static float strip[5 * E];
+
+static void *write_even_columns(void *unused)
+{
+    CHECK_STATUS(DUO_OK, duo_sgemm(now->ctx[1], DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, E, 3, E,
+                                   1.0f, now->ones, E, now->ones, E, 0.0f, strip, 2 * E));
+    return unused;
+}
+
+static void start_even_columns(const duo_call *call)
+{
+    (void)call;
+    if (pthread_create(&other_thread, NULL, write_even_columns, NULL) != 0) abort();
+    usleep(500);
+}
+
+/* One column is kept, computed into and released, while another thread writes to those around it. */
+static void columns_between(void)
+{
+    enum { ROUNDS = 100 };
+    if (!counting()) {
+        test_skip("needs a door that can be watched");
+        return;
+    }
+    static scene s;
+    begin_scene(&s, 1);
+    CHECK_STATUS(DUO_OK, duo_set_path(s.ctx[1], DUO_PATH_CPU));
+    for (int round = 0; round < ROUNDS; round++) {
+        test_case("crossing/columns between/%d", round);
+        poison(strip, 5 * E);
+        CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], strip + E, E * sizeof *strip));
+        come_between = start_even_columns;
+        CHECK_STATUS(DUO_OK, duo_sgemm(s.ctx[0], DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, E, 1, E,
+                                       1.0f, s.ones, E, s.ones, E, 0.0f, strip + E, E));
+        CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], strip + E));
+        pthread_join(other_thread, NULL);
+        for (int column = 0; column < 5; column++)
+            CHECK(column == 3 ? test_is_poison(strip[3 * E]) : strip[column * E] == (float)E,
+                  "column %d: %g", column, (double)strip[column * E]);
+    }
+    end_scene(&s);
 }
 
 /* ---- Trim, cap ---- */
@@ -1772,6 +2020,10 @@ static const test_entry tests[] = {
     {"moved_meanwhile", moved_meanwhile},
     {"written_meanwhile", written_meanwhile},
     {"both_sides_write", both_sides_write},
+    {"lost_meanwhile", lost_meanwhile},
+    {"crossing_in_pieces", crossing_in_pieces},
+    {"rows_between", rows_between},
+    {"columns_between", columns_between},
     {"trim", trim},
     {"memory_cap", memory_cap},
     {"full_device", full_device},
