@@ -49,6 +49,12 @@ typedef struct duo_operand {
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
 enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
 
+/* The host memory that a call writes to: residency.h. */
+typedef struct duo_host_write {
+    struct duo_host_write *next;
+    uintptr_t low, high;
+} duo_host_write;
+
 typedef struct duo_call {
     duo_operation operation;
     bool swapped; /* a row-major sgemm: the caller's A is operand B, and his m is n */
@@ -56,7 +62,8 @@ typedef struct duo_call {
     int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS];
-    int threads; /* CPU rows: how many to use, >= 1 */
+    int threads;               /* CPU rows: how many to use, >= 1 */
+    duo_host_write host_write; /* in the copy that a row gets; see host_written */
 } duo_call;
 
 /* Bytes the call moves for this operand if it has to be sent: rows * columns floats. */

@@ -46,7 +46,6 @@ struct duo_context {
     int stage_next;
     uint64_t *slot; /* pinned: results of reductions */
     uint32_t ticket;
-    duo_host_write host_write; /* of the call that it is in */
     bool reading_host; /* transfers straight from the caller's pinned memory may be under way */
     bool owes; /* outputs were queued that live on the device, and nobody has waited for them yet */
 
@@ -151,7 +150,7 @@ duo_status duo_place_result(duo_context *ctx, const duo_operand *o, float value)
 duo_status duo_place_on_host(duo_context *ctx, const duo_call *call, duo_call *local);
 duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo_call *local);
 /* Has to follow both ways, also on failure. */
-void duo_place_end(duo_context *ctx, const duo_call *call, const duo_call *local);
+void duo_place_end(const duo_call *call, const duo_call *local);
 
 /* Region verbs, under the residency lock. Both leave the region as it was on failure. */
 duo_status duo_region_fetch(duo_context *ctx, duo_region *region);

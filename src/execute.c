@@ -91,7 +91,7 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
     duo_call local;
     *done = 0;
     const int status = launch(ctx, call, &local, row, done);
-    duo_place_end(ctx, call, &local);
+    duo_place_end(call, &local);
     return status;
 }
 
@@ -103,13 +103,15 @@ static int run_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *row
     int status = duo_place_on_host(ctx, call, &local);
     if (status == DUO_OK) status = duo_context_run(ctx, row, &local);
     if (status == DUO_OK) status = duo_place_from_host(ctx, call, &local);
-    duo_place_end(ctx, call, &local);
+    duo_place_end(call, &local);
     return status;
 }
 
-/* The first `done` elements of C are final: what is left, as one or two calls. */
-static int finish_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *row, int64_t done)
+/* The first *finished elements of C are final: what is left, as one or two calls. */
+static int finish_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *row,
+                         int64_t *finished)
 {
+    const int64_t done = *finished;
     duo_call rest = *call;
     duo_operand *const a = &rest.operand[DUO_A], *const b = &rest.operand[DUO_B],
                        *const c = &rest.operand[DUO_C];
@@ -130,6 +132,7 @@ static int finish_on_cpu(duo_context *ctx, const duo_call *call, const duo_row *
         part.operand[DUO_C].columns = 1;
         const int status = run_on_cpu(ctx, &part, row);
         if (status != DUO_OK) return status;
+        *finished += part.m; /* another row may have to do the others */
         if (b->address != NULL) b->address += b_step;
         *(call->transb ? &b->rows : &b->columns) -= 1;
         c->address += c->ld;
@@ -229,7 +232,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
         if (row->side == DUO_SIDE_GPU)
             status = run_on_gpu(ctx, call, row, &done);
         else if (done > 0 && call->beta != 0.0f && !DUO_FAULT(beta_twice))
-            status = finish_on_cpu(ctx, call, row, done);
+            status = finish_on_cpu(ctx, call, row, &done);
         else
             status = run_on_cpu(ctx, call, row);
         if (status == DUO_DECLINED) {
@@ -270,7 +273,7 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
         *local.operand[DUO_RESULT].address = value;
         status = duo_place_from_host(ctx, &call, &local);
     }
-    duo_place_end(ctx, &call, &local);
+    duo_place_end(&call, &local);
     if (status == DUO_OK) duo_explain_call(ctx);
     return status;
 }

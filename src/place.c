@@ -289,8 +289,9 @@ static bool has_copy(const duo_operand *o) { return is_kept(o) || o->residence =
  * by one range of bytes for each side, and the columns of two C may lie between each other. So calls that
  * have been placed to write to a device copy are let go first; they wait for nobody.
  */
-static duo_status bring_home(duo_context *ctx, const duo_operand *o, duo_operand *local)
+static duo_status bring_home(duo_context *ctx, duo_call *local, int i)
 {
+    const duo_operand *const o = &local->operand[i];
     uintptr_t low, high;
     if ((o->region == NULL && !o->crosses) || (o->crosses && DUO_FAULT(crossed_stale)))
         return DUO_OK;
@@ -298,8 +299,8 @@ static duo_status bring_home(duo_context *ctx, const duo_operand *o, duo_operand
     duo_status status = DUO_OK;
     duo_residency_lock();
     if (o->written && !DUO_FAULT(both_write)) {
-        local->host_written = true;
-        duo_residency_host_write(&ctx->host_write, low, high);
+        local->operand[i].host_written = true;
+        duo_residency_host_write(&local->host_write, low, high);
         for (duo_region *r = duo_residency_first(low, high); r != NULL;) {
             if (r->kind != DUO_REGION_KEPT || r->device_writers == 0) {
                 r = duo_residency_next(r, high);
@@ -384,7 +385,7 @@ duo_status duo_place_on_device(duo_context *ctx, duo_row_id row, const duo_call 
             }
         }
         duo_residency_unlock();
-        if (status == DUO_OK && o->crosses) status = bring_home(ctx, o, &local->operand[i]);
+        if (status == DUO_OK && o->crosses) status = bring_home(ctx, local, i);
         if (status == DUO_OK && !is_kept(o) && o->residence != DUO_AT_DEVICE && !slot)
             status = place_workspace(ctx, o, i, &local->operand[i]);
         if (status != DUO_OK) return status;
@@ -397,7 +398,7 @@ duo_status duo_place_on_device(duo_context *ctx, duo_row_id row, const duo_call 
  * follows only what had been queued by then: so that whoever comes next follows both. */
 static void claim_again(duo_context *ctx, duo_region *region)
 {
-    if (DUO_FAULT(claimed_once)) return;
+    if (DUO_FAULT(claimed_once) || !duo_device_usable(ctx->device)) return;
     if (duo_region_claim(ctx, region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
 }
 
@@ -502,7 +503,7 @@ duo_status duo_place_on_host(duo_context *ctx, const duo_call *call, duo_call *l
             status = borrow(ctx, o, &local->operand[i]);
             continue;
         }
-        status = bring_home(ctx, o, &local->operand[i]);
+        status = bring_home(ctx, local, i);
     }
     /* The region's hull may have been lost while fetching. */
     return status == DUO_OK || status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE ? status
@@ -529,15 +530,17 @@ duo_status duo_place_result(duo_context *ctx, const duo_operand *o, float value)
         *o->address = value;
         return DUO_OK;
     }
-    /* Nobody fetches between the two. */
+    /* Nobody fetches between the two. What comes after a failure may read it as an operand. */
     duo_residency_lock();
+    const float before = *o->address;
     *o->address = value;
     const duo_status status = wrote_host(ctx, o);
+    if (status != DUO_OK && !DUO_FAULT(result_stays)) *o->address = before;
     duo_residency_unlock();
     return status;
 }
 
-void duo_place_end(duo_context *ctx, const duo_call *call, const duo_call *local)
+void duo_place_end(const duo_call *call, const duo_call *local)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
@@ -546,7 +549,7 @@ void duo_place_end(duo_context *ctx, const duo_call *call, const duo_call *local
             free(local->operand[i].address);
         if (!local->operand[i].host_written) continue;
         duo_residency_lock();
-        duo_residency_host_wrote(&ctx->host_write);
+        duo_residency_host_wrote(&local->host_write);
         duo_residency_unlock();
     }
 }

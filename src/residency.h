@@ -73,13 +73,8 @@ void duo_residency_remove(duo_region *region); /* and frees it */
 /*
  * Calls that write to host memory in or around kept ranges, from duo_residency_host_write until they have
  * told, in duo_residency_host_wrote. Meanwhile no call begins to write to the device copy of a range that
- * theirs meet. The note is the caller's, one for each context.
+ * theirs meet. The note is the call's.
  */
-typedef struct duo_host_write {
-    struct duo_host_write *next;
-    uintptr_t low, high;
-} duo_host_write;
-
 void duo_residency_host_write(duo_host_write *note, uintptr_t low, uintptr_t high);
 void duo_residency_host_wrote(const duo_host_write *note);
 bool duo_residency_host_written(const duo_region *region);

@@ -1308,6 +1308,13 @@ static void fill_device(void)
     sim_set_memory((uint64_t)1 << 30);
 }
 
+static void compute_and_fail(const duo_call *call)
+{
+    (void)call;
+    CHECK_STATUS(DUO_OK, square(now->ctx[1], E, now->ones, now->ones, 0.0f, now->array + 2 * PART));
+    sim_fail(SIM_COPY, 1, DUO_ERR_DEVICE, 2);
+}
+
 /* What only a lost device had is told to be lost, and nothing older is taken for it. */
 static void lost_meanwhile(void)
 {
@@ -1367,6 +1374,18 @@ static void lost_meanwhile(void)
         CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], s.array));
         end_scene(&s);
     }
+
+    /* Nor is it taken for an operand when the CPU does the call again. */
+    test_case("meanwhile/result among the operands");
+    begin_scene(&s, 1);
+    CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], s.array, sizeof s.array));
+    come_behind = compute_and_fail;
+    CHECK_STATUS(DUO_OK, duo_ssum(s.ctx[0], PART, s.array, 1, s.array));
+    sim_fail(SIM_COPY, 0, DUO_OK, 0);
+    CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], s.array));
+    CHECK(s.array[0] == 5.0f * PART && s.array[2 * PART] == (float)E, "%g %g", (double)s.array[0],
+          (double)s.array[2 * PART]);
+    end_scene(&s);
 }
 
 /* C comes home in pieces into an array of which the first part is kept. The device stops after one of
