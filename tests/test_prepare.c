@@ -13,25 +13,10 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "harness.h"
-#include "sim_device.h"
-
-static bool counting(void) { return test_mode_now() == MODE_SIM; }
+#include "exact.h"
 
 /* Large enough for the rows of a Hopper GPU that split. On the simulated device one thread computes. */
 static int64_t edge(void) { return test_mode_now() == MODE_GPU ? 600 : 24; }
-
-static float *new_floats(int64_t n)
-{
-    float *const x = malloc((size_t)n * sizeof *x);
-    if (x == NULL) abort();
-    return x;
-}
-
-static void fill(float *x, int64_t n, int64_t seed)
-{
-    for (int64_t i = 0; i < n; i++) x[i] = (float)((i * 7 + seed * 13 + i / 5) % 9 - 4);
-}
 
 /* How often a form was written since the last time. */
 static uint64_t forms_written(void)
@@ -51,7 +36,8 @@ static void check_written(uint64_t expected)
 }
 
 /* C := op(A) * op(B) of n x n, by columns. */
-static void multiply(int64_t n, bool transa, bool transb, const float *a, const float *b, float *c)
+static void multiply_as(int64_t n, bool transa, bool transb, const float *a, const float *b,
+                        float *c)
 {
     memset(c, 0, (size_t)(n * n) * sizeof *c);
     for (int64_t j = 0; j < n; j++)
@@ -69,7 +55,7 @@ static void check_product(duo_context *ctx, bool transa, bool transb, const floa
     const int64_t n = edge();
     float *const c = new_floats(n * n), *const expected = new_floats(n * n);
     for (int64_t i = 0; i < n * n; i++) c[i] = test_poison();
-    multiply(n, transa, transb, a_values, b_values, expected);
+    multiply_as(n, transa, transb, a_values, b_values, expected);
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, transa ? DUO_TRANS : DUO_NO_TRANS,
                                    transb ? DUO_TRANS : DUO_NO_TRANS, n, n, n, 1.0f, a, n, b, n,
                                    0.0f, c, n));
@@ -119,12 +105,6 @@ static void end_factors(duo_context *ctx, factors *f)
         free(f->host[i]);
         free(f->values[i]);
     }
-}
-
-static void end_context(duo_context *ctx)
-{
-    test_context_end(ctx);
-    if (counting()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
 }
 
 /* The program writes new values of its own to elements [from, to) of factor i. */
@@ -178,7 +158,7 @@ static void split_once(void)
             for (int again = 0; again < 3; again++) product(ctx, &f);
             check_written(0);
             end_factors(ctx, &f);
-            end_context(ctx);
+            end_without_leaks(ctx);
         }
 }
 
@@ -197,7 +177,7 @@ static void ways(void)
         check_written(round == 0 ? 2 : 0);
     }
     end_factors(ctx, &f);
-    end_context(ctx);
+    end_without_leaks(ctx);
 }
 
 static void changes_are_seen(void)
@@ -241,7 +221,7 @@ static void changes_are_seen(void)
         product(ctx, &f);
         check_written(1);
         end_factors(ctx, &f);
-        end_context(ctx);
+        end_without_leaks(ctx);
     }
 }
 
@@ -273,7 +253,7 @@ static void foreign_writes(void)
     CHECK_STATUS(DUO_OK, door->close(queue));
     CHECK_STATUS(DUO_OK, door->unpin(pinned));
     end_factors(ctx, &f);
-    end_context(ctx);
+    end_without_leaks(ctx);
 }
 
 /* Of an array with a matrix in each half one half changes: the other's form stays. */
@@ -302,7 +282,7 @@ static void parts(void)
     check_written(1);
     CHECK_STATUS(DUO_OK, duo_release(ctx, both));
     CHECK(memcmp(both, values, 2 * bytes) == 0, "the array was changed");
-    end_context(ctx);
+    end_without_leaks(ctx);
     free(both);
     free(values);
 }
@@ -327,7 +307,7 @@ static void taken_back(void)
         product(ctx, &f);
         check_written(0);
         end_factors(ctx, &f);
-        end_context(ctx);
+        end_without_leaks(ctx);
     }
 }
 
@@ -352,7 +332,7 @@ static void no_room(void)
           (uintmax_t)(sim_count(SIM_ALLOCATE) - asked));
     sim_set_memory((uint64_t)1 << 30);
     end_factors(ctx, &f);
-    end_context(ctx);
+    end_without_leaks(ctx);
 }
 
 /* Operands have their places before anything has a form: what is kept fits as it did before. */
@@ -380,7 +360,7 @@ static void places_first(void)
     sim_set_memory((uint64_t)1 << 30);
     CHECK_STATUS(DUO_OK, duo_release(ctx, c));
     end_factors(ctx, &f);
-    end_context(ctx);
+    end_without_leaks(ctx);
     free(c);
 }
 
@@ -410,7 +390,7 @@ static void room_elsewhere(void)
     check_written(1);
     end_factors(one, &f);
     test_context_end(one);
-    end_context(other);
+    end_without_leaks(other);
 }
 
 /* The context that wrote the forms is gone. */
@@ -429,7 +409,7 @@ static void written_by_another(void)
         check_written(0);
         if (counting()) sim_set_delay(0);
         end_factors(other, &f);
-        end_context(other);
+        end_without_leaks(other);
     }
 }
 
@@ -462,7 +442,7 @@ static void taken_back_meanwhile(void)
     CHECK(sim_violations() == 0, "a form was gone");
     end_factors(ctx, &f);
     test_context_end(taker);
-    end_context(ctx);
+    end_without_leaks(ctx);
     duo_door_install(sim_door());
 }
 
@@ -479,7 +459,7 @@ static void forked(void)
     if (child == 0) {
         const int64_t n = edge();
         float *const c = new_floats(n * n), *const expected = new_floats(n * n);
-        multiply(n, false, false, f.values[0], f.values[1], expected);
+        multiply_as(n, false, false, f.values[0], f.values[1], expected);
         bool right = duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f,
                                f.at[0], n, f.at[1], n, 0.0f, c, n) == DUO_OK &&
                      memcmp(c, expected, f.bytes) == 0;
@@ -492,7 +472,7 @@ static void forked(void)
     CHECK(test_child_wait(child, 60) == 0, "the child went wrong");
     product(ctx, &f);
     end_factors(ctx, &f);
-    end_context(ctx);
+    end_without_leaks(ctx);
 }
 
 /* Ever other parts of an array are used as factors: their forms do not grow without end. */
@@ -519,7 +499,7 @@ static void many_parts(void)
         CHECK(sim_allocated_bytes(0) < 8 * bytes + (1 << 20), "%ju bytes are held",
               (uintmax_t)sim_allocated_bytes(0));
     CHECK_STATUS(DUO_OK, duo_release(ctx, a));
-    end_context(ctx);
+    end_without_leaks(ctx);
     free(a);
 }
 
@@ -549,7 +529,7 @@ static void two_contexts(void)
     CHECK_STATUS(DUO_OK, duo_free(one, c));
     end_factors(other, &f);
     test_context_end(one);
-    end_context(other);
+    end_without_leaks(other);
 }
 
 static void two_devices(void)
@@ -573,7 +553,7 @@ static void two_devices(void)
     }
     end_factors(one, &f);
     test_context_end(one);
-    end_context(other);
+    end_without_leaks(other);
 }
 
 static void lost_device(void)
