@@ -56,7 +56,7 @@ TASKS = {
     "numpy-8192": (lambda: numpy_product(8192), 3),
     "numpy-2048": (lambda: numpy_product(2048), 9),
     "numpy-64": (lambda: numpy_product(64), 2001),
-    "faiss": (faiss_search, 5),
+    "faiss": (faiss_search, 3),
     "kmeans": (kmeans, 3),
 }
 

@@ -72,6 +72,15 @@ static inline double duo_operand_bytes(const duo_operand *o)
     return 4.0 * (double)o->rows * (double)o->columns;
 }
 
+/* Does it read a kept array whose copy on the device is not current? */
+static inline bool duo_call_stale(const duo_call *call)
+{
+    bool stale = false;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        stale |= call->operand[i].read && call->operand[i].residence == DUO_AT_STALE;
+    return stale;
+}
+
 /* The address range [*low, *high) that the operand spans, gaps included; columns and rows > 0. */
 static inline void duo_operand_span(const duo_operand *o, uintptr_t *low, uintptr_t *high)
 {

@@ -110,7 +110,7 @@ static duo_context *make_default(void)
         ctx->threads = 0;
         ctx->log = NULL;
         ctx->last_call.operation = DUO_OPERATIONS;
-        ctx->last_tiny = false;
+        ctx->last_tiny = ctx->last_short = false;
         ctx->note[0] = ctx->detail[0] = '\0';
         const int device = ctx->device;
         set_default_device(ctx);

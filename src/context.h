@@ -52,8 +52,8 @@ struct duo_context {
     const duo_row *running; /* the CPU row that its thread is in, or NULL; read after a fork only */
 
     /* the last call, for duo_explain_last and the verbose line */
-    bool last_tiny; /* only operation and sizes of last_call are set; the rest is recomputed on
-                       demand */
+    bool last_tiny;  /* only operation and sizes of last_call are set, the rest on demand */
+    bool last_short; /* last_choice has the CPU's rows alone, the others on demand */
     duo_call last_call;
     const duo_row *last_row;
     int last_threads;

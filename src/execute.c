@@ -160,10 +160,7 @@ static void strike_gpu_rows(duo_choice *choice, int count)
 static void earn_credit(const duo_call *call, const duo_choice *choice, int count, int ran,
                         const duo_profile *profile)
 {
-    bool stale = false;
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        stale |= call->operand[i].read && call->operand[i].residence == DUO_AT_STALE;
-    if (!stale || choice[ran].row->side != DUO_SIDE_CPU) return;
+    if (!duo_call_stale(call) || choice[ran].row->side != DUO_SIDE_CPU) return;
     duo_call sent = *call;
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (sent.operand[i].residence == DUO_AT_STALE) sent.operand[i].on_device = true;
@@ -184,7 +181,7 @@ static void earn_credit(const duo_call *call, const duo_choice *choice, int coun
 
 static void remember(duo_context *ctx, const duo_call *call, const duo_choice *choice, int count)
 {
-    ctx->last_tiny = false;
+    ctx->last_tiny = ctx->last_short = false;
     ctx->last_call = *call;
     ctx->last_candidates = count;
     if (count > 0) memcpy(ctx->last_choice, choice, (size_t)count * sizeof *choice);
@@ -208,8 +205,11 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     if (located != DUO_OK) return located;
     const duo_site site = duo_context_site(ctx);
     duo_choice choice[DUO_CANDIDATES];
-    const int count = duo_predict(call, &site, choice);
+    int count = timed ? 0 : duo_predict_cpu(call, &site, choice);
+    const bool cpu_alone = count > 0;
+    if (!cpu_alone) count = duo_predict(call, &site, choice);
     remember(ctx, call, choice, count);
+    ctx->last_short = cpu_alone;
     if (ctx->path == DUO_PATH_GPU && !site.gpu) (void)duo_context_queue(ctx); /* notes why */
 
     int64_t done = 0;

@@ -6,6 +6,13 @@
 
 #include "context.h"
 
+static void predict_last(duo_context *ctx)
+{
+    const duo_site site = duo_context_site(ctx);
+    ctx->last_candidates = duo_predict(&ctx->last_call, &site, ctx->last_choice);
+    ctx->last_short = false;
+}
+
 /* A tiny call left only its operation and sizes behind: find again what was predicted for it. */
 static void recompute_tiny(duo_context *ctx)
 {
@@ -30,8 +37,7 @@ static void recompute_tiny(duo_context *ctx)
         o->residence = DUO_AT_PAGEABLE;
         o->on_host = true;
     }
-    duo_site site = duo_context_site(ctx);
-    ctx->last_candidates = duo_predict(call, &site, ctx->last_choice);
+    predict_last(ctx);
     for (int i = 0; i < ctx->last_candidates; i++)
         if (ctx->last_choice[i].row == ctx->last_row)
             ctx->last_predicted_seconds = ctx->last_choice[i].seconds;
@@ -48,6 +54,7 @@ duo_status duo_explain_last(duo_context *given, duo_decision *decision)
     if (decision == NULL) return DUO_ERR_NULL;
     if (decision->size < sizeof *decision) return DUO_ERR_SIZE;
     if (ctx->last_tiny) recompute_tiny(ctx);
+    if (ctx->last_short) predict_last(ctx);
     const duo_call *const call = &ctx->last_call;
     const size_t size = decision->size;
     memset(decision, 0, sizeof *decision);

@@ -51,11 +51,11 @@ typedef struct duo_profile {
 } duo_profile;
 
 /*
- * Seconds at a size: between two points straight in size^growth; below the first point its seconds;
- * above the last point growing with size^growth (1 for reductions, 3 for sgemm). Infinite if there
- * are no points.
+ * Seconds for so much work: n of a reduction (growth 1: a size is work), m*n*k of sgemm (growth 3: a size
+ * is the edge of a cube). Between two points straight in the work; below the first point its seconds;
+ * above the last point growing with the work. Infinite if there are no points.
  */
-double duo_curve_seconds(const duo_curve *curve, double size, double growth);
+double duo_curve_seconds(const duo_curve *curve, double work, int growth);
 
 /*
  * The profile in use: DUOBLAS_PROFILE, else the user's own ($XDG_CONFIG_HOME/duoblas/profile.ini,

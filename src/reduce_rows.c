@@ -42,8 +42,8 @@ static double seconds_at(const duo_site *site, duo_row_id id, duo_row_id float32
                          double n)
 {
     const duo_curve *const curve = site->profile->curve;
-    if (curve[id].count > 0) return duo_curve_seconds(&curve[id], n, 1.0);
-    return times * duo_curve_seconds(&curve[float32], n, 1.0);
+    if (curve[id].count > 0) return duo_curve_seconds(&curve[id], n, 1);
+    return times * duo_curve_seconds(&curve[float32], n, 1);
 }
 
 /* How much faster all threads are than one: as many times as they are, but never more than on data

@@ -117,6 +117,14 @@ typedef struct duo_choice {
  * returns how many (<= DUO_CANDIDATES). */
 int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES]);
 
+/*
+ * The same of the CPU's rows alone, where duo_select could not choose another: on the path auto, when
+ * the way of operands and result takes longer than the whole call on the CPU. Else 0; so too with stale
+ * operands, which earn what the GPU would have saved. Small calls are mostly such, and to predict the
+ * GPU's rows would take longer than they do.
+ */
+int duo_predict_cpu(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES]);
+
 /* The index of the one to run: cheapest that accepts and is not declined. -1: none left. */
 int duo_select(const duo_choice *choice, int count, const duo_site *site);
 

@@ -37,13 +37,16 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
     return seconds + (waits ? profile->round_trip_seconds : 0.0);
 }
 
-int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES])
+/* duo_predict of the rows of some sides, a bit for each. */
+static int predict(const duo_call *call, const duo_site *site, unsigned sides,
+                   duo_choice choice[DUO_CANDIDATES])
 {
     const duo_row_table table = duo_row_tables[call->operation];
     double transfer[2] = {-1.0, -1.0};
     int count = 0;
     for (int i = 0; i < table.count; i++) {
         const duo_row *const row = &table.row[i];
+        if ((sides >> row->side & 1u) == 0) continue;
         const bool tf32 = DUO_FAULT(m15) && site->math == DUO_MATH_ACCURATE;
         if (!duo_row_serves(row, tf32 ? DUO_MATH_TF32 : site->math)) continue;
         duo_choice *const c = &choice[count++];
@@ -57,6 +60,21 @@ int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DU
         c->seconds = row->cost(call, site, &c->threads) + transfer[row->side];
     }
     return count;
+}
+
+int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES])
+{
+    return predict(call, site, 1u << DUO_SIDE_CPU | 1u << DUO_SIDE_GPU, choice);
+}
+
+int duo_predict_cpu(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES])
+{
+    if (site->path != DUO_PATH_AUTO) return 0;
+    if (duo_call_stale(call) && !DUO_FAULT(stale_alone)) return 0;
+    const int count = predict(call, site, 1u << DUO_SIDE_CPU, choice);
+    const double least = duo_transfer_seconds(call, DUO_SIDE_GPU, site->profile);
+    const double seconds = choice[duo_select(choice, count, site)].seconds;
+    return seconds < least || DUO_FAULT(cpu_alone) ? count : 0;
 }
 
 int duo_select(const duo_choice *choice, int count, const duo_site *site)

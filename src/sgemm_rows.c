@@ -21,7 +21,7 @@ static double cube_seconds(const duo_call *call, const duo_site *site, duo_row_i
 {
     const double work =
         round_up(call->m, tile_m) * round_up(call->n, tile_n) * round_up(call->k, tile_k);
-    return duo_curve_seconds(&site->profile->curve[id], cbrt(work), 3.0);
+    return duo_curve_seconds(&site->profile->curve[id], work, 3);
 }
 
 /* By the row's own curve, or `times` as long as the float32 row where there is none. */
@@ -119,7 +119,7 @@ static bool fits_device(const duo_call *call, const duo_site *site)
 /* Seconds to read so many bytes of device memory: as a sum does. */
 static double memory_seconds(const duo_site *site, double bytes)
 {
-    return duo_curve_seconds(&site->profile->curve[DUO_ROW_ssum_gpu_shuffle], bytes / 4.0, 1.0);
+    return duo_curve_seconds(&site->profile->curve[DUO_ROW_ssum_gpu_shuffle], bytes / 4.0, 1);
 }
 
 /*
@@ -163,7 +163,7 @@ static double tiles_seconds(const duo_call *call, const duo_site *site, duo_row_
     const double m = round_up(call->m, tile), n = round_up(call->n, tile);
     const double k = round_up(call->k, tile_k);
     const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
-    const double cube = duo_curve_seconds(curve, cbrt(m * n * k), 3.0);
+    const double cube = duo_curve_seconds(curve, m * n * k, 3);
     return launch + (cube - launch) * fmin(idle_times(m, n, k, tile), most_idle);
 }
 
@@ -220,9 +220,9 @@ static double wgmma_cost(const duo_call *call, const duo_site *site, duo_row_id 
     const double ends = 64.0; /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
     const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
     const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
-    const double same = cbrt((1.0 + ends / k) / (1.0 + ends / edge)) * edge;
+    const double same = m * n * k * (1.0 + ends / k) / (1.0 + ends / edge);
     *threads = 0;
-    const double seconds = duo_curve_seconds(&site->profile->curve[id], same, 3.0) *
+    const double seconds = duo_curve_seconds(&site->profile->curve[id], same, 3) *
                                fmax(1.0, multiprocessors / (tiles * most_slices)) +
                            extra_traffic(site, split_bytes(planes), m, n, k);
     return without_splitting(call, site, planes, seconds);
@@ -314,11 +314,12 @@ static double skinny_multiply(const duo_call *call, const duo_profile *p)
                         (double)(call->k > 0 ? call->k : 1);
     const duo_curve *const own = &p->curve[DUO_ROW_sgemm_gpu_skinny];
     const duo_curve *const tiled = &p->curve[DUO_ROW_sgemm_gpu_tiled];
-    if (tiled->count == 0) return duo_curve_seconds(own, cbrt(work), 3.0);
-    const double rate = pow(tiled->size[tiled->count - 1], 3.0) / tiled->seconds[tiled->count - 1];
+    if (tiled->count == 0) return duo_curve_seconds(own, work, 3);
+    const double edge = tiled->size[tiled->count - 1];
+    const double rate = edge * edge * edge / tiled->seconds[tiled->count - 1];
     if (own->count == 0) return work / rate;
-    const double edge = fmin(cbrt(work), own->size[own->count - 1]);
-    return duo_curve_seconds(own, edge, 3.0) + (work - pow(edge, 3.0)) / rate;
+    const double last = own->size[own->count - 1], own_work = fmin(work, last * last * last);
+    return duo_curve_seconds(own, own_work, 3) + (work - own_work) / rate;
 }
 
 /* To multiply and to read the operands, which overlap, but not fully; ssum reads as fast. */

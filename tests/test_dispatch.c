@@ -1029,8 +1029,10 @@ static void environment(void)
 static void predictions_are_sane(void)
 {
     static const char *const names[] = {"h100", "h200", "generic"};
+    enum { TRIALS = 2000 };
+    int shorts = 0;
     test_rng rng = test_rng_for("predictions_are_sane");
-    for (int trial = 0; trial < 2000; trial++) {
+    for (int trial = 0; trial < TRIALS; trial++) {
         const duo_profile *const profile = duo_profile_built_in(names[trial % 3]);
         const bool float64 = trial % 5 == 0;
         const duo_site site = {.profile = profile,
@@ -1075,7 +1077,18 @@ static void predictions_are_sane(void)
             if (!site.gpu)
                 CHECK(choice[i].row->side == DUO_SIDE_CPU || !choice[i].accepts, "no GPU");
         }
+        /* Where the CPU's rows alone are predicted, the whole prediction chooses the same. */
+        duo_choice alone[DUO_CANDIDATES];
+        const int few = duo_predict_cpu(&call, &site, alone);
+        if (few == 0 || best < 0) continue;
+        const duo_choice *const chosen = &alone[duo_select(alone, few, &site)];
+        CHECK(chosen->row == choice[best].row && chosen->threads == choice[best].threads &&
+                  chosen->seconds == choice[best].seconds,
+              "%s alone, %s of all", chosen->row->name, choice[best].row->name);
+        shorts++;
     }
+    test_case("predictions/cpu-alone");
+    CHECK(shorts > TRIALS / 20 && shorts < TRIALS * 19 / 20, "%d of %d", shorts, TRIALS);
 }
 
 static const test_entry tests[] = {

@@ -487,7 +487,7 @@ static bool sane(const duo_profile *p)
             ok = curve->size[i] >= 1.0 && curve->seconds[i] > 0.0 && sane_time(curve->seconds[i]) &&
                  (i == 0 || curve->size[i] > curve->size[i - 1]);
         for (double size = 1.0; size < 1e12 && ok && curve->count > 0; size *= 9.7) {
-            const double seconds = duo_curve_seconds(curve, size, 1.0);
+            const double seconds = duo_curve_seconds(curve, size, 1);
             ok = seconds > 0.0 && isfinite(seconds);
         }
     }
@@ -571,7 +571,7 @@ static void curves(void)
 {
     duo_curve curve = {.count = 0};
     test_case("curve/empty");
-    CHECK(isinf(duo_curve_seconds(&curve, 100.0, 1.0)), "not measured, but finite");
+    CHECK(isinf(duo_curve_seconds(&curve, 100.0, 1)), "not measured, but finite");
 
     for (int growth = 1; growth <= 3; growth += 2) {
         test_case("curve/growth-%d", growth);
@@ -582,19 +582,21 @@ static void curves(void)
             if (i > 0) curve.seconds[i] = fmax(curve.seconds[i], curve.seconds[i - 1]);
         }
         for (int i = 0; i < curve.count; i++)
-            CHECK(close_to(duo_curve_seconds(&curve, curve.size[i], growth), curve.seconds[i]),
+            CHECK(close_to(duo_curve_seconds(&curve, pow(curve.size[i], growth), growth),
+                           curve.seconds[i]),
                   "point %d is not met", i);
         double before = 0.0;
         const double largest = 4.0 * curve.size[curve.count - 1];
         for (double size = 0.25; size < largest; size *= 1.01) {
-            const double seconds = duo_curve_seconds(&curve, size, growth);
+            const double seconds = duo_curve_seconds(&curve, pow(size, growth), growth);
             if (!CHECK(isfinite(seconds) && seconds > 0.0 && seconds >= before * (1.0 - 1e-12),
                        "%g s at %g after %g s", seconds, size, before))
                 break;
             before = seconds;
         }
         const double end = curve.seconds[curve.count - 1], last = curve.size[curve.count - 1];
-        CHECK(close_to(duo_curve_seconds(&curve, 10.0 * last, growth), end * pow(10.0, growth)),
+        CHECK(close_to(duo_curve_seconds(&curve, pow(10.0 * last, growth), growth),
+                       end * pow(10.0, growth)),
               "beyond the last point");
         CHECK(duo_curve_seconds(&curve, 0.0, growth) <= curve.seconds[0], "before the first point");
         CHECK(!isnan(duo_curve_seconds(&curve, 1e300, growth)), "far beyond");
@@ -606,19 +608,19 @@ static void curves(void)
     curve = (duo_curve){.count = 2, .size = {10.0, 1000.0}};
     for (int i = 0; i < 2; i++) curve.seconds[i] = 5e-6 + 1e-9 * curve.size[i];
     for (double size = 10.0; size <= 1000.0; size += 17.0)
-        CHECK(fabs(duo_curve_seconds(&curve, size, 1.0) / (5e-6 + 1e-9 * size) - 1.0) < 0.2,
-              "at %g", size);
+        CHECK(fabs(duo_curve_seconds(&curve, size, 1) / (5e-6 + 1e-9 * size) - 1.0) < 0.2, "at %g",
+              size);
 
     test_case("curve/one-point");
     curve = (duo_curve){.count = 1, .size = {100.0}, .seconds = {1e-6}};
-    CHECK(duo_curve_seconds(&curve, 1.0, 1.0) > 0.0, "before");
-    CHECK(close_to(duo_curve_seconds(&curve, 100.0, 1.0), 1e-6), "at");
-    CHECK(close_to(duo_curve_seconds(&curve, 1000.0, 1.0), 1e-5), "beyond");
+    CHECK(duo_curve_seconds(&curve, 1.0, 1) > 0.0, "before");
+    CHECK(close_to(duo_curve_seconds(&curve, 100.0, 1), 1e-6), "at");
+    CHECK(close_to(duo_curve_seconds(&curve, 1000.0, 1), 1e-5), "beyond");
 
     test_case("curve/not-monotone");
     curve = (duo_curve){.count = 3, .size = {10, 100, 1000}, .seconds = {2e-6, 1e-6, 5e-6}};
     for (double size = 10.0; size <= 100.0; size += 1.0) {
-        const double seconds = duo_curve_seconds(&curve, size, 1.0);
+        const double seconds = duo_curve_seconds(&curve, size, 1);
         CHECK(seconds >= 1e-6 * (1 - 1e-12) && seconds <= 2e-6 * (1 + 1e-12), "%g s at %g", seconds,
               size);
     }
