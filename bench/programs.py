@@ -5,7 +5,7 @@ A product of two 8192 x 8192 float32 matrices and of two small ones in NumPy, a 
 k-means of scikit-learn: each in a process of its own with another library preloaded, round after round,
 so that all meet the same machine. Prints medians of the processes' own medians, in seconds, and how many
 times faster than on OpenBLAS that is; and the largest difference of the results from OpenBLAS's, over
-the largest result.
+the largest result. One more process, which is not timed, tells where DuoBLAS's calls went.
 
     programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N] [TASK...]
 
@@ -91,8 +91,7 @@ def environments(options, folder):
         found["NVBLAS"] = dict(plain, LD_PRELOAD=f"{options.nvblas}:{options.openblas}",
                                NVBLAS_CONFIG_FILE=config)
     drop_in = os.path.join(options.folder, "libduoblas-blas.so")
-    found["DuoBLAS"] = dict(plain, LD_PRELOAD=f"{drop_in}:{options.openblas}",
-                            DUOBLAS_SUMMARY=os.path.join(folder, "summary"))
+    found["DuoBLAS"] = dict(plain, LD_PRELOAD=f"{drop_in}:{options.openblas}")
     return found
 
 
@@ -142,11 +141,11 @@ def main():
                 print(f"{name:12} {library:9} {seconds:10.4g} {first:10.4g} {base / seconds:7.3f}  "
                       f"{difference(done[-1]['result'], runs['OpenBLAS'][-1]['result']):.1e}",
                       flush=True)
-            summary = os.path.join(folder, "summary")
+            summary = os.path.join(folder, name)
+            run_child(name, dict(libraries["DuoBLAS"], DUOBLAS_SUMMARY=summary))
             if os.path.exists(summary):
                 with open(summary) as file:
                     print("".join("    " + line for line in file))
-                os.remove(summary)
 
 
 if __name__ == "__main__":

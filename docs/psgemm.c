@@ -25,7 +25,19 @@ void psgemm_(const char *transa, const char *transb, const int *m, const int *n,
              const float *b, const int *ib, const int *jb, const int *descb, const float *beta,
              float *c, const int *ic, const int *jc, const int *descc);
 
-enum { BLOCK = 256 }; /* of the block-cyclic distribution: k of a local product */
+enum {
+    BLOCK = 256, /* of the block-cyclic distribution */
+    PANEL = 2048 /* k of a local product */
+};
+
+/* PBLAS ask this how wide a panel they send around and multiply at a time. ScaLAPACK's own says 32, and
+ * so thin a product does not pay on a GPU. */
+int pilaenv_(const int *context, const char *type)
+{
+    (void)context;
+    (void)type;
+    return PANEL;
+}
 
 /* Elements by their global place, so that every rank can make its own and check any. */
 static float element(int matrix, int i, int j)
