@@ -46,6 +46,10 @@ bool duo_bench_wants(const duo_bench *bench, const duo_row *row);
 /* The policy under which a row does a call, if --math lets it. False: under none. */
 bool duo_bench_site(const duo_bench *bench, const duo_row *row, const duo_call *call,
                     duo_site *site);
+/* The rows of a side that take the call, cheapest first; returns how many. Without --math the
+ * default's. */
+int duo_bench_choose(const duo_bench *bench, const duo_call *call, duo_side side,
+                     duo_choice chosen[DUO_CANDIDATES]);
 /* The lines above every table. */
 void duo_bench_head(const duo_bench *bench);
 

@@ -55,6 +55,26 @@ bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call
     return false;
 }
 
+int duo_bench_choose(const duo_bench *b, const duo_call *call, duo_side side,
+                     duo_choice chosen[DUO_CANDIDATES])
+{
+    const duo_site site = {.profile = duo_profile_in_use(),
+                           .path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU,
+                           .math = b->math >= 0 ? (duo_math)b->math : DUO_MATH_ACCURATE,
+                           .threads = b->threads,
+                           .gpu = side == DUO_SIDE_GPU,
+                           .capability = duo_bench_capability(b),
+                           .device_memory_bytes = (double)INFINITY};
+    duo_choice choice[DUO_CANDIDATES];
+    const int candidates = duo_predict(call, &site, choice);
+    int count = 0;
+    for (int i = 0; i < candidates; i++) choice[i].declined = choice[i].row->side != side;
+    for (int best; (best = duo_select(choice, candidates, &site)) >= 0;
+         choice[best].declined = true)
+        chosen[count++] = choice[best];
+    return count;
+}
+
 static bool open_gpu(duo_bench *b, size_t input, size_t output)
 {
     const int device = duo_environment_get()->device;

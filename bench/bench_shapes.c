@@ -49,27 +49,6 @@ static duo_effort short_effort(const duo_bench *b)
 
 /* ---- Who takes part ---- */
 
-/* The rows of this side that take the call, the one that it would run first; returns how many. */
-static int choose(const duo_bench *b, const duo_call *call, duo_side side,
-                  duo_choice chosen[DUO_CANDIDATES])
-{
-    const duo_site site = {.profile = duo_profile_in_use(),
-                           .path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU,
-                           .math = b->math >= 0 ? (duo_math)b->math : DUO_MATH_ACCURATE,
-                           .threads = b->threads,
-                           .gpu = side == DUO_SIDE_GPU,
-                           .capability = duo_bench_capability(b),
-                           .device_memory_bytes = (double)INFINITY};
-    duo_choice choice[DUO_CANDIDATES];
-    const int candidates = duo_predict(call, &site, choice);
-    int count = 0;
-    for (int i = 0; i < candidates; i++) choice[i].declined = choice[i].row->side != side;
-    for (int best; (best = duo_select(choice, candidates, &site)) >= 0;
-         choice[best].declined = true)
-        chosen[count++] = choice[best];
-    return count;
-}
-
 /* False: there is no row for it, or no peer. */
 static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, entry *e)
 {
@@ -77,7 +56,7 @@ static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, 
     const duo_stock *const stock = gpu ? &b->resident : &b->host;
     const duo_call call = duo_problem_call(problem, stock, 0);
     duo_choice chosen[DUO_CANDIDATES];
-    const int rows = choose(b, &call, side, chosen);
+    const int rows = duo_bench_choose(b, &call, side, chosen);
     e->count = 1;
     for (int i = 0; i < (b->rows ? rows : rows > 0); i++)
         e->contender[e->count++] =
