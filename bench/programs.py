@@ -9,7 +9,7 @@ the largest result. One more process, which is not timed, tells where DuoBLAS's 
 
     programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N] [TASK...]
 
-LIBRARY_FOLDER holds libduoblas-blas.so. Needs a Python whose NumPy takes its BLAS from libblas.so.3, as
+LIBRARY_FOLDER holds libduoblas-blas.so and duoblas. Needs a Python whose NumPy takes its BLAS from libblas.so.3, as
 Debian's does; tasks whose module is missing, and libraries that are missing, are left out. NVBLAS passes
 what it does not do on to OpenBLAS.
 """
@@ -91,7 +91,8 @@ def environments(options, folder):
         found["NVBLAS"] = dict(plain, LD_PRELOAD=f"{options.nvblas}:{options.openblas}",
                                NVBLAS_CONFIG_FILE=config)
     drop_in = os.path.join(options.folder, "libduoblas-blas.so")
-    found["DuoBLAS"] = dict(plain, LD_PRELOAD=f"{drop_in}:{options.openblas}")
+    found["DuoBLAS"] = dict(plain, LD_PRELOAD=f"{drop_in}:{options.openblas}",
+                            DUOBLAS_CPU_BLAS=options.openblas)
     return found
 
 
@@ -110,6 +111,15 @@ def difference(result, expected):
     return max(abs(x - y) for x, y in zip(result, expected)) / largest
 
 
+def print_head(options):
+    """The machine, as `duoblas info` sees it."""
+    tool = os.path.join(options.folder, "duoblas")
+    info = subprocess.run([tool, "info"], env=dict(os.environ, DUOBLAS_CPU_BLAS=options.openblas),
+                          capture_output=True, text=True, check=True).stdout
+    machine = info.split("\nProfile")[0].split("\n")
+    print("".join(f"# {line}\n" for line in machine if line), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder")
@@ -120,6 +130,7 @@ def main():
     options = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as folder:
         libraries = environments(options, folder)
+        print_head(options)
         print(f"{'program':12} {'library':9} {'median s':>10} {'first s':>10} {'times':>7}  difference")
         for name in options.tasks:
             runs = {library: [] for library in libraries}
