@@ -2,7 +2,9 @@
  * sgemm_exact.cuh - a 64 x 64 block of C from the operands themselves, by fp32 FMA.
  *
  * Threads   256, as one group that `sync` brings together: a block, or two warpgroups of one
- * Order     one FMA chain over l = 0 .. k-1 per element: Inf and NaN come out as in reference BLAS
+ * Order     for each element an FMA chain over the kExactStep l of a slab, a sum of those of each
+ *           kExactSlabs slabs, a sum of these: errors grow with their lengths, not with k. Inf and NaN
+ *           come out as of one chain
  */
 #ifndef DUO_SGEMM_EXACT_CUH
 #define DUO_SGEMM_EXACT_CUH
@@ -10,6 +12,7 @@
 #include "sgemm_tiles.cuh"
 
 constexpr int kExactThreads = 256, kExactStep = 16; /* k at a time */
+constexpr int kExactSlabs = 16;
 constexpr int kExactEdge = 4; /* elements of C per thread, along i and j: a float4 of the slab */
 static_assert(kExactThreads * kExactEdge * kExactEdge == kTile * kTile, "a thread has a square");
 
@@ -59,6 +62,20 @@ static __device__ __forceinline__ void read_edge(float (&to)[kExactEdge], const 
     to[3] = v.w;
 }
 
+using exact_square = float[kExactEdge][kExactEdge];
+
+/* to += from; from = 0 */
+static __device__ __forceinline__ void move_square(exact_square &to, exact_square &from)
+{
+#pragma unroll
+    for (int y = 0; y < kExactEdge; y++)
+#pragma unroll
+        for (int x = 0; x < kExactEdge; x++) {
+            to[y][x] += from[y][x];
+            from[y][x] = 0.0f;
+        }
+}
+
 template <class Sync>
 static __device__ __forceinline__ void exact_block(const tensor_problem &p, int64_t block_i,
                                                    int64_t block_j, exact_slab &slab, int t,
@@ -66,10 +83,11 @@ static __device__ __forceinline__ void exact_block(const tensor_problem &p, int6
 {
     const int64_t first_i = block_i * kTile, first_j = block_j * kTile;
     const int i = t % 16 * kExactEdge, j = t / 16 * kExactEdge;
-    float sum[kExactEdge][kExactEdge] = {};
+    exact_square sum = {}, slabs = {}, chain = {};
     exact_loads a, b; /* of the next slab */
     a.load(p.a, first_i, 0, t);
     b.load(p.b, first_j, 0, t);
+    int slab_of_sum = 0;
     for (int64_t first = 0; first < p.k; first += kExactStep) {
         sync();
         a.store(slab.a, p.a, t);
@@ -85,9 +103,16 @@ static __device__ __forceinline__ void exact_block(const tensor_problem &p, int6
 #pragma unroll
             for (int y = 0; y < kExactEdge; y++)
 #pragma unroll
-                for (int x = 0; x < kExactEdge; x++) sum[y][x] = fmaf(of_a[x], of_b[y], sum[y][x]);
+                for (int x = 0; x < kExactEdge; x++)
+                    chain[y][x] = fmaf(of_a[x], of_b[y], chain[y][x]);
+        }
+        move_square(slabs, chain);
+        if (++slab_of_sum == kExactSlabs) {
+            move_square(sum, slabs);
+            slab_of_sum = 0;
         }
     }
+    move_square(sum, slabs);
 #pragma unroll
     for (int y = 0; y < kExactEdge; y++)
 #pragma unroll
