@@ -3,7 +3,7 @@
  * are calls of sgemm_. See distributed.md.
  *
  *     mpicc -O2 psgemm.c -o psgemm -lscalapack-openmpi -lm
- *     mpirun -np 4 -x LD_PRELOAD=$PREFIX/lib/libduoblas-blas.so ./psgemm 4096
+ *     mpirun -np 4 -x LD_PRELOAD=$PREFIX/lib/libduoblas-blas.so ./psgemm 4096 [PANEL]
  */
 #include <math.h>
 #include <mpi.h>
@@ -25,10 +25,8 @@ void psgemm_(const char *transa, const char *transb, const int *m, const int *n,
              const float *b, const int *ib, const int *jb, const int *descb, const float *beta,
              float *c, const int *ic, const int *jc, const int *descc);
 
-enum {
-    BLOCK = 256, /* of the block-cyclic distribution */
-    PANEL = 2048 /* k of a local product */
-};
+enum { BLOCK = 256 };    /* of the block-cyclic distribution */
+static int panel = 2048; /* k of a local product */
 
 /* PBLAS ask this how wide a panel they send around and multiply at a time. ScaLAPACK's own says 32, and
  * so thin a product does not pay on a GPU. */
@@ -36,7 +34,7 @@ int pilaenv_(const int *context, const char *type)
 {
     (void)context;
     (void)type;
-    return PANEL;
+    return panel;
 }
 
 /* Elements by their global place, so that every rank can make its own and check any. */
@@ -58,6 +56,8 @@ int main(int argc, char **argv)
     const int n = argc > 1 ? atoi(argv[1]) : 1024, one = 1, zero = 0, block = BLOCK;
     const float alpha = 1.0f, beta = 0.0f;
     int rank, ranks, context, grid[2] = {0, 0}, row, column, info, descriptor[9];
+
+    if (argc > 2 && atoi(argv[2]) > 0) panel = atoi(argv[2]);
 
     MPI_Init(&argc, &argv);
     Cblacs_pinfo(&rank, &ranks);

@@ -53,7 +53,8 @@ struct duo_context {
 
     /* the last call, for duo_explain_last and the verbose line */
     bool last_tiny;  /* only operation and sizes of last_call are set, the rest on demand */
-    bool last_short; /* last_choice has the CPU's rows alone, the others on demand */
+    bool last_short; /* last_choice has the CPU's rows alone, the others on demand, by last_site */
+    duo_site last_site;
     duo_call last_call;
     const duo_row *last_row;
     int last_threads;

@@ -210,6 +210,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     if (!cpu_alone) count = duo_predict(call, &site, choice);
     remember(ctx, call, choice, count);
     ctx->last_short = cpu_alone;
+    if (cpu_alone && !DUO_FAULT(site_forgotten)) ctx->last_site = site;
     if (ctx->path == DUO_PATH_GPU && !site.gpu) (void)duo_context_queue(ctx); /* notes why */
 
     int64_t done = 0;

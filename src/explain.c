@@ -6,10 +6,9 @@
 
 #include "context.h"
 
-static void predict_last(duo_context *ctx)
+static void predict_last(duo_context *ctx, const duo_site *site)
 {
-    const duo_site site = duo_context_site(ctx);
-    ctx->last_candidates = duo_predict(&ctx->last_call, &site, ctx->last_choice);
+    ctx->last_candidates = duo_predict(&ctx->last_call, site, ctx->last_choice);
     ctx->last_short = false;
 }
 
@@ -37,7 +36,8 @@ static void recompute_tiny(duo_context *ctx)
         o->residence = DUO_AT_PAGEABLE;
         o->on_host = true;
     }
-    predict_last(ctx);
+    const duo_site site = duo_context_site(ctx);
+    predict_last(ctx, &site);
     for (int i = 0; i < ctx->last_candidates; i++)
         if (ctx->last_choice[i].row == ctx->last_row)
             ctx->last_predicted_seconds = ctx->last_choice[i].seconds;
@@ -54,7 +54,7 @@ duo_status duo_explain_last(duo_context *given, duo_decision *decision)
     if (decision == NULL) return DUO_ERR_NULL;
     if (decision->size < sizeof *decision) return DUO_ERR_SIZE;
     if (ctx->last_tiny) recompute_tiny(ctx);
-    if (ctx->last_short) predict_last(ctx);
+    if (ctx->last_short) predict_last(ctx, &ctx->last_site);
     const duo_call *const call = &ctx->last_call;
     const size_t size = decision->size;
     memset(decision, 0, sizeof *decision);

@@ -658,6 +658,31 @@ static void no_gpu(void)
 
 /* ---- Explaining ---- */
 
+/* A decision is told as it was made, whatever was set since. */
+static void explain_after_another_policy(void)
+{
+    new_machine(1e-7, 1e-3);
+    float r;
+    for (int change = 0; change < 3; change++) {
+        duo_context *const ctx = context_on(DUO_PATH_AUTO);
+        CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 1));
+        CHECK_STATUS(DUO_OK, duo_ssum(ctx, N / 2, data, 2, &r));
+        const char *const changes[] = {"path", "math", "threads"};
+        test_case("explain/another-%s-since", changes[change]);
+        if (change == 0) CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
+        if (change == 1) CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
+        if (change == 2) CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 64));
+        const duo_decision d = last(ctx);
+        const duo_candidate *const ran = d.row == NULL ? NULL : candidate(&d, d.row);
+        const duo_candidate *const other = candidate(&d, "ssum_gpu_shuffle");
+        CHECK(ran != NULL && ran->accepts && ran->threads == d.threads &&
+                  ran->predicted_seconds == d.predicted_seconds,
+              "%s is no candidate as it ran", d.row == NULL ? "nothing" : d.row);
+        CHECK(other != NULL && other->accepts, "the GPU is out of the question");
+        test_context_end(ctx);
+    }
+}
+
 static void explain(void)
 {
     make_data();
@@ -721,6 +746,7 @@ static void explain(void)
     d = last(ctx);
     CHECK(d.operation != NULL && strcmp(d.operation, "ssum") == 0 && d.n == N, "it was forgotten");
     test_context_end(ctx);
+    explain_after_another_policy();
 
     test_case("explain/dead-context");
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_explain_last(ctx, &d));

@@ -25,7 +25,7 @@ run() { # PATH LIBRARY COLUMN: column of the summary where calls must be, 3 CPU 
     rm -f "$work/summary"
     DUOBLAS_PATH=$path DUOBLAS_SUMMARY=$work/summary OMP_NUM_THREADS=1 LD_PRELOAD= \
         timeout 300 mpirun --oversubscribe -np 4 -x DUOBLAS_PATH -x DUOBLAS_SUMMARY -x OMP_NUM_THREADS \
-        -x LD_PRELOAD="$library" "$work/psgemm" 600 >"$work/out" 2>&1 || fail "$path: psgemm ended with $?"
+        -x LD_PRELOAD="$library" "$work/psgemm" 600 64 >"$work/out" 2>&1 || fail "$path: psgemm ended with $?"
     cat "$work/out"
     grep -q ': right$' "$work/out" || fail "$path: no right result"
     ranks=$(awk -v column="$column" '$1 == "sgemm" && $column > 0' "$work/summary" | wc -l)

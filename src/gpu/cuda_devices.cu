@@ -92,7 +92,7 @@ static bool driver_is_loaded()
 
 /* CUDA's ordinals of the usable devices. Those left out do not count. */
 static int ordinals[kMostDevices];
-static int devices; /* written by count() alone, before any other function is called */
+static int devices; /* written by duo_cuda_count() alone, before any other function is called */
 
 static CUcontext contexts[kMostDevices]; /* the primary ones, held for good; by our number */
 static int some_device;                  /* one with a context, for what belongs to no device */

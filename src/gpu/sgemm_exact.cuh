@@ -3,8 +3,8 @@
  *
  * Threads   256, as one group that `sync` brings together: a block, or two warpgroups of one
  * Order     for each element an FMA chain over the kExactStep l of a slab, a sum of those of each
- *           kExactSlabs slabs, a sum of these: errors grow with their lengths, not with k. Inf and NaN
- *           come out as of one chain
+ *           kExactSlabs slabs, a sum of these: errors grow with k / 256, not with k. Inf and NaN in
+ *           the operands come out as of one chain; what overflows on the way may be another sum
  */
 #ifndef DUO_SGEMM_EXACT_CUH
 #define DUO_SGEMM_EXACT_CUH

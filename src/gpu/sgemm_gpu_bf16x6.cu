@@ -3,7 +3,7 @@
  *
  * Accepts   compute capability 9.0; k >= 64, below which memory decides
  * Order     see sgemm_wgmma.cuh; blocks of C whose operands have Inf, NaN or magnitudes further
- *           apart than bf16x6 holds together, by an fp32 FMA chain
+ *           apart than bf16x6 holds together, by fp32 FMA
  */
 #include "sgemm_tensor.cuh"
 

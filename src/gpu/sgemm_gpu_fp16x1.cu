@@ -3,7 +3,7 @@
  *
  * Accepts   compute capability 9.0; k >= 64, below which memory decides
  * Order     see sgemm_wgmma.cuh; blocks of C that the guard keeps from fp16x1 by bf16x6, and what
- *           that cannot hold either by an fp32 FMA chain
+ *           that cannot hold either by fp32 FMA
  */
 #include "sgemm_tensor.cuh"
 

@@ -3,7 +3,7 @@
  *
  * Accepts   compute capability 7.5 and higher; k >= 64, below which memory decides
  * Order     see sgemm_mma.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
- *           cannot hold either by an fp32 FMA chain. Turing has no bf16: there all of these are chains
+ *           cannot hold either by fp32 FMA. Turing has no bf16: there all of these are so
  */
 #include "sgemm_fallback.cuh"
 #include "sgemm_mma.cuh"
