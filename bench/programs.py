@@ -117,6 +117,7 @@ def print_head(options):
     info = subprocess.run([tool, "info"], env=dict(os.environ, DUOBLAS_CPU_BLAS=options.openblas),
                           capture_output=True, text=True, check=True).stdout
     machine = info.split("\nProfile")[0].split("\n")
+    print(f"# {time.strftime('%Y-%m-%d')}")
     print("".join(f"# {line}\n" for line in machine if line), flush=True)
 
 
