@@ -4,7 +4,6 @@
  * the CPU's name and forks.
  */
 #define _GNU_SOURCE
-#include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,32 +14,17 @@
 
 #include "child.h"
 #include "context.h"
+#include "folder.h"
 #include "harness.h"
 #include "sim_device.h"
 
 /* ---- A root directory of our own ---- */
 
-static char root[] = "/tmp/duoblas-machine-XXXXXX";
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
-static void new_root(void)
-{
-    memcpy(root + strlen(root) - 6, "XXXXXX", 6);
-    CHECK(mkdtemp(root) != NULL, "%s", root);
-}
-
-static void end_root(void) { nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
-
 /* Makes the file below the root, and the folders on the way. */
 static void put_file(const char *name, const char *content)
 {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", root, name);
+    snprintf(path, sizeof path, "%s/%s", test_folder(), name);
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         mkdir(path, 0700);
@@ -56,7 +40,7 @@ static void put_file(const char *name, const char *content)
 
 static void check_quota(int expected)
 {
-    const int got = duo_machine_quota(root);
+    const int got = duo_machine_quota(test_folder());
     CHECK(got == expected, "quota %d, expected %d", got, expected);
 }
 
@@ -88,10 +72,10 @@ static void quota_version2(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         test_case("quota/v2/%.30s", cases[i].line);
-        new_root();
+        test_folder_begin();
         put_file("sys/fs/cgroup/cpu.max", cases[i].line);
         check_quota(cases[i].cpus);
-        end_root();
+        test_folder_end();
     }
 }
 
@@ -107,23 +91,23 @@ static void quota_version1(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         test_case("quota/v1/%s", cases[i].quota);
-        new_root();
+        test_folder_begin();
         put_file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", cases[i].quota);
         put_file("sys/fs/cgroup/cpu/cpu.cfs_period_us", cases[i].period);
         check_quota(cases[i].cpus);
-        end_root();
+        test_folder_end();
     }
     test_case("quota/v1/no-period-file");
-    new_root();
+    test_folder_begin();
     put_file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
     check_quota(0);
-    end_root();
+    test_folder_end();
 }
 
 /* The smallest limit on the way from the process's group to the root holds. */
 static void quota_of_parents(void)
 {
-    new_root();
+    test_folder_begin();
     test_case("quota/no-files");
     check_quota(0);
 
@@ -141,9 +125,9 @@ static void quota_of_parents(void)
     test_case("quota/v2/root");
     put_file("sys/fs/cgroup/cpu.max", "100000 100000\n");
     check_quota(1);
-    end_root();
+    test_folder_end();
 
-    new_root();
+    test_folder_begin();
     test_case("quota/v1/parent");
     put_file("proc/self/cgroup",
              "12:memory:/docker/x\n4:cpu,cpuacct:/docker/x\n1:name=systemd:/\n");
@@ -152,9 +136,9 @@ static void quota_of_parents(void)
     put_file("sys/fs/cgroup/cpu/docker/x/cpu.cfs_quota_us", "-1\n");
     put_file("sys/fs/cgroup/cpu/docker/x/cpu.cfs_period_us", "100000\n");
     check_quota(5);
-    end_root();
+    test_folder_end();
 
-    new_root();
+    test_folder_begin();
     test_case("quota/strange-lines");
     put_file("proc/self/cgroup", "\n:\n::\n0::\n0::/\nno colon\n0::relative\n");
     check_quota(0);
@@ -165,7 +149,7 @@ static void quota_of_parents(void)
     check_quota(0);
     put_file("sys/fs/cgroup/cpu.max", "200000 100000\n");
     check_quota(2);
-    end_root();
+    test_folder_end();
 }
 
 /* ---- Threads, in children ---- */

@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,25 +15,10 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "folder.h"
 #include "harness.h"
 
-/* ---- A folder of our own ---- */
-
-static char folder[] = "/tmp/duoblas-profile-XXXXXX";
-
-static void new_folder(void)
-{
-    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
-    CHECK(mkdtemp(folder) != NULL, "%s", folder);
-}
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
-static void end_folder(void) { nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+/* ---- In a folder of our own ---- */
 
 /* The path of a file in it; the string lives until the next but three. */
 static const char *in_folder(const char *name)
@@ -42,14 +26,14 @@ static const char *in_folder(const char *name)
     static char paths[64][512]; /* more than any test uses at once */
     static int next;
     char *const path = paths[next++ % 64];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    snprintf(path, sizeof paths[0], "%s/%s", test_folder(), name);
     return path;
 }
 
 static int entries(void)
 {
     int count = 0;
-    DIR *const directory = opendir(folder);
+    DIR *const directory = opendir(test_folder());
     if (directory == NULL) return -1;
     while (readdir(directory) != NULL) count++;
     closedir(directory);
@@ -171,7 +155,7 @@ static void round_trip(void)
 {
     static duo_profile got;
     char why[200] = "";
-    new_folder();
+    test_folder_begin();
     test_case("profile/round-trip");
     const char *const path = in_folder("deeper/and/deeper/profile.ini");
     CHECK(duo_profile_write(good_profile(), path, why, sizeof why), "%s", why);
@@ -203,14 +187,14 @@ static void round_trip(void)
     CHECK(duo_profile_write(&other, path, why, sizeof why), "%s", why);
     CHECK(duo_profile_read(path, &got, why, sizeof why), "%s", why);
     check_equal(&got, &other);
-    end_folder();
+    test_folder_end();
 }
 
 /* Whole or not at all, and nothing left beside it. */
 static void write_failures(void)
 {
     char why[200] = "";
-    new_folder();
+    test_folder_begin();
     test_case("profile/write/no-such-place");
     CHECK(!duo_profile_write(good_profile(), "/proc/nowhere/profile.ini", why, sizeof why) &&
               why[0] != '\0',
@@ -240,7 +224,7 @@ static void write_failures(void)
     test_case("profile/write/nothing-left-beside");
     CHECK(duo_profile_write(good_profile(), in_folder("profile.ini"), why, sizeof why), "%s", why);
     CHECK(entries() == 3, "%d entries", entries());
-    end_folder();
+    test_folder_end();
 }
 
 /* ---- Refusals ---- */
@@ -323,7 +307,7 @@ static void refused_text(void)
         {"after-the-end", "complete = 1\n", "complete = 1\n[cpu]\nbandwidth = 5000\n"},
         {"binary", "[cpu]", "\001\002\377\376"},
     };
-    new_folder();
+    test_folder_begin();
     char *const text = good_text();
     static duo_profile got;
     char why[200] = "";
@@ -368,7 +352,7 @@ static void refused_text(void)
         free(start);
     }
     free(text);
-    end_folder();
+    test_folder_end();
 }
 
 static void check_file_refused(const char *path)
@@ -381,7 +365,7 @@ static void check_file_refused(const char *path)
 
 static void refused_files(void)
 {
-    new_folder();
+    test_folder_begin();
     char *const text = good_text();
     const char *const good = in_folder("good.ini");
     static duo_profile got;
@@ -391,7 +375,7 @@ static void refused_files(void)
     check_file_refused(in_folder("missing.ini"));
     check_file_refused("");
     test_case("profile/file/folder");
-    check_file_refused(folder);
+    check_file_refused(test_folder());
     test_case("profile/file/link");
     CHECK(symlink(good, in_folder("link.ini")) == 0, "symlink");
     check_file_refused(in_folder("link.ini"));
@@ -440,7 +424,7 @@ static void refused_files(void)
     check_file_refused(in_folder("zero.ini"));
     free(spoiled);
     free(text);
-    end_folder();
+    test_folder_end();
 }
 
 static void signature(void)
@@ -541,7 +525,7 @@ static void fuzz(void)
 {
     enum { TRIALS = 10000, ROOM = 1 << 15 };
     static duo_profile got;
-    new_folder();
+    test_folder_begin();
     char *const text = good_text();
     char *const damaged = malloc(ROOM);
     test_rng rng = test_rng_for("profile/fuzz");
@@ -562,7 +546,7 @@ static void fuzz(void)
     CHECK(taken > 0 && taken < TRIALS, "%d of %d taken", taken, TRIALS);
     free(damaged);
     free(text);
-    end_folder();
+    test_folder_end();
 }
 
 /* ---- Curves ---- */
@@ -650,7 +634,7 @@ static void built_ins(void)
     static const char *const names[] = {"h100", "h200", "generic"};
     char why[200] = "";
     static duo_profile again;
-    new_folder();
+    test_folder_begin();
     for (int i = 0; i < 3; i++) {
         test_case("profile/built-in/%s", names[i]);
         const duo_profile *const p = duo_profile_built_in(names[i]);
@@ -667,7 +651,7 @@ static void built_ins(void)
     test_case("profile/built-in/unknown");
     CHECK(duo_profile_built_in("abacus") == NULL, "there is one");
     CHECK(duo_profile_built_in("") == NULL, "there is one");
-    end_folder();
+    test_folder_end();
 }
 
 /* ---- Which one serves: in children, since it is decided once ---- */
@@ -699,13 +683,13 @@ static void check_in_use(const char *const *settings, const char *origin, const 
 
 static void in_use(void)
 {
-    new_folder();
+    test_folder_begin();
     char *const text = good_text();
     char named[600], config[600], home[600], missing[600], why[200] = "";
-    snprintf(named, sizeof named, "DUOBLAS_PROFILE=%s/good.ini", folder);
-    snprintf(config, sizeof config, "XDG_CONFIG_HOME=%s/config", folder);
-    snprintf(home, sizeof home, "HOME=%s/home", folder);
-    snprintf(missing, sizeof missing, "DUOBLAS_PROFILE=%s/none.ini", folder);
+    snprintf(named, sizeof named, "DUOBLAS_PROFILE=%s/good.ini", test_folder());
+    snprintf(config, sizeof config, "XDG_CONFIG_HOME=%s/config", test_folder());
+    snprintf(home, sizeof home, "HOME=%s/home", test_folder());
+    snprintf(missing, sizeof missing, "DUOBLAS_PROFILE=%s/none.ini", test_folder());
 
     test_case("profile/in-use/named");
     check_in_use((const char *const[]){named, config, home, NULL}, in_folder("good.ini"),
@@ -757,7 +741,7 @@ static void in_use(void)
     CHECK(unlink(own) == 0 && mkdir(own, 0700) == 0, "mkdir");
     check_in_use((const char *const[]){config, home, NULL}, "built-in", "regular");
     free(text);
-    end_folder();
+    test_folder_end();
 }
 
 static void use_and_reset(void)
@@ -789,7 +773,7 @@ static void locales(void)
     }
     char why[200] = "";
     static duo_profile got;
-    new_folder();
+    test_folder_begin();
     CHECK(localeconv()->decimal_point[0] == ',', "%s has no comma", found);
     CHECK(duo_profile_write(good_profile(), in_folder("a.ini"), why, sizeof why), "%s", why);
     setlocale(LC_ALL, "C");
@@ -804,7 +788,7 @@ static void locales(void)
     setlocale(LC_ALL, "C");
     free(a);
     free(b);
-    end_folder();
+    test_folder_end();
 }
 
 static const test_entry tests[] = {
