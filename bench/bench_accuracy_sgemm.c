@@ -20,12 +20,12 @@ static const double kClearly = 1.01;
 
 enum { MOST_ROWS = DUO_SGEMM_ROWS + 4, MOST_COLUMNS = 64 };
 
-/* The line that repeats, for each problem, that of the row which dispatch chooses. */
 static const char *const kChosen[] = {"chosen on the CPU", "chosen on the GPU"};
 
 /* One contender's line in the table of one kind of data. */
 typedef struct line {
     duo_contender contender;
+    bool chosen; /* it repeats, for each problem, the line of the row that dispatch chooses */
     bool known[MOST_COLUMNS];
     duo_product_errors errors[MOST_COLUMNS];
     int above, compared; /* at how many problems its norm is clearly larger than its peer's */
@@ -49,18 +49,26 @@ static void list_rows(const duo_bench *b, duo_side side, table *t)
             side == DUO_SIDE_CPU ? duo_contender_cpu_row(row, b->threads, &b->host)
                                  : duo_contender_gpu_row(row, b->queue, &b->resident, false);
     }
-    t->line[t->lines++].contender = (duo_contender){.name = kChosen[side], .side = side};
+}
+
+static void list_chosen(duo_side side, table *t)
+{
+    line *const l = &t->line[t->lines++];
+    l->contender = (duo_contender){.name = kChosen[side], .side = side};
+    l->chosen = true;
 }
 
 static void list_lines(const duo_bench *b, table *t)
 {
     if (b->sides[DUO_SIDE_CPU]) {
         list_rows(b, DUO_SIDE_CPU, t);
+        list_chosen(DUO_SIDE_CPU, t);
         t->lines +=
             duo_baseline_openblas(&t->line[t->lines].contender, DUO_SGEMM, b->threads, &b->host);
     }
     if (b->sides[DUO_SIDE_GPU] && b->gpu) {
         list_rows(b, DUO_SIDE_GPU, t);
+        list_chosen(DUO_SIDE_GPU, t);
         if (b->cublas_why == NULL)
             t->lines +=
                 duo_baseline_cublas(&t->line[t->lines].contender, DUO_SGEMM, &b->resident, false);
@@ -110,7 +118,7 @@ static bool measure_column(const duo_bench *b, const duo_sgemm_data *data, int c
     for (int i = 0; i < t->lines; i++) {
         line *const l = &t->line[i];
         duo_call call;
-        if (l->contender.row == NULL && !l->contender.peer) {
+        if (l->chosen) {
             repeat_chosen(b, &host, column, t, l);
             continue;
         }

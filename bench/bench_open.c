@@ -38,18 +38,23 @@ bool duo_bench_wants(const duo_bench *b, const duo_row *row)
     return false;
 }
 
+static duo_site site_of(const duo_bench *b, duo_side side, duo_math math)
+{
+    return (duo_site){.profile = duo_profile_in_use(),
+                      .path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU,
+                      .math = math,
+                      .threads = b->threads,
+                      .gpu = side == DUO_SIDE_GPU,
+                      .capability = duo_bench_capability(b),
+                      .device_memory_bytes = (double)INFINITY};
+}
+
 bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call, duo_site *site)
 {
     if (!duo_bench_wants(b, row)) return false;
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
         if ((b->math >= 0 && b->math != math) || !duo_row_serves(row, (duo_math)math)) continue;
-        *site = (duo_site){.profile = duo_profile_in_use(),
-                           .path = DUO_PATH_GPU,
-                           .math = (duo_math)math,
-                           .threads = b->threads,
-                           .gpu = true,
-                           .capability = duo_bench_capability(b),
-                           .device_memory_bytes = (double)INFINITY};
+        *site = site_of(b, DUO_SIDE_GPU, (duo_math)math);
         if (row->accepts(call, site)) return true;
     }
     return false;
@@ -58,13 +63,7 @@ bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call
 int duo_bench_choose(const duo_bench *b, const duo_call *call, duo_side side,
                      duo_choice chosen[DUO_CANDIDATES])
 {
-    const duo_site site = {.profile = duo_profile_in_use(),
-                           .path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU,
-                           .math = b->math >= 0 ? (duo_math)b->math : DUO_MATH_ACCURATE,
-                           .threads = b->threads,
-                           .gpu = side == DUO_SIDE_GPU,
-                           .capability = duo_bench_capability(b),
-                           .device_memory_bytes = (double)INFINITY};
+    const duo_site site = site_of(b, side, b->math >= 0 ? (duo_math)b->math : DUO_MATH_ACCURATE);
     duo_choice choice[DUO_CANDIDATES];
     const int candidates = duo_predict(call, &site, choice);
     int count = 0;
