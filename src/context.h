@@ -156,6 +156,8 @@ void duo_place_end(const duo_call *call, const duo_call *local);
 /* Region verbs, under the residency lock. Both leave the region as it was on failure. */
 duo_status duo_region_fetch(duo_context *ctx, duo_region *region);
 duo_status duo_region_send(duo_context *ctx, duo_region *region);
+/* Makes the host bytes of every kept array in [low, high) current; the first failure, after all. */
+duo_status duo_range_fetch(duo_context *ctx, uintptr_t low, uintptr_t high);
 /* The host wrote bytes [from, to) of a kept region. */
 duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to);
 /* The context's queue is about to use the region's device copy: follow what others queued. */

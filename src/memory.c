@@ -218,15 +218,9 @@ static duo_status find_end(const void *address, size_t bytes, end *e)
     return DUO_OK;
 }
 
-/* Makes the host bytes of every kept array in the range current. */
 static duo_status fetch_range(duo_context *ctx, const void *host, size_t bytes)
 {
-    const uintptr_t low = (uintptr_t)host, high = low + bytes;
-    duo_status status = DUO_OK;
-    for (duo_region *r = duo_residency_first(low, high); r != NULL && status == DUO_OK;
-         r = duo_residency_next(r, high))
-        if (r->kind == DUO_REGION_KEPT) status = duo_region_fetch(ctx, r);
-    return status;
+    return duo_range_fetch(ctx, (uintptr_t)host, (uintptr_t)host + bytes);
 }
 
 static duo_status changed_range(duo_context *ctx, const void *host, size_t bytes)

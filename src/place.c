@@ -129,6 +129,18 @@ duo_status duo_region_fetch(duo_context *ctx, duo_region *region)
     return status;
 }
 
+duo_status duo_range_fetch(duo_context *ctx, uintptr_t low, uintptr_t high)
+{
+    duo_status status = DUO_OK;
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
+         r = duo_residency_next(r, high)) {
+        if (r->kind != DUO_REGION_KEPT) continue;
+        const duo_status fetched = duo_region_fetch(ctx, r);
+        if (status == DUO_OK) status = fetched;
+    }
+    return status;
+}
+
 /* Bytes before the device copy in its allocation. */
 static size_t lead_of(const duo_region *region) { return region->low % 256; }
 
@@ -296,7 +308,6 @@ static duo_status bring_home(duo_context *ctx, duo_call *local, int i)
     if ((o->region == NULL && !o->crosses) || (o->crosses && DUO_FAULT(crossed_stale)))
         return DUO_OK;
     duo_operand_span(o, &low, &high);
-    duo_status status = DUO_OK;
     duo_residency_lock();
     if (o->written && !DUO_FAULT(both_write)) {
         local->operand[i].host_written = true;
@@ -312,12 +323,7 @@ static duo_status bring_home(duo_context *ctx, duo_call *local, int i)
             r = duo_residency_first(low, high); /* that one may have gone */
         }
     }
-    for (duo_region *r = duo_residency_first(low, high); r != NULL;
-         r = duo_residency_next(r, high)) {
-        if (r->kind != DUO_REGION_KEPT) continue;
-        const duo_status fetched = duo_region_fetch(ctx, r);
-        if (status == DUO_OK) status = fetched;
-    }
+    const duo_status status = duo_range_fetch(ctx, low, high);
     duo_residency_unlock();
     return status;
 }
