@@ -7,6 +7,8 @@
  * bf16x6    from the operands themselves: 32 k of the columns j and rows i are split on their way to
  *           shared memory, one step ahead of the products. Slower than with planes, for each tile of
  *           C splits again; but these would be memory and a pass for what is rare
+ *           Where one product outweighs all others, what the tensor core truncates as it adds the small
+ *           planes' products to the large ones' shows: these are chains of their own, rounded
  * Exact     blocks of 64 x 64 by sgemm_exact.cuh
  * Split-K   as in sgemm_wgmma.cuh; exact blocks are the first slice's
  */
@@ -74,6 +76,7 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
                                                  int limit)
 {
     constexpr int kRegisters = rest_tile::kWidth / 2, kItemBytes = kTile * kRowBytes;
+    constexpr int kLarge = bf16x6::kProducts - 1; /* of the large planes */
     const int t = (int)threadIdx.x - kWarpgroup, multiplier = t / kWarpgroup;
     const int k_tiles = (int)tiles_of(p.k), steps = (int)((p.k + kStepK - 1) / kStepK);
     const int first_step = first_step_of<rest_tile>(steps, slice, p.slices);
@@ -123,7 +126,7 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
         return scale_of(s.word[kMultipliers], multiplier == 0 ? s.word[0] : s.word[1], limit);
     };
 
-    float sum[kRegisters] = {}, chain[kRegisters];
+    float sum[kRegisters] = {}, large[kRegisters], small[kRegisters];
     rest_step next;
     sync_multipliers(); /* nobody reads the ring any more */
     load(next, first_step);
@@ -134,14 +137,17 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
     for (int step = first_step; step < end_step; step++) {
         writes_before_products();
         sync_multipliers(); /* also: the products of the step before are done */
-        multiply_step<rest_tile>(chain, stage_of(step), multiplier, 0);
+        multiply_planes<rest_tile, 0, kLarge>(small, stage_of(step), multiplier, 0);
+        multiply_planes<rest_tile, kLarge, kLarge + 1>(large, stage_of(step), multiplier, 0);
         store(next, step + 1);
         const float scale_before = scale;
         scale = scale_with(next);
         load(next, step + 2);
-        products_wait<0>(chain);
+        products_wait<0>(small);
+        products_wait<0>(large);
 #pragma unroll
-        for (int r = 0; r < kRegisters; r++) sum[r] = fmaf(chain[r], scale_before, sum[r]);
+        for (int r = 0; r < kRegisters; r++)
+            sum[r] = fmaf(large[r] + small[r], scale_before, sum[r]);
     }
     if (!stored || (p.slices > 1 && !last_to_come(p, tile, slice, multiplier, sum))) return;
     store_half<rest_tile>(p, sum, &limit, 1, (int64_t)tile_i * kTile,

@@ -126,10 +126,11 @@ static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int 
     return true;
 }
 
-/* kStageK k of half h of a tile: `chain` is under way until products_wait. */
-template <class Tile, int Registers>
-static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], uint32_t stage,
-                                                     int multiplier, int h)
+/* kStageK k of half h of a tile, the scheme's products First .. End - 1: `chain` is under way until
+ * products_wait. */
+template <class Tile, int First, int End, int Registers>
+static __device__ __forceinline__ void multiply_planes(float (&chain)[Registers], uint32_t stage,
+                                                       int multiplier, int h)
 {
     using Scheme = typename Tile::Scheme;
     const uint64_t j_rows =
@@ -138,13 +139,21 @@ static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], 
                             (stage + Tile::kBytesJ + h * Tile::kWidth * Tile::kRowBytes) >> 4;
     products_begin();
 #pragma unroll
-    for (int q = 0; q < Scheme::kProducts; q++)
+    for (int q = First; q < End; q++)
 #pragma unroll
         for (int s = 0; s < Scheme::kStageK / 16; s++)
             product(chain, j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
-                    i_rows + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s), q + s != 0,
+                    i_rows + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s), q > First || s > 0,
                     typename Scheme::element());
     products_commit();
+}
+
+/* All of its products. */
+template <class Tile, int Registers>
+static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], uint32_t stage,
+                                                     int multiplier, int h)
+{
+    multiply_planes<Tile, 0, Tile::Scheme::kProducts>(chain, stage, multiplier, h);
 }
 
 /* A warpgroup's sums of kWidth rows i and 64 columns j; `stored`: a bit for each 64 rows. */
