@@ -221,8 +221,9 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
         for (int x = 0; x < kSquaresJ; x++)
 #pragma unroll
             for (int y = 0; y < kSquaresI; y++)
-                store_square(p, &sum[x][y * 8], unit::of(Scheme(), limit), first_i + y * kMmaSquare,
-                             first_j + x * kMmaSquare, true, aligned);
+                store_square<false>(p, &sum[x][y * 8], unit::of(Scheme(), limit),
+                                    first_i + y * kMmaSquare, first_j + x * kMmaSquare, true,
+                                    aligned);
     }
 }
 

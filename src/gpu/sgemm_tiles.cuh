@@ -66,6 +66,21 @@ static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
 
 /* ---- C ---- */
 
+/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0, and with -0 added a product
+ * stays what it is. */
+static __device__ __forceinline__ void store_whole_four(const tensor_problem &p, float *c,
+                                                        const float (&sum)[4])
+{
+    float4 more = make_float4(-0.0f, -0.0f, -0.0f, -0.0f);
+    if (p.beta != 0.0f) {
+        const float4 old = *reinterpret_cast<const float4 *>(c);
+        more = make_float4(p.beta * old.x, p.beta * old.y, p.beta * old.z, p.beta * old.w);
+    }
+    *reinterpret_cast<float4 *>(c) =
+        make_float4(fmaf(p.alpha, sum[0], more.x), fmaf(p.alpha, sum[1], more.y),
+                    fmaf(p.alpha, sum[2], more.z), fmaf(p.alpha, sum[3], more.w));
+}
+
 /* Four neighbours of a column of C. `aligned`: as 16 bytes, where all four are inside. */
 static __device__ __forceinline__ void store_four(const tensor_problem &p, float *c, int64_t left,
                                                   const float (&sum)[4], bool aligned)
@@ -97,8 +112,10 @@ struct unit {
 /*
  * 16 rows i and 16 columns j of C, as a warp has them from two products 16 x 8: lane l has, in
  * columns l / 4 and l / 4 + 8, the rows 2 (l % 4) and the next, of the first product and of the
- * second. Lanes in pairs exchange halves, so that each has four neighbours in i.
+ * second. Lanes in pairs exchange halves, so that each has four neighbours in i. Plain: all are inside,
+ * and aligned; this is short code, for it runs once and cold.
  */
+template <bool Plain>
 static __device__ __forceinline__ void store_square(const tensor_problem &p, const float *sum,
                                                     const unit &scale, int64_t first_i,
                                                     int64_t first_j, bool stored, bool aligned)
@@ -118,7 +135,12 @@ static __device__ __forceinline__ void store_square(const tensor_problem &p, con
         for (int x = 0; x < 4; x++) four[x] = four[x] * scale.first * scale.second;
         const int64_t i = first_i + odd * 8 + (lane & 2) * 2;
         const int64_t j = first_j + lane / 4 + 8 * e;
-        if (j < p.n && stored) store_four(p, p.c + i + j * p.ldc, p.m - i, four, aligned);
+        float *const c = p.c + i + j * p.ldc;
+        if constexpr (Plain) {
+            if (stored) store_whole_four(p, c, four);
+        } else if (j < p.n && stored) {
+            store_four(p, c, p.m - i, four, aligned);
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 #ifndef DUO_WGMMA_RING_CUH
 #define DUO_WGMMA_RING_CUH
 
+#include <type_traits>
+
 #include "sgemm_tiles.cuh"
 #include "wgmma.cuh"
 
@@ -164,10 +166,17 @@ static __device__ __forceinline__ void store_half(const tensor_problem &p,
 {
     const int warp = threadIdx.x % kWarpgroup / 32;
     const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
+    auto store = [&](auto plain) {
 #pragma unroll
-    for (int g = 0; g < Tile::kWidth / 8; g += 2)
-        store_square(p, &sum[4 * g], unit::of(typename Tile::Scheme(), limit[g / 8]),
-                     first_i + g * 8, first_j + warp * 16, (stored >> (g / 8) & 1) != 0, aligned);
+        for (int g = 0; g < Tile::kWidth / 8; g += 2)
+            store_square<plain.value>(
+                p, &sum[4 * g], unit::of(typename Tile::Scheme(), limit[g / 8]), first_i + g * 8,
+                first_j + warp * 16, (stored >> (g / 8) & 1) != 0, aligned);
+    };
+    if (aligned && first_i + Tile::kWidth <= p.m && first_j + 64 <= p.n)
+        store(std::true_type());
+    else
+        store(std::false_type());
 }
 
 #endif
