@@ -137,8 +137,10 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
     for (int step = first_step; step < end_step; step++) {
         writes_before_products();
         sync_multipliers(); /* also: the products of the step before are done */
-        multiply_planes<rest_tile, 0, kLarge>(small, stage_of(step), multiplier, 0);
-        multiply_planes<rest_tile, kLarge, kLarge + 1>(large, stage_of(step), multiplier, 0);
+        const uint32_t j_rows = rows_at(stage_of(step) + multiplier * kItemBytes),
+                       i_rows = rows_at(stage_of(step) + rest_tile::kBytesJ);
+        multiply_planes<rest_tile, 0, kLarge>(small, j_rows, i_rows, 0);
+        multiply_planes<rest_tile, kLarge, kLarge + 1>(large, j_rows, i_rows, 0);
         store(next, step + 1);
         const float scale_before = scale;
         scale = scale_with(next);

@@ -21,6 +21,8 @@
 #ifndef DUO_SGEMM_WGMMA_CUH
 #define DUO_SGEMM_WGMMA_CUH
 
+#include <type_traits>
+
 #include "sgemm_rest.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
@@ -102,16 +104,20 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         constexpr int kRegisters = Tile::kWidth / 2, kPerBlock = kTile / 2;
         constexpr int kSteps = Tile::kStepsPerTile;
         static_assert(kTogether % kSteps == 0, "steps together begin with new scales");
-        const int multiplier = warpgroup - 1, thread = threadIdx.x % kWarpgroup;
+        const int multiplier = warpgroup - 1, thread = threadIdx.x % kWarpgroup, lane = thread % 32;
         const int k_tiles = (int)tiles_of(p.k);
         const bool whole = p.k % kTile == 0;
         float sum[Tile::kHalves][kRegisters], chain[kRegisters];
         bool left = false; /* are there blocks that are not stored? */
+        const uint32_t j_rows = rows_at(ring + multiplier * 64 * Tile::kRowBytes);
+        const uint32_t i_rows = rows_at(ring + Tile::kBytesJ);
         int stage = 0;
-        uint32_t phase = 0;
+        uint32_t phase = 0, at = 0; /* of the stage in the ring, in units of 16 bytes */
         auto advance = [&] {
+            at += Tile::kStageBytes / 16;
             if (++stage == Tile::kStages) {
                 stage = 0;
+                at = 0;
                 phase ^= 1;
             }
         };
@@ -127,6 +133,18 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                                         return p.a.words +
                                                min(ti * Tile::kBlocksI + b, last_tile_i) * k_tiles;
             };
+            /*
+             * The words of the 64 k after next are on their way while the next scales are known. Each
+             * lane has one: of rows i, then of columns j. (Were all in each, the compiler would move
+             * them to uniform registers, and so wait for them, at once.)
+             */
+            const uint32_t *words = words_j;
+#pragma unroll
+            for (int b = 0; b < Tile::kBlocksI; b++)
+                if (lane == b) words = words_i(b);
+            const uint32_t *const last_word = words + k_tiles - 1;
+            words += first_step / kSteps;
+            uint32_t word = read_word(words);
             int limit[Tile::kBlocksI];
             uint32_t stored = 0; /* a bit for each block of 64 rows i */
             bool any = false;    /* is one stored by this warpgroup or the other? */
@@ -167,100 +185,100 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 }
                 continue;
             }
-            /* The words of the next 64 k are on their way while these 64 are multiplied. */
-            uint32_t word_j = read_word(words_j + first_step / kSteps), word_i[Tile::kBlocksI];
+            float my_scale = 0.0f; /* lane b: of rows i of block b */
+            bool ones = true;      /* are all scales 1? Mostly they are */
+            int my_limit = 0;
 #pragma unroll
             for (int b = 0; b < Tile::kBlocksI; b++)
-                word_i[b] = read_word(words_i(b) + first_step / kSteps);
-            float scale[Tile::kBlocksI];
-            auto next_scales = [&](int step) {
-#pragma unroll
-                for (int b = 0; b < Tile::kBlocksI; b++)
-                    scale[b] = scale_of(word_i[b], word_j, limit[b]);
-                const int next = min(step / kSteps + 1, k_tiles - 1);
-                word_j = read_word(words_j + next);
-#pragma unroll
-                for (int b = 0; b < Tile::kBlocksI; b++) word_i[b] = read_word(words_i(b) + next);
-            };
+                if (lane == b) my_limit = limit[b];
+            auto judge =
+                [&] { /* the next 64 k */
+                      my_scale = scale_of(word, __shfl_sync(~0u, word, Tile::kBlocksI), my_limit);
+                      ones = __all_sync(~0u, lane >= Tile::kBlocksI || my_scale == 1.0f) != 0;
+                      if (words != last_word) words++;
+                      word = read_word(words);
+                };
             auto release = [&](int of_stage) {
                 if (thread == 0) barrier_arrive(empty + 8 * of_stage);
             };
-            if constexpr (Tile::kHalves == 1) {
+            judge();
+            if constexpr (Tile::kTwoChains) {
                 /* Two chains by turns: while one is added, the products of the other go on. */
-                float other[kRegisters], times = 0.0f;
-                auto begin = [&](float(&of)[kRegisters]) {
-                    barrier_wait(full + 8 * stage, phase);
-                    multiply_step<Tile>(of, ring + stage * Tile::kStageBytes, multiplier, 0);
-                };
-                auto add = [&](const float(&of)[kRegisters]) {
+                float other[kRegisters], scale[Tile::kBlocksI], times[Tile::kBlocksI];
+                auto add = [&](float(&of)[kRegisters], int of_stage) {
+                    release(of_stage);
 #pragma unroll
-                    for (int r = 0; r < kRegisters; r++) sum[0][r] = fmaf(of[r], times, sum[0][r]);
+                    for (int r = 0; r < kRegisters; r++)
+                        sum[0][r] = fmaf(of[r], times[r / kPerBlock], sum[0][r]);
                 };
-                int step = first_step;
-                for (; step + kTogether <= end_step; step += kTogether) {
+                auto together = [&](auto count) {
                     int before = 0; /* the stage of the chain before */
 #pragma unroll
-                    for (int s = 0; s < kTogether; s++) {
-                        const bool even = s % 2 == 0;
-                        begin(even ? chain : other);
-                        if (s > 0) {
-                            products_wait<1>(even ? other : chain);
-                            release(before);
-                            add(even ? other : chain);
-                        }
+                    for (int s = 0; s < count.value; s++) {
+                        barrier_wait(full + 8 * stage, phase);
+                        float(&of)[kRegisters] = s % 2 == 0 ? chain : other;
+                        multiply_step<Tile>(of, j_rows + at, i_rows + at, 0);
                         if (s % kSteps == 0) {
-                            next_scales(step + s);
-                            times = scale[0];
+#pragma unroll
+                            for (int b = 0; b < Tile::kBlocksI; b++)
+                                scale[b] = __shfl_sync(~0u, my_scale, b);
+                            judge();
                         }
+                        if (s > 0) {
+                            float(&added)[kRegisters] = s % 2 == 0 ? other : chain;
+                            products_wait<1>(added);
+                            add(added, before);
+                        }
+#pragma unroll
+                        for (int b = 0; b < Tile::kBlocksI; b++) times[b] = scale[b];
                         before = stage;
                         advance();
                     }
-                    products_wait<0>(other);
-                    release(before);
-                    add(other);
-                }
-                for (; step < end_step; step++) {
-                    if (step % kSteps == 0) next_scales(step);
-                    times = scale[0];
-                    begin(chain);
-                    products_wait<0>(chain);
-                    release(stage);
-                    advance();
-                    add(chain);
-                }
+                    float(&last)[kRegisters] = count.value % 2 == 0 ? other : chain;
+                    products_wait<0>(last);
+                    add(last, before);
+                };
+                int step = first_step;
+                for (; step + kTogether <= end_step; step += kTogether)
+                    together(std::integral_constant<int, kTogether>());
+                for (; step + 2 <= end_step; step += 2) together(std::integral_constant<int, 2>());
+                if (step < end_step) together(std::integral_constant<int, 1>());
             } else {
-                bool ones[Tile::kHalves]; /* are all scales of a half 1? */
-                for (int step = first_step; step < end_step; step++) {
-                    if (step % kSteps == 0) {
-                        next_scales(step);
+                /* Steps until the next with other kinds of scales. The code of those without stays small:
+                 * it is all that the innermost instruction cache holds. */
+                int step = first_step;
+                auto multiply = [&](auto scaled) {
+                    float scale[Tile::kBlocksI];
+                    if constexpr (scaled.value)
+#pragma unroll
+                        for (int b = 0; b < Tile::kBlocksI; b++)
+                            scale[b] = __shfl_sync(~0u, my_scale, b);
+#pragma unroll 1
+                    do {
+                        barrier_wait(full + 8 * stage, phase);
 #pragma unroll
                         for (int h = 0; h < Tile::kHalves; h++) {
-                            ones[h] = true;
-#pragma unroll
-                            for (int b = 0; b < Tile::kBlocksPerHalf; b++)
-                                ones[h] &= scale[h * Tile::kBlocksPerHalf + b] == 1.0f;
-                        }
-                    }
-                    barrier_wait(full + 8 * stage, phase);
-#pragma unroll
-                    for (int h = 0; h < Tile::kHalves; h++) {
-                        multiply_step<Tile>(chain, ring + stage * Tile::kStageBytes, multiplier, h);
-                        products_wait<0>(chain);
-                        if (h == Tile::kHalves - 1) release(stage);
-                        /* Mostly all scales are 1, and adding takes less power. */
-                        if (ones[h]) {
-#pragma unroll
-                            for (int r = 0; r < kRegisters; r++) sum[h][r] += chain[r];
-                        } else {
+                            multiply_step<Tile>(chain, j_rows + at, i_rows + at, h);
+                            if (h == 0 && step % kSteps == 0) judge();
+                            products_wait<0>(chain);
+                            if (h == Tile::kHalves - 1) release(stage);
 #pragma unroll
                             for (int r = 0; r < kRegisters; r++)
-                                sum[h][r] =
-                                    fmaf(chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
-                                         sum[h][r]);
+                                if constexpr (scaled.value)
+                                    sum[h][r] = fmaf(
+                                        chain[r], scale[h * Tile::kBlocksPerHalf + r / kPerBlock],
+                                        sum[h][r]);
+                                else
+                                    sum[h][r] += chain[r];
                         }
-                    }
-                    advance();
-                }
+                        advance();
+                    } while (++step < end_step && (step % kSteps != 0 || (!scaled.value && ones)));
+                };
+                while (step < end_step)
+                    if (ones)
+                        multiply(std::false_type());
+                    else
+                        multiply(std::true_type());
             }
 
             if constexpr (Tile::kSliced)

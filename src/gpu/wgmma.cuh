@@ -19,7 +19,9 @@
 
 static __device__ __forceinline__ uint32_t shared_address(const void *p)
 {
-    return (uint32_t)__cvta_generic_to_shared(p);
+    uint32_t address; /* opaque, or the compiler computes it again wherever it is used */
+    asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"((uint32_t)__cvta_generic_to_shared(p)));
+    return address;
 }
 
 static __device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t arrivals)
@@ -73,11 +75,17 @@ static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *
 
 /* ---- Matrix products ---- */
 
-/* The part of an operand's descriptor that does not depend on the address: swizzle (1: rows of 128
- * bytes, 2: rows of 64), 8 rows from one group to the next. */
+/* The upper half of an operand's descriptor: swizzle (1: rows of 128 bytes, 2: rows of 64), 8 rows
+ * from one group to the next. */
 template <int RowBytes>
 constexpr uint64_t kDescriptor = (uint64_t)(RowBytes == 128 ? 1 : 2) << 62 |
-                                 (uint64_t)(8 * RowBytes / 16) << 32 | (uint64_t)1 << 16;
+                                 (uint64_t)(8 * RowBytes / 16) << 32;
+
+/* The lower half, of the rows from an address on; 1 more is 16 bytes further. */
+static __device__ __forceinline__ uint32_t rows_at(uint32_t address)
+{
+    return address >> 4 | 1u << 16;
+}
 
 /* What this thread has written to shared memory is there for the products of others, once they have
  * met it at a barrier. */

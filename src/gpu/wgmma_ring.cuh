@@ -22,7 +22,8 @@ struct wgmma_tile {
     using Scheme = Scheme_;
     static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_;
     static constexpr int kI = kWidth * kHalves;
-    static constexpr bool kSliced = kHalves == 1; /* may k be cut? Large tiles are for many tiles */
+    static constexpr bool kSliced = kI == kTile; /* may k be cut? Larger tiles are for many tiles */
+    static constexpr bool kTwoChains = kHalves == 1; /* there are registers for two */
     static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
     static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
     static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
@@ -37,9 +38,9 @@ struct wgmma_tile {
     static_assert(kWidth % kTile == 0, "a scale belongs to 64 rows");
 
     /* From the start of an operand's part of a stage to a plane's 16 k, in units of 16 bytes. */
-    static __device__ __forceinline__ constexpr uint64_t offset(int rows, int plane, int step)
+    static __device__ __forceinline__ constexpr uint32_t offset(int rows, int plane, int step)
     {
-        return (uint64_t)(((Scheme::kInterleaved ? plane * 64 : plane * rows * kRowBytes) +
+        return (uint32_t)(((Scheme::kInterleaved ? plane * 64 : plane * rows * kRowBytes) +
                            step * 32) >>
                           4);
     }
@@ -128,34 +129,34 @@ static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int 
     return true;
 }
 
-/* kStageK k of half h of a tile, the scheme's products First .. End - 1: `chain` is under way until
- * products_wait. */
+/*
+ * kStageK k of half h of a tile, the scheme's products First .. End - 1, of the 64 rows j and the tile's
+ * rows i of a stage (rows_at): `chain` is under way until products_wait.
+ */
 template <class Tile, int First, int End, int Registers>
-static __device__ __forceinline__ void multiply_planes(float (&chain)[Registers], uint32_t stage,
-                                                       int multiplier, int h)
+static __device__ __forceinline__ void multiply_planes(float (&chain)[Registers], uint32_t j_rows,
+                                                       uint32_t i_rows, int h)
 {
     using Scheme = typename Tile::Scheme;
-    const uint64_t j_rows =
-        kDescriptor<Tile::kRowBytes> | (stage + multiplier * 64 * Tile::kRowBytes) >> 4;
-    const uint64_t i_rows = kDescriptor<Tile::kRowBytes> |
-                            (stage + Tile::kBytesJ + h * Tile::kWidth * Tile::kRowBytes) >> 4;
+    constexpr uint64_t kLayout = kDescriptor<Tile::kRowBytes>;
+    const uint32_t half = i_rows + h * Tile::kWidth * Tile::kRowBytes / 16;
     products_begin();
 #pragma unroll
     for (int q = First; q < End; q++)
 #pragma unroll
         for (int s = 0; s < Scheme::kStageK / 16; s++)
-            product(chain, j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s),
-                    i_rows + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s), q > First || s > 0,
-                    typename Scheme::element());
+            product(chain, kLayout | (j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s)),
+                    kLayout | (half + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s)),
+                    q > First || s > 0, typename Scheme::element());
     products_commit();
 }
 
 /* All of its products. */
 template <class Tile, int Registers>
-static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], uint32_t stage,
-                                                     int multiplier, int h)
+static __device__ __forceinline__ void multiply_step(float (&chain)[Registers], uint32_t j_rows,
+                                                     uint32_t i_rows, int h)
 {
-    multiply_planes<Tile, 0, Tile::Scheme::kProducts>(chain, stage, multiplier, h);
+    multiply_planes<Tile, 0, Tile::Scheme::kProducts>(chain, j_rows, i_rows, h);
 }
 
 /* A warpgroup's sums of kWidth rows i and 64 columns j; `stored`: a bit for each 64 rows. */
