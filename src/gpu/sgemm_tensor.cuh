@@ -58,16 +58,19 @@ struct tiles_of_scheme;
 template <>
 struct tiles_of_scheme<fp16x3> {
     using large = wgmma_tile<fp16x3, 128, 2, 4>;
+    using medium = wgmma_tile<fp16x3, 128, 1, 6>;
     using small = wgmma_tile<fp16x3, 64, 1, 8>;
 };
 template <>
 struct tiles_of_scheme<fp16x1> {
     using large = wgmma_tile<fp16x1, 128, 2, 4>;
+    using medium = wgmma_tile<fp16x1, 128, 1, 6>;
     using small = wgmma_tile<fp16x1, 64, 1, 8>;
 };
 template <>
 struct tiles_of_scheme<bf16x6> {
     using large = wgmma_tile<bf16x6, 128, 2, 3>;
+    using medium = wgmma_tile<bf16x6, 128, 1, 4>;
     using small = wgmma_tile<bf16x6, 64, 1, 6>;
 };
 
@@ -91,7 +94,8 @@ static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *ho
 
 /*
  * Clocks of a tile of C, measured on an H200 under its power limit: the large tile is bound by the
- * tensor cores, the small one by shared memory; each has a start and an end that nothing overlaps.
+ * tensor cores, the small one by shared memory, the medium one, where the others leave half of the
+ * multiprocessors idle in their last wave, by either; each has a start and an end that nothing overlaps.
  * Slices end by writing their sums, and the last of them by reading all.
  */
 struct tile_clocks {
@@ -100,17 +104,21 @@ struct tile_clocks {
     int most_slices;
 };
 static const tile_clocks kLargeClocks = {760.0, 6000.0, 0.0, 0.0, 1};
-static const tile_clocks kSmallClocks = {225.0, 5000.0, 2500.0, 600.0, 16};
+static const tile_clocks kMediumClocks = {410.0, 5000.0, 0.0, 0.0, 1};
+static const tile_clocks kSmallClocks = {225.0, 5000.0, 2000.0, 2800.0, 16};
+
+enum tile_size { TILE_LARGE, TILE_MEDIUM, TILE_SMALL };
 
 struct tile_choice {
-    bool large;
+    tile_size size;
     int slices;
 };
 
-static void consider(tile_choice *best, double *least, bool large, int64_t tiles, double steps,
+static void consider(tile_choice *best, double *least, tile_size size, int64_t tiles, double steps,
                      int products, const duo_launch *how)
 {
-    const tile_clocks &clocks = large ? kLargeClocks : kSmallClocks;
+    static const tile_clocks kClocks[] = {kLargeClocks, kMediumClocks, kSmallClocks};
+    const tile_clocks &clocks = kClocks[size];
     for (int slices = 1; slices <= clocks.most_slices; slices++) {
         if (slices > 1 && tiles * slices > how->multiprocessors) break;
         const double waves = ceil((double)(tiles * slices) / how->multiprocessors);
@@ -119,7 +127,7 @@ static void consider(tile_choice *best, double *least, bool large, int64_t tiles
             waves * (ceil(steps / slices) * products * clocks.per_product + clocks.ends) + sharing;
         if (time >= *least) continue;
         *least = time;
-        *best = {large, slices};
+        *best = {size, slices};
     }
 }
 
@@ -127,16 +135,17 @@ template <class Scheme>
 static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
 {
     using large = typename tiles_of_scheme<Scheme>::large;
+    using medium = typename tiles_of_scheme<Scheme>::medium;
     using small = typename tiles_of_scheme<Scheme>::small;
     const double steps = (double)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
     const int products = Scheme::kProducts * Scheme::kStageK / kStepK;
     const int64_t columns = (p.n + kTileJ - 1) / kTileJ;
-    tile_choice best = {true, 1};
+    tile_choice best = {TILE_LARGE, 1};
     double least = INFINITY;
-    consider(&best, &least, true, (p.m + large::kI - 1) / large::kI * columns, steps, products,
-             how);
-    consider(&best, &least, false, (p.m + small::kI - 1) / small::kI * columns, steps, products,
-             how);
+    auto rows = [&](int tile) { return (p.m + tile - 1) / tile; };
+    consider(&best, &least, TILE_LARGE, rows(large::kI) * columns, steps, products, how);
+    consider(&best, &least, TILE_MEDIUM, rows(medium::kI) * columns, steps, products, how);
+    consider(&best, &least, TILE_SMALL, rows(small::kI) * columns, steps, products, how);
     return best;
 }
 
@@ -144,9 +153,15 @@ template <class Scheme>
 static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
 {
     const tile_choice choice = choose_tile<Scheme>(p.multiply, how);
-    return choice.large
-               ? queue_wgmma<typename tiles_of_scheme<Scheme>::large>(p, choice.slices, how)
-               : queue_wgmma<typename tiles_of_scheme<Scheme>::small>(p, choice.slices, how);
+    using tiles = tiles_of_scheme<Scheme>;
+    switch (choice.size) {
+    case TILE_LARGE:
+        return queue_wgmma<typename tiles::large>(p, choice.slices, how);
+    case TILE_MEDIUM:
+        return queue_wgmma<typename tiles::medium>(p, choice.slices, how);
+    default:
+        return queue_wgmma<typename tiles::small>(p, choice.slices, how);
+    }
 }
 
 /* ---- Loading ---- */
@@ -187,6 +202,7 @@ static cudaError_t load_scheme()
     if (error == cudaSuccess)
         error = (cudaError_t)load_kernel(sgemm_split<Scheme, Scheme::kSplitResident>);
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::large>();
+    if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::medium>();
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::small>();
     return error;
 }
