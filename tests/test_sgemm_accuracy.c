@@ -294,10 +294,13 @@ static void row_large(void)
         int64_t m, n, k;
         bool transa, transb;
         bool panels; /* with a workspace of 8 MB too, in panels where operands are split */
+        bool gpu;    /* there alone: for tiles of C that are large */
     } shapes[] = {
-        {2051, 2305, 65, false, true, false},  {4099, 1283, 64, true, true, false},
-        {131, 4101, 513, false, false, true},  {515, 517, 1027, true, false, true},
-        {67, 35, 131073, false, false, false}, {2305, 2311, 301, true, false, true},
+        {2051, 2305, 65, false, true, false, false},  {4099, 1283, 64, true, true, false, false},
+        {131, 4101, 513, false, false, true, false},  {515, 517, 1027, true, false, true, false},
+        {67, 35, 131073, false, false, false, false}, {2305, 2311, 301, false, false, false, true},
+        {2305, 2311, 301, false, true, false, true},  {2304, 2308, 301, false, true, false, true},
+        {2304, 2308, 301, true, true, false, true},   {2305, 2311, 301, true, false, true, true},
     };
     const bool small_workspace = getenv("DUOBLAS_WORKSPACE") != NULL;
     if (test_mode_now() == MODE_SIM) {
@@ -310,8 +313,9 @@ static void row_large(void)
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
         /* Of the last shape the guard takes all tiles from fp16x3, several from one block. */
         const bool last = i / 2 == sizeof shapes / sizeof shapes[0] - 1;
-        if (last && test_mode_now() != MODE_GPU) continue;
+        if (shapes[i / 2].gpu && test_mode_now() != MODE_GPU) continue;
         if (small_workspace && !shapes[i / 2].panels) continue;
+        const bool aligned = shapes[i / 2].m % 4 == 0; /* every column, to 16 bytes */
         const duo_sgemm_data *const data = i % 2 == 0 ? &duo_sgemm_kinds[0]
                                            : last     ? wide_data()
                                                       : exact_data();
@@ -323,10 +327,10 @@ static void row_large(void)
                      .k = shapes[i / 2].k,
                      .alpha = i % 2 == 0 ? 1.5f : 1.0f,
                      .beta = i % 4 < 2 ? -1.0f : 0.0f,
-                     .extra_a = extra(&rng),
-                     .extra_b = extra(&rng),
-                     .extra_c = extra(&rng),
-                     .offset = (int64_t)i % 4,
+                     .extra_a = aligned ? 0 : extra(&rng),
+                     .extra_b = aligned ? 0 : extra(&rng),
+                     .extra_c = aligned ? 0 : extra(&rng),
+                     .offset = aligned ? 0 : (int64_t)i % 4,
                      .data = data};
         if (p.data->exact && p.k > DUO_SGEMM_LONGEST_EXACT) continue;
         operands o = make_operands(&p, &rng);
@@ -395,39 +399,69 @@ static void check_sample(const duo_row *row, const problem *p, const sample *s, 
     CHECK(test_array_intact(c), "written outside C");
 }
 
-/*
- * Columns 0 and 64 of op(B) hold NaN, or more powers of two than fp16: of the tiles of C that one
- * block of a kernel does, one after the other, some are done in another way.
- */
+/* Columns 0 and 64 of op(B) hold NaN, or more powers of two than fp16. */
+static void nan_columns(const problem *p, operands *o, test_rng *rng)
+{
+    (void)rng;
+    for (int64_t j = 0; j <= BLOCK; j += BLOCK) o->b.data[p->k / 3 + j * o->b.ld] = NAN;
+}
+static void wide_columns(const problem *p, operands *o, test_rng *rng)
+{
+    for (int64_t j = 0; j <= BLOCK; j += BLOCK)
+        for (int64_t l = 0; l < p->k; l++) {
+            float *const b = &o->b.data[l + j * o->b.ld];
+            *b = ldexpf(*b, (int)test_between(rng, -20, 20));
+        }
+}
+
+/* Of every other BLOCK rows of op(A) one that is not sampled holds NaN, or all are smaller from the
+ * second BLOCK of k on. */
+static void nan_rows(const problem *p, operands *o, test_rng *rng)
+{
+    (void)rng;
+    for (int64_t i = BLOCK; i < p->m; i += 2 * BLOCK) o->a.data[i + p->k / 3 * o->a.ld] = NAN;
+}
+static void shrinking_rows(const problem *p, operands *o, test_rng *rng)
+{
+    (void)rng;
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t l = BLOCK; l < p->k && i / BLOCK % 2 != 0; l++)
+            o->a.data[i + l * o->a.ld] *= 0x1p-12f;
+}
+
+/* Of the tiles of C that one block of a kernel does, one after the other, or of the blocks of a tile, some
+ * are done in another way, or with another scale. */
 static void row_mixed(void)
 {
+    static const struct {
+        const char *name;
+        void (*change)(const problem *p, operands *o, test_rng *rng);
+        int64_t edge, k; /* on a GPU: large tiles and several waves, or medium ones and one */
+    } mixes[] = {
+        {"NaN columns", nan_columns, 6144, 512},
+        {"wide columns", wide_columns, 6144, 512},
+        {"NaN rows", nan_rows, 1408, 200},
+        {"shrinking rows", shrinking_rows, 1408, 200},
+    };
     const bool large = test_mode_now() == MODE_GPU;
     test_rng rng = test_rng_for("sgemm accuracy mixed");
     const duo_row *rows[DUO_SGEMM_ROWS];
     const int count = rows_for(DUO_MATH_TF32, rows);
-    for (int i = 0; i < 4; i++) {
-        const bool wide = i / 2 != 0;
+    for (size_t i = 0; i < 2 * sizeof mixes / sizeof mixes[0]; i++) {
         problem p = {.layout = DUO_COL_MAJOR,
-                     .m = large ? 6144 : 3 * BLOCK,
-                     .n = large ? 6144 : 4 * BLOCK,
-                     .k = large ? 512 : 70,
+                     .m = large ? mixes[i / 2].edge : 4 * BLOCK,
+                     .n = large ? mixes[i / 2].edge : 4 * BLOCK,
+                     .k = large ? mixes[i / 2].k : 70,
                      .alpha = 1.0f,
                      .beta = (float)(i % 2),
-                     .data = &(duo_sgemm_data){.name = wide ? "wide columns" : "NaN columns"}};
+                     .data = &(duo_sgemm_data){.name = mixes[i / 2].name}};
         operands o = {.a = new_matrix(&p, false, p.m, p.k, 0),
                       .b = new_matrix(&p, false, p.k, p.n, 0),
                       .c = new_matrix(&p, false, p.m, p.n, 0)};
         test_array_fill(&o.a, &rng, DATA_NORMAL);
         test_array_fill(&o.b, &rng, DATA_NORMAL);
         if (p.beta != 0.0f) test_array_fill(&o.c, &rng, DATA_NORMAL);
-        for (int64_t j = 0; j <= BLOCK; j += BLOCK)
-            for (int64_t l = 0; l < p.k; l++) {
-                float *const b = &o.b.data[l + j * o.b.ld];
-                if (wide)
-                    *b = ldexpf(*b, (int)test_between(&rng, -20, 20));
-                else if (l == p.k / 3)
-                    *b = NAN;
-            }
+        mixes[i / 2].change(&p, &o, &rng);
         sample s = {.count = p.m / BLOCK};
         const size_t size = (size_t)(s.count * p.n) * sizeof(double);
         s.want = malloc(size);
