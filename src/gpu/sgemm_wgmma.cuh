@@ -31,7 +31,8 @@
 #define DUO_HAS_WGMMA 0
 #endif
 
-constexpr int kTogether = 4; /* steps of a small tile between which its products do not pause */
+/* Steps of a tile with two chains between which its products do not pause. */
+constexpr int kTogether = 4;
 static_assert(kTogether % 2 == 0, "two chains by turns");
 
 template <class Tile>

@@ -22,7 +22,7 @@ struct wgmma_tile {
     using Scheme = Scheme_;
     static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_;
     static constexpr int kI = kWidth * kHalves;
-    static constexpr bool kSliced = kI == kTile; /* may k be cut? Larger tiles are for many tiles */
+    static constexpr bool kSliced = kI == kTile;     /* may k be cut? Few tiles are small ones */
     static constexpr bool kTwoChains = kHalves == 1; /* there are registers for two */
     static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
     static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
