@@ -150,13 +150,13 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             uint32_t stored = 0; /* a bit for each block of 64 rows i */
             bool any = false;    /* is one stored by this warpgroup or the other? */
             {
-                const uint32_t *words[Tile::kBlocksI + 2];
+                const uint32_t *all[Tile::kBlocksI + 2];
                 tile_row row[Tile::kBlocksI + 2];
 #pragma unroll
-                for (int b = 0; b < Tile::kBlocksI; b++) words[b] = words_i(b);
-                words[Tile::kBlocksI] = words_j;
-                words[Tile::kBlocksI + 1] = p.b.words + (int64_t)other_j * k_tiles;
-                read_tile_rows(words, k_tiles, whole, row);
+                for (int b = 0; b < Tile::kBlocksI; b++) all[b] = words_i(b);
+                all[Tile::kBlocksI] = words_j;
+                all[Tile::kBlocksI + 1] = p.b.words + (int64_t)other_j * k_tiles;
+                read_tile_rows(all, k_tiles, whole, row);
                 const tile_row &j = row[Tile::kBlocksI], &other = row[Tile::kBlocksI + 1];
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++) {
@@ -186,19 +186,23 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 }
                 continue;
             }
-            float my_scale = 0.0f; /* lane b: of rows i of block b */
-            bool ones = true;      /* are all scales 1? Mostly they are */
+            float my_scale; /* lane b: of rows i of block b */
+            bool ones;      /* are all scales 1? Mostly they are */
             int my_limit = 0;
 #pragma unroll
             for (int b = 0; b < Tile::kBlocksI; b++)
                 if (lane == b) my_limit = limit[b];
-            auto judge =
-                [&] { /* the next 64 k */
-                      my_scale = scale_of(word, __shfl_sync(~0u, word, Tile::kBlocksI), my_limit);
-                      ones = __all_sync(~0u, lane >= Tile::kBlocksI || my_scale == 1.0f) != 0;
-                      if (words != last_word) words++;
-                      word = read_word(words);
-                };
+            /* Of the next 64 k. */
+            auto judge = [&] {
+                my_scale = scale_of(word, __shfl_sync(~0u, word, Tile::kBlocksI), my_limit);
+                ones = __all_sync(~0u, lane >= Tile::kBlocksI || my_scale == 1.0f) != 0;
+                if (words != last_word) words++;
+                word = read_word(words);
+            };
+            auto take_scales = [&](float(&scale)[Tile::kBlocksI]) {
+#pragma unroll
+                for (int b = 0; b < Tile::kBlocksI; b++) scale[b] = __shfl_sync(~0u, my_scale, b);
+            };
             auto release = [&](int of_stage) {
                 if (thread == 0) barrier_arrive(empty + 8 * of_stage);
             };
@@ -220,9 +224,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                         float(&of)[kRegisters] = s % 2 == 0 ? chain : other;
                         multiply_step<Tile>(of, j_rows + at, i_rows + at, 0);
                         if (s % kSteps == 0) {
-#pragma unroll
-                            for (int b = 0; b < Tile::kBlocksI; b++)
-                                scale[b] = __shfl_sync(~0u, my_scale, b);
+                            take_scales(scale);
                             judge();
                         }
                         if (s > 0) {
@@ -250,10 +252,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 int step = first_step;
                 auto multiply = [&](auto scaled) {
                     float scale[Tile::kBlocksI];
-                    if constexpr (scaled.value)
-#pragma unroll
-                        for (int b = 0; b < Tile::kBlocksI; b++)
-                            scale[b] = __shfl_sync(~0u, my_scale, b);
+                    if constexpr (scaled.value) take_scales(scale);
 #pragma unroll 1
                     do {
                         barrier_wait(full + 8 * stage, phase);
