@@ -1,6 +1,6 @@
 /*
  * test_profile.c - profile files: written and read back, every kind of damage refused with a
- * reason, random damage never read as nonsense; curves; the built-in profiles; which one serves.
+ * reason, random damage never read as nonsense; the built-in profiles; which one serves.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -549,67 +549,6 @@ static void fuzz(void)
     test_folder_end();
 }
 
-/* ---- Curves ---- */
-
-static void curves(void)
-{
-    duo_curve curve = {.count = 0};
-    test_case("curve/empty");
-    CHECK(isinf(duo_curve_seconds(&curve, 100.0, 1)), "not measured, but finite");
-
-    for (int growth = 1; growth <= 3; growth += 2) {
-        test_case("curve/growth-%d", growth);
-        curve = (duo_curve){.count = DUO_CURVE_POINTS};
-        for (int i = 0; i < curve.count; i++) {
-            curve.size[i] = ceil(pow(1.6, i)) + i;
-            curve.seconds[i] = 1e-7 + 1e-11 * pow(curve.size[i], growth) * (1.0 + 0.3 * (i % 2));
-            if (i > 0) curve.seconds[i] = fmax(curve.seconds[i], curve.seconds[i - 1]);
-        }
-        for (int i = 0; i < curve.count; i++)
-            CHECK(close_to(duo_curve_seconds(&curve, pow(curve.size[i], growth), growth),
-                           curve.seconds[i]),
-                  "point %d is not met", i);
-        double before = 0.0;
-        const double largest = 4.0 * curve.size[curve.count - 1];
-        for (double size = 0.25; size < largest; size *= 1.01) {
-            const double seconds = duo_curve_seconds(&curve, pow(size, growth), growth);
-            if (!CHECK(isfinite(seconds) && seconds > 0.0 && seconds >= before * (1.0 - 1e-12),
-                       "%g s at %g after %g s", seconds, size, before))
-                break;
-            before = seconds;
-        }
-        const double end = curve.seconds[curve.count - 1], last = curve.size[curve.count - 1];
-        CHECK(close_to(duo_curve_seconds(&curve, pow(10.0 * last, growth), growth),
-                       end * pow(10.0, growth)),
-              "beyond the last point");
-        CHECK(duo_curve_seconds(&curve, 0.0, growth) <= curve.seconds[0], "before the first point");
-        CHECK(!isnan(duo_curve_seconds(&curve, 1e300, growth)), "far beyond");
-        CHECK(!isnan(duo_curve_seconds(&curve, (double)NAN, growth)), "no size");
-    }
-
-    test_case("curve/line");
-    /* Exact for a fixed cost and a rate, which is what most rows are. */
-    curve = (duo_curve){.count = 2, .size = {10.0, 1000.0}};
-    for (int i = 0; i < 2; i++) curve.seconds[i] = 5e-6 + 1e-9 * curve.size[i];
-    for (double size = 10.0; size <= 1000.0; size += 17.0)
-        CHECK(fabs(duo_curve_seconds(&curve, size, 1) / (5e-6 + 1e-9 * size) - 1.0) < 0.2, "at %g",
-              size);
-
-    test_case("curve/one-point");
-    curve = (duo_curve){.count = 1, .size = {100.0}, .seconds = {1e-6}};
-    CHECK(duo_curve_seconds(&curve, 1.0, 1) > 0.0, "before");
-    CHECK(close_to(duo_curve_seconds(&curve, 100.0, 1), 1e-6), "at");
-    CHECK(close_to(duo_curve_seconds(&curve, 1000.0, 1), 1e-5), "beyond");
-
-    test_case("curve/not-monotone");
-    curve = (duo_curve){.count = 3, .size = {10, 100, 1000}, .seconds = {2e-6, 1e-6, 5e-6}};
-    for (double size = 10.0; size <= 100.0; size += 1.0) {
-        const double seconds = duo_curve_seconds(&curve, size, 1);
-        CHECK(seconds >= 1e-6 * (1 - 1e-12) && seconds <= 2e-6 * (1 + 1e-12), "%g s at %g", seconds,
-              size);
-    }
-}
-
 /* ---- The built-in ones ---- */
 
 /* Every row of the operation has a cost. */
@@ -798,7 +737,6 @@ static const test_entry tests[] = {
     {"refused_files", refused_files},
     {"signature", signature},
     {"fuzz", fuzz},
-    {"curves", curves},
     {"built_ins", built_ins},
     {"in_use", in_use},
     {"use_and_reset", use_and_reset},
