@@ -153,7 +153,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
             const int64_t tiles =
                 tiles_a + (form_b != nullptr ? 0 : tiles_of(b.rows) * tiles_of(b.k));
             if (tiles > INT32_MAX) return cudaErrorInvalidValue;
-            p.split = {{a, b}, (unsigned)tiles_a, (unsigned)tiles, p.pending};
+            p.split = split_of(a, b, tiles_a, tiles, p.pending);
             error = multiply(p, how);
             if (i > 0 || j > 0) error = (cudaError_t)after_c_changed(error);
         }

@@ -26,6 +26,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <type_traits>
+
 #include "launch.cuh"
 #include "sgemm.cuh"
 
@@ -41,6 +43,7 @@ enum duo_way {
 struct fp16x3 {
     using element = __half;
     static constexpr int kPlanes = 2, kShift = 14;
+    static constexpr int kKept = 16;   /* elements from 2^(kShift - kKept) on are never lossy */
     static constexpr int kStageK = 32; /* of a stage of the ring in shared memory, and of a chain */
     static constexpr bool kInterleaved = true;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
@@ -53,7 +56,7 @@ struct fp16x3 {
 
 struct fp16x1 {
     using element = __half;
-    static constexpr int kPlanes = 1, kShift = 14, kStageK = 64;
+    static constexpr int kPlanes = 1, kShift = 14, kKept = 28, kStageK = 64;
     static constexpr bool kInterleaved = true;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
     static constexpr int kSplitResident = 6;
@@ -64,7 +67,7 @@ struct fp16x1 {
 
 struct bf16x6 {
     using element = __nv_bfloat16;
-    static constexpr int kPlanes = 3, kShift = 48, kStageK = 32;
+    static constexpr int kPlanes = 3, kShift = 48, kKept = 16, kStageK = 32;
     static constexpr bool kInterleaved = false;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3 | 1u << DUO_WAY_BF16X6;
     static constexpr int kSplitResident = 5;
@@ -178,10 +181,18 @@ constexpr int kLoads = kTile * kTile / kSplitThreads / 4; /* float4 per thread *
 
 struct split_problem {
     operand_planes operand[2];
-    unsigned tiles_of_first, tiles; /* of the first operand, of both */
+    unsigned tiles_of_first, tiles;    /* of the first operand, of both */
+    unsigned k_tiles, k_tiles_inverse; /* along k, and 2^32 over it, or a little less */
     uint32_t *control; /* kControlBytes, cleared here: what is pending, and the tickets of tiles; or
                           NULL */
 };
+static inline split_problem split_of(const operand_planes &first, const operand_planes &second,
+                                     int64_t tiles_of_first, int64_t tiles, uint32_t *control)
+{
+    const unsigned k_tiles = (unsigned)tiles_of(first.k);
+    return {{first, second}, (unsigned)tiles_of_first, (unsigned)tiles,
+            k_tiles,         UINT32_MAX / k_tiles,     control};
+}
 constexpr size_t kControlBytes = 4096;
 constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
 
@@ -189,17 +200,33 @@ static __device__ __forceinline__ uint4 pack(const uint32_t (&pair)[kRun / 2])
 {
     return make_uint4(pair[0], pair[1], pair[2], pair[3]);
 }
+/* As one store, whatever the compiler thinks of it. */
+static __device__ __forceinline__ void store_16_bytes(void *to, uint4 v)
+{
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+/* -1 where |x| < limit, else 0. */
+static __device__ __forceinline__ int minus_below(float x, float limit)
+{
+    int mask;
+    asm("set.lt.s32.f32 %0, %1, %2;" : "=r"(mask) : "f"(fabsf(x)), "f"(limit));
+    return mask;
+}
 template <class Pair>
 static __device__ __forceinline__ uint32_t bits_of(Pair pair)
 {
     return *reinterpret_cast<uint32_t *>(&pair);
 }
 
-/* Splits a run and stores it; returns whether an element lost more than its 22 bits allow. */
+/* Splits a run and stores it. Where Look: returns whether an element below 2^(kShift - kKept) lost more
+ * than the 22 bits that others keep allow. */
+template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o, int64_t row,
-                                                 int64_t k, const float (&x)[kRun])
+                                                 int64_t pitch, int64_t k, const float (&x)[kRun])
 {
-    constexpr float kKept = 0.25f; /* 2^-16 of 2^kShift: from here on 22 bits are kept */
+    constexpr float kKept = 0.25f;
     uint32_t hi[kRun / 2], lo[kRun / 2];
     bool lossy = false;
 #pragma unroll
@@ -209,35 +236,34 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
         const float2 high_value = __half22float2(high);
         const float u_left = u - high_value.x, v_left = v - high_value.y;
         const __half2 low = __floats2half2_rn(u_left, v_left);
-        const float2 low_value = __half22float2(low);
-        lossy |= (fabsf(u) < kKept && low_value.x != u_left) ||
-                 (fabsf(v) < kKept && low_value.y != v_left);
+        if (Look) {
+            const float2 low_value = __half22float2(low);
+            lossy |= (fabsf(u) < kKept && low_value.x != u_left) ||
+                     (fabsf(v) < kKept && low_value.y != v_left);
+        }
         hi[p] = bits_of(high);
         lo[p] = bits_of(low);
     }
     constexpr int kGroup = 32;
-    __half *const to = static_cast<__half *>(o.planes) +
-                       (row * tiles_of(o.k) * kTile + k / kGroup * kGroup) * 2 + k % kGroup;
-    *reinterpret_cast<uint4 *>(to) = pack(hi);
-    *reinterpret_cast<uint4 *>(to + kGroup) = pack(lo);
+    __half *const to =
+        static_cast<__half *>(o.planes) + (row * pitch + k / kGroup * kGroup) * 2 + k % kGroup;
+    store_16_bytes(to, pack(hi));
+    store_16_bytes(to + kGroup, pack(lo));
     return lossy;
 }
 
+/* Of this, any element below is lossy, and of bf16x6 any could be in fp16x3, which is what its words are
+ * about. */
+template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x1, const operand_planes &o, int64_t row,
-                                                 int64_t k, const float (&x)[kRun])
+                                                 int64_t pitch, int64_t k, const float (&x)[kRun])
 {
-    constexpr float kKept = 0x1p-14f; /* the least normal fp16 */
     uint32_t pair[kRun / 2];
-    bool lossy = false;
 #pragma unroll
-    for (int p = 0; p < kRun / 2; p++) {
-        const float u = x[2 * p], v = x[2 * p + 1];
-        lossy |= (fabsf(u) < kKept && u != 0.0f) || (fabsf(v) < kKept && v != 0.0f);
-        pair[p] = bits_of(__floats2half2_rn(u, v));
-    }
-    __half *const to = static_cast<__half *>(o.planes) + row * tiles_of(o.k) * kTile + k;
-    *reinterpret_cast<uint4 *>(to) = pack(pair);
-    return lossy;
+    for (int p = 0; p < kRun / 2; p++) pair[p] = bits_of(__floats2half2_rn(x[2 * p], x[2 * p + 1]));
+    __half *const to = static_cast<__half *>(o.planes) + row * pitch + k;
+    store_16_bytes(to, pack(pair));
+    return Look;
 }
 
 /* A run as three bf16 per element: all 24 bits. */
@@ -262,21 +288,23 @@ static __device__ __forceinline__ void split_bf16(uint4 (&part)[bf16x6::kPlanes]
     }
 }
 
-/* The guard is about fp16x3, also where only its verdict is needed again. */
+template <bool Look>
 static __device__ __forceinline__ bool store_run(bf16x6, const operand_planes &o, int64_t row,
-                                                 int64_t k, const float (&x)[kRun])
+                                                 int64_t pitch, int64_t k, const float (&x)[kRun])
 {
-    constexpr float kKept = (float)((int64_t)1 << (bf16x6::kShift - 16)); /* as in fp16x3 */
-    bool lossy = false;
-#pragma unroll
-    for (int i = 0; i < kRun; i++) lossy |= fabsf(x[i]) < kKept && x[i] != 0.0f;
-    __nv_bfloat16 *to = static_cast<__nv_bfloat16 *>(o.planes) + row * tiles_of(o.k) * kTile + k;
+    __nv_bfloat16 *to = static_cast<__nv_bfloat16 *>(o.planes) + row * pitch + k;
     uint4 part[bf16x6::kPlanes];
     split_bf16(part, x);
 #pragma unroll
     for (int plane = 0; plane < bf16x6::kPlanes; plane++, to += plane_elements(o))
-        *reinterpret_cast<uint4 *>(to) = part[plane];
-    return lossy;
+        store_16_bytes(to, part[plane]);
+    return Look;
+}
+
+/* 2^e as the bits of a magnitude, 0 below the least subnormal. */
+static __device__ __forceinline__ uint32_t magnitude_bits(int e) /* e < 128 */
+{
+    return e >= -126 ? (uint32_t)(e + 127) << 23 : e >= -149 ? 1u << (e + 149) : 0;
 }
 
 /*
@@ -285,13 +313,19 @@ static __device__ __forceinline__ bool store_run(bf16x6, const operand_planes &o
  */
 template <class Scheme>
 static __device__ __forceinline__ void split_tile(const operand_planes &o, unsigned block,
+                                                  unsigned k_tiles, unsigned k_tiles_inverse,
                                                   bool words)
 {
     __shared__ float turned[kTile][kTile + 1];
-    __shared__ uint32_t warp_largest[kSplitThreads / 32], smalls_of_block, flags_of_block;
+    __shared__ uint32_t warp_largest[kSplitThreads / 32], warp_least[kSplitThreads / 32];
+    __shared__ uint32_t smalls_of_block, flags_of_block;
 
-    const unsigned k_tiles = (unsigned)tiles_of(o.k);
-    const unsigned row_tile = block / k_tiles, k_tile = block % k_tiles;
+    unsigned row_tile = __umulhi(block, k_tiles_inverse); /* or one less than it should be */
+    unsigned k_tile = block - row_tile * k_tiles;
+    if (k_tile >= k_tiles) {
+        row_tile++;
+        k_tile -= k_tiles;
+    }
     const int64_t first_row = (int64_t)row_tile * kTile, first_k = (int64_t)k_tile * kTile;
     const int rows = (int)min((int64_t)kTile, o.rows - first_row);
     const int ks = (int)min((int64_t)kTile, o.k - first_k);
@@ -349,56 +383,84 @@ static __device__ __forceinline__ void split_tile(const operand_planes &o, unsig
             for (int j = 0; j < kRun; j++) value[i][j] = turned[row + i * kRowStep][run + j];
     }
 
-    /* The largest magnitude of the tile, by its bits: NaN is the largest of all. */
-    uint32_t largest = 0;
+    /* By their bits, the largest magnitude of the tile (NaN is the largest of all), and the least but 0,
+     * less 1, which makes 0 the largest. */
+    uint32_t largest = 0, least = ~0u;
 #pragma unroll
     for (int i = 0; i < kRuns; i++)
 #pragma unroll
-        for (int j = 0; j < kRun; j++)
-            largest = max(largest, __float_as_uint(value[i][j]) & 0x7fffffffu);
+        for (int j = 0; j < kRun; j++) {
+            const uint32_t magnitude = __float_as_uint(value[i][j]) & 0x7fffffffu;
+            largest = max(largest, magnitude);
+            least = min(least, magnitude - 1);
+        }
     largest = warp_max(largest);
-    if (t % 32 == 0) warp_largest[t / 32] = largest;
+    least = ~warp_max(~least);
+    if (t % 32 == 0) {
+        warp_largest[t / 32] = largest;
+        warp_least[t / 32] = least;
+    }
     if (t == 0) smalls_of_block = flags_of_block = 0;
     __syncthreads();
 #pragma unroll
-    for (int w = 0; w < kSplitThreads / 32; w++) largest = max(largest, warp_largest[w]);
+    for (int w = 0; w < kSplitThreads / 32; w++) {
+        largest = max(largest, warp_largest[w]);
+        least = min(least, warp_least[w]);
+    }
 
     const bool finite = largest < 0x7f800000u;
     const int exponent =
         ((finite ? exponent_of(largest) : 127) + kExponentBias | kExponentGrain - 1) -
         kExponentBias;
     const tile_scale scale = tile_scale::of(Scheme(), exponent);
-    const float small = power_of_two(Scheme::kShift - 7);
-    const float least = power_of_two(Scheme::kShift - 80);
+    /* Is an element but 0 less than 2^-below of the scale? */
+    auto any = [&](int below) { return least < max(magnitude_bits(exponent - below), 1u) - 1; };
+    const bool look = any(Scheme::kKept);
+    const float small = __uint_as_float(max(magnitude_bits(exponent - 7), 1u)); /* 0 is small */
 
-    bool lossy = false, faint = false, zero_row = false;
+    bool zero_row = false;
     int most_small = 0;
 #pragma unroll
     for (int i = 0; i < kRuns; i++) {
-        int smalls = 0, zeros = 0;
+        int minus_smalls = 0;
+        uint32_t bits = 0;
 #pragma unroll
         for (int j = 0; j < kRun; j++) {
-            const bool zero = value[i][j] == 0.0f;
-            value[i][j] = scale.times(value[i][j]);
-            zeros += zero;
-            smalls += fabsf(value[i][j]) < small;
-            faint |= !zero && fabsf(value[i][j]) < least;
+            minus_smalls += minus_below(value[i][j], small);
+            bits |= __float_as_uint(value[i][j]);
         }
-        lossy |= store_run(Scheme(), o, first_row + row + i * kRowStep, first_k + run, value[i]);
-        uint32_t counts = (uint32_t)zeros << 16 | (uint32_t)smalls;
+        uint32_t counts = ((bits & 0x7fffffffu) != 0 ? 1u << 16 : 0) - minus_smalls;
 #pragma unroll
         for (int lane = 1; lane < kLanesPerRow; lane *= 2)
             counts += __shfl_xor_sync(~0u, counts, lane);
         /* Elements beyond k are zeros that do not count; rows beyond the matrix are all zeros. */
-        const int row_zeros = (int)(counts >> 16), row_smalls = (int)(counts & 0xffff);
-        if (row_zeros < kTile)
-            most_small = max(most_small, row_smalls - (kTile - ks));
+        if (counts >> 16 != 0)
+            most_small = max(most_small, (int)(counts & 0xffff) - (kTile - ks));
         else
             zero_row |= row + i * kRowStep < rows;
     }
+#pragma unroll
+    for (int i = 0; i < kRuns; i++)
+#pragma unroll
+        for (int j = 0; j < kRun; j++) value[i][j] *= scale.first;
+    if (scale.second != 1.0f)
+#pragma unroll
+        for (int i = 0; i < kRuns; i++)
+#pragma unroll
+            for (int j = 0; j < kRun; j++) value[i][j] *= scale.second;
+    const int64_t pitch = (int64_t)k_tiles * kTile;
+    auto store = [&](auto looks) {
+        bool lossy = false;
+#pragma unroll
+        for (int i = 0; i < kRuns; i++)
+            lossy |= store_run<looks.value>(Scheme(), o, first_row + row + i * kRowStep, pitch,
+                                            first_k + run, value[i]);
+        return lossy;
+    };
+    const bool lossy = look ? store(std::true_type()) : store(std::false_type());
     const uint32_t warp_small = warp_max((uint32_t)most_small);
     const uint32_t warp_flags = (__any_sync(~0u, lossy) ? kWordLossy : 0) |
-                                (__any_sync(~0u, faint) ? kWordFaint : 0) |
+                                (any(80) ? kWordFaint : 0) |
                                 (__any_sync(~0u, zero_row) ? kWordZeroRow : 0);
     if (t % 32 == 0) {
         atomicMax(&smalls_of_block, warp_small);
@@ -419,7 +481,8 @@ static __device__ __forceinline__ void split_tile_of(const split_problem &p, uns
 {
     const bool second = tile >= p.tiles_of_first;
     const operand_planes o = second ? p.operand[1] : p.operand[0];
-    split_tile<Scheme>(o, second ? tile - p.tiles_of_first : tile, words);
+    split_tile<Scheme>(o, second ? tile - p.tiles_of_first : tile, p.k_tiles, p.k_tiles_inverse,
+                       words);
 }
 
 template <class Scheme, int Resident>

@@ -234,13 +234,13 @@ template <class Scheme>
 static cudaError_t queue_form(const duo_call *call, int i, void *form, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
-    panel p = {};
-    operand_planes &o = p.split.operand[0];
-    o = operand_of(call, i);
+    operand_planes o = operand_of(call, i);
+    if (o.k == 0) return cudaErrorInvalidValue; /* nothing is multiplied */
     put_form(&o, o.rows, form);
     const int64_t tiles = tiles_of(o.rows) * tiles_of(o.k);
     if (tiles > INT32_MAX) return cudaErrorInvalidValue;
-    p.split.tiles_of_first = p.split.tiles = (unsigned)tiles;
+    panel p = {};
+    p.split = split_of(o, {}, tiles, tiles, nullptr);
     return queue_split<Scheme>(p, how);
 }
 
