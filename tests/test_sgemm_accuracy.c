@@ -429,19 +429,29 @@ static void shrinking_rows(const problem *p, operands *o, test_rng *rng)
             o->a.data[i + l * o->a.ld] *= 0x1p-12f;
 }
 
+static void unchanged(const problem *p, operands *o, test_rng *rng)
+{
+    (void)p;
+    (void)o;
+    (void)rng;
+}
+
 /* Of the tiles of C that one block of a kernel does, one after the other, or of the blocks of a tile, some
- * are done in another way, or with another scale. */
+ * are done in another way, or with another scale. And one without tiles that are whole, or columns that
+ * begin at 16 bytes, large enough to be packed ahead. */
 static void row_mixed(void)
 {
     static const struct {
         const char *name;
         void (*change)(const problem *p, operands *o, test_rng *rng);
         int64_t edge, k; /* on a GPU: large tiles and several waves, or medium ones and one */
+        int64_t extra;   /* of the leading dimensions */
     } mixes[] = {
-        {"NaN columns", nan_columns, 6144, 512},
-        {"wide columns", wide_columns, 6144, 512},
-        {"NaN rows", nan_rows, 1408, 200},
-        {"shrinking rows", shrinking_rows, 1408, 200},
+        {"NaN columns", nan_columns, 6144, 512, 0},
+        {"wide columns", wide_columns, 6144, 512, 0},
+        {"NaN rows", nan_rows, 1408, 200, 0},
+        {"shrinking rows", shrinking_rows, 1408, 200, 0},
+        {"odd columns", unchanged, 6147, 515, 2},
     };
     const bool large = test_mode_now() == MODE_GPU;
     test_rng rng = test_rng_for("sgemm accuracy mixed");
@@ -455,9 +465,10 @@ static void row_mixed(void)
                      .alpha = 1.0f,
                      .beta = (float)(i % 2),
                      .data = &(duo_sgemm_data){.name = mixes[i / 2].name}};
-        operands o = {.a = new_matrix(&p, false, p.m, p.k, 0),
-                      .b = new_matrix(&p, false, p.k, p.n, 0),
-                      .c = new_matrix(&p, false, p.m, p.n, 0)};
+        const int64_t more = mixes[i / 2].extra;
+        operands o = {.a = new_matrix(&p, false, p.m, p.k, more),
+                      .b = new_matrix(&p, false, p.k, p.n, more),
+                      .c = new_matrix(&p, false, p.m, p.n, more)};
         test_array_fill(&o.a, &rng, DATA_NORMAL);
         test_array_fill(&o.b, &rng, DATA_NORMAL);
         if (p.beta != 0.0f) test_array_fill(&o.c, &rng, DATA_NORMAL);

@@ -17,12 +17,16 @@
  * Tiles seldom divide evenly among the multiprocessors. As many as do are computed whole, a block
  * each; the slabs of the rest are cut into equal runs, wherever tiles begin or end. Parts of tiles
  * go to the workspace, and a second kernel adds them in the order of k.
+ *
+ * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, where that is
+ * expected to pay (sgemm_ffma_pack.cuh).
  */
 #include "kernels.h"
 #include "launch.cuh"
+#include "sgemm_ffma_pack.cuh"
 #include "sgemm_ffma_product.cuh"
 
-/* ---- Choosing the tile and who computes what ---- */
+/* ---- Choosing the tile, who computes what, and what is packed ahead ---- */
 
 constexpr int kWays = 16; /* of adding many parts */
 
@@ -59,13 +63,15 @@ static const tile_kernels tiles[] = {
     kernels_of<large_tile>(0.77), kernels_of<tallest_tile>(0.74), kernels_of<widest_tile>(0.76),
     kernels_of<tall_tile>(0.74),  kernels_of<wide_tile>(0.75),    kernels_of<small_tile>(0.74),
 };
-constexpr double kFmaPerCycle = 128.0; /* of a multiprocessor */
-constexpr double kTurnCycles = 0.064;  /* an element that is copied along k */
-constexpr double kTileCycles = 2450.0; /* to fill the ring and to store the tile */
-constexpr double kUneven = 0.5;        /* of a tile, where the last ones find uneven room */
-constexpr double kAddCycles = 2200.0;  /* the second kernel, and */
-constexpr double kByteCycles = 0.073;  /* a byte of parts, written and read */
-constexpr int kLeastShare = 4;         /* slabs that the ring is worth filling for */
+constexpr double kFmaPerCycle = 128.0;                /* of a multiprocessor */
+constexpr double kCopyCycles[] = {0.0, 0.027, 0.064}; /* an element more than in kVectors */
+constexpr double kTileCycles = 2450.0;                /* to fill the ring and to store the tile */
+constexpr double kPackCycles = 6000.0;                /* a kernel that packs an operand, and */
+constexpr double kPackElementCycles = 0.75; /* an element of it, for all multiprocessors together */
+constexpr double kUneven = 0.5;             /* of a tile, where the last ones find uneven room */
+constexpr double kAddCycles = 2200.0;       /* the second kernel, and */
+constexpr double kByteCycles = 0.073;       /* a byte of parts, written and read */
+constexpr int kLeastShare = 4;              /* slabs that the ring is worth filling for */
 
 /* Shared memory of a multiprocessor; a block takes 1 KiB more than it asks for. */
 static size_t shared_memory(int capability)
@@ -84,11 +90,15 @@ static int resident(const tile_kernels &tile, int capability)
     return fit < (size_t)most ? (int)fit : most;
 }
 
+/* Operands are DUO_A and DUO_B. */
 struct plan {
+    unsigned packed;   /* ahead: a bit for each operand */
+    copy_kind kind[2]; /* after that */
+    size_t packed_bytes;
     const tile_kernels *tile;
     tile_walk walk;
     int64_t runs, shared_tiles;
-    double cycles;
+    double packing_cycles, cycles;
 };
 
 /* Half of a multiprocessor's shared memory: no two blocks that ask for so much fit into one. */
@@ -112,20 +122,20 @@ static size_t bytes_to_ask_for(const plan &x, const duo_launch *how)
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static size_t bytes_of(const plan &x)
+static size_t bytes_of_parts(const plan &x)
 {
     const int64_t parts = x.runs > 0 ? x.shared_tiles + x.runs - 1 : 0;
     return (size_t)(parts * x.tile->edge_m * x.tile->edge_n) * sizeof(float);
 }
 
 /* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
-static double block_cycles(const duo_call *call, const tile_kernels &tile, double blocks,
-                           int64_t slabs)
+static double block_cycles(const plan &x, double blocks, int64_t slabs)
 {
-    const double turned =
-        (call->transa ? tile.edge_m : 0.0) + (call->transb ? 0.0 : (double)tile.edge_n);
-    const double slab = kSlab * (tile.edge_m * tile.edge_n / (kFmaPerCycle * tile.efficiency) +
-                                 kTurnCycles * turned);
+    const tile_kernels &tile = *x.tile;
+    const double copied =
+        kCopyCycles[x.kind[DUO_A]] * tile.edge_m + kCopyCycles[x.kind[DUO_B]] * tile.edge_n;
+    const double slab =
+        kSlab * (tile.edge_m * tile.edge_n / (kFmaPerCycle * tile.efficiency) + copied);
     return blocks * ((double)slabs * slab + kTileCycles);
 }
 
@@ -148,12 +158,12 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
     x->tile = &tile;
     x->walk = {(int)tiles_m, (int)tiles_n, (int)slabs, (int)all, 1, 0, nullptr};
     x->runs = x->shared_tiles = 0;
-    x->cycles = block_cycles(call, tile, busiest(all, how, resident(tile, how->capability)), slabs);
+    x->cycles = block_cycles(*x, busiest(all, how, resident(tile, how->capability)), slabs);
     return true;
 }
 
 /* Shares out those that do not fill the multiprocessors. False: there are none. */
-static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
+static bool share_rest(const duo_launch *how, plan *x)
 {
     const int64_t sms = how->multiprocessors, slabs = x->walk.slabs;
     const int64_t slots = sms * resident(*x->tile, how->capability);
@@ -166,43 +176,96 @@ static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
     x->walk.shared_slabs = total;
     x->runs = divide_up(total, share);
     x->shared_tiles = rest;
-    x->cycles = block_cycles(call, *x->tile, (double)(x->walk.whole / sms), slabs) +
-                block_cycles(call, *x->tile, (double)divide_up(x->runs, sms), share) + kAddCycles +
-                kByteCycles * (double)bytes_of(*x) / (double)sms;
+    x->cycles = block_cycles(*x, (double)(x->walk.whole / sms), slabs) +
+                block_cycles(*x, (double)divide_up(x->runs, sms), share) + kAddCycles +
+                kByteCycles * (double)bytes_of_parts(*x) / (double)sms;
     return true;
 }
+
+/* ---- Packing ahead ---- */
+
+/* Operand i, to be packed to `to`. */
+static packing packing_of(const duo_call *call, int i, float *to)
+{
+    const sgemm_problem p = sgemm_problem_of(call);
+    const int64_t extent = i == DUO_A ? p.m : p.n;
+    return {i == DUO_A ? p.a : p.b,
+            to,
+            i == DUO_A ? p.lda : p.ldb,
+            packed_ld(extent),
+            extent,
+            p.k,
+            i == DUO_A ? call->transa : !call->transb};
+}
+
+/* How it is copied as it is. */
+static copy_kind kind_of(const packing &o)
+{
+    if (o.along_k) return kAlongK;
+    const bool whole = reinterpret_cast<uintptr_t>(o.from) % 16 == 0 && o.ld % kGroup == 0 &&
+                       o.extent % kGroup == 0;
+    return whole ? kVectors : kAlongEdge;
+}
+
+/* Begins a plan. False: an operand to be packed needs none, or has none. */
+static bool plan_packing(const duo_call *call, const duo_launch *how, unsigned packed, plan *x)
+{
+    x->packed = packed;
+    x->packed_bytes = 0;
+    x->packing_cycles = 0.0;
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        const packing o = packing_of(call, i, nullptr);
+        x->kind[i] = kind_of(o);
+        if ((packed >> i & 1) == 0) continue;
+        if (x->kind[i] == kVectors || o.k == 0 || pack_blocks(o) > INT32_MAX) return false;
+        x->kind[i] = kVectors;
+        x->packed_bytes += (size_t)(o.to_ld * o.k) * sizeof(float);
+        x->packing_cycles += kPackCycles + kPackElementCycles * (double)o.extent * (double)o.k /
+                                               how->multiprocessors;
+    }
+    return true;
+}
+
+/* ---- The plan ---- */
 
 /* The plan that is expected to end first, within the bytes of workspace. */
 static bool choose(const duo_call *call, const duo_launch *how, size_t bytes, plan *best)
 {
     bool found = false;
-    for (const tile_kernels &tile : tiles) {
-        plan x;
-        if (resident(tile, how->capability) == 0 || !plan_whole(call, how, tile, &x)) continue;
-        if (!found || x.cycles < best->cycles) *best = x;
+    auto consider = [&](const plan &x) {
+        if (!found || x.cycles + x.packing_cycles < best->cycles + best->packing_cycles) *best = x;
         found = true;
-        if (share_rest(call, how, &x) && bytes_of(x) <= bytes && x.cycles < best->cycles) *best = x;
+    };
+    for (unsigned packed = 0; packed < 4; packed++) {
+        plan x;
+        if (!plan_packing(call, how, packed, &x) || x.packed_bytes > bytes) continue;
+        for (const tile_kernels &tile : tiles) {
+            if (resident(tile, how->capability) == 0 || !plan_whole(call, how, tile, &x)) continue;
+            consider(x);
+            if (share_rest(how, &x) && bytes_of_parts(x) <= bytes - x.packed_bytes) consider(x);
+        }
     }
     return found;
 }
 
-static copy_kind kind_of(const float *matrix, int64_t ld, int64_t extent, bool along_k)
-{
-    if (along_k) return kAlongK;
-    const bool whole =
-        reinterpret_cast<uintptr_t>(matrix) % 16 == 0 && ld % kGroup == 0 && extent % kGroup == 0;
-    return whole ? kVectors : kAlongEdge;
-}
-
 static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
 {
-    const sgemm_problem p = sgemm_problem_of(call);
-    x.walk.parts = reinterpret_cast<float *>(how->workspace);
-    const copy_kind a = kind_of(p.a, p.lda, p.m, call->transa);
-    const copy_kind b = kind_of(p.b, p.ldb, p.n, !call->transb);
-    const int error =
-        queue_kernel_behind_with(x.tile->product[a][b], (unsigned)(x.walk.whole + x.runs), kThreads,
-                                 bytes_to_ask_for(x, how), how->capability, how->stream, p, x.walk);
+    sgemm_problem p = sgemm_problem_of(call);
+    float *workspace = reinterpret_cast<float *>(how->workspace);
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        if ((x.packed >> i & 1) == 0) continue;
+        const packing o = packing_of(call, i, workspace);
+        const int error = queue_kernel_behind(sgemm_ffma_pack, (unsigned)pack_blocks(o), kThreads,
+                                              how->capability, how->stream, o);
+        if (error != 0) return error;
+        (i == DUO_A ? p.a : p.b) = o.to;
+        (i == DUO_A ? p.lda : p.ldb) = o.to_ld;
+        workspace += o.to_ld * o.k;
+    }
+    x.walk.parts = workspace;
+    const int error = queue_kernel_behind_with(
+        x.tile->product[x.kind[DUO_A]][x.kind[DUO_B]], (unsigned)(x.walk.whole + x.runs), kThreads,
+        bytes_to_ask_for(x, how), how->capability, how->stream, p, x.walk);
     if (error != 0 || x.runs == 0) return error;
     const bool many = x.runs > kWays / 2 * x.shared_tiles;
     const int64_t threads =
@@ -215,7 +278,7 @@ static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
 extern "C" size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how)
 {
     plan x;
-    return choose(call, how, SIZE_MAX, &x) ? bytes_of(x) : 0;
+    return choose(call, how, SIZE_MAX, &x) ? x.packed_bytes + bytes_of_parts(x) : 0;
 }
 
 extern "C" int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how)
@@ -235,6 +298,7 @@ extern "C" int duo_sgemm_gpu_ffma_load(void)
     if (error == 0)
         error = (int)cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
     const int capability = 10 * major + minor;
+    if (error == 0) error = load_kernel(sgemm_ffma_pack);
     for (const tile_kernels &tile : tiles) {
         if (error == 0 && resident(tile, capability) == 0) continue;
         const size_t most =
