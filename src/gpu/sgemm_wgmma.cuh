@@ -172,6 +172,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 barrier_arrive(judged + 8 * (turn & 1));
             }
             turn++;
+            if constexpr (!Tile::kTwoChains) sync_multipliers(); /* see keep_apart */
 
 #pragma unroll
             for (int h = 0; h < Tile::kHalves; h++)
@@ -250,6 +251,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 /* Steps until the next with other kinds of scales. The code of those without stays small:
                  * it is all that the innermost instruction cache holds. */
                 int step = first_step;
+                keep_apart(multiplier, full + 8 * stage, phase);
                 auto multiply = [&](auto scaled) {
                     float scale[Tile::kBlocksI];
                     if constexpr (scaled.value) take_scales(scale);

@@ -24,6 +24,13 @@ static __device__ __forceinline__ uint32_t shared_address(const void *p)
     return address;
 }
 
+static __device__ __forceinline__ uint32_t clock_now()
+{
+    uint32_t now;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+    return now;
+}
+
 static __device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals)

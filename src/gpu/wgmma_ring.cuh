@@ -91,6 +91,22 @@ static __device__ __forceinline__ bool any_multiplier(bool mine)
 }
 
 /*
+ * Lets the second warpgroup begin a tile some clocks after the first: more than a chain is added in, less
+ * than it is multiplied in. Each then adds its chain while the other's products go on, and they keep the
+ * distance. Were they to begin at once, both would add at once, and the tensor cores pause meanwhile: one
+ * clock of seven with fp16x3.
+ */
+constexpr uint32_t kApart = 384;
+static __device__ __forceinline__ void keep_apart(int multiplier, uint32_t first_stage_full,
+                                                  uint32_t phase)
+{
+    if (multiplier == 0) return;
+    barrier_wait(first_stage_full, phase);
+    const uint32_t start = clock_now();
+    while (clock_now() - start < kApart) continue;
+}
+
+/*
  * Leaves a warpgroup's sums of its slice of tile t in the workspace. The last of all slices to come
  * gets the sums of all, added in their order; the others get false.
  */
