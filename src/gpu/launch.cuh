@@ -51,24 +51,46 @@ static __device__ __forceinline__ void wait_for_kernels_ahead()
 #endif
 }
 
+/* Clusters of so many blocks share a part of the device, and may reach each other's shared memory: from
+ * compute capability 9.0 on. */
 template <class... Parameter>
-static int queue_kernel_behind_with(void (*kernel)(Parameter...), unsigned blocks,
-                                    unsigned threads_per_block, size_t shared_bytes, int capability,
-                                    void *stream, Parameter... value)
+static int queue_clusters_behind(void (*kernel)(Parameter...), unsigned blocks,
+                                 unsigned blocks_per_cluster, unsigned threads_per_block,
+                                 size_t shared_bytes, int capability, void *stream,
+                                 Parameter... value)
 {
     void *values[] = {&value...};
-    cudaLaunchAttribute early;
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attribute[2];
+    unsigned attributes = 0;
+    if (capability >= kDependentLaunches &&
+        !__atomic_load_n(&no_dependent_launches, __ATOMIC_RELAXED)) {
+        cudaLaunchAttribute &early = attribute[attributes++];
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (blocks_per_cluster > 1) {
+        cudaLaunchAttribute &cluster = attribute[attributes++];
+        cluster.id = cudaLaunchAttributeClusterDimension;
+        cluster.val.clusterDim.x = blocks_per_cluster;
+        cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    }
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads_per_block);
     config.dynamicSmemBytes = shared_bytes;
     config.stream = static_cast<cudaStream_t>(stream);
-    config.attrs = &early;
-    const bool no = __atomic_load_n(&no_dependent_launches, __ATOMIC_RELAXED);
-    config.numAttrs = capability >= kDependentLaunches && !no ? 1 : 0;
+    config.attrs = attribute;
+    config.numAttrs = attributes;
     return (int)cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
+}
+
+template <class... Parameter>
+static int queue_kernel_behind_with(void (*kernel)(Parameter...), unsigned blocks,
+                                    unsigned threads_per_block, size_t shared_bytes, int capability,
+                                    void *stream, Parameter... value)
+{
+    return queue_clusters_behind(kernel, blocks, 1, threads_per_block, shared_bytes, capability,
+                                 stream, value...);
 }
 
 template <class... Parameter>

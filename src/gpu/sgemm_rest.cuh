@@ -170,11 +170,12 @@ static __device__ __forceinline__ void do_rest(const wgmma_problem &p, uint32_t 
     const int t = (int)threadIdx.x - kWarpgroup, multiplier = t / kWarpgroup;
     const int k_tiles = (int)tiles_of(p.k);
     const int last_tile_i = (int)tiles_of(p.m) - 1, last_tile_j = (int)tiles_of(p.n) - 1;
-    for (int tile = (int)blockIdx.x / p.slices; tile < p.tiles_i * p.tiles_j;
-         tile += (int)gridDim.x / p.slices) {
+    const tile_walk<Tile> walk(p);
+    for (int tile = walk.first; tile < walk.end; tile += walk.stride) {
         int ti, tj;
-        place_of_tile(p, tile, &ti, &tj);
+        walk.place(p, tile, &ti, &tj);
         const int tile_j = tj * kMultipliers;
+        if (tile_j > last_tile_j) continue;
         const int end_i = min((ti + 1) * Tile::kBlocksI, last_tile_i + 1);
 #pragma unroll 1
         for (int tile_i = ti * Tile::kBlocksI; tile_i < end_i; tile_i++) {

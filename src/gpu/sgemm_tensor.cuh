@@ -69,7 +69,7 @@ struct tiles_of_scheme<fp16x1> {
 };
 template <>
 struct tiles_of_scheme<bf16x6> {
-    using large = wgmma_tile<bf16x6, 128, 2, 3>;
+    using large = wgmma_tile<bf16x6, 128, 2, 3, 2>;
     using medium = wgmma_tile<bf16x6, 128, 1, 4>;
     using small = wgmma_tile<bf16x6, 64, 1, 6>;
 };
@@ -82,14 +82,16 @@ static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *ho
     p.tiles_i = (int)((p.m + Tile::kI - 1) / Tile::kI);
     p.tiles_j = (int)((p.n + kTileJ - 1) / kTileJ);
     CUtensorMap map_i, map_j;
-    cudaError_t error = make_map<typename Tile::Scheme>(&map_i, p.a, Tile::kI);
+    cudaError_t error = make_map<typename Tile::Scheme>(&map_i, p.a, Tile::kBoxI);
     if (error == cudaSuccess) error = make_map<typename Tile::Scheme>(&map_j, p.b, kTileJ);
     if (error != cudaSuccess) return error;
-    const int64_t blocks = (int64_t)p.tiles_i * p.tiles_j * slices;
-    return queue_dependent(
-        sgemm_wgmma<Tile>,
-        (unsigned)(blocks < how->multiprocessors ? blocks : how->multiprocessors), kWgmmaThreads,
-        Tile::kSharedBytes, how, map_i, map_j, p);
+    const int64_t columns = (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster; /* of clusters */
+    const int64_t clusters = p.tiles_i * columns * slices;
+    const int64_t most = how->multiprocessors / Tile::kCluster;
+    return (cudaError_t)queue_clusters_behind(
+        sgemm_wgmma<Tile>, (unsigned)((clusters < most ? clusters : most) * Tile::kCluster),
+        Tile::kCluster, kWgmmaThreads, Tile::kSharedBytes, how->capability, how->stream, map_i,
+        map_j, p);
 }
 
 /*
@@ -140,10 +142,12 @@ static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
     const double steps = (double)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
     const int products = Scheme::kProducts * Scheme::kStageK / kStepK;
     const int64_t columns = (p.n + kTileJ - 1) / kTileJ;
+    const int64_t large_columns =
+        (columns + large::kCluster - 1) / large::kCluster * large::kCluster;
     tile_choice best = {TILE_LARGE, 1};
     double least = INFINITY;
     auto rows = [&](int tile) { return (p.m + tile - 1) / tile; };
-    consider(&best, &least, TILE_LARGE, rows(large::kI) * columns, steps, products, how);
+    consider(&best, &least, TILE_LARGE, rows(large::kI) * large_columns, steps, products, how);
     consider(&best, &least, TILE_MEDIUM, rows(medium::kI) * columns, steps, products, how);
     consider(&best, &least, TILE_SMALL, rows(small::kI) * columns, steps, products, how);
     return best;

@@ -23,14 +23,15 @@ struct tensor_problem {
     int tiles_i, tiles_j;
 };
 
-/* Tile t of the walk: groups of kTilesTogether rows of tiles, column by column. */
-static __device__ __forceinline__ void place_of_tile(const tensor_problem &p, int t, int *ti,
+/* Tile t of the walk: groups of Together rows of tiles, column by column. */
+template <int Together>
+static __device__ __forceinline__ void place_of_tile(int tiles_i, int tiles_j, int t, int *ti,
                                                      int *tj)
 {
-    const int per_group = kTilesTogether * p.tiles_i, group = t / per_group, in = t % per_group;
-    const int rows = min(kTilesTogether, p.tiles_j - group * kTilesTogether);
+    const int per_group = Together * tiles_i, group = t / per_group, in = t % per_group;
+    const int rows = min(Together, tiles_j - group * Together);
     *ti = in / rows;
-    *tj = group * kTilesTogether + in % rows;
+    *tj = group * Together + in % rows;
 }
 
 static __device__ __forceinline__ uint32_t read_word(const uint32_t *word)

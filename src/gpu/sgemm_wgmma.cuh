@@ -5,6 +5,7 @@
  * Threads   384 per block: one warpgroup copies (a thread of it), two multiply. A block walks tiles
  *           of C, each warpgroup owning 64 columns of it
  * Copies    stages of kStageK k of both operands, in a ring that runs on from tile to tile
+ *           Blocks of a cluster have neighbours along the columns, and share the copies of rows i
  * Order     for every kStageK k the products of the planes, smallest first, in one chain of tensor-core
  *           sums; that sum times the scale of its tiles is added to fp32 registers by one FMA. A
  *           tensor core truncates to 25 bits below its largest term, so a chain must be short: this
@@ -55,16 +56,20 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         prefetch_map(&map_j);
         for (int s = 0; s < Tile::kStages; s++) {
             barrier_init(full + 8 * s, 1);
-            barrier_init(empty + 8 * s, kMultipliers);
+            barrier_init(empty + 8 * s, kMultipliers * Tile::kCluster);
         }
         for (int turn = 0; turn < 2; turn++) barrier_init(judged + 8 * turn, 1);
         barrier_init_done();
     }
-    __syncthreads();
+    if constexpr (Tile::kCluster > 1)
+        sync_cluster();
+    else
+        __syncthreads();
     wait_for_kernels_ahead();
 
-    const int slice = (int)blockIdx.x % p.slices;
-    const int tiles = p.tiles_i * p.tiles_j, stride = (int)gridDim.x / p.slices;
+    const tile_walk<Tile> walk(p);
+    const int slice = (int)blockIdx.x % p.slices, rank = (int)blockIdx.x % Tile::kCluster;
+    static_assert(Tile::kCluster == 1 || !Tile::kSliced, "blocks of a cluster have the same k");
     const int steps = (int)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
     const int first_step = first_step_of<Tile>(steps, slice, p.slices);
     const int end_step = first_step_of<Tile>(steps, slice + 1, p.slices);
@@ -77,9 +82,9 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         if (threadIdx.x == 0) {
             int stage = 0;
             uint32_t phase = 0;
-            for (int t = (int)blockIdx.x / p.slices; t < tiles; t += stride) {
+            for (int t = walk.first; t < walk.end; t += walk.stride) {
                 int ti, tj;
-                place_of_tile(p, t, &ti, &tj);
+                walk.place(p, t, &ti, &tj);
                 for (int step = first_step; step < end_step; step++) {
                     if (step == sure_step) {
                         barrier_wait(judged + 8 * (turn & 1), turn / 2 & 1);
@@ -91,7 +96,12 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                     barrier_wait(empty + 8 * stage, phase ^ 1);
                     barrier_expect(here, Tile::kStageBytes);
                     copy_box(to, &map_j, here, k, tj * kTileJ);
-                    copy_box(to + Tile::kBytesJ, &map_i, here, k, ti * Tile::kI);
+                    const uint32_t box = to + Tile::kBytesJ + rank * Tile::kBytesBox;
+                    const int row = ti * Tile::kI + rank * Tile::kBoxI;
+                    if constexpr (Tile::kCluster == 1)
+                        copy_box(box, &map_i, here, k, row);
+                    else
+                        copy_box_to((1 << Tile::kCluster) - 1, box, &map_i, here, k, row);
                     if (++stage == Tile::kStages) {
                         stage = 0;
                         phase ^= 1;
@@ -122,13 +132,20 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 phase ^= 1;
             }
         };
-        for (int t = (int)blockIdx.x / p.slices; t < tiles; t += stride) {
+        /* In all blocks of the cluster the stage may be filled again. */
+        auto release = [&](int of_stage) {
+            if constexpr (Tile::kCluster == 1) {
+                if (thread == 0) barrier_arrive(empty + 8 * of_stage);
+            } else {
+                if (thread < Tile::kCluster) barrier_arrive_in(empty + 8 * of_stage, thread);
+            }
+        };
+        for (int t = walk.first; t < walk.end; t += walk.stride) {
             int ti, tj;
-            place_of_tile(p, t, &ti, &tj);
+            walk.place(p, t, &ti, &tj);
             /* Tiles beyond the matrix have no words: theirs are those of the last one. */
             const int last_tile_i = (int)tiles_of(p.m) - 1, last_tile_j = (int)tiles_of(p.n) - 1;
             const int tile_j = min(tj * kMultipliers + multiplier, last_tile_j);
-            const int other_j = min(tj * kMultipliers + 1 - multiplier, last_tile_j);
             const uint32_t *const words_j = p.b.words + (int64_t)tile_j * k_tiles;
             auto words_i = [&](int b) { /* an operand's tiles are counted in int */
                                         return p.a.words +
@@ -148,20 +165,28 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             uint32_t word = read_word(words);
             int limit[Tile::kBlocksI];
             uint32_t stored = 0; /* a bit for each block of 64 rows i */
-            bool any = false;    /* is one stored by this warpgroup or the other? */
+            bool any = false;    /* is one stored by any warpgroup of the cluster? */
             {
-                const uint32_t *all[Tile::kBlocksI + 2];
-                tile_row row[Tile::kBlocksI + 2];
+                constexpr int kOthers = kMultipliers * Tile::kCluster - 1; /* warpgroups */
+                const uint32_t *all[Tile::kBlocksI + 1 + kOthers];
+                tile_row row[Tile::kBlocksI + 1 + kOthers];
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++) all[b] = words_i(b);
                 all[Tile::kBlocksI] = words_j;
-                all[Tile::kBlocksI + 1] = p.b.words + (int64_t)other_j * k_tiles;
+#pragma unroll
+                for (int o = 1; o <= kOthers; o++) {
+                    const int other_j = min((tj * kMultipliers + multiplier) ^ o, last_tile_j);
+                    all[Tile::kBlocksI + o] = p.b.words + (int64_t)other_j * k_tiles;
+                }
                 read_tile_rows(all, k_tiles, whole, row);
-                const tile_row &j = row[Tile::kBlocksI], &other = row[Tile::kBlocksI + 1];
+                const tile_row &j = row[Tile::kBlocksI];
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++) {
                     limit[b] = row[b].most + j.most;
-                    any |= (Scheme::kWays >> way_of(row[b], other, p.k) & 1) != 0;
+#pragma unroll
+                    for (int o = 1; o <= kOthers; o++)
+                        any |= (Scheme::kWays >> way_of(row[b], row[Tile::kBlocksI + o], p.k) &
+                                1) != 0;
                     if (Scheme::kWays >> way_of(row[b], j, p.k) & 1) stored |= 1u << b;
                 }
                 left |= stored != (1u << Tile::kBlocksI) - 1;
@@ -182,7 +207,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 for (int step = first_step; step < (any ? end_step : sure_step); step++) {
                     barrier_wait(full + 8 * stage, phase);
                     sync_warpgroup(multiplier); /* nobody still waits for this phase */
-                    if (thread == 0) barrier_arrive(empty + 8 * stage);
+                    release(stage);
                     advance();
                 }
                 continue;
@@ -203,9 +228,6 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             auto take_scales = [&](float(&scale)[Tile::kBlocksI]) {
 #pragma unroll
                 for (int b = 0; b < Tile::kBlocksI; b++) scale[b] = __shfl_sync(~0u, my_scale, b);
-            };
-            auto release = [&](int of_stage) {
-                if (thread == 0) barrier_arrive(empty + 8 * of_stage);
             };
             judge();
             if constexpr (Tile::kTwoChains) {
@@ -294,6 +316,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         }
         if (any_multiplier(left)) do_rest<Tile>(p, ring, raw + (ring - shared_address(raw)), slice);
     }
+    if constexpr (Tile::kCluster > 1) sync_cluster(); /* nobody's barriers are needed any more */
 #endif
 }
 

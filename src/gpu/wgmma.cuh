@@ -44,6 +44,24 @@ static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+/* At the same place in the shared memory of a block of the cluster. */
+static __device__ __forceinline__ void barrier_arrive_in(uint32_t barrier, uint32_t block)
+{
+    asm volatile("{\n"
+                 ".reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
+                 "}\n" ::"r"(barrier),
+                 "r"(block)
+                 : "memory");
+}
+/* Of all threads of a cluster. */
+static __device__ __forceinline__ void sync_cluster()
+{
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::
+                     : "memory");
+}
 static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -77,6 +95,17 @@ static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *
     asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
                  "l"(map), "r"(barrier), "r"(k), "r"(row), "r"(0)
+                 : "memory");
+}
+
+/* To the same place in the shared memory of all blocks of the cluster that are in `blocks`, bit by bit,
+ * each of which expects it at its own barrier. */
+static __device__ __forceinline__ void
+copy_box_to(uint16_t blocks, uint32_t to, const CUtensorMap *map, uint32_t barrier, int k, int row)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(k), "r"(row), "r"(0), "h"(blocks)
                  : "memory");
 }
 

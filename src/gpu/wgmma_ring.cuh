@@ -16,11 +16,15 @@ constexpr int kTileJ = 64 * kMultipliers; /* columns of C in a tile of it */
 constexpr int kMultiplyingThreads = kWarpgroup * kMultipliers;
 constexpr int kWgmmaThreads = kWarpgroup + kMultiplyingThreads;
 
-/* A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. */
-template <class Scheme_, int Width_, int Halves_, int Stages_>
+/*
+ * A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. A cluster of blocks has neighbours
+ * along the columns: their rows i are the same, and each block copies a part of them for all, which
+ * spares the L2 cache, and power.
+ */
+template <class Scheme_, int Width_, int Halves_, int Stages_, int Cluster_ = 1>
 struct wgmma_tile {
     using Scheme = Scheme_;
-    static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_;
+    static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_, kCluster = Cluster_;
     static constexpr int kI = kWidth * kHalves;
     static constexpr bool kSliced = kI == kTile;     /* may k be cut? Few tiles are small ones */
     static constexpr bool kTwoChains = kHalves == 1; /* there are registers for two */
@@ -29,13 +33,15 @@ struct wgmma_tile {
     static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
     static constexpr int kStepsPerTile = kTile / Scheme::kStageK; /* of k, with one scale */
     static constexpr int kBytesJ = kTileJ * kRowBytes * kCopies;
-    static constexpr int kBytesI = kI * kRowBytes * kCopies;
-    static constexpr int kStageBytes = kBytesJ + kBytesI;
+    static constexpr int kBoxI = kI / kCluster; /* rows i that a block copies, at once */
+    static constexpr int kBytesBox = kBoxI * kRowBytes * kCopies;
+    static constexpr int kStageBytes = kBytesJ + kCluster * kBytesBox;
     static constexpr int kAlignment = 1024; /* of a stage: the swizzle repeats */
     static constexpr int kSharedBytes = kStageBytes * kStages + kAlignment + 16 * kStages + 16;
-    static_assert(kStageBytes % kAlignment == 0, "every stage is aligned");
+    static_assert(kBytesJ % kAlignment == 0 && kBytesBox % kAlignment == 0, "every box is aligned");
     static_assert(kSharedBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
     static_assert(kWidth % kTile == 0, "a scale belongs to 64 rows");
+    static_assert(kBoxI % kWidth == 0, "a half lies in one box");
 
     /* From the start of an operand's part of a stage to a plane's 16 k, in units of 16 bytes. */
     static __device__ __forceinline__ constexpr uint32_t offset(int rows, int plane, int step)
@@ -50,6 +56,25 @@ struct wgmma_problem : tensor_problem {
     int slices;        /* ranges of k that are multiplied apart */
     uint32_t *tickets; /* 0 between launches; for each tile and warpgroup */
     float *partials;
+};
+
+/* The tiles of a block are numbers first, first + stride, ... of its cluster's walk. */
+template <class Tile>
+struct tile_walk {
+    int first, stride, end;
+    __device__ __forceinline__ explicit tile_walk(const wgmma_problem &p)
+        : first((int)blockIdx.x / (p.slices * Tile::kCluster)),
+          stride((int)gridDim.x / (p.slices * Tile::kCluster)),
+          end(p.tiles_i * ((p.tiles_j + Tile::kCluster - 1) / Tile::kCluster))
+    {
+    }
+    /* Where it is in C; with a cluster, perhaps behind the last column. */
+    static __device__ __forceinline__ void place(const wgmma_problem &p, int t, int *ti, int *tj)
+    {
+        place_of_tile<kTilesTogether / Tile::kCluster>(
+            p.tiles_i, (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster, t, ti, tj);
+        *tj = *tj * Tile::kCluster + (int)blockIdx.x % Tile::kCluster;
+    }
 };
 
 /* The first step of a slice: whole tiles of k. */
@@ -155,14 +180,16 @@ static __device__ __forceinline__ void multiply_planes(float (&chain)[Registers]
 {
     using Scheme = typename Tile::Scheme;
     constexpr uint64_t kLayout = kDescriptor<Tile::kRowBytes>;
-    const uint32_t half = i_rows + h * Tile::kWidth * Tile::kRowBytes / 16;
+    const int row = h * Tile::kWidth;
+    const uint32_t half =
+        i_rows + (row / Tile::kBoxI * Tile::kBytesBox + row % Tile::kBoxI * Tile::kRowBytes) / 16;
     products_begin();
 #pragma unroll
     for (int q = First; q < End; q++)
 #pragma unroll
         for (int s = 0; s < Scheme::kStageK / 16; s++)
             product(chain, kLayout | (j_rows + Tile::offset(kTileJ, Scheme::plane_of_b(q), s)),
-                    kLayout | (half + Tile::offset(Tile::kI, Scheme::plane_of_a(q), s)),
+                    kLayout | (half + Tile::offset(Tile::kBoxI, Scheme::plane_of_a(q), s)),
                     q > First || s > 0, typename Scheme::element());
     products_commit();
 }
