@@ -66,6 +66,7 @@ static const tile_kernels tiles[] = {
 constexpr double kFmaPerCycle = 128.0;                /* of a multiprocessor */
 constexpr double kCopyCycles[] = {0.0, 0.027, 0.064}; /* an element more than in kVectors */
 constexpr double kTileCycles = 2450.0;                /* to fill the ring and to store the tile */
+constexpr double kUsualEdge = 128.0;                  /* of a tile, where packing is decided */
 constexpr double kPackCycles = 6000.0;                /* a kernel that packs an operand, and */
 constexpr double kPackElementCycles = 0.75; /* an element of it, for all multiprocessors together */
 constexpr double kUneven = 0.5;             /* of a tile, where the last ones find uneven room */
@@ -90,15 +91,11 @@ static int resident(const tile_kernels &tile, int capability)
     return fit < (size_t)most ? (int)fit : most;
 }
 
-/* Operands are DUO_A and DUO_B. */
 struct plan {
-    unsigned packed;   /* ahead: a bit for each operand */
-    copy_kind kind[2]; /* after that */
-    size_t packed_bytes;
     const tile_kernels *tile;
     tile_walk walk;
     int64_t runs, shared_tiles;
-    double packing_cycles, cycles;
+    double cycles;
 };
 
 /* Half of a multiprocessor's shared memory: no two blocks that ask for so much fit into one. */
@@ -122,20 +119,66 @@ static size_t bytes_to_ask_for(const plan &x, const duo_launch *how)
 
 static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static size_t bytes_of_parts(const plan &x)
+static size_t bytes_of(const plan &x)
 {
     const int64_t parts = x.runs > 0 ? x.shared_tiles + x.runs - 1 : 0;
     return (size_t)(parts * x.tile->edge_m * x.tile->edge_n) * sizeof(float);
 }
 
-/* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
-static double block_cycles(const plan &x, double blocks, int64_t slabs)
+/* ---- Packing ahead ---- */
+
+/* Operand i (DUO_A or DUO_B), to be packed to `to`. */
+static packing packing_of(const duo_call *call, int i, float *to)
 {
-    const tile_kernels &tile = *x.tile;
-    const double copied =
-        kCopyCycles[x.kind[DUO_A]] * tile.edge_m + kCopyCycles[x.kind[DUO_B]] * tile.edge_n;
-    const double slab =
-        kSlab * (tile.edge_m * tile.edge_n / (kFmaPerCycle * tile.efficiency) + copied);
+    const sgemm_problem p = sgemm_problem_of(call);
+    const int64_t extent = i == DUO_A ? p.m : p.n;
+    return {i == DUO_A ? p.a : p.b,
+            to,
+            i == DUO_A ? p.lda : p.ldb,
+            packed_ld(extent),
+            extent,
+            p.k,
+            i == DUO_A ? call->transa : !call->transb};
+}
+
+static size_t packed_bytes(const packing &o) { return (size_t)(o.to_ld * o.k) * sizeof(float); }
+
+/* How it is copied as it is. */
+static copy_kind kind_of(const packing &o)
+{
+    if (o.along_k) return kAlongK;
+    const bool whole = reinterpret_cast<uintptr_t>(o.from) % 16 == 0 && o.ld % kGroup == 0 &&
+                       o.extent % kGroup == 0;
+    return whole ? kVectors : kAlongEdge;
+}
+
+/* Does it pay to pack operand i that is copied in this way? It is copied for each tile of the other one's
+ * extent. */
+static bool worth_packing(const duo_call *call, const duo_launch *how, int i, copy_kind kind)
+{
+    const packing o = packing_of(call, i, nullptr);
+    const double times = (double)(i == DUO_A ? call->n : call->m) / kUsualEdge;
+    const double saved = (kCopyCycles[kind] * times - kPackElementCycles) * (double)o.extent *
+                         (double)o.k / how->multiprocessors;
+    return saved > kPackCycles && pack_blocks(o) <= INT32_MAX;
+}
+
+/* Is it turned by every tile that needs it? */
+static bool turned_by_tiles(const duo_call *call, const duo_launch *how, int i)
+{
+    return packing_of(call, i, nullptr).along_k && !worth_packing(call, how, i, kAlongK);
+}
+
+/* ---- The plan: of the shape and the transposes alone, so that alignment does not change bits ---- */
+
+/* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
+static double block_cycles(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
+                           double blocks, int64_t slabs)
+{
+    const double turned = (turned_by_tiles(call, how, DUO_A) ? tile.edge_m : 0.0) +
+                          (turned_by_tiles(call, how, DUO_B) ? (double)tile.edge_n : 0.0);
+    const double slab = kSlab * (tile.edge_m * tile.edge_n / (kFmaPerCycle * tile.efficiency) +
+                                 kCopyCycles[kAlongK] * turned);
     return blocks * ((double)slabs * slab + kTileCycles);
 }
 
@@ -158,12 +201,13 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
     x->tile = &tile;
     x->walk = {(int)tiles_m, (int)tiles_n, (int)slabs, (int)all, 1, 0, nullptr};
     x->runs = x->shared_tiles = 0;
-    x->cycles = block_cycles(*x, busiest(all, how, resident(tile, how->capability)), slabs);
+    x->cycles =
+        block_cycles(call, how, tile, busiest(all, how, resident(tile, how->capability)), slabs);
     return true;
 }
 
 /* Shares out those that do not fill the multiprocessors. False: there are none. */
-static bool share_rest(const duo_launch *how, plan *x)
+static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
 {
     const int64_t sms = how->multiprocessors, slabs = x->walk.slabs;
     const int64_t slots = sms * resident(*x->tile, how->capability);
@@ -176,74 +220,22 @@ static bool share_rest(const duo_launch *how, plan *x)
     x->walk.shared_slabs = total;
     x->runs = divide_up(total, share);
     x->shared_tiles = rest;
-    x->cycles = block_cycles(*x, (double)(x->walk.whole / sms), slabs) +
-                block_cycles(*x, (double)divide_up(x->runs, sms), share) + kAddCycles +
-                kByteCycles * (double)bytes_of_parts(*x) / (double)sms;
+    x->cycles = block_cycles(call, how, *x->tile, (double)(x->walk.whole / sms), slabs) +
+                block_cycles(call, how, *x->tile, (double)divide_up(x->runs, sms), share) +
+                kAddCycles + kByteCycles * (double)bytes_of(*x) / (double)sms;
     return true;
 }
-
-/* ---- Packing ahead ---- */
-
-/* Operand i, to be packed to `to`. */
-static packing packing_of(const duo_call *call, int i, float *to)
-{
-    const sgemm_problem p = sgemm_problem_of(call);
-    const int64_t extent = i == DUO_A ? p.m : p.n;
-    return {i == DUO_A ? p.a : p.b,
-            to,
-            i == DUO_A ? p.lda : p.ldb,
-            packed_ld(extent),
-            extent,
-            p.k,
-            i == DUO_A ? call->transa : !call->transb};
-}
-
-/* How it is copied as it is. */
-static copy_kind kind_of(const packing &o)
-{
-    if (o.along_k) return kAlongK;
-    const bool whole = reinterpret_cast<uintptr_t>(o.from) % 16 == 0 && o.ld % kGroup == 0 &&
-                       o.extent % kGroup == 0;
-    return whole ? kVectors : kAlongEdge;
-}
-
-/* Begins a plan. False: an operand to be packed needs none, or has none. */
-static bool plan_packing(const duo_call *call, const duo_launch *how, unsigned packed, plan *x)
-{
-    x->packed = packed;
-    x->packed_bytes = 0;
-    x->packing_cycles = 0.0;
-    for (int i = DUO_A; i <= DUO_B; i++) {
-        const packing o = packing_of(call, i, nullptr);
-        x->kind[i] = kind_of(o);
-        if ((packed >> i & 1) == 0) continue;
-        if (x->kind[i] == kVectors || o.k == 0 || pack_blocks(o) > INT32_MAX) return false;
-        x->kind[i] = kVectors;
-        x->packed_bytes += (size_t)(o.to_ld * o.k) * sizeof(float);
-        x->packing_cycles += kPackCycles + kPackElementCycles * (double)o.extent * (double)o.k /
-                                               how->multiprocessors;
-    }
-    return true;
-}
-
-/* ---- The plan ---- */
 
 /* The plan that is expected to end first, within the bytes of workspace. */
 static bool choose(const duo_call *call, const duo_launch *how, size_t bytes, plan *best)
 {
     bool found = false;
-    auto consider = [&](const plan &x) {
-        if (!found || x.cycles + x.packing_cycles < best->cycles + best->packing_cycles) *best = x;
-        found = true;
-    };
-    for (unsigned packed = 0; packed < 4; packed++) {
+    for (const tile_kernels &tile : tiles) {
         plan x;
-        if (!plan_packing(call, how, packed, &x) || x.packed_bytes > bytes) continue;
-        for (const tile_kernels &tile : tiles) {
-            if (resident(tile, how->capability) == 0 || !plan_whole(call, how, tile, &x)) continue;
-            consider(x);
-            if (share_rest(how, &x) && bytes_of_parts(x) <= bytes - x.packed_bytes) consider(x);
-        }
+        if (resident(tile, how->capability) == 0 || !plan_whole(call, how, tile, &x)) continue;
+        if (!found || x.cycles < best->cycles) *best = x;
+        found = true;
+        if (share_rest(call, how, &x) && bytes_of(x) <= bytes && x.cycles < best->cycles) *best = x;
     }
     return found;
 }
@@ -252,19 +244,25 @@ static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
 {
     sgemm_problem p = sgemm_problem_of(call);
     float *workspace = reinterpret_cast<float *>(how->workspace);
+    size_t left = how->workspace_bytes - bytes_of(x);
+    x.walk.parts = workspace;
+    workspace += bytes_of(x) / sizeof(float);
+    copy_kind kind[2];
     for (int i = DUO_A; i <= DUO_B; i++) {
-        if ((x.packed >> i & 1) == 0) continue;
         const packing o = packing_of(call, i, workspace);
+        kind[i] = kind_of(o);
+        if (!worth_packing(call, how, i, kind[i]) || packed_bytes(o) > left) continue;
         const int error = queue_kernel_behind(sgemm_ffma_pack, (unsigned)pack_blocks(o), kThreads,
                                               how->capability, how->stream, o);
         if (error != 0) return error;
+        kind[i] = kVectors;
         (i == DUO_A ? p.a : p.b) = o.to;
         (i == DUO_A ? p.lda : p.ldb) = o.to_ld;
-        workspace += o.to_ld * o.k;
+        workspace += packed_bytes(o) / sizeof(float);
+        left -= packed_bytes(o);
     }
-    x.walk.parts = workspace;
     const int error = queue_kernel_behind_with(
-        x.tile->product[x.kind[DUO_A]][x.kind[DUO_B]], (unsigned)(x.walk.whole + x.runs), kThreads,
+        x.tile->product[kind[DUO_A]][kind[DUO_B]], (unsigned)(x.walk.whole + x.runs), kThreads,
         bytes_to_ask_for(x, how), how->capability, how->stream, p, x.walk);
     if (error != 0 || x.runs == 0) return error;
     const bool many = x.runs > kWays / 2 * x.shared_tiles;
@@ -278,7 +276,13 @@ static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
 extern "C" size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how)
 {
     plan x;
-    return choose(call, how, SIZE_MAX, &x) ? x.packed_bytes + bytes_of_parts(x) : 0;
+    if (!choose(call, how, SIZE_MAX, &x)) return 0;
+    size_t bytes = bytes_of(x);
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        const packing o = packing_of(call, i, nullptr);
+        if (worth_packing(call, how, i, kind_of(o))) bytes += packed_bytes(o);
+    }
+    return bytes;
 }
 
 extern "C" int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how)
