@@ -9,6 +9,7 @@
 #define DUO_SGEMM_FALLBACK_CUH
 
 #include "sgemm_exact.cuh"
+#include "sgemm_split.cuh"
 
 static_assert(kExactThreads == kSplitThreads, "one kernel does both");
 

@@ -9,6 +9,7 @@
 
 #include "kernels.h"
 #include "launch.cuh"
+#include "sgemm_split.cuh"
 #include "sgemm_tiles.cuh"
 
 /* ---- Workspace: control, partial sums, the forms of A and B ---- */

@@ -16,6 +16,7 @@
 #define DUO_SGEMM_REST_CUH
 
 #include "sgemm_exact.cuh"
+#include "sgemm_split.cuh"
 #include "wgmma_ring.cuh"
 
 constexpr int kRunsPerRow = kStepK / kRun;
