@@ -407,6 +407,12 @@ static void nan_columns(const problem *p, operands *o, test_rng *rng)
     (void)rng;
     for (int64_t j = 0; j <= BLOCK; j += BLOCK) o->b.data[p->k / 3 + j * o->b.ld] = NAN;
 }
+/* Of all that a cluster of blocks multiplies at once. */
+static void nan_neighbours(const problem *p, operands *o, test_rng *rng)
+{
+    (void)rng;
+    for (int64_t j = 0; j < 4 * BLOCK; j += BLOCK) o->b.data[p->k / 3 + j * o->b.ld] = NAN;
+}
 static void wide_columns(const problem *p, operands *o, test_rng *rng)
 {
     for (int64_t j = 0; j <= BLOCK; j += BLOCK)
@@ -450,6 +456,7 @@ static void row_mixed(void)
         int64_t extra;   /* of the leading dimensions */
     } mixes[] = {
         {"NaN columns", nan_columns, 6144, 512, 0},
+        {"NaN neighbours", nan_neighbours, 6144, 512, 0},
         {"wide columns", wide_columns, 6144, 512, 0},
         {"NaN rows", nan_rows, 1408, 200, 0},
         {"shrinking rows", shrinking_rows, 1408, 200, 0},
