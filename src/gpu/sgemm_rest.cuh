@@ -171,7 +171,7 @@ static __device__ __forceinline__ void do_rest(const wgmma_problem &p, uint32_t 
     const int t = (int)threadIdx.x - kWarpgroup, multiplier = t / kWarpgroup;
     const int k_tiles = (int)tiles_of(p.k);
     const int last_tile_i = (int)tiles_of(p.m) - 1, last_tile_j = (int)tiles_of(p.n) - 1;
-    const tile_walk<Tile> walk(p);
+    const cluster_walk<Tile> walk(p);
     for (int tile = walk.first; tile < walk.end; tile += walk.stride) {
         int ti, tj;
         walk.place(p, tile, &ti, &tj);

@@ -87,7 +87,7 @@ static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *ho
     if (error != cudaSuccess) return error;
     const int64_t columns = (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster; /* of clusters */
     const int64_t clusters = p.tiles_i * columns * slices;
-    const int64_t most = how->multiprocessors / Tile::kCluster;
+    const int64_t most = max(1, how->multiprocessors / Tile::kCluster);
     return (cudaError_t)queue_clusters_behind(
         sgemm_wgmma<Tile>, (unsigned)((clusters < most ? clusters : most) * Tile::kCluster),
         Tile::kCluster, kWgmmaThreads, Tile::kSharedBytes, how->capability, how->stream, map_i,

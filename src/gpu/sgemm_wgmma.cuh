@@ -4,7 +4,7 @@
  * Accepts   any m, n, k, ldc and alignment of C; planes and words of sgemm_planes.cuh
  * Threads   384 per block: one warpgroup copies (a thread of it), two multiply. A block walks tiles
  *           of C, each warpgroup owning 64 columns of it
- * Copies    stages of kStageK k of both operands, in a ring that runs on from tile to tile
+ * Copies    stages of kStageK k of both operands, in a ring that runs on from tile to tile.
  *           Blocks of a cluster have neighbours along the columns, and share the copies of rows i
  * Order     for every kStageK k the products of the planes, smallest first, in one chain of tensor-core
  *           sums; that sum times the scale of its tiles is added to fp32 registers by one FMA. A
@@ -67,7 +67,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         __syncthreads();
     wait_for_kernels_ahead();
 
-    const tile_walk<Tile> walk(p);
+    const cluster_walk<Tile> walk(p);
     const int slice = (int)blockIdx.x % p.slices, rank = (int)blockIdx.x % Tile::kCluster;
     static_assert(Tile::kCluster == 1 || !Tile::kSliced, "blocks of a cluster have the same k");
     const int steps = (int)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
@@ -78,7 +78,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     int turn = 0; /* tiles so far; two verdicts can be under way, each with its barrier */
 
     if (warpgroup == 0) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
             int stage = 0;
             uint32_t phase = 0;
@@ -111,7 +111,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             }
         }
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         constexpr int kRegisters = Tile::kWidth / 2, kPerBlock = kTile / 2;
         constexpr int kSteps = Tile::kStepsPerTile;
         static_assert(kTogether % kSteps == 0, "steps together begin with new scales");

@@ -24,13 +24,6 @@ static __device__ __forceinline__ uint32_t shared_address(const void *p)
     return address;
 }
 
-static __device__ __forceinline__ uint32_t clock_now()
-{
-    uint32_t now;
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
-    return now;
-}
-
 static __device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals)
@@ -44,7 +37,8 @@ static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/* At the same place in the shared memory of a block of the cluster. */
+/* At the same place in the shared memory of a block of the cluster. Nothing that this thread has written is
+ * published by it, which would take a fence. */
 static __device__ __forceinline__ void barrier_arrive_in(uint32_t barrier, uint32_t block)
 {
     asm volatile("{\n"

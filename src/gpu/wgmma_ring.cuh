@@ -60,14 +60,15 @@ struct wgmma_problem : tensor_problem {
 
 /* The tiles of a block are numbers first, first + stride, ... of its cluster's walk. */
 template <class Tile>
-struct tile_walk {
+struct cluster_walk {
     int first, stride, end;
-    __device__ __forceinline__ explicit tile_walk(const wgmma_problem &p)
+    __device__ __forceinline__ explicit cluster_walk(const wgmma_problem &p)
         : first((int)blockIdx.x / (p.slices * Tile::kCluster)),
           stride((int)gridDim.x / (p.slices * Tile::kCluster)),
           end(p.tiles_i * ((p.tiles_j + Tile::kCluster - 1) / Tile::kCluster))
     {
     }
+    static_assert(kTilesTogether % Tile::kCluster == 0, "whole clusters are walked together");
     /* Where it is in C; with a cluster, perhaps behind the last column. */
     static __device__ __forceinline__ void place(const wgmma_problem &p, int t, int *ti, int *tj)
     {
@@ -115,13 +116,20 @@ static __device__ __forceinline__ bool any_multiplier(bool mine)
     return any != 0;
 }
 
+static __device__ __forceinline__ uint32_t clock_now()
+{
+    uint32_t now;
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+    return now;
+}
+
 /*
- * Lets the second warpgroup begin a tile some clocks after the first: more than a chain is added in, less
- * than it is multiplied in. Each then adds its chain while the other's products go on, and they keep the
- * distance. Were they to begin at once, both would add at once, and the tensor cores pause meanwhile: one
- * clock of seven with fp16x3.
+ * Lets the second warpgroup begin a tile some clocks after the first, longer than a chain takes to be added.
+ * Each then adds while the other's products go on, and they keep the distance. Were they to begin at once,
+ * both would add at once, and the tensor cores pause meanwhile: one clock of seven with fp16x3 (H200, commit
+ * 3b99d1e: 300 were too few, 500 did as well).
  */
-constexpr uint32_t kApart = 384;
+constexpr uint32_t kApart = 384; /* clocks */
 static __device__ __forceinline__ void keep_apart(int multiplier, uint32_t first_stage_full,
                                                   uint32_t phase)
 {
