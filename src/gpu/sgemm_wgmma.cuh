@@ -192,7 +192,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
                 left |= stored != (1u << Tile::kBlocksI) - 1;
                 any |= stored != 0;
             }
-            if (multiplier == 0 && thread == 0) {
+            if (multiplier == 0 && thread == 0 && sure_step < end_step) { /* else nobody waits */
                 wanted[turn & 1] = any;
                 barrier_arrive(judged + 8 * (turn & 1));
             }
