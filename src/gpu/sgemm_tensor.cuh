@@ -116,13 +116,14 @@ struct tile_choice {
     int slices;
 };
 
-static void consider(tile_choice *best, double *least, tile_size size, int64_t tiles, double steps,
-                     int products, const duo_launch *how)
+/* Every slice has some of the k_tiles. */
+static void consider(tile_choice *best, double *least, tile_size size, int64_t tiles,
+                     int64_t k_tiles, double steps, int products, const duo_launch *how)
 {
     static const tile_clocks kClocks[] = {kLargeClocks, kMediumClocks, kSmallClocks};
     const tile_clocks &clocks = kClocks[size];
     for (int slices = 1; slices <= clocks.most_slices; slices++) {
-        if (slices > 1 && tiles * slices > how->multiprocessors) break;
+        if (slices > 1 && (tiles * slices > how->multiprocessors || slices > k_tiles)) break;
         const double waves = ceil((double)(tiles * slices) / how->multiprocessors);
         const double sharing = slices > 1 ? clocks.sharing + clocks.per_slice * slices : 0.0;
         const double time =
@@ -141,15 +142,16 @@ static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
     using small = typename tiles_of_scheme<Scheme>::small;
     const double steps = (double)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
     const int products = Scheme::kProducts * Scheme::kStageK / kStepK;
-    const int64_t columns = (p.n + kTileJ - 1) / kTileJ;
+    const int64_t columns = (p.n + kTileJ - 1) / kTileJ, k_tiles = tiles_of(p.k);
     const int64_t large_columns =
         (columns + large::kCluster - 1) / large::kCluster * large::kCluster;
     tile_choice best = {TILE_LARGE, 1};
     double least = INFINITY;
     auto rows = [&](int tile) { return (p.m + tile - 1) / tile; };
-    consider(&best, &least, TILE_LARGE, rows(large::kI) * large_columns, steps, products, how);
-    consider(&best, &least, TILE_MEDIUM, rows(medium::kI) * columns, steps, products, how);
-    consider(&best, &least, TILE_SMALL, rows(small::kI) * columns, steps, products, how);
+    consider(&best, &least, TILE_LARGE, rows(large::kI) * large_columns, k_tiles, steps, products,
+             how);
+    consider(&best, &least, TILE_MEDIUM, rows(medium::kI) * columns, k_tiles, steps, products, how);
+    consider(&best, &least, TILE_SMALL, rows(small::kI) * columns, k_tiles, steps, products, how);
     return best;
 }
 

@@ -32,10 +32,6 @@
 #define DUO_HAS_WGMMA 0
 #endif
 
-/* Steps of a tile with two chains between which its products do not pause. */
-constexpr int kTogether = 4;
-static_assert(kTogether % 2 == 0, "two chains by turns");
-
 template <class Tile>
 static __global__ void __launch_bounds__(kWgmmaThreads, 1)
     sgemm_wgmma(const __grid_constant__ CUtensorMap map_i,
@@ -114,7 +110,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         constexpr int kRegisters = Tile::kWidth / 2, kPerBlock = kTile / 2;
         constexpr int kSteps = Tile::kStepsPerTile;
-        static_assert(kTogether % kSteps == 0, "steps together begin with new scales");
+        static_assert(kSteps <= 2, "each step has new scales, or each second one");
         const int multiplier = warpgroup - 1, thread = threadIdx.x % kWarpgroup, lane = thread % 32;
         const int k_tiles = (int)tiles_of(p.k);
         const bool whole = p.k % kTile == 0;
@@ -231,44 +227,56 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
             };
             judge();
             if constexpr (Tile::kTwoChains) {
-                /* Two chains by turns: while one is added, the products of the other go on. */
-                float other[kRegisters], scale[Tile::kBlocksI], times[Tile::kBlocksI];
-                auto add = [&](float(&of)[kRegisters], int of_stage) {
-                    release(of_stage);
+                /* Two chains by turns: while one is added, the products of the other go on. A slice has
+                 * steps. */
+                float other[kRegisters], scale[Tile::kBlocksI] = {}, before[Tile::kBlocksI];
+                constexpr std::integral_constant<int, 0> zero;
+                constexpr std::integral_constant<int, 1> one;
+                int stage_before = 0;
+                auto begin = [&](auto side) {
+                    float(&of)[kRegisters] = side.value == 0 ? chain : other;
+                    barrier_wait(full + 8 * stage, phase);
+                    multiply_step<Tile>(of, j_rows + at, i_rows + at, 0);
+#pragma unroll
+                    for (int b = 0; b < Tile::kBlocksI; b++) before[b] = scale[b];
+                    if (side.value % kSteps == 0) {
+                        take_scales(scale);
+                        judge();
+                    }
+                };
+                /* Adds the chain of the step before; `pending` others are not waited for. */
+                auto add = [&](auto side, auto pending, const float(&times)[Tile::kBlocksI]) {
+                    float(&of)[kRegisters] = side.value == 0 ? chain : other;
+                    products_wait<pending.value>(of);
+                    release(stage_before);
 #pragma unroll
                     for (int r = 0; r < kRegisters; r++)
                         sum[0][r] = fmaf(of[r], times[r / kPerBlock], sum[0][r]);
                 };
-                auto together = [&](auto count) {
-                    int before = 0; /* the stage of the chain before */
-#pragma unroll
-                    for (int s = 0; s < count.value; s++) {
-                        barrier_wait(full + 8 * stage, phase);
-                        float(&of)[kRegisters] = s % 2 == 0 ? chain : other;
-                        multiply_step<Tile>(of, j_rows + at, i_rows + at, 0);
-                        if (s % kSteps == 0) {
-                            take_scales(scale);
-                            judge();
-                        }
-                        if (s > 0) {
-                            float(&added)[kRegisters] = s % 2 == 0 ? other : chain;
-                            products_wait<1>(added);
-                            add(added, before);
-                        }
-#pragma unroll
-                        for (int b = 0; b < Tile::kBlocksI; b++) times[b] = scale[b];
-                        before = stage;
-                        advance();
-                    }
-                    float(&last)[kRegisters] = count.value % 2 == 0 ? other : chain;
-                    products_wait<0>(last);
-                    add(last, before);
+                auto next = [&] {
+                    stage_before = stage;
+                    advance();
                 };
-                int step = first_step;
-                for (; step + kTogether <= end_step; step += kTogether)
-                    together(std::integral_constant<int, kTogether>());
-                for (; step + 2 <= end_step; step += 2) together(std::integral_constant<int, 2>());
-                if (step < end_step) together(std::integral_constant<int, 1>());
+                begin(zero);
+                next();
+                int step = first_step + 1;
+#pragma unroll 1
+                for (; step + 2 <= end_step; step += 2) {
+                    begin(one);
+                    add(zero, one, before);
+                    next();
+                    begin(zero);
+                    add(one, one, before);
+                    next();
+                }
+                if (step < end_step) {
+                    begin(one);
+                    add(zero, one, before);
+                    next();
+                    add(one, zero, scale);
+                } else {
+                    add(zero, zero, scale);
+                }
             } else {
                 /* Steps until the next with other kinds of scales. The code of those without stays small:
                  * it is all that the innermost instruction cache holds. */
