@@ -28,6 +28,27 @@ static int queue_kernel(void (*kernel)(Parameter...), unsigned blocks, unsigned 
     return queue_kernel_with(kernel, blocks, threads_per_block, 0, stream, value...);
 }
 
+/* Of the current device. */
+static inline int current_capability(int *capability)
+{
+    int device, major = 0, minor = 0;
+    int error = (int)cudaGetDevice(&device);
+    if (error == 0)
+        error = (int)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == 0)
+        error = (int)cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    *capability = 10 * major + minor;
+    return error;
+}
+
+/* Shared memory of a multiprocessor; a block takes 1 KiB more than it asks for. */
+static inline size_t shared_memory(int capability)
+{
+    if (capability == 75) return (size_t)65 << 10; /* where a block takes no more */
+    const bool large = capability == 90 || capability == 100 || capability == 103;
+    return (size_t)(large ? 228 : 100) << 10; /* 8.6, 8.9, 12.0, and the least of the others */
+}
+
 /*
  * Dependent launches: a kernel may start before the one ahead of it in the stream is done. It has to
  * wait before it touches memory, in all its blocks: else it may be done before that one is. Before

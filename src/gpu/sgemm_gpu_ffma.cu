@@ -74,14 +74,6 @@ constexpr double kAddCycles = 2200.0;       /* the second kernel, and */
 constexpr double kByteCycles = 0.073;       /* a byte of parts, written and read */
 constexpr int kLeastShare = 4;              /* slabs that the ring is worth filling for */
 
-/* Shared memory of a multiprocessor; a block takes 1 KiB more than it asks for. */
-static size_t shared_memory(int capability)
-{
-    if (capability == 75) return (size_t)65 << 10; /* where a block takes no more */
-    const bool large = capability == 90 || capability == 100 || capability == 103;
-    return (size_t)(large ? 228 : 100) << 10; /* 8.6, 8.9, 12.0, and the least of the others */
-}
-
 /* Blocks that a multiprocessor can hold at once, by shared memory and registers (kLeastBlocks; 8.7
  * runs what is compiled for 8.0). */
 static int resident(const tile_kernels &tile, int capability)
@@ -295,13 +287,8 @@ extern "C" int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how)
 /* A tile whose ring has no room on this device is not used, and not loaded. */
 extern "C" int duo_sgemm_gpu_ffma_load(void)
 {
-    int device, major = 0, minor = 0;
-    int error = (int)cudaGetDevice(&device);
-    if (error == 0)
-        error = (int)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (error == 0)
-        error = (int)cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-    const int capability = 10 * major + minor;
+    int capability = 0;
+    int error = current_capability(&capability);
     if (error == 0) error = load_kernel(sgemm_ffma_pack);
     for (const tile_kernels &tile : tiles) {
         if (error == 0 && resident(tile, capability) == 0) continue;

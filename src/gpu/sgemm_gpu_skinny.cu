@@ -61,15 +61,16 @@ constexpr size_t kSharedMemory = 164 << 10;
 template <class Tile, bool AlongK>
 constexpr int kRoom = (int)(kSharedMemory / kSharedBytes<Tile, AlongK>);
 template <class Tile, bool AlongK>
-constexpr int kBlocks =
-    kRoom<Tile, AlongK> < Tile::kResident ? kRoom<Tile, AlongK> : Tile::kResident;
+constexpr int kBlocks = kRoom<Tile, AlongK> < 1                 ? 1
+                        : kRoom<Tile, AlongK> < Tile::kResident ? kRoom<Tile, AlongK>
+                                                                : Tile::kResident;
 
 template <class Tile, bool AlongK>
 static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     sgemm_skinny(skinny_problem p)
 {
     constexpr int kSlab = Tile::kSlab, kSlabs = Tile::kSlabs;
-    __shared__ __align__(16) char shared[kSharedBytes<Tile, AlongK>];
+    extern __shared__ __align__(16) char shared[];
     auto &ring = *reinterpret_cast<slabs<Tile, AlongK> *>(shared);
     auto &after = *reinterpret_cast<sums<Tile> *>(shared);
 
@@ -239,49 +240,59 @@ static skinny_problem skinny_problem_of(const sgemm_problem &p, bool transa, boo
     return q;
 }
 
-template <class... Tile>
+/* The tiles for an X along k, or along its rows. */
+template <bool AlongK, class... Tile>
 struct skinny_tiles {
     static constexpr int kCount = sizeof...(Tile);
-    static constexpr skinny_shape shape[kCount] = {
-        {Tile::kRows, Tile::kColumns, Tile::kSlab, Tile::kResident, Tile::kSums}...};
-    /* X along its rows, along k */
-    static constexpr void (*kernel[kCount][2])(skinny_problem) = {
-        {sgemm_skinny<Tile, false>, sgemm_skinny<Tile, true>}...};
+    static constexpr skinny_shape shape[kCount] = {{Tile::kRows, Tile::kColumns, Tile::kSlab,
+                                                    Tile::kResident, Tile::kUnderWay, Tile::kSums,
+                                                    kSharedBytes<Tile, AlongK>}...};
+    static constexpr void (*kernel[kCount])(skinny_problem) = {sgemm_skinny<Tile, AlongK>...};
 };
 
 /* columns and rows per thread, lanes along columns and k, warps along rows, steps, slabs, blocks
  * per multiprocessor */
-using tiles = skinny_tiles<skinny_tile<8, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 32 */
-                           skinny_tile<6, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 24 */
-                           skinny_tile<8, 4, 2, 1, 2, 8, 2, 3>,  /* 128 x 16 */
-                           skinny_tile<8, 2, 1, 1, 2, 4, 4, 3>,  /* 128 x 8 */
-                           skinny_tile<8, 4, 1, 2, 1, 4, 2, 3>,  /* 64 x 8 */
-                           skinny_tile<8, 4, 4, 1, 1, 8, 2, 3>,  /* 32 x 32 */
-                           skinny_tile<8, 4, 2, 2, 1, 4, 3, 2>,  /* 32 x 16 */
-                           skinny_tile<8, 4, 1, 4, 1, 4, 2, 3>,  /* 32 x 8 */
-                           skinny_tile<8, 4, 1, 8, 1, 1, 3, 2>,  /* 16 x 8 */
-                           skinny_tile<8, 4, 1, 32, 1, 1, 2, 3>, /* 4 x 8 */
-                           skinny_tile<1, 4, 1, 1, 1, 4, 2, 4>,  /* 128 x 1 */
-                           skinny_tile<1, 8, 1, 32, 1, 1, 3, 4>, /* 8 x 1 */
-                           skinny_tile<1, 1, 1, 32, 1, 4, 4, 4>  /* 1 x 1 */
-                           >;
+template <bool AlongK, class... Large>
+using tiles_with = skinny_tiles<AlongK, Large...,                     /* */
+                                skinny_tile<8, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 32 */
+                                skinny_tile<6, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 24 */
+                                skinny_tile<8, 4, 2, 1, 2, 8, 2, 3>,  /* 128 x 16 */
+                                skinny_tile<8, 2, 1, 1, 2, 4, 4, 3>,  /* 128 x 8 */
+                                skinny_tile<8, 4, 1, 2, 1, 4, 2, 3>,  /* 64 x 8 */
+                                skinny_tile<8, 4, 4, 1, 1, 8, 2, 3>,  /* 32 x 32 */
+                                skinny_tile<8, 4, 2, 2, 1, 4, 3, 2>,  /* 32 x 16 */
+                                skinny_tile<8, 4, 1, 4, 1, 4, 2, 3>,  /* 32 x 8 */
+                                skinny_tile<8, 4, 1, 8, 1, 1, 3, 2>,  /* 16 x 8 */
+                                skinny_tile<8, 4, 1, 32, 1, 1, 2, 3>, /* 4 x 8 */
+                                skinny_tile<1, 4, 1, 1, 1, 4, 2, 4>,  /* 128 x 1 */
+                                skinny_tile<1, 8, 1, 32, 1, 1, 3, 4>, /* 8 x 1 */
+                                skinny_tile<1, 1, 1, 32, 1, 4, 4, 4>  /* 1 x 1 */
+                                >;
+/* The largest need much shared memory, which not all devices have. X along k comes from shared memory
+ * four steps at a time, and two blocks to a multiprocessor leave too few registers for it. */
+using tile_128_48 = skinny_tile<12, 8, 4, 1, 2, 8, 3, 1>;
+using tiles_along_rows = tiles_with<false, tile_128_48, skinny_tile<8, 8, 4, 1, 2, 16, 2, 2>>;
+using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>>;
 
-/* What the largest tile takes with as many ranges as there may be. */
+/* What the largest tiles take with as many ranges as there may be. */
 extern "C" size_t duo_sgemm_gpu_skinny_workspace(const duo_call *, const duo_launch *how)
 {
-    constexpr skinny_shape largest = tiles::shape[0];
-    constexpr size_t sums = (size_t)kRounds * largest.resident * largest.rows * largest.columns;
-    return (size_t)how->multiprocessors * sums * sizeof(float);
+    int largest = 0;
+    for (const skinny_shape &s : tiles_along_k::shape)
+        largest = max(largest, s.resident * s.rows * s.columns);
+    for (const skinny_shape &s : tiles_along_rows::shape)
+        largest = max(largest, s.resident * s.rows * s.columns);
+    return (size_t)how->multiprocessors * kRounds * largest * sizeof(float);
 }
 
-extern "C" int duo_sgemm_gpu_skinny(const duo_call *call, const duo_launch *how)
+template <class Tiles>
+static int queue_skinny(const sgemm_problem &p, skinny_problem &q, const duo_launch *how)
 {
-    const sgemm_problem p = sgemm_problem_of(call);
-    skinny_problem q = skinny_problem_of(p, call->transa, call->transb);
-    skinny_plan plan = plan_of(tiles::shape, q.size, how->multiprocessors);
+    skinny_plan plan =
+        plan_of(Tiles::shape, q.size, how->multiprocessors, shared_memory(how->capability));
+    const skinny_shape &shape = Tiles::shape[plan.shape];
     const int64_t room = (int64_t)(how->workspace_bytes / sizeof(float)) / (p.m * p.n);
-    if (plan.ranges > 1 && plan.ranges > room)
-        split(&plan, tiles::shape[plan.shape].slab, p.k, room > 1 ? room : 1);
+    if (plan.ranges > 1 && plan.ranges > room) split(&plan, shape.slab, p.k, room > 1 ? room : 1);
     const int64_t blocks = plan.row_tiles * plan.column_tiles * plan.ranges;
     if (blocks > INT32_MAX) return (int)cudaErrorInvalidValue;
 
@@ -291,17 +302,36 @@ extern "C" int duo_sgemm_gpu_skinny(const duo_call *call, const duo_launch *how)
     q.range = plan.range;
     q.partial = reinterpret_cast<float *>(how->workspace);
     const int error =
-        queue_kernel_behind(tiles::kernel[plan.shape][q.size.x_along_k], (unsigned)blocks, kThreads,
-                            how->capability, how->stream, q);
+        queue_kernel_behind_with(Tiles::kernel[plan.shape], (unsigned)blocks, kThreads,
+                                 shape.shared_bytes, how->capability, how->stream, q);
     if (error != 0 || q.ranges == 1) return error;
     return queue_sum_ranges(p, q.partial, q.ranges, how);
 }
 
+extern "C" int duo_sgemm_gpu_skinny(const duo_call *call, const duo_launch *how)
+{
+    const sgemm_problem p = sgemm_problem_of(call);
+    skinny_problem q = skinny_problem_of(p, call->transa, call->transb);
+    return q.size.x_along_k ? queue_skinny<tiles_along_k>(p, q, how)
+                            : queue_skinny<tiles_along_rows>(p, q, how);
+}
+
+/* A tile that does not fit is not used, and not loaded. */
+template <class Tiles>
+static int load_tiles(int capability)
+{
+    int error = 0;
+    for (int i = 0; i < Tiles::kCount && error == 0; i++)
+        if (Tiles::shape[i].fits(shared_memory(capability)))
+            error = load_kernel_with(Tiles::kernel[i], Tiles::shape[i].shared_bytes);
+    return error;
+}
+
 extern "C" int duo_sgemm_gpu_skinny_load(void)
 {
-    int error = load_kernel(sum_ranges);
-    for (int i = 0; i < tiles::kCount; i++)
-        for (int along_k = 0; along_k < 2 && error == 0; along_k++)
-            error = load_kernel(tiles::kernel[i][along_k]);
-    return error;
+    int capability = 0;
+    int error = current_capability(&capability);
+    if (error == 0) error = load_kernel(sum_ranges);
+    if (error == 0) error = load_tiles<tiles_along_rows>(capability);
+    return error == 0 ? load_tiles<tiles_along_k>(capability) : error;
 }

@@ -13,7 +13,12 @@
 struct skinny_shape {
     int rows, columns, slab; /* rows and slab are powers of two */
     int resident;            /* blocks that a multiprocessor has room for */
+    int under_way;           /* slabs of a block that is alone there by intent; else 1 */
     int sums;                /* per thread */
+    size_t shared_bytes;
+
+    /* A block takes 1 KiB more than it asks for. */
+    bool fits(size_t shared_memory) const { return shared_bytes + 1024 <= shared_memory; }
 };
 
 struct skinny_size {
@@ -35,7 +40,8 @@ struct skinny_plan {
 constexpr double kFmas = 105.0;       /* of 128: the rest is lost to reading shared memory */
 constexpr double kReadBytes = 20.0;   /* its share of the memory's bandwidth */
 constexpr double kSector = 8.0;       /* floats that memory hands out together */
-constexpr double kAlone = 0.5;        /* of its time a block loses that shares with no other */
+constexpr double kAlone = 0.5;        /* of its time a block loses that shares with no other, nor
+                                         has more slabs under way */
 constexpr double kBlockClocks = 1500; /* to fill the ring */
 constexpr double kSumClocks = 25;     /* to add a sum of all threads of a block */
 constexpr int kRounds = 3;            /* in which the blocks of several ranges run, at most */
@@ -62,7 +68,7 @@ static double plan_clocks(const skinny_plan &plan, const skinny_shape &s, const 
 {
     const double blocks = (double)(plan.row_tiles * plan.column_tiles * plan.ranges);
     const double each = ceil(blocks / multiprocessors);
-    const double together = each < s.resident ? each : s.resident;
+    const double together = (each < s.resident ? each : s.resident) * s.under_way;
     double sum = 0.0;
     if (plan.ranges > 1) {
         const double sums = (double)size.rows * (double)size.columns * (double)plan.ranges;
@@ -85,13 +91,15 @@ static void split(skinny_plan *plan, int slab, int64_t k, int64_t ranges)
 /* One range, or as many as give each multiprocessor one block, two, ... */
 template <int Shapes>
 static skinny_plan plan_of(const skinny_shape (&shape)[Shapes], const skinny_size &size,
-                           int multiprocessors)
+                           int multiprocessors, size_t shared_memory)
 {
     skinny_plan best = {};
     best.clocks = (double)INFINITY;
     for (int i = 0; i < Shapes; i++) {
         const skinny_shape &s = shape[i];
+        if (!s.fits(shared_memory)) continue;
         if (s.columns > 8 && s.columns >= 2 * size.columns) continue; /* half of it idle */
+        if (s.resident == 1 && s.columns < size.columns) continue;    /* not thin */
         skinny_plan plan;
         plan.shape = i;
         plan.row_tiles = units_of(size.rows, s.rows);

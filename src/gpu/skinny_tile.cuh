@@ -38,6 +38,7 @@ struct skinny_tile {
     static constexpr int kSlabs = Slabs;
     static constexpr int kSums = Rows * Columns;
     static constexpr int kResident = Resident; /* blocks per multiprocessor to make room for */
+    static constexpr int kUnderWay = Resident == 1 ? Slabs - 1 : 1; /* slabs of each, in the plan */
     static_assert(LanesK > 1 || Steps % kGroup == 0, "X along k is read 4 steps at a time");
 };
 
