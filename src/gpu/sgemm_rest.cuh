@@ -68,6 +68,14 @@ struct rest_step {
     uint32_t word[kRestItems];
 };
 
+/* sum + large + small, |small| below |large|: the largest last, so that where one product outweighs all
+ * others it is rounded once, as by an FMA. */
+static __device__ __forceinline__ float add_both(float sum, float large, float small)
+{
+    const bool outweighs = fabsf(large) > fabsf(sum);
+    return (outweighs ? large : sum) + ((outweighs ? sum : large) + small);
+}
+
 /*
  * 64 rows i by 128 columns j of C by bf16x6: the tiles of operands tile_i, and tile_j and the next;
  * `stored`: this warpgroup's half of them is. The warpgroups agree that something is.
@@ -150,7 +158,7 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
         products_wait<0>(large);
 #pragma unroll
         for (int r = 0; r < kRegisters; r++)
-            sum[r] = fmaf(large[r] + small[r], scale_before, sum[r]);
+            sum[r] = add_both(sum[r], large[r] * scale_before, small[r] * scale_before);
     }
     if (!stored || (p.slices > 1 && !last_to_come(p, tile, slice, multiplier, sum))) return;
     store_half<rest_tile>(p, sum, &limit, 1, (int64_t)tile_i * kTile,
