@@ -44,9 +44,19 @@ static inline int current_capability(int *capability)
 /* Shared memory of a multiprocessor; a block takes 1 KiB more than it asks for. */
 static inline size_t shared_memory(int capability)
 {
-    if (capability == 75) return (size_t)65 << 10; /* where a block takes no more */
-    const bool large = capability == 90 || capability == 100 || capability == 103;
-    return (size_t)(large ? 228 : 100) << 10; /* 8.6, 8.9, 12.0, and the least of the others */
+    switch (capability) {
+    case 75:
+        return (size_t)65 << 10; /* where a block takes no more */
+    case 80:
+    case 87:
+        return (size_t)164 << 10;
+    case 90:
+    case 100:
+    case 103:
+        return (size_t)228 << 10;
+    default:
+        return (size_t)100 << 10; /* 8.6, 8.9, 12.0, and the least of the others */
+    }
 }
 
 /*

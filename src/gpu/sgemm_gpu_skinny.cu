@@ -253,7 +253,7 @@ struct skinny_tiles {
 /* columns and rows per thread, lanes along columns and k, warps along rows, steps, slabs, blocks
  * per multiprocessor */
 template <bool AlongK, class... Large>
-using tiles_with = skinny_tiles<AlongK, Large...,                     /* */
+using tiles_with = skinny_tiles<AlongK, Large...,                     /* rows x columns */
                                 skinny_tile<8, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 32 */
                                 skinny_tile<6, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 24 */
                                 skinny_tile<8, 4, 2, 1, 2, 8, 2, 3>,  /* 128 x 16 */
@@ -322,7 +322,7 @@ static int load_tiles(int capability)
 {
     int error = 0;
     for (int i = 0; i < Tiles::kCount && error == 0; i++)
-        if (Tiles::shape[i].fits(shared_memory(capability)))
+        if (Tiles::shape[i].resident_in(shared_memory(capability)) > 0)
             error = load_kernel_with(Tiles::kernel[i], Tiles::shape[i].shared_bytes);
     return error;
 }

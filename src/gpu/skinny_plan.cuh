@@ -12,13 +12,18 @@
 
 struct skinny_shape {
     int rows, columns, slab; /* rows and slab are powers of two */
-    int resident;            /* blocks that a multiprocessor has room for */
+    int resident;            /* blocks that a multiprocessor has registers for */
     int under_way;           /* slabs of a block that is alone there by intent; else 1 */
     int sums;                /* per thread */
     size_t shared_bytes;
 
-    /* A block takes 1 KiB more than it asks for. */
-    bool fits(size_t shared_memory) const { return shared_bytes + 1024 <= shared_memory; }
+    /* Blocks in a multiprocessor with so much shared memory, of which each takes 1 KiB more than it asks
+     * for. */
+    int resident_in(size_t shared_memory) const
+    {
+        const size_t fit = shared_memory / (shared_bytes + 1024);
+        return fit < (size_t)resident ? (int)fit : resident;
+    }
 };
 
 struct skinny_size {
@@ -64,11 +69,11 @@ static double step_clocks(const skinny_shape &s, const skinny_size &size)
 }
 
 static double plan_clocks(const skinny_plan &plan, const skinny_shape &s, const skinny_size &size,
-                          double step, int multiprocessors)
+                          double step, int multiprocessors, int resident)
 {
     const double blocks = (double)(plan.row_tiles * plan.column_tiles * plan.ranges);
     const double each = ceil(blocks / multiprocessors);
-    const double together = (each < s.resident ? each : s.resident) * s.under_way;
+    const double together = (each < resident ? each : resident) * s.under_way;
     double sum = 0.0;
     if (plan.ranges > 1) {
         const double sums = (double)size.rows * (double)size.columns * (double)plan.ranges;
@@ -76,7 +81,7 @@ static double plan_clocks(const skinny_plan &plan, const skinny_shape &s, const 
               2.0 * sizeof(float) * sums / (kReadBytes * multiprocessors); /* there and back */
     }
     return each * (double)plan.range * step * (1.0 + kAlone / together) +
-           ceil(each / s.resident) * (kBlockClocks + kSumClocks * s.sums) + sum;
+           ceil(each / resident) * (kBlockClocks + kSumClocks * s.sums) + sum;
 }
 
 /* At most so many ranges, of whole slabs. */
@@ -97,7 +102,8 @@ static skinny_plan plan_of(const skinny_shape (&shape)[Shapes], const skinny_siz
     best.clocks = (double)INFINITY;
     for (int i = 0; i < Shapes; i++) {
         const skinny_shape &s = shape[i];
-        if (!s.fits(shared_memory)) continue;
+        const int resident = s.resident_in(shared_memory);
+        if (resident == 0) continue;
         if (s.columns > 8 && s.columns >= 2 * size.columns) continue; /* half of it idle */
         if (s.resident == 1 && s.columns < size.columns) continue;    /* not thin */
         skinny_plan plan;
@@ -108,14 +114,14 @@ static skinny_plan plan_of(const skinny_shape (&shape)[Shapes], const skinny_siz
         plan.range = units_of(size.k, s.slab) * s.slab;
         const int64_t tiles = plan.row_tiles * plan.column_tiles;
         const double step = step_clocks(s, size);
-        plan.clocks = plan_clocks(plan, s, size, step, multiprocessors);
+        plan.clocks = plan_clocks(plan, s, size, step, multiprocessors, resident);
         if (plan.clocks < best.clocks) best = plan;
         if (size.k <= 2 * s.slab) continue;
-        for (int each = 1; each <= kRounds * s.resident; each++) {
+        for (int each = 1; each <= kRounds * resident; each++) {
             const int64_t blocks = (int64_t)each * multiprocessors;
             if (2 * tiles > blocks) continue;
             split(&plan, s.slab, size.k, blocks / tiles);
-            plan.clocks = plan_clocks(plan, s, size, step, multiprocessors);
+            plan.clocks = plan_clocks(plan, s, size, step, multiprocessors, resident);
             if (plan.clocks < best.clocks) best = plan;
         }
     }
