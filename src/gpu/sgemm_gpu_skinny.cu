@@ -2,7 +2,7 @@
  * sgemm_gpu_skinny.cu - products with few tiles of C: the blocks, and the warps of each, share k.
  *
  * C or its transpose is X Y: X is the operand with more rows or columns that C keeps, read along
- * whatever dimension it lies in memory; Y the thin one. One code serves n <= 32 and m <= 32.
+ * whatever dimension it lies in memory; Y the thin one. One code serves a small n and a small m.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
  * Threads   256 per block; a block owns a tile of C and a range of k, and takes slabs of X and Y
@@ -49,17 +49,20 @@ constexpr size_t kSharedBytes = sizeof(slabs<Tile, AlongK>) > sizeof(sums<Tile>)
                                     ? sizeof(slabs<Tile, AlongK>)
                                     : sizeof(sums<Tile>);
 
-/* Shared memory of a multiprocessor: registers are shared out among no more blocks than fit in. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-constexpr size_t kSharedMemory = 64 << 10;
-#elif defined(__CUDA_ARCH__) &&                                                                    \
-    (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
-constexpr size_t kSharedMemory = 100 << 10;
-#else
+/* Shared memory of a multiprocessor, as in launch.cuh: registers are shared out among no more blocks than
+ * fit in. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 ||                    \
+    __CUDA_ARCH__ == 1030
+constexpr size_t kSharedMemory = 228 << 10;
+#elif __CUDA_ARCH__ == 750
+constexpr size_t kSharedMemory = 65 << 10;
+#elif __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870
 constexpr size_t kSharedMemory = 164 << 10;
+#else
+constexpr size_t kSharedMemory = 100 << 10;
 #endif
 template <class Tile, bool AlongK>
-constexpr int kRoom = (int)(kSharedMemory / kSharedBytes<Tile, AlongK>);
+constexpr int kRoom = (int)(kSharedMemory / (kSharedBytes<Tile, AlongK> + 1024));
 template <class Tile, bool AlongK>
 constexpr int kBlocks = kRoom<Tile, AlongK> < 1                 ? 1
                         : kRoom<Tile, AlongK> < Tile::kResident ? kRoom<Tile, AlongK>

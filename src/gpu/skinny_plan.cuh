@@ -2,7 +2,7 @@
  * skinny_plan.cuh - which tile a skinny product takes, and into how many ranges its k is split.
  *
  * Each shape of tile with each number of ranges gets an estimate in clocks of a multiprocessor; the
- * least wins. The estimate knows the device by its multiprocessors alone.
+ * least wins. The estimate knows the device by its multiprocessors and their shared memory alone.
  */
 #ifndef DUO_SKINNY_PLAN_CUH
 #define DUO_SKINNY_PLAN_CUH
