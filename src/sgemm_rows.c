@@ -292,6 +292,8 @@ static double f64_cost(const duo_call *call, const duo_site *site, int *threads)
                 kFmaFloat64Times * cube_seconds(call, site, DUO_ROW_sgemm_gpu_tiled, 64, 64, 16));
 }
 
+static const int64_t kWidest = 48; /* tile of sgemm_gpu_skinny */
+
 /* Thin, or so small, both C and the work, that larger tiles take longer to begin and to end than to
  * multiply. */
 static bool is_skinny(const duo_call *call, const duo_site *site)
@@ -299,31 +301,32 @@ static bool is_skinny(const duo_call *call, const duo_site *site)
     const double edge = 320.0; /* of such cubes on an H200 */
     const double c = (double)call->m * (double)call->n;
     const bool small = c <= edge * edge && c * (double)call->k <= edge * edge * edge;
-    return fits_device(call, site) && (call->m <= 48 || call->n <= 48 || small);
+    return fits_device(call, site) && (call->m <= kWidest || call->n <= kWidest || small);
 }
 
 /*
- * Multiplications of a product as wide as the 128 x 48 tile, whose slabs are 32 k. As many blocks share k as
- * there are multiprocessors for, and to begin and to end takes each as long as 160 more k: so of nine shapes
- * measured on an H200 at commit 91a391a seven get the faster of this row and sgemm_gpu_ffma, two lose 2 and 7 %.
+ * Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. As many
+ * blocks share k as there are multiprocessors for, and to begin and to end takes each as long as 160 more
+ * k: so of nine shapes measured on an H200 at commit 91a391a seven get the faster of this row and
+ * sgemm_gpu_ffma, two lose 2 and 7 %.
  */
 static double wide_work(double rows, double k)
 {
     const double multiprocessors = 128.0, ends = 160.0; /* as in idle_times; of a block */
     const double blocks = fmax(1.0, fmin(multiprocessors / (rows / 128.0), k / 32.0));
-    return rows * 48.0 * (k + ends * blocks);
+    return rows * (double)kWidest * (k + ends * blocks);
 }
 
 /*
- * Seconds to multiply; a thin tile is a multiple of 8 wide, but above 32 it is 48. The row's own curve ends
- * where it does not accept larger cubes. Work beyond it, or all where there is none, is done at the rate
- * that tiled has at its largest size.
+ * Seconds to multiply; a thin tile is a multiple of 8 wide, but above 32 it is the widest. The row's own
+ * curve ends where it does not accept larger cubes. Work beyond it, or all where there is none, is done at
+ * the rate that tiled has at its largest size.
  */
 static double skinny_multiply(const duo_call *call, const duo_profile *p)
 {
     const int64_t thin = call->m < call->n ? call->m : call->n;
     const int64_t rows = call->m < call->n ? call->n : call->m;
-    const double work = thin > 32 && thin <= 48
+    const double work = thin > 32 && thin <= kWidest
                             ? wide_work(round_up(rows, 128), round_up(call->k, 32))
                             : round_up(rows, 1) * round_up(thin, 8) * round_up(call->k, 1);
     const duo_curve *const own = &p->curve[DUO_ROW_sgemm_gpu_skinny];

@@ -41,8 +41,8 @@ static inline int current_capability(int *capability)
     return error;
 }
 
-/* Shared memory of a multiprocessor; a block takes 1 KiB more than it asks for. */
-static inline size_t shared_memory(int capability)
+/* Shared memory of a multiprocessor. */
+constexpr size_t shared_memory(int capability)
 {
     switch (capability) {
     case 75:
@@ -57,6 +57,13 @@ static inline size_t shared_memory(int capability)
     default:
         return (size_t)100 << 10; /* 8.6, 8.9, 12.0, and the least of the others */
     }
+}
+
+/* How many blocks it holds, of `most`: each takes 1 KiB more than it asks for. */
+constexpr int blocks_that_fit(size_t shared_bytes, int most, int capability)
+{
+    const size_t fit = shared_memory(capability) / (shared_bytes + 1024);
+    return fit < (size_t)most ? (int)fit : most;
 }
 
 /*

@@ -79,8 +79,7 @@ constexpr int kLeastShare = 4;              /* slabs that the ring is worth fill
 static int resident(const tile_kernels &tile, int capability)
 {
     const int most = capability < 86 || capability == 87 ? 1 : kResident;
-    const size_t fit = shared_memory(capability) / (tile.shared_bytes + 1024);
-    return fit < (size_t)most ? (int)fit : most;
+    return blocks_that_fit(tile.shared_bytes, most, capability);
 }
 
 struct plan {

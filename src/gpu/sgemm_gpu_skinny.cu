@@ -49,24 +49,16 @@ constexpr size_t kSharedBytes = sizeof(slabs<Tile, AlongK>) > sizeof(sums<Tile>)
                                     ? sizeof(slabs<Tile, AlongK>)
                                     : sizeof(sums<Tile>);
 
-/* Shared memory of a multiprocessor, as in launch.cuh: registers are shared out among no more blocks than
- * fit in. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000 ||                    \
-    __CUDA_ARCH__ == 1030
-constexpr size_t kSharedMemory = 228 << 10;
-#elif __CUDA_ARCH__ == 750
-constexpr size_t kSharedMemory = 65 << 10;
-#elif __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 870
-constexpr size_t kSharedMemory = 164 << 10;
+/* Registers are shared out among no more blocks than fit in. */
+#ifdef __CUDA_ARCH__
+constexpr int kCapability = __CUDA_ARCH__ / 10;
 #else
-constexpr size_t kSharedMemory = 100 << 10;
+constexpr int kCapability = 90; /* any */
 #endif
 template <class Tile, bool AlongK>
-constexpr int kRoom = (int)(kSharedMemory / (kSharedBytes<Tile, AlongK> + 1024));
+constexpr int kFit = blocks_that_fit(kSharedBytes<Tile, AlongK>, Tile::kResident, kCapability);
 template <class Tile, bool AlongK>
-constexpr int kBlocks = kRoom<Tile, AlongK> < 1                 ? 1
-                        : kRoom<Tile, AlongK> < Tile::kResident ? kRoom<Tile, AlongK>
-                                                                : Tile::kResident;
+constexpr int kBlocks = kFit<Tile, AlongK> > 0 ? kFit<Tile, AlongK> : 1;
 
 template <class Tile, bool AlongK>
 static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
@@ -291,8 +283,7 @@ extern "C" size_t duo_sgemm_gpu_skinny_workspace(const duo_call *, const duo_lau
 template <class Tiles>
 static int queue_skinny(const sgemm_problem &p, skinny_problem &q, const duo_launch *how)
 {
-    skinny_plan plan =
-        plan_of(Tiles::shape, q.size, how->multiprocessors, shared_memory(how->capability));
+    skinny_plan plan = plan_of(Tiles::shape, q.size, how->multiprocessors, how->capability);
     const skinny_shape &shape = Tiles::shape[plan.shape];
     const int64_t room = (int64_t)(how->workspace_bytes / sizeof(float)) / (p.m * p.n);
     if (plan.ranges > 1 && plan.ranges > room) split(&plan, shape.slab, p.k, room > 1 ? room : 1);
@@ -325,7 +316,7 @@ static int load_tiles(int capability)
 {
     int error = 0;
     for (int i = 0; i < Tiles::kCount && error == 0; i++)
-        if (Tiles::shape[i].resident_in(shared_memory(capability)) > 0)
+        if (Tiles::shape[i].resident_on(capability) > 0)
             error = load_kernel_with(Tiles::kernel[i], Tiles::shape[i].shared_bytes);
     return error;
 }

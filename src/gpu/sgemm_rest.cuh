@@ -68,8 +68,8 @@ struct rest_step {
     uint32_t word[kRestItems];
 };
 
-/* sum + large + small, |small| below |large|: the largest last, so that where one product outweighs all
- * others it is rounded once, as by an FMA. */
+/* sum + large + small, of chains of large and small planes: the larger of the first two comes last, so that
+ * a product that outweighs all others is rounded once, as by an FMA. */
 static __device__ __forceinline__ float add_both(float sum, float large, float small)
 {
     const bool outweighs = fabsf(large) > fabsf(sum);

@@ -184,12 +184,10 @@ static bool has_wgmma(const duo_launch *how)
 template <class Tile>
 static cudaError_t load_wgmma()
 {
-    int device = 0, major = 0;
+    int capability = 0;
     cudaFuncAttributes found = {};
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (error != cudaSuccess || major != 9) return error;
+    cudaError_t error = (cudaError_t)current_capability(&capability);
+    if (error != cudaSuccess || capability != 90) return error;
     error = cudaFuncGetAttributes(&found, sgemm_wgmma<Tile>);
     if (error != cudaSuccess) return error;
     if (found.sharedSizeBytes == 0) { /* `wanted` is not there */

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "launch.cuh"
+
 struct skinny_shape {
     int rows, columns, slab; /* rows and slab are powers of two */
     int resident;            /* blocks that a multiprocessor has registers for */
@@ -17,12 +19,9 @@ struct skinny_shape {
     int sums;                /* per thread */
     size_t shared_bytes;
 
-    /* Blocks in a multiprocessor with so much shared memory, of which each takes 1 KiB more than it asks
-     * for. */
-    int resident_in(size_t shared_memory) const
+    int resident_on(int capability) const
     {
-        const size_t fit = shared_memory / (shared_bytes + 1024);
-        return fit < (size_t)resident ? (int)fit : resident;
+        return blocks_that_fit(shared_bytes, resident, capability);
     }
 };
 
@@ -96,13 +95,13 @@ static void split(skinny_plan *plan, int slab, int64_t k, int64_t ranges)
 /* One range, or as many as give each multiprocessor one block, two, ... */
 template <int Shapes>
 static skinny_plan plan_of(const skinny_shape (&shape)[Shapes], const skinny_size &size,
-                           int multiprocessors, size_t shared_memory)
+                           int multiprocessors, int capability)
 {
     skinny_plan best = {};
     best.clocks = (double)INFINITY;
     for (int i = 0; i < Shapes; i++) {
         const skinny_shape &s = shape[i];
-        const int resident = s.resident_in(shared_memory);
+        const int resident = s.resident_on(capability);
         if (resident == 0) continue;
         if (s.columns > 8 && s.columns >= 2 * size.columns) continue; /* half of it idle */
         if (s.resident == 1 && s.columns < size.columns) continue;    /* not thin */
