@@ -12,6 +12,7 @@
 #include "environment.h"
 #include "fault.h"
 #include "lock.h"
+#include "team.h"
 
 enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
 
@@ -159,9 +160,7 @@ duo_status duo_destroy(duo_context *ctx)
 static int threads_now(const duo_context *ctx)
 {
     if (duo_machine_forked() || omp_in_parallel()) return 1;
-    if (ctx->threads > 0) return ctx->threads;
-    const int machine = duo_machine_threads(), caller = omp_get_max_threads();
-    return machine < caller ? machine : caller;
+    return ctx->threads > 0 ? ctx->threads : duo_machine_threads_now();
 }
 
 duo_site duo_context_site(duo_context *ctx)
@@ -262,7 +261,7 @@ duo_status duo_set_threads(duo_context *given, int threads)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (threads < 0) return DUO_ERR_SIZE;
-    ctx->threads = threads;
+    ctx->threads = threads < DUO_TEAM_MOST ? threads : DUO_TEAM_MOST;
     duo_context_policy(ctx);
     return DUO_OK;
 }
@@ -423,11 +422,7 @@ duo_status duo_warm_up(duo_context *given)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     (void)duo_blas_library_get();
-    const int threads = threads_now(ctx);
-    int running = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : running)
-    running += 1;
-    (void)running;
+    duo_team_warm_up(threads_now(ctx));
     if (ctx->path == DUO_PATH_CPU || duo_context_queue(ctx) != DUO_OK) return DUO_OK;
     if (duo_door_current()->load(ctx->device) != DUO_OK)
         (void)duo_context_failed(ctx, DUO_ERR_DEVICE, "load the kernels");

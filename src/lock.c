@@ -4,8 +4,6 @@
 
 #include <pthread.h>
 
-#include "profile.h"
-
 enum { FIRST_MOMENTARY = DUO_LOCK_CONTEXTS };
 
 static pthread_mutex_t locks[DUO_LOCKS] = {
@@ -16,13 +14,10 @@ static pthread_mutex_t locks[DUO_LOCKS] = {
     [DUO_LOCK_TABLE] = PTHREAD_MUTEX_INITIALIZER,
     [DUO_LOCK_PROFILE] = PTHREAD_MUTEX_INITIALIZER,
     [DUO_LOCK_BLAS] = PTHREAD_MUTEX_INITIALIZER,
+    [DUO_LOCK_TEAM] = PTHREAD_MUTEX_INITIALIZER,
 };
 
-void duo_lock(duo_lock_name name)
-{
-    duo_machine_watch_fork();
-    pthread_mutex_lock(&locks[name]);
-}
+void duo_lock(duo_lock_name name) { pthread_mutex_lock(&locks[name]); }
 
 void duo_unlock(duo_lock_name name) { pthread_mutex_unlock(&locks[name]); }
 

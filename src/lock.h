@@ -19,6 +19,7 @@ typedef enum duo_lock_name {
     DUO_LOCK_TABLE,    /* residency.c, while regions come and go */
     DUO_LOCK_PROFILE,  /* profile_in_use.c */
     DUO_LOCK_BLAS,     /* blas_library.c, while the library is opened */
+    DUO_LOCK_TEAM,     /* team.c, while threads are made */
     DUO_LOCKS
 } duo_lock_name;
 

@@ -1,18 +1,22 @@
 /* machine.c - facts of this machine: CPU model, threads that may be used, cache, forks. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "context.h"
 #include "lock.h"
+#include "team.h"
 
 static char cpu_name[96];
-static int threads;
+static int processors, threads; /* that the process had at first, and may use */
 static size_t cache_bytes;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool forked;
@@ -95,13 +99,29 @@ int duo_machine_quota(const char *root)
     return quota;
 }
 
+/* The first number of a list, as OMP_NUM_THREADS is; 0 where there is none. */
+static int number_in(const char *variable)
+{
+    const char *const text = secure_getenv(variable);
+    const long number = text != NULL ? strtol(text, NULL, 10) : 0;
+    return number > 0 && number <= INT_MAX ? (int)number : 0;
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
 static void look(void)
 {
     read_cpu_name();
-    /* omp_get_max_threads knows OMP_NUM_THREADS and the affinity mask. */
-    threads = omp_get_max_threads();
-    const int quota = duo_machine_quota("");
-    if (quota > 0 && quota < threads) threads = quota;
+    /* OpenMP knows its places, to which it may have bound the first thread; but it may be asked by a
+     * thread that is bound otherwise. */
+    cpu_set_t first;
+    processors = omp_get_num_procs();
+    if (sched_getaffinity(getpid(), sizeof first, &first) == 0 && CPU_COUNT(&first) > processors)
+        processors = CPU_COUNT(&first);
+    /* What the process was told; not what the thread was that happens to come first. */
+    const int openmp = number_in("OMP_NUM_THREADS"), openblas = number_in("OPENBLAS_NUM_THREADS");
+    threads = openmp > 0 ? openmp : processors;
+    if (openblas > 0) threads = smaller(threads, openblas);
     if (threads < 1) threads = 1;
     const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     cache_bytes = cache > 0 ? (size_t)cache : 0;
@@ -113,10 +133,65 @@ const char *duo_machine_cpu(void)
     return cpu_name;
 }
 
-int duo_machine_threads(void)
+/* ---- What holds for this thread now ---- */
+
+/* Asking the system takes a microsecond, and for the quota files are read: what it said serves for a
+ * while. */
+static const int64_t kProcessorsNs = 50000000, kQuotaNs = 1000000000;
+
+static int64_t coarse_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int processors_now(int64_t now)
+{
+    static __thread __attribute__((tls_model("initial-exec"))) struct {
+        int64_t until_ns;
+        int processors;
+    } said;
+    if (now >= said.until_ns) {
+        said.processors = omp_get_num_procs(); /* it knows affinity, and its own places */
+        said.until_ns = now + kProcessorsNs;
+    }
+    return said.processors;
+}
+
+static int quota_now(int64_t now)
+{
+    static _Atomic int64_t until_ns;
+    static atomic_int said;
+    int64_t until = atomic_load_explicit(&until_ns, memory_order_relaxed);
+    if (now >= until && atomic_compare_exchange_strong(&until_ns, &until, now + kQuotaNs))
+        atomic_store_explicit(&said, duo_machine_quota(""), memory_order_relaxed);
+    return atomic_load_explicit(&said, memory_order_relaxed);
+}
+
+static int threads_at(int64_t now)
 {
     pthread_once(&once, look);
-    return threads;
+    const int quota = quota_now(now);
+    return quota > 0 ? smaller(threads, quota) : threads;
+}
+
+int duo_machine_threads(void) { return threads_at(coarse_ns()); }
+
+int duo_machine_threads_now(void)
+{
+    const int64_t now = coarse_ns();
+    const int most = smaller(threads_at(now), omp_get_max_threads()), here = processors_now(now);
+    return here < processors ? smaller(most, here) : most;
+}
+
+void duo_machine_unbind(void)
+{
+    cpu_set_t mask;
+    if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) != 0) return;
+    if (CPU_COUNT(&mask) >= omp_get_num_procs()) return;
+    for (int i = 0; i < CPU_SETSIZE; i++) CPU_SET(i, &mask);
+    (void)pthread_setaffinity_np(pthread_self(), sizeof mask, &mask);
 }
 
 size_t duo_machine_cache_bytes(void)
@@ -133,19 +208,15 @@ static void in_child(void)
 {
     atomic_store_explicit(&forked, true, memory_order_relaxed);
     duo_locks_in_child();
+    duo_team_in_child();
     duo_contexts_in_child();
     duo_residency_in_child();
 }
 
-static void watch(void)
+/* When the library is loaded: a fork may meet the first call already. */
+static __attribute__((constructor)) void watch_forks(void)
 {
     (void)pthread_atfork(duo_locks_before_fork, duo_locks_in_parent, in_child);
-}
-
-void duo_machine_watch_fork(void)
-{
-    static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
-    pthread_once(&watch_once, watch);
 }
 
 bool duo_machine_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }

@@ -98,10 +98,15 @@ void duo_profile_use(const duo_profile *profile);
 
 /* ---- machine.c ---- */
 
-/* CPU model name as the system gives it; threads the process may use (affinity, OMP_NUM_THREADS,
- * CPU quota). */
+/* CPU model name as the system gives it; threads the process may use (its processors, OMP_NUM_THREADS,
+ * OPENBLAS_NUM_THREADS, CPU quota). */
 const char *duo_machine_cpu(void);
 int duo_machine_threads(void);
+/* The same for this thread and now: its OpenMP setting and affinity as well. */
+int duo_machine_threads_now(void);
+/* This thread may run on every processor of the process, though the one that made it is bound to a
+ * place of OpenMP's. */
+void duo_machine_unbind(void);
 /* CPUs that a container's quota allows, rounded up; 0: no quota. `root` is "" but in tests. */
 int duo_machine_quota(const char *root);
 /* Last-level cache in bytes, for benchmarks; 0 unknown. */
@@ -109,6 +114,5 @@ size_t duo_machine_cache_bytes(void);
 /* Is this process a fork of one that had used the library? Then threads and GPU are out of bounds.
  */
 bool duo_machine_forked(void);
-void duo_machine_watch_fork(void); /* from now on; every lock (lock.h) sees to it */
 
 #endif

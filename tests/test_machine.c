@@ -277,8 +277,6 @@ static void facts(void)
 static void forks(void)
 {
     test_case("machine/fork");
-    duo_machine_watch_fork();
-    duo_machine_watch_fork();
     CHECK(!duo_machine_forked(), "this process is no fork");
     const pid_t pid = fork();
     if (pid == 0) _exit(duo_machine_forked() ? 0 : 1);

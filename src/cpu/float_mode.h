@@ -36,6 +36,16 @@ static inline void float_mode_leave(float_mode caller)
     if ((caller & FLOAT_MODE_UNFIT) != 0 && !DUO_FAULT(mode_kept)) _mm_setcsr(caller);
 }
 
+/* The caller's, for others who work for it: no exception of theirs is to be trapped. */
+enum { FLOAT_MODE_FLAGS = 0x003F, FLOAT_MODE_MASKS = 0x1F80 };
+
+static inline float_mode float_mode_now(void)
+{
+    return (_mm_getcsr() & ~(unsigned)FLOAT_MODE_FLAGS) | FLOAT_MODE_MASKS;
+}
+
+static inline void float_mode_adopt(float_mode mode) { _mm_setcsr(mode); }
+
 #else
 
 #include <fenv.h>
@@ -54,6 +64,20 @@ static inline float_mode float_mode_enter(void)
 }
 
 static inline void float_mode_leave(float_mode caller) { fesetenv(&caller); }
+
+static inline float_mode float_mode_now(void)
+{
+    float_mode mode;
+    feholdexcept(&mode);
+    fesetenv(&mode);
+    return mode;
+}
+
+static inline void float_mode_adopt(float_mode mode)
+{
+    fesetenv(&mode);
+    feclearexcept(FE_ALL_EXCEPT);
+}
 
 #endif
 

@@ -6,12 +6,13 @@
  * block and then reduced as if they had been contiguous.
  */
 #include "../fault.h"
+#include "../team.h"
 #include "float_mode.h"
 #include "lanes_internal.h"
 
 /*
- * Units that one parallel region computes, a power of two. Their nodes are on the stack (32 KiB);
- * the region's start and end are 10 us at most in over 10 ms of work.
+ * Units that one job of the team computes, a power of two. Their nodes are on the stack (32 KiB);
+ * the job's start and end are 10 us at most in over 10 ms of work.
  */
 enum { WAVE = 4096 };
 
@@ -65,17 +66,23 @@ static __attribute__((noinline)) double one_unit(const vectors *v, int64_t unit)
     return v->unit(count, v->x + first, v->y + first);
 }
 
-/* The node of up to WAVE units, each thread taking a run of neighbours. */
+typedef struct wave {
+    const vectors *v;
+    int64_t first;
+    double *node;
+} wave;
+
+static void unit_of_wave(void *job, int64_t unit)
+{
+    const wave *const w = job;
+    w->node[unit] = one_unit(w->v, w->first + unit);
+}
+
+/* The node of up to WAVE units, shared by threads. */
 static double parallel_wave(const vectors *v, int64_t first, int64_t units)
 {
     double node[WAVE];
-#pragma omp parallel num_threads(v->threads)
-    {
-        const float_mode caller = float_mode_enter();
-#pragma omp for schedule(static) nowait
-        for (int64_t u = 0; u < units; u++) node[u] = one_unit(v, first + u);
-        float_mode_leave(caller);
-    }
+    duo_team_run(unit_of_wave, &(wave){v, first, node}, units, v->threads);
     return duo_lanes_add_nodes(node, (int)units);
 }
 
