@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cpu/blas_library.h"
 #include "cpu/lanes.h"
@@ -24,63 +23,6 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {NULL, parse, NULL, doc, duo_tool_help, NULL, NULL};
-
-/* ---- The inner BLAS: are its kernels the ones for this CPU? ---- */
-
-typedef enum width { WIDTH_UNKNOWN, WIDTH_SSE, WIDTH_AVX, WIDTH_AVX2, WIDTH_AVX512 } width;
-
-/* OpenBLAS's names of its x86-64 kernel sets. */
-static width kernel_width(const char *core)
-{
-    static const struct {
-        const char *name;
-        width width;
-    } cores[] = {
-        {"Prescott", WIDTH_SSE},      {"Core2", WIDTH_SSE},
-        {"Katmai", WIDTH_SSE},        {"Coppermine", WIDTH_SSE},
-        {"Northwood", WIDTH_SSE},     {"Banias", WIDTH_SSE},
-        {"Penryn", WIDTH_SSE},        {"Dunnington", WIDTH_SSE},
-        {"Nehalem", WIDTH_SSE},       {"Atom", WIDTH_SSE},
-        {"Athlon", WIDTH_SSE},        {"Opteron", WIDTH_SSE},
-        {"Opteron_SSE3", WIDTH_SSE},  {"Barcelona", WIDTH_SSE},
-        {"Bobcat", WIDTH_SSE},        {"Nano", WIDTH_SSE},
-        {"Sandybridge", WIDTH_AVX},   {"Bulldozer", WIDTH_AVX},
-        {"Piledriver", WIDTH_AVX},    {"Steamroller", WIDTH_AVX},
-        {"Excavator", WIDTH_AVX2},    {"Haswell", WIDTH_AVX2},
-        {"Zen", WIDTH_AVX2},          {"SkylakeX", WIDTH_AVX512},
-        {"Cooperlake", WIDTH_AVX512}, {"SapphireRapids", WIDTH_AVX512},
-    };
-    for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++)
-        if (strcasecmp(core, cores[i].name) == 0) return cores[i].width;
-    return WIDTH_UNKNOWN;
-}
-
-static width cpu_width(void)
-{
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-        return WIDTH_AVX512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return WIDTH_AVX2;
-    return __builtin_cpu_supports("avx") ? WIDTH_AVX : WIDTH_SSE;
-#else
-    return WIDTH_UNKNOWN;
-#endif
-}
-
-static void warn_of_narrow_kernels(const char *core)
-{
-    static const char *const name[] = {"?", "SSE", "AVX", "AVX2", "AVX-512"};
-    static const char *const better[] = {"", "", "Sandybridge", "Haswell", "SkylakeX"};
-    const width kernels = kernel_width(core), cpu = cpu_width();
-    if (kernels == WIDTH_UNKNOWN || kernels >= cpu) return;
-    printf("  WARNING: these are %s kernels, and this CPU has %s: sgemm may run at half its speed\n"
-           "           or less. Remedy: set OPENBLAS_CORETYPE=%s in the environment, or install\n"
-           "           a newer OpenBLAS that knows this CPU (DUOBLAS_CPU_BLAS=FILE names another\n"
-           "           library).\n",
-           name[kernels], name[cpu], better[cpu]);
-}
 
 /* ---- Sections ---- */
 
@@ -110,10 +52,18 @@ static void print_blas(void)
     printf("  library        %s\n", blas->path);
     printf("  version        %s\n", blas->config[0] != '\0' ? blas->config : "it does not say");
     printf("  kernels        %s\n", blas->core[0] != '\0' ? blas->core : "it does not say");
-    printf("  threads        %s\n", blas->follows_openmp        ? "follow OpenMP, call by call"
-                                    : blas->set_threads != NULL ? "its own, set for the process"
-                                                                : "its own choice");
-    warn_of_narrow_kernels(blas->core);
+    static const char *const threads[] = {
+        [DUO_BLAS_SERIAL] = "the team's, one for each call of the library",
+        [DUO_BLAS_OPENMP] = "the team's; OpenMP's setting holds each call to one",
+        [DUO_BLAS_MKL] = "the team's; MKL's own setting holds each call to one",
+        [DUO_BLAS_ITS_OWN] = "its own choice: nothing is known that holds a call to one"};
+    printf("  threads        %s\n", threads[blas->threads]);
+    if (blas->note[0] != '\0') printf("  note           %s\n", blas->note);
+    if (duo_better_kernels(blas->core, duo_width_of_cpu()) != NULL)
+        printf("  Remedy: set OPENBLAS_CORETYPE=%s in the environment, or install a newer OpenBLAS "
+               "that\n"
+               "          knows this CPU (DUOBLAS_CPU_BLAS=FILE names another library).\n",
+               duo_better_kernels(blas->core, duo_width_of_cpu()));
 }
 
 static void print_device(int device)

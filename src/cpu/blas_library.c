@@ -1,81 +1,238 @@
-/* blas_library.c - finds and opens the CPU BLAS. */
+/* blas_library.c - finds and opens the CPU BLAS (blas_library.h). */
 #define _GNU_SOURCE
 #include "blas_library.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../environment.h"
+#include "../fault.h"
 #include "../lock.h"
+#include "private_library.h"
 
 /* The sanitizers cannot live with RTLD_DEEPBIND; everybody else is safer with it. */
 #ifdef DUO_NO_DEEPBIND
-enum { HOW = RTLD_NOW | RTLD_LOCAL };
+enum { DEEP = 0 };
 #else
-enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
+enum { DEEP = RTLD_DEEPBIND };
 #endif
+enum { HOW = RTLD_NOW | RTLD_LOCAL | DEEP };
 
-static duo_blas_library library;
+static duo_blas_library in_use;
 static char why[256];
 static atomic_bool found;
 static atomic_bool looked;
 
-/* dlsym gives data pointers; POSIX promises that they hold functions. */
-static void *symbol(void *handle, const char *name) { return dlsym(handle, name); }
+/* ---- What a library has ---- */
+
+/* Sets a pointer to a function; dlsym gives data pointers, and POSIX promises that they hold functions. */
+static bool look_up(void *handle, const char *name, void *function)
+{
+    void *const address = dlsym(handle, name);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
 
 static bool is_ourselves(const void *address)
 {
     Dl_info theirs, ours;
-    return dladdr(address, &theirs) != 0 && dladdr((const void *)&library, &ours) != 0 &&
+    return dladdr(address, &theirs) != 0 && dladdr((const void *)&in_use, &ours) != 0 &&
            theirs.dli_fbase == ours.dli_fbase;
 }
 
 /* The drop-in, by whatever name: it stands on this library, or on another copy of it. */
-static bool is_drop_in(void *handle) { return symbol(handle, "duo_version") != NULL; }
+static bool is_drop_in(void *handle) { return dlsym(handle, "duo_version") != NULL; }
 
-static bool try_open(const char *name)
+/* What it says of itself. */
+static void ask(duo_blas_library *l)
+{
+    char *(*text)(void);
+    if (look_up(l->handle, "openblas_get_config", &text))
+        snprintf(l->config, sizeof l->config, "%.250s", text());
+    if (look_up(l->handle, "openblas_get_corename", &text))
+        snprintf(l->core, sizeof l->core, "%.60s", text());
+}
+
+/* The omp_ functions that the library itself calls: of what it depends on where it was bound deeply. */
+static bool find_openmp(duo_blas_library *l)
+{
+    void *const scope = DEEP != 0 && !DUO_FAULT(other_openmp) ? l->handle : RTLD_DEFAULT;
+    return (look_up(scope, "omp_get_max_threads", &l->get_threads) ||
+            look_up(l->handle, "omp_get_max_threads", &l->get_threads)) &&
+           (look_up(scope, "omp_set_num_threads", &l->set_threads) ||
+            look_up(l->handle, "omp_set_num_threads", &l->set_threads));
+}
+
+/* How an OpenBLAS is held to one thread; `ours`: nobody else uses this instance. */
+static void hold_openblas(duo_blas_library *l, bool ours)
+{
+    enum { NONE, PTHREADS, OPENMP };
+    int (*parallel)(void);
+    void (*set)(int);
+    int (*end_threads)(void);
+    const int kind = look_up(l->handle, "openblas_get_parallel", &parallel) ? parallel() : PTHREADS;
+    l->threads = DUO_BLAS_ITS_OWN;
+    if (kind == NONE) l->threads = DUO_BLAS_SERIAL;
+    if (kind == OPENMP && find_openmp(l)) l->threads = DUO_BLAS_OPENMP;
+    if (kind == PTHREADS && ours && look_up(l->handle, "openblas_set_num_threads", &set)) {
+        set(1);
+        if (look_up(l->handle, "blas_thread_shutdown_", &end_threads)) (void)end_threads();
+        l->threads = DUO_BLAS_SERIAL;
+    }
+}
+
+/* What holds this library to one thread. */
+static void hold(duo_blas_library *l, bool ours)
+{
+    if (l->config[0] != '\0')
+        hold_openblas(l, ours);
+    else if (look_up(l->handle, "MKL_Set_Num_Threads_Local", &l->swap_threads))
+        l->threads = DUO_BLAS_MKL;
+    else
+        l->threads = DUO_BLAS_ITS_OWN;
+}
+
+/* ---- Opening ---- */
+
+/* Fills in the functions; closes the handle where they are not there, or not its own. */
+static bool use(void *handle, const char *path, bool ours, duo_blas_library *l, char *problem,
+                size_t size)
+{
+    *l = (duo_blas_library){.handle = handle};
+    if (is_drop_in(handle) || !look_up(handle, "sgemm_", &l->sgemm)) {
+        snprintf(problem, size, "%.200s has no sgemm_ of its own", path);
+        (void)dlclose(handle);
+        return false;
+    }
+    void *dgemm = NULL;
+    if (look_up(handle, "dgemm_", &dgemm) && !is_ourselves(dgemm))
+        memcpy(&l->dgemm, &dgemm, sizeof dgemm);
+    snprintf(l->path, sizeof l->path, "%.500s", path);
+    ask(l);
+    hold(l, ours);
+    return true;
+}
+
+static bool open_shared(const char *name, duo_blas_library *l, char *problem, size_t size)
 {
     void *const handle = dlopen(name, HOW);
     if (handle == NULL) {
-        snprintf(why, sizeof why, "%.250s", dlerror());
+        snprintf(problem, size, "%.250s", dlerror());
         return false;
     }
-    void *const sgemm = symbol(handle, "sgemm_");
-    if (sgemm == NULL || is_ourselves(sgemm) || is_drop_in(handle)) {
-        snprintf(why, sizeof why, "%.200s has no sgemm_ of its own", name);
-        dlclose(handle);
-        return false;
-    }
-    library.handle = handle;
-    memcpy(&library.sgemm, &sgemm, sizeof sgemm);
-    void *dgemm = symbol(handle, "dgemm_");
-    if (dgemm != NULL && is_ourselves(dgemm)) dgemm = NULL;
-    memcpy(&library.dgemm, &dgemm, sizeof dgemm);
+    void *sgemm = NULL;
     Dl_info info;
-    const bool known = dladdr(sgemm, &info) != 0 && info.dli_fname != NULL;
-    snprintf(library.path, sizeof library.path, "%.500s", known ? info.dli_fname : name);
+    if (look_up(handle, "sgemm_", &sgemm) && is_ourselves(sgemm)) {
+        snprintf(problem, size, "%.200s leads back to DuoBLAS", name);
+        (void)dlclose(handle);
+        return false;
+    }
+    const bool known = sgemm != NULL && dladdr(sgemm, &info) != 0 && info.dli_fname != NULL;
+    char path[512];
+    snprintf(path, sizeof path, "%.500s", known ? info.dli_fname : name);
+    return use(handle, path, false, l, problem, size);
+}
 
-    void *address;
-    char *(*text)(void);
-    int (*number)(void);
-    if ((address = symbol(handle, "openblas_get_config")) != NULL) {
-        memcpy(&text, &address, sizeof address);
-        snprintf(library.config, sizeof library.config, "%.250s", text());
+/* core: OpenBLAS's name of the kernels to use, or NULL for its own choice. */
+static bool open_private(const char *path, const char *core, duo_blas_library *l, char *problem,
+                         size_t size)
+{
+    char variable[64];
+    snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%.40s", core != NULL ? core : "");
+    const char *const variables[] = {core != NULL ? variable : NULL, NULL};
+    void *const handle = duo_private_library_open(path, HOW, variables, problem, size);
+    return handle != NULL && use(handle, path, true, l, problem, size);
+}
+
+static bool is_openblas(const char *path)
+{
+    return duo_library_mentions(path, "openblas_get_config");
+}
+
+bool duo_blas_library_open(const char *name, const char *core, duo_blas_library *l, char *problem,
+                           size_t size)
+{
+    char path[512];
+    const bool file = duo_library_file(name, path, sizeof path);
+    if (file && is_openblas(path) && open_private(path, core, l, problem, size)) return true;
+    if (!open_shared(name, l, problem, size)) return false;
+    /* The name may have led to a library that calls OpenBLAS, or was not found before. */
+    duo_blas_library behind;
+    void *config = dlsym(l->handle, "openblas_get_config");
+    Dl_info info;
+    if (config == NULL || dladdr(config, &info) == 0 || info.dli_fname == NULL) return true;
+    if (!open_private(info.dli_fname, core, &behind, problem, size)) return true;
+    (void)dlclose(l->handle);
+    *l = behind;
+    return true;
+}
+
+/* ---- The right kernels ---- */
+
+/* A product by these kernels, beside the same in float64: are they sound on this CPU? */
+static bool multiplies(const duo_blas_library *l)
+{
+    enum { M = 37, N = 29, K = 61 };
+    static float a[M * K], b[K * N], c[M * N];
+    const int64_t m = M, n = N, k = K;
+    const float one = 1.0f, zero = 0.0f;
+    for (int i = 0; i < M * K; i++) a[i] = (float)(i * 7 % 19 - 9);
+    for (int i = 0; i < K * N; i++) b[i] = (float)(i * 5 % 23 - 11);
+    for (int i = 0; i < M * N; i++) c[i] = (float)NAN;
+    const int before = duo_blas_enter(l);
+    l->sgemm("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m, 1, 1);
+    duo_blas_leave(l, before);
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < M; i++) {
+            float sum = 0.0f; /* of small integers: exact */
+            for (int p = 0; p < K; p++) sum += a[i + p * M] * b[p + j * K];
+            if (!(c[i + j * M] == sum)) return false;
+        }
+    return true;
+}
+
+void duo_blas_library_widen(duo_blas_library *l)
+{
+    const duo_width cpu = duo_width_of_cpu();
+    const char *const better = duo_better_kernels(l->core, cpu);
+    if (better == NULL) return;
+    char problem[256];
+    duo_blas_library wide;
+    const char *const narrow = duo_width_name(duo_width_of_kernels(l->core));
+    const bool chosen = secure_getenv("OPENBLAS_CORETYPE") != NULL;
+    if (!chosen && !DUO_FAULT(narrow_kernels) &&
+        open_private(l->path, better, &wide, problem, sizeof problem)) {
+        if (duo_width_of_kernels(wide.core) >= cpu && multiplies(&wide)) {
+            char own[64];
+            snprintf(own, sizeof own, "%s", l->core);
+            (void)dlclose(l->handle);
+            *l = wide;
+            snprintf(
+                l->note, sizeof l->note,
+                "it would have taken its %s kernels (%s) on this CPU, which has %s: it was told to "
+                "take %s",
+                narrow, own, duo_width_name(cpu), l->core);
+            return;
+        }
+        (void)dlclose(wide.handle);
     }
-    if ((address = symbol(handle, "openblas_get_corename")) != NULL) {
-        memcpy(&text, &address, sizeof address);
-        snprintf(library.core, sizeof library.core, "%.60s", text());
-    }
-    /* openblas_get_parallel: 0 one thread, 1 threads of its own, 2 OpenMP */
-    if ((address = symbol(handle, "openblas_get_parallel")) != NULL) {
-        memcpy(&number, &address, sizeof address);
-        const int parallel = number();
-        library.follows_openmp = parallel == 2;
-        if (parallel == 1 && (address = symbol(handle, "openblas_set_num_threads")) != NULL)
-            memcpy(&library.set_threads, &address, sizeof address);
-    }
+    snprintf(l->note, sizeof l->note,
+             "WARNING: these are %s kernels, and this CPU has %s: sgemm may run at a half to a "
+             "seventh of "
+             "its speed%s",
+             narrow, duo_width_name(cpu), chosen ? " (OPENBLAS_CORETYPE is set)" : "");
+}
+
+/* ---- The one in use ---- */
+
+static bool try_open(const char *name)
+{
+    if (!duo_blas_library_open(name, NULL, &in_use, why, sizeof why)) return false;
+    duo_blas_library_widen(&in_use);
     why[0] = '\0';
     found = true;
     return true;
@@ -90,10 +247,17 @@ static void try_all(void)
         "libopenblasp.so.0",
         "libblas.so.3",
     };
+    char refused[sizeof in_use.note] = "";
     const char *const asked = duo_environment_get()->cpu_blas;
-    if (asked != NULL && try_open(asked)) return;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (try_open(names[i])) return;
+    if (asked != NULL) {
+        if (try_open(asked)) return;
+        snprintf(refused, sizeof refused, "WARNING: DUOBLAS_CPU_BLAS is ignored: %.200s", why);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!try_open(names[i])) continue;
+        if (refused[0] != '\0') memcpy(in_use.note, refused, sizeof refused);
+        return;
+    }
 }
 
 static void look(void)
@@ -108,7 +272,7 @@ static void look(void)
 const duo_blas_library *duo_blas_library_get(void)
 {
     look();
-    return found ? &library : NULL;
+    return atomic_load_explicit(&found, memory_order_relaxed) ? &in_use : NULL;
 }
 
 const char *duo_blas_library_why(void)

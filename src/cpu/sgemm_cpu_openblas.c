@@ -1,18 +1,99 @@
-/* sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, in LP64 pieces, with our
- * threads. */
+/*
+ * sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, on tiles of C.
+ *
+ * Accepts   leading dimensions that the library can take (blas_library.h)
+ * Threads   the team's: each piece is one call of the library, which computes on the thread that calls
+ * Order     C is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on the
+ *           number of threads. Where C is small k is cut too: the products of all parts but the first
+ *           are put beside C, and added to it in their order.
+ * Memory    (parts - 1) m n floats where k is cut, at most 200 KB; where there are none k stays whole
+ */
 #include <float.h>
-#include <omp.h>
+#include <stdlib.h>
 
 #include "../fault.h"
 #include "../row.h"
+#include "../team.h"
 #include "blas_library.h"
+#include "sgemm_tiles.h"
 
 enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
+
+typedef struct product {
+    const duo_call *call;
+    const duo_blas_library *library;
+    duo_tiles tiles;
+    float *beside; /* m x n for each part of k from the second on */
+    float alpha;
+    int64_t k;
+} product;
 
 /* A library whose sgemm_ is a switch may lead back to the drop-in, and so to here. */
 static __thread bool inside;
 
-static int smaller(int64_t a, int64_t b) { return (int)(a < b ? a : b); }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The m x n elements of `to` from (i, j) of C on, with steps [first, first + k): in pieces that the
+ * library's integers can hold. */
+static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_t n, int64_t first,
+                     int64_t k, float beta, float *to, int64_t ldc)
+{
+    const duo_call *const call = p->call;
+    const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B];
+    const char transa = call->transa ? 'T' : 'N', transb = call->transb ? 'T' : 'N';
+    const int64_t a_row = call->transa ? a->ld : 1, a_column = call->transa ? 1 : a->ld;
+    const int64_t b_row = call->transb ? b->ld : 1, b_column = call->transb ? 1 : b->ld;
+    const int before = duo_blas_enter(p->library);
+    for (int64_t j = 0; j < n; j += PIECE)
+        for (int64_t i = 0; i < m; i += PIECE) {
+            int64_t q = 0;
+            do {
+                const int64_t rows = smaller(m - i, PIECE), columns = smaller(n - j, PIECE),
+                              steps = smaller(k - q, PIECE);
+                float scale = q == 0 ? beta : 1.0f;
+                if (DUO_FAULT(m1) && scale == 0.0f) scale = FLT_MIN;
+                /* Where A and B are not read they may be NULL: no arithmetic on them. */
+                const float *const a_here =
+                    k > 0 ? a->address + (i0 + i) * a_row + (first + q) * a_column : a->address;
+                const float *const b_here =
+                    k > 0 ? b->address + (first + q) * b_row + (j0 + j) * b_column : b->address;
+                p->library->sgemm(&transa, &transb, &rows, &columns, &steps, &p->alpha, a_here,
+                                  &a->ld, b_here, &b->ld, &scale, to + i + j * ldc, &ldc, 1, 1);
+                q += PIECE;
+            } while (q < k);
+        }
+    duo_blas_leave(p->library, before);
+}
+
+static void piece(void *job, int64_t number)
+{
+    const product *const p = job;
+    const duo_call *const call = p->call;
+    const duo_operand *const c = &call->operand[DUO_C];
+    const duo_tiles *const t = &p->tiles;
+    const int64_t part = number / (t->down * t->across), tile = number % (t->down * t->across);
+    const int64_t i = tile % t->down * t->rows, j = tile / t->down * t->columns;
+    const int64_t m = smaller(t->rows, call->m - i), n = smaller(t->columns, call->n - j);
+    const int64_t first = part * t->steps, k = smaller(t->steps, p->k - first);
+    inside = true;
+    if (part == 0)
+        multiply(p, i, j, m, n, first, k, call->beta, c->address + i + j * c->ld, c->ld);
+    else
+        multiply(p, i, j, m, n, first, k, 0.0f,
+                 p->beside + ((part - 1) * call->n + j) * call->m + i, call->m);
+    inside = false;
+}
+
+/* C := C + what is beside it, part by part */
+static void add_parts(const product *p)
+{
+    const duo_operand *const c = &p->call->operand[DUO_C];
+    const int64_t m = p->call->m, n = p->call->n;
+    for (int64_t part = 1; part < p->tiles.parts; part++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < m; i++)
+                c->address[i + j * c->ld] += p->beside[((part - 1) * n + j) * m + i];
+}
 
 int duo_sgemm_cpu_openblas(const duo_call *call)
 {
@@ -26,41 +107,26 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
                              *const c = &call->operand[DUO_C];
     if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
         return DUO_DECLINED;
-    const char transa = call->transa ? 'T' : 'N', transb = call->transb ? 'T' : 'N';
-    const int lda = (int)a->ld, ldb = (int)b->ld, ldc = (int)c->ld;
-    const int64_t a_row = call->transa ? a->ld : 1, a_column = call->transa ? 1 : a->ld;
-    const int64_t b_row = call->transb ? b->ld : 1, b_column = call->transb ? 1 : b->ld;
-    /* Where A and B are not read they may be NULL: no arithmetic on them, and none with alpha,
-     * which OpenBLAS multiplies by the empty sum: a NaN would reach C. */
-    const int64_t k_all = a->read ? call->k : 0;
-    const float alpha = a->read || DUO_FAULT(alpha_unread) ? call->alpha : 0.0f;
-
-    const int threads_before = library->follows_openmp ? omp_get_max_threads() : 0;
-    if (library->follows_openmp && threads_before != call->threads)
-        omp_set_num_threads(call->threads);
-    if (library->set_threads != NULL) library->set_threads(call->threads);
-    inside = true;
-    for (int64_t j = 0; j < call->n; j += PIECE)
-        for (int64_t i = 0; i < call->m; i += PIECE) {
-            int64_t p = 0;
-            do {
-                const int m = smaller(call->m - i, PIECE), n = smaller(call->n - j, PIECE),
-                          k = smaller(k_all - p, PIECE);
-                float beta = p == 0 ? call->beta : 1.0f;
-                if (DUO_FAULT(m1) && beta == 0.0f) beta = FLT_MIN;
-                const float *const a_here =
-                    k > 0 ? a->address + i * a_row + p * a_column : a->address;
-                const float *const b_here =
-                    k > 0 ? b->address + p * b_row + j * b_column : b->address;
-                library->sgemm(&transa, &transb, &m, &n, &k, &alpha, a_here, &lda, b_here, &ldb,
-                               &beta, c->address + i + j * c->ld, &ldc, 1, 1);
-                p += PIECE;
-            } while (p < k_all);
+    /* Nothing is multiplied with alpha where there is no product: OpenBLAS would, by the empty sum, and a
+     * NaN would reach C. */
+    product p = {.call = call,
+                 .library = library,
+                 .alpha = a->read || DUO_FAULT(alpha_unread) ? call->alpha : 0.0f,
+                 .k = a->read ? call->k : 0};
+    p.tiles = library->threads == DUO_BLAS_ITS_OWN ? duo_sgemm_one_tile(call->m, call->n, p.k)
+                                                   : duo_sgemm_tiles(call->m, call->n, p.k);
+    if (p.tiles.parts > 1) {
+        p.beside =
+            malloc((size_t)(p.tiles.parts - 1) * (size_t)(call->m * call->n) * sizeof(float));
+        if (p.beside == NULL) {
+            p.tiles.parts = 1;
+            p.tiles.steps = p.k;
         }
-    inside = false;
+    }
+    duo_team_run(piece, &p, p.tiles.down * p.tiles.across * p.tiles.parts, call->threads);
+    add_parts(&p);
+    free(p.beside);
     if (DUO_FAULT(m12) && call->m >= 16) c->address[call->m - 1] *= 1.001f;
     if (DUO_FAULT(m20) && c->ld > call->m) c->address[call->m] = 0.0f;
-    if (library->follows_openmp && threads_before != call->threads && !DUO_FAULT(threads_kept))
-        omp_set_num_threads(threads_before);
     return DUO_OK;
 }

@@ -1,8 +1,8 @@
 /*
- * sgemm_cpu_plain.c - sgemm in plain C with OpenMP: any size, any leading dimension, no other
+ * sgemm_cpu_plain.c - sgemm in plain C: any size, any leading dimension, no other
  * library.
  *
- * C is cut into tiles of 64 x 32, each by one thread. For each 256 steps of k a tile of op(A) is
+ * C is cut into tiles of 64 x 32, each a piece for the team. For each 256 steps of k a tile of op(A) is
  * packed with its columns contiguous and a tile of op(B) likewise; C's tile is summed up in a local
  * buffer by columns of A. Products and sums in binary32; nothing is skipped, so NaN and Inf go
  * where they must.
@@ -11,6 +11,7 @@
 
 #include "../fault.h"
 #include "../row.h"
+#include "../team.h"
 
 enum { TILE_M = 64, TILE_N = 32, TILE_K = 256 };
 
@@ -77,11 +78,16 @@ static void tile(const duo_call *call, int64_t i0, int64_t j0)
     }
 }
 
+static void piece(void *job, int64_t number)
+{
+    const duo_call *const call = job;
+    const int64_t down = (call->m + TILE_M - 1) / TILE_M;
+    tile(call, number % down * TILE_M, number / down * TILE_N);
+}
+
 int duo_sgemm_cpu_plain(const duo_call *call)
 {
-    const int64_t tiles_m = (call->m + TILE_M - 1) / TILE_M;
-    const int64_t tiles = tiles_m * ((call->n + TILE_N - 1) / TILE_N);
-#pragma omp parallel for schedule(dynamic) num_threads(call->threads)
-    for (int64_t t = 0; t < tiles; t++) tile(call, t % tiles_m * TILE_M, t / tiles_m * TILE_N);
+    const int64_t down = (call->m + TILE_M - 1) / TILE_M, across = (call->n + TILE_N - 1) / TILE_N;
+    duo_team_run(piece, (void *)(uintptr_t)call, down * across, call->threads); /* only read */
     return DUO_OK;
 }

@@ -1,0 +1,58 @@
+/* blas_kernels.c - names and widths of OpenBLAS's kernels (blas_kernels.h). */
+#include "blas_kernels.h"
+
+#include <stddef.h>
+#include <strings.h>
+
+const char *duo_width_name(duo_width width)
+{
+    static const char *const names[] = {"unknown", "SSE", "AVX", "AVX2", "AVX-512"};
+    return names[width];
+}
+
+duo_width duo_width_of_kernels(const char *core)
+{
+    static const struct {
+        const char *name;
+        duo_width width;
+    } cores[] = {
+        {"Prescott", DUO_SSE},      {"Core2", DUO_SSE},
+        {"Katmai", DUO_SSE},        {"Coppermine", DUO_SSE},
+        {"Northwood", DUO_SSE},     {"Banias", DUO_SSE},
+        {"Penryn", DUO_SSE},        {"Dunnington", DUO_SSE},
+        {"Nehalem", DUO_SSE},       {"Atom", DUO_SSE},
+        {"Athlon", DUO_SSE},        {"Opteron", DUO_SSE},
+        {"Opteron_SSE3", DUO_SSE},  {"Barcelona", DUO_SSE},
+        {"Bobcat", DUO_SSE},        {"Nano", DUO_SSE},
+        {"Sandybridge", DUO_AVX},   {"Bulldozer", DUO_AVX},
+        {"Piledriver", DUO_AVX},    {"Steamroller", DUO_AVX},
+        {"Excavator", DUO_AVX2},    {"Haswell", DUO_AVX2},
+        {"Zen", DUO_AVX2},          {"SkylakeX", DUO_AVX512},
+        {"Cooperlake", DUO_AVX512}, {"SapphireRapids", DUO_AVX512},
+    };
+    for (size_t i = 0; i < sizeof cores / sizeof cores[0]; i++)
+        if (strcasecmp(core, cores[i].name) == 0) return cores[i].width;
+    return DUO_WIDTH_UNKNOWN;
+}
+
+duo_width duo_width_of_cpu(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+        return DUO_AVX512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return DUO_AVX2;
+    return __builtin_cpu_supports("avx") ? DUO_AVX : DUO_SSE;
+#else
+    return DUO_WIDTH_UNKNOWN;
+#endif
+}
+
+const char *duo_better_kernels(const char *core, duo_width cpu)
+{
+    static const char *const names[] = {
+        [DUO_AVX] = "Sandybridge", [DUO_AVX2] = "Haswell", [DUO_AVX512] = "SkylakeX"};
+    const duo_width width = duo_width_of_kernels(core);
+    return width != DUO_WIDTH_UNKNOWN && width < cpu ? names[cpu] : NULL;
+}

@@ -1,0 +1,175 @@
+/* private_library.c - opens copies of shared libraries (private_library.h). */
+#define _GNU_SOURCE
+#include "private_library.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Where it is ---- */
+
+static bool exists(char *path, size_t size, const char *folder, const char *name)
+{
+    const int length = snprintf(path, size, "%s/%s", folder, name);
+    return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
+}
+
+/* The folders that the loader searches, but for what its cache adds. */
+static bool search_folders(const char *name, char *path, size_t size)
+{
+    Dl_serinfo asked;
+    bool found = false;
+    void *const program = dlopen(NULL, RTLD_LAZY);
+    if (program == NULL) return false;
+    if (dlinfo(program, RTLD_DI_SERINFOSIZE, &asked) == 0) {
+        Dl_serinfo *const all = malloc(asked.dls_size);
+        if (all != NULL && dlinfo(program, RTLD_DI_SERINFOSIZE, all) == 0 &&
+            dlinfo(program, RTLD_DI_SERINFO, all) == 0)
+            for (unsigned i = 0; i < all->dls_cnt && !found; i++)
+                found = exists(path, size, all->dls_serpath[i].dls_name, name);
+        free(all);
+    }
+    (void)dlclose(program);
+    return found;
+}
+
+bool duo_library_file(const char *name, char *path, size_t size)
+{
+    if (strchr(name, '/') != NULL)
+        return (size_t)snprintf(path, size, "%s", name) < size && access(path, R_OK) == 0;
+    struct link_map *map;
+    void *const loaded = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (loaded == NULL) return search_folders(name, path, size);
+    const bool known = dlinfo(loaded, RTLD_DI_LINKMAP, &map) == 0 &&
+                       (size_t)snprintf(path, size, "%s", map->l_name) < size;
+    (void)dlclose(loaded);
+    return known;
+}
+
+bool duo_library_mentions(const char *path, const char *text)
+{
+    struct stat status;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool found = false;
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+        const size_t bytes = (size_t)status.st_size;
+        void *const all = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+        if (all != MAP_FAILED) {
+            found = memmem(all, bytes, text, strlen(text)) != NULL;
+            (void)munmap(all, bytes);
+        }
+    }
+    if (file >= 0) (void)close(file);
+    return found;
+}
+
+/* ---- The copy ---- */
+
+/* A name in the file would make the loader give our copy to others: its entry becomes one that the
+ * loader does not look at. */
+static bool take_name_away(int file, size_t bytes)
+{
+    char *const all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (all == MAP_FAILED) return false;
+    const ElfW(Ehdr) *const head = (const void *)all;
+    bool good = bytes > sizeof *head && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0 &&
+                head->e_ident[EI_CLASS] == (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) &&
+                head->e_phoff <= bytes &&
+                head->e_phnum <= (bytes - head->e_phoff) / sizeof(ElfW(Phdr));
+    for (int i = 0; good && i < head->e_phnum; i++) {
+        const ElfW(Phdr) *const part = (const ElfW(Phdr) *)(const void *)(all + head->e_phoff) + i;
+        if (part->p_type != PT_DYNAMIC) continue;
+        good = part->p_offset <= bytes && part->p_filesz <= bytes - part->p_offset;
+        ElfW(Dyn) *const entry = (ElfW(Dyn) *)(void *)(all + part->p_offset);
+        for (size_t e = 0; good && e < part->p_filesz / sizeof *entry; e++)
+            if (entry[e].d_tag == DT_SONAME) entry[e].d_tag = DT_CHECKSUM;
+    }
+    (void)munmap(all, bytes);
+    return good;
+}
+
+/* The copy as a file in memory; -1, with errno set. */
+static int copy_of(const char *path)
+{
+    struct stat status;
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0) return -1;
+    const char *const slash = strrchr(path, '/');
+    char name[64];
+    snprintf(name, sizeof name, "duoblas-%.50s", slash != NULL ? slash + 1 : path);
+    const int to = memfd_create(name, MFD_CLOEXEC);
+    bool good = to >= 0 && fstat(from, &status) == 0;
+    off_t done = 0;
+    while (good && done < status.st_size)
+        good = sendfile(to, from, &done, (size_t)(status.st_size - done)) > 0;
+    const int problem = errno;
+    (void)close(from);
+    if (good && take_name_away(to, (size_t)status.st_size)) return to;
+    if (to >= 0) (void)close(to);
+    errno = good ? ENOEXEC : problem;
+    return -1;
+}
+
+/* ---- Its environment ---- */
+
+/*
+ * Another array of variables stands in for the program's while the library starts. Whoever reads a
+ * variable meanwhile finds it in either; what somebody sets meanwhile is kept. Not setenv: it may
+ * free what other threads are reading.
+ */
+static void *open_with(const char *path, int flags, const char *const variables[])
+{
+    char **const before = environ;
+    size_t own = 0, more = 0;
+    while (before != NULL && before[own] != NULL) own++;
+    while (variables[more] != NULL) more++;
+    char **const with = more > 0 ? calloc(own + more + 1, sizeof *with) : NULL;
+    if (with == NULL) return dlopen(path, flags);
+    for (size_t i = 0; i < more; i++)
+        with[i] = (char *)(size_t)variables[i]; /* the first one counts */
+    for (size_t i = 0; i < own; i++) with[more + i] = before[i];
+    environ = with;
+    void *const handle = dlopen(path, flags);
+    if (environ == with) {
+        for (size_t i = 0; i < own; i++) before[i] = with[more + i];
+        environ = before; /* the other stays: somebody may be reading it */
+        return handle;
+    }
+    /* Somebody has added a variable, and so copied the array: ours are taken out. */
+    char **to = environ;
+    for (char **from = environ; from != NULL && *from != NULL; from++) {
+        bool ours = false;
+        for (size_t i = 0; i < more; i++) ours |= *from == with[i];
+        if (!ours) *to++ = *from;
+    }
+    if (to != NULL) *to = NULL;
+    return handle;
+}
+
+void *duo_private_library_open(const char *path, int flags, const char *const variables[],
+                               char *why, size_t why_size)
+{
+    const int file = copy_of(path);
+    if (file < 0) {
+        snprintf(why, why_size, "%.200s cannot be copied: %s", path, strerror(errno));
+        return NULL;
+    }
+    /* The loader knows the copy by this path from now on, so the number is not to be given away. */
+    char copy[64];
+    snprintf(copy, sizeof copy, "/proc/self/fd/%d", file);
+    void *const handle = open_with(copy, flags, variables);
+    if (handle == NULL) {
+        snprintf(why, why_size, "%.250s", dlerror());
+        (void)close(file);
+    }
+    return handle;
+}

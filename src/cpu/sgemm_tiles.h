@@ -1,0 +1,21 @@
+/*
+ * sgemm_tiles.h - how a product is shared out: tiles of C, each multiplied on one thread.
+ *
+ * By the shape alone, whatever the number of threads: so a call has the same bits on any number of
+ * them.
+ */
+#ifndef DUO_SGEMM_TILES_H
+#define DUO_SGEMM_TILES_H
+
+#include <stdint.h>
+
+/* C in across x down tiles of rows x columns, the last ones smaller; k in `parts` of `steps`. */
+typedef struct duo_tiles {
+    int64_t rows, columns, steps;
+    int64_t down, across, parts;
+} duo_tiles;
+
+duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k);
+duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k); /* all of it */
+
+#endif
