@@ -188,6 +188,22 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 
 /**
+ * duo_set_cpu_sgemm - a BLAS library that the program has anyway, for products on the CPU.
+ *
+ *   sgemm     Fortran's sgemm of that library, cast; its integers may have 32 or 64 bits. NULL, the
+ *             default: the library's own inner BLAS.
+ *
+ * It serves where it is expected to be the faster: MKL's does; any does where no inner BLAS was found,
+ * or one with kernels for narrower vectors than its own. It is called for the whole product, from the
+ * calling thread, and computes with the threads that the program gave it (duo_set_threads does not reach
+ * them). The drop-in sets it to what its caller would have called without it.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
+
+/**
  * duo_set_device - the GPU that later calls of this context use. Waits for the work on the old one.
  *
  *   device   0 <= device < duo_device_count().

@@ -25,6 +25,17 @@ typedef enum duo_operation {
 typedef struct duo_region duo_region; /* residency.h */
 
 /*
+ * Fortran's sgemm: every argument by address, lengths of the two strings last. Integers are 64 bits
+ * wide, with values that fit into 32: a library that reads the first half alone finds the same there, as
+ * bytes are in ascending order.
+ */
+typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int64_t *m,
+                                  const int64_t *n, const int64_t *k, const float *alpha,
+                                  const float *a, const int64_t *lda, const float *b,
+                                  const int64_t *ldb, const float *beta, float *c,
+                                  const int64_t *ldc, long transa_length, long transb_length);
+
+/*
  * What a call touches of one operand: `columns` runs of `rows` floats, `ld` floats apart.
  * A vector has rows = 1, columns = n and ld = its increment (which may be zero or negative), and
  * address is its logical first element. Bytes between the runs are never touched.
@@ -63,6 +74,7 @@ typedef struct duo_call {
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS];
     int threads;               /* CPU rows: how many to use, >= 1 */
+    duo_fortran_sgemm program; /* sgemm: the program's own BLAS, to be used on the CPU; or NULL */
     duo_host_write host_write; /* in the copy that a row gets; see host_written */
 } duo_call;
 

@@ -110,6 +110,7 @@ static duo_context *make_default(void)
         ctx->verbose = environment->verbose;
         ctx->threads = 0;
         ctx->log = NULL;
+        ctx->program = NULL;
         ctx->last_call.operation = DUO_OPERATIONS;
         ctx->last_tiny = ctx->last_short = false;
         ctx->note[0] = ctx->detail[0] = '\0';
@@ -300,6 +301,16 @@ duo_status duo_set_log(duo_context *given, void (*log)(void *user, const char *l
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     ctx->log = log;
     ctx->log_user = user;
+    duo_context_policy(ctx);
+    return DUO_OK;
+}
+
+duo_status duo_set_cpu_sgemm(duo_context *given, void (*sgemm)(void))
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    const duo_fortran_sgemm program = (duo_fortran_sgemm)sgemm;
+    ctx->program = program != NULL && duo_blas_library_yields_to(program) ? program : NULL;
     duo_context_policy(ctx);
     return DUO_OK;
 }

@@ -35,7 +35,8 @@ struct duo_context {
     int verbose;
     void (*log)(void *user, const char *line);
     void *log_user;
-    void *stream; /* the caller's, or NULL */
+    void *stream;              /* the caller's, or NULL */
+    duo_fortran_sgemm program; /* the program's own sgemm, to be used on the CPU; or NULL */
 
     /* on the device; made when first needed */
     duo_queue *queue;

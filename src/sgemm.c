@@ -43,9 +43,10 @@ typedef struct product {
     float *c;
 } product;
 
-static void set_call(duo_call *call, const product *p)
+static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program)
 {
     call->operation = DUO_SGEMM;
+    call->program = program;
     call->swapped = p->swapped;
     call->transa = p->transa;
     call->transb = p->transb;
@@ -128,13 +129,13 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     const bool empty = nothing || (!p.reads && (beta == 1.0f || (DUO_FAULT(m3) && k == 0)));
     if (m <= tiny && n <= tiny && k <= tiny && !empty &&
         (!near_registered(&p) || DUO_FAULT(tiny_kept))) {
-        set_call(&ctx->last_call, &p);
+        set_call(&ctx->last_call, &p, ctx->program);
         ctx->last_tiny = true;
         ctx->last_row = ctx->tiny_row[DUO_SGEMM];
         if (duo_context_run(ctx, ctx->last_row, &ctx->last_call) == DUO_OK) return DUO_OK;
     }
     duo_call call = {0};
-    set_call(&call, &p);
+    set_call(&call, &p, ctx->program);
     if (empty) {
         duo_execute_nothing(ctx, &call);
         return DUO_OK;

@@ -67,7 +67,7 @@ static bool has_blas(const duo_call *call, const duo_site *site)
     (void)site;
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (call->operand[i].ld > DUO_BLAS_LARGEST_LD) return false;
-    return duo_blas_library_get() != NULL;
+    return call->program != NULL || duo_blas_library_get() != NULL;
 }
 
 static bool always(const duo_call *call, const duo_site *site)

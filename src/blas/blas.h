@@ -24,6 +24,8 @@ typedef struct duo_blas_gemm {
     const float *a, *b;
     int64_t lda, ldb, ldc;
     float *c;
+    bool wide;          /* through a name with 64-bit integers */
+    const void *caller; /* an address in the code that called */
 } duo_blas_gemm;
 
 /* Of a Fortran letter, upper or lower case; 0: none of them. */
@@ -40,6 +42,11 @@ void duo_blas_sgemm(const duo_blas_gemm *g);
 typedef enum duo_blas_reduction { DUO_BLAS_SASUM, DUO_BLAS_SSUM, DUO_BLAS_SDOT } duo_blas_reduction;
 float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, int64_t incx,
                       const float *y, int64_t incy);
+
+/* ---- Without us: program.c ---- */
+
+/* Makes the sgemm that this caller would have called without the drop-in known to duo_sgemm. */
+void duo_blas_tell_program(const duo_blas_gemm *g);
 
 /* ---- A wrong argument: xerbla.c ---- */
 

@@ -73,7 +73,9 @@ void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT
                              .ldb = *ldb,
                              .beta = *beta,
                              .c = c,
-                             .ldc = *ldc};
+                             .ldc = *ldc,
+                             .wide = WIDE,
+                             .caller = __builtin_return_address(0)};
     const int wrong = duo_blas_wrong_argument(&g);
     if (wrong == 0)
         duo_blas_sgemm(&g);
@@ -121,7 +123,9 @@ void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int6
                              .ldb = VALUE(ldb),
                              .beta = beta,
                              .c = c,
-                             .ldc = VALUE(ldc)};
+                             .ldc = VALUE(ldc),
+                             .wide = WIDE,
+                             .caller = __builtin_return_address(0)};
     const int wrong = duo_blas_wrong_argument(&g);
     if (wrong == 0)
         duo_blas_sgemm(&g);

@@ -1,7 +1,7 @@
 /*
- * libblas64.c - is this a program of libblas64.so.3, which has the names of libblas.so.3 with 64-bit
- * integers? Preloaded, we would be called in its place: all is handed on to it. Not where a BLAS
- * with 32-bit integers is loaded as well, for then nobody knows who calls; nor as libblas.so.3
+ * libblas64.c - is this a program of libblas64.so.3 or another BLAS that has the names of libblas.so.3
+ * with 64-bit integers? Preloaded, we would be called in its place: all is handed on to it. Not where a
+ * BLAS with 32-bit integers is loaded as well, for then nobody knows who calls; nor as libblas.so.3
  * itself.
  */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ static const duo_libblas64 *found;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 typedef struct loaded {
-    const char *wide; /* libblas64's name */
+    const char *wide; /* its name */
     bool narrow;      /* is there one of 32-bit integers? */
 } loaded;
 
@@ -31,13 +31,28 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* By name, and with the plain names: others, such as NumPy's, have 64 in the functions' names too. */
+static bool is_wide(const char *path, const char *base)
+{
+    static const char *const names[] = {"libblas64.so",   "libopenblas64",      "libblis64",
+                                        "libflexiblas64", "libmkl_intel_ilp64", "libmkl_gf_ilp64"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!begins(base, names[i])) continue;
+        void *const handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_LOCAL);
+        const bool plain = handle != NULL && dlsym(handle, "sgemm_") != NULL;
+        if (handle != NULL) (void)dlclose(handle);
+        return plain;
+    }
+    return false;
+}
+
 static int look_at(struct dl_phdr_info *object, size_t size, void *user)
 {
     (void)size;
     loaded *const l = user;
     const char *const slash = strrchr(object->dlpi_name, '/');
     const char *const base = slash != NULL ? slash + 1 : object->dlpi_name;
-    if (begins(base, "libblas64.so")) l->wide = object->dlpi_name;
+    if (is_wide(object->dlpi_name, base)) l->wide = object->dlpi_name;
     l->narrow |= begins(base, "libblas.so") || begins(base, "libcblas.so") ||
                  (begins(base, "libopenblas") && !begins(base, "libopenblas64"));
     return 0;

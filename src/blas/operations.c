@@ -60,6 +60,7 @@ void duo_blas_sgemm(const duo_blas_gemm *g)
 {
     const bool summary = duo_blas_summary_wanted();
     const double started = summary ? duo_blas_clock() : 0.0;
+    duo_blas_tell_program(g);
     duo_status status =
         duo_sgemm(NULL, (duo_layout)g->layout, (duo_transpose)g->transa, (duo_transpose)g->transb,
                   g->m, g->n, g->k, g->alpha, g->a, g->lda, g->b, g->ldb, g->beta, g->c, g->ldc);

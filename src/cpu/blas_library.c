@@ -285,3 +285,29 @@ void duo_blas_library_abandon(const char *reason)
 {
     if (atomic_exchange(&found, false)) snprintf(why, sizeof why, "%s", reason);
 }
+
+/* The library that an address is in, to look up its other functions; dlclose it. NULL: not known. */
+static void *library_of(const void *address)
+{
+    Dl_info info;
+    if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return NULL;
+    return dlopen(info.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+}
+
+bool duo_blas_library_yields_to(duo_fortran_sgemm other)
+{
+    void *address;
+    memcpy(&address, &other, sizeof address);
+    if (is_ourselves(address)) return false;
+    void *const handle = library_of(address);
+    if (handle == NULL) return false;
+    char *(*core)(void);
+    const bool mkl = dlsym(handle, "MKL_Set_Num_Threads_Local") != NULL;
+    const duo_width width = look_up(handle, "openblas_get_corename", &core)
+                                ? duo_width_of_kernels(core())
+                                : DUO_WIDTH_UNKNOWN;
+    (void)dlclose(handle);
+    if (mkl) return true;
+    const duo_blas_library *const own = duo_blas_library_get();
+    return own == NULL || (width != DUO_WIDTH_UNKNOWN && width > duo_width_of_kernels(own->core));
+}

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../call.h"
 #include "../fault.h"
 #include "blas_kernels.h"
 
@@ -31,17 +32,7 @@
  */
 enum { DUO_BLAS_LARGEST_LD = INT_MAX / 16 };
 
-/*
- * Fortran's sgemm and dgemm: every argument by address, lengths of the two strings last. Integers are
- * 64 bits wide, with values that fit into 32: a library that reads the first half alone finds the same
- * there, as bytes are in ascending order.
- */
-typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int64_t *m,
-                                  const int64_t *n, const int64_t *k, const float *alpha,
-                                  const float *a, const int64_t *lda, const float *b,
-                                  const int64_t *ldb, const float *beta, float *c,
-                                  const int64_t *ldc, long transa_length, long transb_length);
-
+/* Fortran's dgemm, as duo_fortran_sgemm. */
 typedef void (*duo_fortran_dgemm)(const char *transa, const char *transb, const int64_t *m,
                                   const int64_t *n, const int64_t *k, const double *alpha,
                                   const double *a, const int64_t *lda, const double *b,
@@ -93,6 +84,10 @@ static inline void duo_blas_leave(const duo_blas_library *library, int before)
     if (library->threads == DUO_BLAS_OPENMP && before != 1 && !DUO_FAULT(threads_kept))
         library->set_threads(before);
 }
+
+/* Is this sgemm, of a library that the program has, expected to be faster than the one in use? MKL's is,
+ * with the threads that the program gave it; any is where there is none, or one with narrow kernels. */
+bool duo_blas_library_yields_to(duo_fortran_sgemm other);
 
 /* For blas_library.c and its tests: opens a library by name, with these kernels of OpenBLAS or with its
  * own choice (NULL). False, and why, if it will not do. */

@@ -2,7 +2,9 @@
  * sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, on tiles of C.
  *
  * Accepts   leading dimensions that the library can take (blas_library.h)
- * Threads   the team's: each piece is one call of the library, which computes on the thread that calls
+ * Library   the inner BLAS; or the program's own, where the drop-in has found one that is better
+ * Threads   the team's: each piece is one call of the library, which computes on the thread that calls.
+ *           The program's own computes with the threads that the program gave it: one piece
  * Order     C is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on the
  *           number of threads. Where C is small k is cut too: the products of all parts but the first
  *           are put beside C, and added to it in their order.
@@ -21,7 +23,8 @@ enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
 
 typedef struct product {
     const duo_call *call;
-    const duo_blas_library *library;
+    const duo_blas_library *library; /* NULL: the program's own */
+    duo_fortran_sgemm sgemm;
     duo_tiles tiles;
     float *beside; /* m x n for each part of k from the second on */
     float alpha;
@@ -43,7 +46,7 @@ static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_
     const char transa = call->transa ? 'T' : 'N', transb = call->transb ? 'T' : 'N';
     const int64_t a_row = call->transa ? a->ld : 1, a_column = call->transa ? 1 : a->ld;
     const int64_t b_row = call->transb ? b->ld : 1, b_column = call->transb ? 1 : b->ld;
-    const int before = duo_blas_enter(p->library);
+    const int before = p->library != NULL ? duo_blas_enter(p->library) : 0;
     for (int64_t j = 0; j < n; j += PIECE)
         for (int64_t i = 0; i < m; i += PIECE) {
             int64_t q = 0;
@@ -57,12 +60,12 @@ static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_
                     k > 0 ? a->address + (i0 + i) * a_row + (first + q) * a_column : a->address;
                 const float *const b_here =
                     k > 0 ? b->address + (first + q) * b_row + (j0 + j) * b_column : b->address;
-                p->library->sgemm(&transa, &transb, &rows, &columns, &steps, &p->alpha, a_here,
-                                  &a->ld, b_here, &b->ld, &scale, to + i + j * ldc, &ldc, 1, 1);
+                p->sgemm(&transa, &transb, &rows, &columns, &steps, &p->alpha, a_here, &a->ld,
+                         b_here, &b->ld, &scale, to + i + j * ldc, &ldc, 1, 1);
                 q += PIECE;
             } while (q < k);
         }
-    duo_blas_leave(p->library, before);
+    if (p->library != NULL) duo_blas_leave(p->library, before);
 }
 
 static void piece(void *job, int64_t number)
@@ -97,10 +100,10 @@ static void add_parts(const product *p)
 
 int duo_sgemm_cpu_openblas(const duo_call *call)
 {
-    const duo_blas_library *const library = duo_blas_library_get();
-    if (library == NULL) return DUO_DECLINED;
+    const duo_blas_library *const library = call->program == NULL ? duo_blas_library_get() : NULL;
+    if (library == NULL && call->program == NULL) return DUO_DECLINED;
     if (inside) {
-        duo_blas_library_abandon("its sgemm_ leads back to DuoBLAS");
+        if (library != NULL) duo_blas_library_abandon("its sgemm_ leads back to DuoBLAS");
         return DUO_DECLINED;
     }
     const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
@@ -111,10 +114,12 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
      * NaN would reach C. */
     product p = {.call = call,
                  .library = library,
+                 .sgemm = library != NULL ? library->sgemm : call->program,
                  .alpha = a->read || DUO_FAULT(alpha_unread) ? call->alpha : 0.0f,
                  .k = a->read ? call->k : 0};
-    p.tiles = library->threads == DUO_BLAS_ITS_OWN ? duo_sgemm_one_tile(call->m, call->n, p.k)
-                                                   : duo_sgemm_tiles(call->m, call->n, p.k);
+    const bool whole = library == NULL || library->threads == DUO_BLAS_ITS_OWN;
+    p.tiles =
+        whole ? duo_sgemm_one_tile(call->m, call->n, p.k) : duo_sgemm_tiles(call->m, call->n, p.k);
     if (p.tiles.parts > 1) {
         p.beside =
             malloc((size_t)(p.tiles.parts - 1) * (size_t)(call->m * call->n) * sizeof(float));
