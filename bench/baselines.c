@@ -3,11 +3,9 @@
 #include "baselines.h"
 
 #include <dlfcn.h>
-#include <omp.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "cpu/blas_library.h"
+#include "peer_blas.h"
 
 /* ---- OpenBLAS ---- */
 
@@ -19,7 +17,7 @@ typedef void (*cblas_gemm)(int layout, int transa, int transb, int m, int n, int
                            const float *a, int lda, const float *b, int ldb, float beta, float *c,
                            int ldc);
 
-static void *cblas_function(duo_operation operation)
+static void *cblas_function(const duo_peer_blas *blas, duo_operation operation)
 {
     static const char *const names[DUO_OPERATIONS] = {
         [DUO_SGEMM] = "cblas_sgemm",
@@ -27,14 +25,13 @@ static void *cblas_function(duo_operation operation)
         [DUO_SSUM] = "cblas_ssum",
         [DUO_SDOT] = "cblas_sdot",
     };
-    const duo_blas_library *const blas = duo_blas_library_get();
     return blas == NULL ? NULL : dlsym(blas->handle, names[operation]);
 }
 
 duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation)
 {
     duo_cblas_sum function = NULL;
-    void *const address = cblas_function(operation);
+    void *const address = cblas_function(duo_peer_blas_get(), operation);
     memcpy(&function, &address, sizeof function);
     return function;
 }
@@ -42,20 +39,17 @@ duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation)
 duo_cblas_dot duo_baseline_cblas_dot(void)
 {
     duo_cblas_dot function = NULL;
-    void *const address = cblas_function(DUO_SDOT);
+    void *const address = cblas_function(duo_peer_blas_get(), DUO_SDOT);
     memcpy(&function, &address, sizeof function);
     return function;
 }
 
-static void use_threads(int threads) { omp_set_num_threads(threads); }
-
-static bool call_openblas(const duo_contender *self, const duo_call *call)
+static bool call_cblas(const duo_contender *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
     cblas_gemm gemm;
     duo_cblas_sum sum;
     duo_cblas_dot dot;
-    use_threads(self->threads);
     switch (call->operation) {
     case DUO_SGEMM:
         memcpy(&gemm, &self->function, sizeof gemm);
@@ -74,6 +68,15 @@ static bool call_openblas(const duo_contender *self, const duo_call *call)
     return true;
 }
 
+static bool call_openblas(const duo_contender *self, const duo_call *call)
+{
+    duo_peer_blas *const blas = duo_peer_blas_get();
+    const int before = duo_peer_blas_begin(blas, self->threads);
+    (void)call_cblas(self, call);
+    duo_peer_blas_end(blas, before);
+    return true;
+}
+
 bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
                            const duo_stock *stock)
 {
@@ -83,7 +86,7 @@ bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int thr
         [DUO_SSUM] = "OpenBLAS ssum",
         [DUO_SDOT] = "OpenBLAS sdot",
     };
-    void *const function = cblas_function(operation);
+    void *const function = cblas_function(duo_peer_blas_get(), operation);
     *peer = (duo_contender){.name = names[operation],
                             .side = DUO_SIDE_CPU,
                             .peer = true,
@@ -216,4 +219,8 @@ bool duo_baseline_cublas_to_host(duo_contender *peer, duo_operation operation,
     return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0;
 }
 
-double duo_baseline_settle_seconds(void) { return 0.0; }
+double duo_baseline_settle_seconds(void)
+{
+    const duo_peer_blas *const blas = duo_peer_blas_get();
+    return blas != NULL && blas->own_pool ? 0.04 : 0.0;
+}

@@ -1,13 +1,15 @@
 /*
- * baselines.h - what rows are compared with, timed like them: OpenBLAS (the inner BLAS of sgemm)
- * and cuBLAS, opened at run time; OpenMP's simd loop and CUB; and a bare read of the operands.
+ * baselines.h - what rows are compared with, timed like them: OpenBLAS (the inner BLAS of sgemm, in
+ * an instance of its own) and cuBLAS, opened at run time; OpenMP's simd loop and CUB; and a bare
+ * read of the operands.
  */
 #ifndef DUO_BASELINES_H
 #define DUO_BASELINES_H
 
 #include "contender.h"
 
-/* CBLAS of the inner library. False: there is none, or it lacks the operation. */
+/* CBLAS of the inner library's second instance, with so many threads of its own (peer_blas.h).
+ * False: there is none, or it lacks the operation. */
 bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
                            const duo_stock *stock);
 
@@ -18,7 +20,7 @@ duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation);
 duo_cblas_dot duo_baseline_cblas_dot(void);
 
 /*
- * How long the inner BLAS's threads spin on after a call, taking processors from whoever is timed
+ * How long that instance's threads spin on after a call, taking processors from whoever is timed
  * next. OpenBLAS with threads of its own: 2^26 clock cycles; with OpenMP they are the same threads
  * as ours: 0.
  */

@@ -69,15 +69,23 @@ const char *duo_text_transposes(bool transa, bool transb)
     return names[transa][transb];
 }
 
+const char *duo_text_blas_says(const char *config, const char *core, char *text, size_t size)
+{
+    if (core[0] != '\0' && strstr(config, core) == NULL)
+        snprintf(text, size, "%s, kernels %s", config, core);
+    else
+        snprintf(text, size, "%s", config);
+    return text;
+}
+
 const char *duo_text_blas(char *text, size_t size)
 {
     const duo_blas_library *const blas = duo_blas_library_get();
     if (blas == NULL)
         snprintf(text, size, "none found (sgemm runs on the plain row)");
-    else if (blas->core[0] != '\0' && strstr(blas->config, blas->core) == NULL)
-        snprintf(text, size, "%s, kernels %s", blas->config, blas->core);
     else
-        snprintf(text, size, "%s", blas->config[0] != '\0' ? blas->config : blas->path);
+        (void)duo_text_blas_says(blas->config[0] != '\0' ? blas->config : blas->path, blas->core,
+                                 text, size);
     return text;
 }
 

@@ -74,6 +74,8 @@ const char *duo_text_transposes(bool transa, bool transb);
 
 /* The inner BLAS in one line: its configuration text, its kernels, or that there is none. */
 const char *duo_text_blas(char *text, size_t size);
+/* The same of any, by its configuration text and its kernels' name ("": it does not say). */
+const char *duo_text_blas_says(const char *config, const char *core, char *text, size_t size);
 
 /* Today, YYYY-MM-DD. */
 const char *duo_text_date(char text[DUO_TEXT]);

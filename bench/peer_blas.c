@@ -1,0 +1,115 @@
+/* peer_blas.c - see peer_blas.h */
+#define _GNU_SOURCE
+#include "peer_blas.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include "cpu/blas_library.h"
+
+/* The sanitizers cannot live with RTLD_DEEPBIND; see blas_library.c. */
+#ifdef DUO_NO_DEEPBIND
+enum { HOW = RTLD_NOW | RTLD_LOCAL };
+#else
+enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
+#endif
+
+/* OpenBLAS's answers to openblas_get_parallel */
+enum { OWN_THREADS = 1, OPENMP_THREADS = 2 };
+
+static bool find(void *handle, void *function, const char *name)
+{
+    void *const address = dlsym(handle, name);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+static void describe(duo_peer_blas *blas)
+{
+    char *(*text)(void);
+    int (*parallel)(void);
+    if (find(blas->handle, &text, "openblas_get_config"))
+        snprintf(blas->config, sizeof blas->config, "%.250s", text());
+    if (find(blas->handle, &text, "openblas_get_corename"))
+        snprintf(blas->core, sizeof blas->core, "%.60s", text());
+    if (!find(blas->handle, &parallel, "openblas_get_parallel")) return;
+    blas->own_pool = parallel() == OWN_THREADS;
+    if (blas->own_pool)
+        (void)find(blas->handle, &blas->set_threads, "openblas_set_num_threads");
+    else if (parallel() == OPENMP_THREADS &&
+             find(blas->handle, &blas->set_openmp_threads, "omp_set_num_threads"))
+        (void)find(blas->handle, &blas->openmp_threads, "omp_get_max_threads");
+}
+
+bool duo_peer_blas_open(duo_peer_blas *blas, const char *path, const char **why)
+{
+    *blas = (duo_peer_blas){.handle = dlopen(path, HOW)};
+    if (blas->handle == NULL) *why = dlerror();
+    if (blas->handle != NULL) describe(blas);
+    return blas->handle != NULL;
+}
+
+/* A file in memory with the same contents: whatever happens, nothing is left on disk. -1: no. */
+static int copy_of(const char *path)
+{
+    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    const off_t end = from >= 0 ? lseek(from, 0, SEEK_END) : -1;
+    const int to = end > 0 ? memfd_create("peer_blas", MFD_CLOEXEC) : -1;
+    off_t done = 0;
+    while (to >= 0 && done < end && sendfile(to, from, &done, (size_t)(end - done)) > 0) continue;
+    if (from >= 0) close(from);
+    if (to < 0 || done == end) return to;
+    close(to);
+    return -1;
+}
+
+static duo_peer_blas *open_copy(const duo_blas_library *inner)
+{
+    static duo_peer_blas blas;
+    char path[64];
+    const char *why;
+    void *sgemm;
+    const int file = copy_of(inner->path);
+    if (file < 0) return NULL;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), file);
+    /* OpenBLAS chooses its kernels when it is opened: those that ours has, whoever chose them. */
+    const bool steer = inner->core[0] != '\0' && getenv("OPENBLAS_CORETYPE") == NULL;
+    if (steer) setenv("OPENBLAS_CORETYPE", inner->core, 1);
+    const bool opened = duo_peer_blas_open(&blas, path, &why);
+    if (steer) unsetenv("OPENBLAS_CORETYPE");
+    close(file);
+    /* Another one indeed? The loader also goes by names, and this one may have been used before. */
+    const bool another = opened && find(blas.handle, &sgemm, "sgemm_") &&
+                         memcmp(&sgemm, &inner->sgemm, sizeof sgemm) != 0;
+    return another ? &blas : NULL;
+}
+
+duo_peer_blas *duo_peer_blas_get(void)
+{
+    static duo_peer_blas *blas;
+    static bool looked;
+    const duo_blas_library *const inner = looked ? NULL : duo_blas_library_get();
+    if (inner != NULL) blas = open_copy(inner);
+    looked = true;
+    return blas;
+}
+
+int duo_peer_blas_begin(duo_peer_blas *blas, int threads)
+{
+    const int before = blas->openmp_threads != NULL ? blas->openmp_threads() : threads;
+    if (before != threads) blas->set_openmp_threads(threads);
+    if (blas->set_threads != NULL && blas->threads != threads) blas->set_threads(threads);
+    blas->threads = threads;
+    return before;
+}
+
+void duo_peer_blas_end(const duo_peer_blas *blas, int before)
+{
+    if (before != blas->threads) blas->set_openmp_threads(before);
+}
