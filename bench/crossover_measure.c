@@ -5,7 +5,6 @@
  * queue, the API with its operands in each place. What would take too long is predicted from the
  * size before it, and without a GPU its side is predicted from a built-in profile.
  */
-#include "baselines.h"
 #include "crossover.h"
 
 #include <math.h>
@@ -210,8 +209,7 @@ static void record(duo_crossover *x, duo_case *c, entry *e, const duo_task *task
 
 static void measure_case(duo_crossover *x, duo_case *c, double left)
 {
-    duo_effort effort = effort_of(x);
-    if (c->problem.operation == DUO_SGEMM) effort.settle_seconds = duo_baseline_settle_seconds();
+    const duo_effort effort = effort_of(x);
     entry list[MOST_ENTRIES];
     duo_task task[MOST_ENTRIES];
     int timed[MOST_ENTRIES], tasks = 0;
