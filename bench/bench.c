@@ -22,6 +22,7 @@ static const char doc[] =
     "  duoblas bench accuracy         errors of the reductions on random vectors\n"
     "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
     "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
+    "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
@@ -57,7 +58,8 @@ static const struct argp_option options[] = {
     {"prepared", OPTION_PREPARED, "a|b|a,b", 0,
      "sgemm: on the GPU rows that split these have done it before, as after duo_prepare", 0},
     {"math", OPTION_MATH, "accurate|ieee|tf32|float64", 0, "Rows that serve this math alone", 0},
-    {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
+    {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0,
+     "A and B of sgemm, t for transposed; shapes: this layout alone", 0},
     {"offset", OPTION_OFFSET, "FLOATS", 0,
      "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
@@ -156,7 +158,8 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
     if (a->shapes > 0 && !matrix && !shapes)
         return refuse(state, "--shape is for sgemm, not", a->what);
     if (a->bench->rows && !shapes) return refuse(state, "--rows is for shapes, not", a->what);
-    if (a->transpose && !matrix) return refuse(state, "--transpose is for sgemm, not", a->what);
+    if (a->transpose && !matrix && !shapes)
+        return refuse(state, "--transpose is for sgemm, not", a->what);
     return 0;
 }
 
@@ -203,10 +206,11 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_MATH:
         return parse_math(a, state, value);
     case OPTION_TRANSPOSE:
+        if (!duo_tool_transposes(value, &a->transa, &a->transb))
+            return refuse(state, "bad value for --transpose", value);
         a->transpose = true;
-        return duo_tool_transposes(value, &a->transa, &a->transb)
-                   ? 0
-                   : refuse(state, "bad value for --transpose", value);
+        a->bench->layout = 2 * a->transa + a->transb;
+        return 0;
     case OPTION_PREPARED:
         a->bench->prepared = strcmp(value, "a") == 0     ? 1
                              : strcmp(value, "b") == 0   ? 2
@@ -292,7 +296,7 @@ static int run(arguments *a)
 
 int duo_tool_bench(int argc, char **argv)
 {
-    duo_bench bench = {.seed = 1, .math = -1, .why = "", .sides = {true, true}};
+    duo_bench bench = {.seed = 1, .math = -1, .layout = -1, .why = "", .sides = {true, true}};
     arguments a = {.bench = &bench};
     const int status = duo_tool_parse(&argp, argc, argv, &a);
     if (status != 0) return status;

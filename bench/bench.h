@@ -13,6 +13,7 @@ typedef struct duo_bench {
     bool wait;         /* the host waits for each call, and of a reduction for the result */
     bool reads;        /* every way of reading, every layout of cuBLAS: not the fastest alone */
     bool rows;         /* shapes: every row is timed, not the chosen one alone */
+    int layout;        /* shapes: this one alone, 2 * transa + transb; -1: all */
     bool sides[2];     /* duo_side: does it take part? */
     unsigned prepared; /* sgemm: a bit for A and for B */
     int math;          /* duo_math that its rows must serve; -1: any */

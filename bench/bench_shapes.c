@@ -1,8 +1,11 @@
 /*
  * bench_shapes.c - `duoblas bench shapes`: over many shapes and all layouts, the row that dispatch
  * chooses for resident operands beside cuBLAS with the same arguments; without a GPU, or with
- * --side cpu, the CPU's choice beside OpenBLAS. --rows: what each other row would have given, in
- * the order of the predictions, as a multiple of the peer too.
+ * --side cpu, the CPU's choice beside OpenBLAS with threads of its own. --rows: what each other row
+ * would have given, in the order of the predictions, as a multiple of the peer too.
+ *
+ * On the CPU both sides' idle threads stay awake for a while, so that each sample begins with a
+ * pause, in which those of the other fall asleep, and a warm-up, which wakes its own.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,10 +13,14 @@
 
 #include "baselines.h"
 #include "bench.h"
+#include "peer_blas.h"
 #include "shapes.h"
 
 /* Below this share of the peer's rate a shape is a failure. */
-static const double kLeastRatio = 0.9;
+static double least_ratio(duo_side side) { return side == DUO_SIDE_CPU ? 0.95 : 0.9; }
+
+/* OpenBLAS's threads spin for 2^26 clock cycles, OpenMP's for less. */
+static const double kAsleepSeconds = 0.12;
 
 /* The peer, the row that was chosen, and with --rows all the others. */
 enum { LAYOUTS = 4, PEER = 0, CHOSEN = 1, MOST = 1 + DUO_CANDIDATES };
@@ -37,14 +44,20 @@ typedef struct entry {
     int count;
 } entry;
 
-/* Some 0.1 s for each contender of each case. */
-static duo_effort short_effort(const duo_bench *b)
+/* Some 0.1 s for each contender of each case; on the CPU, where others disturb, a second. */
+static duo_effort effort_on(const duo_bench *b, duo_side side)
 {
-    const double seconds = b->quick ? 0.006 : 0.015;
-    return (duo_effort){.sample_seconds = seconds,
-                        .warm_seconds = seconds,
-                        .rounds = b->quick ? 2 : 3,
-                        .budget_seconds = 0.4};
+    const double seconds = b->quick ? 0.006 : side == DUO_SIDE_GPU ? 0.015 : 0.03;
+    duo_effort effort = {.sample_seconds = seconds,
+                         .warm_seconds = seconds,
+                         .rounds = b->quick ? 2 : 3,
+                         .budget_seconds = 0.4};
+    if (side == DUO_SIDE_CPU) effort.settle_seconds = kAsleepSeconds;
+    if (side == DUO_SIDE_CPU && !b->quick) {
+        effort.rounds = 7;
+        effort.budget_seconds = 3.0;
+    }
+    return effort;
 }
 
 /* ---- Who takes part ---- */
@@ -100,7 +113,7 @@ static void print_case(const duo_bench *b, const duo_problem *problem, const ent
         printf("  %-24s %s  %-20s %s  %s  %9.1f  %6.2f%s", duo_text_shape(DUO_SGEMM, s, shape),
                layout, row, duo_text_seconds(seconds, ours), duo_text_seconds(peer_seconds, peer),
                duo_problem_flops(problem) / seconds * 1e-9, ratio,
-               ratio < kLeastRatio ? "  <-" : "    ");
+               ratio < least_ratio(e->contender[PEER].side) ? "  <-" : "    ");
         for (int i = CHOSEN + 1; i < e->count; i++)
             if (!e->task[i].failed) printf("  %s %.2f", e->contender[i].name, ratio_of(e, i));
         printf("\n");
@@ -108,22 +121,21 @@ static void print_case(const duo_bench *b, const duo_problem *problem, const ent
     fflush(stdout);
 }
 
-static void count_case(group *g, const duo_problem *problem, double ratio)
+static void count_case(group *g, const duo_problem *problem, double ratio, duo_side side)
 {
     if (g->cases == 0 || ratio < g->least) {
         g->least = ratio;
         g->worst = *problem;
     }
     g->cases++;
-    g->low += ratio < kLeastRatio;
+    g->low += ratio < least_ratio(side);
     g->logarithms += log(ratio);
 }
 
 static void measure_case(const duo_bench *b, const duo_problem *problem, duo_side side, summary *s)
 {
     entry e = {.count = 0};
-    duo_effort effort = short_effort(b);
-    if (side == DUO_SIDE_CPU) effort.settle_seconds = duo_baseline_settle_seconds();
+    const duo_effort effort = effort_on(b, side);
     bool good = list(b, problem, side, &e);
     for (int i = 0; i < e.count && good; i++) {
         if (!duo_trial_open(&e.trial[i], &e.contender[i], problem)) exit(DUO_EXIT_FAILURE);
@@ -136,8 +148,9 @@ static void measure_case(const duo_bench *b, const duo_problem *problem, duo_sid
     for (int i = 0; i < e.count; i++) duo_trial_close(&e.trial[i]);
     if (good) {
         print_case(b, problem, &e);
-        count_case(&s->all, problem, ratio_of(&e, CHOSEN));
-        count_case(&s->of_row[e.contender[CHOSEN].row->id], problem, ratio_of(&e, CHOSEN));
+        const duo_row *const row = e.contender[CHOSEN].row;
+        count_case(&s->all, problem, ratio_of(&e, CHOSEN), side);
+        count_case(&s->of_row[row->id], problem, ratio_of(&e, CHOSEN), side);
         s->lost += log(ratio_of(&e, fastest(&e)) / ratio_of(&e, CHOSEN));
     } else {
         char shape[DUO_TEXT];
@@ -150,10 +163,22 @@ static void measure_case(const duo_bench *b, const duo_problem *problem, duo_sid
 
 /* ---- Table ---- */
 
+/* The CPU's: its kernels are ours, its threads its own. */
+static void print_peer(const duo_bench *b)
+{
+    char text[384];
+    const duo_peer_blas *const peer = duo_peer_blas_get();
+    if (peer == NULL) return;
+    printf("%sPeer  %s, in an instance of its own with %d thread%s\n", b->csv ? "# " : "",
+           duo_text_blas_says(peer->config, peer->core, text, sizeof text), b->threads,
+           b->threads == 1 ? "" : "s");
+}
+
 static void print_head(const duo_bench *b, duo_side side)
 {
     const char *const peer = side == DUO_SIDE_GPU ? "cuBLAS" : "OpenBLAS";
     duo_bench_head(b);
+    if (side == DUO_SIDE_CPU) print_peer(b);
     if (b->csv)
         printf("m,n,k,transposes,row,seconds,peer_seconds,times_peer,fastest_row,fastest_times_"
                "peer\n");
@@ -165,24 +190,25 @@ static void print_head(const duo_bench *b, duo_side side)
                "row", "ours   ", peer, "GFLOP/s", "x peer");
 }
 
-static void print_group(const duo_bench *b, const char *name, const group *g)
+static void print_group(const duo_bench *b, const char *name, const group *g, duo_side side)
 {
     char shape[DUO_TEXT];
     if (g->cases == 0) return;
     printf("%s%-20s geometric mean of peer's time / ours %.3f, least %.3f (%s %s); %d of %d below "
-           "%.1f\n",
+           "%.2g\n",
            b->csv ? "# " : "", name, exp(g->logarithms / g->cases), g->least,
            duo_text_shape(DUO_SGEMM, g->worst.shape, shape),
-           duo_text_transposes(g->worst.transa, g->worst.transb), g->low, g->cases, kLeastRatio);
+           duo_text_transposes(g->worst.transa, g->worst.transb), g->low, g->cases,
+           least_ratio(side));
 }
 
-static void print_summary(const duo_bench *b, const summary *s, double seconds)
+static void print_summary(const duo_bench *b, const summary *s, duo_side side, double seconds)
 {
     const char *const mark = b->csv ? "# " : "";
     if (!b->csv) printf("\n");
     for (int row = 0; row < DUO_ROWS; row++)
-        print_group(b, duo_row_name((duo_row_id)row), &s->of_row[row]);
-    print_group(b, "all", &s->all);
+        print_group(b, duo_row_name((duo_row_id)row), &s->of_row[row], side);
+    print_group(b, "all", &s->all, side);
     if (b->rows && s->all.cases > 0)
         printf("%sthe rows that were chosen take %.3f times as long as the fastest ones, in "
                "geometric mean\n",
@@ -207,12 +233,13 @@ int duo_bench_shapes(duo_bench *b, const duo_problem *problem, int problems)
     if (opened) print_head(b, side);
     for (int i = 0; i < problems && opened; i++)
         for (int layout = 0; layout < LAYOUTS; layout++) {
+            if (b->layout >= 0 && layout != b->layout) continue;
             duo_problem p = problem[i];
             p.transa = layout / 2 != 0;
             p.transb = layout % 2 != 0;
             measure_case(b, &p, side, &s);
         }
-    if (opened) print_summary(b, &s, duo_now_seconds() - began);
+    if (opened) print_summary(b, &s, side, duo_now_seconds() - began);
     duo_bench_close(b);
     return opened && s.failed == 0 ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }
