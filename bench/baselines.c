@@ -5,8 +5,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "peer_blas.h"
-
 /* ---- OpenBLAS ---- */
 
 enum { CBLAS_COL_MAJOR = 102, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
@@ -77,8 +75,8 @@ static bool call_openblas(const duo_contender *self, const duo_call *call)
     return true;
 }
 
-bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
-                           const duo_stock *stock)
+bool duo_baseline_cblas(duo_contender *peer, const duo_peer_blas *blas, duo_operation operation,
+                        const duo_stock *stock)
 {
     static const char *const names[DUO_OPERATIONS] = {
         [DUO_SGEMM] = "OpenBLAS sgemm",
@@ -86,15 +84,22 @@ bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int thr
         [DUO_SSUM] = "OpenBLAS ssum",
         [DUO_SDOT] = "OpenBLAS sdot",
     };
-    void *const function = cblas_function(duo_peer_blas_get(), operation);
     *peer = (duo_contender){.name = names[operation],
                             .side = DUO_SIDE_CPU,
                             .peer = true,
-                            .threads = threads,
                             .stock = stock,
-                            .function = function,
-                            .call = call_openblas};
-    return function != NULL;
+                            .function = cblas_function(blas, operation),
+                            .call = call_cblas};
+    return peer->function != NULL;
+}
+
+bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
+                           const duo_stock *stock)
+{
+    const bool there = duo_baseline_cblas(peer, duo_peer_blas_get(), operation, stock);
+    peer->threads = threads;
+    peer->call = call_openblas;
+    return there;
 }
 
 /* ---- cuBLAS ---- */

@@ -7,11 +7,16 @@
 #define DUO_BASELINES_H
 
 #include "contender.h"
+#include "peer_blas.h"
 
 /* CBLAS of the inner library's second instance, with so many threads of its own (peer_blas.h).
  * False: there is none, or it lacks the operation. */
 bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
                            const duo_stock *stock);
+
+/* CBLAS of this library, with the threads that it has by itself. */
+bool duo_baseline_cblas(duo_contender *peer, const duo_peer_blas *blas, duo_operation operation,
+                        const duo_stock *stock);
 
 /* The reductions' own functions, to be called as an application does; NULL: not there. */
 typedef float (*duo_cblas_sum)(int n, const float *x, int incx);

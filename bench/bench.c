@@ -23,6 +23,8 @@ static const char doc[] =
     "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
     "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
     "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
+    "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
+    "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
@@ -40,7 +42,9 @@ enum {
     OPTION_MATH,
     OPTION_TRANSPOSE,
     OPTION_ROWS,
-    OPTION_PREPARED
+    OPTION_PREPARED,
+    OPTION_BUSY,
+    OPTION_BESIDE
 };
 
 static const struct argp_option options[] = {
@@ -62,6 +66,10 @@ static const struct argp_option options[] = {
      "A and B of sgemm, t for transposed; shapes: this layout alone", 0},
     {"offset", OPTION_OFFSET, "FLOATS", 0,
      "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
+    {"busy", OPTION_BUSY, "N", 0,
+     "mixed: then again beside so many busy processes; as many as processors: one for each", 0},
+    {"beside", OPTION_BESIDE, "LIBRARY", 0,
+     "mixed: this BLAS does a product before each call, as a program does that has its own", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
      "Draw GB/s (sgemm: GFLOP/s) against size: .svg or .png, by gnuplot", 0},
     {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
@@ -72,7 +80,8 @@ static const struct argp_option options[] = {
 
 typedef struct arguments {
     duo_bench *bench;
-    const char *what; /* operation, "introduction", "accuracy", "accuracy sgemm" or "shapes" */
+    const char
+        *what; /* operation, "introduction", "accuracy", "accuracy sgemm", "shapes" or "mixed" */
     bool overhead, transpose;
     bool transa, transb;
     int sizes, shapes;
@@ -134,7 +143,7 @@ static error_t parse_word(arguments *a, struct argp_state *state, char *value)
     }
     if (a->what != NULL) return refuse(state, "unexpected argument", value);
     if (!is(value, "introduction") && !is(value, "accuracy") && !is(value, "shapes") &&
-        duo_tool_operation(value) == DUO_OPERATIONS)
+        !is(value, "mixed") && duo_tool_operation(value) == DUO_OPERATIONS)
         return refuse(state, "no such operation", value);
     a->what = value;
     return 0;
@@ -144,7 +153,9 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
 {
     const bool introduction = is(a->what, "introduction"), shapes = is(a->what, "shapes");
     const bool accuracy = is(a->what, "accuracy"), products = is(a->what, "accuracy sgemm");
-    const bool operation = !a->overhead && !introduction && !shapes && !accuracy && !products;
+    const bool mixed = is(a->what, "mixed");
+    const bool operation =
+        !a->overhead && !introduction && !shapes && !accuracy && !products && !mixed;
     const bool matrix = is(a->what, "sgemm") || products;
     if (a->bench->plot != NULL && !operation)
         return refuse(state, "--plot is for an operation, not",
@@ -152,10 +163,15 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
     if (a->overhead) return a->what == NULL ? 0 : refuse(state, "--overhead stands alone", a->what);
     if (a->what == NULL)
         return refuse(state, "an operation is missing",
-                      "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes");
+                      "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed");
     if (introduction && a->sizes + a->shapes > 0)
         return refuse(state, "its sizes are fixed", a->what);
-    if (a->shapes > 0 && !matrix && !shapes)
+    if (mixed && (a->sizes > 1 || a->shapes > 1))
+        return refuse(state, "one length of the reductions and one shape of sgemm are for",
+                      a->what);
+    if (!mixed && (a->bench->neighbours > 0 || a->bench->beside != NULL))
+        return refuse(state, "--busy and --beside are for mixed, not", a->what);
+    if (a->shapes > 0 && !matrix && !shapes && !mixed)
         return refuse(state, "--shape is for sgemm, not", a->what);
     if (a->bench->rows && !shapes) return refuse(state, "--rows is for shapes, not", a->what);
     if (a->transpose && !matrix && !shapes)
@@ -225,6 +241,14 @@ static error_t parse(int key, char *value, struct argp_state *state)
             return refuse(state, "bad value for --threads", value);
         a->bench->threads = (int)number;
         return 0;
+    case OPTION_BUSY:
+        if (!duo_tool_number(value, 0, 4096, &number))
+            return refuse(state, "bad value for --busy", value);
+        a->bench->neighbours = (int)number;
+        return 0;
+    case OPTION_BESIDE:
+        a->bench->beside = value;
+        return 0;
     case OPTION_SEED:
         if (!duo_tool_number(value, 0, INT64_MAX, &number))
             return refuse(state, "bad value for --seed", value);
@@ -243,7 +267,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse,         "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\n--overhead",
+    options, parse,         "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\n--overhead",
     doc,     duo_tool_help, NULL,
     NULL};
 
@@ -280,6 +304,13 @@ static int run_ladder(arguments *a, duo_problem *problem)
     return duo_bench_ladder(a->bench, problem, problems);
 }
 
+static int run_mixed(const arguments *a)
+{
+    static const int64_t product[3] = {384, 384, 384}, length = 1 << 20;
+    return duo_bench_mixed(a->bench, a->shapes > 0 ? a->shape[0] : product,
+                           a->sizes > 0 ? a->size[0] : length);
+}
+
 static int run(arguments *a)
 {
     duo_bench *const b = a->bench;
@@ -291,6 +322,7 @@ static int run(arguments *a)
         return duo_bench_accuracy_sgemm(b, problem, make_problems(a, DUO_SGEMM, problem));
     if (is(a->what, "shapes"))
         return duo_bench_shapes(b, problem, make_problems(a, DUO_SGEMM, problem));
+    if (is(a->what, "mixed")) return run_mixed(a);
     return run_ladder(a, problem);
 }
 

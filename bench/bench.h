@@ -21,6 +21,8 @@ typedef struct duo_bench {
     int threads;
     int64_t offset_floats; /* from a boundary of 256 bytes to every operand */
     const char *plot;      /* NULL: none */
+    int neighbours;        /* mixed: busy processes */
+    const char *beside;    /* mixed: the program's own BLAS; NULL: none */
 
     bool gpu;
     const char *why;        /* no GPU: the reason */
@@ -66,6 +68,10 @@ int duo_bench_shapes(duo_bench *bench, const duo_problem *problem, int problems)
 /* ---- bench_overhead.c: what dispatch costs on a tiny call ---- */
 
 int duo_bench_overhead(void);
+
+/* ---- bench_mixed.c: the operations by turns, beside busy neighbours and another BLAS ---- */
+
+int duo_bench_mixed(duo_bench *bench, const int64_t product[3], int64_t length);
 
 /* ---- bench_introduction.c: sums of 2^12..2^27 and two products, as the introduction has them ----
  */

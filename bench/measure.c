@@ -41,6 +41,12 @@ double duo_low_quantile(double *value, int count)
     return value[count / 5];
 }
 
+double duo_high_quantile(double *value, int count)
+{
+    qsort(value, (size_t)count, sizeof value[0], ascending);
+    return value[count - 1 - count / 10];
+}
+
 /* Seconds of so many calls; negative if it failed. */
 static double timed(duo_task *task, int64_t calls)
 {

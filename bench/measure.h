@@ -40,6 +40,8 @@ double duo_median(double *value, int count);
 
 /* Sorts too. A fifth of the values are smaller. */
 double duo_low_quantile(double *value, int count);
+/* Sorts too. A tenth of the values are larger. */
+double duo_high_quantile(double *value, int count);
 
 /* Random numbers, uniform in (-1, 1), none of them zero: zeros draw less power and run faster. */
 void duo_fill_random(float *x, size_t count, uint64_t seed);

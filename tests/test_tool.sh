@@ -90,6 +90,12 @@ mistake bench accuracy --transpose nt
 mistake bench shapes --plot bench.svg
 mistake bench shapes --transpose nx
 mistake bench sgemm --rows
+mistake bench mixed -n 16,32
+mistake bench mixed -s 16x16x16 -s 8x8x8
+mistake bench mixed --busy -1
+mistake bench mixed --plot bench.svg
+mistake bench ssum --busy 1
+mistake bench shapes --beside libblas.so.3
 
 # Help and version.
 expect 0 --help
@@ -265,6 +271,45 @@ says out '^Peer  .*, in an instance of its own with [0-9]+ threads?$'
 says out '^all +geometric mean of .* of 1 below 0.95$'
 expect 0 bench shapes -n 16 --quick --csv --math ieee --rows
 says out '^16,16,16,tt,sgemm_'
+
+# Mixed: each operation in four ways, without and with a neighbour; another BLAS in the turns.
+expect 0 bench mixed -n 1000 -s 20x16x12 --quick --busy 1
+says out '^No neighbours'
+says out '^ +1 busy neighbour '
+says out '^  sgemm +20 x 16 x 12 +alone '
+expect 0 bench mixed -n 1000 -s 20x16x12 --quick --busy 1 --csv
+checks=$((checks + 1))
+awk -F, '/^#/ { next }
+    !head { head = NF; next }
+    { lines++; if (NF != head || !($7 > 0) || !($8 > 0) || !($9 >= $8) || !($10 >= $9)) bad = 1 }
+    END { exit !(lines == 24 && head == 14 && !bad) }' "$place/out" ||
+    fail "the CSV of bench mixed is not as documented"
+expect 1 bench mixed --quick --beside "$place/no/such/library.so"
+says err 'cannot open'
+"$tool" info >"$place/out"
+blas=$(sed -n 's/^  library  *//p' "$place/out")
+if [ -n "$blas" ]; then
+    expect 0 bench mixed -n 1000 -s 20x16x12 --quick --beside "$blas"
+    says out '^  their sgemm +20 x 16 x 12 +alone '
+fi
+
+# Ctrl-C, or worse: its neighbours end with it.
+for signal in INT KILL; do
+    cp "$tool" "$place/lonely"
+    {
+        timeout --preserve-status -s $signal 1 "$place/lonely" bench mixed --busy 2 >"$place/out"
+        got=$?
+    } 2>"$place/err" </dev/null
+    checks=$((checks + 2))
+    case $signal$got in
+    INT130 | KILL137) ;;
+    *) fail "bench mixed, $signal: exit status $got" ;;
+    esac
+    sleep 0.2
+    if readlink /proc/[0-9]*/exe | grep -q "^$place/lonely"; then
+        fail "bench mixed, $signal: its neighbours are still there"
+    fi
+done
 
 echo "$checks checks, $failures failures"
 [ "$failures" -eq 0 ]
