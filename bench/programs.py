@@ -9,9 +9,14 @@ the largest result. One more process, which is not timed, tells where DuoBLAS's 
 
     programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N] [TASK...]
 
-LIBRARY_FOLDER holds libduoblas-blas.so and duoblas. Needs a Python whose NumPy takes its BLAS from libblas.so.3, as
-Debian's does; tasks whose module is missing, and libraries that are missing, are left out. NVBLAS passes
-what it does not do on to OpenBLAS.
+Two more have tables of their own and run only if they are named: `torch`, training steps and products of
+PyTorch (programs_torch.py), and `turns`, a NumPy with a BLAS of its own by turns with calls of DuoBLAS
+(programs_turns.py).
+
+LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. Those two run with any Python that has the
+module, as PyPI has it; the others need one whose NumPy takes its BLAS from libblas.so.3, as Debian's does, and
+are left out where their module is missing, as libraries are that are missing. NVBLAS passes what it does not do
+on to OpenBLAS.
 """
 import argparse
 import json
@@ -21,6 +26,10 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import programs_torch
+import programs_turns
+from programs_child import difference, print_summary, run_child
 
 
 # ---- Tasks: what is timed, and a few numbers of its result ----
@@ -60,6 +69,8 @@ TASKS = {
     "kmeans": (kmeans, 3),
 }
 
+FAMILIES = {"torch": programs_torch, "turns": programs_turns}
+
 
 def run_task(name):
     prepare, repeats = TASKS[name]
@@ -78,90 +89,97 @@ def run_task(name):
 
 # ---- Libraries ----
 
+OPENBLAS = "libopenblas.so.0"
+
+
 def environments(options, folder):
     """Name to what is preloaded and set; OpenBLAS first."""
     plain = {name: value for name, value in os.environ.items()
              if name not in ("LD_PRELOAD", "NVBLAS_CONFIG_FILE", "DUOBLAS_SUMMARY")}
-    found = {"OpenBLAS": dict(plain, LD_PRELOAD=options.openblas)}
+    openblas = options.openblas or OPENBLAS
+    found = {"OpenBLAS": dict(plain, LD_PRELOAD=openblas)}
     if options.nvblas:
         config = os.path.join(folder, "nvblas.conf")
         with open(config, "w") as file:
-            file.write(f"NVBLAS_CPU_BLAS_LIB {options.openblas}\nNVBLAS_GPU_LIST ALL\n"
+            file.write(f"NVBLAS_CPU_BLAS_LIB {openblas}\nNVBLAS_GPU_LIST ALL\n"
                        f"NVBLAS_LOGFILE {folder}/nvblas.log\n")
-        found["NVBLAS"] = dict(plain, LD_PRELOAD=f"{options.nvblas}:{options.openblas}",
+        found["NVBLAS"] = dict(plain, LD_PRELOAD=f"{options.nvblas}:{openblas}",
                                NVBLAS_CONFIG_FILE=config)
     drop_in = os.path.join(options.folder, "libduoblas-blas.so")
-    found["DuoBLAS"] = dict(plain, LD_PRELOAD=f"{drop_in}:{options.openblas}",
-                            DUOBLAS_CPU_BLAS=options.openblas)
+    found["DuoBLAS"] = dict(plain, LD_PRELOAD=f"{drop_in}:{openblas}",
+                            DUOBLAS_CPU_BLAS=openblas)
     return found
 
 
-def run_child(name, environment):
-    """The task's figures, or None if the process failed."""
-    child = subprocess.run([sys.executable, __file__, "--task", name], env=environment,
-                           capture_output=True, text=True)
-    if child.returncode != 0:
-        sys.stderr.write(child.stderr[-2000:])
-        return None
-    return json.loads(child.stdout.splitlines()[-1])
-
-
-def difference(result, expected):
-    largest = max(abs(x) for x in expected)
-    return max(abs(x - y) for x, y in zip(result, expected)) / largest
-
-
-def print_head(options):
-    """The machine, as `duoblas info` sees it."""
-    tool = os.path.join(options.folder, "duoblas")
-    info = subprocess.run([tool, "info"], env=dict(os.environ, DUOBLAS_CPU_BLAS=options.openblas),
+def print_head(options, openblas):
+    """The machine, as `duoblas info` sees it. Has it a GPU?"""
+    environment = dict(os.environ)
+    if openblas:
+        environment["DUOBLAS_CPU_BLAS"] = openblas
+    info = subprocess.run([os.path.join(options.folder, "duoblas"), "info"], env=environment,
                           capture_output=True, text=True, check=True).stdout
     machine = info.split("\nProfile")[0].split("\n")
     print(f"# {time.strftime('%Y-%m-%d')}")
     print("".join(f"# {line}\n" for line in machine if line), flush=True)
+    return "\nGPU\n  none" not in info
+
+
+def run_tasks(options, names, folder):
+    """Those of TASKS, on every library."""
+    libraries = environments(options, folder)
+    print(f"{'program':12} {'library':9} {'median s':>10} {'first s':>10} {'times':>7}  difference")
+    for name in names:
+        runs = {library: [] for library in libraries}
+        for _ in range(options.rounds):
+            for library, environment in libraries.items():
+                run = run_child(name, environment)
+                if run is not None:
+                    runs[library].append(run)
+        if not runs["OpenBLAS"]:
+            print(f"{name:12} could not run")
+            continue
+        base = statistics.median(run["seconds"] for run in runs["OpenBLAS"])
+        for library, done in runs.items():
+            if not done:
+                print(f"{name:12} {library:9} could not run")
+                continue
+            seconds = statistics.median(run["seconds"] for run in done)
+            first = statistics.median(run["first"] for run in done)
+            print(f"{name:12} {library:9} {seconds:10.4g} {first:10.4g} {base / seconds:7.3f}  "
+                  f"{difference(done[-1]['result'], runs['OpenBLAS'][-1]['result']):.1e}",
+                  flush=True)
+        print_summary(name, libraries["DuoBLAS"], folder)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("folder")
-    parser.add_argument("--openblas", default="libopenblas.so.0")
+    parser.add_argument("--openblas", help=f"default: {OPENBLAS}; torch, turns: what DuoBLAS finds")
     parser.add_argument("--nvblas")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("tasks", nargs="*", default=list(TASKS), metavar="TASK")
+    parser.add_argument("tasks", nargs="*", default=list(TASKS), metavar="TASK",
+                        help=", ".join([*TASKS, *FAMILIES]))
     options = parser.parse_intermixed_args()
+    unknown = [name for name in options.tasks if name not in TASKS and name not in FAMILIES]
+    if unknown:
+        parser.error(f"no such task: {' '.join(unknown)}")
+    options.folder = os.path.abspath(options.folder)
+    tasks = [name for name in options.tasks if name in TASKS]
     with tempfile.TemporaryDirectory() as folder:
-        libraries = environments(options, folder)
-        print_head(options)
-        print(f"{'program':12} {'library':9} {'median s':>10} {'first s':>10} {'times':>7}  difference")
+        options.gpu = print_head(options, options.openblas or (OPENBLAS if tasks else None))
+        if tasks:
+            run_tasks(options, tasks, folder)
         for name in options.tasks:
-            runs = {library: [] for library in libraries}
-            for _ in range(options.rounds):
-                for library, environment in libraries.items():
-                    run = run_child(name, environment)
-                    if run is not None:
-                        runs[library].append(run)
-            if not runs["OpenBLAS"]:
-                print(f"{name:12} could not run")
-                continue
-            base = statistics.median(run["seconds"] for run in runs["OpenBLAS"])
-            for library, done in runs.items():
-                if not done:
-                    print(f"{name:12} {library:9} could not run")
-                    continue
-                seconds = statistics.median(run["seconds"] for run in done)
-                first = statistics.median(run["first"] for run in done)
-                print(f"{name:12} {library:9} {seconds:10.4g} {first:10.4g} {base / seconds:7.3f}  "
-                      f"{difference(done[-1]['result'], runs['OpenBLAS'][-1]['result']):.1e}",
-                      flush=True)
-            summary = os.path.join(folder, name)
-            run_child(name, dict(libraries["DuoBLAS"], DUOBLAS_SUMMARY=summary))
-            if os.path.exists(summary):
-                with open(summary) as file:
-                    print("".join("    " + line for line in file))
+            if name in FAMILIES:
+                FAMILIES[name].report(options, folder)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[1] == "--task":
-        run_task(sys.argv[2])
+    if len(sys.argv) > 2 and sys.argv[1] == "--task":
+        name, more = sys.argv[2], sys.argv[3:]
+        if name in FAMILIES:
+            print(json.dumps(FAMILIES[name].measure(*more)))
+        else:
+            run_task(name)
     else:
         main()

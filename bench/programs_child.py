@@ -1,0 +1,31 @@
+"""What the tasks of programs.py share: each runs in a process of its own, which prints its figures."""
+import json
+import os
+import subprocess
+import sys
+
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs.py")
+
+
+def run_child(name, environment, *more):
+    """The task's figures, or None if the process failed."""
+    child = subprocess.run([sys.executable, SCRIPT, "--task", name, *more], env=environment,
+                           capture_output=True, text=True)
+    if child.returncode != 0:
+        sys.stderr.write(child.stderr[-2000:])
+        return None
+    return json.loads(child.stdout.splitlines()[-1])
+
+
+def print_summary(name, environment, folder, *more):
+    """One more process, which is not timed: where DuoBLAS's calls went."""
+    summary = os.path.join(folder, name)
+    run_child(name, dict(environment, DUOBLAS_SUMMARY=summary), *more)
+    if os.path.exists(summary):
+        with open(summary) as file:
+            print("".join("    " + line for line in file))
+
+
+def difference(result, expected):
+    largest = max(abs(x) for x in expected)
+    return max(abs(x - y) for x, y in zip(result, expected)) / largest
