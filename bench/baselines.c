@@ -11,10 +11,6 @@ enum { CBLAS_COL_MAJOR = 102, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
 
 static int cblas_op(bool transposed) { return transposed ? CBLAS_TRANS : CBLAS_NO_TRANS; }
 
-typedef void (*cblas_gemm)(int layout, int transa, int transb, int m, int n, int k, float alpha,
-                           const float *a, int lda, const float *b, int ldb, float beta, float *c,
-                           int ldc);
-
 static void *cblas_function(const duo_peer_blas *blas, duo_operation operation)
 {
     static const char *const names[DUO_OPERATIONS] = {
@@ -42,10 +38,18 @@ duo_cblas_dot duo_baseline_cblas_dot(void)
     return function;
 }
 
+duo_cblas_gemm duo_baseline_cblas_gemm(void)
+{
+    duo_cblas_gemm function = NULL;
+    void *const address = cblas_function(duo_peer_blas_get(), DUO_SGEMM);
+    memcpy(&function, &address, sizeof function);
+    return function;
+}
+
 static bool call_cblas(const duo_contender *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
-    cblas_gemm gemm;
+    duo_cblas_gemm gemm;
     duo_cblas_sum sum;
     duo_cblas_dot dot;
     switch (call->operation) {
@@ -224,8 +228,4 @@ bool duo_baseline_cublas_to_host(duo_contender *peer, duo_operation operation,
     return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0;
 }
 
-double duo_baseline_settle_seconds(void)
-{
-    const duo_peer_blas *const blas = duo_peer_blas_get();
-    return blas != NULL && blas->own_pool ? 0.04 : 0.0;
-}
+double duo_baseline_settle_seconds(void) { return duo_peer_blas_get() != NULL ? 0.04 : 0.0; }

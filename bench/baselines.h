@@ -23,11 +23,14 @@ typedef float (*duo_cblas_sum)(int n, const float *x, int incx);
 typedef float (*duo_cblas_dot)(int n, const float *x, int incx, const float *y, int incy);
 duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation);
 duo_cblas_dot duo_baseline_cblas_dot(void);
+typedef void (*duo_cblas_gemm)(int layout, int transa, int transb, int m, int n, int k, float alpha,
+                               const float *a, int lda, const float *b, int ldb, float beta,
+                               float *c, int ldc);
+duo_cblas_gemm duo_baseline_cblas_gemm(void);
 
 /*
  * How long that instance's threads spin on after a call, taking processors from whoever is timed
- * next. OpenBLAS with threads of its own: 2^26 clock cycles; with OpenMP they are the same threads
- * as ours: 0.
+ * next: OpenBLAS's own 2^26 clock cycles, OpenMP's about as long.
  */
 double duo_baseline_settle_seconds(void);
 

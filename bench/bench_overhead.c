@@ -1,13 +1,19 @@
 /*
- * bench_overhead.c - nanoseconds of a tiny reduction: the public API with a NULL context beside
- * CBLAS of the inner library.
+ * bench_overhead.c - nanoseconds of a tiny call: the public API with a NULL context beside CBLAS of
+ * the inner library, which computes on one thread.
  */
 #include <stdlib.h>
 
 #include "baselines.h"
 #include "bench.h"
 
-enum { OPERATIONS = 3, LENGTHS = 12, LONGEST = 8192, TASKS = 2 * OPERATIONS * LENGTHS };
+enum {
+    OPERATIONS = 3,
+    LENGTHS = 14,
+    EDGES = 7,
+    LONGEST = 1 << 16,
+    TASKS = 2 * (OPERATIONS * LENGTHS + EDGES)
+};
 
 typedef duo_status (*api_sum)(duo_context *, int64_t, const float *, int64_t, float *);
 
@@ -16,9 +22,10 @@ typedef struct tiny {
     int n;
     duo_cblas_sum theirs; /* NULL: ours */
     duo_cblas_dot their_dot;
+    duo_cblas_gemm their_gemm;
 } tiny;
 
-static _Alignas(64) float x[LONGEST], y[LONGEST];
+static _Alignas(64) float x[LONGEST], y[LONGEST], c[LONGEST];
 static volatile float sink;
 
 static bool run_ours(void *user, int64_t calls)
@@ -46,10 +53,30 @@ static bool run_theirs(void *user, int64_t calls)
     return true;
 }
 
+static bool multiply_ours(void *user, int64_t calls)
+{
+    const int n = ((const tiny *)user)->n;
+    for (int64_t i = 0; i < calls; i++)
+        (void)duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f, x, n, y, n,
+                        0.0f, c, n);
+    return true;
+}
+
+static bool multiply_theirs(void *user, int64_t calls)
+{
+    const tiny *const t = user;
+    const int n = t->n;
+    for (int64_t i = 0; i < calls; i++)
+        t->their_gemm(DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f, x, n, y, n, 0.0f, c,
+                      n);
+    return true;
+}
+
 int duo_bench_overhead(void)
 {
-    static const int lengths[LENGTHS] = {1,   4,   16,   64,   100,  256,
-                                         500, 999, 1500, 2048, 4096, LONGEST};
+    static const int edges[EDGES] = {2, 3, 4, 8, 12, 16, 32};
+    static const int lengths[LENGTHS] = {1,    4,    16,   64,   100,     256,     500,
+                                         1000, 1500, 2048, 4096, 1 << 13, 1 << 14, LONGEST};
     static const duo_operation operations[OPERATIONS] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
     tiny work[TASKS];
     duo_task task[TASKS];
@@ -72,8 +99,18 @@ int duo_bench_overhead(void)
                 }
                 task[tasks++] = (duo_task){.run = peer ? run_theirs : run_ours, .user = t};
             }
+    for (int i = 0; i < EDGES; i++)
+        for (int peer = 0; peer < 2; peer++) {
+            tiny *const t = &work[tasks];
+            *t = (tiny){.operation = DUO_SGEMM, .n = edges[i]};
+            if (peer) t->their_gemm = duo_baseline_cblas_gemm();
+            task[tasks++] = (duo_task){.run = peer ? multiply_theirs : multiply_ours, .user = t};
+        }
+    duo_peer_blas *const peer = duo_peer_blas_get();
+    const int before = duo_peer_blas_begin(peer, 1);
     const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
     duo_measure(task, tasks, &effort);
+    duo_peer_blas_end(peer, before);
     printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n\n",
            effort.rounds, duo_text_blas(blas, sizeof blas));
     printf("  %-6s %5s  %21s  %21s  %21s\n  %-6s %5s  %10s %10s  %10s %10s  %10s %10s\n", "", "",

@@ -3,15 +3,11 @@
 #include "peer_blas.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <unistd.h>
 
 #include "cpu/blas_library.h"
+#include "cpu/private_library.h"
 
 /* The sanitizers cannot live with RTLD_DEEPBIND; see blas_library.c. */
 #ifdef DUO_NO_DEEPBIND
@@ -55,39 +51,17 @@ bool duo_peer_blas_open(duo_peer_blas *blas, const char *path, const char **why)
     return blas->handle != NULL;
 }
 
-/* A file in memory with the same contents: whatever happens, nothing is left on disk. -1: no. */
-static int copy_of(const char *path)
-{
-    const int from = open(path, O_RDONLY | O_CLOEXEC);
-    const off_t end = from >= 0 ? lseek(from, 0, SEEK_END) : -1;
-    const int to = end > 0 ? memfd_create("peer_blas", MFD_CLOEXEC) : -1;
-    off_t done = 0;
-    while (to >= 0 && done < end && sendfile(to, from, &done, (size_t)(end - done)) > 0) continue;
-    if (from >= 0) close(from);
-    if (to < 0 || done == end) return to;
-    close(to);
-    return -1;
-}
-
+/* OpenBLAS chooses its kernels when it is opened: those that ours has, whoever chose them. */
 static duo_peer_blas *open_copy(const duo_blas_library *inner)
 {
     static duo_peer_blas blas;
-    char path[64];
-    const char *why;
-    void *sgemm;
-    const int file = copy_of(inner->path);
-    if (file < 0) return NULL;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), file);
-    /* OpenBLAS chooses its kernels when it is opened: those that ours has, whoever chose them. */
-    const bool steer = inner->core[0] != '\0' && getenv("OPENBLAS_CORETYPE") == NULL;
-    if (steer) setenv("OPENBLAS_CORETYPE", inner->core, 1);
-    const bool opened = duo_peer_blas_open(&blas, path, &why);
-    if (steer) unsetenv("OPENBLAS_CORETYPE");
-    close(file);
-    /* Another one indeed? The loader also goes by names, and this one may have been used before. */
-    const bool another = opened && find(blas.handle, &sgemm, "sgemm_") &&
-                         memcmp(&sgemm, &inner->sgemm, sizeof sgemm) != 0;
-    return another ? &blas : NULL;
+    char variable[96], why[256];
+    snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%s", inner->core);
+    const char *const variables[] = {inner->core[0] != '\0' ? variable : NULL, NULL};
+    blas.handle = duo_private_library_open(inner->path, HOW, variables, why, sizeof why);
+    if (blas.handle == NULL) return NULL;
+    describe(&blas);
+    return &blas;
 }
 
 duo_peer_blas *duo_peer_blas_get(void)
