@@ -12,29 +12,32 @@ static void predict_last(duo_context *ctx, const duo_site *site)
     ctx->last_short = false;
 }
 
-/* A tiny call left only its operation and sizes behind: find again what was predicted for it. */
+/* An operand in plain host memory, or none that is touched. */
+static duo_operand plain_operand(int64_t rows, int64_t columns, bool read, bool written)
+{
+    duo_operand o = {
+        .rows = rows, .columns = columns, .ld = rows, .read = read, .written = written};
+    o.on_host = read || written;
+    o.residence = o.on_host ? DUO_AT_PAGEABLE : DUO_AT_UNUSED;
+    return o;
+}
+
+/* A tiny call left only its operation, sizes and factors behind: find again what was predicted for it. */
 static void recompute_tiny(duo_context *ctx)
 {
     duo_call *const call = &ctx->last_call;
-    if (call->operation != DUO_SGEMM) {
-        const int64_t n = call->n;
-        *call = (duo_call){.operation = call->operation, .m = 1, .n = n, .threads = 1};
-        for (int i = DUO_X; i <= (call->operation == DUO_SDOT ? DUO_Y : DUO_X); i++)
-            call->operand[i] = (duo_operand){.rows = 1, .columns = n, .ld = 1, .read = true};
-        call->operand[DUO_RESULT] =
-            (duo_operand){.rows = 1, .columns = 1, .ld = 1, .written = true};
-    }
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        duo_operand *const o = &call->operand[i];
-        *o = (duo_operand){.address = o->address,
-                           .rows = o->rows,
-                           .columns = o->columns,
-                           .ld = o->ld,
-                           .read = o->read,
-                           .written = o->written};
-        if (!o->read && !o->written) continue;
-        o->residence = DUO_AT_PAGEABLE;
-        o->on_host = true;
+    duo_operand *const o = call->operand;
+    if (call->operation == DUO_SGEMM) {
+        const bool reads = call->k > 0 && call->alpha != 0.0f;
+        const int64_t m = call->m, n = call->n, k = call->k;
+        o[DUO_A] = plain_operand(call->transa ? k : m, call->transa ? m : k, reads, false);
+        o[DUO_B] = plain_operand(call->transb ? n : k, call->transb ? k : n, reads, false);
+        o[DUO_C] = plain_operand(m, n, call->beta != 0.0f, true);
+    } else {
+        *call = (duo_call){.operation = call->operation, .m = 1, .n = call->n, .threads = 1};
+        o[DUO_X] = plain_operand(1, call->n, true, false);
+        o[DUO_Y] = plain_operand(1, call->n, call->operation == DUO_SDOT, false);
+        o[DUO_RESULT] = plain_operand(1, 1, false, true);
     }
     const duo_site site = duo_context_site(ctx);
     predict_last(ctx, &site);

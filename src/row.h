@@ -135,6 +135,11 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
 /* ---- CPU rows ---- */
 
 int duo_sgemm_cpu_openblas(const duo_call *call);
+/* The same for a tiny call with operands that are read, without a duo_call; false: not that, nothing
+ * was done. Sizes are at most 512. */
+bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
+                                 float alpha, const float *a, int64_t lda, const float *b,
+                                 int64_t ldb, float beta, float *c, int64_t ldc);
 int duo_sgemm_cpu_plain(const duo_call *call);
 int duo_sgemm_cpu_float64(const duo_call *call);
 int duo_sasum_cpu_lanes(const duo_call *call);

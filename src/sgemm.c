@@ -56,10 +56,9 @@ static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program
     call->alpha = p->alpha;
     call->beta = p->beta;
     call->threads = 1;
-    set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns,
-                DUO_FAULT(m4) ? p->a_rows : p->lda, p->reads, false);
+    set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns, p->lda, p->reads, false);
     set_operand(&call->operand[DUO_B], p->b, p->b_rows, p->b_columns, p->ldb, p->reads, false);
-    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, DUO_FAULT(m9) ? p->m : p->ldc,
+    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, p->ldc,
                 p->beta != 0.0f || DUO_FAULT(c_sent), true);
 }
 
@@ -72,9 +71,39 @@ static bool near(const float *x, int64_t rows, int64_t columns, int64_t ld)
 /* Does it touch memory near what is registered? */
 static bool near_registered(const product *p)
 {
+    if (!duo_residency_near(0, UINTPTR_MAX)) return false; /* nothing is, as mostly */
     return near(p->c, p->m, p->n, p->ldc) ||
            (p->reads && (near(p->a, p->a_rows, p->a_columns, p->lda) ||
                          near(p->b, p->b_rows, p->b_columns, p->ldb)));
+}
+
+/*
+ * A tiny call goes without a duo_call where it can: to fill one in takes as long as to multiply. What
+ * duo_explain_last wants to know it finds out of the few things that are remembered here.
+ */
+static bool run_tiny(duo_context *ctx, const product *p)
+{
+    ctx->last_tiny = true;
+    ctx->last_row = ctx->tiny_row[DUO_SGEMM];
+    if (p->reads && ctx->program == NULL && ctx->last_row->id == DUO_ROW_sgemm_cpu_openblas) {
+        ctx->last_call.operation = DUO_SGEMM;
+        ctx->last_call.swapped = p->swapped;
+        ctx->last_call.transa = p->transa;
+        ctx->last_call.transb = p->transb;
+        ctx->last_call.m = p->m;
+        ctx->last_call.n = p->n;
+        ctx->last_call.k = p->k;
+        ctx->last_call.alpha = p->alpha;
+        ctx->last_call.beta = p->beta;
+        ctx->running = ctx->last_row;
+        const bool done =
+            duo_sgemm_cpu_openblas_tiny(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a,
+                                        p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
+        ctx->running = NULL;
+        if (done) return true;
+    }
+    set_call(&ctx->last_call, p, ctx->program);
+    return duo_context_run(ctx, ctx->last_row, &ctx->last_call) == DUO_OK;
 }
 
 duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa,
@@ -120,20 +149,16 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     if (!addressable(p.a_rows, p.a_columns, p.lda) || !addressable(p.b_rows, p.b_columns, p.ldb) ||
         !addressable(p.m, p.n, ldc))
         return DUO_ERR_SIZE;
+    if (DUO_FAULT(m4)) p.lda = p.a_rows;
+    if (DUO_FAULT(m9)) p.ldc = p.m;
     const bool nothing = m == 0 || n == 0;
     if (!nothing && (c == NULL || (p.reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
 
-    /* A tiny call is made where it is remembered: to copy it would take longer than to compute it.
-     * duo_explain_last finds out the rest. */
     const int64_t tiny = ctx->tiny[DUO_SGEMM];
     const bool empty = nothing || (!p.reads && (beta == 1.0f || (DUO_FAULT(m3) && k == 0)));
     if (m <= tiny && n <= tiny && k <= tiny && !empty &&
-        (!near_registered(&p) || DUO_FAULT(tiny_kept))) {
-        set_call(&ctx->last_call, &p, ctx->program);
-        ctx->last_tiny = true;
-        ctx->last_row = ctx->tiny_row[DUO_SGEMM];
-        if (duo_context_run(ctx, ctx->last_row, &ctx->last_call) == DUO_OK) return DUO_OK;
-    }
+        (!near_registered(&p) || DUO_FAULT(tiny_kept)) && run_tiny(ctx, &p))
+        return DUO_OK;
     duo_call call = {0};
     set_call(&call, &p, ctx->program);
     if (empty) {

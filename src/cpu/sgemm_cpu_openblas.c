@@ -32,7 +32,7 @@ typedef struct product {
 } product;
 
 /* A library whose sgemm_ is a switch may lead back to the drop-in, and so to here. */
-static __thread bool inside;
+static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -98,6 +98,55 @@ static void add_parts(const product *p)
                 c->address[i + j * c->ld] += p->beside[((part - 1) * n + j) * m + i];
 }
 
+static void one_piece(const product *p)
+{
+    const duo_operand *const c = &p->call->operand[DUO_C];
+    inside = true;
+    multiply(p, 0, 0, p->call->m, p->call->n, 0, p->k, p->call->beta, c->address, c->ld);
+    inside = false;
+}
+
+static void share(product *p)
+{
+    const int64_t area = p->call->m * p->call->n;
+    if (p->tiles.parts > 1) {
+        p->beside = malloc((size_t)(p->tiles.parts - 1) * (size_t)area * sizeof(float));
+        if (p->beside == NULL) {
+            p->tiles.parts = 1;
+            p->tiles.steps = p->k;
+        }
+    }
+    duo_team_run(piece, p, p->tiles.down * p->tiles.across * p->tiles.parts, p->call->threads);
+    add_parts(p);
+    free(p->beside);
+}
+
+/* What the planted faults of this row do to a result. */
+static inline void spoil(int64_t m, float *c, int64_t ldc)
+{
+    if (DUO_FAULT(m12) && m >= 16) c[m - 1] *= 1.001f;
+    if (DUO_FAULT(m20) && ldc > m) c[m] = 0.0f;
+}
+
+bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
+                                 float alpha, const float *a, int64_t lda, const float *b,
+                                 int64_t ldb, float beta, float *c, int64_t ldc)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    if (library == NULL || inside || m * n * k >= DUO_SGEMM_ONE_TILE ||
+        (lda | ldb | ldc) > DUO_BLAS_LARGEST_LD)
+        return false;
+    if (DUO_FAULT(m1) && beta == 0.0f) beta = FLT_MIN;
+    const int before = duo_blas_enter(library);
+    inside = true;
+    library->sgemm(transa ? "T" : "N", transb ? "T" : "N", &m, &n, &k, &alpha, a, &lda, b, &ldb,
+                   &beta, c, &ldc, 1, 1);
+    inside = false;
+    duo_blas_leave(library, before);
+    spoil(m, c, ldc);
+    return true;
+}
+
 int duo_sgemm_cpu_openblas(const duo_call *call)
 {
     const duo_blas_library *const library = call->program == NULL ? duo_blas_library_get() : NULL;
@@ -120,18 +169,10 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
     const bool whole = library == NULL || library->threads == DUO_BLAS_ITS_OWN;
     p.tiles =
         whole ? duo_sgemm_one_tile(call->m, call->n, p.k) : duo_sgemm_tiles(call->m, call->n, p.k);
-    if (p.tiles.parts > 1) {
-        p.beside =
-            malloc((size_t)(p.tiles.parts - 1) * (size_t)(call->m * call->n) * sizeof(float));
-        if (p.beside == NULL) {
-            p.tiles.parts = 1;
-            p.tiles.steps = p.k;
-        }
-    }
-    duo_team_run(piece, &p, p.tiles.down * p.tiles.across * p.tiles.parts, call->threads);
-    add_parts(&p);
-    free(p.beside);
-    if (DUO_FAULT(m12) && call->m >= 16) c->address[call->m - 1] *= 1.001f;
-    if (DUO_FAULT(m20) && c->ld > call->m) c->address[call->m] = 0.0f;
+    if (p.tiles.down * p.tiles.across * p.tiles.parts == 1)
+        one_piece(&p);
+    else
+        share(&p);
+    spoil(call->m, c->address, c->ld);
     return DUO_OK;
 }

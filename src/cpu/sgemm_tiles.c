@@ -8,7 +8,7 @@
  * tiles of OpenBLAS's kernels, 16 x 4.
  */
 enum {
-    PIECE_WORK = 1 << 16,
+    PIECE_WORK = DUO_SGEMM_ONE_TILE / 2,
     PIECES = 48,
     LARGEST_EDGE = 512,
     ROWS_UNIT = 16,
@@ -62,6 +62,7 @@ duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k)
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
 {
     const int64_t pieces = pieces_of(m, n, k);
+    if (pieces == 1 && m <= LARGEST_EDGE && n <= LARGEST_EDGE) return duo_sgemm_one_tile(m, n, k);
     const int64_t room = ceiling(m, SMALLEST_EDGE) * ceiling(n, SMALLEST_EDGE);
     duo_tiles t = squarest(m, n, smaller(pieces, room));
     t.rows = smaller(t.rows, LARGEST_EDGE);

@@ -15,6 +15,9 @@ typedef struct duo_tiles {
     int64_t down, across, parts;
 } duo_tiles;
 
+/* Products of less work than this, and sizes of at most 512, are one tile. */
+enum { DUO_SGEMM_ONE_TILE = 2 << 16 };
+
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k);
 duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k); /* all of it */
 
