@@ -41,8 +41,8 @@ enum {
     SPINS = 64,           /* looks at the bell between two yields */
     STACK_BYTES = 2 << 20 /* of a helper */
 };
-static const int64_t kAwakeNs = 1000000; /* a helper looks for work so long before it sleeps */
-static const int64_t kLateNs = 50000; /* a yield that takes longer gave the processor to others */
+static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
+static const int64_t kLateNs = 200000; /* a yield that takes longer gave the processor to others */
 static const int64_t kRetryNs = 1000000000; /* threads could not be made: no new try before */
 
 /* ---- A run: pieces [next, end) are left, `begun` are under way, all of job number `job` ---- */
