@@ -284,10 +284,11 @@ static void make_folders(const char *path)
 {
     char folder[4096];
     snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = strchr(folder + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+    char *slash = folder + strspn(folder, "/");
+    while ((slash = strchr(slash, '/')) != NULL) {
         *slash = '\0';
         (void)mkdir(folder, 0700);
-        *slash = '/';
+        *slash++ = '/';
     }
 }
 

@@ -221,6 +221,10 @@ static void write_failures(void)
     why[0] = '\0';
     CHECK(!duo_profile_write(good_profile(), path, why, sizeof why) && why[0] != '\0', "why \"%s\"",
           why);
+    test_case("profile/write/no-path");
+    why[0] = '\0';
+    CHECK(!duo_profile_write(good_profile(), "", why, sizeof why) && why[0] != '\0', "why \"%s\"",
+          why);
     test_case("profile/write/nothing-left-beside");
     CHECK(duo_profile_write(good_profile(), in_folder("profile.ini"), why, sizeof why), "%s", why);
     CHECK(entries() == 3, "%d entries", entries());
