@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fault.h"
 #include "row.h"
 
 enum { FORMAT = 1, LARGEST_FILE_BYTES = 1 << 20, LONGEST_LINE = 190 };
@@ -100,8 +101,13 @@ static int read_point(reader *r, const char *section, const char *name, const ch
         if (curve->count == DUO_CURVE_POINTS) return wrong(r, section, name, "too many points");
         if (curve->count > 0 && !((double)size > curve->size[curve->count - 1]))
             return wrong(r, section, name, "sizes must grow");
+        /* A prediction from a falling curve may be negative, and would always win. */
+        const double seconds = (double)picoseconds * 1e-12;
+        if (curve->count > 0 && !(seconds >= curve->seconds[curve->count - 1]) &&
+            !DUO_FAULT(curve_falls))
+            return wrong(r, section, name, "more work takes less time");
         curve->size[curve->count] = (double)size;
-        curve->seconds[curve->count] = (double)picoseconds * 1e-12;
+        curve->seconds[curve->count] = seconds;
         curve->count++;
         return 1;
     }

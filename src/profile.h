@@ -82,7 +82,7 @@ const duo_profile *duo_profile_built_in(const char *name);
  */
 bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t why_size);
 
-/* Reads a profile from a string; the same checks. */
+/* Reads a profile from a string; the same checks. Seconds never fall where sizes grow. */
 bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size);
 
 /* Does its signature fit this machine and library? The GPU's part is checked only once a GPU is

@@ -305,6 +305,7 @@ static void refused_text(void)
         {"point-time-0", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = 0\n2 = "},
         {"point-time-negative", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = -"},
         {"point-time-nan", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = nan\n2 = "},
+        {"point-falls", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = 9999999\n2 = "},
         {"too-many-points", "[end]", "[row sgemm_cpu_openblas]\n1000000 = 5\n[end]"},
         {"end-missing", "[end]\ncomplete = 1\n", ""},
         {"end-incomplete", "complete = 1", "complete = 0"},
@@ -473,7 +474,8 @@ static bool sane(const duo_profile *p)
         ok = curve->count >= 0 && curve->count <= DUO_CURVE_POINTS;
         for (int i = 0; i < curve->count && ok; i++)
             ok = curve->size[i] >= 1.0 && curve->seconds[i] > 0.0 && sane_time(curve->seconds[i]) &&
-                 (i == 0 || curve->size[i] > curve->size[i - 1]);
+                 (i == 0 || (curve->size[i] > curve->size[i - 1] &&
+                             curve->seconds[i] >= curve->seconds[i - 1]));
         for (double size = 1.0; size < 1e12 && ok && curve->count > 0; size *= 9.7) {
             const double seconds = duo_curve_seconds(curve, size, 1);
             ok = seconds > 0.0 && isfinite(seconds);
