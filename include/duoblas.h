@@ -227,8 +227,9 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
 /**
  * duo_set_log - where the verbose lines of this context go.
  *
- *   log    called once per call, and at events, with `user` and a line without newline; must not call
- *          the library, which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
+ *   log    called with `user` and a line without newline: once per call, and at events (there is no
+ *          GPU, or something failed on it), whatever DUOBLAS_VERBOSE says; must not call the library,
+ *          which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      0.1

@@ -187,8 +187,9 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
                              float *result);
 /* A call whose quick return leaves nothing to do. */
 void duo_execute_nothing(duo_context *ctx, const duo_call *call);
-void duo_explain_call(duo_context *ctx);                          /* the verbose line */
-void duo_explain_event(const duo_context *ctx, const char *text); /* at DUOBLAS_VERBOSE=2 */
+void duo_explain_call(duo_context *ctx); /* the verbose line */
+/* To the context's log, or to stderr at DUOBLAS_VERBOSE=2. */
+void duo_explain_event(const duo_context *ctx, const char *text);
 
 /* The core of duo_sasum, duo_ssum, duo_sdot. */
 duo_status duo_reduce(duo_context *ctx, duo_operation operation, int64_t n, const float *x,

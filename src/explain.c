@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "context.h"
+#include "fault.h"
 
 static void predict_last(duo_context *ctx, const duo_site *site)
 {
@@ -188,7 +189,7 @@ void duo_explain_call(duo_context *ctx)
 
 void duo_explain_event(const duo_context *ctx, const char *text)
 {
-    if (ctx->verbose < 2) return;
+    if (ctx->verbose < 2 && (ctx->log == NULL || DUO_FAULT(event_unheard))) return;
     line l = {.used = 0};
     put(&l, "duoblas: event: %s", text);
     send_line(ctx, &l);

@@ -761,14 +761,15 @@ static void explain(void)
 
 typedef struct journal {
     int lines;
-    char text[2048]; /* the last */
+    char text[2048], event[2048]; /* the last */
 } journal;
 
 static void write_journal(void *user, const char *line)
 {
     journal *const j = user;
     j->lines++;
-    snprintf(j->text, sizeof j->text, "%s", line);
+    const bool event = strstr(line, "event:") != NULL;
+    snprintf(event ? j->event : j->text, sizeof j->text, "%s", line);
 }
 
 static void check_contains(const char *line, const char *what)
@@ -834,7 +835,10 @@ static void verbose_line(void)
     test_case("verbose/event");
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_AUTO));
     sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 1);
+    const int calls = j.lines;
     sum_all(ctx, data);
+    CHECK(j.lines == calls + 2, "%d lines of an event and a call", j.lines - calls);
+    check_contains(j.event, "duoblas: event: GPU 0: launch: ");
     check_contains(j.text, "side=cpu");
     check_contains(j.text, "note=");
 
