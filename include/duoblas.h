@@ -432,8 +432,8 @@ DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
  *   bytes      any number; 0 does nothing.
  *
  * Residence  returns when a host dst is written; a device dst returns when queued, src consumed.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE,
- *            DUO_ERR_LOST.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
+ *            DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST.
  * Since      0.1
  */
 DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
@@ -496,7 +496,7 @@ DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
  *           it concerns what was prepared alone: see duo_prepare.
  *   bytes   0 does nothing.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space).
  * Since      0.1
  */
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
@@ -507,7 +507,7 @@ DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes)
  *
  *   host, bytes   as in duo_changed.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_LOST.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_LOST.
  * Since      0.1
  */
 DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);

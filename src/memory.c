@@ -15,6 +15,12 @@ static size_t padded(size_t bytes)
     return some > SIZE_MAX - ALIGNMENT ? 0 : (some + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Does a range end beyond the address space? Its bytes then wrap to a small range elsewhere. */
+static bool wraps(const void *address, size_t bytes)
+{
+    return (uintptr_t)address > UINTPTR_MAX - bytes && !DUO_FAULT(bytes_wrap);
+}
+
 /* Is there so much host memory at all? More is not worth asking anybody for. */
 static bool host_has(size_t bytes)
 {
@@ -163,7 +169,7 @@ duo_status duo_adopt(duo_context *given, void *device_ptr, size_t bytes)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (device_ptr == NULL) return DUO_ERR_NULL;
-    if (bytes == 0) return DUO_ERR_SIZE;
+    if (bytes == 0 || wraps(device_ptr, bytes)) return DUO_ERR_SIZE;
     if (duo_context_queue(ctx) != DUO_OK) return DUO_ERR_DEVICE;
     duo_memory memory;
     if (duo_door_current()->classify(device_ptr, &memory) != DUO_OK || memory != DUO_MEMORY_DEVICE)
@@ -285,6 +291,7 @@ duo_status duo_copy(duo_context *given, void *dst, const void *src, size_t bytes
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (bytes == 0) return DUO_OK;
     if (dst == NULL || src == NULL) return DUO_ERR_NULL;
+    if (wraps(dst, bytes) || wraps(src, bytes)) return DUO_ERR_SIZE;
     end to, from;
     duo_residency_lock();
     duo_status status = find_end(dst, bytes, &to);
@@ -301,7 +308,7 @@ duo_status duo_keep(duo_context *given, void *host, size_t bytes)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (host == NULL) return DUO_ERR_NULL;
-    if (bytes == 0 || (uintptr_t)host + bytes < bytes) return DUO_ERR_SIZE;
+    if (bytes == 0 || wraps(host, bytes)) return DUO_ERR_SIZE;
     bool crosses;
     duo_residency_lock();
     const duo_region *const region =
@@ -320,6 +327,7 @@ duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (host == NULL) return DUO_ERR_NULL;
+    if (wraps(host, bytes)) return DUO_ERR_SIZE;
     duo_residency_lock();
     const duo_status status = DUO_FAULT(change_unheard) ? DUO_OK : changed_range(ctx, host, bytes);
     duo_residency_unlock();
@@ -333,6 +341,7 @@ duo_status duo_fetch(duo_context *given, void *host, size_t bytes)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (host == NULL) return DUO_ERR_NULL;
+    if (wraps(host, bytes)) return DUO_ERR_SIZE;
     if (!duo_residency_near((uintptr_t)host, (uintptr_t)host + bytes)) return DUO_OK;
     duo_residency_lock();
     const duo_status status = fetch_range(ctx, host, bytes);

@@ -463,6 +463,7 @@ static void copies(void)
     CHECK_STATUS(DUO_OK, duo_copy(ctx, NULL, NULL, 0));
     CHECK_STATUS(DUO_ERR_NULL, duo_copy(ctx, NULL, from, 1));
     CHECK_STATUS(DUO_ERR_NULL, duo_copy(ctx, to, NULL, 1));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_copy(ctx, to, from, SIZE_MAX));
     /* Every pair of places, odd sizes and offsets; untouched bytes around. */
     void *place[3] = {NULL, NULL, malloc(128)};
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, 128, &place[0]));
@@ -502,6 +503,8 @@ static void kept_arrays(void)
     CHECK_STATUS(DUO_ERR_NULL, duo_keep(ctx, NULL, 4));
     CHECK_STATUS(DUO_ERR_SIZE, duo_keep(ctx, x, 0));
     CHECK_STATUS(DUO_ERR_SIZE, duo_keep(ctx, x, SIZE_MAX));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_changed(ctx, x, SIZE_MAX));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_fetch(ctx, x, SIZE_MAX));
     CHECK_STATUS(DUO_ERR_NULL, duo_changed(ctx, NULL, 4));
     CHECK_STATUS(DUO_ERR_NULL, duo_fetch(ctx, NULL, 4));
     CHECK_STATUS(DUO_ERR_NULL, duo_release(ctx, NULL));
@@ -523,6 +526,8 @@ static void kept_arrays(void)
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, &x[15], 0));
     CHECK_STATUS(DUO_ERR_NULL, duo_prepare(ctx, NULL, 4));
     CHECK_STATUS(DUO_ERR_SIZE, duo_prepare(ctx, &x[10], SIZE_MAX));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_changed(ctx, &x[10], SIZE_MAX));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_fetch(ctx, &x[10], SIZE_MAX - 100));
     CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, other, sizeof other));
     CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, other, 0));
     CHECK_STATUS(DUO_ERR_RANGE, duo_prepare(ctx, &x[10], 51 * sizeof *x));
@@ -547,6 +552,7 @@ static void adopting(void)
     float host[4] = {0};
     CHECK_STATUS(DUO_ERR_NULL, duo_adopt(ctx, NULL, 4));
     CHECK_STATUS(DUO_ERR_SIZE, duo_adopt(ctx, host, 0));
+    CHECK_STATUS(DUO_ERR_SIZE, duo_adopt(ctx, host, SIZE_MAX));
     CHECK_STATUS(DUO_ERR_DEVICE, duo_adopt(ctx, host, sizeof host));
     CHECK_STATUS(DUO_ERR_NULL, duo_disown(ctx, NULL));
     CHECK_STATUS(DUO_ERR_RANGE, duo_disown(ctx, host));
