@@ -49,22 +49,27 @@ static void set_default_device(duo_context *ctx)
     settle_device(ctx);
 }
 
-static duo_context *make(void)
+/* A context of zeros. The list of all is whole whenever the lock is free, as it is at a fork. */
+static duo_context *take(void)
 {
     duo_lock(DUO_LOCK_CONTEXTS);
-    duo_context *ctx = pool;
-    if (ctx != NULL)
+    duo_context *const ctx = pool != NULL ? pool : calloc(1, sizeof *ctx);
+    if (ctx != NULL && ctx == pool) {
         pool = ctx->next;
-    else if ((ctx = calloc(1, sizeof *ctx)) != NULL) {
+        *ctx = (duo_context){.older = ctx->older};
+    } else if (ctx != NULL) {
         ctx->older = newest;
         newest = ctx;
     }
     duo_unlock(DUO_LOCK_CONTEXTS);
+    return ctx;
+}
+
+static duo_context *make(void)
+{
+    duo_context *const ctx = take();
     if (ctx == NULL) return NULL;
     const duo_environment *const environment = duo_environment_get();
-    duo_context *const older = ctx->older;
-    memset(ctx, 0, sizeof *ctx);
-    ctx->older = older;
     ctx->path = environment->path;
     ctx->math = environment->math;
     ctx->verbose = environment->verbose;
