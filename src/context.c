@@ -27,6 +27,7 @@ static duo_context *newest; /* of all contexts, whatever has become of them */
 /* Default contexts of threads that have ended, with queue and workspace, for the next thread. */
 static duo_context *idle_defaults;
 static pthread_key_t default_key;
+static bool has_key;
 static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 
 /* ---- Making ---- */
@@ -98,7 +99,11 @@ static void retire(void *value)
     duo_context_default = NULL;
 }
 
-static void make_key(void) { (void)pthread_key_create(&default_key, retire); }
+/* Where the process has used up its keys, a default context ends with its thread, unused for ever. */
+static void make_key(void)
+{
+    has_key = pthread_key_create(&default_key, retire) == 0 || DUO_FAULT(key_unasked);
+}
 
 static duo_context *make_default(void)
 {
@@ -130,7 +135,7 @@ static duo_context *make_default(void)
         ctx = make();
     }
     if (ctx == NULL) return NULL;
-    (void)pthread_setspecific(default_key, ctx);
+    if (has_key) (void)pthread_setspecific(default_key, ctx);
     duo_context_default = ctx;
     return ctx;
 }

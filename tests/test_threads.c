@@ -5,6 +5,7 @@
  * documented order of summation by what they are: sums of integers.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>
@@ -698,6 +699,48 @@ static void fork_inside_blas(void)
     free_shared(&s);
 }
 
+/* ---- No keys left ---- */
+
+static void *sum_in_a_thread(void *values)
+{
+    const void **const before = values;
+    float x[64], sum = 0.0f;
+    for (int i = 0; i < 64; i++) x[i] = 1.0f;
+    for (int i = 0; i < PTHREAD_KEYS_MAX; i++) before[i] = pthread_getspecific((pthread_key_t)i);
+    const bool good = duo_ssum(NULL, 64, x, 1, &sum) == DUO_OK && sum == 64.0f;
+    bool same = true;
+    for (int i = 0; i < PTHREAD_KEYS_MAX; i++)
+        same = same && before[i] == pthread_getspecific((pthread_key_t)i);
+    return good && same ? values : NULL;
+}
+
+/* In a process of its own, whose first call finds every key in use: the number of what went wrong. */
+static int use_every_key(void)
+{
+    static const void *before[PTHREAD_KEYS_MAX];
+    pthread_key_t key;
+    int wrong = 0;
+    while (pthread_key_create(&key, NULL) == 0) continue;
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        void *good = NULL;
+        if (pthread_create(&thread, NULL, sum_in_a_thread, before) != 0) return -1;
+        pthread_join(thread, &good);
+        wrong += good == NULL;
+    }
+    return wrong;
+}
+
+/* Default contexts work without a key, and leave those of others alone. */
+static void no_keys_left(void)
+{
+    static const char *const settings[] = {NULL};
+    static test_child child;
+    test_case("threads/no-keys-left");
+    test_child_run("keys", settings, 20, &child);
+    CHECK(child.exit_status == 0, "status %d: %s", child.exit_status, child.err);
+}
+
 static const test_entry tests[] = {
     {"mixed", mixed},
     {"many_callers", many_callers},
@@ -710,7 +753,12 @@ static const test_entry tests[] = {
     {"fork_while_busy", fork_while_busy},
     {"fork_while_device_works", fork_while_device_works},
     {"fork_inside_blas", fork_inside_blas},
+    {"no_keys_left", no_keys_left},
     {NULL, NULL},
 };
 
-int main(int argc, char **argv) { return test_main(argc, argv, "threads", tests); }
+int main(int argc, char **argv)
+{
+    if (test_child_task(argc, argv) != NULL) return use_every_key();
+    return test_main(argc, argv, "threads", tests);
+}
