@@ -94,11 +94,24 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
     return true;
 }
 
+static void say_too_large(const duo_problem *problem)
+{
+    char shape[DUO_TEXT], bytes[DUO_TEXT];
+    fprintf(stderr, "duoblas: %s %s takes %s: this machine has less memory\n",
+            duo_operation_name(problem->operation),
+            duo_text_shape(problem->operation, problem->shape, shape),
+            duo_text_bytes(duo_problem_bytes(problem), bytes));
+}
+
 bool duo_bench_open(duo_bench *b, const duo_problem *problem, int problems)
 {
     size_t input = 0, output = 0;
     const size_t rotate = b->cold ? 2 * duo_machine_cache_bytes() + (64u << 20) : 0;
     for (int i = 0; i < problems; i++) {
+        if (!duo_problem_fits(&problem[i])) {
+            say_too_large(&problem[i]);
+            return false;
+        }
         const size_t in = duo_problem_input_floats(&problem[i]);
         const size_t out = duo_problem_output_floats(&problem[i]);
         const size_t slots = rotate / (4 * (in + out)) + 1;

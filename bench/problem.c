@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "measure.h"
 
@@ -14,6 +15,15 @@ enum { BOUNDARY_FLOATS = 64, BOUNDARY_BYTES = 4 * BOUNDARY_FLOATS };
 static size_t rounded(int64_t floats)
 {
     return ((size_t)floats + BOUNDARY_FLOATS - 1) / BOUNDARY_FLOATS * BOUNDARY_FLOATS;
+}
+
+/* Of a matrix; where there cannot be so many, so many that nobody can give them. */
+static size_t rounded_matrix(int64_t rows, int64_t columns)
+{
+    const int64_t most = INT64_MAX / 64;
+    int64_t floats;
+    const bool fits = !__builtin_mul_overflow(rows, columns, &floats) && floats < most;
+    return rounded(fits ? floats : most);
 }
 
 double duo_problem_flops(const duo_problem *problem)
@@ -43,6 +53,12 @@ double duo_problem_bytes(const duo_problem *problem)
     }
 }
 
+bool duo_problem_fits(const duo_problem *problem)
+{
+    return duo_problem_bytes(problem) <=
+           (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
 double duo_problem_size(const duo_problem *problem)
 {
     return problem->operation == DUO_SGEMM
@@ -61,7 +77,7 @@ size_t duo_problem_input_floats(const duo_problem *problem)
     const int64_t *const s = problem->shape;
     switch (problem->operation) {
     case DUO_SGEMM:
-        return rounded(s[0] * s[2]) + rounded(s[2] * s[1]);
+        return rounded_matrix(s[0], s[2]) + rounded_matrix(s[2], s[1]);
     case DUO_SDOT:
         return 2 * rounded(s[0]);
     default:
@@ -71,7 +87,7 @@ size_t duo_problem_input_floats(const duo_problem *problem)
 
 size_t duo_problem_output_floats(const duo_problem *problem)
 {
-    return problem->operation == DUO_SGEMM ? rounded(problem->shape[0] * problem->shape[1])
+    return problem->operation == DUO_SGEMM ? rounded_matrix(problem->shape[0], problem->shape[1])
                                            : (size_t)BOUNDARY_FLOATS;
 }
 
@@ -184,7 +200,7 @@ duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, in
         call.transb = problem->transb;
         call.operand[DUO_A] =
             operand(stock, input, call.transa ? k : m, call.transa ? m : k, false);
-        call.operand[DUO_B] = operand(stock, at(input, rounded(m * k)), call.transb ? n : k,
+        call.operand[DUO_B] = operand(stock, at(input, rounded_matrix(m, k)), call.transb ? n : k,
                                       call.transb ? k : n, false);
         call.operand[DUO_C] = operand(stock, output, m, n, true);
         return call;

@@ -14,6 +14,7 @@ typedef struct duo_problem {
 
 double duo_problem_flops(const duo_problem *problem);
 double duo_problem_bytes(const duo_problem *problem);  /* every operand once */
+bool duo_problem_fits(const duo_problem *problem);     /* has the machine so much memory? */
 double duo_problem_size(const duo_problem *problem);   /* as curves count: n, or the cube's edge */
 double duo_problem_growth(const duo_problem *problem); /* seconds grow with size^this */
 

@@ -225,6 +225,15 @@ expect 0 bench ssum -n 64 --quick --side gpu
 checks=$((checks + 1))
 if grep -q ' cpu ' "$place/out"; then fail "--side gpu shows the CPU"; fi
 
+# bench: what no memory can hold is said, also where its bytes are beyond 64 bits.
+for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^40' 'shapes -n 2^32' \
+    'accuracy -n 2^40' 'accuracy sgemm -n 2^32'; do
+    # shellcheck disable=SC2086 # words
+    expect 1 bench $what --quick
+    says err ' takes [0-9.]+ TiB: this machine has less memory$'
+done
+expect 0 explain sgemm 1099511627776 1099511627776 1099511627776
+
 # bench draws: what cannot be drawn is refused before anything is measured.
 expect 1 bench ssum -n 64 --plot "$place/bench.jpeg"
 says err 'cannot draw'
