@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
     {"pinned", OPTION_PINNED, "OPERANDS", 0, "These are in pinned host memory", 0},
     {"kept", OPTION_KEPT, "OPERANDS", 0, "These are kept host arrays, current on the GPU", 0},
     {"prepared", OPTION_PREPARED, "OPERANDS", 0,
-     "These were given to duo_prepare, and are split already; a, b", 0},
+     "These were given to duo_prepare, and are split already; a, b, kept or resident", 0},
     {"path", OPTION_PATH, "auto|cpu|gpu", 0, "Which side may serve", 0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"threads", OPTION_THREADS, "N", 0, "Most CPU threads", 0},
@@ -93,6 +93,8 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
                       a->problem.operation == DUO_SGEMM ? "m n k" : "n");
     if (a->transpose != NULL && a->problem.operation != DUO_SGEMM)
         return refuse(state, "--transpose is for", "sgemm");
+    if (a->prepared != NULL && a->problem.operation != DUO_SGEMM)
+        return refuse(state, "--prepared is for", "sgemm");
     return 0;
 }
 
@@ -141,20 +143,33 @@ static const struct argp argp = {options, parse, "OPERATION SIZE...", doc, duo_t
 
 static const char *const operand_names[2][DUO_OPERANDS] = {{"a", "b", "c"}, {"x", "y", "result"}};
 
-static void put(duo_operand *o, duo_residence residence)
+/* What is done to an operand, or why it cannot be: NULL if it was. */
+typedef const char *(*treatment)(duo_operand *o);
+
+static const char *put(duo_operand *o, duo_residence residence)
 {
+    if (o->residence != DUO_AT_PAGEABLE && o->residence != residence)
+        return "an operand cannot be in two places";
     o->residence = residence;
     o->on_device = residence == DUO_AT_DEVICE || residence == DUO_AT_KEPT;
     o->on_host = residence != DUO_AT_DEVICE;
+    return NULL;
 }
 
-static void pin(duo_operand *o) { put(o, DUO_AT_PINNED); }
-static void keep(duo_operand *o) { put(o, DUO_AT_KEPT); }
-static void reside(duo_operand *o) { put(o, DUO_AT_DEVICE); }
-static void prepare(duo_operand *o) { o->prepared = !o->written; }
+static const char *pin(duo_operand *o) { return put(o, DUO_AT_PINNED); }
+static const char *keep(duo_operand *o) { return put(o, DUO_AT_KEPT); }
+static const char *reside(duo_operand *o) { return put(o, DUO_AT_DEVICE); }
 
-/* Does it to the operands of a list; false on a name that the operation lacks. */
-static bool to_each(duo_call *call, const char *list, void (*it)(duo_operand *o))
+static const char *prepare(duo_operand *o)
+{
+    if (o->written) return "the output cannot be prepared";
+    if (!o->on_device) return "what is prepared is kept or resident";
+    o->prepared = true;
+    return NULL;
+}
+
+/* Does it to the operands of a list. NULL, or what is wrong. */
+static const char *to_each(duo_call *call, const char *list, treatment it)
 {
     const char *const *const names = operand_names[call->operation != DUO_SGEMM];
     while (list != NULL && *list != '\0') {
@@ -165,13 +180,28 @@ static bool to_each(duo_call *call, const char *list, void (*it)(duo_operand *o)
             const bool named = strlen(names[i]) == length && strncmp(list, names[i], length) == 0;
             const bool all = length == 3 && strncmp(list, "all", 3) == 0;
             if ((!named && !all) || !(o->read || o->written)) continue;
-            it(o);
+            const char *const wrong = it(o);
+            if (wrong != NULL) return wrong;
             known = true;
         }
-        if (!known) return false;
+        if (!known) return "no such operand";
         list += length + (list[length] == ',');
     }
-    return true;
+    return NULL;
+}
+
+/* Puts the operands where the options say. NULL, or what is wrong. */
+static const char *place_operands(duo_call *call, const arguments *a)
+{
+    const struct {
+        const char *list;
+        treatment it;
+    } options_of[] = {
+        {a->pinned, pin}, {a->kept, keep}, {a->resident, reside}, {a->prepared, prepare}};
+    const char *wrong = NULL;
+    for (size_t i = 0; i < sizeof options_of / sizeof options_of[0] && wrong == NULL; i++)
+        wrong = to_each(call, options_of[i].list, options_of[i].it);
+    return wrong;
 }
 
 /* ---- The answer ---- */
@@ -251,10 +281,9 @@ int duo_tool_explain(int argc, char **argv)
     if (status != 0) return status;
     const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
     duo_call call = duo_problem_call(&a.problem, &nowhere, 0);
-    if (!to_each(&call, a.pinned, pin) || !to_each(&call, a.kept, keep) ||
-        !to_each(&call, a.resident, reside) || !to_each(&call, a.prepared, prepare)) {
-        fprintf(stderr, "%s: %s has no such operand\n", argv[0],
-                duo_operation_name(call.operation));
+    const char *const wrong = place_operands(&call, &a);
+    if (wrong != NULL) {
+        fprintf(stderr, "%s: %s: %s\n", argv[0], duo_operation_name(call.operation), wrong);
         argp_help(&argp, stderr, ARGP_HELP_SHORT_USAGE, argv[0]);
         return DUO_EXIT_USAGE;
     }

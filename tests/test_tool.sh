@@ -62,6 +62,11 @@ mistake explain sgemm 10 10 -3
 mistake explain sgemm 10 10 ten
 mistake explain ssum 10 --resident a
 mistake explain ssum 10 --transpose nt
+mistake explain ssum 10 --resident x --prepared x
+mistake explain sgemm 10 10 10 --resident all --prepared c
+mistake explain sgemm 10 10 10 --prepared a
+mistake explain sgemm 10 10 10 --kept a --pinned b,a
+mistake explain sgemm 10 10 10 --kept all --resident c
 mistake explain sgemm 10 10 10 --path left
 mistake bench
 mistake bench sger
@@ -132,6 +137,8 @@ DUOBLAS_MATH=tf32 expect 0 explain sgemm 4096 4096 4096 --resident a,b
 for row in sgemm_gpu_fp16x1 sgemm_gpu_tiled '<- would run'; do says out "$row"; done
 expect 0 explain sdot 1000000 --resident x --pinned y
 says out 'sdot_cpu_lanes'
+expect 0 explain sgemm 4096 4096 4096 --resident a,a --kept b --prepared a,b
+says out '^  b .*host, kept, current on the GPU \(prepared\)$'
 expect 0 explain ssum 100 --path cpu
 says out 'cpu_lanes.*<- would run'
 
