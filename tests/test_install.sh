@@ -93,4 +93,13 @@ for program in shared_c shared_cpp static_c static_cpp blas; do
     "$work/consumer/$program"
 done
 
+step "configure without CUnit"
+"$cmake" -S "$source" -B "$work/bare" -DDUOBLAS_CUDA=OFF -Dduo_cunit=OFF -DCMAKE_C_COMPILER="$cc" \
+    >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+grep -q 'No tests: there is no CUnit' "$work/cmake.log" || { echo "FAILED: not said"; exit 1; }
+if "$cmake" --build "$work/bare" --target help | grep -q test_api; then
+    echo "FAILED: tests without CUnit"
+    exit 1
+fi
+
 step "all right"
