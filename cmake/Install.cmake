@@ -1,5 +1,5 @@
-# cmake --install: header, libraries, tool, duoblas.pc, the CMake package and the documents. All of
-# it may be moved afterwards: nothing in it names the prefix.
+# cmake --install: header, libraries, tool, pkg-config modules, the CMake package and the documents.
+# All of it may be moved afterwards: nothing in it names the prefix.
 
 set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
 
@@ -29,9 +29,11 @@ foreach(name IN LISTS names)
     string(APPEND duo_pc_libs_private " -l${name}")
 endforeach()
 string(STRIP "${duo_pc_libs_private}" duo_pc_libs_private)
-configure_file(pkgconfig/duoblas.pc.in duoblas.pc @ONLY)
-configure_file(pkgconfig/duoblas-blas.pc.in duoblas-blas.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/duoblas.pc" "${PROJECT_BINARY_DIR}/duoblas-blas.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+foreach(module IN ITEMS duoblas duoblas-static duoblas-blas)
+    configure_file(pkgconfig/${module}.pc.in ${module}.pc @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${module}.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()
 
 # find_package(duoblas)
 configure_package_config_file(cmake/duoblasConfig.cmake.in duoblasConfig.cmake

@@ -40,9 +40,8 @@ step "pkg-config"
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 read -ra flags <<<"$(pkg-config --cflags duoblas)"
 read -ra shared <<<"$(pkg-config --libs duoblas) -Wl,-rpath,$library"
-# The archive by its file name: -lduoblas would take the shared library beside it.
 # shellcheck disable=SC2034 # used by name, below
-read -ra static <<<"$(pkg-config --static --libs duoblas | sed 's/-lduoblas/-l:libduoblas.a/')"
+read -ra static <<<"$(pkg-config --libs duoblas-static)"
 
 awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' "$source/README.md" \
     >"$work/example.c"
@@ -61,6 +60,18 @@ done
 needs() { readelf -d "$1" | grep -q 'NEEDED.*libduoblas'; }
 needs "$work/shared_c" || { echo "FAILED: linked with the archive"; exit 1; }
 if needs "$work/static_c"; then echo "FAILED: linked with the shared library"; exit 1; fi
+
+# All static: the libraries are found by any of the two modules, and no BLAS is opened, which would crash.
+if printf 'int main(void) { return 0; }' >"$work/empty.c" &&
+    "$cc" -static -fopenmp "$work/empty.c" -o "$work/empty" -linih 2>/dev/null; then
+    step "a static program"
+    for module in duoblas duoblas-static; do
+        read -ra all_static <<<"$(pkg-config --static --libs "$module")"
+        "$cc" -std=c11 -static "${flags[@]}" "$work/example.c" -o "$work/all_static" \
+            "${all_static[@]}" 2>"$work/static.log" || { cat "$work/static.log"; exit 1; }
+        "$work/all_static"
+    done
+fi
 
 step "the drop-in"
 read -ra dropin <<<"$(pkg-config --libs duoblas-blas) -Wl,-rpath,$library"

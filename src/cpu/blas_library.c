@@ -248,6 +248,10 @@ static void try_all(void)
         "libblas.so.3",
     };
     char refused[sizeof in_use.note] = "";
+    if (duo_program_is_static()) {
+        snprintf(why, sizeof why, "the program is linked statically: libraries crash in it");
+        return;
+    }
     const char *const asked = duo_environment_get()->cpu_blas;
     if (asked != NULL) {
         if (try_open(asked)) return;

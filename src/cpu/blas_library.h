@@ -3,7 +3,8 @@
  *
  * Any BLAS with a Fortran sgemm_ will do, of 32-bit or 64-bit integers. Looked for once, in this
  * order: DUOBLAS_CPU_BLAS, OpenBLAS's OpenMP build, any libopenblas.so.0, libblas.so.3. A library that
- * is this one, or that leads back to it, is refused.
+ * is this one, or that leads back to it, is refused. None is opened in a program that is linked
+ * statically: it would bring a second C library.
  *
  * Threads are the team's business (team.h): the library multiplies on the thread that calls it. An
  * OpenBLAS is an instance of our own (private_library.h), so that neither the program's calls of the
@@ -96,5 +97,8 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
 /* An OpenBLAS that took kernels for narrower vectors than this CPU has is opened again with better ones,
  * unless the user has chosen; `note` says so. */
 void duo_blas_library_widen(duo_blas_library *library);
+/* ---- static_program.c ---- */
+
+bool duo_program_is_static(void); /* without a dynamic linker */
 
 #endif

@@ -1,0 +1,21 @@
+/* static_program.c - is this program linked statically? */
+#define _GNU_SOURCE
+#include <link.h>
+
+#include "blas_library.h"
+
+/* The program itself is the first object; one with a dynamic linker names it. */
+static int has_interpreter(struct dl_phdr_info *object, size_t size, void *found)
+{
+    (void)size;
+    for (int i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_INTERP) *(bool *)found = true;
+    return 1; /* and no other object */
+}
+
+bool duo_program_is_static(void)
+{
+    bool found = false;
+    (void)dl_iterate_phdr(has_interpreter, &found);
+    return !found;
+}
