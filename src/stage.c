@@ -34,21 +34,31 @@ static runs flatten(int64_t rows, int64_t columns, int64_t ld, int64_t device_ld
 
 /* ---- The ring ---- */
 
-/*
- * Something failed while copies may be under way on memory that is about to be used otherwise:
- * waits for them. Returns the status to hand on: the failure, or DUO_ERR_LOST.
- */
-static duo_status give_up(duo_context *ctx, duo_status status, const char *doing)
-{
-    (void)duo_context_failed(ctx, status, doing);
-    if (status == DUO_ERR_LOST || duo_queue_drain(ctx->queue) == DUO_OK) return status;
-    return duo_context_failed(ctx, DUO_ERR_LOST, doing);
-}
-
 /* What a device did is worth nothing if another thread has found it lost and given its memory back. */
 static duo_status still_there(const duo_context *ctx)
 {
     return duo_device_usable(ctx->queue_device) ? DUO_OK : DUO_ERR_LOST;
+}
+
+/*
+ * A mark failed, or the waiting for one: waits for everything that was queued, which says as much. DUO_OK,
+ * or DUO_ERR_LOST.
+ */
+static duo_status wait_for_all(duo_context *ctx, duo_status status, const char *doing)
+{
+    (void)duo_context_failed(ctx, status, doing);
+    if (status == DUO_ERR_LOST) return status;
+    if (duo_queue_drain(ctx->queue) == DUO_OK) return still_there(ctx);
+    return duo_context_failed(ctx, DUO_ERR_LOST, doing);
+}
+
+/*
+ * A copy could not be queued, while others may be under way on memory that is about to be used otherwise:
+ * waits for them. Returns the status to hand on: the failure, or DUO_ERR_LOST.
+ */
+static duo_status give_up(duo_context *ctx, duo_status status, const char *doing)
+{
+    return wait_for_all(ctx, status, doing) == DUO_OK ? status : DUO_ERR_LOST;
 }
 
 static duo_status wait_stage(duo_context *ctx, int i)
@@ -56,17 +66,17 @@ static duo_status wait_stage(duo_context *ctx, int i)
     if (!ctx->stage_busy[i]) return DUO_OK;
     ctx->stage_busy[i] = false;
     const duo_status status = duo_queue_wait_mark(ctx->queue, i);
-    return status == DUO_OK ? still_there(ctx) : give_up(ctx, status, "wait for a transfer");
+    return status == DUO_OK ? still_there(ctx) : wait_for_all(ctx, status, "wait for a transfer");
 }
 
 /* The queue has work on stage i now, and on the next transfer comes the next stage. */
 static duo_status mark_stage(duo_context *ctx, int i)
 {
     const duo_status status = duo_queue_mark(ctx->queue, i);
-    if (status != DUO_OK) return give_up(ctx, status, "mark a transfer");
-    ctx->stage_busy[i] = true;
     ctx->stage_next = (i + 1) % DUO_STAGES;
-    return DUO_OK;
+    ctx->stage_busy[i] = status == DUO_OK;
+    if (status == DUO_OK || DUO_FAULT(mark_refused)) return status;
+    return wait_for_all(ctx, status, "mark a transfer");
 }
 
 /* All stages are at least `bytes` large, as far as their largest size goes. */
@@ -203,7 +213,7 @@ static duo_status copy_direct(duo_context *ctx, const runs *r, float *device, in
         return DUO_OK;
     }
     if (!DUO_FAULT(direct_early)) status = duo_queue_finish(ctx->queue);
-    return status == DUO_OK ? still_there(ctx) : give_up(ctx, status, "wait for a transfer");
+    return status == DUO_OK ? still_there(ctx) : wait_for_all(ctx, status, "wait for a transfer");
 }
 
 duo_status duo_stage_consumed(duo_context *ctx)
@@ -212,7 +222,7 @@ duo_status duo_stage_consumed(duo_context *ctx)
     ctx->reading_host = false;
     duo_status status = duo_queue_mark(ctx->queue, DUO_MARKS - 1);
     if (status == DUO_OK) status = duo_queue_wait_mark(ctx->queue, DUO_MARKS - 1);
-    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "wait for a transfer");
+    return status == DUO_OK ? DUO_OK : wait_for_all(ctx, status, "wait for a transfer");
 }
 
 /* Short runs are packed first: the device would fetch them one by one over the link. */
