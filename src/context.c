@@ -359,24 +359,26 @@ duo_status duo_context_queue(duo_context *ctx)
     }
     if (ctx->queue != NULL) return DUO_OK;
     const duo_door *const door = duo_door_current();
-    duo_status status = door->open(ctx->device, ctx->stream, &ctx->queue);
+    const duo_status status = duo_queue_open(ctx->device, ctx->stream, &ctx->queue);
     if (status != DUO_OK) {
         ctx->queue = NULL;
         return duo_context_failed(ctx, status, "open a queue");
     }
     ctx->queue_device = ctx->device;
+    duo_device_info info = {.size = sizeof info};
+    if (door->describe(ctx->device, &info) == DUO_OK) duo_profile_check_gpu(info.name);
+    return DUO_OK;
+}
+
+duo_status duo_context_slot(duo_context *ctx)
+{
     void *slot = NULL;
-    status = door->pin(ctx->device, 64, &slot);
-    if (status != DUO_OK) {
-        (void)door->close(ctx->queue);
-        ctx->queue = NULL;
-        return duo_context_failed(ctx, status, "pin a result slot");
-    }
+    if (ctx->slot != NULL) return DUO_OK;
+    const duo_status status = duo_door_current()->pin(ctx->queue_device, 64, &slot);
+    if (status != DUO_OK) return duo_context_failed(ctx, status, "pin a result slot");
     ctx->slot = slot;
     *ctx->slot = 0;
     ctx->ticket = 0;
-    duo_device_info info = {.size = sizeof info};
-    if (door->describe(ctx->device, &info) == DUO_OK) duo_profile_check_gpu(info.name);
     return DUO_OK;
 }
 
@@ -401,7 +403,7 @@ duo_status duo_context_close_queue(duo_context *ctx)
     duo_residency_unlock();
     duo_stage_free(ctx);
     free_workspace(ctx);
-    (void)door->unpin(ctx->slot);
+    if (ctx->slot != NULL) (void)door->unpin(ctx->slot);
     (void)door->close(ctx->queue);
     ctx->slot = NULL;
     ctx->queue = NULL;

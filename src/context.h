@@ -45,7 +45,7 @@ struct duo_context {
     duo_space stage[DUO_STAGES];       /* pinned, on the way; slot i is free after mark i */
     bool stage_busy[DUO_STAGES];
     int stage_next;
-    uint64_t *slot; /* pinned: results of reductions */
+    uint64_t *slot; /* pinned: results of reductions; NULL: not needed yet */
     uint32_t ticket;
     bool reading_host; /* transfers straight from the caller's pinned memory may be under way */
     bool owes; /* outputs were queued that live on the device, and nobody has waited for them yet */
@@ -83,6 +83,8 @@ void duo_context_policy(duo_context *ctx);
 
 /* The context's queue on its device, opened if need be. DUO_ERR_DEVICE: no usable GPU (noted). */
 duo_status duo_context_queue(duo_context *ctx);
+/* The slot for a result that the host waits for: made when first needed. */
+duo_status duo_context_slot(duo_context *ctx);
 /* Waits for its work and closes it, with workspace and stages. */
 duo_status duo_context_close_queue(duo_context *ctx);
 /* In a child process: no context has a queue. */
@@ -105,7 +107,7 @@ void duo_context_note(duo_context *ctx, const char *format, ...)
 /* Grows a device or staging space; DUO_ERR_MEMORY leaves it empty. */
 duo_status duo_space_device(duo_context *ctx, duo_space *space, size_t bytes);
 
-/* ---- stage.c: host <-> device through pinned memory ---- */
+/* ---- stage.c: host <-> device, through pinned memory where there is any ---- */
 
 /*
  * `columns` runs of `rows` floats, ld apart on the host (any sign), device_ld apart on the device.

@@ -58,6 +58,10 @@ static int launch(duo_context *ctx, const duo_call *call, duo_call *local, const
     }
     const bool through_slot =
         call->operation != DUO_SGEMM && local->operand[DUO_RESULT].address == NULL;
+    if (through_slot && duo_context_slot(ctx) != DUO_OK) {
+        duo_place_launched(ctx, call, local, false);
+        return DUO_DECLINED;
+    }
     if (!DUO_FAULT(old_ticket)) ctx->ticket++;
     status = duo_door_current()->launch(ctx->queue, row->id, local, through_slot ? ctx->slot : NULL,
                                         ctx->ticket);

@@ -2,9 +2,11 @@
  * stage.c - host <-> device through pinned memory.
  *
  * Pageable memory goes through a ring of pinned stages: while the device copies one, the host packs
- * or unpacks another. Runs are packed without their gaps, so a gap is never read or written.
+ * or unpacks another. Runs are packed without their gaps, so a gap is never read or written. Where
+ * nothing can be pinned, pieces go one by one through plain memory.
  * Everything that a caller's memory needs has happened when a function here returns.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "context.h"
@@ -163,18 +165,22 @@ static void pack(const runs *r, float *host, float *packed, int64_t from, int64_
 
 /* ---- The device's side of a piece ---- */
 
-/* Queues the copy of elements [from, from + count) between a packed buffer and runs device_ld
- * apart. */
-static duo_status copy_piece(duo_context *ctx, const runs *r, float *device, int64_t device_ld,
-                             float *packed, int64_t from, int64_t count, bool to_device)
+/* duo_queue_copy, or duo_queue_copy_now where the packed buffer is plain memory. */
+typedef duo_status (*copying)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                              size_t src_pitch, size_t width, size_t height);
+
+/* Copies elements [from, from + count) between a packed buffer and runs device_ld apart. */
+static duo_status copy_piece(duo_context *ctx, copying copy, const runs *r, float *device,
+                             int64_t device_ld, float *packed, int64_t from, int64_t count,
+                             bool to_device)
 {
     duo_status status = DUO_OK;
     int64_t i = 0;
     if (device_ld == r->rows) { /* no gaps there */
         float *const there = device + from;
         const size_t width = (size_t)count * sizeof(float);
-        status = to_device ? duo_queue_copy(ctx->queue, there, width, packed, width, width, 1)
-                           : duo_queue_copy(ctx->queue, packed, width, there, width, width, 1);
+        status = to_device ? copy(ctx->queue, there, width, packed, width, width, 1)
+                           : copy(ctx->queue, packed, width, there, width, width, 1);
         i = count;
     }
     while (i < count && status == DUO_OK) {
@@ -186,11 +192,9 @@ static duo_status copy_piece(duo_context *ctx, const runs *r, float *device, int
         const size_t width = (size_t)piece * sizeof(float);
         const size_t pitch = columns > 1 ? (size_t)device_ld * sizeof(float) : width;
         if (to_device)
-            status =
-                duo_queue_copy(ctx->queue, there, pitch, packed + i, width, width, (size_t)columns);
+            status = copy(ctx->queue, there, pitch, packed + i, width, width, (size_t)columns);
         else
-            status =
-                duo_queue_copy(ctx->queue, packed + i, width, there, pitch, width, (size_t)columns);
+            status = copy(ctx->queue, packed + i, width, there, pitch, width, (size_t)columns);
         i += piece * columns;
     }
     return status == DUO_OK ? DUO_OK : give_up(ctx, status, "queue a transfer");
@@ -231,6 +235,37 @@ static bool can_go_direct(const runs *r)
     return r->columns == 1 || (r->rows >= SHORTEST_RUN && r->ld >= r->rows);
 }
 
+/* ---- Without pinned memory ---- */
+
+/* Did the stages fail for want of pinned memory, so that there is the other way? */
+static bool go_unpinned(duo_status stages)
+{
+    return stages != DUO_OK && stages != DUO_ERR_LOST && !DUO_FAULT(pinned_alone);
+}
+
+/* Piece by piece through plain memory. *done as in duo_stage_download. */
+static duo_status transfer_unpinned(duo_context *ctx, const runs *r, float *device,
+                                    int64_t device_ld, float *host, bool to_device, int64_t *done)
+{
+    const int64_t total = r->rows * r->columns, most = LARGE_STAGE / (int64_t)sizeof(float);
+    const int64_t fits = total < most ? total : most;
+    const int threads = duo_context_site(ctx).threads;
+    float *const packed = malloc((size_t)fits * sizeof *packed);
+    duo_status status = packed != NULL ? DUO_OK : DUO_ERR_MEMORY;
+    for (*done = 0; status == DUO_OK && *done < total;) {
+        const int64_t count = total - *done < fits ? total - *done : fits;
+        if (to_device) pack(r, host, packed, *done, count, false, threads);
+        status = copy_piece(ctx, duo_queue_copy_now, r, device, device_ld, packed, *done, count,
+                            to_device);
+        if (status == DUO_OK) status = still_there(ctx);
+        if (status != DUO_OK) break;
+        if (!to_device) pack(r, host, packed, *done, count, true, threads);
+        *done += count;
+    }
+    free(packed);
+    return status;
+}
+
 /* ---- Transfers ---- */
 
 duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, const float *given,
@@ -241,6 +276,10 @@ duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, 
     float *const host = (float *)(uintptr_t)given; /* only read */
     if (direct && can_go_direct(&r)) return copy_direct(ctx, &r, device, device_ld, host, true);
     duo_status status = make_stages(ctx, (size_t)total * sizeof(float));
+    if (go_unpinned(status)) {
+        int64_t sent;
+        return transfer_unpinned(ctx, &r, device, device_ld, host, true, &sent);
+    }
     const int threads = duo_context_site(ctx).threads;
     for (int64_t from = 0; from < total && status == DUO_OK;) {
         const int i = ctx->stage_next;
@@ -249,7 +288,8 @@ duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, 
         if (!DUO_FAULT(stage_reused)) status = wait_stage(ctx, i);
         if (status != DUO_OK) break;
         pack(&r, host, ctx->stage[i].address, from, count, false, threads);
-        status = copy_piece(ctx, &r, device, device_ld, ctx->stage[i].address, from, count, true);
+        status = copy_piece(ctx, duo_queue_copy, &r, device, device_ld, ctx->stage[i].address, from,
+                            count, true);
         if (status != DUO_OK) break;
         status = mark_stage(ctx, i);
         from += count;
@@ -273,6 +313,8 @@ duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const f
         return status;
     }
     duo_status status = make_stages(ctx, (size_t)total * sizeof(float));
+    if (go_unpinned(status))
+        return transfer_unpinned(ctx, &r, device, device_ld, host, false, done);
     const int threads = duo_context_site(ctx).threads;
     struct {
         int stage;
@@ -287,8 +329,8 @@ duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const f
             const int64_t count = total - queued < fits ? total - queued : fits;
             status = wait_stage(ctx, i);
             if (status == DUO_OK)
-                status = copy_piece(ctx, &r, device, device_ld, ctx->stage[i].address, queued,
-                                    count, false);
+                status = copy_piece(ctx, duo_queue_copy, &r, device, device_ld,
+                                    ctx->stage[i].address, queued, count, false);
             if (status != DUO_OK) return status;
             status = mark_stage(ctx, i);
             if (status != DUO_OK) return status;
@@ -310,7 +352,37 @@ duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const f
     return status;
 }
 
-/* Bytes: whole floats through the ring, a rest of up to three bytes through one more stage. */
+static duo_status copy_bytes(duo_context *ctx, copying copy, char *device, char *here, size_t bytes,
+                             bool to_device)
+{
+    const duo_status status = to_device ? copy(ctx->queue, device, bytes, here, bytes, bytes, 1)
+                                        : copy(ctx->queue, here, bytes, device, bytes, bytes, 1);
+    return status == DUO_OK ? DUO_OK : give_up(ctx, status, "queue a transfer");
+}
+
+/* Up to three bytes, through one more stage. */
+static duo_status transfer_rest(duo_context *ctx, char *device, char *host, size_t bytes,
+                                bool to_device)
+{
+    duo_status status = make_stages(ctx, bytes);
+    if (go_unpinned(status)) {
+        status = copy_bytes(ctx, duo_queue_copy_now, device, host, bytes, to_device);
+        return status == DUO_OK ? still_there(ctx) : status;
+    }
+    const int i = ctx->stage_next;
+    if (status == DUO_OK) status = wait_stage(ctx, i);
+    if (status != DUO_OK) return status;
+    char *const stage = ctx->stage[i].address;
+    if (to_device) memcpy(stage, host, bytes);
+    status = copy_bytes(ctx, duo_queue_copy, device, stage, bytes, to_device);
+    if (status == DUO_OK) status = mark_stage(ctx, i);
+    if (to_device || status != DUO_OK) return status;
+    status = wait_stage(ctx, i);
+    if (status == DUO_OK) memcpy(host, stage, bytes);
+    return status;
+}
+
+/* Bytes: whole floats through the ring, and the rest. */
 static duo_status transfer_bytes(duo_context *ctx, char *device, char *host, size_t bytes,
                                  bool direct, bool to_device)
 {
@@ -324,20 +396,7 @@ static duo_status transfer_bytes(duo_context *ctx, char *device, char *host, siz
         status = duo_stage_download(ctx, (float *)(void *)host, floats, (float *)(void *)device,
                                     floats, floats, 1, direct, NULL);
     if (status != DUO_OK || rest == 0 || DUO_FAULT(rest_lost)) return status;
-    status = make_stages(ctx, rest);
-    const int i = ctx->stage_next;
-    if (status == DUO_OK) status = wait_stage(ctx, i);
-    if (status != DUO_OK) return status;
-    char *const stage = ctx->stage[i].address;
-    if (to_device) memcpy(stage, host + body, rest);
-    status = to_device ? duo_queue_copy(ctx->queue, device + body, rest, stage, rest, rest, 1)
-                       : duo_queue_copy(ctx->queue, stage, rest, device + body, rest, rest, 1);
-    if (status != DUO_OK) return give_up(ctx, status, "queue a transfer");
-    status = mark_stage(ctx, i);
-    if (to_device || status != DUO_OK) return status;
-    status = wait_stage(ctx, i);
-    if (status == DUO_OK) memcpy(host + body, stage, rest);
-    return status;
+    return transfer_rest(ctx, device + body, host + body, rest, to_device);
 }
 
 duo_status duo_stage_upload_bytes(duo_context *ctx, void *device, const void *host, size_t bytes,

@@ -49,6 +49,7 @@ typedef struct work {
     struct work *next;
     work_kind kind;
     bool fails, garbage; /* an asynchronous failure */
+    bool plain;          /* a copy whose host memory need not be pinned */
 
     char *dst; /* copy */
     const char *src;
@@ -395,8 +396,10 @@ static void run_reduction(const work *w, const duo_call *call)
 /* ---- Workers ---- */
 
 /* Do [low, high) belong to someone whom this device can reach? Needs the lock. */
-static bool reachable(int device, uintptr_t low, uintptr_t high, bool any_device, const char *what)
+static bool reachable(int device, uintptr_t low, uintptr_t high, bool any_device, bool plain,
+                      const char *what)
 {
+    if (plain && !in_range((const void *)low)) return true;
     const block *b = block_around(low, high);
     if (b == NULL) {
         violation("%s: [%#jx, %#jx) is not in live device or pinned memory", what, (uintmax_t)low,
@@ -423,10 +426,10 @@ static bool copy_legal(const work *w, int device)
     }
     const bool dst =
         reachable(device, (uintptr_t)w->dst, copy_end(w->dst, w->dst_pitch, w->width, w->height),
-                  true, "copy to");
+                  true, w->plain, "copy to");
     const bool src =
         reachable(device, (uintptr_t)w->src, copy_end(w->src, w->src_pitch, w->width, w->height),
-                  true, "copy from");
+                  true, w->plain, "copy from");
     return dst && src;
 }
 
@@ -445,7 +448,7 @@ static bool launch_legal(const work *w, int device)
             violation("launch: %s is not aligned to 4 bytes", name[i]);
             legal = false;
         }
-        if (!reachable(device, low, high, false, name[i])) legal = false;
+        if (!reachable(device, low, high, false, false, name[i])) legal = false;
     }
     if (w->slot != NULL) {
         const block *b = block_around((uintptr_t)w->slot, (uintptr_t)(w->slot + 1));
@@ -739,25 +742,33 @@ static duo_status door_close(duo_queue *queue)
 
 static void *door_stream(duo_queue *queue) { return queue->stream; }
 
-static duo_status door_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
-                            size_t src_pitch, size_t width, size_t height)
+/* Has the lock. */
+static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                              size_t src_pitch, size_t width, size_t height, bool plain)
 {
-    if (forked()) return DUO_ERR_LOST;
-    bool go;
-    const duo_status status = enter(SIM_COPY, queue->device, &go);
-    if (!go) return leave(status);
-    if (width == 0 || height == 0) return leave(DUO_OK);
+    if (width == 0 || height == 0) return DUO_OK;
     const work w = {.kind = WORK_COPY,
+                    .plain = plain,
                     .dst = dst,
                     .src = src,
                     .dst_pitch = dst_pitch,
                     .src_pitch = src_pitch,
                     .width = width,
                     .height = height};
-    if (!copy_legal(&w, queue->device)) return leave(DUO_ERR_DEVICE);
+    if (!copy_legal(&w, queue->device)) return DUO_ERR_DEVICE;
     if (in_range(dst) && !in_range(src)) sim.uploaded += width * height;
     if (in_range(src) && !in_range(dst)) sim.downloaded += width * height;
-    return leave(append(queue, &w));
+    return append(queue, &w);
+}
+
+static duo_status door_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                            size_t src_pitch, size_t width, size_t height)
+{
+    if (forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = enter(SIM_COPY, queue->device, &go);
+    if (go) status = append_copy(queue, dst, dst_pitch, src, src_pitch, width, height, false);
+    return leave(status);
 }
 
 /* The GPU row of an operation by its number, or NULL. */
@@ -863,6 +874,17 @@ static duo_status wait_for(duo_queue *queue, uint64_t target)
     return sim.lost[queue->device] ? answer_lost(queue->device) : DUO_OK;
 }
 
+static duo_status door_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                                size_t src_pitch, size_t width, size_t height)
+{
+    if (forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = enter(SIM_COPY, queue->device, &go);
+    if (go) status = append_copy(queue, dst, dst_pitch, src, src_pitch, width, height, true);
+    if (go && status == DUO_OK) status = wait_for(queue, queue->progress->queued);
+    return leave(status);
+}
+
 static duo_status door_wait_mark(duo_queue *queue, int mark)
 {
     if (forked()) return DUO_ERR_LOST;
@@ -925,6 +947,7 @@ const duo_door *sim_door(void)
         .close = door_close,
         .stream = door_stream,
         .copy = door_copy,
+        .copy_now = door_copy_now,
         .launch = door_launch,
         .form_bytes = door_form_bytes,
         .form = door_form,

@@ -74,7 +74,7 @@ void sim_lose(int device);
 /* ---- What happened ---- */
 
 uint64_t sim_count(sim_kind kind); /* calls since reset, failed ones included */
-uint64_t sim_uploaded_bytes(void); /* queued, pinned to device */
+uint64_t sim_uploaded_bytes(void); /* queued, host to device */
 uint64_t sim_downloaded_bytes(void);
 duo_row_id sim_last_row(void); /* of the last launch accepted; DUO_ROWS: none */
 int sim_violations(void);      /* what broke the door's contract; each is told on stderr */

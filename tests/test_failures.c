@@ -348,8 +348,8 @@ static bool run(world *w, const mishap *what, int nth)
     const scenario *const s = w->s;
     const bool loses = what->kind == SIM_KINDS || what->status == DUO_ERR_LOST;
     /* Where even the CPU needs the device to get at the data, a device that refuses for good leaves
-     * no way to it; but marks can be done without. */
-    const bool refuses = what->times < 0 && what->kind != SIM_MARK;
+     * no way to it; but there is one without pinned memory, and one without marks. */
+    const bool refuses = what->times < 0 && what->kind != SIM_PIN && what->kind != SIM_MARK;
     const bool may_fail = (loses || refuses) && only_copy_on_device(s);
     duo_context *ctx = NULL;
     test_reset();
@@ -436,6 +436,7 @@ static void each_status(sim_kind kind)
                 /* once more with large operands where it matters where the pieces fall */
                 if (kind == SIM_COPY || kind == SIM_WAIT || kind == SIM_MARK)
                     if (warm != 0 && ever == 0) every_nth(&what, true);
+                if (kind == SIM_PIN && warm == 0 && ever != 0 && i == 0) every_nth(&what, true);
             }
 }
 

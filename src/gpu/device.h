@@ -66,6 +66,9 @@ typedef struct duo_door {
      */
     duo_status (*copy)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                        size_t src_pitch, size_t width, size_t height);
+    /* The same between the device and plain host memory; it has been done when this returns. */
+    duo_status (*copy_now)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                           size_t src_pitch, size_t width, size_t height);
     /*
      * Queue the row's kernel. All operand addresses are device (or pinned) addresses. Reductions
      * write a float to operand[DUO_RESULT].address, or, if slot is not NULL, one 8-byte store
@@ -121,8 +124,11 @@ const char *duo_device_why(int device);            /* why it is not usable; "" i
  * something went wrong half way; if even that fails, nobody knows what the device still reads and
  * writes, so it counts as lost.
  */
+duo_status duo_queue_open(int device, void *stream, duo_queue **queue);
 duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                           size_t src_pitch, size_t width, size_t height);
+duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                              size_t src_pitch, size_t width, size_t height);
 duo_status duo_queue_mark(duo_queue *queue, int mark);
 duo_status duo_queue_wait_mark(duo_queue *queue, int mark);
 duo_status duo_queue_finish(duo_queue *queue);

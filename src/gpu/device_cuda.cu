@@ -378,6 +378,14 @@ static duo_status idle(duo_queue *queue, bool *done)
     return duo_cuda_status(error, "cudaStreamQuery");
 }
 
+/* Pageable memory is copied by way of the driver's own; when the stream is done, so is that. */
+static duo_status copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                           size_t src_pitch, size_t width, size_t height)
+{
+    const duo_status status = copy(queue, dst, dst_pitch, src, src_pitch, width, height);
+    return status == DUO_OK ? finish(queue) : status;
+}
+
 /* Only the later queue's event is touched, and recording into the earlier stream is safe beside
  * anything that its own thread queues. */
 static duo_status after(duo_queue *later, duo_queue *earlier)
@@ -410,6 +418,7 @@ static duo_status after(duo_queue *later, duo_queue *earlier)
 
 extern "C" const duo_door *duo_door_default(void)
 {
+    // clang-format off
     static const duo_door door = {
         "cuda",
         duo_cuda_count,
@@ -424,6 +433,7 @@ extern "C" const duo_door *duo_door_default(void)
         close_queue,
         stream_of,
         copy,
+        copy_now,
         launch,
         form_bytes,
         form,
@@ -435,5 +445,6 @@ extern "C" const duo_door *duo_door_default(void)
         after,
         duo_cuda_detail,
     };
+    // clang-format on
     return &door;
 }

@@ -129,6 +129,7 @@ const duo_door *duo_door_default(void)
         .close = refuse,
         .stream = stream_of,
         .copy = copy,
+        .copy_now = copy,
         .launch = launch,
         .form_bytes = form_bytes,
         .form = form,

@@ -172,10 +172,21 @@ double duo_device_room(int device)
         return (call);                                                                             \
     } while (0)
 
+duo_status duo_queue_open(int device, void *stream, duo_queue **queue)
+{
+    TWICE(duo_door_current()->open(device, stream, queue));
+}
+
 duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                           size_t src_pitch, size_t width, size_t height)
 {
     TWICE(duo_door_current()->copy(queue, dst, dst_pitch, src, src_pitch, width, height));
+}
+
+duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                              size_t src_pitch, size_t width, size_t height)
+{
+    TWICE(duo_door_current()->copy_now(queue, dst, dst_pitch, src, src_pitch, width, height));
 }
 
 duo_status duo_queue_mark(duo_queue *queue, int mark)
