@@ -26,7 +26,8 @@
  *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
  *              answer: the CPU finishes the job and the status is DUO_OK; duo_explain_last() tells.
  *              Only where the sole current copy of some data was on a lost device is the answer
- *              DUO_ERR_LOST.
+ *              DUO_ERR_LOST; where that device works and only the way to it failed, also at a second
+ *              try, it is DUO_ERR_DEVICE or DUO_ERR_MEMORY, and a later call may succeed.
  *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
  *   Fork       A child process computes on the CPU with one thread, also where other threads of the
  *              parent were in calls. Data whose sole current copy is on a device are lost to the
@@ -158,7 +159,8 @@ DUO_API duo_status duo_create(duo_context **ctx);
  *   ctx   NULL does nothing. Kept and duo_malloc'ed arrays live on: they belong to the process.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_LOST (the device was lost with
- *            queued work on it).
+ *            queued work on it), DUO_ERR_DEVICE (its work could not be waited for; it is ended all the
+ *            same).
  * Since      0.1
  */
 DUO_API duo_status duo_destroy(duo_context *ctx);
@@ -248,7 +250,8 @@ DUO_API duo_status duo_warm_up(duo_context *ctx);
 
 /**
  * duo_synchronize - wait until all work of this context is done.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_LOST (results that were only on the device are gone).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_LOST (results that were only on the device are gone),
+ *            DUO_ERR_DEVICE (the device works, but could not be waited for now: call again).
  * Since      0.1
  */
 DUO_API duo_status duo_synchronize(duo_context *ctx);
@@ -323,7 +326,7 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
  *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
  *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
- *            every transfer).
+ *            transfers; where it is C, and took a part of it before, C is unspecified).
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      0.1
@@ -507,7 +510,8 @@ DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes)
  *
  *   host, bytes   as in duo_changed.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_LOST.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_LOST, DUO_ERR_DEVICE or
+ *            DUO_ERR_MEMORY (it could not be copied now, and is where it was: call again).
  * Since      0.1
  */
 DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
@@ -518,7 +522,8 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *   host   any address in the kept array, not NULL.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not kept), DUO_ERR_LOST
- *            (forgotten all the same).
+ *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still kept:
+ *            call again).
  * Since      0.1
  */
 DUO_API duo_status duo_release(duo_context *ctx, void *host);

@@ -404,12 +404,13 @@ duo_status duo_context_close_queue(duo_context *ctx)
     duo_stage_free(ctx);
     free_workspace(ctx);
     if (ctx->slot != NULL) (void)door->unpin(ctx->slot);
-    (void)door->close(ctx->queue);
+    const duo_status closed = door->close(ctx->queue); /* which has waited once more */
+    if (closed == DUO_OK && status != DUO_ERR_LOST) status = DUO_OK;
     ctx->slot = NULL;
     ctx->queue = NULL;
     const bool owed = ctx->owes;
     ctx->owes = false;
-    return status == DUO_OK || !owed ? DUO_OK : DUO_ERR_LOST;
+    return owed ? status : DUO_OK;
 }
 
 void duo_contexts_in_child(void)
@@ -468,9 +469,9 @@ duo_status duo_synchronize(duo_context *given)
         status = duo_queue_finish(ctx->queue);
         if (status != DUO_OK) (void)duo_context_failed(ctx, status, "synchronize");
     }
-    const bool owed = ctx->owes;
-    ctx->owes = false;
-    return status == DUO_OK || !owed ? DUO_OK : DUO_ERR_LOST;
+    if (!ctx->owes) return DUO_OK;
+    ctx->owes = status != DUO_OK && status != DUO_ERR_LOST; /* they may come yet */
+    return status;
 }
 
 duo_status duo_trim(duo_context *given)

@@ -346,7 +346,7 @@ duo_status duo_fetch(duo_context *given, void *host, size_t bytes)
     duo_residency_lock();
     const duo_status status = fetch_range(ctx, host, bytes);
     duo_residency_unlock();
-    return status == DUO_OK ? DUO_OK : DUO_ERR_LOST;
+    return DUO_FAULT(all_lost) && status != DUO_OK ? DUO_ERR_LOST : status;
 }
 
 duo_status duo_release(duo_context *given, void *host)
@@ -362,9 +362,12 @@ duo_status duo_release(duo_context *given, void *host)
     }
     const duo_status status =
         DUO_FAULT(released_unfetched) ? DUO_OK : duo_region_fetch(ctx, region);
-    settle(ctx, region);
-    duo_region_drop_mirror(region);
-    duo_residency_remove(region);
+    /* What could not be fetched now may be fetched later: it is forgotten only with its device. */
+    if (status == DUO_OK || status == DUO_ERR_LOST || DUO_FAULT(thrown_away)) {
+        settle(ctx, region);
+        duo_region_drop_mirror(region);
+        duo_residency_remove(region);
+    }
     duo_residency_unlock();
-    return status == DUO_OK ? DUO_OK : DUO_ERR_LOST;
+    return status;
 }

@@ -472,7 +472,8 @@ static duo_status borrow(duo_context *ctx, const duo_operand *o, duo_operand *lo
     local->ld = o->rows;
     if (local->address == NULL) return DUO_ERR_MEMORY;
     duo_status status = duo_context_queue(ctx);
-    if (status != DUO_OK) return DUO_ERR_LOST;
+    if (status != DUO_OK && !duo_device_usable(o->region->device)) return DUO_ERR_LOST;
+    if (status != DUO_OK) return status;
     duo_residency_lock();
     status = duo_region_claim(ctx, o->region);
     duo_residency_unlock();
@@ -511,9 +512,7 @@ duo_status duo_place_on_host(duo_context *ctx, const duo_call *call, duo_call *l
         }
         status = bring_home(ctx, local, i);
     }
-    /* The region's hull may have been lost while fetching. */
-    return status == DUO_OK || status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE ? status
-                                                                                    : DUO_ERR_LOST;
+    return status;
 }
 
 duo_status duo_place_from_host(duo_context *ctx, const duo_call *call, const duo_call *local)

@@ -707,6 +707,95 @@ static void fail_memory(void)
     alarm(0);
 }
 
+/*
+ * The way to a device refuses for a while: what is there alone is not lost by that. Each verb that wants
+ * it says so, and succeeds afterwards, unless the device had to be given up.
+ */
+typedef enum verb { FETCH, RELEASE, COPY, SUM_KEPT, SUM_DEVICE, SYNCHRONIZE, VERBS } verb;
+
+typedef struct hostage {
+    float *kept, *home; /* EDGE * EDGE; the kept one's newest content is on the device */
+    void *memory;       /* so many, on the device */
+} hostage;
+
+enum { HOSTAGE_EDGE = 40, HOSTAGE_FLOATS = HOSTAGE_EDGE * HOSTAGE_EDGE };
+
+static duo_status do_verb(verb what, duo_context *ctx, const hostage *h)
+{
+    const size_t bytes = HOSTAGE_FLOATS * sizeof(float);
+    float sum = 0.0f;
+    duo_status status;
+    switch (what) {
+    case FETCH:
+        return duo_fetch(ctx, h->kept, bytes);
+    case RELEASE:
+        return duo_release(ctx, h->kept);
+    case COPY:
+        return duo_copy(ctx, h->home, h->memory, bytes);
+    case SYNCHRONIZE:
+        return duo_synchronize(ctx);
+    default:
+        status = duo_ssum(ctx, HOSTAGE_FLOATS, what == SUM_KEPT ? h->kept : h->memory, 1, &sum);
+        if (status == DUO_OK) CHECK(sum == (float)HOSTAGE_EDGE * HOSTAGE_FLOATS, "%g", (double)sum);
+        return status;
+    }
+}
+
+static void refuse_for_now(verb what, sim_kind kind, duo_status how, duo_context *maker,
+                           duo_context *ctx, hostage *h)
+{
+    const size_t bytes = HOSTAGE_FLOATS * sizeof(float);
+    for (int i = 0; i < HOSTAGE_FLOATS; i++) h->home[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_keep(maker, h->kept, bytes));
+    CHECK_STATUS(DUO_OK, duo_malloc(maker, bytes, &h->memory));
+    for (int i = 0; i < 2; i++)
+        CHECK_STATUS(DUO_OK,
+                     duo_sgemm(maker, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, HOSTAGE_EDGE,
+                               HOSTAGE_EDGE, HOSTAGE_EDGE, 1.0f, h->home, HOSTAGE_EDGE, h->home,
+                               HOSTAGE_EDGE, 0.0f, i == 0 ? h->kept : h->memory, HOSTAGE_EDGE));
+    sim_fail(kind, 1, how, -1);
+    duo_status status = do_verb(what, ctx, h);
+    const bool there = duo_device_usable(0);
+    CHECK(status != DUO_ERR_LOST || !there, "the device is there, and it says lost");
+    CHECK(status == DUO_OK || kind != SIM_PIN, "%d: there is a way without pinned memory", status);
+    sim_fail(kind, 0, DUO_OK, 0);
+    if (there && status != DUO_OK) CHECK_STATUS(DUO_OK, do_verb(what, ctx, h));
+    if (what != RELEASE) {
+        status = duo_release(ctx, h->kept);
+        CHECK(status == DUO_OK || !there, "release: %d", (int)status);
+    }
+    if (there) CHECK(h->kept[0] == (float)HOSTAGE_EDGE, "%g was fetched", (double)h->kept[0]);
+    CHECK_STATUS(DUO_OK, duo_free(ctx, h->memory));
+}
+
+static void refused_for_now(void)
+{
+    static const sim_kind kinds[] = {SIM_PIN, SIM_OPEN, SIM_COPY, SIM_MARK, SIM_WAIT, SIM_AFTER};
+    static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE};
+    static float kept[HOSTAGE_FLOATS], home[HOSTAGE_FLOATS];
+    for (int what = 0; what < VERBS; what++)
+        for (int k = 0; k < 6; k++)
+            for (int i = 0; i < 4; i++) {
+                char name[100];
+                snprintf(name, sizeof name, "refused/verb-%d/%s=%d/%s", what, kind_name(kinds[k]),
+                         (int)statuses[i / 2], i % 2 ? "new" : "same");
+                begin_case(name);
+                test_reset();
+                duo_context *maker = NULL, *later = NULL;
+                hostage h = {.kept = kept, .home = home};
+                CHECK_STATUS(DUO_OK, duo_create(&maker));
+                CHECK_STATUS(DUO_OK, duo_create(&later));
+                CHECK_STATUS(DUO_OK, duo_set_path(maker, DUO_PATH_GPU));
+                CHECK_STATUS(DUO_OK, duo_set_path(later, DUO_PATH_CPU));
+                refuse_for_now((verb)what, kinds[k], statuses[i / 2], maker, i % 2 ? later : maker,
+                               &h);
+                const duo_status ends[] = {duo_destroy(maker), duo_destroy(later)};
+                for (int e = 0; e < 2; e++)
+                    CHECK(ends[e] == DUO_OK || !duo_device_usable(0), "destroy: %d", (int)ends[e]);
+            }
+    alarm(0);
+}
+
 /* Following another queue fails: the data it wrote must not be read too early. */
 static void fail_after(void)
 {
@@ -751,6 +840,7 @@ static const test_entry tests[] = {
     {"fail_at_the_start", fail_at_the_start},
     {"fail_memory", fail_memory},
     {"fail_after", fail_after},
+    {"refused_for_now", refused_for_now},
     {"lost_without_data", lost_without_data},
     {"lost_between_calls", lost_between_calls},
     {"lost_with_work_queued", lost_with_work_queued},
