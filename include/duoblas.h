@@ -499,7 +499,9 @@ DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
  *           it concerns what was prepared alone: see duo_prepare.
  *   bytes   0 does nothing.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
+ *            DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has newer bytes elsewhere in the array, and
+ *            these could not join them now: call again).
  * Since      0.1
  */
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);

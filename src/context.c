@@ -337,15 +337,33 @@ void duo_context_note(duo_context *ctx, const char *format, ...)
     duo_explain_event(ctx, ctx->note);
 }
 
-duo_status duo_context_failed(duo_context *ctx, duo_status status, const char *doing)
+static duo_status failed_on(duo_context *ctx, int device, duo_status status, const char *doing)
 {
     const char *const detail = duo_door_current()->detail();
-    duo_context_note(ctx, "GPU %d: %s: %.100s", ctx->device, doing, detail);
+    duo_context_note(ctx, "GPU %d: %s: %.100s", device, doing, detail);
     if (status == DUO_ERR_LOST) {
-        duo_device_lose(ctx->device, detail);
-        duo_residency_lose_device(ctx->device);
+        duo_device_lose(device, detail);
+        duo_residency_lose_device(device);
     }
     return status;
+}
+
+duo_status duo_context_failed(duo_context *ctx, duo_status status, const char *doing)
+{
+    return failed_on(ctx, ctx->queue != NULL ? ctx->queue_device : ctx->device, status, doing);
+}
+
+static duo_status open_queue(duo_context *ctx, int device, void *stream)
+{
+    const duo_status status = duo_queue_open(device, stream, &ctx->queue);
+    if (status != DUO_OK) {
+        ctx->queue = NULL;
+        return failed_on(ctx, device, status, "open a queue");
+    }
+    ctx->queue_device = device;
+    duo_device_info info = {.size = sizeof info};
+    if (duo_door_current()->describe(device, &info) == DUO_OK) duo_profile_check_gpu(info.name);
+    return DUO_OK;
 }
 
 duo_status duo_context_queue(duo_context *ctx)
@@ -358,16 +376,20 @@ duo_status duo_context_queue(duo_context *ctx)
         return DUO_ERR_DEVICE;
     }
     if (ctx->queue != NULL) return DUO_OK;
-    const duo_door *const door = duo_door_current();
-    const duo_status status = duo_queue_open(ctx->device, ctx->stream, &ctx->queue);
-    if (status != DUO_OK) {
-        ctx->queue = NULL;
-        return duo_context_failed(ctx, status, "open a queue");
-    }
-    ctx->queue_device = ctx->device;
-    duo_device_info info = {.size = sizeof info};
-    if (door->describe(ctx->device, &info) == DUO_OK) duo_profile_check_gpu(info.name);
-    return DUO_OK;
+    return open_queue(ctx, ctx->device, ctx->stream);
+}
+
+duo_status duo_context_reach(duo_context *ctx, const duo_region *region)
+{
+    const duo_status status = duo_context_queue(ctx);
+    if (status == DUO_OK) return DUO_OK;
+    if (!duo_device_usable(region->device)) return DUO_ERR_LOST;
+    if (duo_device_usable(ctx->device) || ctx->on_gpu || DUO_FAULT(not_reached)) return status;
+    if (ctx->queue != NULL && ctx->queue_device == region->device) return DUO_OK;
+    const bool owes = ctx->owes; /* what the lost device had; duo_synchronize says so */
+    (void)duo_context_close_queue(ctx);
+    ctx->owes = owes;
+    return open_queue(ctx, region->device, NULL);
 }
 
 duo_status duo_context_slot(duo_context *ctx)
@@ -425,7 +447,7 @@ void duo_contexts_in_child(void)
         memset(ctx->workspace, 0, sizeof ctx->workspace);
         memset(ctx->stage, 0, sizeof ctx->stage);
         memset(ctx->stage_busy, 0, sizeof ctx->stage_busy);
-        ctx->reading_host = ctx->owes = false;
+        ctx->reading_host = ctx->owes = ctx->on_gpu = false;
     }
 }
 
@@ -469,6 +491,7 @@ duo_status duo_synchronize(duo_context *given)
         status = duo_queue_finish(ctx->queue);
         if (status != DUO_OK) (void)duo_context_failed(ctx, status, "synchronize");
     }
+    if (!duo_device_usable(ctx->device)) status = DUO_ERR_LOST; /* the queue may have moved on */
     if (!ctx->owes) return DUO_OK;
     ctx->owes = status != DUO_OK && status != DUO_ERR_LOST; /* they may come yet */
     return status;

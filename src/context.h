@@ -50,6 +50,7 @@ struct duo_context {
     bool reading_host; /* transfers straight from the caller's pinned memory may be under way */
     bool owes; /* outputs were queued that live on the device, and nobody has waited for them yet */
 
+    bool on_gpu; /* a GPU row is under way: its operands and its queue stay where they are */
     const duo_row *running; /* the CPU row that its thread is in, or NULL; read after a fork only */
 
     /* the last call, for duo_explain_last and the verbose line */
@@ -83,6 +84,11 @@ void duo_context_policy(duo_context *ctx);
 
 /* The context's queue on its device, opened if need be. DUO_ERR_DEVICE: no usable GPU (noted). */
 duo_status duo_context_queue(duo_context *ctx);
+/*
+ * The same for transfers with a region: where the context's own device is lost, its queue goes to the
+ * region's. DUO_ERR_LOST: that is lost, too.
+ */
+duo_status duo_context_reach(duo_context *ctx, const duo_region *region);
 /* The slot for a result that the host waits for: made when first needed. */
 duo_status duo_context_slot(duo_context *ctx);
 /* Waits for its work and closes it, with workspace and stages. */

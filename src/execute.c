@@ -94,7 +94,9 @@ static int run_on_gpu(duo_context *ctx, const duo_call *call, const duo_row *row
 {
     duo_call local;
     *done = 0;
+    ctx->on_gpu = true;
     const int status = launch(ctx, call, &local, row, done);
+    ctx->on_gpu = false;
     duo_place_end(call, &local);
     return status;
 }

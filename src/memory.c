@@ -118,7 +118,7 @@ static duo_region *starting_at(void *ptr, duo_region_kind kind, duo_region_kind 
 static void settle(duo_context *ctx, duo_region *region)
 {
     if (region->last == NULL || !duo_device_usable(region->device) || DUO_FAULT(unsettled)) return;
-    if (duo_context_queue(ctx) != DUO_OK || duo_region_claim(ctx, region) != DUO_OK) return;
+    if (duo_context_reach(ctx, region) != DUO_OK || duo_region_claim(ctx, region) != DUO_OK) return;
     const duo_status status = duo_queue_finish(ctx->queue);
     if (status != DUO_OK) (void)duo_context_failed(ctx, status, "finish");
 }
@@ -145,7 +145,7 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
     else if (duo_machine_forked())
         return DUO_OK; /* the parent's */
     else if (freed.kind == DUO_REGION_PINNED) {
-        if (ctx->queue != NULL && duo_device_usable(ctx->device))
+        if (ctx->queue != NULL && duo_device_usable(ctx->queue_device))
             (void)duo_queue_finish(ctx->queue);
         (void)duo_door_current()->unpin(ptr);
     } else {
@@ -241,7 +241,7 @@ static duo_status changed_range(duo_context *ctx, const void *host, size_t bytes
             continue;
         }
         const duo_status told = duo_region_written(ctx, r, from - r->low, to - r->low);
-        if (told != DUO_OK && r->mirror != NULL) r->lost = true;
+        if (told == DUO_ERR_LOST && r->mirror != NULL) r->lost = true;
         if (status == DUO_OK) status = told;
     }
     return status;
@@ -257,7 +257,7 @@ static duo_status copy_between(duo_context *ctx, const end *dst, const end *src,
 {
     duo_status status = DUO_OK;
     if (dst->on_device || src->on_device) {
-        status = duo_context_queue(ctx);
+        status = duo_context_reach(ctx, dst->on_device ? dst->region : src->region);
         if (status != DUO_OK) return status;
     }
     if (!src->on_device) status = fetch_range(ctx, src->address, bytes);
@@ -331,9 +331,8 @@ duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
     duo_residency_lock();
     const duo_status status = DUO_FAULT(change_unheard) ? DUO_OK : changed_range(ctx, host, bytes);
     duo_residency_unlock();
-    /* A device that failed now is found by the next use: the host copy is what counts. */
-    (void)status;
-    return DUO_OK;
+    /* A device that is lost is found by the next use. */
+    return status == DUO_ERR_LOST ? DUO_OK : status;
 }
 
 duo_status duo_fetch(duo_context *given, void *host, size_t bytes)

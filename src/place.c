@@ -102,31 +102,59 @@ duo_status duo_place_ask(duo_context *ctx, duo_call *call)
 
 /* ---- Regions ---- */
 
+/* The context's queue could not follow one of that device: is it the other that is lost? */
+static bool other_is_lost(const duo_context *ctx, int other)
+{
+    bool idle;
+    return other != ctx->queue_device &&
+           duo_door_current()->idle(ctx->queue, &idle) != DUO_ERR_LOST && !DUO_FAULT(wrong_blamed);
+}
+
 duo_status duo_region_claim(duo_context *ctx, duo_region *region)
 {
     if (region->last == ctx->queue) return DUO_OK;
-    if (region->last != NULL && !DUO_FAULT(not_followed)) {
+    const int other = region->last_device; /* what that did is done, if it is lost */
+    if (region->last != NULL && duo_device_usable(other) && !DUO_FAULT(not_followed)) {
         const duo_status status = duo_queue_after(ctx->queue, region->last);
-        if (status != DUO_OK) return duo_context_failed(ctx, status, "follow another queue");
+        if (status == DUO_ERR_LOST && other_is_lost(ctx, other)) {
+            duo_device_lose(other, "its work could not be followed");
+            duo_residency_lose_device(other);
+            if (region->lost) return DUO_ERR_LOST;
+            if (region->device == other) return DUO_ERR_DEVICE; /* its copy there is no more */
+        } else if (status != DUO_OK) {
+            return duo_context_failed(ctx, status, "follow another queue");
+        }
     }
     region->last = ctx->queue;
+    region->last_device = ctx->queue_device;
     return DUO_OK;
+}
+
+/* A transfer found a device lost: the context's own alone? Then another reaches the region. */
+static bool only_own_lost(duo_status status, const duo_region *region)
+{
+    return status == DUO_ERR_LOST && !region->lost && duo_device_usable(region->device);
+}
+
+static duo_status fetch_stale(duo_context *ctx, duo_region *region)
+{
+    const duo_hull stale = region->host_stale;
+    duo_status status = duo_context_reach(ctx, region);
+    if (status == DUO_OK) status = duo_region_claim(ctx, region);
+    if (status == DUO_OK)
+        status = duo_stage_download_bytes(ctx, (char *)region->low + stale.from,
+                                          (char *)region->mirror + stale.from,
+                                          stale.to - stale.from, false);
+    if (status == DUO_OK) region->host_stale = (duo_hull){0, 0};
+    return status;
 }
 
 duo_status duo_region_fetch(duo_context *ctx, duo_region *region)
 {
     if (region->lost) return DUO_ERR_LOST;
-    const duo_hull stale = region->host_stale;
-    if (duo_hull_empty(stale)) return DUO_OK;
-    duo_status status = duo_context_queue(ctx);
-    if (status != DUO_OK && !duo_device_usable(region->device)) return DUO_ERR_LOST;
-    if (status == DUO_OK) status = duo_region_claim(ctx, region);
-    const size_t bytes = stale.to - stale.from;
-    if (status == DUO_OK)
-        status = duo_stage_download_bytes(ctx, (char *)region->low + stale.from,
-                                          (char *)region->mirror + stale.from, bytes, false);
-    if (status == DUO_OK) region->host_stale = (duo_hull){0, 0};
-    return status;
+    if (duo_hull_empty(region->host_stale)) return DUO_OK;
+    const duo_status status = fetch_stale(ctx, region);
+    return only_own_lost(status, region) ? fetch_stale(ctx, region) : status;
 }
 
 duo_status duo_range_fetch(duo_context *ctx, uintptr_t low, uintptr_t high)
@@ -190,6 +218,16 @@ duo_status duo_region_send(duo_context *ctx, duo_region *region)
     return DUO_OK;
 }
 
+static duo_status send_part(duo_context *ctx, duo_region *region, size_t from, size_t to)
+{
+    duo_status status = duo_context_reach(ctx, region);
+    if (status == DUO_OK) status = duo_region_claim(ctx, region);
+    if (status == DUO_OK)
+        status = duo_stage_upload_bytes(ctx, (char *)region->mirror + from,
+                                        (const char *)region->low + from, to - from, false);
+    return status;
+}
+
 duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from, size_t to)
 {
     duo_forms_stale(region, from, to);
@@ -214,12 +252,8 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
     if (DUO_FAULT(newer_lost)) return DUO_OK;
     /* The device has, or will have, newer bytes elsewhere in the array: bring it fully up to date now.
      * Without that nobody could tell any more which bytes are newer where. */
-    duo_status status = duo_context_queue(ctx);
-    if (status == DUO_OK) status = duo_region_claim(ctx, region);
-    if (status == DUO_OK)
-        status = duo_stage_upload_bytes(ctx, (char *)region->mirror + from,
-                                        (const char *)region->low + from, to - from, false);
-    return status;
+    const duo_status status = send_part(ctx, region, from, to);
+    return only_own_lost(status, region) ? send_part(ctx, region, from, to) : status;
 }
 
 /* The part of a region that an operand spans, in bytes from its start. */
@@ -404,7 +438,7 @@ duo_status duo_place_on_device(duo_context *ctx, duo_row_id row, const duo_call 
  * follows only what had been queued by then: so that whoever comes next follows both. */
 static void claim_again(duo_context *ctx, duo_region *region)
 {
-    if (DUO_FAULT(claimed_once) || !duo_device_usable(ctx->device)) return;
+    if (DUO_FAULT(claimed_once) || !duo_device_usable(ctx->queue_device)) return;
     if (duo_region_claim(ctx, region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
 }
 
@@ -471,8 +505,7 @@ static duo_status borrow(duo_context *ctx, const duo_operand *o, duo_operand *lo
     local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
     local->ld = o->rows;
     if (local->address == NULL) return DUO_ERR_MEMORY;
-    duo_status status = duo_context_queue(ctx);
-    if (status != DUO_OK && !duo_device_usable(o->region->device)) return DUO_ERR_LOST;
+    duo_status status = duo_context_reach(ctx, o->region);
     if (status != DUO_OK) return status;
     duo_residency_lock();
     status = duo_region_claim(ctx, o->region);

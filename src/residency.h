@@ -35,6 +35,7 @@ struct duo_region {
     int device;
     bool lost;       /* the only current copy was on a lost device */
     duo_queue *last; /* the queue that used its device copy last; NULL: none, or done */
+    int last_device; /* that queue's */
     int placed;      /* calls that know where that is and have not queued their work yet */
     /* Kept ranges: */
     int device_writers; /* those of them that will write to it; `writing` covers where */

@@ -923,6 +923,7 @@ static duo_status door_after(duo_queue *later, duo_queue *earlier)
     bool go;
     const duo_status status = enter(SIM_AFTER, later->device, &go);
     if (!go) return leave(status);
+    if (sim.lost[earlier->device]) return leave(answer_lost(earlier->device));
     earlier->progress->references++;
     const work w = {
         .kind = WORK_AFTER, .earlier = earlier->progress, .target = earlier->progress->queued};

@@ -796,6 +796,80 @@ static void refused_for_now(void)
     alarm(0);
 }
 
+/* Of two devices one is lost: whoever works on the other, or only passes by, loses nothing. */
+
+enum { NEIGHBOUR_EDGE = 30, NEIGHBOUR_FLOATS = NEIGHBOUR_EDGE * NEIGHBOUR_EDGE };
+
+static void square_of_ones(duo_context *ctx, float *c)
+{
+    float ones[NEIGHBOUR_FLOATS];
+    for (int i = 0; i < NEIGHBOUR_FLOATS; i++) ones[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, NEIGHBOUR_EDGE,
+                                   NEIGHBOUR_EDGE, NEIGHBOUR_EDGE, 1.0f, ones, NEIGHBOUR_EDGE, ones,
+                                   NEIGHBOUR_EDGE, 0.0f, c, NEIGHBOUR_EDGE));
+}
+
+static void check_sum(duo_context *ctx, const float *x, float want)
+{
+    float sum = test_poison();
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, NEIGHBOUR_FLOATS, x, 1, &sum));
+    CHECK(sum == want, "%g, not %g", (double)sum, (double)want);
+}
+
+static void neighbour_lost(void)
+{
+    const float all = (float)NEIGHBOUR_EDGE * NEIGHBOUR_FLOATS;
+    static float product[NEIGHBOUR_FLOATS], more[NEIGHBOUR_FLOATS], x[NEIGHBOUR_FLOATS];
+    for (int noticed = 0; noticed < 2; noticed++) {
+        char name[100];
+        snprintf(name, sizeof name, "neighbour/%s", noticed ? "noticed" : "unnoticed");
+        begin_case(name);
+        test_reset();
+        sim_set_devices(2);
+        duo_context *ctx[2] = {NULL, NULL};
+        for (int i = 0; i < 2; i++) {
+            CHECK_STATUS(DUO_OK, duo_create(&ctx[i]));
+            CHECK_STATUS(DUO_OK, duo_set_device(ctx[i], i));
+            CHECK_STATUS(DUO_OK, duo_set_path(ctx[i], DUO_PATH_GPU));
+        }
+        for (int i = 0; i < NEIGHBOUR_FLOATS; i++) x[i] = 2.0f;
+        CHECK_STATUS(DUO_OK, duo_keep(ctx[0], x, sizeof x));
+        CHECK_STATUS(DUO_OK, duo_keep(ctx[1], product, sizeof product));
+        CHECK_STATUS(DUO_OK, duo_keep(ctx[1], more, sizeof more));
+        check_sum(ctx[0], x, 2.0f * NEIGHBOUR_FLOATS); /* last used by device 0, and there */
+        square_of_ones(ctx[1], product);
+        CHECK_STATUS(DUO_OK,
+                     duo_fetch(ctx[0], product, sizeof product)); /* last used by device 0 */
+        square_of_ones(ctx[1], more);
+        sim_lose(0);
+        if (noticed) CHECK_STATUS(DUO_OK, duo_warm_up(ctx[0]));
+
+        check_sum(ctx[1], product, all);
+        check_sum(ctx[1], x, 2.0f * NEIGHBOUR_FLOATS);
+        CHECK(duo_device_usable(1), "the device that works counts as lost");
+        /* A part of it is written on the host, while the rest is newer on the device. */
+        more[0] = 5.0f;
+        CHECK_STATUS(DUO_OK, duo_changed(ctx[0], more, sizeof more[0]));
+        CHECK_STATUS(DUO_OK, duo_fetch(ctx[0], more, sizeof more));
+        CHECK(more[0] == 5.0f && more[1] == (float)NEIGHBOUR_EDGE, "%g, %g", (double)more[0],
+              (double)more[1]);
+        square_of_ones(ctx[1], more);
+        check_sum(ctx[0], more, all); /* on the CPU */
+        CHECK(!duo_device_usable(0) && duo_device_usable(1), "which is lost?");
+        square_of_ones(ctx[1], product);
+        CHECK_STATUS(DUO_OK, duo_release(ctx[0], product));
+        CHECK(product[3] == (float)NEIGHBOUR_EDGE, "%g", (double)product[3]);
+        CHECK_STATUS(DUO_OK, duo_release(ctx[0], more));
+        CHECK_STATUS(DUO_OK, duo_release(ctx[1], x));
+        CHECK_STATUS(DUO_OK, duo_synchronize(ctx[1]));
+        for (int i = 0; i < 2; i++) {
+            const duo_status ended = duo_destroy(ctx[i]);
+            CHECK(ended == DUO_OK || (i == 0 && ended == DUO_ERR_LOST), "destroy: %d", (int)ended);
+        }
+    }
+    alarm(0);
+}
+
 /* Following another queue fails: the data it wrote must not be read too early. */
 static void fail_after(void)
 {
@@ -841,6 +915,7 @@ static const test_entry tests[] = {
     {"fail_memory", fail_memory},
     {"fail_after", fail_after},
     {"refused_for_now", refused_for_now},
+    {"neighbour_lost", neighbour_lost},
     {"lost_without_data", lost_without_data},
     {"lost_between_calls", lost_between_calls},
     {"lost_with_work_queued", lost_with_work_queued},
