@@ -203,6 +203,18 @@ static bool worth_asking(const duo_choice *best, const duo_profile *profile)
     return best->seconds > SHARE * profile->query_seconds;
 }
 
+/* The CPU's rows alone were predicted, and their best declined: now all rows, that one struck out. */
+static int predict_others(duo_context *ctx, const duo_call *call, const duo_site *site,
+                          duo_choice choice[DUO_CANDIDATES], int declined)
+{
+    const duo_row *const row = choice[declined].row;
+    const int count = duo_predict(call, site, choice);
+    for (int i = 0; i < count; i++) choice[i].declined = choice[i].row == row;
+    ctx->last_short = false;
+    ctx->last_candidates = count;
+    return count;
+}
+
 duo_status duo_execute(duo_context *ctx, duo_call *call)
 {
     const bool timed = ctx->verbose > 0 || ctx->log != NULL;
@@ -244,6 +256,8 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
             status = run_on_cpu(ctx, call, row);
         if (status == DUO_DECLINED) {
             choice[best].declined = true;
+            if (ctx->last_short && !DUO_FAULT(cpu_next))
+                count = predict_others(ctx, call, &site, choice, best);
             /* With part of C written, or the device gone, the CPU has to finish. */
             if (row->side == DUO_SIDE_GPU && (done > 0 || !duo_device_usable(ctx->device)))
                 strike_gpu_rows(choice, count);

@@ -121,8 +121,7 @@ int duo_predict(const duo_call *call, const duo_site *site, duo_choice choice[DU
  * The same of the CPU's rows alone, where duo_select would choose one of them from all: on the path auto,
  * when the way of operands and result takes longer than the whole call on the CPU. Else 0; so too with
  * stale operands, which earn what the GPU would have saved. Small calls are mostly such, and to predict
- * the GPU's rows would take longer than they do. (A CPU row that declines is followed by another then,
- * though a GPU row may be the next cheapest.)
+ * the GPU's rows would take longer than they do.
  */
 int duo_predict_cpu(const duo_call *call, const duo_site *site, duo_choice choice[DUO_CANDIDATES]);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "child.h"
+#include "cpu/blas_library.h"
 #include "harness.h"
 #include "sim_device.h"
 
@@ -597,6 +598,65 @@ static void declined(void)
     duo_profile_reset();
 }
 
+/* ---- A CPU row that declines ---- */
+
+enum { DEPTH = 1024 };
+
+static duo_context *inner_context;
+
+static void multiply_deep(duo_context *ctx)
+{
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE,
+                                   DEPTH, 1.0f, ones, EDGE, ones, DEPTH, 0.0f, product, EDGE));
+}
+
+/* An sgemm_ that leads back to the library: the row that calls it then declines. */
+static void lead_back(const char *transa, const char *transb, const int *m, const int *n,
+                      const int *k, const float *alpha, const float *a, const int *lda,
+                      const float *b, const int *ldb, const float *beta, float *c, const int *ldc,
+                      long transa_length, long transb_length)
+{
+    (void)transa, (void)transb, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)lda, (void)b;
+    (void)ldb, (void)beta, (void)c, (void)ldc, (void)transa_length, (void)transb_length;
+    multiply_deep(inner_context);
+}
+
+/* In a process of its own, for the inner BLAS is given up there. */
+static int report_next_row(void)
+{
+    duo_blas_library *const library = (duo_blas_library *)(uintptr_t)duo_blas_library_get();
+    if (library == NULL) return printf("no BLAS") < 0;
+    duo_door_install(sim_door());
+    for (int i = 0; i < MOST_EDGE * MOST_EDGE; i++) ones[i] = 1.0f;
+    new_machine(1.0, 1e-3);
+    row_takes(DUO_ROW_sgemm_cpu_openblas, 1e-7); /* less than the way to the GPU */
+    duo_context *const outer = context_on(DUO_PATH_AUTO);
+    inner_context = context_on(DUO_PATH_AUTO);
+    library->sgemm = lead_back;
+    multiply_deep(outer);
+    const duo_decision d = last(inner_context);
+    printf("row=%s candidates=%d right=%d", d.row, d.candidates, product[5] == (float)DEPTH);
+    return sim_violations() != 0;
+}
+
+/* The next is the cheapest of all, also where the CPU's rows alone had been predicted. */
+static void declined_by_cpu(void)
+{
+    static test_child child;
+    test_case("declined/by-the-cpu");
+    test_child_run("next", (const char *const[]){NULL}, 60, &child);
+    CHECK(child.exit_status == 0, "exit %d: %.200s", child.exit_status, child.err);
+    if (strcmp(child.out, "no BLAS") == 0) {
+        test_skip("no BLAS library is installed");
+        return;
+    }
+    CHECK(strstr(child.out, "row=sgemm_gpu") != NULL && strstr(child.out, "right=1") != NULL, "%s",
+          child.out);
+    char all[40];
+    snprintf(all, sizeof all, "candidates=%d ", serving_rows());
+    CHECK(strstr(child.out, all) != NULL, "%s, not %s", child.out, all);
+}
+
 /* ---- No GPU ---- */
 
 static void no_gpu(void)
@@ -1132,6 +1192,7 @@ static const test_entry tests[] = {
     {"parallel_region", parallel_region},
     {"tiny_calls", tiny_calls},
     {"declined", declined},
+    {"declined_by_cpu", declined_by_cpu},
     {"no_gpu", no_gpu},
     {"explain", explain},
     {"verbose_line", verbose_line},
@@ -1144,6 +1205,7 @@ static const test_entry tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (test_child_task(argc, argv) != NULL) return report_environment();
+    const char *const task = test_child_task(argc, argv);
+    if (task != NULL) return strcmp(task, "next") == 0 ? report_next_row() : report_environment();
     return test_main(argc, argv, "dispatch", tests);
 }
