@@ -353,7 +353,9 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  * Numerics   one documented order of summation (docs/numerics.md): the same bits on CPU and GPU,
  *            for every instruction set, number of threads, alignment, stride and residence.
  *            |error| <= 8u sum|x(i)|, u = 2^-24, for every n. No spurious overflow: the sum is Inf
- *            only if it rounds to Inf. A NaN anywhere gives the NaN 0x7FC00000.
+ *            only if it rounds to Inf. A NaN anywhere gives the NaN 0x7FC00000. FE_OVERFLOW and
+ *            FE_INVALID are raised only with a result of Inf or NaN; a program that traps on them
+ *            gets no SIGFPE for a finite one.
  *            DUO_MATH_FLOAT64: likewise, by a float64 order. |error| <= u |sum| + (12 + L) 2^-53
  *            sum|x(i)|, L = ceil(log2 ceil(n/1024)). Up to a condition sum|x(i)| / |sum| of 10^6
  *            the result is faithful: the sum itself where that is a float, else one of the two

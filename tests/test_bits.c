@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
 #include "bits_data.h"
+#include "child.h"
 #include "cpu/lanes.h"
 #include "gpu/device.h"
 #include "harness.h"
@@ -358,11 +361,121 @@ static void float_modes(void)
 #endif
 }
 
+/* ---- Flags and traps ---- */
+
+#if defined(__x86_64__)
+
+enum { FLAG_INVALID = 0x01, FLAG_OVERFLOW = 0x08, TO_MASKS = 7 /* from a flag to its mask */ };
+enum { MOST_FLAGGED = 150000, FARTHEST = 3 };
+
+static float flagged_x[MOST_FLAGGED * FARTHEST], flagged_y[MOST_FLAGGED * FARTHEST];
+
+static void set_term(duo_operation operation, int64_t i, int64_t inc, float term)
+{
+    flagged_x[i * inc] = operation == DUO_SDOT ? copysignf(1e30f, term) : term;
+    flagged_y[i * inc] = 1e30f;
+}
+
+/* Terms that overflow in float32, in one lane, between lanes and between blocks, and cancel. */
+static void fill_cancelling(duo_operation operation, int64_t n, int64_t inc)
+{
+    memset(flagged_x, 0, sizeof flagged_x);
+    memset(flagged_y, 0, sizeof flagged_y);
+    const float large = 3e38f;
+    set_term(operation, 0, inc, large);
+    set_term(operation, 64, inc, large);
+    set_term(operation, n < 2000 ? 17 : 1500, inc, -large);
+    set_term(operation, n < 2000 ? 81 : 1564, inc, -large);
+}
+
+static bool sum_flagged(duo_operation operation, int64_t n, int64_t inc, int threads, float want)
+{
+    const float got = duo_lanes_reduce(operation, n, flagged_x, inc, flagged_y, inc, threads);
+    return got == want;
+}
+
+static const int64_t flagged_sizes[] = {100, 1000, 1024, 3000, 4096, 70000, MOST_FLAGGED};
+enum { FLAGGED_SIZES = sizeof flagged_sizes / sizeof flagged_sizes[0] };
+
+/* The flags of the caller stay, and no other comes but by the result. */
+static void check_flags(const duo_lanes *lanes, duo_operation operation, int64_t n, int64_t inc,
+                        int threads, unsigned before)
+{
+    const unsigned usual = _mm_getcsr() & ~(unsigned)(FLAG_INVALID | FLAG_OVERFLOW);
+    duo_lanes_set(lanes);
+    fill_cancelling(operation, n, inc);
+    _mm_setcsr(usual | before);
+    const bool right = sum_flagged(operation, n, inc, threads, 0.0f);
+    const unsigned after = _mm_getcsr() & (FLAG_INVALID | FLAG_OVERFLOW);
+    set_term(operation, 17, inc, 3e38f);
+    set_term(operation, 81, inc, 3e38f);
+    for (int i = 0; i < 100; i++) set_term(operation, i, inc, 3e38f);
+    _mm_setcsr(usual | before);
+    const bool infinite = sum_flagged(operation, n, inc, threads, INFINITY);
+    const unsigned of_infinity = _mm_getcsr() & (FLAG_INVALID | FLAG_OVERFLOW);
+    _mm_setcsr(usual);
+    CHECK(right && after == before, "%s: flags %x became %x", lanes->isa, before, after);
+    CHECK(infinite && (of_infinity & FLAG_INVALID) == (before & FLAG_INVALID),
+          "%s: Inf, flags %x became %x", lanes->isa, before, of_infinity);
+}
+
+/* In a child process, which a trap ends: the number of what went wrong. */
+static int sum_with_traps(void)
+{
+    int wrong = 0;
+    const unsigned masks = (unsigned)(FLAG_INVALID | FLAG_OVERFLOW) << TO_MASKS;
+    const unsigned traps = _mm_getcsr() & ~masks & ~0x3Fu;
+    for (int c = 0; duo_lanes_clone(c) != NULL; c++)
+        for (int s = 0; s < FLAGGED_SIZES; s++)
+            for (int operation = DUO_SSUM; operation <= DUO_SDOT; operation++)
+                for (int64_t inc = 1; inc <= FARTHEST; inc += 2) {
+                    duo_lanes_set(duo_lanes_clone(c));
+                    fill_cancelling((duo_operation)operation, flagged_sizes[s], inc);
+                    _mm_setcsr(traps);
+                    wrong += !sum_flagged((duo_operation)operation, flagged_sizes[s], inc, 1, 0.0f);
+                    wrong += (_mm_getcsr() & ~0x3Fu) != traps;
+                }
+    return wrong;
+}
+
+#endif
+
+/* A sum that overflows on its way to a finite result raises nothing, and does not trap. */
+static void float_flags(void)
+{
+#if defined(__x86_64__)
+    static const unsigned flags[] = {0, FLAG_INVALID, FLAG_OVERFLOW, FLAG_INVALID | FLAG_OVERFLOW};
+    if (test_gpu_side()) {
+        test_skip("the CPU's rows alone depend on it");
+        return;
+    }
+    test_case("flags/traps");
+    const pid_t pid = fork();
+    if (pid == 0) _exit(sum_with_traps());
+    const int ended = test_child_wait((int)pid, 60);
+    CHECK(ended == 0, "status %d%s", ended, ended == -1 ? ": a trap" : "");
+    for (int c = 0; duo_lanes_clone(c) != NULL; c++)
+        for (int s = 0; s < FLAGGED_SIZES; s++)
+            for (int operation = DUO_SSUM; operation <= DUO_SDOT; operation++)
+                for (int i = 0; i < 16; i++) {
+                    const int64_t inc = i / 4 % 2 == 0 ? 1 : FARTHEST;
+                    test_case("flags/%s/%d/n=%d/inc=%d", duo_lanes_clone(c)->isa, operation,
+                              (int)flagged_sizes[s], (int)inc);
+                    check_flags(duo_lanes_clone(c), (duo_operation)operation, flagged_sizes[s], inc,
+                                1 + i / 8, flags[i % 4]);
+                }
+    duo_lanes_set(NULL);
+#else
+    test_skip("no MXCSR here");
+#endif
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
         {"random_problems", random_problems},
         {"float_modes", float_modes},
+        {"float_flags", float_flags},
         {NULL, NULL},
     };
     return test_main(argc, argv, "bits", tests);

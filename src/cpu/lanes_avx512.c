@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #include <stdbool.h>
 
+#include "float_mode.h"
+
 #define ISA avx512
 enum { WIDTH = 16, PARTS = 1 };
 
@@ -29,33 +31,53 @@ static inline wide widen(const float *p) { return (wide)_mm512_cvtps_pd(_mm256_l
 
 static inline vector absolute(vector v) { return (vector)_mm512_abs_ps((__m512)v); }
 
+/*
+ * Arithmetic to nearest that raises no flag and never traps, whatever the mode: a sum that overflows here
+ * is done again. Only whole registers and scalars have it.
+ */
+enum { QUIET = _MM_FROUND_NO_EXC, NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
+
+static inline vector add(vector a, vector b)
+{
+    return (vector)_mm512_add_round_ps((__m512)a, (__m512)b, NEAREST);
+}
+
+static inline vector multiply(vector a, vector b)
+{
+    return (vector)_mm512_mul_round_ps((__m512)a, (__m512)b, NEAREST);
+}
+
+static inline __m512d plus(__m512d a, __m512d b) { return _mm512_add_round_pd(a, b, NEAREST); }
+
+static inline double add_doubles(double a, double b)
+{
+    return _mm_cvtsd_f64(_mm_add_round_sd(_mm_set_sd(a), _mm_set_sd(b), NEAREST));
+}
+
 /* Lanes 0..7 plus lanes 8..15 of one block, in float64. */
 static inline __m512d halve_16(lanes v)
 {
     const __m512 all = (__m512)v.part[0];
     const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(all));
     const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(all, 1));
-    return low + high;
+    return plus(low, high);
 }
+
+/* To each pair of elements: the pair next to it, the one two away; to each element: its neighbour. */
+static inline __m512d add_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0xB1)); }
+static inline __m512d add_far_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0x4E)); }
+static inline __m512d add_neighbour(__m512d d) { return plus(d, _mm512_permute_pd(d, 0x55)); }
 
 static inline double add_lanes(lanes v)
 {
-    const __m512d d8 = halve_16(v);
-    const __m256d d4 = _mm512_castpd512_pd256(d8) + _mm512_extractf64x4_pd(d8, 1);
-    const __m128d d2 = _mm256_castpd256_pd128(d4) + _mm256_extractf128_pd(d4, 1);
-    return _mm_cvtsd_f64(_mm_add_sd(d2, _mm_unpackhi_pd(d2, d2)));
+    return _mm512_cvtsd_f64(add_neighbour(add_pair(add_far_pair(halve_16(v)))));
 }
 
 /* 8 lanes each of blocks a and b to four of a, four of b. */
 static inline __m512d halve_8(__m512d a, __m512d b)
 {
-    return _mm512_shuffle_f64x2(a, b, 0x44) + _mm512_shuffle_f64x2(a, b, 0xEE);
+    return plus(_mm512_shuffle_f64x2(a, b, 0x44), _mm512_shuffle_f64x2(a, b, 0xEE));
 }
-
-/* In the pairs of elements 0..3: plus the neighbour pair, the pair two away, the neighbour. */
-static inline __m512d add_pair(__m512d d) { return d + _mm512_shuffle_f64x2(d, d, 0xB1); }
-static inline __m512d add_far_pair(__m512d d) { return d + _mm512_shuffle_f64x2(d, d, 0x4E); }
-static inline __m512d add_neighbour(__m512d d) { return d + _mm512_permute_pd(d, 0x55); }
 
 static inline double add_lanes_2(lanes a, lanes b)
 {
@@ -68,20 +90,23 @@ static inline double add_lanes_4(lanes a, lanes b, lanes c, lanes d)
 {
     const __m512d ab = halve_8(halve_16(a), halve_16(b)); /* a a b b */
     const __m512d cd = halve_8(halve_16(c), halve_16(d)); /* c c d d */
-    const __m512d d2 = _mm512_shuffle_f64x2(ab, cd, 0x88) + _mm512_shuffle_f64x2(ab, cd, 0xDD);
+    const __m512d d2 = plus(_mm512_shuffle_f64x2(ab, cd, 0x88), _mm512_shuffle_f64x2(ab, cd, 0xDD));
     const __m512d d1 = add_neighbour(d2); /* a b c d */
     return _mm512_cvtsd_f64(add_far_pair(add_pair(d1)));
 }
+
+/* No flag of its own to take back. */
+static inline float_mode mode_read(void) { return 0; }
+static inline void flags_restore(float_mode before) { (void)before; }
 
 /*
  * Asks by arithmetic: reading MXCSR takes 6 ns on Zen 4, this 1 ns. Exceptions are suppressed, so
  * it neither traps nor leaves flags. The smallest subnormal doubled is not 0, unless subnormals are
  * flushed on the way in or out; 0.25 and 0.75 round to 0 and 1 to nearest, and in no other mode.
  */
-static inline bool mode_is_fit(void)
+static inline bool mode_fits(float_mode unknown)
 {
-    enum { QUIET = _MM_FROUND_NO_EXC, NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
-
+    (void)unknown;
     __m128 smallest = _mm_castsi128_ps(_mm_cvtsi32_si128(1));
     __m512i quarters = _mm512_set1_epi64(0x3E8000003F400000); /* 0.25 and 0.75 */
     __asm__("" : "+x"(smallest), "+v"(quarters)); /* computed here, not by the compiler */

@@ -13,7 +13,11 @@
  *   add_lanes(v)         the sum of 16 lanes: to float64, then by halving
  *   add_lanes_2(a, b)    add_lanes(a) + add_lanes(b), in this shape
  *   add_lanes_4(a, b, c, d)  add_lanes_2(a, b) + add_lanes_2(c, d), in this shape
- *   mode_is_fit()        does the floating-point mode round to nearest and keep subnormals?
+ *   add, multiply        of two vectors; add_doubles of two doubles
+ *   mode_read()          the floating-point mode, with its flags; a clone whose arithmetic above raises
+ *                        none need not know those
+ *   mode_fits(mode)      does it suit (float_mode.h)?
+ *   flags_restore(mode)  takes back what the arithmetic above has raised since
  *
  * Order    Index in a block: 256q + 128h + 16r + l. Lanes l do not meet in float32, so the code is
  *          about one vector of lanes, whose rows are 16 floats apart; it runs for each of PARTS.
@@ -46,13 +50,13 @@ _Static_assert(sizeof(vector) == WIDTH * sizeof(float), "WIDTH is in floats");
 /* The operation is a constant wherever these are inlined, so its branches cost nothing. */
 INLINE vector leaf(duo_operation operation, const float *x, const float *y)
 {
-    if (operation == DUO_SDOT) return load(x) * load(y);
+    if (operation == DUO_SDOT) return multiply(load(x), load(y));
     return operation == DUO_SASUM ? absolute(load(x)) : load(x);
 }
 
 INLINE vector leaf_some(duo_operation operation, const float *x, const float *y, int count)
 {
-    if (operation == DUO_SDOT) return load_some(x, count) * load_some(y, count);
+    if (operation == DUO_SDOT) return multiply(load_some(x, count), load_some(y, count));
     return operation == DUO_SASUM ? absolute(load_some(x, count)) : load_some(x, count);
 }
 
@@ -67,15 +71,15 @@ INLINE vector column(duo_operation operation, const float *x, const float *y)
     IN_ADDRESS_ORDER;
     vector a3 = leaf(operation, x + 48, y + 48);
     IN_ADDRESS_ORDER;
-    a0 += leaf(operation, x + 64, y + 64);
+    a0 = add(a0, leaf(operation, x + 64, y + 64));
     IN_ADDRESS_ORDER;
-    a1 += leaf(operation, x + 80, y + 80);
+    a1 = add(a1, leaf(operation, x + 80, y + 80));
     IN_ADDRESS_ORDER;
-    a2 += leaf(operation, x + 96, y + 96);
+    a2 = add(a2, leaf(operation, x + 96, y + 96));
     IN_ADDRESS_ORDER;
-    a3 += leaf(operation, x + 112, y + 112);
+    a3 = add(a3, leaf(operation, x + 112, y + 112));
     IN_ADDRESS_ORDER;
-    return (a0 + a2) + (a1 + a3);
+    return add(add(a0, a2), add(a1, a3));
 }
 
 /* The same where `count` elements are left, 0 < count <= 128; a missing one counts as +0. */
@@ -84,14 +88,14 @@ INLINE vector column_some(duo_operation operation, const float *x, const float *
     vector a0 = leaf_some(operation, x, y, count);
     if (count <= 16) return a0;
     vector a1 = leaf_some(operation, x + 16, y + 16, count - 16);
-    if (count <= 32) return a0 + a1;
+    if (count <= 32) return add(a0, a1);
     vector a2 = leaf_some(operation, x + 32, y + 32, count - 32), a3 = {0};
     if (count > 48) a3 = leaf_some(operation, x + 48, y + 48, count - 48);
-    if (count > 64) a0 += leaf_some(operation, x + 64, y + 64, count - 64);
-    if (count > 80) a1 += leaf_some(operation, x + 80, y + 80, count - 80);
-    if (count > 96) a2 += leaf_some(operation, x + 96, y + 96, count - 96);
-    if (count > 112) a3 += leaf_some(operation, x + 112, y + 112, count - 112);
-    return (a0 + a2) + (a1 + a3);
+    if (count > 64) a0 = add(a0, leaf_some(operation, x + 64, y + 64, count - 64));
+    if (count > 80) a1 = add(a1, leaf_some(operation, x + 80, y + 80, count - 80));
+    if (count > 96) a2 = add(a2, leaf_some(operation, x + 96, y + 96, count - 96));
+    if (count > 112) a3 = add(a3, leaf_some(operation, x + 112, y + 112, count - 112));
+    return add(add(a0, a2), add(a1, a3));
 }
 
 /* G: a group of two columns. */
@@ -99,7 +103,7 @@ INLINE vector group(duo_operation operation, const float *x, const float *y)
 {
     const vector low = column(operation, x, y);
     const vector high = column(operation, x + 128, y + 128);
-    return low + high;
+    return add(low, high);
 }
 
 /* 0 < count < 256 */
@@ -108,14 +112,14 @@ INLINE vector group_some(duo_operation operation, const float *x, const float *y
     if (count < 128) return column_some(operation, x, y, count);
     const vector low = column(operation, x, y);
     if (count == 128) return low;
-    return low + column_some(operation, x + 128, y + 128, count - 128);
+    return add(low, column_some(operation, x + 128, y + 128, count - 128));
 }
 
 /* V: a chain of four groups. */
 INLINE vector chain(duo_operation operation, const float *x, const float *y)
 {
     vector v = group(operation, x, y);
-    ROLLED for (int i = 256; i < DUO_BLOCK; i += 256) v += group(operation, x + i, y + i);
+    ROLLED for (int i = 256; i < DUO_BLOCK; i += 256) v = add(v, group(operation, x + i, y + i));
     return v;
 }
 
@@ -125,11 +129,11 @@ INLINE vector chain_some(duo_operation operation, const float *x, const float *y
     vector v = {0};
     ROLLED for (; count >= 256; count -= 256)
     {
-        v += group(operation, x, y);
+        v = add(v, group(operation, x, y));
         x += 256;
         y += 256;
     }
-    return count > 0 ? v + group_some(operation, x, y, count) : v;
+    return count > 0 ? add(v, group_some(operation, x, y, count)) : v;
 }
 
 INLINE lanes block(duo_operation operation, const float *x, const float *y)
@@ -168,7 +172,8 @@ INLINE double node_4_some(duo_operation operation, int64_t n, const float *x, co
     const lanes second = block(operation, x + DUO_BLOCK, y + DUO_BLOCK);
     const double sum = add_lanes_2(first, second);
     if (n == 2 * DUO_BLOCK) return sum;
-    return sum + node_2(operation, n - 2 * DUO_BLOCK, x + 2 * DUO_BLOCK, y + 2 * DUO_BLOCK);
+    return add_doubles(sum,
+                       node_2(operation, n - 2 * DUO_BLOCK, x + 2 * DUO_BLOCK, y + 2 * DUO_BLOCK));
 }
 
 INLINE double node_4(duo_operation operation, const float *x, const float *y)
@@ -190,7 +195,10 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
         y += 4 * DUO_BLOCK;
     }
     if (n > 0) node[nodes++] = node_4_some(operation, n, x, y);
-    return duo_lanes_add_nodes(node, nodes);
+    for (int step = 1; step < nodes; step *= 2)
+        for (int i = 0; i + step < nodes; i += 2 * step)
+            node[i] = add_doubles(node[i], node[i + step]);
+    return node[0];
 }
 
 #include "lanes_float64_body.h"
@@ -213,12 +221,20 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
         return unit(operation, n, x, second);                                                      \
     }                                                                                              \
                                                                                                    \
+    NOINLINE double name##_redone(int64_t n, const float *x, const float *y, float_mode before)    \
+    {                                                                                              \
+        (void)y;                                                                                   \
+        const double sum = duo_lanes_redo(name##_unchecked, name##_unit_float64, n, x, second);    \
+        if (!isnan(sum)) flags_restore(before);                                                    \
+        return sum;                                                                                \
+    }                                                                                              \
+                                                                                                   \
     static double name##_unit(int64_t n, const float *x, const float *y)                           \
     {                                                                                              \
         (void)y;                                                                                   \
+        const float_mode before = mode_read();                                                     \
         const double sum = name##_unchecked(n, x, second);                                         \
-        if (LIKELY(isfinite(sum))) return sum;                                                     \
-        return duo_lanes_redo(name##_unchecked, name##_unit_float64, n, x, second);                \
+        return LIKELY(isfinite(sum)) ? sum : name##_redone(n, x, y, before);                       \
     }                                                                                              \
                                                                                                    \
     NOINLINE float name##_large(int64_t n, const float *x, const float *y)                         \
@@ -228,10 +244,11 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
                                                                                                    \
     static float name##_whole(int64_t n, const float *x, const float *y)                           \
     {                                                                                              \
-        if (UNLIKELY(!mode_is_fit())) return duo_lanes_in_fit_mode(name##_large, n, x, y);         \
+        const float_mode before = mode_read();                                                     \
+        if (UNLIKELY(!mode_fits(before))) return duo_lanes_in_fit_mode(name##_large, n, x, y);     \
         const double sum = n <= DUO_BLOCK ? add_lanes(block_some(operation, n, x, second))         \
                                           : name##_unchecked(n, x, second);                        \
-        if (UNLIKELY(!isfinite(sum))) return name##_large(n, x, y);                                \
+        if (UNLIKELY(!isfinite(sum))) return duo_lanes_round(name##_redone(n, x, y, before));      \
         return (float)(sum + 0.0);                                                                 \
     }
 

@@ -6,6 +6,8 @@
  */
 #include <string.h>
 
+#include "float_mode.h"
+
 #define ISA portable
 enum { WIDTH = 4, PARTS = 4 };
 
@@ -53,6 +55,12 @@ static inline double add_lanes_4(lanes a, lanes b, lanes c, lanes d)
     return add_lanes_2(a, b) + add_lanes_2(c, d);
 }
 
-#define mode_is_fit float_mode_is_fit
+static inline vector add(vector a, vector b) { return a + b; }
+static inline vector multiply(vector a, vector b) { return a * b; }
+static inline double add_doubles(double a, double b) { return a + b; }
+
+#define mode_read     float_mode_read
+#define mode_fits     float_mode_fits
+#define flags_restore float_flags_restore
 
 #include "lanes_body.h"
