@@ -611,10 +611,10 @@ static void multiply_deep(duo_context *ctx)
 }
 
 /* An sgemm_ that leads back to the library: the row that calls it then declines. */
-static void lead_back(const char *transa, const char *transb, const int *m, const int *n,
-                      const int *k, const float *alpha, const float *a, const int *lda,
-                      const float *b, const int *ldb, const float *beta, float *c, const int *ldc,
-                      long transa_length, long transb_length)
+static void lead_back(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
+                      const int64_t *k, const float *alpha, const float *a, const int64_t *lda,
+                      const float *b, const int64_t *ldb, const float *beta, float *c,
+                      const int64_t *ldc, long transa_length, long transb_length)
 {
     (void)transa, (void)transb, (void)m, (void)n, (void)k, (void)alpha, (void)a, (void)lda, (void)b;
     (void)ldb, (void)beta, (void)c, (void)ldc, (void)transa_length, (void)transb_length;
@@ -633,6 +633,7 @@ static int report_next_row(void)
     duo_context *const outer = context_on(DUO_PATH_AUTO);
     inner_context = context_on(DUO_PATH_AUTO);
     library->sgemm = lead_back;
+    (void)duo_set_threads(outer, 1); /* one thread at a time may use the inner context */
     multiply_deep(outer);
     const duo_decision d = last(inner_context);
     printf("row=%s candidates=%d right=%d", d.row, d.candidates, product[5] == (float)DEPTH);

@@ -56,11 +56,9 @@ static inline void float_flags_restore(float_mode before)
 }
 
 /* The caller's, for others who work for it: no exception of theirs is to be trapped. */
-enum { FLOAT_MODE_FLAGS = 0x003F, FLOAT_MODE_MASKS = 0x1F80 };
-
 static inline float_mode float_mode_now(void)
 {
-    return (_mm_getcsr() & ~(unsigned)FLOAT_MODE_FLAGS) | FLOAT_MODE_MASKS;
+    return (_mm_getcsr() & ~(float_mode)FLOAT_MODE_FLAGS) | FLOAT_MODE_DEFAULT;
 }
 
 static inline void float_mode_adopt(float_mode mode) { _mm_setcsr(mode); }
