@@ -12,8 +12,10 @@
  * Helpers  Threads of POSIX, not a team of OpenMP: there a barrier waits for all its members, surplus
  *          threads are ended and made again as teams change in size, and a thread that cannot be made
  *          ends the process. A helper that has nothing to do stays awake for a moment, because to be
- *          woken takes 50 us, but yields the processor again and again, and sleeps at once when a
- *          yield comes back late: others want it. The caller wakes a few, and each of these a few more.
+ *          woken takes 50 us, but yields the processor again and again. A yield that comes back late
+ *          tells that others want it: the helper then rests, and is not woken for a while, since a piece
+ *          that it had begun could be awaited for as long. Nor does it help a caller whose processor it
+ *          shares. The caller wakes a few helpers, and each of these a few more.
  */
 #define _GNU_SOURCE
 #include "team.h"
@@ -43,6 +45,7 @@ enum {
 };
 static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
 static const int64_t kLateNs = 200000; /* a yield that takes longer gave the processor to others */
+static const int64_t kRestNs = 10000000;    /* and then the helper rests so long */
 static const int64_t kRetryNs = 1000000000; /* threads could not be made: no new try before */
 
 /* ---- A run: pieces [next, end) are left, `begun` are under way, all of job number `job` ---- */
@@ -97,6 +100,7 @@ typedef struct slot {
     /* The job in words of 16 bits: its number, members, the first helper, helpers to count round by.
      * No members: there is none. */
     _Alignas(LINE) _Atomic uint64_t head;
+    atomic_int processor; /* the caller's */
     /* Read by those alone who have claimed a piece. */
     duo_team_piece piece;
     void *job;
@@ -126,8 +130,10 @@ static head head_of(slot *s, memory_order order)
 
 /* ---- Helpers ---- */
 
+enum { AWAKE, ASLEEP, RESTING };
+
 typedef struct helper {
-    _Alignas(LINE) atomic_uint asleep; /* a futex */
+    _Alignas(LINE) atomic_uint state; /* a futex */
 } helper;
 
 static helper helper_of[DUO_TEAM_MOST];
@@ -151,10 +157,11 @@ static void relax(void)
 
 static void wake(int number)
 {
-    atomic_uint *const asleep = &helper_of[number].asleep;
-    if (atomic_load_explicit(asleep, memory_order_seq_cst) == 0) return;
-    if (atomic_exchange_explicit(asleep, 0, memory_order_seq_cst) == 0) return;
-    (void)syscall(SYS_futex, asleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    atomic_uint *const state = &helper_of[number].state;
+    unsigned asleep = ASLEEP;
+    if (atomic_load_explicit(state, memory_order_seq_cst) == ASLEEP &&
+        atomic_compare_exchange_strong(state, &asleep, AWAKE))
+        (void)syscall(SYS_futex, state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 /* Member number `member` of a job wakes some of the next: 0 wakes 1 to 4, 1 wakes 5 to 8, ... */
@@ -189,43 +196,59 @@ static void help(slot *s, int number)
     const int member = (number - h.first + h.round) % h.round + 1;
     if (member >= h.members) return;
     wake_others(h, member);
+    if (sched_getcpu() == atomic_load_explicit(&s->processor, memory_order_relaxed)) return;
     work(s, h, member);
 }
 
-/* Looks at the bell for a while, politely. False: it is time to sleep. */
-static bool rings(unsigned heard)
+/* Looks at the bell for a while, politely: AWAKE when it rang, ASLEEP when it is time to sleep, RESTING when
+ * others want the processor. */
+static unsigned listen(unsigned heard)
 {
     const int64_t until = now_ns() + kAwakeNs;
     for (;;) {
         for (int i = 0; i < SPINS; i++) {
-            if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return true;
+            if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return AWAKE;
             relax();
         }
         const int64_t before = now_ns();
         (void)sched_yield();
         const int64_t after = now_ns();
-        if (after - before > kLateNs || after > until) return false;
+        if (after - before > kLateNs) return RESTING;
+        if (after > until) return ASLEEP;
     }
 }
 
-static void sleep_until_woken(int number, unsigned heard)
+static void rest(atomic_uint *state)
 {
-    atomic_uint *const asleep = &helper_of[number].asleep;
-    atomic_store_explicit(asleep, 1, memory_order_seq_cst);
+    const struct timespec while_resting = {0, kRestNs};
+    atomic_store_explicit(state, RESTING, memory_order_relaxed);
+    (void)nanosleep(&while_resting, NULL);
+}
+
+static void sleep_until_woken(atomic_uint *state, unsigned heard)
+{
+    atomic_store_explicit(state, ASLEEP, memory_order_seq_cst);
     while (atomic_load_explicit(&bell, memory_order_seq_cst) == heard &&
-           atomic_load_explicit(asleep, memory_order_seq_cst) == 1)
-        (void)syscall(SYS_futex, asleep, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
-    atomic_store_explicit(asleep, 0, memory_order_relaxed);
+           atomic_load_explicit(state, memory_order_seq_cst) == ASLEEP)
+        (void)syscall(SYS_futex, state, FUTEX_WAIT_PRIVATE, ASLEEP, NULL, NULL, 0);
+    atomic_store_explicit(state, AWAKE, memory_order_relaxed);
 }
 
 static void *helper_body(void *argument)
 {
     const int number = (int)(intptr_t)argument;
+    atomic_uint *const state = &helper_of[number].state;
     duo_machine_unbind();
     for (;;) {
-        const unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
+        unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
         for (int i = 0; i < SLOTS; i++) help(&slots[i], number);
-        if (!rings(heard)) sleep_until_woken(number, heard);
+        const unsigned next = listen(heard);
+        if (next == AWAKE) continue;
+        if (next == RESTING) {
+            rest(state);
+            heard = atomic_load_explicit(&bell, memory_order_acquire);
+        }
+        sleep_until_woken(state, heard);
     }
     return NULL;
 }
@@ -291,6 +314,7 @@ static slot *take_slot(int round, int *first)
 static head post(slot *s, head h, int64_t pieces)
 {
     h.job = (head_of(s, memory_order_relaxed).job + 1) & 0xFFFF;
+    atomic_store_explicit(&s->processor, sched_getcpu(), memory_order_relaxed);
     for (int i = 0; i < h.members; i++)
         atomic_store_explicit(&s->run[i].word,
                               run_word(h.job, pieces * i / h.members, pieces * (i + 1) / h.members),
@@ -365,7 +389,7 @@ void duo_team_in_child(void)
     atomic_store_explicit(&helpers, 0, memory_order_relaxed);
     refused_ns = 0;
     for (int i = 0; i < DUO_TEAM_MOST; i++)
-        atomic_store_explicit(&helper_of[i].asleep, 0, memory_order_relaxed);
+        atomic_store_explicit(&helper_of[i].state, AWAKE, memory_order_relaxed);
     for (int i = 0; i < SLOTS; i++) {
         atomic_store_explicit(&slots[i].head, 0, memory_order_relaxed);
         atomic_store_explicit(&slots[i].taken, false, memory_order_relaxed);
