@@ -16,7 +16,7 @@
 
 enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
 
-__thread duo_context *duo_context_default __attribute__((tls_model("initial-exec")));
+__thread duo_context *duo_context_default;
 
 /* Ended contexts, to be used again: their memory stays readable, so a stale handle is recognised.
  */

@@ -75,7 +75,7 @@ struct duo_context {
 duo_context *duo_context_of(duo_context *ctx);
 
 /* This thread's default context if it has one already. Initial-exec: one load. */
-extern __thread duo_context *duo_context_default __attribute__((tls_model("initial-exec")));
+extern __thread duo_context *duo_context_default;
 
 /* What a call with this thread may use now. */
 duo_site duo_context_site(duo_context *ctx);

@@ -148,7 +148,7 @@ static int64_t coarse_ns(void)
 
 static int processors_now(int64_t now)
 {
-    static __thread __attribute__((tls_model("initial-exec"))) struct {
+    static __thread struct {
         int64_t until_ns;
         int processors;
     } said;

@@ -33,6 +33,7 @@ check_library() { # NAME MAP
     check "no CUDA library and no BLAS is needed" lacks \
         'NEEDED.*(cuda|cublas|nvidia|\[lib(open)?blas)' "$work/dynamic"
     check "no text relocations" lacks 'TEXTREL' "$work/dynamic"
+    check "no thread-local storage that Python has no room for" lacks 'STATIC_TLS' "$work/dynamic"
     check "never unloaded" grep -q 'NODELETE' "$work/dynamic"
 }
 

@@ -101,7 +101,7 @@ static const object *object_of(uintptr_t caller)
 
 void duo_blas_tell_program(const duo_blas_gemm *g)
 {
-    static __thread __attribute__((tls_model("initial-exec"))) plain_function told;
+    static __thread plain_function told;
     const object *const o = object_of((uintptr_t)g->caller);
     const plain_function sgemm = o != NULL ? o->sgemm[g->wide] : NULL;
     if (__builtin_expect(sgemm == told, 1)) return;
