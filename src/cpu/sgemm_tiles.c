@@ -1,6 +1,9 @@
 /* sgemm_tiles.c - tiles of C for a shape (sgemm_tiles.h). */
 #include "sgemm_tiles.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 /*
  * Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with AVX-512. Every tile packs its
  * own parts of A and B: few and square tiles pack least, but more than threads leave nobody waiting for
@@ -18,7 +21,14 @@ enum {
 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceiling(int64_t a, int64_t b) { return (a - 1) / b + 1; }
+
+/* Most sizes are short, for which processors divide in a fraction of the time. */
+static int64_t quotient(int64_t a, int64_t b)
+{
+    return (((uint64_t)a | (uint64_t)b) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)b) : a / b;
+}
+
+static int64_t ceiling(int64_t a, int64_t b) { return quotient(a - 1, b) + 1; }
 
 /* size in so many parts of a multiple of the unit */
 static int64_t part(int64_t size, int64_t parts, int64_t unit)
@@ -33,25 +43,47 @@ static int64_t pieces_of(int64_t m, int64_t n, int64_t k)
     return pieces < 1.0 ? 1 : pieces > PIECES ? PIECES : (int64_t)pieces;
 }
 
+/* C in tiles, `down` of them below each other and about as many as `pieces` in all. */
+typedef struct cut {
+    int64_t down, rows, columns;
+    double cost; /* packing, and the pieces that there are too few of */
+} cut;
+
+static cut cut_into(int64_t m, int64_t n, int64_t pieces, int64_t down)
+{
+    const int64_t rows = smaller(m, part(m, down, ROWS_UNIT));
+    const int64_t columns = smaller(n, part(n, quotient(pieces, down), COLUMNS_UNIT));
+    const double there = (double)ceiling(m, rows) * (double)ceiling(n, columns);
+    const double times = there < (double)pieces ? (double)pieces / there : 1.0;
+    return (cut){down, rows, columns, (double)(rows + columns) * times};
+}
+
+/* No tiles have shorter edges. Grows from the squarest on, to both sides. */
+static double least_cost(int64_t m, int64_t n, int64_t pieces, int64_t down)
+{
+    return (double)m / (double)down + (double)n * (double)down / (double)pieces;
+}
+
+/* Tries those from `down` on, one way, as long as one may be better; of equal ones the fewest down. */
+static void search(int64_t m, int64_t n, int64_t pieces, int64_t down, int step, cut *best)
+{
+    for (; down >= 1 && down <= pieces; down += step) {
+        if (least_cost(m, n, pieces, down) > best->cost * (1.0 + 1e-9)) return;
+        const cut c = cut_into(m, n, pieces, down);
+        const bool better = c.cost < best->cost || (c.cost == best->cost && c.down < best->down);
+        if (better) *best = c;
+    }
+}
+
 /* The tiles that pack least, of those that are about as many as `pieces`. */
 static duo_tiles squarest(int64_t m, int64_t n, int64_t pieces)
 {
-    duo_tiles best = {.rows = m, .columns = n};
-    double least = -1.0;
-    for (int64_t down = 1; down <= pieces; down++) {
-        const int64_t across = pieces / down;
-        const int64_t rows = smaller(m, part(m, down, ROWS_UNIT));
-        const int64_t columns = smaller(n, part(n, across, COLUMNS_UNIT));
-        /* Packing, and the pieces that there are too few of. */
-        const double there = (double)ceiling(m, rows) * (double)ceiling(n, columns);
-        const double cost =
-            (double)(rows + columns) * (there < (double)pieces ? (double)pieces / there : 1.0);
-        if (least >= 0.0 && cost >= least) continue;
-        least = cost;
-        best.rows = rows;
-        best.columns = columns;
-    }
-    return best;
+    const double square = sqrt((double)pieces * (double)m / (double)n);
+    const int64_t middle = square < 1.0 ? 1 : square > (double)pieces ? pieces : (int64_t)square;
+    cut best = cut_into(m, n, pieces, middle);
+    search(m, n, pieces, middle + 1, 1, &best);
+    search(m, n, pieces, middle - 1, -1, &best);
+    return (duo_tiles){.rows = best.rows, .columns = best.columns};
 }
 
 duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k)
@@ -63,13 +95,15 @@ duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
 {
     const int64_t pieces = pieces_of(m, n, k);
     if (pieces == 1 && m <= LARGEST_EDGE && n <= LARGEST_EDGE) return duo_sgemm_one_tile(m, n, k);
-    const int64_t room = ceiling(m, SMALLEST_EDGE) * ceiling(n, SMALLEST_EDGE);
+    const int64_t room =
+        smaller(ceiling(m, SMALLEST_EDGE), PIECES) * smaller(ceiling(n, SMALLEST_EDGE), PIECES);
     duo_tiles t = squarest(m, n, smaller(pieces, room));
     t.rows = smaller(t.rows, LARGEST_EDGE);
     t.columns = smaller(t.columns, LARGEST_EDGE);
     t.down = ceiling(m, t.rows);
     t.across = ceiling(n, t.columns);
-    const int64_t tiles = t.down * t.across, wanted = smaller(pieces / tiles, k / SMALLEST_STEPS);
+    const int64_t tiles = t.down * t.across,
+                  wanted = smaller(quotient(pieces, tiles), k / SMALLEST_STEPS);
     t.steps = wanted > 1 ? ceiling(k, wanted) : k;
     t.parts = wanted > 1 ? ceiling(k, t.steps) : 1;
     return t;
