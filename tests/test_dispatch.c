@@ -14,6 +14,7 @@
 
 #include "child.h"
 #include "cpu/blas_library.h"
+#include "cpu/sgemm_tiles.h"
 #include "harness.h"
 #include "sim_device.h"
 
@@ -424,8 +425,14 @@ static void threads_count(void)
         multiply_ones(ctx);
         check_side(ctx, DUO_SIDE_CPU);
         d = last(ctx);
-        CHECK(d.threads == 4, "%d threads", d.threads);
-        check_predicted(&d, "sgemm_cpu_plain", 0.25e-3 + 1.4e-6);
+        const duo_candidate *const plain = candidate(&d, "sgemm_cpu_plain");
+        CHECK(plain != NULL && plain->threads == 2, "a C of two tiles is not for two threads");
+        check_predicted(&d, "sgemm_cpu_plain", 0.5e-3 + 1.2e-6);
+        const duo_candidate *const openblas = candidate(&d, "sgemm_cpu_openblas");
+        if (openblas != NULL && openblas->accepts) {
+            CHECK(d.threads == openblas->threads, "%d threads", d.threads);
+            if (openblas->threads == 4) check_predicted(&d, "sgemm_cpu_openblas", 0.25e-3 + 1.4e-6);
+        }
     }
     /* On data in memory all threads are twice as fast as one, so nowhere more. */
     test_case("threads/memory");
@@ -1115,6 +1122,108 @@ static void environment(void)
     check_environment("DUOBLAS_PROFILE=/dev/null", "ssum=cpu sdot=gpu", 0);
 }
 
+/* ---- What sgemm costs on the CPU, by the shape ---- */
+
+/* The row's cost for m x n x k, A and B without gaps, on at most so many threads. */
+static double cpu_cost(duo_row_id id, const duo_profile *profile, int64_t m, int64_t n, int64_t k,
+                       int most, int *threads)
+{
+    float x = 0.0f;
+    const duo_call call = test_sgemm_call(false, false, m, n, k, 1.0f, &x, m, &x, k, 0.0f, &x, m);
+    const duo_site site = {.profile = profile, .path = DUO_PATH_CPU, .threads = most};
+    for (int i = 0; i < DUO_SGEMM_ROWS; i++)
+        if (duo_sgemm_rows[i].id == id) return duo_sgemm_rows[i].cost(&call, &site, threads);
+    return -1.0;
+}
+
+static void shapes_on_the_cpu(void)
+{
+    static const char *const names[] = {"h100", "h200", "generic"};
+    const duo_profile *const generic = duo_profile_built_in("generic");
+    int threads;
+    for (int i = 0; i < 3; i++) {
+        const duo_profile *const p = duo_profile_built_in(names[i]);
+        for (int row = 0; row < 2; row++) {
+            const duo_row_id id = row == 0 ? DUO_ROW_sgemm_cpu_openblas : DUO_ROW_sgemm_cpu_plain;
+            const duo_curve *const curve = &p->curve[id];
+            test_case("shapes/cubes-are-the-curve/%s/%s", names[i], duo_row_name(id));
+            for (int j = 0; j < curve->count; j++) {
+                const int64_t edge = (int64_t)curve->size[j];
+                const double ratio =
+                    cpu_cost(id, p, edge, edge, edge, 1, &threads) / curve->seconds[j];
+                CHECK(ratio > 0.999 && ratio < 1.1, "edge %d: %g times", (int)edge, ratio);
+            }
+        }
+    }
+
+    /* A tile of the plain row works on 64 rows, however few there are, and is for one thread. */
+    test_case("shapes/plain/1x1x1000000");
+    const double dot = cpu_cost(DUO_ROW_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
+    CHECK(dot > 4e-3 && dot < 0.1 && threads == 1, "%g s on %d threads", dot, threads);
+    test_case("shapes/plain/tiles");
+    new_machine(1e-3, 1.0);
+    machine.fork_seconds = 0.0;
+    CHECK(close_to(cpu_cost(DUO_ROW_sgemm_cpu_plain, &machine, 64, 32, 1000, 4, &threads), 1e-3) &&
+              threads == 1,
+          "%d threads for a tile", threads);
+    CHECK(close_to(cpu_cost(DUO_ROW_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads),
+                   2e-3 / 3.0) &&
+              threads == 2,
+          "three tiles in two rounds, %d threads", threads);
+
+    /* As many threads as pieces, and in whole rounds. */
+    test_case("shapes/openblas/pieces");
+    const duo_blas_library *const library = duo_blas_library_get();
+    if (library == NULL || library->threads == DUO_BLAS_ITS_OWN)
+        test_skip("the inner BLAS does not get pieces");
+    else
+        for (int64_t n = 1; n <= 4096; n += n / 7 + 1) {
+            const duo_tiles t = duo_sgemm_tiles(96, n, 96);
+            const double pieces = (double)(t.down * t.across * t.parts);
+            const double most = pieces < 10.0 ? pieces : 10.0, rounds = ceil(pieces / most);
+            const double seconds =
+                cpu_cost(DUO_ROW_sgemm_cpu_openblas, &machine, 96, n, 96, 10, &threads);
+            CHECK(threads == (int)most && seconds >= 0.999e-3 * rounds / pieces,
+                  "n = %d: %g pieces, %d threads, %g s", (int)n, pieces, threads, seconds);
+        }
+
+    /* A thin product takes the time to move its operands. */
+    for (int64_t k = 1; k <= 4; k++) {
+        test_case("shapes/openblas/1000x1000x%d", (int)k);
+        const double one =
+            cpu_cost(DUO_ROW_sgemm_cpu_openblas, generic, 1000, 1000, k, 1, &threads);
+        CHECK(one > 60e-6 && one < 300e-6, "%g s on one thread", one);
+        const double many =
+            cpu_cost(DUO_ROW_sgemm_cpu_openblas, generic, 1000, 1000, k, 16, &threads);
+        CHECK(many > 30e-6 && many <= one, "%g s on %d threads", many, threads);
+    }
+    test_case("shapes/openblas/16x4096x4096");
+    const double wide = cpu_cost(DUO_ROW_sgemm_cpu_openblas, generic, 16, 4096, 4096, 1, &threads);
+    CHECK(wide > 8e-3 && wide < 16e-3, "%g s", wide);
+
+    /* With C on the device its way home and back is not all that the CPU would take. */
+    test_case("shapes/kept");
+    float x = 0.0f;
+    duo_call call =
+        test_sgemm_call(false, false, 1000, 1000, 1, 1.0f, &x, 1000, &x, 1, 0.0f, &x, 1000);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        call.operand[i].residence = i == DUO_C ? DUO_AT_KEPT : DUO_AT_PAGEABLE;
+        call.operand[i].on_host = true;
+        call.operand[i].on_device = i == DUO_C;
+    }
+    duo_choice choice[DUO_CANDIDATES];
+    const duo_site site = {.profile = generic,
+                           .math = DUO_MATH_ACCURATE,
+                           .threads = 2,
+                           .gpu = true,
+                           .device_memory_bytes = 8e10};
+    const int count = duo_predict(&call, &site, choice);
+    const int best = duo_select(choice, count, &site);
+    CHECK(choice[best].row->side == DUO_SIDE_GPU, "%s, %g s", choice[best].row->name,
+          choice[best].seconds);
+    duo_profile_reset();
+}
+
 /* ---- What a prediction costs is never nonsense ---- */
 
 static void predictions_are_sane(void)
@@ -1200,6 +1309,7 @@ static const test_entry tests[] = {
     {"null_contexts", null_contexts},
     {"prepared_operands", prepared_operands},
     {"environment", environment},
+    {"shapes_on_the_cpu", shapes_on_the_cpu},
     {"predictions_are_sane", predictions_are_sane},
     {NULL, NULL},
 };

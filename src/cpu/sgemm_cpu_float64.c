@@ -23,7 +23,7 @@
 
 /* Largest tile of C, and steps of k, for dgemm; for the plain loop, which wants them in its cache;
  * and without memory. */
-enum { TILE = 256, PANEL = 256, PLAIN_TILE = 128, STACK_TILE = 32 };
+enum { TILE = DUO_FLOAT64_EDGE, PANEL = 256, PLAIN_TILE = 128, STACK_TILE = 32 };
 
 /* Where a tile is worked out; matrices without gaps, a and b stored as A and B are. */
 typedef struct desk {

@@ -12,8 +12,9 @@
 #include "../fault.h"
 #include "../row.h"
 #include "../team.h"
+#include "sgemm_tiles.h"
 
-enum { TILE_M = 64, TILE_N = 32, TILE_K = 256 };
+enum { TILE_M = DUO_PLAIN_ROWS, TILE_N = DUO_PLAIN_COLUMNS, TILE_K = 256 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 

@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* Tiles of sgemm_cpu_plain; the largest of sgemm_cpu_float64. */
+enum { DUO_PLAIN_ROWS = 64, DUO_PLAIN_COLUMNS = 32, DUO_FLOAT64_EDGE = 256 };
+
 /* C in across x down tiles of rows x columns, the last ones smaller; k in `parts` of `steps`. */
 typedef struct duo_tiles {
     int64_t rows, columns, steps;
