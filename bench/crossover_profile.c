@@ -9,6 +9,7 @@
 
 #include "contender.h"
 #include "measure.h"
+#include "team.h"
 
 static const double kLinkBytes = 256.0 * 1024 * 1024;
 enum { SMALL = 1024, MOST_TEAMS = 12, FORKS = 4096, LEAST_FORKS = 16 };
@@ -59,23 +60,36 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
 
 /* ---- The CPU ---- */
 
+/* So long a piece of work that nobody does two where all threads come. */
+static const double kPieceSeconds = 5e-6;
+
+static void take_a_while(void *job, int64_t piece)
+{
+    (void)job;
+    (void)piece;
+    const double begin = duo_now_seconds();
+    while (duo_now_seconds() - begin < kPieceSeconds) continue;
+}
+
 /*
- * Seconds of one empty region. Each is timed alone, and the quick ones count: where a thread of the
- * team has to wait for a processor, the region takes a thousand times longer, and an average would
- * tell of the neighbours.
+ * Seconds that sharing out takes, beside the work: a piece for each thread takes as long as one, and what
+ * is beyond that. Each is timed alone, and the quick ones count; where a thread of the team had to wait for
+ * a processor, another did its piece as well, and that tells of the neighbours.
  */
 static double fork_and_join(int threads, double most_seconds)
 {
     double sample[FORKS];
-    int count = 0;
+    int count = 0, together = 0;
     const double began = duo_now_seconds();
     while (count < FORKS && (count < LEAST_FORKS || duo_now_seconds() - began < most_seconds)) {
         const double begin = duo_now_seconds();
-#pragma omp parallel num_threads(threads)
-        __asm__ volatile("" ::: "memory");
-        sample[count++] = duo_now_seconds() - begin;
+        duo_team_run(take_a_while, NULL, threads, threads);
+        sample[count++] = duo_now_seconds() - begin - kPieceSeconds;
     }
-    return duo_low_quantile(sample, count);
+    for (int i = 0; i < count; i++)
+        if (sample[i] < 0.9 * kPieceSeconds) sample[together++] = sample[i];
+    if (together == 0) together = count;
+    return at_least(duo_low_quantile(sample, together), 0.0);
 }
 
 /* Start and join of a team of t threads, fitted by a + b*t. */
