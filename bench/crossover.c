@@ -103,14 +103,15 @@ static bool outputs_possible(const arguments *a)
            (a->plot == NULL || duo_output_possible(a->plot));
 }
 
-static bool write_profile(duo_crossover *x, const duo_profile *profile, const char *path)
+static bool write_profile(const duo_profile *profile, const char *path)
 {
     char why[256];
     bool good = duo_profile_write(profile, path, why, sizeof why);
     if (!good)
         fprintf(stderr, "duoblas: cannot write the profile %s: %s\n", path, why);
     else
-        printf("Profile: %s%s\n", path, x->gpu ? "" : " (CPU measured here, GPU part built in)");
+        printf("Profile: %s%s\n", path,
+               profile->upload_pageable > 0.0 ? "" : " (without a GPU part)");
     return good;
 }
 
@@ -168,7 +169,7 @@ int duo_tool_crossover(int argc, char **argv)
         if (drawn) printf("Plot: %s\n", a.plot);
         good = good && drawn;
     }
-    if (!a.no_profile) good = write_profile(x, &profile, a.profile) && good;
+    if (!a.no_profile) good = write_profile(&profile, a.profile) && good;
     duo_interrupt_allow();
     duo_crossover_close(x);
     free(x);

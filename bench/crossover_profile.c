@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "contender.h"
+#include "cpu/blas_library.h"
 #include "measure.h"
 #include "team.h"
 
@@ -50,9 +51,7 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
         for (int i = 0; i < table.count; i++) {
             const duo_row *const row = &table.row[i];
             duo_curve *const curve = &profile->curve[row->id];
-            if (row->side == DUO_SIDE_GPU && !x->gpu)
-                *curve = x->assumed->curve[row->id];
-            else
+            if (row->side == DUO_SIDE_CPU || x->gpu)
                 take_curve(x, row, (duo_operation)operation, curve);
         }
     }
@@ -106,7 +105,7 @@ static void measure_forks(const duo_crossover *x, duo_profile *profile)
         s1 += s;
         ts += t * s;
     }
-    if (teams == 0) return; /* one thread never forks: what the profile had will do */
+    if (teams == 0) return; /* one thread never forks: what the profile in use has will do */
     const double spread = teams * t2 - t1 * t1;
     double slope = spread > 0.0 ? (teams * ts - t1 * s1) / spread : 0.0;
     if (slope < 0.0) slope = 0.0;
@@ -231,9 +230,19 @@ static void measure_fixed_costs(duo_crossover *x, duo_profile *profile)
     if (!task[QUERY].failed) profile->query_seconds = task[QUERY].median_seconds;
 }
 
-static void assume_link(const duo_crossover *x, duo_profile *profile)
+static void forget_gpu_rows(duo_profile *profile)
 {
-    const duo_profile *const from = x->assumed;
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const duo_row_table table = duo_row_tables[operation];
+        for (int i = 0; i < table.count; i++)
+            if (table.row[i].side == DUO_SIDE_GPU) profile->curve[table.row[i].id].count = 0;
+    }
+}
+
+/* Figures that serve where one cannot be measured. */
+static void begin_link(duo_profile *profile)
+{
+    const duo_profile *const from = duo_profile_in_use();
     profile->upload_pageable = from->upload_pageable;
     profile->upload_pinned = from->upload_pinned;
     profile->download_pageable = from->download_pageable;
@@ -243,28 +252,39 @@ static void assume_link(const duo_crossover *x, duo_profile *profile)
     profile->query_seconds = from->query_seconds;
 }
 
+/* What was measured here before, with as many threads and this GPU, stays as it was; nothing else is
+ * this machine's. */
+static void begin_profile(const duo_crossover *x, duo_profile *profile)
+{
+    const duo_profile *const before = duo_profile_measured();
+    *profile = (duo_profile){.gpu = "none", .driver = "none"};
+    if (before != NULL) *profile = *before;
+    if (profile->threads != x->threads) profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
+    if (x->gpu && strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu_rows(profile);
+    profile->fork_seconds = duo_profile_in_use()->fork_seconds;
+    profile->fork_seconds_per_thread = duo_profile_in_use()->fork_seconds_per_thread;
+}
+
 void duo_crossover_profile(duo_crossover *x, duo_profile *profile)
 {
     char date[DUO_TEXT];
-    /* What is not measured this time (operations left out) stays as it was. */
-    *profile = *duo_profile_in_use();
+    begin_profile(x, profile);
     snprintf(profile->origin, sizeof profile->origin, "this run");
     snprintf(profile->version, sizeof profile->version, "%d.%d.%d", DUO_VERSION_MAJOR,
              DUO_VERSION_MINOR, DUO_VERSION_PATCH);
     snprintf(profile->cpu, sizeof profile->cpu, "%s", duo_machine_cpu());
-    snprintf(profile->blas, sizeof profile->blas, "%.120s", x->cpu_blas);
-    snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
-    snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
+    snprintf(profile->cpu_id, sizeof profile->cpu_id, "%s", duo_machine_cpu_id());
+    snprintf(profile->blas, sizeof profile->blas, "%s", duo_blas_library_name());
     snprintf(profile->date, sizeof profile->date, "%.20s", duo_text_date(date));
     snprintf(profile->commit, sizeof profile->commit, "%.40s", duo_tool_commit);
     profile->threads = x->threads;
     take_curves(x, profile);
     measure_forks(x, profile);
     take_parallel(x, profile);
-    if (x->gpu) {
-        measure_rates(x, profile);
-        measure_fixed_costs(x, profile);
-    } else {
-        assume_link(x, profile);
-    }
+    if (!x->gpu) return;
+    snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
+    snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
+    begin_link(profile);
+    measure_rates(x, profile);
+    measure_fixed_costs(x, profile);
 }

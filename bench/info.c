@@ -31,7 +31,7 @@ static void print_cpu(void)
     char size[DUO_TEXT];
     const int quota = duo_machine_quota("");
     const size_t cache = duo_machine_cache_bytes();
-    printf("CPU\n  model          %s\n", duo_machine_cpu());
+    printf("CPU\n  model          %s, %s\n", duo_machine_cpu(), duo_machine_cpu_id());
     printf("  threads        %d", duo_machine_threads());
     if (quota > 0) printf(" (the container's quota allows %d)", quota);
     printf("\n  vectors        %s\n", duo_lanes_current()->isa);
@@ -113,7 +113,8 @@ static void print_profile(void)
     printf("\nProfile (what each side costs)\n");
     printf("  in use         %s\n", p->origin);
     printf("  because        %s\n", duo_profile_why());
-    printf("  measured on    %s, %d thread%s\n", p->cpu, p->threads, p->threads == 1 ? "" : "s");
+    printf("  measured on    %s, %s\n", p->cpu, p->cpu_id);
+    printf("  with           %d thread%s, %s\n", p->threads, p->threads == 1 ? "" : "s", p->blas);
     printf("  GPU part       %s\n", p->gpu);
     printf("  made           %s, commit %s\n", p->date, p->commit);
     print_rate("CPU memory", p->cpu_bandwidth);
@@ -121,11 +122,6 @@ static void print_profile(void)
     print_rate("  pinned", p->upload_pinned);
     print_rate("from GPU", p->download_pageable);
     print_rate("  pinned", p->download_pinned);
-    if (p->threads != duo_machine_threads() && strncmp(p->origin, "built-in", 8) != 0)
-        printf(
-            "  NOTE: measured with %d threads, and now there are %d; `duoblas crossover' measures\n"
-            "        again.\n",
-            p->threads, duo_machine_threads());
 }
 
 static void print_environment(void)

@@ -10,12 +10,15 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "context.h"
 #include "lock.h"
 #include "team.h"
 
-static char cpu_name[96];
+static char cpu_name[96], cpu_id[64];
 static int processors, threads; /* that the process had at first, and may use */
 static size_t cache_bytes;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -36,6 +39,41 @@ static void read_cpu_name(void)
     }
     fclose(file);
 }
+
+#if defined(__x86_64__)
+static void read_cpu_id(void)
+{
+    unsigned a, b, c, d;
+    snprintf(cpu_id, sizeof cpu_id, "unknown");
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0) return;
+    const unsigned short_family = a >> 8 & 15, short_model = a >> 4 & 15;
+    const bool longer = short_family == 6 || short_family == 15;
+    snprintf(cpu_id, sizeof cpu_id, "family %u model %u stepping %u",
+             short_family + (short_family == 15 ? a >> 20 & 255 : 0),
+             short_model + (longer ? (a >> 16 & 15) << 4 : 0), a & 15);
+}
+#else
+/* What Linux tells of the first processor, as "CPU part : 0xd0c"; on other machines than ARM's nothing. */
+static void read_cpu_id(void)
+{
+    size_t used = 0;
+    snprintf(cpu_id, sizeof cpu_id, "unknown");
+    FILE *const file = fopen("/proc/cpuinfo", "re");
+    if (file == NULL) return;
+    char line[256];
+    while (fgets(line, sizeof line, file) != NULL && line[0] != '\n') {
+        const char *const colon = strchr(line, ':');
+        if (strncmp(line, "CPU ", 4) != 0 || colon == NULL) continue;
+        line[strcspn(line, "\n")] = '\0';
+        const int length = (int)strcspn(line + 4, "\t :");
+        const int wrote = snprintf(cpu_id + used, sizeof cpu_id - used, "%s%.*s%s",
+                                   used > 0 ? " " : "", length, line + 4, colon + 1);
+        if (wrote < 0 || used + (size_t)wrote >= sizeof cpu_id) break;
+        used += (size_t)wrote;
+    }
+    fclose(file);
+}
+#endif
 
 /* Ceiling of quota / period from two numbers in the files, or 0. */
 static int cpus_of(long long quota, long long period)
@@ -112,6 +150,7 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 static void look(void)
 {
     read_cpu_name();
+    read_cpu_id();
     /* OpenMP knows its places, to which it may have bound the first thread; but it may be asked by a
      * thread that is bound otherwise. */
     cpu_set_t first;
@@ -131,6 +170,12 @@ const char *duo_machine_cpu(void)
 {
     pthread_once(&once, look);
     return cpu_name;
+}
+
+const char *duo_machine_cpu_id(void)
+{
+    pthread_once(&once, look);
+    return cpu_id;
 }
 
 /* ---- What holds for this thread now ---- */

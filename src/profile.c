@@ -14,7 +14,7 @@
 #include "fault.h"
 #include "row.h"
 
-enum { FORMAT = 1, LARGEST_FILE_BYTES = 1 << 20, LONGEST_LINE = 190 };
+enum { FORMAT = 2, LARGEST_FILE_BYTES = 1 << 20, LONGEST_LINE = 190 };
 
 /* ---- Fields: one table serves reading and writing ---- */
 
@@ -24,16 +24,20 @@ typedef struct field {
     const char *section, *name;
     field_kind kind;
     size_t offset, size;
+    bool optional; /* 0: not measured */
 } field;
 
-#define FIELD(section, name, kind, member)                                                         \
+#define FIELD_IF(section, name, kind, member, optional)                                            \
     {                                                                                              \
-        section, name, kind, offsetof(duo_profile, member), sizeof(((duo_profile *)0)->member)     \
+        section, name, kind, offsetof(duo_profile, member), sizeof(((duo_profile *)0)->member),    \
+            optional                                                                               \
     }
+#define FIELD(section, name, kind, member) FIELD_IF(section, name, kind, member, false)
 
 static const field fields[] = {
     FIELD("machine", "version", TEXT, version),
     FIELD("machine", "cpu", TEXT, cpu),
+    FIELD("machine", "cpu_id", TEXT, cpu_id),
     FIELD("machine", "threads", COUNT, threads),
     FIELD("machine", "blas", TEXT, blas),
     FIELD("machine", "gpu", TEXT, gpu),
@@ -42,8 +46,8 @@ static const field fields[] = {
     FIELD("machine", "commit", TEXT, commit),
     FIELD("cpu", "fork_ps", PICOSECONDS, fork_seconds),
     FIELD("cpu", "fork_per_thread_ps", PICOSECONDS, fork_seconds_per_thread),
-    FIELD("cpu", "bandwidth", BYTES_PER_SECOND, cpu_bandwidth),
-    FIELD("cpu", "sgemm_efficiency_millionths", MILLIONTHS, sgemm_efficiency),
+    FIELD_IF("cpu", "bandwidth", BYTES_PER_SECOND, cpu_bandwidth, true),
+    FIELD_IF("cpu", "sgemm_efficiency_millionths", MILLIONTHS, sgemm_efficiency, true),
     FIELD("link", "upload_pageable", BYTES_PER_SECOND, upload_pageable),
     FIELD("link", "upload_pinned", BYTES_PER_SECOND, upload_pinned),
     FIELD("link", "download_pageable", BYTES_PER_SECOND, download_pageable),
@@ -121,6 +125,9 @@ static int read_entry(void *user, const char *section, const char *name, const c
     if (r->end) return wrong(r, section, name, "after the end");
     if (strncmp(section, "row ", 4) == 0) return read_point(r, section, name, value);
     if (strcmp(section, "profile") == 0 && strcmp(name, "format") == 0) {
+        if (!r->format && whole_number(value, 1, FORMAT - 1, &number))
+            return wrong(r, section, name,
+                         "made by an older version; `duoblas crossover' makes a new one");
         if (r->format || !whole_number(value, FORMAT, FORMAT, &number))
             return wrong(r, section, name, "not a format of this version");
         r->format = true;
@@ -175,7 +182,7 @@ bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t
     bool linked = false;
     for (int i = 0; i < FIELDS; i++) linked |= r.seen[i] && strcmp(fields[i].section, "link") == 0;
     for (int i = 0; i < FIELDS; i++)
-        if (!r.seen[i] && strcmp(fields[i].section, "machine") != 0 &&
+        if (!r.seen[i] && !fields[i].optional && strcmp(fields[i].section, "machine") != 0 &&
             (linked || strcmp(fields[i].section, "link") != 0)) {
             snprintf(why, why_size, "[%s] %s is missing", fields[i].section, fields[i].name);
             return false;
@@ -237,8 +244,9 @@ bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size)
         snprintf(why, why_size, "made by version %s", profile->version);
         return false;
     }
-    if (strcmp(profile->cpu, duo_machine_cpu()) != 0) {
-        snprintf(why, why_size, "measured on another CPU (%s)", profile->cpu);
+    if (strcmp(profile->cpu, duo_machine_cpu()) != 0 ||
+        strcmp(profile->cpu_id, duo_machine_cpu_id()) != 0) {
+        snprintf(why, why_size, "measured on another CPU (%s, %s)", profile->cpu, profile->cpu_id);
         return false;
     }
     return true;
@@ -265,6 +273,8 @@ static void write_profile(FILE *file, const duo_profile *profile)
     for (int i = 0; i < FIELDS; i++) {
         const field *const f = &fields[i];
         const char *const member = (const char *)profile + f->offset;
+        if (strcmp(f->section, "link") == 0 && !(profile->upload_pageable > 0.0)) continue;
+        if (f->optional && !(*(const double *)(const void *)member > 0.0)) continue;
         if (strcmp(section, f->section) != 0) fprintf(file, "\n[%s]\n", section = f->section);
         if (f->kind == TEXT)
             write_text(file, f->name, member);

@@ -31,15 +31,20 @@ typedef struct duo_profile {
     char origin[256]; /* where it comes from: "built-in h100" or the file's path */
 
     /* [machine] */
-    char version[32], cpu[96], blas[128], gpu[96], driver[32], date[32], commit[48];
+    char version[32], cpu[96];
+    char cpu_id[64]; /* family, model, stepping: a hypervisor may name every CPU alike */
+    char blas[128];  /* the inner BLAS with its version and kernels: duo_blas_library_name */
+    char gpu[96], driver[32], date[32], commit[48]; /* gpu: "none" where there is no GPU part */
     int threads; /* with which the parallel figures were measured */
 
     /* [cpu] */
     double fork_seconds,
         fork_seconds_per_thread; /* start and join of a parallel region of t threads: a + b*t */
-    double cpu_bandwidth;    /* bytes/s that reductions reach with all threads on data beyond the
-                                caches */
-    double sgemm_efficiency; /* speed-up of a large sgemm over one thread, divided by threads */
+    double cpu_bandwidth; /* bytes/s that reductions reach with all threads on data beyond the
+                                caches; in a file it may be missing (0) */
+    double
+        sgemm_efficiency; /* speed-up of a large sgemm over one thread, divided by threads; it may be
+                                missing too */
 
     /* [link] host <-> device */
     double upload_pageable, upload_pinned, download_pageable, download_pinned; /* bytes/s */
@@ -60,10 +65,21 @@ double duo_curve_seconds(const duo_curve *curve, double work, int growth);
 /*
  * The profile in use: DUOBLAS_PROFILE, else the user's own ($XDG_CONFIG_HOME/duoblas/profile.ini,
  * default
- * ~/.config), else a built-in one. Loaded once; never NULL. `why`: one line on how it was chosen.
+ * ~/.config), else a built-in one. Loaded once; never NULL. `why`: one line on how it was chosen, and
+ * which of its parts come from elsewhere.
+ *
+ * Of a file whose signature fits (duo_profile_fits) all is used but the curves of sgemm through another
+ * inner BLAS, or through other kernels of it. Figures of several threads hold for any number: they are
+ * scaled. What is missing, or is not used, is that of the built-in profile of this host, if there is
+ * one: its CPU, inner BLAS, kernels and number of threads are the same. Else it is the generic one's,
+ * and of the other built-in profiles the GPU part alone is used.
  */
 const duo_profile *duo_profile_in_use(void);
 const char *duo_profile_why(void);
+
+/* What the profile in use has that was measured on this machine, as it now is: nothing borrowed. NULL:
+ * it is a built-in one. */
+const duo_profile *duo_profile_measured(void);
 
 /* The default path of the user's profile in `path`; false where there is none (no home, AT_SECURE).
  */
@@ -85,8 +101,7 @@ bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t 
 /* Reads a profile from a string; the same checks. Seconds never fall where sizes grow. */
 bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size);
 
-/* Does its signature fit this machine and library? The GPU's part is checked only once a GPU is
- * open. */
+/* Was it made by this version, on this CPU? The GPU's part is checked only once a GPU is open. */
 bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
 
 /* Writes it whole or not at all: a temporary file beside it, flushed, renamed. */
@@ -98,9 +113,10 @@ void duo_profile_use(const duo_profile *profile);
 
 /* ---- machine.c ---- */
 
-/* CPU model name as the system gives it; threads the process may use (its processors, OMP_NUM_THREADS,
+/* CPU model name as the system gives it; its family, model and stepping, or the like; threads the process may use (its processors, OMP_NUM_THREADS,
  * OPENBLAS_NUM_THREADS, CPU quota). */
 const char *duo_machine_cpu(void);
+const char *duo_machine_cpu_id(void);
 int duo_machine_threads(void);
 /* The same for this thread and now: its OpenMP setting and affinity as well. */
 int duo_machine_threads_now(void);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "cpu/blas_library.h"
 #include "folder.h"
 #include "harness.h"
 
@@ -67,7 +68,8 @@ static const duo_profile *good_profile(void)
     snprintf(p.version, sizeof p.version, "%d.%d.%d", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
              DUO_VERSION_PATCH);
     snprintf(p.cpu, sizeof p.cpu, "%s", duo_machine_cpu());
-    snprintf(p.blas, sizeof p.blas, "some BLAS 1.2");
+    snprintf(p.cpu_id, sizeof p.cpu_id, "%s", duo_machine_cpu_id());
+    snprintf(p.blas, sizeof p.blas, "%s", duo_blas_library_name());
     snprintf(p.gpu, sizeof p.gpu, "some GPU");
     snprintf(p.driver, sizeof p.driver, "580.00");
     snprintf(p.date, sizeof p.date, "2026-01-02");
@@ -110,9 +112,13 @@ static void check_equal(const duo_profile *got, const duo_profile *want)
     const struct {
         const char *name, *got, *want;
     } texts[] = {
-        {"version", got->version, want->version}, {"cpu", got->cpu, want->cpu},
-        {"blas", got->blas, want->blas},          {"gpu", got->gpu, want->gpu},
-        {"driver", got->driver, want->driver},    {"date", got->date, want->date},
+        {"version", got->version, want->version},
+        {"cpu", got->cpu, want->cpu},
+        {"cpu_id", got->cpu_id, want->cpu_id},
+        {"blas", got->blas, want->blas},
+        {"gpu", got->gpu, want->gpu},
+        {"driver", got->driver, want->driver},
+        {"date", got->date, want->date},
         {"commit", got->commit, want->commit},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -187,6 +193,19 @@ static void round_trip(void)
     CHECK(duo_profile_write(&other, path, why, sizeof why), "%s", why);
     CHECK(duo_profile_read(path, &got, why, sizeof why), "%s", why);
     check_equal(&got, &other);
+
+    /* What was not measured is not in the file. */
+    test_case("profile/without-a-gpu");
+    other.upload_pageable = other.cpu_bandwidth = other.sgemm_efficiency = 0.0;
+    CHECK(duo_profile_write(&other, path, why, sizeof why), "%s", why);
+    char *const text = read_text(path);
+    CHECK(strstr(text, "[link]") == NULL && strstr(text, "bandwidth") == NULL &&
+              strstr(text, "efficiency") == NULL,
+          "%.500s", text);
+    free(text);
+    CHECK(duo_profile_read(path, &got, why, sizeof why), "%s", why);
+    CHECK(got.upload_pageable == 0.0 && got.cpu_bandwidth == 0.0 && got.sgemm_efficiency == 0.0,
+          "%g %g %g", got.upload_pageable, got.cpu_bandwidth, got.sgemm_efficiency);
     test_folder_end();
 }
 
@@ -256,13 +275,14 @@ static void refused_text(void)
     static const struct {
         const char *name, *from, *to;
     } cases[] = {
-        {"format-2", "format = 1", "format = 2"},
-        {"format-0", "format = 1", "format = 0"},
-        {"format-negative", "format = 1", "format = -1"},
-        {"format-fraction", "format = 1", "format = 1.0"},
-        {"format-word", "format = 1", "format = one"},
-        {"format-missing", "format = 1\n", ""},
-        {"format-twice", "format = 1\n", "format = 1\nformat = 1\n"},
+        {"format-1", "format = 2", "format = 1"},
+        {"format-3", "format = 2", "format = 3"},
+        {"format-0", "format = 2", "format = 0"},
+        {"format-negative", "format = 2", "format = -1"},
+        {"format-fraction", "format = 2", "format = 2.0"},
+        {"format-word", "format = 2", "format = one"},
+        {"format-missing", "format = 2\n", ""},
+        {"format-twice", "format = 2\n", "format = 2\nformat = 2\n"},
         {"unknown-key", "[cpu]\n", "[cpu]\nfrobnicate = 1\n"},
         {"unknown-section", "[cpu]\n", "[spoon]\nsize = 1\n[cpu]\n"},
         {"unknown-row", "[row ssum_cpu_lanes]", "[row ssum_cpu_magic]"},
@@ -446,6 +466,19 @@ static void signature(void)
     why[0] = '\0';
     CHECK(!duo_profile_fits(&p, why, sizeof why) && strstr(why, "Some Other CPU") != NULL,
           "why \"%s\"", why);
+    test_case("profile/signature/same-name");
+    p = *good_profile();
+    snprintf(p.cpu_id, sizeof p.cpu_id, "family 6 model 143 stepping unknown");
+    why[0] = '\0';
+    CHECK(!duo_profile_fits(&p, why, sizeof why) && strstr(why, "stepping unknown") != NULL,
+          "why \"%s\"", why);
+    CHECK(duo_machine_cpu_id()[0] != '\0' && strcmp(duo_machine_cpu_id(), p.cpu_id) != 0, "\"%s\"",
+          duo_machine_cpu_id());
+    /* The inner BLAS and the number of threads do not refuse the whole. */
+    p = *good_profile();
+    snprintf(p.blas, sizeof p.blas, "another BLAS");
+    p.threads = 77;
+    CHECK(duo_profile_fits(&p, why, sizeof why), "%s", why);
 }
 
 /* ---- Random damage ---- */
@@ -459,12 +492,13 @@ static bool sane_rate(double x) { return x >= 1.0 && x <= 1e16; }
 static bool sane(const duo_profile *p)
 {
     bool ok = sane_text(p->version, sizeof p->version) && sane_text(p->cpu, sizeof p->cpu) &&
-              sane_text(p->blas, sizeof p->blas) && sane_text(p->gpu, sizeof p->gpu) &&
-              sane_text(p->driver, sizeof p->driver) && sane_text(p->date, sizeof p->date) &&
-              sane_text(p->commit, sizeof p->commit);
+              sane_text(p->cpu_id, sizeof p->cpu_id) && sane_text(p->blas, sizeof p->blas) &&
+              sane_text(p->gpu, sizeof p->gpu) && sane_text(p->driver, sizeof p->driver) &&
+              sane_text(p->date, sizeof p->date) && sane_text(p->commit, sizeof p->commit);
     ok = ok && p->threads >= 1 && sane_time(p->fork_seconds) &&
-         sane_time(p->fork_seconds_per_thread) && sane_rate(p->cpu_bandwidth) &&
-         p->sgemm_efficiency > 0.0 && p->sgemm_efficiency <= 10.0;
+         sane_time(p->fork_seconds_per_thread) &&
+         (p->cpu_bandwidth == 0.0 || sane_rate(p->cpu_bandwidth)) && p->sgemm_efficiency >= 0.0 &&
+         p->sgemm_efficiency <= 10.0;
     ok = ok && sane_rate(p->upload_pageable) && sane_rate(p->upload_pinned) &&
          sane_rate(p->download_pageable) && sane_rate(p->download_pinned) &&
          sane_time(p->copy_seconds) && sane_time(p->round_trip_seconds) &&
@@ -490,7 +524,7 @@ static void mutate(char *text, size_t *length, size_t size, test_rng *rng)
         "-",     "nan",   "inf",        "1e400", "99999999999999999999",
         "0",     "[",     "]",          "=",     "\n",
         ";",     ":",     " ",          "\t",    "1.5",
-        "[end]", "[row ", "format = 1", "\r\n",  "\xef\xbb\xbf"};
+        "[end]", "[row ", "format = 2", "\r\n",  "\xef\xbb\xbf"};
     const size_t at = (size_t)test_between(rng, 0, (int64_t)*length - 1);
     const size_t most = *length - at;
     size_t span = (size_t)test_between(rng, 1, 40);
@@ -601,11 +635,31 @@ static void built_ins(void)
 
 /* ---- Which one serves: in children, since it is decided once ---- */
 
+/* Whole: nothing is left that a prediction would miss. */
+static bool whole(const duo_profile *p)
+{
+    bool ok = p->cpu_bandwidth > 0.0 && p->sgemm_efficiency > 0.0 && p->upload_pageable > 0.0;
+    for (int id = 0; id < DUO_ROWS; id++) {
+        const bool float64 = strstr(duo_row_name((duo_row_id)id), "cpu_float64") != NULL;
+        ok = ok && (p->curve[id].count > 0 || float64);
+    }
+    return ok;
+}
+
 static int report_profile(void)
 {
     const duo_profile *const p = duo_profile_in_use();
-    const bool ok = p != NULL && duo_profile_in_use() == p && sane(p);
+    const duo_profile *const measured = duo_profile_measured();
+    const bool ok = p != NULL && duo_profile_in_use() == p && sane(p) && whole(p);
     printf("%s|%s|", p == NULL ? "" : p->origin, duo_profile_why());
+    /* Curves of the file begin at a size of 1, built-in ones do not. */
+    static const duo_row_id rows[] = {DUO_ROW_sgemm_cpu_openblas, DUO_ROW_sgemm_cpu_plain,
+                                      DUO_ROW_ssum_cpu_lanes, DUO_ROW_sgemm_gpu_tiled};
+    for (int i = 0; i < 4 && p != NULL; i++)
+        printf("%s=%s ", duo_row_name(rows[i]) + strlen("sgemm_") - (i == 2),
+               p->curve[rows[i]].size[0] == 1.0 ? "own" : "other");
+    if (p != NULL) printf("link=%s ", p->upload_pageable == 5e9 ? "own" : "other");
+    printf("measured=%d|", measured == NULL ? 0 : measured->curve[rows[0]].count > 0 ? 2 : 1);
     /* It must serve a call, whatever it is. */
     float x[100], sum = 0.0f;
     for (int i = 0; i < 100; i++) x[i] = 1.0f;
@@ -671,6 +725,8 @@ static void in_use(void)
         {"cut", "complete = 1", "", "refused"},
         {"other-version", "version = ", "version = 9", "version 9"},
         {"other-cpu", "cpu = ", "cpu = Not ", "another CPU"},
+        {"other-model", "cpu_id = ", "cpu_id = not ", "another CPU"},
+        {"older-format", "format = 2", "format = 1", "older version"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         test_case("profile/in-use/named-%s", bad[i].name);
@@ -687,6 +743,142 @@ static void in_use(void)
     check_in_use((const char *const[]){config, home, NULL}, "built-in", "regular");
     free(text);
     test_folder_end();
+}
+
+/* The profile with every curve but this one left out. */
+static void write_only(duo_row_id id, const char *path)
+{
+    static duo_profile p;
+    char why[200] = "";
+    p = *good_profile();
+    p.upload_pageable = p.cpu_bandwidth = p.sgemm_efficiency = 0.0;
+    for (int i = 0; i < DUO_ROWS; i++)
+        if (i != (int)id) p.curve[i].count = 0;
+    CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
+}
+
+/* Of a file that fits in part the other parts come from elsewhere, and that is told. */
+static void parts(void)
+{
+    static duo_profile p;
+    char named[600], why[200] = "";
+    test_folder_begin();
+    const char *const path = in_folder("own.ini");
+    snprintf(named, sizeof named, "DUOBLAS_PROFILE=%s", path);
+    const char *const settings[] = {named, NULL};
+
+    test_case("profile/parts/all");
+    CHECK(duo_profile_write(good_profile(), path, why, sizeof why), "%s", why);
+    check_in_use(settings, path,
+                 "|cpu_openblas=own cpu_plain=own cpu_lanes=own gpu_tiled=own link=own measured=2");
+
+    test_case("profile/parts/another-blas");
+    p = *good_profile();
+    snprintf(p.blas, sizeof p.blas, "OpenBLAS 0.3.99 Abacus");
+    CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
+    check_in_use(
+        settings, path,
+        "|cpu_openblas=other cpu_plain=own cpu_lanes=own gpu_tiled=own link=own measured=1");
+    check_in_use(settings, path,
+                 "; sgemm on the CPU from built-in generic, as it was measured with "
+                 "OpenBLAS 0.3.99 Abacus and this is ");
+
+    test_case("profile/parts/other-threads");
+    p = *good_profile();
+    p.threads = duo_machine_threads() + 96;
+    CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
+    char scaled[100];
+    snprintf(scaled, sizeof scaled, "; what several threads take is scaled, from %d to ",
+             p.threads);
+    check_in_use(settings, path, scaled);
+    check_in_use(settings, path, "|cpu_openblas=own cpu_plain=own");
+
+    test_case("profile/parts/one-operation");
+    write_only(DUO_ROW_ssum_cpu_lanes, path);
+    check_in_use(settings, path, "; sgemm, sasum, sdot on the CPU from built-in generic");
+    check_in_use(settings, path, "; GPU part: built-in h100");
+    check_in_use(
+        settings, path,
+        "|cpu_openblas=other cpu_plain=other cpu_lanes=own gpu_tiled=other link=other measured=1");
+
+    test_case("profile/parts/built-in");
+    const char *const nothing[] = {"XDG_CONFIG_HOME", "HOME", NULL};
+    check_in_use(nothing, "built-in", "built-in h100 is used for its GPU part only: measured ");
+    check_in_use(nothing, "built-in", " measured=0|");
+    test_folder_end();
+}
+
+/* Is this the host of a built-in profile? In a child, which can make it one. */
+static int report_host(void)
+{
+    char origin[64], reason[1024];
+    duo_profile *const p = (duo_profile *)(uintptr_t)duo_profile_built_in("h100");
+    snprintf(p->cpu, sizeof p->cpu, "%s", duo_machine_cpu());
+    snprintf(p->cpu_id, sizeof p->cpu_id, "%s", duo_machine_cpu_id());
+    snprintf(p->blas, sizeof p->blas, "%s", duo_blas_library_name());
+    p->threads = duo_machine_threads();
+    const duo_profile was = *p;
+    for (int i = 0; i < 4; i++) {
+        *p = was;
+        if (i == 1) p->threads++;
+        if (i == 2) snprintf(p->blas, sizeof p->blas, "OpenBLAS 0.3.99 Abacus");
+        if (i == 3) snprintf(p->cpu_id, sizeof p->cpu_id, "family 6 model 143 stepping unknown");
+        duo_profile_reset();
+        snprintf(origin, sizeof origin, "%.60s", duo_profile_in_use()->origin);
+        snprintf(reason, sizeof reason, "%.1000s", duo_profile_why());
+        printf("%d %s: %s\n", i, origin, reason);
+    }
+    return 0;
+}
+
+static void built_in_host(void)
+{
+    test_child child;
+    test_case("profile/built-in-host");
+    test_child_run("host", (const char *const[]){"XDG_CONFIG_HOME", "HOME", NULL}, 30, &child);
+    static const char *const lines[] = {
+        "0 built-in h100: built in, measured on this model of CPU\n",
+        "built-in h100 is used for its GPU part only: measured with ",
+        "2 built-in generic: ",
+        "built-in h100 is used for its GPU part only: measured with OpenBLAS 0.3.99 Abacus, not ",
+        "built-in h100 is used for its GPU part only: measured on another CPU (",
+    };
+    CHECK(child.exit_status == 0, "exit %d, \"%.300s\"", child.exit_status, child.err);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        CHECK(strstr(child.out, lines[i]) != NULL, "no \"%s\" in \"%.1000s\"", lines[i], child.out);
+}
+
+/* With narrower kernels the generic sgemm takes longer. */
+static int report_kernels(void)
+{
+    const duo_row_id id = DUO_ROW_sgemm_cpu_openblas;
+    const duo_blas_library *const library = duo_blas_library_get();
+    const double ratio = duo_profile_in_use()->curve[id].seconds[0] /
+                         duo_profile_built_in("generic")->curve[id].seconds[0];
+    printf("%s %.2f", library != NULL ? library->core : "none", ratio);
+    return 0;
+}
+
+static void narrow_kernels(void)
+{
+    static const struct {
+        const char *core, *said;
+    } cases[] = {
+        {"Prescott", "Prescott 5.00"}, {"Haswell", "Haswell 1.35"}, {"SkylakeX", "SkylakeX 1.00"}};
+    int tried = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_child child;
+        char core[64];
+        test_case("profile/kernels/%s", cases[i].core);
+        snprintf(core, sizeof core, "OPENBLAS_CORETYPE=%s", cases[i].core);
+        const char *const settings[] = {core, "XDG_CONFIG_HOME", "HOME", NULL};
+        test_child_run("kernels", settings, 30, &child);
+        CHECK(child.exit_status == 0, "exit %d, \"%.300s\"", child.exit_status, child.err);
+        if (strncmp(child.out, cases[i].core, strlen(cases[i].core)) != 0) continue;
+        CHECK(strcmp(child.out, cases[i].said) == 0, "\"%.100s\"", child.out);
+        tried++;
+    }
+    if (tried == 0) test_skip("the inner BLAS has no other kernels");
 }
 
 static void use_and_reset(void)
@@ -745,6 +937,9 @@ static const test_entry tests[] = {
     {"fuzz", fuzz},
     {"built_ins", built_ins},
     {"in_use", in_use},
+    {"parts", parts},
+    {"built_in_host", built_in_host},
+    {"narrow_kernels", narrow_kernels},
     {"use_and_reset", use_and_reset},
     {"locales", locales},
     {NULL, NULL},
@@ -752,6 +947,9 @@ static const test_entry tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (test_child_task(argc, argv) != NULL) return report_profile();
+    const char *const task = test_child_task(argc, argv);
+    if (task != NULL && strcmp(task, "host") == 0) return report_host();
+    if (task != NULL && strcmp(task, "kernels") == 0) return report_kernels();
+    if (task != NULL) return report_profile();
     return test_main(argc, argv, "profile", tests);
 }

@@ -47,6 +47,21 @@ static bool is_ourselves(const void *address)
 /* The drop-in, by whatever name: it stands on this library, or on another copy of it. */
 static bool is_drop_in(void *handle) { return dlsym(handle, "duo_version") != NULL; }
 
+/* One text for what decides how fast it is: MKL and the like are known by their files alone. */
+static void name(duo_blas_library *l)
+{
+    static const char openblas[] = "OpenBLAS ";
+    const size_t length = sizeof openblas - 1;
+    const char *const slash = strrchr(l->path, '/'), *const version = l->config + length;
+    if (l->config[0] == '\0')
+        snprintf(l->name, sizeof l->name, "%.70s", slash != NULL ? slash + 1 : l->path);
+    else if (strncmp(l->config, openblas, length) == 0)
+        snprintf(l->name, sizeof l->name, "%s%.*s %.40s", openblas,
+                 (int)(strcspn(version, " ") < 20 ? strcspn(version, " ") : 20), version, l->core);
+    else
+        snprintf(l->name, sizeof l->name, "%s%.40s", openblas, l->core);
+}
+
 /* What it says of itself. */
 static void ask(duo_blas_library *l)
 {
@@ -113,6 +128,7 @@ static bool use(void *handle, const char *path, bool ours, duo_blas_library *l, 
         memcpy(&l->dgemm, &dgemm, sizeof dgemm);
     snprintf(l->path, sizeof l->path, "%.500s", path);
     ask(l);
+    name(l);
     hold(l, ours);
     return true;
 }
@@ -283,6 +299,20 @@ const char *duo_blas_library_why(void)
 {
     look();
     return why;
+}
+
+const char *duo_blas_library_name(void)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    return library != NULL ? library->name : "none";
+}
+
+const char *duo_blas_library_warning(void)
+{
+    static const char mark[] = "WARNING";
+    const duo_blas_library *const library = duo_blas_library_get();
+    const bool warns = library != NULL && strncmp(library->note, mark, sizeof mark - 1) == 0;
+    return warns ? library->note : NULL;
 }
 
 void duo_blas_library_abandon(const char *reason)

@@ -58,13 +58,17 @@ typedef struct duo_blas_library {
     char path[512];
     char config[256]; /* what it says of itself; "" if it says nothing */
     char core[64];    /* OpenBLAS's kernel name; "" elsewhere */
+    char name[80];    /* "OpenBLAS 0.3.21 SkylakeX": with its version and kernels, for profiles */
     char note[256];   /* what a user should know of the choice, or "" */
     void *handle;
 } duo_blas_library;
 
 /* The library, or NULL where none is found. */
 const duo_blas_library *duo_blas_library_get(void);
-const char *duo_blas_library_why(void); /* why none, or "" */
+const char *duo_blas_library_why(void);  /* why none, or "" */
+const char *duo_blas_library_name(void); /* its name, or "none" */
+/* What makes sgemm slower than it could be, for people; NULL: nothing is known. */
+const char *duo_blas_library_warning(void);
 /* No more of the library, and why: in a child process whose parent's other threads were inside it;
  * where it leads back to us. */
 void duo_blas_library_abandon(const char *reason);
