@@ -147,6 +147,7 @@ void duo_bench_head(const duo_bench *b)
            DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER, duo_text_date(date));
     printf("%sCPU   %s, %d thread%s\n%sBLAS  %s\n", mark, duo_machine_cpu(), b->threads,
            b->threads == 1 ? "" : "s", mark, duo_text_blas(blas, sizeof blas));
+    duo_text_blas_warning(b->csv ? "#       " : "      ", stdout);
     if (b->gpu)
         printf("%sGPU   %s; cuBLAS: %s; CUB: %s\n", mark, b->device.name,
                b->cublas_why != NULL ? b->cublas_why : "yes",

@@ -111,8 +111,10 @@ int duo_bench_overhead(void)
     const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
     duo_measure(task, tasks, &effort);
     duo_peer_blas_end(peer, before);
-    printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n\n",
+    printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n",
            effort.rounds, duo_text_blas(blas, sizeof blas));
+    duo_text_blas_warning("      ", stdout);
+    putchar('\n');
     printf("  %-6s %5s  %21s  %21s  %21s\n  %-6s %5s  %10s %10s  %10s %10s  %10s %10s\n", "", "",
            "duo, ns", "BLAS, ns", "added, ns", "call", "n", "median", "least", "median", "least",
            "median", "least");

@@ -84,6 +84,7 @@ void duo_crossover_head(const duo_crossover *x, FILE *file)
     fprintf(file, "CPU   %s, %d thread%s\n", duo_machine_cpu(), x->threads,
             x->threads == 1 ? "" : "s");
     fprintf(file, "BLAS  %s\n", x->cpu_blas);
+    duo_text_blas_warning("      ", file);
     if (x->gpu)
         fprintf(file, "GPU   %s, driver for CUDA %s\n", x->gpu_name, x->driver);
     else
@@ -233,6 +234,7 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
             "# cpu: %s\n# threads: %d\n# blas: %s\n",
             DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
             duo_text_date(date), duo_machine_cpu(), x->threads, x->cpu_blas);
+    duo_text_blas_warning("# ", file);
     if (x->gpu)
         fprintf(file, "# gpu: %s\n# driver: CUDA %s\n# clocks: core %d MHz, memory %d MHz (most)\n",
                 x->gpu_name, x->driver, x->device_info.clock_khz / 1000,

@@ -89,6 +89,12 @@ const char *duo_text_blas(char *text, size_t size)
     return text;
 }
 
+void duo_text_blas_warning(const char *mark, FILE *file)
+{
+    const char *const warning = duo_blas_library_warning();
+    if (warning != NULL) fprintf(file, "%s%s\n", mark, warning);
+}
+
 const char *duo_text_date(char text[DUO_TEXT])
 {
     const time_t now = time(NULL);

@@ -1,10 +1,12 @@
 /* explain.c - what the last call chose and why: duo_explain_last and the verbose line. */
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "context.h"
+#include "cpu/blas_library.h"
 #include "fault.h"
 
 static void predict_last(duo_context *ctx, const duo_site *site)
@@ -145,12 +147,24 @@ static void send_line(const duo_context *ctx, line *l)
     (void)wrote;
 }
 
+/* Once a process, to whoever first wants lines: what makes every sgemm slower than it could be. */
+static void warn_once(const duo_context *ctx)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const char *const warning = duo_blas_library_warning();
+    if (warning == NULL || atomic_flag_test_and_set(&told)) return;
+    line l = {.used = 0};
+    put(&l, "duoblas: event: inner BLAS: %s", warning);
+    send_line(ctx, &l);
+}
+
 void duo_explain_call(duo_context *ctx)
 {
     static const char *const residences[] = {"-", "pageable", "pinned", "kept", "stale", "device"};
     duo_decision d = {.size = sizeof d};
     if (ctx->verbose == 0 && ctx->log == NULL) return;
     if (duo_explain_last(ctx, &d) != DUO_OK) return;
+    warn_once(ctx);
     const duo_call *const call = &ctx->last_call;
     line l = {.used = 0};
     put(&l, "duoblas: %s", d.operation);

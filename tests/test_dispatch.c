@@ -1083,8 +1083,33 @@ static void check_environment(const char *setting, const char *expected, int lin
     CHECK(child.exit_status == 0, "exit %d: %.200s %.200s", child.exit_status, child.out,
           child.err);
     check_contains(child.out, expected);
-    CHECK(count_lines(child.err, "") == lines && count_lines(child.err, "duoblas: s") == lines,
+    const int warnings = count_lines(child.err, "duoblas: event: inner BLAS: ");
+    CHECK(count_lines(child.err, "") - warnings == lines &&
+              count_lines(child.err, "duoblas: s") == lines,
           "%d lines: %.400s", count_lines(child.err, ""), child.err);
+}
+
+/* An inner BLAS that was asked for in vain is told of once, before the line of the first call. */
+static void warnings(void)
+{
+    static const char *const verbose[] = {"DUOBLAS_VERBOSE=0", "DUOBLAS_VERBOSE=1",
+                                          "DUOBLAS_VERBOSE=2"};
+    if (duo_blas_library_get() == NULL) {
+        test_skip("there is no inner BLAS");
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        test_child child;
+        test_case("warnings/%s", verbose[i]);
+        const char *const settings[] = {verbose[i], "DUOBLAS_CPU_BLAS=/nonexistent/libblas.so",
+                                        NULL};
+        test_child_run("environment", settings, 60, &child);
+        static const char warning[] =
+            "duoblas: event: inner BLAS: WARNING: DUOBLAS_CPU_BLAS is ignored: /nonexistent";
+        CHECK(child.exit_status == 0, "exit %d", child.exit_status);
+        CHECK(count_lines(child.err, warning) == (i > 0), "%.400s", child.err);
+        if (i > 0) CHECK(strncmp(child.err, warning, strlen(warning)) == 0, "%.400s", child.err);
+    }
 }
 
 static void environment(void)
@@ -1309,6 +1334,7 @@ static const test_entry tests[] = {
     {"null_contexts", null_contexts},
     {"prepared_operands", prepared_operands},
     {"environment", environment},
+    {"warnings", warnings},
     {"shapes_on_the_cpu", shapes_on_the_cpu},
     {"predictions_are_sane", predictions_are_sane},
     {NULL, NULL},

@@ -169,7 +169,23 @@ checks=$((checks + 1))
 expect 0 crossover --quick --operations ssum --max-seconds 2
 expect 0 info
 says out "in use +$XDG_CONFIG_HOME/duoblas/profile.ini"
+says out 'because .*; sgemm, sasum, sdot on the CPU from built-in generic, as not measured'
+
+# Rows that were not measured are not in the file; those that were measured before stay there.
+own=$XDG_CONFIG_HOME/duoblas/profile.ini
+rows_of() { grep -oE '^\[row [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
+checks=$((checks + 2))
+[ "$(rows_of)" = '[row ssum_cpu' ] || fail "a profile of ssum has $(rows_of)"
+expect 0 crossover --quick --operations sdot --max-seconds 2
+[ "$(rows_of)" = '[row sdot_cpu[row ssum_cpu' ] || fail "a profile of ssum and sdot has $(rows_of)"
 rm -r "$XDG_CONFIG_HOME"
+
+# An inner BLAS that is not what it could be is told of in every head.
+for command in 'crossover --quick --operations ssum --max-seconds 1 --no-profile' \
+    'bench ssum --quick -n 100' info; do
+    DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 $command
+    says out 'WARNING: DUOBLAS_CPU_BLAS is ignored|^  none: '
+done
 
 # What cannot be written is refused before anything is measured.
 expect 1 crossover --no-profile --csv "$place/no/such/folder/figures.csv"
