@@ -36,7 +36,8 @@
  * Environment (read once, ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   see duo_math
- *   DUOBLAS_VERBOSE        0 | 1 | 2          1: one line per call on stderr; 2: also events
+ *   DUOBLAS_VERBOSE        0 | 1 | 2          1: one line per call on stderr, and once what is amiss with
+ *                                             the inner BLAS; 2: also events
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts (default 0; in a rank that an MPI
  *                                             launcher started: its number on this machine, modulo
