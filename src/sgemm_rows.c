@@ -148,7 +148,8 @@ static double work_of(const duo_call *call)
  * at least, with edges from 32 to 512. */
 static double tiles_of_cube(double edge, double work)
 {
-    const double wanted = smaller(7.0, ceil(sqrt(work / 65536.0)));
+    const double wanted =
+        work < DUO_SGEMM_ONE_TILE ? 1.0 : smaller(7.0, ceil(sqrt(work / 65536.0)));
     return larger(smaller(wanted, tiles_on(edge, 32)), tiles_on(edge, 512));
 }
 
