@@ -12,10 +12,10 @@
  * Helpers  Threads of POSIX, not a team of OpenMP: there a barrier waits for all its members, surplus
  *          threads are ended and made again as teams change in size, and a thread that cannot be made
  *          ends the process. A helper that has nothing to do stays awake for a moment, because to be
- *          woken takes 50 us, but yields the processor again and again. A yield that comes back late
- *          tells that others want it: the helper then rests, and is not woken for a while, since a piece
- *          that it had begun could be awaited for as long. Nor does it help a caller whose processor it
- *          shares. The caller wakes a few helpers, and each of these a few more.
+ *          woken takes 50 us, but yields the processor again and again, and sleeps at once when a yield
+ *          comes back late: others want it. One that had the caller wait for its piece for long, because
+ *          it had lost its processor, rests for a while; nor does a helper work for a caller whose
+ *          processor it shares. The caller wakes a few helpers, and each of these a few more.
  */
 #define _GNU_SOURCE
 #include "team.h"
@@ -45,7 +45,7 @@ enum {
 };
 static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
 static const int64_t kLateNs = 200000; /* a yield that takes longer gave the processor to others */
-static const int64_t kRestNs = 10000000;    /* and then the helper rests so long */
+static const int64_t kRestNs = 20000000;    /* and a helper whose piece took longer rests so long */
 static const int64_t kRetryNs = 1000000000; /* threads could not be made: no new try before */
 
 /* ---- A run: pieces [next, end) are left, `begun` are under way, all of job number `job` ---- */
@@ -134,6 +134,8 @@ enum { AWAKE, ASLEEP, RESTING };
 
 typedef struct helper {
     _Alignas(LINE) atomic_uint state; /* a futex */
+    atomic_bool in_piece;
+    atomic_bool late; /* set by a caller who waited for long: it is to rest */
 } helper;
 
 static helper helper_of[DUO_TEAM_MOST];
@@ -173,19 +175,33 @@ static void wake_others(head h, int member)
     }
 }
 
-/* Does what is left of a job: the member's own run, then the ends of the others'. */
-static void work(slot *s, head h, int member)
+/* A piece that was claimed; by a helper (NULL: the caller) in the caller's mode. */
+static void do_piece(const slot *s, int64_t number, helper *by)
 {
+    if (by != NULL) {
+        atomic_store_explicit(&by->in_piece, true, memory_order_relaxed);
+        if (!DUO_FAULT(helpers_mode)) float_mode_adopt(s->mode);
+    }
+    s->piece(s->job, s->first + number);
+    if (by != NULL) atomic_store_explicit(&by->in_piece, false, memory_order_relaxed);
+}
+
+/* Does what is left of a job: the member's own run, then the ends of the others'. Returns how many
+ * pieces that were. */
+static int work(slot *s, head h, int member, helper *by)
+{
+    int done = 0;
     for (int i = 0; i < h.members; i++) {
         run *const r = &s->run[(member + i) % h.members];
         for (;;) {
-            const int64_t piece = claim(r, h.job, i > 0);
-            if (piece < 0) break;
-            if (member > 0 && !DUO_FAULT(helpers_mode)) float_mode_adopt(s->mode);
-            s->piece(s->job, s->first + piece);
+            const int64_t number = claim(r, h.job, i > 0);
+            if (number < 0) break;
+            do_piece(s, number, by);
             finish(r);
+            done++;
         }
     }
+    return done;
 }
 
 /* Is there anything for this helper in the slot? */
@@ -197,32 +213,31 @@ static void help(slot *s, int number)
     if (member >= h.members) return;
     wake_others(h, member);
     if (sched_getcpu() == atomic_load_explicit(&s->processor, memory_order_relaxed)) return;
-    work(s, h, member);
+    (void)work(s, h, member, &helper_of[number]);
 }
 
-/* Looks at the bell for a while, politely: AWAKE when it rang, ASLEEP when it is time to sleep, RESTING when
- * others want the processor. */
-static unsigned listen(unsigned heard)
+/* Looks at the bell for a while, politely; false: it is time to sleep. */
+static bool rings(unsigned heard)
 {
     const int64_t until = now_ns() + kAwakeNs;
     for (;;) {
         for (int i = 0; i < SPINS; i++) {
-            if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return AWAKE;
+            if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return true;
             relax();
         }
         const int64_t before = now_ns();
         (void)sched_yield();
         const int64_t after = now_ns();
-        if (after - before > kLateNs) return RESTING;
-        if (after > until) return ASLEEP;
+        if (after - before > kLateNs || after > until) return false;
     }
 }
 
-static void rest(atomic_uint *state)
+static void rest(helper *h)
 {
     const struct timespec while_resting = {0, kRestNs};
-    atomic_store_explicit(state, RESTING, memory_order_relaxed);
+    atomic_store_explicit(&h->state, RESTING, memory_order_relaxed);
     (void)nanosleep(&while_resting, NULL);
+    atomic_store_explicit(&h->late, false, memory_order_relaxed);
 }
 
 static void sleep_until_woken(atomic_uint *state, unsigned heard)
@@ -237,18 +252,15 @@ static void sleep_until_woken(atomic_uint *state, unsigned heard)
 static void *helper_body(void *argument)
 {
     const int number = (int)(intptr_t)argument;
-    atomic_uint *const state = &helper_of[number].state;
+    helper *const self = &helper_of[number];
     duo_machine_unbind();
     for (;;) {
-        unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
+        const unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
         for (int i = 0; i < SLOTS; i++) help(&slots[i], number);
-        const unsigned next = listen(heard);
-        if (next == AWAKE) continue;
-        if (next == RESTING) {
-            rest(state);
-            heard = atomic_load_explicit(&bell, memory_order_acquire);
-        }
-        sleep_until_woken(state, heard);
+        if (atomic_load_explicit(&self->late, memory_order_relaxed))
+            rest(self);
+        else if (!rings(heard))
+            sleep_until_woken(&self->state, heard);
     }
     return NULL;
 }
@@ -325,15 +337,32 @@ static head post(slot *s, head h, int64_t pieces)
     return h;
 }
 
-/* Waits for the pieces that others have begun; for long ones without a processor of its own. */
-static void await(slot *s, head h)
+/* The caller has waited for long: whoever is in a piece has no processor. */
+static void tell_late(void)
 {
+    for (int i = 0; i < duo_team_helpers(); i++)
+        if (atomic_load_explicit(&helper_of[i].in_piece, memory_order_relaxed))
+            atomic_store_explicit(&helper_of[i].late, true, memory_order_relaxed);
+}
+
+/* Waits for the pieces that others have begun, at last without a processor of its own. One that takes
+ * much longer than `piece_ns` is late. */
+static void await(slot *s, head h, int64_t piece_ns)
+{
+    int64_t since = 0;
+    bool told = false;
     for (int i = 0; i < h.members; i++)
         for (int spins = 0; under_way(&s->run[i]); spins++) {
-            if (spins < 1000)
+            if (spins < SPINS) {
                 relax();
-            else
-                (void)sched_yield();
+                continue;
+            }
+            const int64_t now = now_ns();
+            if (since == 0) since = now;
+            if (now - since > kLateNs) (void)sched_yield();
+            if (told || now - since <= kLateNs + 2 * piece_ns) continue;
+            told = true;
+            tell_late();
         }
 }
 
@@ -356,8 +385,9 @@ static void run_some(duo_team_piece piece, void *job, int64_t first, int64_t pie
     s->first = first;
     s->mode = float_mode_now();
     h = post(s, h, pieces);
-    work(s, h, 0);
-    await(s, h);
+    const int64_t began = now_ns();
+    const int done = work(s, h, 0, NULL);
+    await(s, h, (now_ns() - began) / (done + 1));
     h.members = 0;
     atomic_store_explicit(&s->head, head_word(h), memory_order_relaxed);
     atomic_store_explicit(&s->taken, false, memory_order_release);
@@ -388,8 +418,11 @@ void duo_team_in_child(void)
 {
     atomic_store_explicit(&helpers, 0, memory_order_relaxed);
     refused_ns = 0;
-    for (int i = 0; i < DUO_TEAM_MOST; i++)
+    for (int i = 0; i < DUO_TEAM_MOST; i++) {
         atomic_store_explicit(&helper_of[i].state, AWAKE, memory_order_relaxed);
+        atomic_store_explicit(&helper_of[i].in_piece, false, memory_order_relaxed);
+        atomic_store_explicit(&helper_of[i].late, false, memory_order_relaxed);
+    }
     for (int i = 0; i < SLOTS; i++) {
         atomic_store_explicit(&slots[i].head, 0, memory_order_relaxed);
         atomic_store_explicit(&slots[i].taken, false, memory_order_relaxed);
