@@ -20,18 +20,8 @@
 #include "context.h"
 #include "cpu/blas_library.h"
 #include "harness.h"
+#include "sanitizers.h"
 #include "sim_device.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN 1
-#endif
-#endif
-#ifndef UNDER_TSAN
-#define UNDER_TSAN 0
-#endif
 
 static bool counting(void) { return test_mode_now() == MODE_SIM; }
 static duo_path device_path(void) { return test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU; }
