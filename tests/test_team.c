@@ -179,7 +179,8 @@ static void helpers_come(void)
     for (size_t i = 0; i < sizeof threads / sizeof threads[0]; i++) {
         test_case("team/helpers come/%d", threads[i]);
         crowd c = {0};
-        duo_team_run(be_seen, &c, 400, threads[i]);
+        for (int round = 0; round < 100 && c.most < threads[i]; round++)
+            duo_team_run(be_seen, &c, 400, threads[i]);
         CHECK(duo_team_helpers() >= threads[i] - 1, "%d helpers", duo_team_helpers());
         CHECK(c.most == threads[i], "%d at a time", c.most);
     }
@@ -457,7 +458,9 @@ static void fork_among_jobs(void)
             const int before = duo_team_helpers();
             bool ok = before == 0;
             for (int j = 0; j < 20; j++) ok = run_and_count(200, 4) == 0 && ok;
-            _exit(ok && duo_team_helpers() == 3 ? 0 : 1);
+            crowd c = {0};
+            for (int j = 0; j < 100 && c.most < 4; j++) duo_team_run(be_seen, &c, 200, 4);
+            _exit(ok && duo_team_helpers() == 3 && c.most == 4 ? 0 : 1);
         }
         const int ended = test_child_wait((int)pid, 20);
         if (!CHECK(ended == 0, "the child: %d", ended)) break;
