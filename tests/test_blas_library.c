@@ -1,0 +1,511 @@
+/*
+ * test_blas_library.c - the inner BLAS: an instance of our own that nobody else in the process sees,
+ * on one thread, with kernels for this CPU, of any size of integer.
+ *
+ * What it is depends on the environment and on what the process has opened before, so each case runs
+ * in a child process.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "cpu/blas_library.h"
+#include "harness.h"
+#include "sanitizers.h"
+
+/* ---- What is installed ---- */
+
+/* The file in one of Debian's folders, or NULL. */
+static const char *installed(const char *name)
+{
+    static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu",
+                                          "/usr/lib/aarch64-linux-gnu"};
+    static char path[256];
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folders[i], name);
+        if (access(path, R_OK) == 0) return path;
+    }
+    return NULL;
+}
+
+/* "DUOBLAS_CPU_BLAS=" and the file, or NULL. */
+static const char *setting_of(const char *name)
+{
+    static char setting[300];
+    const char *const path = installed(name);
+    if (path == NULL) return NULL;
+    snprintf(setting, sizeof setting, "DUOBLAS_CPU_BLAS=%s", path);
+    return setting;
+}
+
+static const char *const openblas_builds[] = {"openblas-openmp/libopenblas.so.0",
+                                              "openblas-pthread/libopenblas.so.0"};
+enum { OPENBLAS_BUILDS = sizeof openblas_builds / sizeof openblas_builds[0] };
+
+/* ---- Products, of integers ---- */
+
+/* Is it right by this row, in all four orders of storage? */
+static bool multiplies(int (*row)(const duo_call *), int64_t m, int64_t n, int64_t k)
+{
+    float *const a = malloc((size_t)(m * k) * sizeof *a),
+                 *const b = malloc((size_t)(k * n) * sizeof *b),
+                 *const c = malloc((size_t)(m * n) * sizeof *c);
+    if (a == NULL || b == NULL || c == NULL) abort();
+    for (int64_t i = 0; i < m * k; i++) a[i] = (float)(i * 7 % 11 - 5);
+    for (int64_t i = 0; i < k * n; i++) b[i] = (float)(i * 5 % 13 - 6);
+    bool right = true;
+    for (int order = 0; order < 4; order++) {
+        const bool transa = order % 2 != 0, transb = order >= 2;
+        for (int64_t i = 0; i < m * n; i++) c[i] = test_poison();
+        const duo_call call = test_sgemm_call(transa, transb, m, n, k, 1.0f, a, transa ? k : m, b,
+                                              transb ? n : k, 0.0f, c, m);
+        right = row(&call) == DUO_OK && right;
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t i = 0; i < m; i++) {
+                float sum = 0.0f;
+                for (int64_t p = 0; p < k; p++)
+                    sum += a[transa ? p + i * k : i + p * m] * b[transb ? j + p * n : p + j * k];
+                right = c[i + j * m] == sum && right;
+            }
+    }
+    free(a);
+    free(b);
+    free(c);
+    return right;
+}
+
+static bool all_sizes(void)
+{
+    return multiplies(duo_sgemm_cpu_openblas, 8, 8, 8) &&
+           multiplies(duo_sgemm_cpu_openblas, 300, 200, 100) &&
+           multiplies(duo_sgemm_cpu_openblas, 16, 12, 5000) &&
+           multiplies(duo_sgemm_cpu_float64, 8, 8, 8) &&
+           multiplies(duo_sgemm_cpu_float64, 300, 200, 100);
+}
+
+/* Threads of this process. */
+static int threads_here(void)
+{
+    int count = 0;
+    DIR *const folder = opendir("/proc/self/task");
+    if (folder == NULL) return -1;
+    for (const struct dirent *e; (e = readdir(folder)) != NULL;) count += e->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+/* ---- In children ---- */
+
+/* What the program itself has of the library with this name. */
+typedef struct own_blas {
+    void *sgemm;
+    int (*get_threads)(void);
+    void (*set_threads)(int);
+} own_blas;
+
+static bool open_own(const char *name, own_blas *own)
+{
+    void *const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) return false;
+    own->sgemm = dlsym(handle, "sgemm_");
+    void *const get = dlsym(handle, "openblas_get_num_threads"), *const set = dlsym(
+                                                                     handle,
+                                                                     "openblas_set_num_threads");
+    memcpy(&own->get_threads, &get, sizeof get);
+    memcpy(&own->set_threads, &set, sizeof set);
+    return own->sgemm != NULL && get != NULL && set != NULL;
+}
+
+static bool is_ours(const own_blas *own)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    return library != NULL && memcmp(&library->sgemm, &own->sgemm, sizeof own->sgemm) == 0;
+}
+
+/* The program opens the library first, sets its threads, and finds them so ever after. */
+static int program_first(void)
+{
+    own_blas own;
+    if (!open_own(getenv("DUOBLAS_CPU_BLAS"), &own)) return 1;
+    own.set_threads(2);
+    const int set = own.get_threads(), openmp = omp_get_max_threads();
+    const bool right = all_sizes();
+    printf("shared=%d threads=%d,%d openmp=%d,%d", is_ours(&own), set, own.get_threads(), openmp,
+           omp_get_max_threads());
+    return right ? 0 : 1;
+}
+
+/* The program opens the library after us, or without us, and has its usual number of threads. */
+static int program_after(bool use_ours)
+{
+    own_blas own;
+    const bool right = !use_ours || all_sizes();
+    if (!open_own(getenv("DUOBLAS_CPU_BLAS"), &own)) return 1;
+    printf("shared=%d threads=%d,0 openmp=0,0", use_ours && is_ours(&own), own.get_threads());
+    return right && (!use_ours || all_sizes()) ? 0 : 1;
+}
+
+/* Nobody who asks for the library by name is given ours; it is set to one thread, and has no others. */
+static int unseen(void)
+{
+    const int before = threads_here();
+    const duo_blas_library *const library = duo_blas_library_get();
+    if (library == NULL) return 1;
+    const bool right = all_sizes();
+    void *const by_name = dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD);
+    void *const by_path = dlopen(library->path, RTLD_LAZY | RTLD_NOLOAD);
+    void *const symbol = dlsym(RTLD_DEFAULT, "sgemm_");
+    int (*set)(void);
+    void *const get_threads = dlsym(library->handle, "openblas_get_num_threads");
+    memcpy(&set, &get_threads, sizeof set);
+    printf("by_name=%d by_path=%d symbol=%d set=%d threads=%d,%d", by_name != NULL, by_path != NULL,
+           symbol != NULL, set(), before, threads_here());
+    return right ? 0 : 1;
+}
+
+extern char **environ;
+
+/* The environment, while and after the library is opened with a variable of ours. */
+static int environment_kept(void)
+{
+    char **const before = environ;
+    size_t count = 0;
+    while (environ[count] != NULL) count++;
+    char **const copy = malloc((count + 1) * sizeof *copy);
+    if (copy == NULL) return 1;
+    memcpy(copy, environ, (count + 1) * sizeof *copy);
+    duo_blas_library library;
+    char why[256];
+    if (!duo_blas_library_open(getenv("TEST_BLAS"), "Prescott", &library, why, sizeof why))
+        return 1;
+    const bool told = strcasecmp(library.core, "Prescott") == 0;
+    duo_blas_library_widen(&library);
+    printf("told=%d same=%d", told,
+           environ == before && memcmp(copy, environ, (count + 1) * sizeof *copy) == 0 &&
+               getenv("OPENBLAS_CORETYPE") == NULL);
+    free(copy);
+    return 0;
+}
+
+static atomic_bool stop;
+
+static void *add_variables(void *argument)
+{
+    int *const count = argument;
+    for (char name[32]; !atomic_load(&stop) && *count < 5000; (*count)++) {
+        snprintf(name, sizeof name, "TEST_ADDED_%d", *count);
+        if (setenv(name, name, 1) != 0) abort();
+        usleep(1000);
+    }
+    return NULL;
+}
+
+/* Another thread adds variables meanwhile. The last, which may meet the moment at which the arrays are
+ * exchanged, is not looked at. */
+static int environment_grows(void)
+{
+    pthread_t thread;
+    int count = 0, missing = 0;
+    if (pthread_create(&thread, NULL, add_variables, &count) != 0) return 1;
+    for (int i = 0; i < 10; i++) {
+        duo_blas_library library;
+        char why[256];
+        if (!duo_blas_library_open(getenv("TEST_BLAS"), "Prescott", &library, why, sizeof why))
+            return 1;
+    }
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "TEST_ADDED_%d", i);
+        const char *const value = getenv(name);
+        missing += value == NULL || strcmp(value, name) != 0;
+    }
+    printf("added=%d missing=%d ours=%d", count, missing, getenv("OPENBLAS_CORETYPE") != NULL);
+    return 0;
+}
+
+/* Opened with narrow kernels, by us or by OPENBLAS_CORETYPE, it is widened or not. */
+static int widen(void)
+{
+    duo_blas_library library;
+    char why[256];
+    const bool chosen = getenv("OPENBLAS_CORETYPE") != NULL;
+    if (!duo_blas_library_open(getenv("TEST_BLAS"), chosen ? NULL : "Prescott", &library, why,
+                               sizeof why))
+        return 1;
+    const int narrow = (int)duo_width_of_kernels(library.core);
+    duo_blas_library_widen(&library);
+    printf("narrow=%d now=%d cpu=%d note=%s", narrow, (int)duo_width_of_kernels(library.core),
+           (int)duo_width_of_cpu(), library.note);
+    return 0;
+}
+
+/* The library in use, with its note; are products right? */
+static int in_use(void)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    const char *const asked = getenv("DUOBLAS_CPU_BLAS");
+    const bool right = library != NULL && all_sizes();
+    printf("asked=%d right=%d note=%s", library != NULL && strcmp(library->path, asked) == 0, right,
+           library != NULL ? library->note : duo_blas_library_why());
+    return 0;
+}
+
+/* LLVM's OpenMP serves this program; the inner BLAS has GNU's. Nobody makes threads. */
+static int with_libomp(void)
+{
+    if (dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num") == NULL) {
+        printf("libomp=0");
+        return 0;
+    }
+    const int before = threads_here(), most = omp_get_max_threads();
+    const bool right = all_sizes() && multiplies(duo_sgemm_cpu_openblas, 600, 600, 600);
+    printf("libomp=1 threads=%d,%d openmp=%d,%d held=%d", before, threads_here(), most,
+           omp_get_max_threads(), (int)duo_blas_library_get()->threads);
+    return right ? 0 : 1;
+}
+
+static int run_task(const char *task)
+{
+    static const struct {
+        const char *name;
+        int (*body)(void);
+    } tasks[] = {
+        {"first", program_first},     {"unseen", unseen}, {"kept", environment_kept},
+        {"grows", environment_grows}, {"widen", widen},   {"in_use", in_use},
+        {"with_libomp", with_libomp},
+    };
+    if (strcmp(task, "after") == 0) return program_after(true);
+    if (strcmp(task, "alone") == 0) return program_after(false);
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++)
+        if (strcmp(tasks[i].name, task) == 0) return tasks[i].body();
+    return 2;
+}
+
+/* ---- The tests ---- */
+
+/* Runs a task to its end with these settings; it has to be happy. */
+static void run_child(const char *task, const char *one, const char *two, test_child *child)
+{
+    test_child_run(task, (const char *const[]){one, two, NULL}, 60, child);
+    CHECK(child->exit_status == 0, "exit %d, said \"%.200s\" \"%.300s\"", child->exit_status,
+          child->out, child->err);
+}
+
+/* The program's own use of the same file. */
+static void programs_own(void)
+{
+    for (int i = 0; i < OPENBLAS_BUILDS; i++) {
+        const char *const setting = setting_of(openblas_builds[i]);
+        if (setting == NULL) {
+            test_skip(openblas_builds[i]);
+            continue;
+        }
+        test_child child;
+        int shared = -1, set = -1, now = -1, openmp = -1, openmp_now = -2;
+        const char *const said = "shared=%d threads=%d,%d openmp=%d,%d";
+        test_case("programs-own/first/%s", openblas_builds[i]);
+        run_child("first", setting, "OMP_NUM_THREADS=3", &child);
+        CHECK(sscanf(child.out, said, &shared, &set, &now, &openmp, &openmp_now) == 5, "%s",
+              child.out);
+        CHECK(shared == 0, "it is the program's instance");
+        CHECK(set == 2 && now == 2, "%d threads, and %d after our calls", set, now);
+        CHECK(openmp == openmp_now, "OpenMP: %d threads, and %d after our calls", openmp,
+              openmp_now);
+
+        int alone = -1;
+        test_case("programs-own/after/%s", openblas_builds[i]);
+        run_child("alone", setting, NULL, &child);
+        CHECK(sscanf(child.out, said, &shared, &alone, &now, &openmp, &openmp_now) == 5, "%s",
+              child.out);
+        run_child("after", setting, NULL, &child);
+        CHECK(sscanf(child.out, said, &shared, &set, &now, &openmp, &openmp_now) == 5, "%s",
+              child.out);
+        CHECK(shared == 0, "the program is given our instance");
+        CHECK(set == alone, "%d threads, without us %d", set, alone);
+    }
+}
+
+static void nobody_sees_it(void)
+{
+    for (int i = 0; i < OPENBLAS_BUILDS; i++) {
+        const char *const setting = setting_of(openblas_builds[i]);
+        if (setting == NULL) {
+            test_skip(openblas_builds[i]);
+            continue;
+        }
+        test_case("nobody-sees-it/%s", openblas_builds[i]);
+        test_child child;
+        int by_name = -1, by_path = -1, symbol = -1, set = -1, before = -1, after = -1;
+        run_child("unseen", setting, "OMP_NUM_THREADS=3", &child);
+        CHECK(sscanf(child.out, "by_name=%d by_path=%d symbol=%d set=%d threads=%d,%d", &by_name,
+                     &by_path, &symbol, &set, &before, &after) == 6,
+              "%s", child.out);
+        CHECK(by_name == 0, "dlopen by its name finds it");
+        CHECK(by_path == 0, "dlopen by its path finds it");
+        CHECK(symbol == 0, "its functions are the program's");
+        CHECK(set == 1, "set to %d threads", set);
+        CHECK(before == after, "%d threads, before %d", after, before);
+    }
+}
+
+static void environment(void)
+{
+    for (int i = 0; i < OPENBLAS_BUILDS; i++) {
+        const char *const path = installed(openblas_builds[i]);
+        if (path == NULL) {
+            test_skip(openblas_builds[i]);
+            continue;
+        }
+        char setting[300];
+        snprintf(setting, sizeof setting, "TEST_BLAS=%s", path);
+        test_child child;
+        int told = -1, same = -1, added = -1, missing = -1, ours = -1;
+        test_case("environment/kept/%s", openblas_builds[i]);
+        run_child("kept", setting, "OPENBLAS_CORETYPE", &child);
+        CHECK(sscanf(child.out, "told=%d same=%d", &told, &same) == 2, "%s", child.out);
+        CHECK(told == 1, "it did not take the kernels that it was told to");
+        CHECK(same == 1, "the environment has changed");
+        if (UNDER_TSAN) continue; /* getenv of the library beside setenv is what this is about */
+        test_case("environment/grows/%s", openblas_builds[i]);
+        run_child("grows", setting, "OPENBLAS_CORETYPE", &child);
+        CHECK(sscanf(child.out, "added=%d missing=%d ours=%d", &added, &missing, &ours) == 3, "%s",
+              child.out);
+        CHECK(added > 10 && missing == 0, "%d of %d variables are missing", missing, added);
+        CHECK(ours == 0, "our variable stays");
+    }
+}
+
+static void kernels(void)
+{
+    for (int i = 0; i < OPENBLAS_BUILDS; i++) {
+        const char *const path = installed(openblas_builds[i]);
+        if (path == NULL) {
+            test_skip(openblas_builds[i]);
+            continue;
+        }
+        char setting[300];
+        snprintf(setting, sizeof setting, "TEST_BLAS=%s", path);
+        test_child child;
+        int narrow = -1, now = -1, cpu = -1;
+        const char *const said = "narrow=%d now=%d cpu=%d";
+        test_case("kernels/widened/%s", openblas_builds[i]);
+        run_child("widen", setting, "OPENBLAS_CORETYPE", &child);
+        CHECK(sscanf(child.out, said, &narrow, &now, &cpu) == 3, "%s", child.out);
+        if (cpu <= DUO_SSE) {
+            test_skip("no CPU with AVX");
+            return;
+        }
+        CHECK(narrow == DUO_SSE, "width %d was asked for", narrow);
+        CHECK(now >= cpu, "kernels of width %d, and the CPU has %d", now, cpu);
+        CHECK(strstr(child.out, "it was told to take") != NULL, "%s", child.out);
+        test_case("kernels/chosen/%s", openblas_builds[i]);
+        run_child("widen", setting, "OPENBLAS_CORETYPE=Prescott", &child);
+        CHECK(sscanf(child.out, said, &narrow, &now, &cpu) == 3, "%s", child.out);
+        CHECK(narrow == DUO_SSE && now == DUO_SSE, "widths %d and %d, chosen was %d", narrow, now,
+              DUO_SSE);
+        CHECK(strstr(child.out, "WARNING") != NULL &&
+                  strstr(child.out, "OPENBLAS_CORETYPE") != NULL,
+              "%s", child.out);
+    }
+}
+
+static void asked_for(void)
+{
+    static const char *const names[] = {
+        "openblas-openmp/libopenblas.so.0",
+        "openblas-pthread/libopenblas.so.0",
+        "openblas-openmp/libblas.so.3",
+        "openblas-pthread/libblas.so.3",
+        "blas/libblas.so.3",
+        "blas64/libblas64.so.3",
+        "openblas64-openmp/libopenblas64.so.0",
+        "openblas64-pthread/libopenblas64.so.0",
+        "openblas64-openmp/libblas64.so.3",
+    };
+    test_child child;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *const setting = setting_of(names[i]);
+        if (setting == NULL) {
+            test_skip(names[i]);
+            continue;
+        }
+        int asked = -1, right = -1;
+        test_case("asked-for/%s", names[i]);
+        run_child("in_use", setting, NULL, &child);
+        CHECK(sscanf(child.out, "asked=%d right=%d", &asked, &right) == 2, "%s", child.out);
+        /* One that calls another library is replaced by that. */
+        CHECK(asked == 1 || strstr(names[i], "/libblas") != NULL, "another one serves");
+        CHECK(right == 1, "wrong products");
+        CHECK(strstr(child.out, "is ignored") == NULL, "%s", child.out);
+    }
+    static const char *const bad[] = {"DUOBLAS_CPU_BLAS=/no/such/library.so",
+                                      "DUOBLAS_CPU_BLAS=/etc/hostname",
+                                      "DUOBLAS_CPU_BLAS=libm.so.6"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        test_case("asked-for/%s", bad[i]);
+        run_child("in_use", bad[i], NULL, &child);
+        CHECK(strstr(child.out, "asked=0 right=1 note=WARNING: DUOBLAS_CPU_BLAS is ignored") !=
+                  NULL,
+              "%s", child.out);
+    }
+}
+
+static void other_openmp(void)
+{
+    if (UNDER_SANITIZER) {
+        test_skip("a sanitizer has to come first");
+        return;
+    }
+    for (int i = 0; i < OPENBLAS_BUILDS; i++) {
+        const char *const setting = setting_of(openblas_builds[i]);
+        if (setting == NULL) {
+            test_skip(openblas_builds[i]);
+            continue;
+        }
+        test_case("other-openmp/%s", openblas_builds[i]);
+        test_child child;
+        int libomp = -1, before = -1, after = -1, openmp = -1, openmp_now = -1;
+        test_child_run("with_libomp",
+                       (const char *const[]){setting, "LD_PRELOAD=libomp.so.5", "OMP_NUM_THREADS=4",
+                                             "OPENBLAS_NUM_THREADS", NULL},
+                       60, &child);
+        CHECK(child.exit_status == 0, "exit %d, said \"%.200s\" \"%.300s\"", child.exit_status,
+              child.out, child.err);
+        const int read = sscanf(child.out, "libomp=%d threads=%d,%d openmp=%d,%d", &libomp, &before,
+                                &after, &openmp, &openmp_now);
+        if (libomp == 0) {
+            test_skip("no libomp.so.5");
+            return;
+        }
+        CHECK(read == 5 && openmp == 4 && openmp_now == 4, "%s", child.out);
+        CHECK(before == after, "%d threads, before %d", after, before);
+    }
+}
+
+static const test_entry tests[] = {
+    {"programs_own", programs_own},
+    {"nobody_sees_it", nobody_sees_it},
+    {"environment", environment},
+    {"kernels", kernels},
+    {"asked_for", asked_for},
+    {"other_openmp", other_openmp},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    const char *const task = test_child_task(argc, argv);
+    if (task != NULL) return run_task(task);
+    return test_main(argc, argv, "blas_library", tests);
+}
