@@ -95,8 +95,8 @@ static void hold_openblas(duo_blas_library *l, bool ours)
     if (kind == OPENMP && find_openmp(l)) l->threads = DUO_BLAS_OPENMP;
     if (!ours || !look_up(l->handle, "openblas_set_num_threads", &set)) return;
     if (l->threads == DUO_BLAS_OPENMP) {
-        /* A call that finds another number than OpenMP's sets it, and frees buffers: versions up to
-         * 0.3.20 do so also where OpenMP's is 1, for several first callers at once. */
+        /* A call that finds another number than OpenMP's sets it, and frees buffers: older versions
+         * do so also where OpenMP's is 1, for several first callers at once. */
         const int before = duo_blas_enter(l);
         set(1);
         duo_blas_leave(l, before);
