@@ -439,7 +439,7 @@ void duo_contexts_in_child(void)
 {
     for (duo_context *ctx = newest; ctx != NULL; ctx = ctx->older) {
         /* A thread that is gone may have held the locks of the inner BLAS. */
-        if (ctx->running != NULL && ctx->running->id == DUO_ROW_sgemm_cpu_openblas)
+        if (ctx->running != NULL && duo_row_calls_blas(ctx->running->id))
             duo_blas_library_abandon("another thread was inside it when the process forked");
         /* The parent's: not to be touched. */
         if (!DUO_FAULT(parents_queue)) ctx->queue = NULL;

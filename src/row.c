@@ -1,4 +1,4 @@
-/* row.c - names of rows and operations. */
+/* row.c - names and properties of rows and operations. */
 #include "row.h"
 
 const char *duo_row_name(duo_row_id id)
@@ -9,6 +9,11 @@ const char *duo_row_name(duo_row_id id)
 #undef DUO_ROW_NAME
     };
     return names[id];
+}
+
+bool duo_row_calls_blas(duo_row_id id)
+{
+    return id == DUO_ROW_sgemm_cpu_openblas || id == DUO_ROW_sgemm_cpu_float64;
 }
 
 const char *duo_operation_name(duo_operation operation)

@@ -101,6 +101,8 @@ static inline bool duo_row_serves(const duo_row *row, duo_math math)
 }
 
 const char *duo_row_name(duo_row_id id);
+/* May its thread be inside the inner BLAS while it runs? */
+bool duo_row_calls_blas(duo_row_id id);
 const char *duo_operation_name(duo_operation operation);
 
 /* ---- select.c: the cheapest row that accepts ---- */

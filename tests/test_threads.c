@@ -5,6 +5,7 @@
  * documented order of summation by what they are: sums of integers.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <limits.h>
 #include <math.h>
 #include <omp.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -198,6 +200,143 @@ static void many_callers(void)
     CHECK(wrong == 0, "%d things went wrong", wrong);
     pthread_barrier_destroy(&start);
     free_shared(&s);
+}
+
+/* ---- Products of callers with other and other numbers of threads ---- */
+
+/* Seconds that each of these takes: DUOBLAS_TEST_SECONDS, or a few. */
+static double test_seconds(void)
+{
+    const char *const asked = getenv("DUOBLAS_TEST_SECONDS");
+    return asked != NULL ? atof(asked) : 3.0;
+}
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef void (*fortran_sgemm)(const char *, const char *, const int *, const int *, const int *,
+                              const float *, const float *, const int *, const float *, const int *,
+                              const float *, float *, const int *, long, long);
+
+typedef struct multiplier {
+    int edge;
+    float *a, *want, *got; /* squares of a; integers */
+    double until;
+    /* The program's own BLAS; NULL: ours. */
+    fortran_sgemm own;
+    void (*set_own_threads)(int);
+    int64_t calls, wrong_calls, wrong_elements;
+    int failed;
+} multiplier;
+
+static multiplier new_multiplier(int edge, double until)
+{
+    const size_t floats = (size_t)edge * (size_t)edge;
+    multiplier w = {.edge = edge,
+                    .a = malloc(floats * sizeof(float)),
+                    .want = calloc(floats, sizeof(float)),
+                    .got = malloc(floats * sizeof(float)),
+                    .until = until};
+    if (w.a == NULL || w.want == NULL || w.got == NULL) abort();
+    for (size_t i = 0; i < floats; i++) w.a[i] = (float)((i * 7 + i / 11) % 17) - 8.0f;
+    for (int j = 0; j < edge; j++)
+        for (int p = 0; p < edge; p++)
+            for (int i = 0; i < edge; i++)
+                w.want[i + j * edge] += w.a[i + p * edge] * w.a[p + j * edge];
+    return w;
+}
+
+static void *multiply_until(void *argument)
+{
+    multiplier *const w = argument;
+    test_rng rng = {(uint64_t)w->edge};
+    const int n = w->edge;
+    const float one = 1.0f, zero = 0.0f;
+    duo_context *ctx = NULL;
+    w->failed += duo_create(&ctx) != DUO_OK || duo_set_path(ctx, DUO_PATH_CPU) != DUO_OK;
+    while (now_seconds() < w->until) {
+        const int threads = (int)test_between(&rng, 1, 8);
+        for (int i = 0; i < n * n; i++) w->got[i] = test_poison();
+        if (w->own != NULL) {
+            w->set_own_threads(threads);
+            w->own("N", "N", &n, &n, &n, &one, w->a, &n, w->a, &n, &zero, w->got, &n, 1, 1);
+        } else {
+            w->failed += duo_set_threads(ctx, threads) != DUO_OK;
+            w->failed += duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f,
+                                   w->a, n, w->a, n, 0.0f, w->got, n) != DUO_OK;
+        }
+        int64_t wrong = 0;
+        for (int i = 0; i < n * n; i++) wrong += !(w->got[i] == w->want[i]);
+        w->calls++;
+        w->wrong_calls += wrong > 0;
+        w->wrong_elements += wrong;
+    }
+    w->failed += duo_destroy(ctx) != DUO_OK;
+    return NULL;
+}
+
+/* Four threads with sizes of their own, and the program's own products if it has a BLAS. */
+static void multiply_in_threads(fortran_sgemm own, void (*set_own_threads)(int))
+{
+    static const int edges[] = {700, 300, 250, 200, 500};
+    enum { OURS = 4, MOST = 5 };
+    const int count = own != NULL ? MOST : OURS;
+    multiplier workers[MOST];
+    pthread_t threads[MOST];
+    const double seconds = test_seconds();
+    for (int i = 0; i < count; i++) workers[i] = new_multiplier(edges[i], 0.0);
+    const double until = now_seconds() + seconds;
+    for (int i = 0; i < count; i++) {
+        workers[i].until = until;
+        if (i == OURS) {
+            workers[i].own = own;
+            workers[i].set_own_threads = set_own_threads;
+        }
+        if (pthread_create(&threads[i], NULL, multiply_until, &workers[i]) != 0) abort();
+    }
+    int64_t calls = 0;
+    for (int i = 0; i < count; i++) {
+        multiplier *const w = &workers[i];
+        pthread_join(threads[i], NULL);
+        calls += w->calls;
+        CHECK(w->failed == 0 && w->wrong_calls == 0 && w->calls > 0,
+              "%d: %jd of %jd products are wrong, in %jd elements; %d statuses", w->edge,
+              (intmax_t)w->wrong_calls, (intmax_t)w->calls, (intmax_t)w->wrong_elements, w->failed);
+        free(w->a);
+        free(w->want);
+        free(w->got);
+    }
+    printf("    %jd products\n", (intmax_t)calls);
+}
+
+/* A number of threads drawn anew for each call. DUOBLAS_TEST_SECONDS=600 goes on for so long. */
+static void sgemm_threads_mixed(void)
+{
+    test_case("sgemm-threads-mixed");
+    multiply_in_threads(NULL, NULL);
+}
+
+/* The same beside a thread of the program that uses the same file with threads of its own. */
+static void sgemm_beside_own(void)
+{
+    const duo_blas_library *const library = duo_blas_library_get();
+    void *const handle = library != NULL ? dlopen(library->path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *const sgemm = handle != NULL ? dlsym(handle, "sgemm_") : NULL,
+                *const set = handle != NULL ? dlsym(handle, "openblas_set_num_threads") : NULL;
+    if (sgemm == NULL || set == NULL || UNDER_TSAN) {
+        test_skip("an OpenBLAS is needed, and no thread sanitizer: its own threads are not seen");
+        return;
+    }
+    fortran_sgemm own;
+    void (*set_own_threads)(int);
+    memcpy(&own, &sgemm, sizeof sgemm);
+    memcpy(&set_own_threads, &set, sizeof set);
+    test_case("sgemm-beside-own/%s", library->path);
+    multiply_in_threads(own, set_own_threads);
 }
 
 /* ---- Threads that come and go ---- */
@@ -530,14 +669,78 @@ static void fork_after_use(void)
 
 static atomic_bool stop;
 
+/* Large enough for several threads each: data, and what comes out. */
+enum { LONG_FLOATS = 1 << 20, LONG_EDGE = 200 };
+
+typedef struct large {
+    float *x, *a;
+    float sum, asum, dot;
+    float *square;
+} large;
+
+static void make_large(large *l)
+{
+    l->x = malloc(LONG_FLOATS * sizeof *l->x);
+    l->a = malloc(LONG_EDGE * LONG_EDGE * sizeof *l->a);
+    l->square = calloc(LONG_EDGE * LONG_EDGE, sizeof *l->square);
+    if (l->x == NULL || l->a == NULL || l->square == NULL) abort();
+    l->sum = l->asum = l->dot = 0.0f;
+    for (int i = 0; i < LONG_FLOATS; i++) {
+        l->x[i] = (float)(i % 5 - 2);
+        l->sum += l->x[i];
+        l->asum += fabsf(l->x[i]);
+        l->dot += l->x[i] * l->x[i];
+    }
+    for (int i = 0; i < LONG_EDGE * LONG_EDGE; i++) l->a[i] = (float)(i * 3 % 7 - 3);
+    for (int j = 0; j < LONG_EDGE; j++)
+        for (int p = 0; p < LONG_EDGE; p++)
+            for (int i = 0; i < LONG_EDGE; i++)
+                l->square[i + j * LONG_EDGE] += l->a[i + p * LONG_EDGE] * l->a[p + j * LONG_EDGE];
+}
+
+static void free_large(large *l)
+{
+    free(l->x);
+    free(l->a);
+    free(l->square);
+}
+
+static bool all_four_large(duo_context *ctx, const large *l)
+{
+    float sum = test_poison(), asum = sum, dot = sum;
+    float *const c = malloc(LONG_EDGE * LONG_EDGE * sizeof *c);
+    if (c == NULL) abort();
+    for (int i = 0; i < LONG_EDGE * LONG_EDGE; i++) c[i] = test_poison();
+    bool ok = duo_ssum(ctx, LONG_FLOATS, l->x, 1, &sum) == DUO_OK && sum == l->sum;
+    ok = duo_sasum(ctx, LONG_FLOATS, l->x, 1, &asum) == DUO_OK && asum == l->asum && ok;
+    ok = duo_sdot(ctx, LONG_FLOATS, l->x, 1, l->x, 1, &dot) == DUO_OK && dot == l->dot && ok;
+    ok = duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, LONG_EDGE, LONG_EDGE, LONG_EDGE,
+                   1.0f, l->a, LONG_EDGE, l->a, LONG_EDGE, 0.0f, c, LONG_EDGE) == DUO_OK &&
+         ok;
+    for (int i = 0; i < LONG_EDGE * LONG_EDGE && ok; i++) ok = c[i] == l->square[i];
+    free(c);
+    return ok;
+}
+
+typedef struct storm {
+    const shared *s;
+    const large *l;
+    int index, wrong;
+} storm;
+
+static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_FLOAT64, DUO_MATH_IEEE, DUO_MATH_TF32};
+
+/* Every operation in every math; half of the threads on the device, if there is one, half large. */
 static void *busy(void *argument)
 {
-    worker *const w = argument;
-    w->wrong += duo_set_path(NULL, w->index % 2 == 0 ? device_path() : DUO_PATH_CPU) != DUO_OK;
+    storm *const w = argument;
+    w->wrong += duo_set_path(NULL, w->index % 4 == 0 ? device_path() : DUO_PATH_CPU) != DUO_OK;
+    w->wrong += duo_set_threads(NULL, w->index % 2 == 0 ? 0 : 3) != DUO_OK;
     float mine[500];
     for (int i = 0; i < 500; i++) mine[i] = 1.0f;
-    while (!atomic_load(&stop)) {
-        w->wrong += !all_four(NULL, w->s);
+    for (int round = w->index; !atomic_load(&stop); round++) {
+        w->wrong += duo_set_math(NULL, maths[round % 4]) != DUO_OK;
+        w->wrong += w->index % 2 == 0 ? !all_four(NULL, w->s) : !all_four_large(NULL, w->l);
         w->wrong += duo_keep(NULL, mine, sizeof mine) != DUO_OK;
         float sum;
         w->wrong += duo_ssum(NULL, 500, mine, 1, &sum) != DUO_OK || sum != 500.0f;
@@ -546,40 +749,57 @@ static void *busy(void *argument)
     return NULL;
 }
 
-/* A fork while other threads are in the middle of calls: no lock may stay taken in the child. */
+/* All of it in a child; the number of what went wrong. */
+static int live_in_a_storm(const shared *s, const large *l)
+{
+    int wrong = 0;
+    for (int math = 0; math < 4; math++) {
+        wrong += duo_set_math(NULL, maths[math]) != DUO_OK;
+        wrong += !all_four(NULL, s) + !all_four_large(NULL, l);
+    }
+    wrong += duo_keep(NULL, s->x, 400) != DUO_OK;
+    wrong += !all_four(NULL, s);
+    wrong += duo_release(NULL, s->x) != DUO_OK;
+    void *memory = NULL;
+    wrong += duo_malloc(NULL, 100, &memory) != DUO_OK || duo_free(NULL, memory) != DUO_OK;
+    duo_context *ctx = NULL;
+    wrong += duo_create(&ctx) != DUO_OK || duo_destroy(ctx) != DUO_OK;
+    return wrong;
+}
+
+/*
+ * A fork while other threads are in the middle of calls: no lock may stay taken in the child.
+ * DUOBLAS_TEST_FORKS=10000 makes so many forks.
+ */
 static void fork_while_busy(void)
 {
-    enum { THREADS = 4, FORKS = 25 };
+    enum { THREADS = 6 };
     if (UNDER_TSAN) {
         test_skip("the thread sanitizer does not take forks with threads");
         return;
     }
+    const char *const asked = getenv("DUOBLAS_TEST_FORKS");
+    const int forks = asked != NULL ? atoi(asked) : 50;
     shared s;
+    large l;
     make_shared(&s, 7);
-    worker workers[THREADS];
+    make_large(&l);
+    storm workers[THREADS];
     pthread_t threads[THREADS];
     atomic_store(&stop, false);
     CHECK(all_four(NULL, &s), "wrong values");
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.s = &s, .index = i};
+        workers[i] = (storm){.s = &s, .l = &l, .index = i};
         if (pthread_create(&threads[i], NULL, busy, &workers[i]) != 0) abort();
     }
-    for (int i = 0; i < FORKS; i++) {
+    test_rng rng = test_rng_for("forks");
+    for (int i = 0; i < forks; i++) {
         test_case("fork-while-busy/%d", i);
+        usleep((useconds_t)test_between(&rng, 0, 2000));
         fflush(stdout);
         const pid_t pid = fork();
-        if (pid == 0) {
-            int wrong = !all_four(NULL, &s);
-            wrong += duo_keep(NULL, s.x, 400) != DUO_OK;
-            wrong += !all_four(NULL, &s);
-            wrong += duo_release(NULL, s.x) != DUO_OK;
-            void *memory = NULL;
-            wrong += duo_malloc(NULL, 100, &memory) != DUO_OK || duo_free(NULL, memory) != DUO_OK;
-            duo_context *ctx = NULL;
-            wrong += duo_create(&ctx) != DUO_OK || duo_destroy(ctx) != DUO_OK;
-            _exit(wrong);
-        }
-        const int ended = test_child_wait((int)pid, 20);
+        if (pid == 0) _exit(live_in_a_storm(&s, &l));
+        const int ended = test_child_wait((int)pid, 60);
         if (!CHECK(ended == 0, "the child: %d (%s)", ended,
                    ended == -2   ? "hung"
                    : ended == -1 ? "was killed"
@@ -593,7 +813,54 @@ static void fork_while_busy(void)
         wrong += workers[i].wrong;
     }
     CHECK(wrong == 0, "%d things went wrong in the parent", wrong);
+    free_large(&l);
     free_shared(&s);
+}
+
+/* ---- A fork that meets another thread's first call: in fresh processes ---- */
+
+static void *first_call(void *argument)
+{
+    const shared *const s = argument;
+    (void)duo_set_path(NULL, DUO_PATH_CPU);
+    return all_four(NULL, s) ? argument : NULL;
+}
+
+/* TEST_DELAY_US after another thread began its first call. */
+static int fork_at_first_call(void)
+{
+    const char *const delay = getenv("TEST_DELAY_US");
+    shared s;
+    make_shared(&s, 12);
+    pthread_t thread;
+    void *result = NULL;
+    if (pthread_create(&thread, NULL, first_call, &s) != 0) return 3;
+    if (delay != NULL && atoi(delay) > 0) usleep((useconds_t)atoi(delay));
+    const pid_t pid = fork();
+    if (pid == 0) _exit(all_four(NULL, &s) ? 0 : 1);
+    const int ended = test_child_wait((int)pid, 10);
+    pthread_join(thread, &result);
+    free_shared(&s);
+    return ended == 0 && result != NULL ? 0 : ended == -2 ? 2 : 1;
+}
+
+static void fork_meets_first_call(void)
+{
+    static const char *const delays[] = {"0",    "50",   "200",   "500",   "1000",
+                                         "2000", "5000", "10000", "20000", "30000"};
+    if (UNDER_TSAN) {
+        test_skip("the thread sanitizer does not take forks with threads");
+        return;
+    }
+    for (int i = 0; i < 20; i++) {
+        char delay[64];
+        snprintf(delay, sizeof delay, "TEST_DELAY_US=%s", delays[i % 10]);
+        test_case("fork-meets-first-call/%s us", delays[i % 10]);
+        test_child child;
+        test_child_run("fork_at_first_call", (const char *const[]){delay, NULL}, 60, &child);
+        CHECK(child.exit_status == 0, "%s: exit %d, \"%.200s\"",
+              child.exit_status == 2 ? "the child hung" : "wrong", child.exit_status, child.err);
+    }
 }
 
 static void *fetch(void *kept)
@@ -657,9 +924,6 @@ static const char *row_of_sgemm(duo_context *ctx, const shared *s)
  */
 static void fork_inside_blas(void)
 {
-    static const duo_row *openblas;
-    for (int i = 0; i < DUO_SGEMM_ROWS; i++)
-        if (duo_sgemm_rows[i].id == DUO_ROW_sgemm_cpu_openblas) openblas = &duo_sgemm_rows[i];
     if (duo_blas_library_get() == NULL || UNDER_TSAN) {
         test_skip("a CPU BLAS is needed, and no thread sanitizer");
         return;
@@ -668,16 +932,20 @@ static void fork_inside_blas(void)
     make_shared(&s, 9);
     duo_context *const ctx = test_context(), *const other = test_context();
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
-    const bool serves = strcmp(row_of_sgemm(ctx, &s), openblas->name) == 0;
-    for (int inside = 0; inside < 2; inside++) {
-        test_case("fork-inside-blas/%d", inside);
-        other->running = inside ? openblas : NULL;
+    const bool serves = strcmp(row_of_sgemm(ctx, &s), "sgemm_cpu_openblas") == 0;
+    for (int i = 0; i < DUO_SGEMM_ROWS; i++) {
+        const duo_row *const row = &duo_sgemm_rows[i];
+        if (row->side != DUO_SIDE_CPU) continue;
+        const bool inside = row->id != DUO_ROW_sgemm_cpu_plain;
+        test_case("fork-inside-blas/%s", row->name);
+        other->running = row;
         fflush(stdout);
         const pid_t pid = fork();
         if (pid == 0) {
             const bool abandoned = duo_blas_library_get() == NULL;
             const bool plain = strcmp(row_of_sgemm(ctx, &s), "sgemm_cpu_plain") == 0;
-            _exit(abandoned == (inside == 1) && plain == (inside == 1 || !serves) ? 0 : 1);
+            const bool float64 = duo_set_math(ctx, DUO_MATH_FLOAT64) == DUO_OK && all_four(ctx, &s);
+            _exit(abandoned == inside && plain == (inside || !serves) && float64 ? 0 : 1);
         }
         const int ended = test_child_wait((int)pid, 20);
         CHECK(ended == 0, "the child: %d", ended);
@@ -734,6 +1002,8 @@ static void no_keys_left(void)
 static const test_entry tests[] = {
     {"mixed", mixed},
     {"many_callers", many_callers},
+    {"sgemm_threads_mixed", sgemm_threads_mixed},
+    {"sgemm_beside_own", sgemm_beside_own},
     {"churn", churn},
     {"kept_and_shared", kept_and_shared},
     {"write_after_readers", write_after_readers},
@@ -741,6 +1011,7 @@ static const test_entry tests[] = {
     {"openmp_caller", openmp_caller},
     {"fork_after_use", fork_after_use},
     {"fork_while_busy", fork_while_busy},
+    {"fork_meets_first_call", fork_meets_first_call},
     {"fork_while_device_works", fork_while_device_works},
     {"fork_inside_blas", fork_inside_blas},
     {"no_keys_left", no_keys_left},
@@ -749,6 +1020,7 @@ static const test_entry tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (test_child_task(argc, argv) != NULL) return use_every_key();
+    const char *const task = test_child_task(argc, argv);
+    if (task != NULL) return strcmp(task, "keys") == 0 ? use_every_key() : fork_at_first_call();
     return test_main(argc, argv, "threads", tests);
 }
