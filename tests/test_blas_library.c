@@ -261,7 +261,21 @@ static int in_use(void)
     return 0;
 }
 
-/* LLVM's OpenMP serves this program; the inner BLAS has GNU's. Nobody makes threads. */
+typedef struct multiplied {
+    bool right;
+    int threads; /* of the process, before those end that GNU's made for this one */
+} multiplied;
+
+static void *multiply_here(void *result)
+{
+    multiplied *const m = result;
+    m->right = all_sizes() && multiplies(duo_sgemm_cpu_openblas, 600, 600, 600);
+    m->threads = threads_here();
+    return NULL;
+}
+
+/* LLVM's OpenMP serves this program; the inner BLAS has GNU's. Nobody makes threads: also not where the
+ * caller is a thread that GNU's has not met. */
 static int with_libomp(void)
 {
     if (dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num") == NULL) {
@@ -269,10 +283,14 @@ static int with_libomp(void)
         return 0;
     }
     const int before = threads_here(), most = omp_get_max_threads();
-    const bool right = all_sizes() && multiplies(duo_sgemm_cpu_openblas, 600, 600, 600);
-    printf("libomp=1 threads=%d,%d openmp=%d,%d held=%d", before, threads_here(), most,
-           omp_get_max_threads(), (int)duo_blas_library_get()->threads);
-    return right ? 0 : 1;
+    multiplied here = {false, 0}, there = {false, 0};
+    pthread_t thread;
+    multiply_here(&here);
+    if (pthread_create(&thread, NULL, multiply_here, &there) != 0) return 1;
+    pthread_join(thread, NULL);
+    printf("libomp=1 threads=%d,%d,%d openmp=%d,%d", before, here.threads, there.threads - 1, most,
+           omp_get_max_threads());
+    return here.right && there.right ? 0 : 1;
 }
 
 static int run_task(const char *task)
@@ -475,21 +493,22 @@ static void other_openmp(void)
         }
         test_case("other-openmp/%s", openblas_builds[i]);
         test_child child;
-        int libomp = -1, before = -1, after = -1, openmp = -1, openmp_now = -1;
+        int libomp = -1, before = -1, here = -1, there = -1, openmp = -1, openmp_now = -1;
         test_child_run("with_libomp",
                        (const char *const[]){setting, "LD_PRELOAD=libomp.so.5", "OMP_NUM_THREADS=4",
                                              "OPENBLAS_NUM_THREADS", NULL},
                        60, &child);
         CHECK(child.exit_status == 0, "exit %d, said \"%.200s\" \"%.300s\"", child.exit_status,
               child.out, child.err);
-        const int read = sscanf(child.out, "libomp=%d threads=%d,%d openmp=%d,%d", &libomp, &before,
-                                &after, &openmp, &openmp_now);
+        const int read = sscanf(child.out, "libomp=%d threads=%d,%d,%d openmp=%d,%d", &libomp,
+                                &before, &here, &there, &openmp, &openmp_now);
         if (libomp == 0) {
             test_skip("no libomp.so.5");
             return;
         }
-        CHECK(read == 5 && openmp == 4 && openmp_now == 4, "%s", child.out);
-        CHECK(before == after, "%d threads, before %d", after, before);
+        CHECK(read == 6 && openmp == 4 && openmp_now == 4, "%s", child.out);
+        CHECK(here == before && there == before, "%d and %d threads, before %d", here, there,
+              before);
     }
 }
 
