@@ -235,8 +235,15 @@ void duo_machine_unbind(void)
     cpu_set_t mask;
     if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) != 0) return;
     if (CPU_COUNT(&mask) >= omp_get_num_procs()) return;
-    for (int i = 0; i < CPU_SETSIZE; i++) CPU_SET(i, &mask);
-    (void)pthread_setaffinity_np(pthread_self(), sizeof mask, &mask);
+    CPU_ZERO(&mask);
+    for (int place = 0; place < omp_get_num_places(); place++) {
+        int processor[CPU_SETSIZE];
+        const int count = omp_get_place_num_procs(place);
+        if (count < 0 || count > CPU_SETSIZE) return;
+        omp_get_place_proc_ids(place, processor);
+        for (int i = 0; i < count; i++) CPU_SET(processor[i], &mask);
+    }
+    if (CPU_COUNT(&mask) > 0) (void)pthread_setaffinity_np(pthread_self(), sizeof mask, &mask);
 }
 
 size_t duo_machine_cache_bytes(void)

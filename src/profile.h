@@ -120,8 +120,7 @@ const char *duo_machine_cpu_id(void);
 int duo_machine_threads(void);
 /* The same for this thread and now: its OpenMP setting and affinity as well. */
 int duo_machine_threads_now(void);
-/* This thread may run on every processor of the process, though the one that made it is bound to a
- * place of OpenMP's. */
+/* This thread may run in all places of OpenMP's, though the one that made it is bound to one of them. */
 void duo_machine_unbind(void);
 /* CPUs that a container's quota allows, rounded up; 0: no quota. `root` is "" but in tests. */
 int duo_machine_quota(const char *root);

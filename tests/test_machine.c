@@ -1,9 +1,11 @@
 /*
  * test_machine.c - what the library learns of the machine: a container's CPU quota from made-up
- * trees, the threads it may use from OMP_NUM_THREADS and the affinity mask (in child processes),
- * the CPU's name and forks.
+ * trees, the threads it may use from the environment, OpenMP and the affinity mask (in child
+ * processes), the CPU's name and forks.
  */
 #define _GNU_SOURCE
+#include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,6 +197,8 @@ static void threads_of_environment(void)
     check_threads("OMP_NUM_THREADS=3", 3);
     test_case("threads/OMP_NUM_THREADS=7,2");
     check_threads("OMP_NUM_THREADS=7,2", 7);
+    test_case("threads/OPENBLAS_NUM_THREADS=1");
+    check_threads("OPENBLAS_NUM_THREADS=1", 1);
 }
 
 static void threads_of_affinity(void)
@@ -217,6 +221,136 @@ static void threads_of_affinity(void)
     }
     check_threads("OMP_NUM_THREADS", 1);
     CHECK(sched_setaffinity(0, sizeof before, &before) == 0, "affinity");
+}
+
+/* ---- Limits that change while the process lives, in children ---- */
+
+/* The most threads that a call of this thread may have now. */
+static int allowed(duo_context *ctx) { return duo_context_site(ctx).threads; }
+
+static void *limit_this_thread(void *argument)
+{
+    duo_context *const ctx = argument;
+    static float x[1 << 16];
+    float sum;
+    omp_set_num_threads(1);
+    const bool ok = duo_ssum(ctx, 1 << 16, x, 1, &sum) == DUO_OK && allowed(ctx) == 1;
+    return ok ? argument : NULL;
+}
+
+/* Another thread calls first, and has told OpenMP to use one thread. */
+static int report_limits(void)
+{
+    duo_context *ctx, *first;
+    pthread_t thread;
+    void *limited = NULL;
+    if (duo_create(&ctx) != DUO_OK || duo_create(&first) != DUO_OK) return 1;
+    if (pthread_create(&thread, NULL, limit_this_thread, first) != 0) return 1;
+    pthread_join(thread, &limited);
+    const int after = allowed(ctx);
+    int least = 1 << 20, most = 0;
+#pragma omp parallel num_threads(2) reduction(min : least) reduction(max : most)
+    {
+        duo_context *mine = NULL;
+        least = most = duo_create(&mine) == DUO_OK ? allowed(mine) : -1;
+        (void)duo_destroy(mine);
+    }
+    omp_set_num_threads(2);
+    const int set = allowed(ctx);
+    const int asked = duo_set_threads(ctx, 7) == DUO_OK ? allowed(ctx) : -1;
+    printf("limited=%d after=%d region=%d..%d set=%d asked=%d", limited != NULL, after, least, most,
+           set, asked);
+    return 0;
+}
+
+static void limits_of_callers(void)
+{
+    test_case("limits/callers");
+    test_child child;
+    test_child_run("limits", (const char *const[]){"OMP_NUM_THREADS=3", NULL}, 30, &child);
+    const int quota = duo_machine_quota("");
+    int limited = 0, after = 0, least = 0, most = 0, set = 0, asked = 0;
+    const int read = sscanf(child.out, "limited=%d after=%d region=%d..%d set=%d asked=%d",
+                            &limited, &after, &least, &most, &set, &asked);
+    CHECK(child.exit_status == 0 && read == 6, "exit %d, said \"%.200s\" \"%.200s\"",
+          child.exit_status, child.out, child.err);
+    CHECK(limited == 1, "the limit of the first caller does not hold for itself");
+    CHECK(after == (quota > 0 && quota < 3 ? quota : 3), "%d threads for the next caller", after);
+    CHECK(least == 1 && most == 1, "%d to %d threads in a parallel region", least, most);
+    CHECK(set == (quota > 0 && quota < 2 ? quota : 2), "%d threads, OpenMP has 2", set);
+    CHECK(asked == 7, "%d threads, 7 were asked for", asked);
+}
+
+/* Affinity, narrowed and widened after the first call, within 0.1 s. */
+static int report_affinity(void)
+{
+    cpu_set_t all, one;
+    duo_context *ctx;
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || duo_create(&ctx) != DUO_OK) return 1;
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
+        if (CPU_ISSET(cpu, &all)) CPU_SET(cpu, &one);
+    const int before = allowed(ctx);
+    if (sched_setaffinity(0, sizeof one, &one) != 0) return 1;
+    usleep(100000);
+    const int narrow = allowed(ctx);
+    if (sched_setaffinity(0, sizeof all, &all) != 0) return 1;
+    usleep(100000);
+    printf("before=%d narrow=%d wide=%d", before, narrow, allowed(ctx));
+    return 0;
+}
+
+static void affinity_changes(void)
+{
+    test_case("limits/affinity");
+    test_child child;
+    test_child_run("affinity", (const char *const[]){NULL}, 30, &child);
+    int before = 0, narrow = 0, wide = 0;
+    const int read = sscanf(child.out, "before=%d narrow=%d wide=%d", &before, &narrow, &wide);
+    CHECK(child.exit_status == 0 && read == 3, "exit %d, said \"%.200s\" \"%.200s\"",
+          child.exit_status, child.out, child.err);
+    CHECK(narrow == 1, "%d threads on one processor", narrow);
+    CHECK(wide == before, "%d threads again, before %d", wide, before);
+}
+
+/* Helpers of a thread that OpenMP has bound to a place may run wherever the process may. */
+static void *affinity_here(void *count)
+{
+    cpu_set_t mask;
+    duo_machine_unbind();
+    *(int *)count = sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : -1;
+    return count;
+}
+
+static int report_bound(void)
+{
+    cpu_set_t bound;
+    pthread_t thread;
+    int count = 0;
+    if (sched_getaffinity(0, sizeof bound, &bound) != 0) return 1;
+    if (pthread_create(&thread, NULL, affinity_here, &count) != 0) return 1;
+    pthread_join(thread, NULL);
+    printf("bound=%d helper=%d", CPU_COUNT(&bound), count);
+    return 0;
+}
+
+static void bound_by_openmp(void)
+{
+    cpu_set_t all;
+    if (!CHECK(sched_getaffinity(0, sizeof all, &all) == 0, "affinity")) return;
+    static const char *const settings[] = {"OMP_PROC_BIND=true", "OMP_PLACES=cores",
+                                           "OMP_PLACES={0}"};
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        test_case("limits/%s", settings[i]);
+        test_child child;
+        int bound = 0, helper = 0;
+        test_child_run("bound", (const char *const[]){settings[i], NULL}, 30, &child);
+        const int read = sscanf(child.out, "bound=%d helper=%d", &bound, &helper);
+        CHECK(child.exit_status == 0 && read == 2, "exit %d, said \"%.200s\" \"%.200s\"",
+              child.exit_status, child.out, child.err);
+        const int may = i == 2 ? 1 : CPU_COUNT(&all);
+        CHECK(helper == may, "a helper has %d processors, of %d; its maker %d", helper, may, bound);
+    }
 }
 
 /* ---- Ranks of an MPI program, in children with three simulated devices ---- */
@@ -290,15 +424,27 @@ static const test_entry tests[] = {
     {"quota_of_parents", quota_of_parents},
     {"threads_of_environment", threads_of_environment},
     {"threads_of_affinity", threads_of_affinity},
+    {"limits_of_callers", limits_of_callers},
+    {"affinity_changes", affinity_changes},
+    {"bound_by_openmp", bound_by_openmp},
     {"devices_of_ranks", devices_of_ranks},
     {"facts", facts},
     {"forks", forks},
     {NULL, NULL},
 };
 
+static int run_task(const char *task)
+{
+    if (strcmp(task, "device") == 0) return report_device();
+    if (strcmp(task, "limits") == 0) return report_limits();
+    if (strcmp(task, "affinity") == 0) return report_affinity();
+    if (strcmp(task, "bound") == 0) return report_bound();
+    return report_threads();
+}
+
 int main(int argc, char **argv)
 {
     const char *const task = test_child_task(argc, argv);
-    if (task != NULL) return strcmp(task, "device") == 0 ? report_device() : report_threads();
+    if (task != NULL) return run_task(task);
     return test_main(argc, argv, "machine", tests);
 }
