@@ -317,6 +317,10 @@ static void multiply_in_threads(fortran_sgemm own, void (*set_own_threads)(int))
 static void sgemm_threads_mixed(void)
 {
     test_case("sgemm-threads-mixed");
+    const duo_blas_library *const library = duo_blas_library_get();
+    if (UNDER_TSAN && library != NULL && strstr(library->config, "USE_OPENMP") != NULL)
+        CHECK(dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL,
+              "the inner BLAS's OpenMP is not in the process");
     multiply_in_threads(NULL, NULL);
 }
 
