@@ -132,8 +132,11 @@ static void *open_with(const char *path, int flags, const char *const variables[
     size_t own = 0, more = 0;
     while (before != NULL && before[own] != NULL) own++;
     while (variables[more] != NULL) more++;
-    char **const with = more > 0 ? calloc(own + more + 1, sizeof *with) : NULL;
+    char **const with = more > 0 ? calloc(own + more + 2, sizeof *with) : NULL;
     if (with == NULL) return dlopen(path, flags);
+    static char **kept; /* the arrays of all times, chained behind their ends: no leaks */
+    with[own + more + 1] = (char *)kept;
+    kept = with;
     for (size_t i = 0; i < more; i++)
         with[i] = (char *)(size_t)variables[i]; /* the first one counts */
     for (size_t i = 0; i < own; i++) with[more + i] = before[i];
