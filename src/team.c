@@ -14,8 +14,8 @@
  *          ends the process. A helper that has nothing to do stays awake for a moment, because to be
  *          woken takes 50 us, but yields the processor again and again, and sleeps at once when a yield
  *          comes back late: others want it. One that had the caller wait for its piece for long, because
- *          it had lost its processor, rests for a while; nor does a helper work for a caller whose
- *          processor it shares. The caller wakes a few helpers, and each of these a few more.
+ *          it had lost its processor, rests for a while. The caller wakes a few helpers, and each of
+ *          these a few more.
  */
 #define _GNU_SOURCE
 #include "team.h"
@@ -44,7 +44,8 @@ enum {
     STACK_BYTES = 2 << 20 /* of a helper */
 };
 static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
-static const int64_t kLateNs = 200000; /* a yield that takes longer gave the processor to others */
+static const int64_t kLateNs = 200000;  /* a yield that takes longer gave the processor to others */
+static const int64_t kPoliteNs = 20000; /* a caller who waits longer yields */
 static const int64_t kRestNs = 20000000;    /* and a helper whose piece took longer rests so long */
 static const int64_t kRetryNs = 1000000000; /* threads could not be made: no new try before */
 
@@ -100,7 +101,6 @@ typedef struct slot {
     /* The job in words of 16 bits: its number, members, the first helper, helpers to count round by.
      * No members: there is none. */
     _Alignas(LINE) _Atomic uint64_t head;
-    atomic_int processor; /* the caller's */
     /* Read by those alone who have claimed a piece. */
     duo_team_piece piece;
     void *job;
@@ -212,7 +212,6 @@ static void help(slot *s, int number)
     const int member = (number - h.first + h.round) % h.round + 1;
     if (member >= h.members) return;
     wake_others(h, member);
-    if (sched_getcpu() == atomic_load_explicit(&s->processor, memory_order_relaxed)) return;
     (void)work(s, h, member, &helper_of[number]);
 }
 
@@ -326,7 +325,6 @@ static slot *take_slot(int round, int *first)
 static head post(slot *s, head h, int64_t pieces)
 {
     h.job = (head_of(s, memory_order_relaxed).job + 1) & 0xFFFF;
-    atomic_store_explicit(&s->processor, sched_getcpu(), memory_order_relaxed);
     for (int i = 0; i < h.members; i++)
         atomic_store_explicit(&s->run[i].word,
                               run_word(h.job, pieces * i / h.members, pieces * (i + 1) / h.members),
@@ -359,7 +357,8 @@ static void await(slot *s, head h, int64_t piece_ns)
             }
             const int64_t now = now_ns();
             if (since == 0) since = now;
-            if (now - since > kLateNs) (void)sched_yield();
+            if (now - since > kPoliteNs)
+                (void)sched_yield(); /* it may be here that it has to run */
             if (told || now - since <= kLateNs + 2 * piece_ns) continue;
             told = true;
             tell_late();
