@@ -1000,6 +1000,10 @@ static int use_every_key(void)
 /* Default contexts work without a key, and leave those of others alone. */
 static void no_keys_left(void)
 {
+    if (UNDER_TSAN) {
+        test_skip("LLVM's OpenMP ends a process that has no key for it");
+        return;
+    }
     static const char *const settings[] = {NULL};
     static test_child child;
     test_case("threads/no-keys-left");
