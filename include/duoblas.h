@@ -181,9 +181,13 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 /**
  * duo_set_threads - most CPU threads a call of this context may use.
  *
- *   threads   1 or more; 0 restores the default: OMP_NUM_THREADS or the affinity mask, and not more
- *             than the CPU quota of the container. Inside an OpenMP parallel region a call uses one
- *             thread.
+ *   threads   1 or more, above 256 as 256; 0 restores the default, which is found anew at each call:
+ *             OMP_NUM_THREADS or the process's processors, and not more than OPENBLAS_NUM_THREADS, this
+ *             thread's OpenMP setting, its affinity and the CPU quota of the container. Inside an OpenMP
+ *             parallel region a call uses one thread.
+ *
+ * All contexts share one team of threads, made when first needed. A call never waits for one of them
+ * that has not begun; where a thread cannot be made, calls take longer.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).
  * Since      0.1
@@ -317,7 +321,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
  *            (a CPU BLAS that adds to C block by block of k: u |beta C| for each block).
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
- *            The same row of the table gives the same bits on every run (explain tells the row).
+ *            The same row of the table gives the same bits on every run (explain tells the row), on the
+ *            CPU for any number of threads: C is shared out by the shape alone.
  *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
