@@ -44,9 +44,10 @@ enum {
     STACK_BYTES = 2 << 20 /* of a helper */
 };
 static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
-static const int64_t kLateNs = 200000;  /* a yield that takes longer gave the processor to others */
-static const int64_t kPoliteNs = 20000; /* a caller who waits longer yields */
-static const int64_t kRestNs = 20000000;    /* and a helper whose piece took longer rests so long */
+static const int64_t kLateNs =
+    200000; /* a yield, or a wait, that takes longer: others have the processor */
+static const int64_t kPoliteNs = 20000;     /* a caller who waits longer yields */
+static const int64_t kRestNs = 20000000;    /* a helper that had a caller wait rests so long */
 static const int64_t kRetryNs = 1000000000; /* threads could not be made: no new try before */
 
 /* ---- A run: pieces [next, end) are left, `begun` are under way, all of job number `job` ---- */
