@@ -12,10 +12,11 @@
  * Helpers  Threads of POSIX, not a team of OpenMP: there a barrier waits for all its members, surplus
  *          threads are ended and made again as teams change in size, and a thread that cannot be made
  *          ends the process. A helper that has nothing to do stays awake for a moment, because to be
- *          woken takes 50 us, but yields the processor again and again, and sleeps at once when a yield
- *          comes back late: others want it. One that had the caller wait for its piece for long, because
- *          it had lost its processor, rests for a while. The caller wakes a few helpers, and each of
- *          these a few more.
+ *          woken takes 50 us, but yields the processor again and again. A yield that comes back late
+ *          shows that others want it: then the helper sleeps, and for a while stays awake no more, since
+ *          in a queue for the processor it is of no use, and who is woken may go first: helpers ask for
+ *          short turns. One that had the caller wait for its piece for long, because it had lost its
+ *          processor, rests for a while. The caller wakes a few helpers, and each of these a few more.
  */
 #define _GNU_SOURCE
 #include "team.h"
@@ -46,8 +47,11 @@ enum {
 static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
 static const int64_t kLateNs =
     200000; /* a yield, or a wait, that takes longer: others have the processor */
-static const int64_t kPoliteNs = 20000;     /* a caller who waits longer yields */
-static const int64_t kRestNs = 20000000;    /* a helper that had a caller wait rests so long */
+static const int64_t kCrowdedNs =
+    100000000;                           /* after a late yield a helper is not awake for nothing */
+static const uint64_t kTurnNs = 500000;  /* of a helper on the processor: a short one */
+static const int64_t kPoliteNs = 20000;  /* a caller who waits longer yields */
+static const int64_t kRestNs = 20000000; /* a helper that had a caller wait rests so long */
 static const int64_t kRetryNs = 1000000000; /* threads could not be made: no new try before */
 
 /* ---- A run: pieces [next, end) are left, `begun` are under way, all of job number `job` ---- */
@@ -216,11 +220,12 @@ static void help(slot *s, int number)
     (void)work(s, h, member, &helper_of[number]);
 }
 
-/* Looks at the bell for a while, politely; false: it is time to sleep. */
-static bool rings(unsigned heard)
+/* Looks at the bell for a while, politely, unless its processor is crowded; false: it is time to
+ * sleep. */
+static bool rings(unsigned heard, int64_t *crowded_until)
 {
-    const int64_t until = now_ns() + kAwakeNs;
-    for (;;) {
+    const int64_t since = now_ns(), until = since + kAwakeNs;
+    while (since >= *crowded_until) {
         for (int i = 0; i < SPINS; i++) {
             if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return true;
             relax();
@@ -228,8 +233,10 @@ static bool rings(unsigned heard)
         const int64_t before = now_ns();
         (void)sched_yield();
         const int64_t after = now_ns();
-        if (after - before > kLateNs || after > until) return false;
+        if (after - before > kLateNs) *crowded_until = after + kCrowdedNs;
+        if (after - before > kLateNs || after > until) break;
     }
+    return false;
 }
 
 static void rest(helper *h)
@@ -249,17 +256,39 @@ static void sleep_until_woken(atomic_uint *state, unsigned heard)
     atomic_store_explicit(state, AWAKE, memory_order_relaxed);
 }
 
+/*
+ * From version 6.12 on, Linux lets a thread that is woken take the processor from one that has longer
+ * turns, such as the idle threads of another library that wait for work without sleeping. Elsewhere
+ * nothing comes of it.
+ */
+static void ask_for_short_turns(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t turn, deadline, period;
+    } as = {.size = sizeof as}; /* the system's sched_attr */
+    if (syscall(SYS_sched_getattr, 0, &as, sizeof as, 0) != 0 || as.policy != SCHED_OTHER) return;
+    as.flags &= 1; /* SCHED_FLAG_RESET_ON_FORK: not ours to take away */
+    as.turn = kTurnNs;
+    (void)syscall(SYS_sched_setattr, 0, &as, 0);
+}
+
 static void *helper_body(void *argument)
 {
     const int number = (int)(intptr_t)argument;
     helper *const self = &helper_of[number];
+    int64_t crowded_until = 0;
     duo_machine_unbind();
+    ask_for_short_turns();
     for (;;) {
         const unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
         for (int i = 0; i < SLOTS; i++) help(&slots[i], number);
         if (atomic_load_explicit(&self->late, memory_order_relaxed))
             rest(self);
-        else if (!rings(heard))
+        else if (!rings(heard, &crowded_until))
             sleep_until_woken(&self->state, heard);
     }
     return NULL;
