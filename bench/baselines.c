@@ -228,4 +228,4 @@ bool duo_baseline_cublas_to_host(duo_contender *peer, duo_operation operation,
     return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0;
 }
 
-double duo_baseline_settle_seconds(void) { return duo_peer_blas_get() != NULL ? 0.04 : 0.0; }
+double duo_baseline_settle_seconds(void) { return duo_peer_blas_get() != NULL ? 0.06 : 0.0; }

@@ -29,8 +29,8 @@ typedef void (*duo_cblas_gemm)(int layout, int transa, int transb, int m, int n,
 duo_cblas_gemm duo_baseline_cblas_gemm(void);
 
 /*
- * How long that instance's threads spin on after a call, taking processors from whoever is timed
- * next: OpenBLAS's own 2^26 clock cycles, OpenMP's about as long.
+ * How long that instance's threads may spin on after a call, taking processors from whoever is timed
+ * next: OpenBLAS's own 16 ms (peer_blas.c), OpenMP's about as long, the team's helpers 2 ms.
  */
 double duo_baseline_settle_seconds(void);
 

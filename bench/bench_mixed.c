@@ -18,7 +18,7 @@
 #include "neighbours.h"
 
 /* Idle threads of any library have fallen asleep by then. */
-static const double kAsleepSeconds = 0.12;
+static const double kAsleepSeconds = 0.3;
 
 /* Of a reduction, in units of 2^-24 of the sum of |terms|: the header's bound is far below, and a
  * block that is missing or counted twice far above. */

@@ -19,9 +19,6 @@
 /* Below this share of the peer's rate a shape is a failure. */
 static double least_ratio(duo_side side) { return side == DUO_SIDE_CPU ? 0.95 : 0.9; }
 
-/* OpenBLAS's threads spin for 2^26 clock cycles, OpenMP's for less. */
-static const double kAsleepSeconds = 0.12;
-
 /* The peer, the row that was chosen, and with --rows all the others. */
 enum { LAYOUTS = 4, PEER = 0, CHOSEN = 1, MOST = 1 + DUO_CANDIDATES };
 
@@ -52,7 +49,7 @@ static duo_effort effort_on(const duo_bench *b, duo_side side)
                          .warm_seconds = seconds,
                          .rounds = b->quick ? 2 : 3,
                          .budget_seconds = 0.4};
-    if (side == DUO_SIDE_CPU) effort.settle_seconds = kAsleepSeconds;
+    if (side == DUO_SIDE_CPU) effort.settle_seconds = duo_baseline_settle_seconds();
     if (side == DUO_SIDE_CPU && !b->quick) {
         effort.rounds = 7;
         effort.budget_seconds = 3.0;

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpu/blas_library.h"
@@ -51,13 +52,20 @@ bool duo_peer_blas_open(duo_peer_blas *blas, const char *path, const char **why)
     return blas->handle != NULL;
 }
 
-/* OpenBLAS chooses its kernels when it is opened: those that ours has, whoever chose them. */
+/*
+ * OpenBLAS chooses its kernels when it is opened: those that ours has, whoever chose them. Its idle
+ * threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and would take processors from whoever is
+ * timed next: here they sleep after 2^25, 16 ms, unless the user has said otherwise.
+ */
 static duo_peer_blas *open_copy(const duo_blas_library *inner)
 {
     static duo_peer_blas blas;
     char variable[96], why[256];
     snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%s", inner->core);
-    const char *const variables[] = {inner->core[0] != '\0' ? variable : NULL, NULL};
+    const char *const timeout =
+        secure_getenv("OPENBLAS_THREAD_TIMEOUT") == NULL ? "OPENBLAS_THREAD_TIMEOUT=25" : NULL;
+    const char *variables[3] = {timeout}; /* ended by the first NULL */
+    if (inner->core[0] != '\0') variables[timeout != NULL] = variable;
     blas.handle = duo_private_library_open(inner->path, HOW, variables, why, sizeof why);
     if (blas.handle == NULL) return NULL;
     describe(&blas);

@@ -14,7 +14,7 @@ from programs_child import run_child
 
 ROUNDS = 1000
 SLOW = 1e-3  # seconds above the median alone
-ASLEEP = 0.12  # idle threads of any library sleep by then
+ASLEEP = 0.3  # idle threads of any library sleep by then
 WARM = 20
 
 NUMPY = (512, 1000)
