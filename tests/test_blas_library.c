@@ -37,15 +37,18 @@ static const char *installed(const char *name)
     return NULL;
 }
 
-/* "DUOBLAS_CPU_BLAS=" and the file, or NULL. */
-static const char *setting_of(const char *name)
+/* NAME=file, or NULL with a word that it is not there. */
+static const char *set_to(const char *variable, const char *name)
 {
     static char setting[300];
     const char *const path = installed(name);
+    if (path == NULL) test_skip(name);
     if (path == NULL) return NULL;
-    snprintf(setting, sizeof setting, "DUOBLAS_CPU_BLAS=%s", path);
+    snprintf(setting, sizeof setting, "%s=%s", variable, path);
     return setting;
 }
+
+static const char *setting_of(const char *name) { return set_to("DUOBLAS_CPU_BLAS", name); }
 
 static const char *const openblas_builds[] = {"openblas-openmp/libopenblas.so.0",
                                               "openblas-pthread/libopenblas.so.0"};
@@ -307,10 +310,7 @@ static void programs_own(void)
 {
     for (int i = 0; i < OPENBLAS_BUILDS; i++) {
         const char *const setting = setting_of(openblas_builds[i]);
-        if (setting == NULL) {
-            test_skip(openblas_builds[i]);
-            continue;
-        }
+        if (setting == NULL) continue;
         test_child child;
         int shared = -1, set = -1, now = -1, openmp = -1, openmp_now = -2;
         const char *const said = "shared=%d threads=%d,%d openmp=%d,%d";
@@ -340,10 +340,7 @@ static void nobody_sees_it(void)
 {
     for (int i = 0; i < OPENBLAS_BUILDS; i++) {
         const char *const setting = setting_of(openblas_builds[i]);
-        if (setting == NULL) {
-            test_skip(openblas_builds[i]);
-            continue;
-        }
+        if (setting == NULL) continue;
         test_case("nobody-sees-it/%s", openblas_builds[i]);
         test_child child;
         int by_name = -1, by_path = -1, symbol = -1, set = -1, before = -1, after = -1;
@@ -362,13 +359,8 @@ static void nobody_sees_it(void)
 static void environment(void)
 {
     for (int i = 0; i < OPENBLAS_BUILDS; i++) {
-        const char *const path = installed(openblas_builds[i]);
-        if (path == NULL) {
-            test_skip(openblas_builds[i]);
-            continue;
-        }
-        char setting[300];
-        snprintf(setting, sizeof setting, "TEST_BLAS=%s", path);
+        const char *const setting = set_to("TEST_BLAS", openblas_builds[i]);
+        if (setting == NULL) continue;
         test_child child;
         int told = -1, same = -1, kept = -1, ours = -1, others = -1;
         test_case("environment/kept/%s", openblas_builds[i]);
@@ -389,13 +381,8 @@ static void environment(void)
 static void kernels(void)
 {
     for (int i = 0; i < OPENBLAS_BUILDS; i++) {
-        const char *const path = installed(openblas_builds[i]);
-        if (path == NULL) {
-            test_skip(openblas_builds[i]);
-            continue;
-        }
-        char setting[300];
-        snprintf(setting, sizeof setting, "TEST_BLAS=%s", path);
+        const char *const setting = set_to("TEST_BLAS", openblas_builds[i]);
+        if (setting == NULL) continue;
         test_child child;
         int narrow = -1, now = -1, cpu = -1;
         const char *const said = "narrow=%d now=%d cpu=%d";
@@ -436,10 +423,7 @@ static void asked_for(void)
     test_child child;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *const setting = setting_of(names[i]);
-        if (setting == NULL) {
-            test_skip(names[i]);
-            continue;
-        }
+        if (setting == NULL) continue;
         int asked = -1, right = -1;
         test_case("asked-for/%s", names[i]);
         run_child("in_use", setting, NULL, &child);
@@ -469,10 +453,7 @@ static void other_openmp(void)
     }
     for (int i = 0; i < OPENBLAS_BUILDS; i++) {
         const char *const setting = setting_of(openblas_builds[i]);
-        if (setting == NULL) {
-            test_skip(openblas_builds[i]);
-            continue;
-        }
+        if (setting == NULL) continue;
         test_case("other-openmp/%s", openblas_builds[i]);
         test_child child;
         int libomp = -1, before = -1, here = -1, there = -1, openmp = -1, openmp_now = -1;
