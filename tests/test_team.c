@@ -8,11 +8,13 @@
 #define _GNU_SOURCE
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -184,6 +186,52 @@ static void helpers_come(void)
         CHECK(duo_team_helpers() >= threads[i] - 1, "%d helpers", duo_team_helpers());
         CHECK(c.most == threads[i], "%d at a time", c.most);
     }
+}
+
+/* How long this thread's turns on a processor are, in ns; 0: the system does not say (Linux before 6.12),
+ * or would not say it of this kind of thread. */
+static uint64_t turn_here(void)
+{
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t turn, deadline, period;
+    } as = {.size = sizeof as};
+    const bool said = syscall(SYS_sched_getattr, 0, &as, sizeof as, 0) == 0;
+    return said && as.policy == SCHED_OTHER ? as.turn : 0;
+}
+
+typedef struct turns {
+    pid_t caller;
+    uint64_t callers;
+    atomic_int by_helpers, long_ones;
+} turns;
+
+static void compare_turns(void *job, int64_t piece)
+{
+    (void)piece;
+    turns *const t = job;
+    usleep(100);
+    if (gettid() == t->caller) return;
+    atomic_fetch_add(&t->by_helpers, 1);
+    if (turn_here() >= t->callers) atomic_fetch_add(&t->long_ones, 1);
+}
+
+/* Whoever only spins on a processor is to give way to a helper. */
+static void short_turns(void)
+{
+    test_case("team/short turns");
+    turns t = {.caller = gettid(), .callers = turn_here()};
+    if (t.callers == 0) {
+        test_skip("this system has no turns of a length of their own");
+        return;
+    }
+    for (int i = 0; i < 200 && t.by_helpers < 20; i++) duo_team_run(compare_turns, &t, 64, 4);
+    CHECK(t.by_helpers >= 20, "helpers did %d pieces", t.by_helpers);
+    CHECK(t.long_ones == 0, "%d pieces in turns as long as the caller's", t.long_ones);
+    CHECK(turn_here() == t.callers, "the caller's have changed");
 }
 
 /* ---- Nobody waits for who has not begun ---- */
@@ -480,6 +528,7 @@ static const test_entry tests[] = {
     {"jobs_in_pieces", jobs_in_pieces},
     {"members", members},
     {"helpers_come", helpers_come},
+    {"short_turns", short_turns},
     {"busy_helpers", busy_helpers},
     {"all_slots_taken", all_slots_taken},
     {"float_modes", float_modes},
