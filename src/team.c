@@ -13,8 +13,8 @@
  *          threads are ended and made again as teams change in size, and a thread that cannot be made
  *          ends the process. A helper that has nothing to do stays awake for a moment, because to be
  *          woken takes 50 us, but yields the processor again and again. A yield that comes back late
- *          shows that others want it: then the helper sleeps, and for a while stays awake no more, since
- *          in a queue for the processor it is of no use, and who is woken may go first: helpers ask for
+ *          shows that others want it: then the helper sleeps, and for a while stays awake no more: in
+ *          a queue for the processor it is of no use, and who is woken may go first, if it asks for
  *          short turns. One that had the caller wait for its piece for long, because it had lost its
  *          processor, rests for a while. The caller wakes a few helpers, and each of these a few more.
  */
@@ -47,12 +47,12 @@ enum {
 static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
 static const int64_t kLateNs =
     200000; /* a yield, or a wait, that takes longer: others have the processor */
-static const int64_t kCrowdedNs =
-    100000000;                           /* after a late yield a helper is not awake for nothing */
-static const uint64_t kTurnNs = 500000;  /* of a helper on the processor: a short one */
-static const int64_t kPoliteNs = 20000;  /* a caller who waits longer yields */
-static const int64_t kRestNs = 20000000; /* a helper that had a caller wait rests so long */
-static const int64_t kRetryNs = 1000000000; /* threads could not be made: no new try before */
+static const int64_t kShortCrowdNs = 4000000; /* after a late yield a helper does not stay awake, */
+static const int64_t kLongCrowdNs = 128000000; /* and longer each time that it is late again soon */
+static const uint64_t kTurnNs = 500000;        /* of a helper on the processor: a short one */
+static const int64_t kPoliteNs = 20000;        /* a caller who waits longer yields */
+static const int64_t kRestNs = 20000000;       /* a helper that had a caller wait rests so long */
+static const int64_t kRetryNs = 1000000000;    /* threads could not be made: no new try before */
 
 /* ---- A run: pieces [next, end) are left, `begun` are under way, all of job number `job` ---- */
 
@@ -220,12 +220,25 @@ static void help(slot *s, int number)
     (void)work(s, h, member, &helper_of[number]);
 }
 
-/* Looks at the bell for a while, politely, unless its processor is crowded; false: it is time to
- * sleep. */
-static bool rings(unsigned heard, int64_t *crowded_until)
+/* Until when a helper does not stay awake, and for how long that is. */
+typedef struct crowd {
+    int64_t until_ns, for_ns;
+} crowd;
+
+/* A yield was late: for longer than the last time, if that was not long ago. */
+static void meet_crowd(crowd *c, int64_t now)
+{
+    const bool again = now - c->until_ns < kLongCrowdNs;
+    if (!again) c->for_ns = kShortCrowdNs / 2;
+    if (c->for_ns < kLongCrowdNs) c->for_ns *= 2;
+    c->until_ns = now + c->for_ns;
+}
+
+/* Looks at the bell for a while, politely, where there is no crowd; false: it is time to sleep. */
+static bool rings(unsigned heard, crowd *c)
 {
     const int64_t since = now_ns(), until = since + kAwakeNs;
-    while (since >= *crowded_until) {
+    while (since >= c->until_ns) {
         for (int i = 0; i < SPINS; i++) {
             if (atomic_load_explicit(&bell, memory_order_relaxed) != heard) return true;
             relax();
@@ -233,8 +246,8 @@ static bool rings(unsigned heard, int64_t *crowded_until)
         const int64_t before = now_ns();
         (void)sched_yield();
         const int64_t after = now_ns();
-        if (after - before > kLateNs) *crowded_until = after + kCrowdedNs;
-        if (after - before > kLateNs || after > until) break;
+        if (after - before > kLateNs) meet_crowd(c, after);
+        if (after > until) break;
     }
     return false;
 }
@@ -280,7 +293,7 @@ static void *helper_body(void *argument)
 {
     const int number = (int)(intptr_t)argument;
     helper *const self = &helper_of[number];
-    int64_t crowded_until = 0;
+    crowd met = {.until_ns = INT64_MIN / 2};
     duo_machine_unbind();
     ask_for_short_turns();
     for (;;) {
@@ -288,7 +301,7 @@ static void *helper_body(void *argument)
         for (int i = 0; i < SLOTS; i++) help(&slots[i], number);
         if (atomic_load_explicit(&self->late, memory_order_relaxed))
             rest(self);
-        else if (!rings(heard, &crowded_until))
+        else if (!rings(heard, &met))
             sleep_until_woken(&self->state, heard);
     }
     return NULL;
