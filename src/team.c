@@ -15,8 +15,9 @@
  *          woken takes 50 us, but yields the processor again and again. A yield that comes back late
  *          shows that others want it: then the helper sleeps, and for a while stays awake no more: in
  *          a queue for the processor it is of no use, and who is woken may go first, if it asks for
- *          short turns. One that had the caller wait for its piece for long, because it had lost its
- *          processor, rests for a while. The caller wakes a few helpers, and each of these a few more.
+ *          short turns. One that has the caller wait for its piece for long, because it has lost its
+ *          processor, is fetched to the caller's, and then rests for a while. The caller wakes a few
+ *          helpers, and each of these a few more.
  */
 #define _GNU_SOURCE
 #include "team.h"
@@ -137,10 +138,16 @@ static head head_of(slot *s, memory_order order)
 
 enum { AWAKE, ASLEEP, RESTING };
 
+/* FETCHED: a caller who waited for long is at it; then the helper is LATE, until it has rested. */
+enum { IN_TIME, FETCHED, LATE };
+
 typedef struct helper {
     _Alignas(LINE) atomic_uint state; /* a futex */
-    atomic_bool in_piece;
-    atomic_bool late; /* set by a caller who waited for long: it is to rest */
+    atomic_int standing;
+    atomic_int thread;        /* the system's number of it */
+    _Atomic(const slot *) in; /* whose piece it does; NULL: none */
+    bool moved;               /* to the caller's processor, from these */
+    cpu_set_t from;
 } helper;
 
 static helper helper_of[DUO_TEAM_MOST];
@@ -184,11 +191,11 @@ static void wake_others(head h, int member)
 static void do_piece(const slot *s, int64_t number, helper *by)
 {
     if (by != NULL) {
-        atomic_store_explicit(&by->in_piece, true, memory_order_relaxed);
+        atomic_store_explicit(&by->in, s, memory_order_relaxed);
         if (!DUO_FAULT(helpers_mode)) float_mode_adopt(s->mode);
     }
     s->piece(s->job, s->first + number);
-    if (by != NULL) atomic_store_explicit(&by->in_piece, false, memory_order_relaxed);
+    if (by != NULL) atomic_store_explicit(&by->in, NULL, memory_order_relaxed);
 }
 
 /* Does what is left of a job: the member's own run, then the ends of the others'. Returns how many
@@ -220,6 +227,20 @@ static void help(slot *s, int number)
     (void)work(s, h, member, &helper_of[number]);
 }
 
+static bool is_late(helper *h)
+{
+    return atomic_load_explicit(&h->standing, memory_order_acquire) == LATE;
+}
+
+static void rest(helper *h)
+{
+    const struct timespec while_resting = {0, kRestNs};
+    if (h->moved && !DUO_FAULT(stays_fetched)) (void)sched_setaffinity(0, sizeof h->from, &h->from);
+    atomic_store_explicit(&h->state, RESTING, memory_order_relaxed);
+    (void)nanosleep(&while_resting, NULL);
+    atomic_store_explicit(&h->standing, IN_TIME, memory_order_release);
+}
+
 /* Until when a helper does not stay awake, and for how long that is. */
 typedef struct crowd {
     int64_t until_ns, for_ns;
@@ -235,7 +256,7 @@ static void meet_crowd(crowd *c, int64_t now)
 }
 
 /* Looks at the bell for a while, politely, where there is no crowd; false: it is time to sleep. */
-static bool rings(unsigned heard, crowd *c)
+static bool rings(helper *self, unsigned heard, crowd *c)
 {
     const int64_t since = now_ns(), until = since + kAwakeNs;
     while (since >= c->until_ns) {
@@ -247,17 +268,9 @@ static bool rings(unsigned heard, crowd *c)
         (void)sched_yield();
         const int64_t after = now_ns();
         if (after - before > kLateNs) meet_crowd(c, after);
-        if (after > until) break;
+        if (after > until || is_late(self)) break;
     }
     return false;
-}
-
-static void rest(helper *h)
-{
-    const struct timespec while_resting = {0, kRestNs};
-    atomic_store_explicit(&h->state, RESTING, memory_order_relaxed);
-    (void)nanosleep(&while_resting, NULL);
-    atomic_store_explicit(&h->late, false, memory_order_relaxed);
 }
 
 static void sleep_until_woken(atomic_uint *state, unsigned heard)
@@ -296,13 +309,12 @@ static void *helper_body(void *argument)
     crowd met = {.until_ns = INT64_MIN / 2};
     duo_machine_unbind();
     ask_for_short_turns();
+    atomic_store_explicit(&self->thread, (int)gettid(), memory_order_relaxed);
     for (;;) {
         const unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
+        if (is_late(self)) rest(self);
         for (int i = 0; i < SLOTS; i++) help(&slots[i], number);
-        if (atomic_load_explicit(&self->late, memory_order_relaxed))
-            rest(self);
-        else if (!rings(heard, &met))
-            sleep_until_woken(&self->state, heard);
+        if (!is_late(self) && !rings(self, heard, &met)) sleep_until_woken(&self->state, heard);
     }
     return NULL;
 }
@@ -378,20 +390,41 @@ static head post(slot *s, head h, int64_t pieces)
     return h;
 }
 
-/* The caller has waited for long: whoever is in a piece has no processor. */
-static void tell_late(void)
+/*
+ * A helper that has had its caller wait for long has lost its processor in the middle of a piece, to
+ * somebody whose turn may take milliseconds. The caller's own is at hand: it goes there, and the caller
+ * sleeps a moment.
+ */
+static void fetch(helper *h)
+{
+    int standing = IN_TIME;
+    if (!atomic_compare_exchange_strong(&h->standing, &standing, FETCHED)) return;
+    const int thread = atomic_load_explicit(&h->thread, memory_order_relaxed);
+    const int here = sched_getcpu();
+    h->moved = here >= 0 && here < CPU_SETSIZE && !DUO_FAULT(never_fetched) &&
+               sched_getaffinity(thread, sizeof h->from, &h->from) == 0 &&
+               CPU_ISSET(here, &h->from);
+    if (h->moved) {
+        cpu_set_t to;
+        CPU_ZERO(&to);
+        CPU_SET(here, &to);
+        h->moved = sched_setaffinity(thread, sizeof to, &to) == 0;
+    }
+    atomic_store_explicit(&h->standing, LATE, memory_order_release);
+}
+
+static void fetch_late(const slot *s)
 {
     for (int i = 0; i < duo_team_helpers(); i++)
-        if (atomic_load_explicit(&helper_of[i].in_piece, memory_order_relaxed))
-            atomic_store_explicit(&helper_of[i].late, true, memory_order_relaxed);
+        if (atomic_load_explicit(&helper_of[i].in, memory_order_relaxed) == s) fetch(&helper_of[i]);
 }
 
 /* Waits for the pieces that others have begun, at last without a processor of its own. One that takes
  * much longer than `piece_ns` is late. */
 static void await(slot *s, head h, int64_t piece_ns)
 {
+    const struct timespec a_moment = {0, 1};
     int64_t since = 0;
-    bool told = false;
     for (int i = 0; i < h.members; i++)
         for (int spins = 0; under_way(&s->run[i]); spins++) {
             if (spins < SPINS) {
@@ -400,11 +433,12 @@ static void await(slot *s, head h, int64_t piece_ns)
             }
             const int64_t now = now_ns();
             if (since == 0) since = now;
-            if (now - since > kPoliteNs)
+            if (now - since > kLateNs + 2 * piece_ns) {
+                fetch_late(s);
+                (void)nanosleep(&a_moment, NULL);
+            } else if (now - since > kPoliteNs) {
                 (void)sched_yield(); /* it may be here that it has to run */
-            if (told || now - since <= kLateNs + 2 * piece_ns) continue;
-            told = true;
-            tell_late();
+            }
         }
 }
 
@@ -462,8 +496,8 @@ void duo_team_in_child(void)
     refused_ns = 0;
     for (int i = 0; i < DUO_TEAM_MOST; i++) {
         atomic_store_explicit(&helper_of[i].state, AWAKE, memory_order_relaxed);
-        atomic_store_explicit(&helper_of[i].in_piece, false, memory_order_relaxed);
-        atomic_store_explicit(&helper_of[i].late, false, memory_order_relaxed);
+        atomic_store_explicit(&helper_of[i].standing, IN_TIME, memory_order_relaxed);
+        atomic_store_explicit(&helper_of[i].in, NULL, memory_order_relaxed);
     }
     for (int i = 0; i < SLOTS; i++) {
         atomic_store_explicit(&slots[i].head, 0, memory_order_relaxed);

@@ -234,6 +234,75 @@ static void short_turns(void)
     CHECK(turn_here() == t.callers, "the caller's have changed");
 }
 
+typedef struct lateness {
+    pid_t caller;
+    int callers_processor;
+    atomic_int by_helpers, elsewhere, confined;
+    int processors; /* that helpers may have */
+} lateness;
+
+/* Is this thread on the caller's processor, or not (there: false), within so many ms? */
+static bool gets_to(const lateness *l, bool there, int64_t ms)
+{
+    struct timespec now, begun;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    do {
+        if ((sched_getcpu() == l->callers_processor) == there) return true;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begun.tv_sec) * 1000 + (now.tv_nsec - begun.tv_nsec) / 1000000 < ms);
+    return false;
+}
+
+static void be_late(void *job, int64_t piece)
+{
+    (void)piece;
+    lateness *const l = job;
+    if (gettid() == l->caller) {
+        usleep(300);
+    } else if (gets_to(l, false, 20)) {
+        atomic_fetch_add(&l->by_helpers, 1);
+        if (!gets_to(l, true, 500)) atomic_fetch_add(&l->elsewhere, 1);
+    }
+}
+
+static void look_at_processors(void *job, int64_t piece)
+{
+    (void)piece;
+    lateness *const l = job;
+    cpu_set_t mask;
+    usleep(100);
+    if (gettid() == l->caller) return;
+    atomic_fetch_add(&l->by_helpers, 1);
+    if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) == 0 &&
+        CPU_COUNT(&mask) != l->processors)
+        atomic_fetch_add(&l->confined, 1);
+}
+
+/* A helper that has lost its processor ends its piece on the caller's, and then has all of them again. */
+static void late_helpers(void)
+{
+    test_case("team/late helpers");
+    duo_team_warm_up(4);
+    cpu_set_t all, one;
+    lateness l = {.caller = gettid(), .callers_processor = sched_getcpu()};
+    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) {
+        test_skip("one processor is all that there is");
+        return;
+    }
+    l.processors = CPU_COUNT(&all);
+    CPU_ZERO(&one);
+    CPU_SET(l.callers_processor, &one);
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0, "not bound");
+    for (int i = 0; i < 1000 && l.by_helpers == 0; i++) duo_team_run(be_late, &l, 4, 4);
+    if (l.by_helpers == 0) test_skip("no other processor was free");
+    CHECK(l.elsewhere == 0, "%d of %d were not fetched", l.elsewhere, l.by_helpers);
+    CHECK(pthread_setaffinity_np(pthread_self(), sizeof all, &all) == 0, "bound for good");
+    atomic_store(&l.by_helpers, 0);
+    for (int i = 0; i < 500 && l.by_helpers < 100; i++) duo_team_run(look_at_processors, &l, 64, 4);
+    CHECK(l.by_helpers >= 100, "helpers did %d pieces", l.by_helpers);
+    CHECK(l.confined == 0, "%d pieces by helpers that have not all processors", l.confined);
+}
+
 /* ---- Nobody waits for who has not begun ---- */
 
 typedef struct gate {
@@ -529,6 +598,7 @@ static const test_entry tests[] = {
     {"members", members},
     {"helpers_come", helpers_come},
     {"short_turns", short_turns},
+    {"late_helpers", late_helpers},
     {"busy_helpers", busy_helpers},
     {"all_slots_taken", all_slots_taken},
     {"float_modes", float_modes},
