@@ -2,7 +2,6 @@
 #include "residency.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,17 +11,10 @@
 /* Changed under both locks, so that it is whole wherever the process forks. */
 static duo_region **table; /* sorted by address */
 static size_t count, room;
-/* The hull of all ranges, for calls that have nothing to do with any of them. */
-static _Atomic uintptr_t lowest = UINTPTR_MAX, highest;
+_Atomic uintptr_t duo_residency_lowest = UINTPTR_MAX, duo_residency_highest;
 
 void duo_residency_lock(void) { duo_lock(DUO_LOCK_RESIDENCY); }
 void duo_residency_unlock(void) { duo_unlock(DUO_LOCK_RESIDENCY); }
-
-bool duo_residency_near(uintptr_t low, uintptr_t high)
-{
-    return low < atomic_load_explicit(&highest, memory_order_acquire) &&
-           high > atomic_load_explicit(&lowest, memory_order_acquire);
-}
 
 /* Index of the first region that ends above low. */
 static size_t first_above(uintptr_t low)
@@ -60,9 +52,10 @@ duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses)
 
 static void publish_hull(void)
 {
-    atomic_store_explicit(&lowest, count > 0 ? table[0]->low : UINTPTR_MAX, memory_order_release);
+    atomic_store_explicit(&duo_residency_lowest, count > 0 ? table[0]->low : UINTPTR_MAX,
+                          memory_order_release);
     atomic_store_explicit(
-        &highest,
+        &duo_residency_highest,
         count > 0 ? (DUO_FAULT(hull_low) ? table[count - 1]->low : table[count - 1]->high) : 0,
         memory_order_release);
 }

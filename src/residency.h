@@ -11,6 +11,8 @@
 #ifndef DUO_RESIDENCY_H
 #define DUO_RESIDENCY_H
 
+#include <stdatomic.h>
+
 #include "gpu/device.h"
 
 typedef struct duo_context duo_context;
@@ -54,8 +56,15 @@ struct duo_region {
 void duo_residency_lock(void);
 void duo_residency_unlock(void);
 
+/* The hull of all ranges, for calls that have nothing to do with any of them. */
+extern _Atomic uintptr_t duo_residency_lowest, duo_residency_highest;
+
 /* Is any registered range within [low, high)'s reach? Lock-free; false means certainly not. */
-bool duo_residency_near(uintptr_t low, uintptr_t high);
+static inline bool duo_residency_near(uintptr_t low, uintptr_t high)
+{
+    return low < atomic_load_explicit(&duo_residency_highest, memory_order_acquire) &&
+           high > atomic_load_explicit(&duo_residency_lowest, memory_order_acquire);
+}
 
 /* The region that holds [low, high) whole; else NULL, and *crosses says whether it overlaps any. */
 duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses);

@@ -6,7 +6,6 @@
  */
 #include "lanes_internal.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #if defined(__x86_64__)
@@ -35,7 +34,7 @@ static const struct {
     {&duo_lanes_portable, runs_always},
 };
 
-static _Atomic(const duo_lanes *) current;
+_Atomic(const duo_lanes *) duo_lanes_in_use;
 
 const duo_lanes *duo_lanes_clone(int index)
 {
@@ -45,16 +44,9 @@ const duo_lanes *duo_lanes_clone(int index)
     return NULL;
 }
 
-void duo_lanes_set(const duo_lanes *lanes)
+const duo_lanes *duo_lanes_set(const duo_lanes *lanes)
 {
     if (lanes == NULL) lanes = duo_lanes_clone(0);
-    atomic_store_explicit(&current, lanes, memory_order_relaxed);
-}
-
-const duo_lanes *duo_lanes_current(void)
-{
-    const duo_lanes *lanes = atomic_load_explicit(&current, memory_order_relaxed);
-    if (__builtin_expect(lanes != NULL, 1)) return lanes;
-    duo_lanes_set(NULL);
-    return atomic_load_explicit(&current, memory_order_relaxed);
+    atomic_store_explicit(&duo_lanes_in_use, lanes, memory_order_relaxed);
+    return lanes;
 }

@@ -8,6 +8,7 @@
 #ifndef DUO_LANES_H
 #define DUO_LANES_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "../call.h"
@@ -32,10 +33,17 @@ typedef struct duo_lanes {
 /* Clones that this CPU can run, best first; NULL after the last. Tests walk them. */
 const duo_lanes *duo_lanes_clone(int index);
 
-/* The clone in use: the best one, or the one a test has set. Cheap enough for a call of 16
- * elements. */
-const duo_lanes *duo_lanes_current(void);
-void duo_lanes_set(const duo_lanes *lanes); /* NULL: the best again */
+/* The clone in use: the best one, or the one a test has set. NULL before the first use. */
+extern _Atomic(const duo_lanes *) duo_lanes_in_use;
+
+const duo_lanes *duo_lanes_set(const duo_lanes *lanes); /* NULL: the best again; returns it */
+
+/* Cheap enough for a call of one element. */
+static inline const duo_lanes *duo_lanes_current(void)
+{
+    const duo_lanes *const in_use = atomic_load_explicit(&duo_lanes_in_use, memory_order_relaxed);
+    return __builtin_expect(in_use != NULL, 1) ? in_use : duo_lanes_set(NULL);
+}
 
 /* Any n >= 1, increments and threads: what the rows call. Vectors by logical first element, signed
  * increments. */
