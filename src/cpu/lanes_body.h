@@ -82,20 +82,30 @@ INLINE vector column(duo_operation operation, const float *x, const float *y)
     return add(add(a0, a2), add(a1, a3));
 }
 
-/* The same where `count` elements are left, 0 < count <= 128; a missing one counts as +0. */
+/*
+ * The same where `count` elements are left, 0 < count <= 128: full rows, and the last, which alone may
+ * not be. To add the +0 for which a missing one counts would change no more than the sign of a zero,
+ * and that is lost in the end.
+ */
 INLINE vector column_some(duo_operation operation, const float *x, const float *y, int count)
 {
-    vector a0 = leaf_some(operation, x, y, count);
-    if (count <= 16) return a0;
-    vector a1 = leaf_some(operation, x + 16, y + 16, count - 16);
-    if (count <= 32) return add(a0, a1);
-    vector a2 = leaf_some(operation, x + 32, y + 32, count - 32), a3 = {0};
-    if (count > 48) a3 = leaf_some(operation, x + 48, y + 48, count - 48);
-    if (count > 64) a0 = add(a0, leaf_some(operation, x + 64, y + 64, count - 64));
-    if (count > 80) a1 = add(a1, leaf_some(operation, x + 80, y + 80, count - 80));
-    if (count > 96) a2 = add(a2, leaf_some(operation, x + 96, y + 96, count - 96));
-    if (count > 112) a3 = add(a3, leaf_some(operation, x + 112, y + 112, count - 112));
-    return add(add(a0, a2), add(a1, a3));
+#define ROW(r) leaf(operation, x + 16 * (r), y + 16 * (r))
+    const int last = (count - 1) / 16, left = count - 16 * last;
+    const vector end = leaf_some(operation, x + 16 * last, y + 16 * last, left);
+    /* clang-format off */
+    switch (last) {
+    case 0: return end;
+    case 1: return add(ROW(0), end);
+    case 2: return add(add(ROW(0), end), ROW(1));
+    case 3: return add(add(ROW(0), ROW(2)), add(ROW(1), end));
+    case 4: return add(add(add(ROW(0), end), ROW(2)), add(ROW(1), ROW(3)));
+    case 5: return add(add(add(ROW(0), ROW(4)), ROW(2)), add(add(ROW(1), end), ROW(3)));
+    case 6: return add(add(add(ROW(0), ROW(4)), add(ROW(2), end)), add(add(ROW(1), ROW(5)), ROW(3)));
+    default: return add(add(add(ROW(0), ROW(4)), add(ROW(2), ROW(6))),
+                        add(add(ROW(1), ROW(5)), add(ROW(3), end)));
+    }
+    /* clang-format on */
+#undef ROW
 }
 
 /* G: a group of two columns. */
@@ -109,9 +119,8 @@ INLINE vector group(duo_operation operation, const float *x, const float *y)
 /* 0 < count < 256 */
 INLINE vector group_some(duo_operation operation, const float *x, const float *y, int count)
 {
-    if (count < 128) return column_some(operation, x, y, count);
+    if (count <= 128) return column_some(operation, x, y, count);
     const vector low = column(operation, x, y);
-    if (count == 128) return low;
     return add(low, column_some(operation, x + 128, y + 128, count - 128));
 }
 
