@@ -14,9 +14,10 @@
  *   add_lanes_2(a, b)    add_lanes(a) + add_lanes(b), in this shape
  *   add_lanes_4(a, b, c, d)  add_lanes_2(a, b) + add_lanes_2(c, d), in this shape
  *   add, multiply        of two vectors; add_doubles of two doubles
+ *   to_float(sum)        a double rounded to float
  *   mode_read()          the floating-point mode, with its flags; a clone whose arithmetic above raises
  *                        none need not know those
- *   mode_fits(mode)      does it suit (float_mode.h)?
+ *   mode_fits(mode)      does it suit this arithmetic (float_mode.h)?
  *   flags_restore(mode)  takes back what the arithmetic above has raised since
  *
  * Order    Index in a block: 256q + 128h + 16r + l. Lanes l do not meet in float32, so the code is
@@ -27,6 +28,9 @@
  * Loops    Rolled: a block unrolled is slower by 5 % in L1, and more in L2.
  * Compile  -ffp-contract=off: the order knows no fused multiply-add.
  */
+#include <stdbool.h>
+
+#include "../fault.h"
 #include "float_mode.h"
 #include "lanes_internal.h"
 
@@ -212,10 +216,19 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
 
 #include "lanes_float64_body.h"
 
+/* Is it 0, Inf or NaN? One comparison, which the result does not wait for. */
+INLINE bool needs_care(float sum)
+{
+    uint32_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    return 2 * bits - 1 >= 0xFEFFFFFFu; /* 2 * bits has no sign; from 0 it wraps around */
+}
+
 /*
  * The functions of one operation. `second` is y, or x where the operation has no y: then every
- * address that is formed is one in x. whole() calls nothing on its way of up to one block, so that
- * it needs no stack frame.
+ * address that is formed is one in x. whole() calls nothing on its way of up to one block, and last
+ * elsewhere, so that it needs no stack frame. A result that is 0 may be -0, one that is not finite
+ * may have overflowed on the way: anew() has the right one.
  */
 #define OPERATION(name, operation, second)                                                         \
     static double name##_unit_float64(int64_t n, const float *x, const float *y)                   \
@@ -246,19 +259,32 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
         return LIKELY(isfinite(sum)) ? sum : name##_redone(n, x, y, before);                       \
     }                                                                                              \
                                                                                                    \
-    NOINLINE float name##_large(int64_t n, const float *x, const float *y)                         \
+    static float name##_rounded(int64_t n, const float *x, const float *y)                         \
     {                                                                                              \
         return duo_lanes_round(name##_unit(n, x, y));                                              \
+    }                                                                                              \
+                                                                                                   \
+    NOINLINE float name##_anew(int64_t n, const float *x, const float *y, float_mode before,       \
+                               float sum)                                                          \
+    {                                                                                              \
+        if (sum == 0) return DUO_FAULT(zero_signed) ? sum : 0;                                     \
+        flags_restore(before);                                                                     \
+        return duo_lanes_in_fit_mode(name##_rounded, n, x, y);                                     \
+    }                                                                                              \
+                                                                                                   \
+    NOINLINE float name##_blocks(int64_t n, const float *x, const float *y, float_mode before)     \
+    {                                                                                              \
+        const float sum = to_float(name##_unchecked(n, x, second));                                \
+        return LIKELY(!needs_care(sum)) ? sum : name##_anew(n, x, y, before, sum);                 \
     }                                                                                              \
                                                                                                    \
     static float name##_whole(int64_t n, const float *x, const float *y)                           \
     {                                                                                              \
         const float_mode before = mode_read();                                                     \
-        if (UNLIKELY(!mode_fits(before))) return duo_lanes_in_fit_mode(name##_large, n, x, y);     \
-        const double sum = n <= DUO_BLOCK ? add_lanes(block_some(operation, n, x, second))         \
-                                          : name##_unchecked(n, x, second);                        \
-        if (UNLIKELY(!isfinite(sum))) return duo_lanes_round(name##_redone(n, x, y, before));      \
-        return (float)(sum + 0.0);                                                                 \
+        if (UNLIKELY(!mode_fits(before))) return duo_lanes_in_fit_mode(name##_rounded, n, x, y);   \
+        if (n > DUO_BLOCK) return name##_blocks(n, x, y, before);                                  \
+        const float sum = to_float(add_lanes(block_some(operation, n, x, second)));                \
+        return LIKELY(!needs_care(sum)) ? sum : name##_anew(n, x, y, before, sum);                 \
     }
 
 OPERATION(sasum, DUO_SASUM, x)

@@ -58,6 +58,7 @@ static inline double add_lanes_4(lanes a, lanes b, lanes c, lanes d)
 static inline vector add(vector a, vector b) { return a + b; }
 static inline vector multiply(vector a, vector b) { return a * b; }
 static inline double add_doubles(double a, double b) { return a + b; }
+static inline float to_float(double sum) { return (float)sum; }
 
 #define mode_read     float_mode_read
 #define mode_fits     float_mode_fits
