@@ -246,14 +246,14 @@ static void by_every_clone(const duo_row *row, duo_math math, const problem *p, 
 {
     char runner[sizeof tallies[0][0].name];
     for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
-        const char *const isa = duo_lanes_clone(c)->isa;
+        const char *const clone = duo_lanes_clone(c)->name;
         int team[3];
         const int teams = draw_teams(rng, p->n, team);
         duo_lanes_set(duo_lanes_clone(c));
-        snprintf(runner, sizeof runner, "%s/%s", strchr(row->name, '_') + 1, isa);
+        snprintf(runner, sizeof runner, "%s/%s", strchr(row->name, '_') + 1, clone);
         for (int t = 0; t < teams && p->n > 0; t++)
             compare(p, kind, runner, team[t], by_cpu_row(row, p, team[t]), want);
-        snprintf(runner, sizeof runner, "API/%s", isa);
+        snprintf(runner, sizeof runner, "API/%s", clone);
         compare(p, kind, runner, team[0], by_api(p, math, team[0]), want);
     }
     duo_lanes_set(NULL);
@@ -348,7 +348,8 @@ static void float_modes(void)
                     const unsigned after = _mm_getcsr();
                     _mm_setcsr(before);
                     CHECK((after & ~0x3Fu) == (mode & ~0x3Fu), "mode %x became %x", mode, after);
-                    compare(&p, bits_kinds[k].name, duo_lanes_current()->isa, 1 + i % 2, got, want);
+                    compare(&p, bits_kinds[k].name, duo_lanes_current()->name, 1 + i % 2, got,
+                            want);
                 }
             }
         }
@@ -415,9 +416,9 @@ static void check_flags(const duo_lanes *lanes, duo_operation operation, int64_t
     const bool infinite = sum_flagged(operation, n, inc, threads, INFINITY);
     const unsigned of_infinity = _mm_getcsr() & (FLAG_INVALID | FLAG_OVERFLOW);
     _mm_setcsr(usual);
-    CHECK(right && after == before, "%s: flags %x became %x", lanes->isa, before, after);
+    CHECK(right && after == before, "%s: flags %x became %x", lanes->name, before, after);
     CHECK(infinite && (of_infinity & FLAG_INVALID) == (before & FLAG_INVALID),
-          "%s: Inf, flags %x became %x", lanes->isa, before, of_infinity);
+          "%s: Inf, flags %x became %x", lanes->name, before, of_infinity);
 }
 
 static int sum_with_trap_of(unsigned flags, duo_operation operation, int64_t n, int64_t inc,
@@ -485,7 +486,7 @@ static void float_flags(void)
             for (int operation = DUO_SSUM; operation <= DUO_SDOT; operation++)
                 for (int i = 0; i < 16; i++) {
                     const int64_t inc = i / 4 % 2 == 0 ? 1 : FARTHEST;
-                    test_case("flags/%s/%d/n=%d/inc=%d", duo_lanes_clone(c)->isa, operation,
+                    test_case("flags/%s/%d/n=%d/inc=%d", duo_lanes_clone(c)->name, operation,
                               (int)flagged_sizes[s], (int)inc);
                     check_flags(duo_lanes_clone(c), (duo_operation)operation, flagged_sizes[s], inc,
                                 1 + i / 8, flags[i % 4]);
@@ -496,9 +497,25 @@ static void float_flags(void)
 #endif
 }
 
+/* Each clone once, the best one in use; where AVX-512 runs, both of its clones. */
+static void clones(void)
+{
+    int count = 0, of_avx512 = 0;
+    duo_lanes_set(NULL);
+    CHECK(duo_lanes_current() == duo_lanes_clone(0), "%s", duo_lanes_current()->name);
+    for (; duo_lanes_clone(count) != NULL; count++) {
+        const duo_lanes *const lanes = duo_lanes_clone(count);
+        of_avx512 += strcmp(lanes->isa, "avx512") == 0;
+        for (int c = 0; c < count; c++)
+            CHECK(strcmp(duo_lanes_clone(c)->name, lanes->name) != 0, "%s twice", lanes->name);
+    }
+    CHECK(count > 0 && (of_avx512 == 0 || of_avx512 == 2), "%d of AVX-512", of_avx512);
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
+        {"clones", clones},
         {"random_problems", random_problems},
         {"float_modes", float_modes},
         {"float_flags", float_flags},

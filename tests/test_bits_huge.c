@@ -121,7 +121,7 @@ static void by_cpu_row(const duo_row *row, duo_call *call, float want)
             call->threads = teams[t];
             call->operand[DUO_RESULT].address = &result;
             CHECK_STATUS(DUO_OK, row->run(call));
-            compare(duo_lanes_clone(c)->isa, teams[t], began, result, want);
+            compare(duo_lanes_clone(c)->name, teams[t], began, result, want);
         }
     }
     duo_lanes_set(NULL);

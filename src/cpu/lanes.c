@@ -16,6 +16,9 @@ static bool runs_avx512(void)
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi2");
 }
 
+static bool runs_avx512_on_intel(void) { return runs_avx512() && __builtin_cpu_is("intel"); }
+static bool runs_avx512_elsewhere(void) { return runs_avx512() && !__builtin_cpu_is("intel"); }
+
 static bool runs_avx2(void) { return __builtin_cpu_supports("avx2"); }
 
 #endif
@@ -28,7 +31,9 @@ static const struct {
     bool (*runs_here)(void);
 } clones[] = {
 #if defined(__x86_64__)
-    {&duo_lanes_avx512, runs_avx512},
+    {&duo_lanes_avx512, runs_avx512_on_intel},  /* reads MXCSR in 2 cycles (Emerald Rapids) */
+    {&duo_lanes_avx512_sae, runs_avx512},       /* Zen 4 would take 21 for that */
+    {&duo_lanes_avx512, runs_avx512_elsewhere}, /* for tests */
     {&duo_lanes_avx2, runs_avx2},
 #endif
     {&duo_lanes_portable, runs_always},

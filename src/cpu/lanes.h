@@ -3,7 +3,7 @@
  *
  * A unit is an aligned power of two of blocks, DUO_UNIT elements at most (the last one has what is
  * left): its partial sum is one node of the tree of blocks, so that units may be computed by any
- * thread. One clone per instruction set, picked at run time.
+ * thread. One clone per instruction set, two for AVX-512, picked at run time.
  */
 #ifndef DUO_LANES_H
 #define DUO_LANES_H
@@ -24,7 +24,8 @@ typedef float (*duo_lanes_function)(int64_t n, const float *x, const float *y);
 typedef double (*duo_lanes_node)(int64_t n, const float *x, const float *y);
 
 typedef struct duo_lanes {
-    const char *isa;                          /* "avx512", "avx2", "sse2", "portable" */
+    const char *name;                         /* "avx512", "avx512_sae", "avx2", "portable" */
+    const char *isa;                          /* "avx512", "avx2", "portable" */
     duo_lanes_function whole[DUO_OPERATIONS]; /* by duo_operation; [DUO_SGEMM] is NULL */
     duo_lanes_node unit[DUO_OPERATIONS];
     duo_lanes_node unit_float64[DUO_OPERATIONS]; /* in float64 throughout: DUO_MATH_FLOAT64 */

@@ -5,7 +5,8 @@
 
 #include "float_mode.h"
 
-#define ISA avx2
+#define CLONE avx2
+#define ISA   avx2
 enum { WIDTH = 8, PARTS = 2 };
 
 typedef float vector __attribute__((vector_size(32)));

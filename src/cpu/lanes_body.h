@@ -1,8 +1,8 @@
 /*
  * lanes_body.h - one clone of the reductions: the documented order of summation in vectors.
  *
- * Included by lanes_<isa>.c, which defines before:
- *   ISA                  the clone's name, as a token
+ * Included by lanes_<clone>.c, which defines before:
+ *   CLONE, ISA           the names of the clone and of its instruction set, as tokens
  *   WIDTH, PARTS         floats in a vector; vectors in 16 lanes
  *   vector, lanes        the vector; struct { vector part[PARTS]; }
  *   load(p)              WIDTH floats from any float address
@@ -296,7 +296,8 @@ OPERATION(sdot, DUO_SDOT, y)
 #define TEXT_(a)     #a
 #define TEXT(a)      TEXT_(a)
 
-const duo_lanes PASTE(duo_lanes_, ISA) = {
+const duo_lanes PASTE(duo_lanes_, CLONE) = {
+    .name = TEXT(CLONE),
     .isa = TEXT(ISA),
     .whole = {[DUO_SASUM] = sasum_whole, [DUO_SSUM] = ssum_whole, [DUO_SDOT] = sdot_whole},
     .unit = {[DUO_SASUM] = sasum_unit, [DUO_SSUM] = ssum_unit, [DUO_SDOT] = sdot_unit},

@@ -10,7 +10,7 @@
 
 #include "lanes.h"
 
-extern const duo_lanes duo_lanes_avx512, duo_lanes_avx2, duo_lanes_portable;
+extern const duo_lanes duo_lanes_avx512, duo_lanes_avx512_sae, duo_lanes_avx2, duo_lanes_portable;
 
 /*
  * The sum of a unit whose float32 arithmetic gave `unchecked` no finite result: every block that

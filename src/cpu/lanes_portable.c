@@ -8,7 +8,8 @@
 
 #include "float_mode.h"
 
-#define ISA portable
+#define CLONE portable
+#define ISA   portable
 enum { WIDTH = 4, PARTS = 4 };
 
 typedef float vector __attribute__((vector_size(16)));
