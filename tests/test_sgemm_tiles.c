@@ -131,6 +131,9 @@ static shape random_shape(test_rng *rng, int kind)
         return (shape){test_between(rng, 500, 3000), thin, test_between(rng, 1, 400)};
     case 3:
         return (shape){test_between(rng, 200, 600), test_between(rng, 200, 600), thin};
+    case 4: /* tiles that few threads put together */
+        return (shape){test_between(rng, 150, 700), test_between(rng, 150, 700),
+                       test_between(rng, 300, 900)};
     default:
         return (shape){test_between(rng, 1, 330), test_between(rng, 1, 330),
                        test_between(rng, 0, 330)};
@@ -185,7 +188,7 @@ static void same_bits(void)
     const duo_row *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++)
-        for (int i = 0; i < 100; i++) check_bits(rows[r], &rng, i % 5);
+        for (int i = 0; i < 100; i++) check_bits(rows[r], &rng, i % 6);
 }
 
 static const test_entry tests[] = {

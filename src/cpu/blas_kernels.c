@@ -49,6 +49,11 @@ duo_width duo_width_of_cpu(void)
 #endif
 }
 
+bool duo_kernels_suit_any_tile(const char *core)
+{
+    return duo_width_of_kernels(core) == DUO_AVX512;
+}
+
 const char *duo_better_kernels(const char *core, duo_width cpu)
 {
     static const char *const names[] = {

@@ -70,6 +70,7 @@ static void ask(duo_blas_library *l)
         snprintf(l->config, sizeof l->config, "%.250s", text());
     if (look_up(l->handle, "openblas_get_corename", &text))
         snprintf(l->core, sizeof l->core, "%.60s", text());
+    l->any_tile = duo_kernels_suit_any_tile(l->core);
 }
 
 /* The omp_ functions that the library itself calls: of what it depends on where it was bound deeply. */

@@ -55,6 +55,7 @@ typedef struct duo_blas_library {
     int (*get_threads)(void); /* OPENMP */
     void (*set_threads)(int); /* OPENMP */
     int (*swap_threads)(int); /* MKL: sets, and returns what was set */
+    bool any_tile;            /* its kernels suit any tile (blas_kernels.h) */
     char path[512];
     char config[256]; /* what it says of itself; "" if it says nothing */
     char core[64];    /* OpenBLAS's kernel name; "" elsewhere */

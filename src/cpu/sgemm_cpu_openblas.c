@@ -6,7 +6,7 @@
  * Threads   the team's: each piece is one call of the library, which computes on the thread that calls.
  *           The program's own computes with the threads that the program gave it: one piece
  * Order     C is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on the
- *           number of threads. Where C is small k is cut too: the products of all parts but the first
+ *           number of threads. Few threads put neighbours together where that changes no bits. Where C is small k is cut too: the products of all parts but the first
  *           are put beside C, and added to it in their order.
  * Memory    (parts - 1) m n floats where k is cut, at most 200 KB; where there are none k stays whole
  */
@@ -169,6 +169,8 @@ int duo_sgemm_cpu_openblas(const duo_call *call)
     const bool whole = library == NULL || library->threads == DUO_BLAS_ITS_OWN;
     p.tiles =
         whole ? duo_sgemm_one_tile(call->m, call->n, p.k) : duo_sgemm_tiles(call->m, call->n, p.k);
+    if (library != NULL && library->any_tile)
+        p.tiles = duo_sgemm_larger_tiles(p.tiles, call->m, call->n, p.k, call->threads);
     if (p.tiles.down * p.tiles.across * p.tiles.parts == 1)
         one_piece(&p);
     else

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "../fault.h"
+
 /*
  * Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with AVX-512. Every tile packs its
  * own parts of A and B: few and square tiles pack least, but more than threads leave nobody waiting for
@@ -17,7 +19,8 @@ enum {
     ROWS_UNIT = 16,
     COLUMNS_UNIT = 4,
     SMALLEST_EDGE = 32, /* below, parts of k are better */
-    SMALLEST_STEPS = 1024
+    SMALLEST_STEPS = 1024,
+    FEW_THREADS = 4 /* for more the tiles are not put together */
 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -89,6 +92,47 @@ static duo_tiles squarest(int64_t m, int64_t n, int64_t pieces)
 duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k)
 {
     return (duo_tiles){m, n, k, 1, 1, 1};
+}
+
+/* A tile that is not smaller has its operands packed; OpenBLAS has other kernels for up to 10^6. */
+static const double kPackedWork = 1 << 20;
+
+/* Of an element of A or B, in multiplications: 48 tiles of 1024^3 on one thread take 12 % longer than
+ * one (Zen 4). */
+static const double kPackCost = 9.0;
+
+/* Of the last tile, the smallest one. */
+static double least_work(const duo_tiles *t, int64_t m, int64_t n, int64_t k)
+{
+    const int64_t rows = m - (t->down - 1) * t->rows, columns = n - (t->across - 1) * t->columns;
+    return (double)rows * (double)columns * (double)k;
+}
+
+/* In multiplications of one step of k: what the thread with most to do multiplies and packs. */
+static double longest_share(const duo_tiles *t, int threads)
+{
+    const double pieces = (double)ceiling(t->down * t->across, threads);
+    const double rows = (double)t->rows, columns = (double)t->columns;
+    return pieces * (rows * columns + kPackCost * (rows + columns));
+}
+
+duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, int threads)
+{
+    if (threads > FEW_THREADS || t.parts > 1) return t;
+    if (least_work(&t, m, n, k) < kPackedWork && !DUO_FAULT(tiles_joined)) return t;
+    const int64_t wanted = threads > 1 ? 2 * threads : 1; /* a helper that comes late finds some */
+    duo_tiles best = t;
+    for (int64_t down = 1; down <= t.down; down++)
+        for (int64_t across = 1; across <= t.across; across++) {
+            duo_tiles larger = t;
+            larger.rows = smaller(down * t.rows, m);
+            larger.columns = smaller(across * t.columns, n);
+            larger.down = ceiling(m, larger.rows);
+            larger.across = ceiling(n, larger.columns);
+            if (larger.down * larger.across < wanted) break;
+            if (longest_share(&larger, threads) < longest_share(&best, threads)) best = larger;
+        }
+    return best;
 }
 
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
