@@ -322,7 +322,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            (a CPU BLAS that adds to C block by block of k: u |beta C| for each block).
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
  *            The same row of the table gives the same bits on every run (explain tells the row), on the
- *            CPU for any number of threads: C is shared out by the shape alone.
+ *            CPU for any number of threads: how C is shared out follows from the shape alone, but for what
+ *            changes no bits.
  *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on

@@ -36,6 +36,7 @@
 #include "cpu/float_mode.h"
 #include "fault.h"
 #include "lock.h"
+#include "processor.h"
 #include "profile.h"
 
 enum {
@@ -45,12 +46,10 @@ enum {
     SPINS = 64,           /* looks at the bell between two yields */
     STACK_BYTES = 2 << 20 /* of a helper */
 };
-static const int64_t kAwakeNs = 2000000; /* a helper looks for work so long before it sleeps */
-static const int64_t kLateNs =
-    200000; /* a yield, or a wait, that takes longer: others have the processor */
+static const int64_t kAwakeNs = 2000000;      /* a helper looks for work so long before it sleeps */
+static const int64_t kLateNs = 200000;        /* a yield or a wait takes longer: it is crowded */
 static const int64_t kShortCrowdNs = 4000000; /* after a late yield a helper does not stay awake, */
 static const int64_t kLongCrowdNs = 128000000; /* and longer each time that it is late again soon */
-static const uint64_t kTurnNs = 500000;        /* of a helper on the processor: a short one */
 static const int64_t kPoliteNs = 20000;        /* a caller who waits longer yields */
 static const int64_t kRestNs = 20000000;       /* a helper that had a caller wait rests so long */
 static const int64_t kRetryNs = 1000000000;    /* threads could not be made: no new try before */
@@ -235,7 +234,7 @@ static bool is_late(helper *h)
 static void rest(helper *h)
 {
     const struct timespec while_resting = {0, kRestNs};
-    if (h->moved && !DUO_FAULT(stays_fetched)) (void)sched_setaffinity(0, sizeof h->from, &h->from);
+    if (h->moved) duo_processor_return(&h->from);
     atomic_store_explicit(&h->state, RESTING, memory_order_relaxed);
     (void)nanosleep(&while_resting, NULL);
     atomic_store_explicit(&h->standing, IN_TIME, memory_order_release);
@@ -268,7 +267,8 @@ static bool rings(helper *self, unsigned heard, crowd *c)
         (void)sched_yield();
         const int64_t after = now_ns();
         if (after - before > kLateNs) meet_crowd(c, after);
-        if (after > until || is_late(self)) break;
+        if (is_late(self)) return true; /* to rest first */
+        if (after > until) break;
     }
     return false;
 }
@@ -282,33 +282,13 @@ static void sleep_until_woken(atomic_uint *state, unsigned heard)
     atomic_store_explicit(state, AWAKE, memory_order_relaxed);
 }
 
-/*
- * From version 6.12 on, Linux lets a thread that is woken take the processor from one that has longer
- * turns, such as the idle threads of another library that wait for work without sleeping. Elsewhere
- * nothing comes of it.
- */
-static void ask_for_short_turns(void)
-{
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t turn, deadline, period;
-    } as = {.size = sizeof as}; /* the system's sched_attr */
-    if (syscall(SYS_sched_getattr, 0, &as, sizeof as, 0) != 0 || as.policy != SCHED_OTHER) return;
-    as.flags &= 1; /* SCHED_FLAG_RESET_ON_FORK: not ours to take away */
-    as.turn = kTurnNs;
-    (void)syscall(SYS_sched_setattr, 0, &as, 0);
-}
-
 static void *helper_body(void *argument)
 {
     const int number = (int)(intptr_t)argument;
     helper *const self = &helper_of[number];
     crowd met = {.until_ns = INT64_MIN / 2};
     duo_machine_unbind();
-    ask_for_short_turns();
+    duo_processor_take_short_turns();
     atomic_store_explicit(&self->thread, (int)gettid(), memory_order_relaxed);
     for (;;) {
         const unsigned heard = atomic_load_explicit(&bell, memory_order_acquire);
@@ -399,17 +379,8 @@ static void fetch(helper *h)
 {
     int standing = IN_TIME;
     if (!atomic_compare_exchange_strong(&h->standing, &standing, FETCHED)) return;
-    const int thread = atomic_load_explicit(&h->thread, memory_order_relaxed);
-    const int here = sched_getcpu();
-    h->moved = here >= 0 && here < CPU_SETSIZE && !DUO_FAULT(never_fetched) &&
-               sched_getaffinity(thread, sizeof h->from, &h->from) == 0 &&
-               CPU_ISSET(here, &h->from);
-    if (h->moved) {
-        cpu_set_t to;
-        CPU_ZERO(&to);
-        CPU_SET(here, &to);
-        h->moved = sched_setaffinity(thread, sizeof to, &to) == 0;
-    }
+    h->moved =
+        duo_processor_fetch(atomic_load_explicit(&h->thread, memory_order_relaxed), &h->from);
     atomic_store_explicit(&h->standing, LATE, memory_order_release);
 }
 
