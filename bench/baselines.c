@@ -156,7 +156,7 @@ const char *duo_baseline_cublas_open(duo_queue *queue, bool tf32)
         !find(&cublas.set_pointer_mode, "cublasSetPointerMode_v2") ||
         !find(&set_math_mode, "cublasSetMathMode"))
         return "its library lacks functions";
-    void *const stream = duo_door_current()->stream(queue);
+    void *const stream = duo_backend_current()->stream(queue);
     if (stream == NULL) return "this device has no CUDA stream";
     if (create(&cublas.handle) != 0) return "it cannot start on this device";
     if (set_stream(cublas.handle, stream) != 0) return "it refuses our stream";
@@ -189,7 +189,7 @@ static bool call_cublas(const duo_contender *self, const duo_call *call)
 static bool finish_cublas(const duo_contender *self)
 {
     (void)self;
-    return duo_door_current()->finish(cublas.queue) == DUO_OK;
+    return duo_backend_current()->finish(cublas.queue) == DUO_OK;
 }
 
 bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,

@@ -4,7 +4,7 @@
 
 static bool finish_queue(const duo_contender *self)
 {
-    return duo_door_current()->finish(self->queue) == DUO_OK;
+    return duo_backend_current()->finish(self->queue) == DUO_OK;
 }
 
 static bool call_read(const duo_contender *self, const duo_call *call)
@@ -23,7 +23,7 @@ bool duo_baseline_read_gpu(duo_contender *peer, int variant, duo_queue *queue,
                             .stock = stock,
                             .wait_each = wait_each,
                             .queue = queue,
-                            .function = duo_door_current()->stream(queue),
+                            .function = duo_backend_current()->stream(queue),
                             .call = call_read,
                             .finish = finish_queue};
     return peer->function != NULL;
@@ -49,7 +49,7 @@ bool duo_baseline_cub(duo_contender *peer, duo_operation operation, duo_queue *q
                             .wait_each = host != NULL,
                             .queue = queue,
                             .result = host,
-                            .function = duo_door_current()->stream(queue),
+                            .function = duo_backend_current()->stream(queue),
                             .call = call_cub,
                             .finish = finish_queue};
     return peer->function != NULL;

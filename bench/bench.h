@@ -45,10 +45,10 @@ duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem 
 /* Of its device, 10 * major + minor; 0: there is none. */
 int duo_bench_capability(const duo_bench *bench);
 /* Without --math: does it serve more than TF32, which nobody gets unasked? */
-bool duo_bench_wants(const duo_bench *bench, const duo_row *row);
+bool duo_bench_wants(const duo_bench *bench, const duo_algorithm *row);
 /* The policy under which a row does a call, if --math lets it. False: under none. */
-bool duo_bench_site(const duo_bench *bench, const duo_row *row, const duo_call *call,
-                    duo_site *site);
+bool duo_bench_conditions(const duo_bench *bench, const duo_algorithm *row, const duo_call *call,
+                          duo_conditions *conditions);
 /* The rows of a side that take the call, cheapest first; returns how many. Without --math the
  * default's. */
 int duo_bench_choose(const duo_bench *bench, const duo_call *call, duo_side side,

@@ -54,11 +54,12 @@ static int open_columns(const duo_bench *b, duo_operation operation, column *c)
 {
     int count = 0;
     duo_contender peer;
-    const duo_row_table *const table = &duo_row_tables[operation];
+    const duo_algorithm_table *const table = &duo_algorithm_tables[operation];
     for (int i = 0; i < table->count; i++)
-        if (table->row[i].side == DUO_SIDE_CPU)
-            add_column(c, &count, duo_contender_cpu_row(&table->row[i], b->threads, &b->host),
-                       strchr(table->row[i].name, '_') + 1);
+        if (table->algorithm[i].side == DUO_SIDE_CPU)
+            add_column(c, &count,
+                       duo_contender_cpu_algorithm(&table->algorithm[i], b->threads, &b->host),
+                       strchr(table->algorithm[i].name, '_') + 1);
     if (duo_baseline_openblas(&peer, operation, b->threads, &b->host))
         add_column(c, &count, peer, peer.name);
     if (b->gpu && b->cublas_why == NULL &&

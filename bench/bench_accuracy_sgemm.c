@@ -18,7 +18,7 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0], QUICK_SHAPES = 2 };
 /* Two norms of some hundred roundings may differ by so much and mean the same. */
 static const double kClearly = 1.01;
 
-enum { MOST_ROWS = DUO_SGEMM_ROWS + 4, MOST_COLUMNS = 64 };
+enum { MOST_ROWS = DUO_SGEMM_ALGORITHMS + 4, MOST_COLUMNS = 64 };
 
 static const char *const kChosen[] = {"chosen on the CPU", "chosen on the GPU"};
 
@@ -42,12 +42,12 @@ typedef struct table {
 
 static void list_rows(const duo_bench *b, duo_side side, table *t)
 {
-    for (int i = 0; i < DUO_SGEMM_ROWS; i++) {
-        const duo_row *const row = &duo_sgemm_rows[i];
+    for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
+        const duo_algorithm *const row = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
         if (row->side != side || !duo_bench_wants(b, row)) continue;
         t->line[t->lines++].contender =
-            side == DUO_SIDE_CPU ? duo_contender_cpu_row(row, b->threads, &b->host)
-                                 : duo_contender_gpu_row(row, b->queue, &b->resident, false);
+            side == DUO_SIDE_CPU ? duo_contender_cpu_algorithm(row, b->threads, &b->host)
+                                 : duo_contender_gpu_algorithm(row, b->queue, &b->resident, false);
     }
 }
 
@@ -80,17 +80,18 @@ static void list_lines(const duo_bench *b, table *t)
 static bool runs(const duo_bench *b, const duo_contender *c, const duo_problem *problem,
                  duo_call *call)
 {
-    duo_site site;
+    duo_conditions conditions;
     *call = duo_problem_call(problem, c->stock, 0);
     call->threads = c->threads > 0 ? c->threads : 1;
-    if (c->row != NULL && !duo_bench_site(b, c->row, call, &site)) return false;
+    if (c->algorithm != NULL && !duo_bench_conditions(b, c->algorithm, call, &conditions))
+        return false;
     return c->call(c, call) && (c->finish == NULL || c->finish(c));
 }
 
-static const line *line_of(const table *t, const duo_row *row)
+static const line *line_of(const table *t, const duo_algorithm *row)
 {
     for (int i = 0; i < t->lines; i++)
-        if (t->line[i].contender.row == row) return &t->line[i];
+        if (t->line[i].contender.algorithm == row) return &t->line[i];
     return NULL;
 }
 
@@ -99,7 +100,7 @@ static void repeat_chosen(const duo_bench *b, const duo_call *call, int column, 
 {
     duo_choice chosen[DUO_CANDIDATES];
     const int count = duo_bench_choose(b, call, to->contender.side, chosen);
-    const line *const from = count > 0 ? line_of(t, chosen[0].row) : NULL;
+    const line *const from = count > 0 ? line_of(t, chosen[0].algorithm) : NULL;
     to->known[column] = from != NULL && from->known[column];
     if (to->known[column]) to->errors[column] = from->errors[column];
 }

@@ -64,5 +64,5 @@ bool duo_bench_exact_product(const duo_bench *b, const duo_problem *problem,
     const duo_call device = duo_problem_call(problem, &b->resident, 0);
     const bool gpu = b->gpu && b->gpu_peers;
     return duo_product_exact_open(exact, &host, gpu ? &device : NULL,
-                                  gpu ? duo_door_current()->stream(b->queue) : NULL);
+                                  gpu ? duo_backend_current()->stream(b->queue) : NULL);
 }

@@ -13,7 +13,7 @@
 
 enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27 };
 /* GPU rows of sgemm, OpenBLAS, cuBLAS and the API. */
-enum { MOST = DUO_SGEMM_ROWS + 3 };
+enum { MOST = DUO_SGEMM_ALGORITHMS + 3 };
 static const int64_t edges[] = {1000, 4092};
 enum { EDGES = sizeof edges / sizeof edges[0] };
 
@@ -36,12 +36,13 @@ static void time_all(const duo_bench *b, const duo_problem *problem, duo_contend
     }
 }
 
-static const duo_row *row_of(duo_operation operation, duo_side side)
+static const duo_algorithm *row_of(duo_operation operation, duo_side side)
 {
-    const duo_row_table table = duo_row_tables[operation];
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
     for (int i = 0; i < table.count; i++)
-        if (table.row[i].side == side && duo_row_serves(&table.row[i], DUO_MATH_ACCURATE))
-            return &table.row[i];
+        if (table.algorithm[i].side == side &&
+            duo_algorithm_serves(&table.algorithm[i], DUO_MATH_ACCURATE))
+            return &table.algorithm[i];
     return NULL;
 }
 
@@ -61,10 +62,10 @@ static void print_sums(duo_bench *b, duo_operation operation)
            "CPU", "GPU, from host", "GPU, resident");
     for (int e = FIRST_EXPONENT; e <= LAST_EXPONENT; e++) {
         const duo_problem problem = {.operation = operation, .shape = {INT64_C(1) << e, 1, 1}};
-        const duo_row *const row = row_of(operation, DUO_SIDE_CPU);
+        const duo_algorithm *const row = row_of(operation, DUO_SIDE_CPU);
         duo_contender contender[MOST] = {
-            duo_contender_cpu_row(row, 1, &b->host),
-            duo_contender_cpu_row(row, b->threads, &b->host),
+            duo_contender_cpu_algorithm(row, 1, &b->host),
+            duo_contender_cpu_algorithm(row, b->threads, &b->host),
             duo_contender_api(b->context, &b->host, true),
             duo_contender_api(b->context, &b->resident, true),
         };
@@ -85,17 +86,18 @@ static void print_products(duo_bench *b)
     for (int e = 0; e < EDGES; e++) {
         const duo_problem problem = {.operation = DUO_SGEMM,
                                      .shape = {edges[e], edges[e], edges[e]}};
-        const duo_row_table table = duo_row_tables[DUO_SGEMM];
+        const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
         duo_contender contender[MOST];
         double seconds[MOST] = {0};
         int count = 0;
         if (duo_baseline_openblas(&contender[count], DUO_SGEMM, b->threads, &b->host)) count++;
         const duo_call call = duo_problem_call(&problem, &b->resident, 0);
         for (int i = 0; i < table.count && b->gpu; i++) {
-            duo_site site;
-            if (table.row[i].side == DUO_SIDE_GPU && duo_bench_site(b, &table.row[i], &call, &site))
+            duo_conditions conditions;
+            if (table.algorithm[i].side == DUO_SIDE_GPU &&
+                duo_bench_conditions(b, &table.algorithm[i], &call, &conditions))
                 contender[count++] =
-                    duo_contender_gpu_row(&table.row[i], b->queue, &b->resident, true);
+                    duo_contender_gpu_algorithm(&table.algorithm[i], b->queue, &b->resident, true);
         }
         if (b->gpu && b->cublas_why == NULL &&
             duo_baseline_cublas(&contender[count], DUO_SGEMM, &b->resident, true))

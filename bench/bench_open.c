@@ -1,7 +1,7 @@
 /* bench_open.c - the place where `duoblas bench` measures. */
 #include "baselines.h"
 #include "bench.h"
-#include "environment.h"
+#include "host/environment.h"
 
 #include <math.h>
 
@@ -30,32 +30,34 @@ int duo_bench_capability(const duo_bench *b)
     return 10 * b->device.capability_major + b->device.capability_minor;
 }
 
-bool duo_bench_wants(const duo_bench *b, const duo_row *row)
+bool duo_bench_wants(const duo_bench *b, const duo_algorithm *row)
 {
-    if (b->math >= 0) return duo_row_serves(row, (duo_math)b->math);
+    if (b->math >= 0) return duo_algorithm_serves(row, (duo_math)b->math);
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++)
-        if (math != DUO_MATH_TF32 && duo_row_serves(row, (duo_math)math)) return true;
+        if (math != DUO_MATH_TF32 && duo_algorithm_serves(row, (duo_math)math)) return true;
     return false;
 }
 
-static duo_site site_of(const duo_bench *b, duo_side side, duo_math math)
+static duo_conditions conditions_of(const duo_bench *b, duo_side side, duo_math math)
 {
-    return (duo_site){.profile = duo_profile_in_use(),
-                      .path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU,
-                      .math = math,
-                      .threads = b->threads,
-                      .gpu = side == DUO_SIDE_GPU,
-                      .capability = duo_bench_capability(b),
-                      .device_memory_bytes = (double)INFINITY};
+    return (duo_conditions){.profile = duo_profile_in_use(),
+                            .path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU,
+                            .math = math,
+                            .threads = b->threads,
+                            .gpu = side == DUO_SIDE_GPU,
+                            .capability = duo_bench_capability(b),
+                            .device_memory_bytes = (double)INFINITY};
 }
 
-bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call, duo_site *site)
+bool duo_bench_conditions(const duo_bench *b, const duo_algorithm *row, const duo_call *call,
+                          duo_conditions *conditions)
 {
     if (!duo_bench_wants(b, row)) return false;
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
-        if ((b->math >= 0 && b->math != math) || !duo_row_serves(row, (duo_math)math)) continue;
-        *site = site_of(b, DUO_SIDE_GPU, (duo_math)math);
-        if (row->accepts(call, site)) return true;
+        if ((b->math >= 0 && b->math != math) || !duo_algorithm_serves(row, (duo_math)math))
+            continue;
+        *conditions = conditions_of(b, DUO_SIDE_GPU, (duo_math)math);
+        if (row->accepts(call, conditions)) return true;
     }
     return false;
 }
@@ -63,12 +65,13 @@ bool duo_bench_site(const duo_bench *b, const duo_row *row, const duo_call *call
 int duo_bench_choose(const duo_bench *b, const duo_call *call, duo_side side,
                      duo_choice chosen[DUO_CANDIDATES])
 {
-    const duo_site site = site_of(b, side, b->math >= 0 ? (duo_math)b->math : DUO_MATH_ACCURATE);
+    const duo_conditions conditions =
+        conditions_of(b, side, b->math >= 0 ? (duo_math)b->math : DUO_MATH_ACCURATE);
     duo_choice choice[DUO_CANDIDATES];
-    const int candidates = duo_predict(call, &site, choice);
+    const int candidates = duo_predict(call, &conditions, choice);
     int count = 0;
-    for (int i = 0; i < candidates; i++) choice[i].declined = choice[i].row->side != side;
-    for (int best; (best = duo_select(choice, candidates, &site)) >= 0;
+    for (int i = 0; i < candidates; i++) choice[i].declined = choice[i].algorithm->side != side;
+    for (int best; (best = duo_select(choice, candidates, &conditions)) >= 0;
          choice[best].declined = true)
         chosen[count++] = choice[best];
     return count;
@@ -83,7 +86,7 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
     if (duo_device_describe(device, &b->device) != DUO_OK ||
         duo_set_device(b->context, device) != DUO_OK ||
         duo_set_path(b->context, DUO_PATH_GPU) != DUO_OK || duo_warm_up(b->context) != DUO_OK ||
-        duo_door_current()->open(device, NULL, &b->queue) != DUO_OK ||
+        duo_backend_current()->open(device, NULL, &b->queue) != DUO_OK ||
         !duo_stock_open(&b->resident, b->context, DUO_PLACE_DEVICE, input, output, b->seed,
                         &b->host) ||
         duo_malloc_host(b->context, sizeof *b->pinned, (void **)&b->pinned) != DUO_OK)
@@ -135,7 +138,7 @@ void duo_bench_close(duo_bench *b)
     duo_stock_close(&b->resident);
     duo_stock_close(&b->host);
     if (b->pinned != NULL) (void)duo_free_host(b->context, b->pinned);
-    if (b->queue != NULL) (void)duo_door_current()->close(b->queue);
+    if (b->queue != NULL) (void)duo_backend_current()->close(b->queue);
     (void)duo_destroy(b->context);
 }
 

@@ -29,7 +29,7 @@ typedef struct group {
 } group;
 
 typedef struct summary {
-    group all, of_row[DUO_ROWS]; /* by the row that was chosen */
+    group all, of_row[DUO_ALGORITHMS]; /* by the row that was chosen */
     int failed;
     double lost; /* logarithms of: chosen row's time / fastest row's */
 } summary;
@@ -70,8 +70,8 @@ static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, 
     e->count = 1;
     for (int i = 0; i < (b->rows ? rows : rows > 0); i++)
         e->contender[e->count++] =
-            gpu ? duo_contender_gpu_row(chosen[i].row, b->queue, stock, b->wait)
-                : duo_contender_cpu_row(chosen[i].row, chosen[i].threads, stock);
+            gpu ? duo_contender_gpu_algorithm(chosen[i].algorithm, b->queue, stock, b->wait)
+                : duo_contender_cpu_algorithm(chosen[i].algorithm, chosen[i].threads, stock);
     return rows > 0 &&
            (gpu ? duo_baseline_cublas(&e->contender[PEER], DUO_SGEMM, stock, b->wait)
                 : duo_baseline_openblas(&e->contender[PEER], DUO_SGEMM, b->threads, stock));
@@ -145,7 +145,7 @@ static void measure_case(const duo_bench *b, const duo_problem *problem, duo_sid
     for (int i = 0; i < e.count; i++) duo_trial_close(&e.trial[i]);
     if (good) {
         print_case(b, problem, &e);
-        const duo_row *const row = e.contender[CHOSEN].row;
+        const duo_algorithm *const row = e.contender[CHOSEN].algorithm;
         count_case(&s->all, problem, ratio_of(&e, CHOSEN), side);
         count_case(&s->of_row[row->id], problem, ratio_of(&e, CHOSEN), side);
         s->lost += log(ratio_of(&e, fastest(&e)) / ratio_of(&e, CHOSEN));
@@ -203,8 +203,8 @@ static void print_summary(const duo_bench *b, const summary *s, duo_side side, d
 {
     const char *const mark = b->csv ? "# " : "";
     if (!b->csv) printf("\n");
-    for (int row = 0; row < DUO_ROWS; row++)
-        print_group(b, duo_row_name((duo_row_id)row), &s->of_row[row], side);
+    for (int row = 0; row < DUO_ALGORITHMS; row++)
+        print_group(b, duo_algorithm_name((duo_algorithm_id)row), &s->of_row[row], side);
     print_group(b, "all", &s->all, side);
     if (b->rows && s->all.cases > 0)
         printf("%sthe rows that were chosen take %.3f times as long as the fastest ones, in "

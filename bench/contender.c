@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "environment.h"
+#include "host/environment.h"
 
 /* Of very small problems so many are not enough to empty a cache; more would themselves fill it. */
 enum { MOST_SLOTS = 16384 };
@@ -12,37 +12,38 @@ enum { MOST_SLOTS = 16384 };
 
 static bool run_cpu_row(const duo_contender *self, const duo_call *call)
 {
-    return self->row->run(call) == DUO_OK;
+    return self->algorithm->run(call) == DUO_OK;
 }
 
-duo_contender duo_contender_cpu_row(const duo_row *row, int threads, const duo_stock *stock)
+duo_contender duo_contender_cpu_algorithm(const duo_algorithm *row, int threads,
+                                          const duo_stock *stock)
 {
     return (duo_contender){.name = row->name,
                            .side = DUO_SIDE_CPU,
                            .threads = threads,
                            .stock = stock,
-                           .row = row,
+                           .algorithm = row,
                            .call = run_cpu_row};
 }
 
 static bool finish_queue(const duo_contender *self)
 {
-    return duo_door_current()->finish(self->queue) == DUO_OK;
+    return duo_backend_current()->finish(self->queue) == DUO_OK;
 }
 
 static bool launch_gpu_row(const duo_contender *self, const duo_call *call)
 {
-    return duo_door_current()->launch(self->queue, self->row->id, call, NULL, 0) == DUO_OK;
+    return duo_backend_current()->launch(self->queue, self->algorithm->id, call, NULL, 0) == DUO_OK;
 }
 
-duo_contender duo_contender_gpu_row(const duo_row *row, duo_queue *queue, const duo_stock *stock,
-                                    bool wait_each)
+duo_contender duo_contender_gpu_algorithm(const duo_algorithm *row, duo_queue *queue,
+                                          const duo_stock *stock, bool wait_each)
 {
     return (duo_contender){.name = row->name,
                            .side = DUO_SIDE_GPU,
                            .stock = stock,
                            .wait_each = wait_each,
-                           .row = row,
+                           .algorithm = row,
                            .queue = queue,
                            .call = launch_gpu_row,
                            .finish = finish_queue};
@@ -91,23 +92,23 @@ duo_contender duo_contender_api(duo_context *context, const duo_stock *stock, bo
 /* ---- Trials ---- */
 
 /* The forms of what the contender has prepared, in every slot. False: there is no room. */
-static bool write_forms(duo_trial *trial)
+static bool write_packed(duo_trial *trial)
 {
     const duo_contender *const c = trial->contender;
-    const duo_door *const door = duo_door_current();
+    const duo_backend *const backend = duo_backend_current();
     const int device = duo_environment_get()->device;
-    trial->forms = calloc(2 * (size_t)trial->slots, sizeof *trial->forms);
-    if (trial->forms == NULL) return false;
+    trial->packed = calloc(2 * (size_t)trial->slots, sizeof *trial->packed);
+    if (trial->packed == NULL) return false;
     for (int64_t i = 0; i < 2 * trial->slots; i++) {
         duo_call *const call = &trial->prepared[i / 2];
         const int operand = (int)(i % 2);
-        duo_space *const form = &trial->forms[i];
-        form->bytes = door->form_bytes(c->row->id, call, operand);
+        duo_space *const form = &trial->packed[i];
+        form->bytes = backend->packed_bytes(c->algorithm->id, call, operand);
         if ((c->prepared >> operand & 1) == 0 || form->bytes == 0) continue;
         if (duo_device_allocate(device, form->bytes, &form->address) != DUO_OK ||
-            door->form(c->queue, c->row->id, call, operand, form->address) != DUO_OK)
+            backend->pack(c->queue, c->algorithm->id, call, operand, form->address) != DUO_OK)
             return false;
-        call->operand[operand].form = form->address;
+        call->operand[operand].packed = form->address;
     }
     return true;
 }
@@ -124,18 +125,18 @@ bool duo_trial_open(duo_trial *trial, const duo_contender *contender, const duo_
         trial->prepared[slot] = duo_problem_call(problem, contender->stock, slot);
         if (contender->threads > 0) trial->prepared[slot].threads = contender->threads;
     }
-    return contender->prepared == 0 || write_forms(trial);
+    return contender->prepared == 0 || write_packed(trial);
 }
 
 void duo_trial_close(duo_trial *trial)
 {
-    for (int64_t i = 0; trial->forms != NULL && i < 2 * trial->slots; i++)
-        if (trial->forms[i].address != NULL)
-            (void)duo_device_release(duo_environment_get()->device, trial->forms[i].address,
-                                     trial->forms[i].bytes);
-    free(trial->forms);
+    for (int64_t i = 0; trial->packed != NULL && i < 2 * trial->slots; i++)
+        if (trial->packed[i].address != NULL)
+            (void)duo_device_release(duo_environment_get()->device, trial->packed[i].address,
+                                     trial->packed[i].bytes);
+    free(trial->packed);
     free(trial->prepared);
-    trial->forms = NULL;
+    trial->packed = NULL;
     trial->prepared = NULL;
 }
 

@@ -5,10 +5,10 @@
 #ifndef DUO_CONTENDER_H
 #define DUO_CONTENDER_H
 
-#include "context.h"
+#include "call/context.h"
 #include "measure.h"
 #include "problem.h"
-#include "row.h"
+#include "choice/algorithm.h"
 
 typedef struct duo_contender duo_contender;
 
@@ -22,10 +22,10 @@ struct duo_contender {
     bool wait_each;         /* GPU: the host waits after every call, not only after the last */
     bool other_operation;   /* a peer that lacks the operation and does the nearest one */
 
-    const duo_row *row;   /* a row below the API */
-    duo_context *context; /* the public API */
-    duo_queue *queue;     /* the GPU's rows and peers */
-    void *function;       /* peers: the address of theirs */
+    const duo_algorithm *algorithm; /* a row below the API */
+    duo_context *context;           /* the public API */
+    duo_queue *queue;               /* the GPU's rows and peers */
+    void *function;                 /* peers: the address of theirs */
     unsigned prepared; /* a GPU row of sgemm: operands whose form is written beforehand, by bits */
     int variant;       /* a yardstick's way of reading, a loop's way of summing */
     float *result;     /* a reduction's, in host memory; NULL: it goes to the stock's output */
@@ -35,11 +35,12 @@ struct duo_contender {
 };
 
 /* A CPU row on the stock's host memory. */
-duo_contender duo_contender_cpu_row(const duo_row *row, int threads, const duo_stock *stock);
+duo_contender duo_contender_cpu_algorithm(const duo_algorithm *row, int threads,
+                                          const duo_stock *stock);
 
-/* A GPU row launched through the door on the stock's device memory, its result left there. */
-duo_contender duo_contender_gpu_row(const duo_row *row, duo_queue *queue, const duo_stock *stock,
-                                    bool wait_each);
+/* A GPU row launched through the backend on the stock's device memory, its result left there. */
+duo_contender duo_contender_gpu_algorithm(const duo_algorithm *row, duo_queue *queue,
+                                          const duo_stock *stock, bool wait_each);
 
 /* The public API on the stock's memory, with the policy of its context. A result of a reduction
  * goes to plain host memory, so that the call waits for it; C goes where A and B are. */
@@ -50,7 +51,7 @@ typedef struct duo_trial {
     const duo_contender *contender;
     duo_call *prepared; /* one call per slot */
     int64_t slots, next;
-    duo_space *forms; /* of A and B of each slot; NULL: none */
+    duo_space *packed; /* of A and B of each slot; NULL: none */
 } duo_trial;
 
 bool duo_trial_open(duo_trial *trial, const duo_contender *contender, const duo_problem *problem);

@@ -7,14 +7,14 @@
 #ifndef DUO_CROSSOVER_H
 #define DUO_CROSSOVER_H
 
-#include "gpu/device.h"
+#include "gpu/backend/backend.h"
 #include "problem.h"
-#include "row.h"
+#include "choice/algorithm.h"
 #include "tool.h"
 
 typedef struct duo_figure {
     double median_seconds, minimum_seconds; /* 0: none */
-    const char *row;
+    const char *algorithm;
     int threads; /* 0 on the GPU */
     bool predicted;
 } duo_figure;
@@ -25,9 +25,9 @@ typedef struct duo_figure {
  */
 enum {
     DUO_SERIES_ONE = 0,
-    DUO_SERIES_ALL = DUO_ROWS,
-    DUO_SERIES_GPU = 2 * DUO_ROWS,
-    DUO_SERIES = 2 * DUO_ROWS + DUO_PLACES
+    DUO_SERIES_ALL = DUO_ALGORITHMS,
+    DUO_SERIES_GPU = 2 * DUO_ALGORITHMS,
+    DUO_SERIES = 2 * DUO_ALGORITHMS + DUO_PLACES
 };
 
 /* A family is a ladder of shapes along one number n; its name says where n stands. */

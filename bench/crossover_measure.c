@@ -20,17 +20,17 @@ static const double kClearGain = 0.97;
 
 /* ---- Predictions ---- */
 
-static duo_site site_of(const duo_crossover *x, duo_path path, int threads)
+static duo_conditions conditions_of(const duo_crossover *x, duo_path path, int threads)
 {
     const duo_profile *const profile =
         path == DUO_PATH_GPU && !x->gpu ? x->assumed : duo_profile_in_use();
-    return (duo_site){.profile = profile,
-                      .path = path,
-                      .math = DUO_CROSSOVER_MATH,
-                      .threads = threads,
-                      .gpu = path == DUO_PATH_GPU,
-                      .capability = x->gpu ? duo_device_capability(0) : 0,
-                      .device_memory_bytes = (double)INFINITY};
+    return (duo_conditions){.profile = profile,
+                            .path = path,
+                            .math = DUO_CROSSOVER_MATH,
+                            .threads = threads,
+                            .gpu = path == DUO_PATH_GPU,
+                            .capability = x->gpu ? duo_device_capability(0) : 0,
+                            .device_memory_bytes = (double)INFINITY};
 }
 
 /* The API on the GPU with operands in a place, from the profile. */
@@ -43,30 +43,30 @@ static duo_figure predict_gpu(const duo_crossover *x, const duo_problem *problem
         call.operand[DUO_RESULT].on_host = true;
         call.operand[DUO_RESULT].on_device = false;
     }
-    const duo_site site = site_of(x, DUO_PATH_GPU, 1);
+    const duo_conditions conditions = conditions_of(x, DUO_PATH_GPU, 1);
     duo_choice choice[DUO_CANDIDATES];
-    const int count = duo_predict(&call, &site, choice);
+    const int count = duo_predict(&call, &conditions, choice);
     duo_figure best = {.predicted = true};
     for (int i = 0; i < count; i++) {
-        if (choice[i].row->side != DUO_SIDE_GPU || !choice[i].accepts) continue;
-        if (best.row != NULL && choice[i].seconds >= best.median_seconds) continue;
-        best.row = choice[i].row->name;
+        if (choice[i].algorithm->side != DUO_SIDE_GPU || !choice[i].accepts) continue;
+        if (best.algorithm != NULL && choice[i].seconds >= best.median_seconds) continue;
+        best.algorithm = choice[i].algorithm->name;
         best.median_seconds = best.minimum_seconds = choice[i].seconds;
     }
     return best;
 }
 
 /* A row's own cost, from the profile in use. */
-static double predict_row(const duo_crossover *x, const duo_problem *problem, const duo_row *row,
-                          int threads)
+static double predict_row(const duo_crossover *x, const duo_problem *problem,
+                          const duo_algorithm *row, int threads)
 {
     const duo_stock stock = {.place =
                                  row->side == DUO_SIDE_GPU ? DUO_PLACE_DEVICE : DUO_PLACE_PAGEABLE};
     const duo_call call = duo_problem_call(problem, &stock, 0);
-    const duo_site site =
-        site_of(x, row->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU, threads);
+    const duo_conditions conditions =
+        conditions_of(x, row->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU, threads);
     int used;
-    return row->cost(&call, &site, &used);
+    return row->cost(&call, &conditions, &used);
 }
 
 /* ---- The list of what to time at one case ---- */
@@ -81,19 +81,19 @@ typedef struct entry {
 } entry;
 
 /* Rows that are there for comparison, or for want of a better one, need no long ladder. */
-static double longest_ladder(const duo_row *row)
+static double longest_ladder(const duo_algorithm *row)
 {
-    if (row->id == DUO_ROW_sgemm_gpu_naive) return 4096.0;
-    if (row->id == DUO_ROW_sgemm_cpu_plain) return duo_blas_library_get() != NULL ? 512.0 : 4096.0;
+    if (row->id == DUO_sgemm_gpu_naive) return 4096.0;
+    if (row->id == DUO_sgemm_cpu_plain) return duo_blas_library_get() != NULL ? 512.0 : 4096.0;
     return (double)INFINITY;
 }
 
 /* The thin families need the rows that may win there alone. */
-static bool belongs(const duo_case *c, const duo_row *row)
+static bool belongs(const duo_case *c, const duo_algorithm *row)
 {
     if (c->problem.operation != DUO_SGEMM || strcmp(c->family, "n x n x n") == 0) return true;
     if (row->side == DUO_SIDE_GPU) return false;
-    return row->id != DUO_ROW_sgemm_cpu_plain || duo_blas_library_get() == NULL;
+    return row->id != DUO_sgemm_cpu_plain || duo_blas_library_get() == NULL;
 }
 
 /* From the profile: a row on so many threads, or the API with its operands in a place. */
@@ -101,8 +101,8 @@ static double predict(const duo_crossover *x, const duo_problem *problem,
                       const duo_contender *contender, int series)
 {
     const double seconds =
-        contender->row != NULL
-            ? predict_row(x, problem, contender->row, contender->threads)
+        contender->algorithm != NULL
+            ? predict_row(x, problem, contender->algorithm, contender->threads)
             : predict_gpu(x, problem, (duo_place)(series - DUO_SERIES_GPU)).median_seconds;
     return isfinite(seconds) ? seconds : 0.0; /* 0: not in the profile */
 }
@@ -142,21 +142,22 @@ static void add_entry(const duo_crossover *x, const duo_case *c, duo_contender c
 static int list_entries(const duo_crossover *x, const duo_case *c, entry *list)
 {
     int count = 0;
-    const duo_row_table table = duo_row_tables[c->problem.operation];
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
     const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
     for (int i = 0; i < table.count; i++) {
-        const duo_row *const row = &table.row[i];
+        const duo_algorithm *const row = &table.algorithm[i];
         if (!belongs(c, row)) continue;
         if (row->side == DUO_SIDE_CPU) {
-            add_entry(x, c, duo_contender_cpu_row(row, 1, host), DUO_SERIES_ONE + (int)row->id,
-                      list, &count);
+            add_entry(x, c, duo_contender_cpu_algorithm(row, 1, host),
+                      DUO_SERIES_ONE + (int)row->id, list, &count);
             if (x->threads > 1)
-                add_entry(x, c, duo_contender_cpu_row(row, x->threads, host),
+                add_entry(x, c, duo_contender_cpu_algorithm(row, x->threads, host),
                           DUO_SERIES_ALL + (int)row->id, list, &count);
         } else if (x->gpu) {
-            add_entry(x, c,
-                      duo_contender_gpu_row(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
-                      DUO_SERIES_ONE + (int)row->id, list, &count);
+            add_entry(
+                x, c,
+                duo_contender_gpu_algorithm(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
+                DUO_SERIES_ONE + (int)row->id, list, &count);
         }
     }
     for (int place = 0; place < DUO_PLACES && x->gpu; place++)
@@ -175,7 +176,7 @@ static duo_effort effort_of(const duo_crossover *x)
 
 static bool left_out(const duo_crossover *x, const duo_case *c, const entry *e, double left)
 {
-    const duo_row *const row = e->contender.row;
+    const duo_algorithm *const row = e->contender.algorithm;
     if (row != NULL && duo_problem_size(&c->problem) > longest_ladder(row)) return true;
     return e->expected_seconds > kLongestCallShare * x->most_seconds ||
            3.0 * e->expected_seconds > left ||
@@ -196,13 +197,13 @@ static void record(duo_crossover *x, duo_case *c, entry *e, const duo_task *task
     f->median_seconds = task->median_seconds;
     f->minimum_seconds = task->minimum_seconds;
     f->threads = e->contender.threads;
-    f->row = e->contender.name;
+    f->algorithm = e->contender.name;
     if (e->contender.context == NULL) return;
     /* Which row did the API choose? A call that fell back to the CPU is no GPU figure. */
     duo_decision decision = {.size = sizeof decision};
     if (duo_trial_run(&e->trial, 1) && duo_explain_last(x->context, &decision) == DUO_OK &&
         decision.side == DUO_SIDE_GPU)
-        f->row = decision.row;
+        f->algorithm = decision.algorithm;
     else
         *f = (duo_figure){0};
 }
@@ -216,16 +217,17 @@ static void measure_case(duo_crossover *x, duo_case *c, double left)
     const int count = list_entries(x, c, list);
     for (int i = 0; i < count; i++) {
         entry *const e = &list[i];
-        const duo_row *const row = e->contender.row;
+        const duo_algorithm *const row = e->contender.algorithm;
         const bool gpu = row != NULL && row->side == DUO_SIDE_GPU;
-        const duo_site site = site_of(x, gpu ? DUO_PATH_GPU : DUO_PATH_AUTO, x->threads);
+        const duo_conditions conditions =
+            conditions_of(x, gpu ? DUO_PATH_GPU : DUO_PATH_AUTO, x->threads);
         const duo_call call = duo_problem_call(&c->problem, e->contender.stock, 0);
-        if (row != NULL && !row->accepts(&call, &site)) continue;
+        if (row != NULL && !row->accepts(&call, &conditions)) continue;
         if (left_out(x, c, e, left)) {
             x->skipped++;
             c->figure[e->series] = (duo_figure){.median_seconds = e->expected_seconds,
                                                 .minimum_seconds = e->expected_seconds,
-                                                .row = e->contender.name,
+                                                .algorithm = e->contender.name,
                                                 .threads = e->contender.threads,
                                                 .predicted = true};
             continue;
@@ -293,12 +295,13 @@ const duo_figure *duo_crossover_cpu(const duo_case *c)
 {
     static const duo_figure none;
     const duo_figure *best = &none;
-    const duo_row_table table = duo_row_tables[c->problem.operation];
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
     for (int i = 0; i < table.count; i++) {
-        if (table.row[i].side != DUO_SIDE_CPU || !duo_row_serves(&table.row[i], DUO_CROSSOVER_MATH))
+        if (table.algorithm[i].side != DUO_SIDE_CPU ||
+            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
             continue;
-        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.row[i].id];
-        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.row[i].id];
+        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.algorithm[i].id];
+        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.algorithm[i].id];
         /* A row that was given all threads may have used one: only a clear gain counts. */
         const bool gain =
             all->median_seconds > 0.0 &&

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "environment.h"
+#include "host/environment.h"
 
 enum { LEAST_FLOATS = 1024 };
 
@@ -50,7 +50,7 @@ static void open_gpu(duo_crossover *x, size_t input, size_t output)
              duo_set_device(x->context, x->device) == DUO_OK &&
              duo_set_path(x->context, DUO_PATH_GPU) == DUO_OK &&
              duo_warm_up(x->context) == DUO_OK &&
-             duo_door_current()->open(x->device, NULL, &x->queue) == DUO_OK;
+             duo_backend_current()->open(x->device, NULL, &x->queue) == DUO_OK;
     const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
     x->gpu = x->gpu && duo_stock_open(&x->stock[DUO_PLACE_PINNED], x->context, DUO_PLACE_PINNED,
                                       input, output, x->seed, host);
@@ -109,6 +109,6 @@ bool duo_crossover_open(duo_crossover *x)
 void duo_crossover_close(duo_crossover *x)
 {
     for (int place = DUO_PLACES - 1; place >= 0; place--) duo_stock_close(&x->stock[place]);
-    if (x->queue != NULL) (void)duo_door_current()->close(x->queue);
+    if (x->queue != NULL) (void)duo_backend_current()->close(x->queue);
     (void)duo_destroy(x->context);
 }

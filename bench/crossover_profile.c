@@ -10,7 +10,7 @@
 #include "contender.h"
 #include "cpu/blas_library.h"
 #include "measure.h"
-#include "team.h"
+#include "host/team.h"
 
 static const double kLinkBytes = 256.0 * 1024 * 1024;
 enum { SMALL = 1024, MOST_TEAMS = 12, FORKS = 4096, LEAST_FORKS = 16 };
@@ -26,7 +26,7 @@ static double at_least(double value, double least) { return value > least ? valu
 /* ---- Curves ---- */
 
 /* The measured points of a row, on one thread or in a busy queue; squares alone for sgemm. */
-static void take_curve(const duo_crossover *x, const duo_row *row, duo_operation operation,
+static void take_curve(const duo_crossover *x, const duo_algorithm *row, duo_operation operation,
                        duo_curve *curve)
 {
     duo_curve taken = {0};
@@ -47,9 +47,9 @@ static void take_curve(const duo_crossover *x, const duo_row *row, duo_operation
 static void take_curves(const duo_crossover *x, duo_profile *profile)
 {
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const duo_row_table table = duo_row_tables[operation];
+        const duo_algorithm_table table = duo_algorithm_tables[operation];
         for (int i = 0; i < table.count; i++) {
-            const duo_row *const row = &table.row[i];
+            const duo_algorithm *const row = &table.algorithm[i];
             duo_curve *const curve = &profile->curve[row->id];
             if (row->side == DUO_SIDE_CPU || x->gpu)
                 take_curve(x, row, (duo_operation)operation, curve);
@@ -127,8 +127,8 @@ static void take_parallel(const duo_crossover *x, duo_profile *profile)
             profile->cpu_bandwidth = bytes / cpu->median_seconds;
             continue;
         }
-        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)DUO_ROW_sgemm_cpu_openblas];
-        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)DUO_ROW_sgemm_cpu_openblas];
+        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_openblas];
+        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)DUO_sgemm_cpu_openblas];
         if (strcmp(c->family, "n x n x n") != 0 || (double)c->n < edge || one->predicted ||
             all->predicted || one->median_seconds <= 0.0 || all->median_seconds <= 0.0)
             continue;
@@ -183,7 +183,7 @@ static bool ask_driver(void *user, int64_t calls)
 {
     duo_memory memory;
     for (int64_t i = 0; i < calls; i++)
-        if (duo_door_current()->classify(user, &memory) != DUO_OK) return false;
+        if (duo_backend_current()->classify(user, &memory) != DUO_OK) return false;
     return true;
 }
 
@@ -194,14 +194,15 @@ static bool ask_driver(void *user, int64_t calls)
 static void measure_fixed_costs(duo_crossover *x, duo_profile *profile)
 {
     const duo_problem small = {.operation = DUO_SSUM, .shape = {SMALL, 1, 1}};
-    const duo_row_table table = duo_row_tables[DUO_SSUM];
-    const duo_row *row = NULL;
+    const duo_algorithm_table table = duo_algorithm_tables[DUO_SSUM];
+    const duo_algorithm *row = NULL;
     for (int i = 0; i < table.count; i++)
-        if (table.row[i].side == DUO_SIDE_GPU && duo_row_serves(&table.row[i], DUO_CROSSOVER_MATH))
-            row = &table.row[i];
+        if (table.algorithm[i].side == DUO_SIDE_GPU &&
+            duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
+            row = &table.algorithm[i];
     if (row == NULL) return;
     const duo_contender contender[] = {
-        duo_contender_gpu_row(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
+        duo_contender_gpu_algorithm(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
         duo_contender_api(x->context, &x->stock[DUO_PLACE_DEVICE], false),
         duo_contender_api(x->context, &x->stock[DUO_PLACE_PAGEABLE], false),
     };
@@ -233,9 +234,10 @@ static void measure_fixed_costs(duo_crossover *x, duo_profile *profile)
 static void forget_gpu_rows(duo_profile *profile)
 {
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const duo_row_table table = duo_row_tables[operation];
+        const duo_algorithm_table table = duo_algorithm_tables[operation];
         for (int i = 0; i < table.count; i++)
-            if (table.row[i].side == DUO_SIDE_GPU) profile->curve[table.row[i].id].count = 0;
+            if (table.algorithm[i].side == DUO_SIDE_GPU)
+                profile->curve[table.algorithm[i].id].count = 0;
     }
 }
 

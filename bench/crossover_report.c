@@ -203,17 +203,17 @@ static void csv_row(FILE *file, const duo_case *c, const char *residence, duo_si
     fprintf(file, "%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%s,%d,%.4e,%.4e,%.5g,%.5g,%s\n",
             duo_operation_name(c->problem.operation), matrix ? s[0] : 1, matrix ? s[1] : s[0],
             matrix ? s[2] : 0, residence, side == DUO_SIDE_CPU ? "cpu" : "gpu",
-            f->row != NULL ? f->row : "", f->threads, f->median_seconds, f->minimum_seconds,
-            duo_problem_flops(&c->problem) / f->median_seconds * 1e-9,
+            f->algorithm != NULL ? f->algorithm : "", f->threads, f->median_seconds,
+            f->minimum_seconds, duo_problem_flops(&c->problem) / f->median_seconds * 1e-9,
             duo_problem_bytes(&c->problem) / f->median_seconds * 1e-9,
             f->predicted ? "predicted" : "measured");
 }
 
 static void csv_case(FILE *file, const duo_case *c)
 {
-    const duo_row_table table = duo_row_tables[c->problem.operation];
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
     for (int i = 0; i < table.count; i++) {
-        const duo_row *const row = &table.row[i];
+        const duo_algorithm *const row = &table.algorithm[i];
         const bool cpu = row->side == DUO_SIDE_CPU;
         csv_row(file, c, cpu ? "host" : "queue", row->side,
                 &c->figure[DUO_SERIES_ONE + (int)row->id]);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "environment.h"
+#include "host/environment.h"
 #include "tool.h"
 
 static const struct {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "environment.h"
-#include "gpu/device.h"
+#include "host/environment.h"
+#include "gpu/backend/backend.h"
 #include "problem.h"
-#include "row.h"
+#include "choice/select.h"
 #include "tool.h"
 
 static const char doc[] =
@@ -226,16 +226,16 @@ static void print_operands(const duo_call *call)
     }
 }
 
-static void print_candidates(const duo_call *call, const duo_site *site, const duo_choice *choice,
-                             int count, int best)
+static void print_candidates(const duo_call *call, const duo_conditions *conditions,
+                             const duo_choice *choice, int count, int best)
 {
     printf("\n  %-20s %-4s %7s %10s   %10s   %10s\n", "candidate", "side", "threads", "transfers",
            "work", "total");
     for (int i = 0; i < count; i++) {
         char transfers[DUO_TEXT], work[DUO_TEXT], total[DUO_TEXT], threads[16] = "-";
-        const duo_row *const row = choice[i].row;
+        const duo_algorithm *const row = choice[i].algorithm;
         const bool cpu = row->side == DUO_SIDE_CPU;
-        const double moved = duo_transfer_seconds(call, row->side, site->profile);
+        const double moved = duo_transfer_seconds(call, row->side, conditions->profile);
         if (cpu) snprintf(threads, sizeof threads, "%d", choice[i].threads);
         printf("  %-20s %-4s %7s  %s    %s    %s  %s\n", row->name, cpu ? "cpu" : "gpu", threads,
                duo_text_seconds(moved, transfers),
@@ -248,25 +248,25 @@ static void print_candidates(const duo_call *call, const duo_site *site, const d
 }
 
 /* One sentence: the winner against the best of the other side. */
-static void print_reason(const duo_call *call, const duo_site *site, const duo_choice *choice,
-                         int count, int best)
+static void print_reason(const duo_call *call, const duo_conditions *conditions,
+                         const duo_choice *choice, int count, int best)
 {
-    const duo_side side = choice[best].row->side;
+    const duo_side side = choice[best].algorithm->side;
     int other = -1;
     for (int i = 0; i < count; i++)
-        if (choice[i].row->side != side && choice[i].accepts &&
+        if (choice[i].algorithm->side != side && choice[i].accepts &&
             (other < 0 || choice[i].seconds < choice[other].seconds))
             other = i;
     const char *const name = side == DUO_SIDE_CPU ? "CPU" : "GPU";
-    if (site->path != DUO_PATH_AUTO) {
-        printf("\nThe %s serves because the path is %s.\n", name, paths[site->path]);
+    if (conditions->path != DUO_PATH_AUTO) {
+        printf("\nThe %s serves because the path is %s.\n", name, paths[conditions->path]);
         return;
     }
     if (other < 0 || isinf(choice[other].seconds)) {
         printf("\nThe %s serves: the other side has no candidate.\n", name);
         return;
     }
-    const double gpu_moves = duo_transfer_seconds(call, DUO_SIDE_GPU, site->profile);
+    const double gpu_moves = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
     printf("\nThe %s wins by a factor of %.3g.", name,
            choice[other].seconds / choice[best].seconds);
     if (side == DUO_SIDE_CPU && choice[other].seconds - gpu_moves < choice[best].seconds)
@@ -294,26 +294,26 @@ int duo_tool_explain(int argc, char **argv)
                      duo_device_describe(duo_environment_get()->device, &info) == DUO_OK;
     if (gpu) duo_profile_check_gpu(info.name);
     const duo_profile *const profile = duo_profile_in_use();
-    const duo_site site = {.profile = profile,
-                           .path = a.path,
-                           .math = duo_environment_get()->math,
-                           .threads = a.threads > 0 ? a.threads : duo_machine_threads(),
-                           .gpu = a.path != DUO_PATH_CPU,
-                           .capability = 10 * info.capability_major + info.capability_minor,
-                           .device_memory_bytes =
-                               gpu ? (double)info.memory_bytes : (double)INFINITY};
+    const duo_conditions conditions = {
+        .profile = profile,
+        .path = a.path,
+        .math = duo_environment_get()->math,
+        .threads = a.threads > 0 ? a.threads : duo_machine_threads(),
+        .gpu = a.path != DUO_PATH_CPU,
+        .capability = 10 * info.capability_major + info.capability_minor,
+        .device_memory_bytes = gpu ? (double)info.memory_bytes : (double)INFINITY};
     duo_choice choice[DUO_CANDIDATES];
-    const int count = duo_predict(&call, &site, choice);
-    const int best = duo_select(choice, count, &site);
+    const int count = duo_predict(&call, &conditions, choice);
+    const int best = duo_select(choice, count, &conditions);
 
     char shape[DUO_TEXT];
     printf("%s %s%s%s, up to %d CPU thread%s\n", duo_operation_name(call.operation),
            duo_text_shape(call.operation, a.problem.shape, shape), a.transpose ? " " : "",
-           a.transpose ? a.transpose : "", site.threads, site.threads == 1 ? "" : "s");
+           a.transpose ? a.transpose : "", conditions.threads, conditions.threads == 1 ? "" : "s");
     print_operands(&call);
-    print_candidates(&call, &site, choice, count, best);
+    print_candidates(&call, &conditions, choice, count, best);
     if (best >= 0)
-        print_reason(&call, &site, choice, count, best);
+        print_reason(&call, &conditions, choice, count, best);
     else
         printf("\nNothing does %s in the math of DUOBLAS_MATH.\n",
                duo_operation_name(call.operation));

@@ -6,9 +6,9 @@
 
 #include "cpu/blas_library.h"
 #include "cpu/lanes.h"
-#include "environment.h"
-#include "gpu/device.h"
-#include "row.h"
+#include "host/environment.h"
+#include "gpu/backend/backend.h"
+#include "choice/algorithm.h"
 #include "tool.h"
 
 static const char doc[] =

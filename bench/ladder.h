@@ -10,7 +10,7 @@
  * loops, 4 reads. A product: its rows, the API, 4 layouts of cuBLAS, OpenBLAS. One line is free for
  * what is tried and not there. */
 enum { DUO_LINES = 32 };
-_Static_assert(DUO_LINES >= DUO_SGEMM_ROWS + 7, "every row of sgemm has a line");
+_Static_assert(DUO_LINES >= DUO_SGEMM_ALGORITHMS + 7, "every row of sgemm has a line");
 
 typedef struct duo_line {
     duo_contender contender;

@@ -9,41 +9,41 @@
 static const double kLongestCallSeconds = 20.0;
 
 /* A CPU row on the threads that the library would give it. */
-static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo_row *row,
+static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
                        duo_line *line)
 {
     const duo_call call = duo_problem_call(problem, &b->host, 0);
-    duo_site site;
-    if (!duo_bench_site(b, row, &call, &site)) return 0;
+    duo_conditions conditions;
+    if (!duo_bench_conditions(b, row, &call, &conditions)) return 0;
     int threads;
-    const double seconds = row->cost(&call, &site, &threads);
+    const double seconds = row->cost(&call, &conditions, &threads);
     if (!isfinite(seconds))
         threads = b->threads; /* not in the profile */
     else if (seconds > kLongestCallSeconds)
         return 0;
-    line->contender = duo_contender_cpu_row(row, threads, &b->host);
+    line->contender = duo_contender_cpu_algorithm(row, threads, &b->host);
     return 1;
 }
 
-static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo_row *row,
+static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
                        duo_line *line)
 {
     const duo_call call = duo_problem_call(problem, &b->resident, 0);
-    duo_site site;
-    if (!duo_bench_site(b, row, &call, &site)) return 0;
-    line->contender = duo_contender_gpu_row(row, b->queue, &b->resident, b->wait);
+    duo_conditions conditions;
+    if (!duo_bench_conditions(b, row, &call, &conditions)) return 0;
+    line->contender = duo_contender_gpu_algorithm(row, b->queue, &b->resident, b->wait);
     line->contender.prepared = problem->operation == DUO_SGEMM ? b->prepared : 0;
     return 1;
 }
 
 static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
 {
-    const duo_row_table table = duo_row_tables[problem->operation];
+    const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
     int count = 0;
     /* The tables begin with the best. */
     for (int i = table.count - 1; i >= 0; i--)
-        if (table.row[i].side == DUO_SIDE_CPU)
-            count += add_cpu_row(b, problem, &table.row[i], &list[count]);
+        if (table.algorithm[i].side == DUO_SIDE_CPU)
+            count += add_cpu_row(b, problem, &table.algorithm[i], &list[count]);
     count +=
         duo_baseline_openblas(&list[count].contender, problem->operation, b->threads, &b->host);
     /* On one thread and on all: which is faster depends on n. */
@@ -80,12 +80,12 @@ static int list_cublas(const duo_bench *b, const duo_problem *problem, duo_line 
 
 static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
 {
-    const duo_row_table table = duo_row_tables[problem->operation];
+    const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
     const bool reduction = problem->operation != DUO_SGEMM;
     int count = 0;
     for (int i = 0; i < table.count; i++)
-        if (table.row[i].side == DUO_SIDE_GPU)
-            count += add_gpu_row(b, problem, &table.row[i], &list[count]);
+        if (table.algorithm[i].side == DUO_SIDE_GPU)
+            count += add_gpu_row(b, problem, &table.algorithm[i], &list[count]);
     if (b->wait) list[count++].contender = duo_contender_api(b->context, &b->resident, false);
     if (b->cublas_why == NULL) count += list_cublas(b, problem, &list[count]);
     if (reduction && b->gpu_peers) {

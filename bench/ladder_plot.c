@@ -24,7 +24,7 @@ static bool same_curve(const duo_contender *a, const duo_contender *b)
 {
     if (a->side != b->side || a->yardstick != b->yardstick) return false;
     if (a->yardstick) return true;
-    return strcmp(a->name, b->name) == 0 && (a->row != NULL || a->threads == b->threads);
+    return strcmp(a->name, b->name) == 0 && (a->algorithm != NULL || a->threads == b->threads);
 }
 
 static bool drawn(const duo_line *l) { return !l->task.failed && !l->hidden; }
@@ -73,8 +73,8 @@ static void send_curve(const duo_contender *c, int block, const char *separator,
         fprintf(file, "lc rgb '#909090' lw 2 dt 2 pt 0 title 'read'");
     else
         fprintf(file, "lc rgb '%s' lw %d pt %d ps 0.5 title '%s", style[block % STYLES].colour,
-                c->row != NULL ? 3 : 2, style[block % STYLES].mark, c->name);
-    if (!c->yardstick && c->row == NULL && c->threads > 0)
+                c->algorithm != NULL ? 3 : 2, style[block % STYLES].mark, c->name);
+    if (!c->yardstick && c->algorithm == NULL && c->threads > 0)
         fprintf(file, ", %d thread%s", c->threads, c->threads == 1 ? "" : "s");
     if (!c->yardstick) fprintf(file, "'");
 }

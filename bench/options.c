@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "row.h"
+#include "choice/algorithm.h"
 #include "tool.h"
 
 /* ---- argp, with the usage line itself on a mistake, not only the advice to ask for it ---- */

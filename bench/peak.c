@@ -22,7 +22,7 @@ static const struct {
 
 /* Rows that work on tensor cores, and how many of their products make one of float32's. */
 static const struct {
-    const char *row;
+    const char *algorithm;
     int products; /* 0: one of float64 */
 } tensor_rows[] = {
     {"sgemm_gpu_bf16x6", 6}, {"sgemm_gpu_fp16x3", 3}, {"sgemm_gpu_fp16x1", 1},
@@ -41,7 +41,7 @@ double duo_peak_flops(const char *row, const duo_device_info *device)
 {
     const int capability = 10 * device->capability_major + device->capability_minor;
     for (size_t i = 0; i < sizeof tensor_rows / sizeof tensor_rows[0]; i++)
-        if (strcmp(row, tensor_rows[i].row) == 0)
+        if (strcmp(row, tensor_rows[i].algorithm) == 0)
             return device->multiprocessors * tensor_peak(tensor_rows[i].products, capability);
     return 2e3 * lanes(capability) * device->multiprocessors * (double)device->clock_khz;
 }

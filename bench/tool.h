@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "call.h"
-#include "profile.h"
+#include "choice/profile.h"
 
 /* Exit statuses beside 0. */
 enum { DUO_EXIT_FAILURE = 1, DUO_EXIT_USAGE = 2, DUO_EXIT_INTERRUPTED = 130 };

@@ -570,7 +570,7 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
 #define DUO_CANDIDATES 16
 
 typedef struct duo_candidate {
-    const char *row; /* its name, a literal of the library */
+    const char *algorithm; /* its name, a literal of the library */
     duo_side side;
     int accepts;              /* 0: it cannot do this call */
     int threads;              /* CPU threads it would use; 0 on the GPU */
@@ -585,7 +585,7 @@ typedef struct duo_decision {
     int64_t m, n, k;            /* reductions: n alone */
     duo_residence residence[3]; /* a, b, c of sgemm; x, y, result of the reductions */
     duo_side side;              /* where it ran */
-    const char *row;            /* the row that ran; NULL for a quick return */
+    const char *algorithm;      /* the one that ran; NULL for a quick return */
     int threads;
     double predicted_seconds;
     double seconds; /* measured, or negative: clocks run only for verbose contexts */

@@ -22,7 +22,14 @@ typedef enum duo_operation {
     DUO_OPERATIONS
 } duo_operation;
 
-typedef struct duo_region duo_region; /* residency.h */
+/*
+ * What became of something that another algorithm, or another way, may do instead: a duo_status, or
+ * DUO_DECLINED: not mine, nothing was written, try the next.
+ */
+typedef int duo_outcome;
+enum { DUO_DECLINED = 1 };
+
+typedef struct duo_region duo_region; /* data/region.h */
 
 /*
  * Fortran's sgemm: every argument by address, lengths of the two strings last. Integers are 64 bits
@@ -52,9 +59,9 @@ typedef struct duo_operand {
     double credit_seconds;   /* DUO_AT_STALE: how much of sending it is paid for already */
     bool prepared;           /* duo_prepare has promised that it rarely changes */
     /* In the copy that a row gets: */
-    bool placed;       /* counted in its region's placed */
+    bool pending;      /* counted in its region's pending */
     bool host_written; /* noted by duo_residency_host_write */
-    void *form;        /* GPU rows: device memory where the row's form of it is, or NULL */
+    void *packed;      /* GPU rows: device memory where it is packed for the algorithm, or NULL */
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */

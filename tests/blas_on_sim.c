@@ -5,5 +5,5 @@
 static void __attribute__((constructor)) stand_on_sim(void)
 {
     sim_reset();
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
 }

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "harness.h"
 
-#include "gpu/device.h"
+#include "gpu/backend/backend.h"
 #include "sim_device.h"
 
 #include <CUnit/CUnit.h>
@@ -35,7 +35,7 @@ bool test_gpu_side(void) { return mode != MODE_CPU; }
 
 static void check_contract(void)
 {
-    CHECK(sim_violations() == 0, "%d violations of the door's contract", sim_violations());
+    CHECK(sim_violations() == 0, "%d violations of the backend's contract", sim_violations());
 }
 
 void test_reset(void)
@@ -43,7 +43,7 @@ void test_reset(void)
     if (mode != MODE_SIM) return;
     check_contract(); /* of what came before, which the reset forgets */
     sim_reset();
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
 }
 
 void test_case(const char *format, ...)
@@ -494,70 +494,72 @@ duo_call test_reduce_call(duo_operation operation, int64_t n, const float *x, in
     return call;
 }
 
-int test_rows(duo_operation operation, const duo_row *row[DUO_CANDIDATES])
+int test_rows(duo_operation operation, const duo_algorithm *row[DUO_CANDIDATES])
 {
     const duo_side side = mode == MODE_CPU ? DUO_SIDE_CPU : DUO_SIDE_GPU;
-    const duo_row_table *table = &duo_row_tables[operation];
+    const duo_algorithm_table *table = &duo_algorithm_tables[operation];
     int count = 0;
     for (int i = 0; i < table->count; i++)
-        if (table->row[i].side == side) row[count++] = &table->row[i];
+        if (table->algorithm[i].side == side) row[count++] = &table->algorithm[i];
     return count;
 }
 
-bool test_row_rounds(const duo_row *row)
+bool test_row_rounds(const duo_algorithm *row)
 {
-    return duo_row_serves(row, DUO_MATH_TF32) && !duo_row_serves(row, DUO_MATH_ACCURATE);
+    return duo_algorithm_serves(row, DUO_MATH_TF32) &&
+           !duo_algorithm_serves(row, DUO_MATH_ACCURATE);
 }
 
-bool test_row_accepts(const duo_row *row, const duo_call *call)
+bool test_row_accepts(const duo_algorithm *row, const duo_call *call)
 {
-    const duo_site site = {.profile = duo_profile_in_use(),
-                           .path = DUO_PATH_AUTO,
-                           .math = DUO_MATH_ACCURATE,
-                           .threads = call->threads,
-                           .gpu = mode != MODE_CPU,
-                           .capability = mode == MODE_CPU ? 0 : duo_device_capability(0),
-                           .device_memory_bytes = 1e18};
-    return row->accepts(call, &site);
+    const duo_conditions conditions = {.profile = duo_profile_in_use(),
+                                       .path = DUO_PATH_AUTO,
+                                       .math = DUO_MATH_ACCURATE,
+                                       .threads = call->threads,
+                                       .gpu = mode != MODE_CPU,
+                                       .capability =
+                                           mode == MODE_CPU ? 0 : duo_device_capability(0),
+                                       .device_memory_bytes = 1e18};
+    return row->accepts(call, &conditions);
 }
 
 /* Device memory, pinned memory of the same size, and a queue, kept for the length of a test; device
  * memory for the forms of A and B. */
 static struct {
     duo_queue *queue;
-    char *device, *pinned, *forms;
-    uint64_t *slot;
-    size_t bytes, forms_bytes;
+    char *device, *pinned, *packed;
+    uint64_t *pinned_result;
+    size_t bytes, all_packed_bytes;
 } arena;
 
 static void free_arena(void)
 {
-    const duo_door *door = duo_door_current();
-    if (arena.queue != NULL) CHECK_STATUS(DUO_OK, door->close(arena.queue));
-    if (arena.device != NULL) CHECK_STATUS(DUO_OK, door->release(0, arena.device));
-    if (arena.pinned != NULL) CHECK_STATUS(DUO_OK, door->unpin(arena.pinned));
-    if (arena.slot != NULL) CHECK_STATUS(DUO_OK, door->unpin(arena.slot));
-    if (arena.forms != NULL) CHECK_STATUS(DUO_OK, door->release(0, arena.forms));
+    const duo_backend *backend = duo_backend_current();
+    if (arena.queue != NULL) CHECK_STATUS(DUO_OK, backend->close(arena.queue));
+    if (arena.device != NULL) CHECK_STATUS(DUO_OK, backend->release(0, arena.device));
+    if (arena.pinned != NULL) CHECK_STATUS(DUO_OK, backend->unpin(arena.pinned));
+    if (arena.pinned_result != NULL) CHECK_STATUS(DUO_OK, backend->unpin(arena.pinned_result));
+    if (arena.packed != NULL) CHECK_STATUS(DUO_OK, backend->release(0, arena.packed));
     arena.queue = NULL;
-    arena.device = arena.pinned = arena.forms = NULL;
-    arena.slot = NULL;
-    arena.bytes = arena.forms_bytes = 0;
+    arena.device = arena.pinned = arena.packed = NULL;
+    arena.pinned_result = NULL;
+    arena.bytes = arena.all_packed_bytes = 0;
 }
 
 static duo_status make_arena(size_t bytes)
 {
     if (bytes <= arena.bytes) return DUO_OK;
     free_arena();
-    const duo_door *door = duo_door_current();
+    const duo_backend *backend = duo_backend_current();
     const size_t grown = 2 * bytes;
     void *device = NULL, *pinned = NULL, *slot = NULL;
-    duo_status status = door->open(0, NULL, &arena.queue);
-    if (status == DUO_OK) status = door->allocate(0, grown, &device);
-    if (status == DUO_OK) status = door->pin(0, grown, &pinned);
-    if (status == DUO_OK) status = door->pin(0, sizeof(uint64_t), &slot);
+    duo_status status = backend->open(0, NULL, &arena.queue);
+    if (status == DUO_OK) status = backend->allocate(0, grown, &device);
+    if (status == DUO_OK) status = backend->pin(0, grown, &pinned);
+    if (status == DUO_OK) status = backend->pin(0, sizeof(uint64_t), &slot);
     arena.device = device;
     arena.pinned = pinned;
-    arena.slot = slot;
+    arena.pinned_result = slot;
     arena.bytes = status == DUO_OK ? grown : 0;
     return status;
 }
@@ -608,40 +610,40 @@ static void empty_image(const duo_operand *o, const image *im)
 }
 
 /* Where the row has forms, products are done by turns with none, with that of A, of B, and of both. */
-static duo_status write_forms(const duo_row *row, duo_call *moved)
+static duo_status write_packed(const duo_algorithm *row, duo_call *moved)
 {
     static unsigned product;
-    const duo_door *door = duo_door_current();
+    const duo_backend *backend = duo_backend_current();
     size_t bytes[2];
     for (int i = DUO_A; i <= DUO_B; i++)
-        bytes[i] = (door->form_bytes(row->id, moved, i) + IMAGE_ALIGNMENT - 1) / IMAGE_ALIGNMENT *
-                   IMAGE_ALIGNMENT;
+        bytes[i] = (backend->packed_bytes(row->id, moved, i) + IMAGE_ALIGNMENT - 1) /
+                   IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
     if (bytes[0] + bytes[1] == 0) return DUO_OK;
     const unsigned which = product++ % 4;
     for (int i = DUO_A; i <= DUO_B; i++)
         if ((which >> i & 1) == 0 || !moved->operand[i].read) bytes[i] = 0;
     duo_status status = DUO_OK;
-    if (bytes[0] + bytes[1] > arena.forms_bytes) {
-        if (arena.forms != NULL) status = door->release(0, arena.forms);
-        arena.forms = NULL;
-        arena.forms_bytes = 2 * (bytes[0] + bytes[1]);
+    if (bytes[0] + bytes[1] > arena.all_packed_bytes) {
+        if (arena.packed != NULL) status = backend->release(0, arena.packed);
+        arena.packed = NULL;
+        arena.all_packed_bytes = 2 * (bytes[0] + bytes[1]);
         void *forms = NULL;
-        if (status == DUO_OK) status = door->allocate(0, arena.forms_bytes, &forms);
-        arena.forms = forms;
+        if (status == DUO_OK) status = backend->allocate(0, arena.all_packed_bytes, &forms);
+        arena.packed = forms;
     }
-    char *place = arena.forms;
+    char *place = arena.packed;
     for (int i = DUO_A; i <= DUO_B && status == DUO_OK; i++) {
         if (bytes[i] == 0) continue;
-        status = door->form(arena.queue, row->id, moved, i, place);
-        moved->operand[i].form = place;
+        status = backend->pack(arena.queue, row->id, moved, i, place);
+        moved->operand[i].packed = place;
         place += bytes[i];
     }
     return status;
 }
 
-static int run_gpu_row(const duo_row *row, const duo_call *call, int64_t offset, bool by_slot)
+static int run_gpu_row(const duo_algorithm *row, const duo_call *call, int64_t offset, bool by_slot)
 {
-    const duo_door *door = duo_door_current();
+    const duo_backend *backend = duo_backend_current();
     duo_call moved = *call;
     image im[DUO_OPERANDS];
     size_t bytes = 0;
@@ -659,14 +661,15 @@ static int run_gpu_row(const duo_row *row, const duo_call *call, int64_t offset,
         moved.operand[i].ld = im[i].ld;
     }
     const uint32_t ticket = (uint32_t)test_bits(test_poison()) + (uint32_t)call->n;
-    __atomic_store_n(arena.slot, 0, __ATOMIC_RELEASE);
-    status = door->copy(arena.queue, arena.device, bytes, arena.pinned, bytes, bytes, 1);
-    if (status == DUO_OK && call->operation == DUO_SGEMM) status = write_forms(row, &moved);
+    __atomic_store_n(arena.pinned_result, 0, __ATOMIC_RELEASE);
+    status = backend->copy(arena.queue, arena.device, bytes, arena.pinned, bytes, bytes, 1);
+    if (status == DUO_OK && call->operation == DUO_SGEMM) status = write_packed(row, &moved);
     if (status == DUO_OK)
-        status = door->launch(arena.queue, row->id, &moved, by_slot ? arena.slot : NULL, ticket);
+        status = backend->launch(arena.queue, row->id, &moved, by_slot ? arena.pinned_result : NULL,
+                                 ticket);
     if (status == DUO_OK)
-        status = door->copy(arena.queue, arena.pinned, bytes, arena.device, bytes, bytes, 1);
-    const duo_status finished = door->finish(arena.queue);
+        status = backend->copy(arena.queue, arena.pinned, bytes, arena.device, bytes, bytes, 1);
+    const duo_status finished = backend->finish(arena.queue);
     if (status == DUO_OK) status = finished;
     if (status != DUO_OK) return status;
 
@@ -675,7 +678,7 @@ static int run_gpu_row(const duo_row *row, const duo_call *call, int64_t offset,
     CHECK(all_poison((float *)(void *)arena.pinned, (int64_t)(bytes / sizeof(float))),
           "written outside the outputs, on the device");
     if (by_slot) {
-        const uint64_t slot = __atomic_load_n(arena.slot, __ATOMIC_ACQUIRE);
+        const uint64_t slot = __atomic_load_n(arena.pinned_result, __ATOMIC_ACQUIRE);
         const uint32_t bits = (uint32_t)slot;
         CHECK(slot >> 32 == ticket, "slot %#jx", (uintmax_t)slot);
         memcpy(call->operand[DUO_RESULT].address, &bits, sizeof bits);
@@ -683,7 +686,7 @@ static int run_gpu_row(const duo_row *row, const duo_call *call, int64_t offset,
     return DUO_OK;
 }
 
-int test_run_row(const duo_row *row, const duo_call *call, int64_t offset, bool by_slot)
+int test_run_row(const duo_algorithm *row, const duo_call *call, int64_t offset, bool by_slot)
 {
     if (row->side == DUO_SIDE_CPU) return row->run(call);
     return run_gpu_row(row, call, offset, by_slot);

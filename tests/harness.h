@@ -4,7 +4,7 @@
  * A test program is called as `test_x cpu|sim|gpu [-seed N] [-only TEXT]`:
  *   cpu   calls are forced to the CPU side
  *   sim   the simulated GPU (sim_device.h) is installed and calls are forced to the GPU side
- *   gpu   the real door, forced to the GPU side; exit status 77 and a loud line where there is none
+ *   gpu   the real backend, forced to the GPU side; exit status 77 and a loud line where there is none
  * It prints the number of cases and assertions and returns nonzero if one failed. Comparisons are
  * written so that a NaN fails.
  */
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "duoblas.h"
-#include "row.h"
+#include "choice/select.h"
 
 /* ---- Programs and cases ---- */
 
@@ -34,7 +34,7 @@ int test_main(int argc, char **argv, const char *suite, const test_entry *tests)
 test_mode test_mode_now(void);
 bool test_gpu_side(void); /* sim or gpu: there is a device */
 
-/* A process state as after start: in sim mode resets the simulated device and installs its door. */
+/* A process state as after start: in sim mode resets the simulated device and installs its backend. */
 void test_reset(void);
 
 /* A new context that is forced to the side of the mode; destroy it with test_context_end, which
@@ -149,21 +149,21 @@ duo_call test_reduce_call(duo_operation operation, int64_t n, const float *x, in
                           const float *y, int64_t incy, float *result);
 
 /* Rows of an operation that can be run in this mode: CPU rows in cpu mode, GPU rows otherwise. */
-int test_rows(duo_operation operation, const duo_row *row[DUO_CANDIDATES]);
+int test_rows(duo_operation operation, const duo_algorithm *row[DUO_CANDIDATES]);
 
 /* Does the row round its operands to TF32? */
-bool test_row_rounds(const duo_row *row);
+bool test_row_rounds(const duo_algorithm *row);
 
-/* Does the row take the call, on a site where everything is allowed? */
-bool test_row_accepts(const duo_row *row, const duo_call *call);
+/* Does the row take the call, on a conditions where everything is allowed? */
+bool test_row_accepts(const duo_algorithm *row, const duo_call *call);
 
 /*
  * Runs a call whose operands are in host memory on this very row: a CPU row directly, a GPU row
- * through the door in use (allocate, copy, launch, copy back). On the device, the operand lies
+ * through the backend in use (allocate, copy, launch, copy back). On the device, the operand lies
  * `offset` floats past a 256-byte boundary between poison, which must be the same afterwards; very
  * long gaps are left out there. by_slot: a reduction answers through the slot instead of device
  * memory. DUO_OK, DUO_DECLINED, or a status.
  */
-int test_run_row(const duo_row *row, const duo_call *call, int64_t offset, bool by_slot);
+int test_run_row(const duo_algorithm *row, const duo_call *call, int64_t offset, bool by_slot);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "../src/call.h"
+#include "call.h"
 
 /*
  * DUO_SASUM, DUO_SSUM or DUO_SDOT of n elements; n <= 0 gives 0. x and y point to their logical

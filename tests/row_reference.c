@@ -12,7 +12,7 @@ static const row_reference table[] = {
     {"gpu_float64", DUO_MATH_FLOAT64, reference_order_float64},
 };
 
-const row_reference *row_reference_of(const duo_row *row)
+const row_reference *order_of_algorithm(const duo_algorithm *row)
 {
     const char *const algorithm = strchr(row->name, '_') + 1;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)

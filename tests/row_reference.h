@@ -4,7 +4,7 @@
 #ifndef ROW_REFERENCE_H
 #define ROW_REFERENCE_H
 
-#include "row.h"
+#include "choice/algorithm.h"
 
 /* Vectors by their logical first elements; y is read by DUO_SDOT alone. */
 typedef float (*reference_function)(duo_operation operation, int64_t n, const float *x,
@@ -17,6 +17,6 @@ typedef struct row_reference {
 } row_reference;
 
 /* NULL for a row without a line in the table: the test that walks the rows must then fail. */
-const row_reference *row_reference_of(const duo_row *row);
+const row_reference *order_of_algorithm(const duo_algorithm *row);
 
 #endif

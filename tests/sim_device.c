@@ -1,5 +1,5 @@
 /*
- * sim_device.c - a simulated GPU behind the door.
+ * sim_device.c - a simulated GPU behind the backend.
  *
  * Device addresses lie in a range that the host may not touch; the bytes behind them are in a
  * shadow of the same size, at a fixed distance, that only the workers and sim_read/sim_write use.
@@ -56,8 +56,8 @@ typedef struct work {
     size_t dst_pitch, src_pitch, width, height;
 
     duo_call call; /* launch */
-    const duo_row *row;
-    uint64_t *slot;
+    const duo_algorithm *algorithm;
+    uint64_t *pinned_result;
     uint32_t ticket;
 
     progress *earlier; /* after */
@@ -102,11 +102,13 @@ static struct {
     bool async_garbage;
 
     uint64_t count[SIM_KINDS], uploaded, downloaded;
-    duo_row_id last_row;
+    duo_algorithm_id last_algorithm;
     int violations;
     bool wait_failed; /* has one been told to? Then nobody can know what is done */
-} sim = {
-    .devices = 1, .memory = (uint64_t)1 << 30, .pinned_memory = UNLIMITED, .last_row = DUO_ROWS};
+} sim = {.devices = 1,
+         .memory = (uint64_t)1 << 30,
+         .pinned_memory = UNLIMITED,
+         .last_algorithm = DUO_ALGORITHMS};
 
 static _Thread_local char detail_text[160];
 
@@ -344,7 +346,7 @@ static double chain_float64(const float *a, int64_t a_step, const float *b, int6
 static void run_sgemm(const work *w)
 {
     const duo_call *call = &w->call;
-    const bool float64 = duo_row_serves(w->row, DUO_MATH_FLOAT64);
+    const bool float64 = duo_algorithm_serves(w->algorithm, DUO_MATH_FLOAT64);
     const duo_operand *a = &call->operand[DUO_A], *b = &call->operand[DUO_B];
     const duo_operand *c = &call->operand[DUO_C];
     const bool product = call->alpha != 0.0f && call->k > 0;
@@ -378,19 +380,19 @@ static void run_sgemm(const work *w)
 static void run_reduction(const work *w, const duo_call *call)
 {
     const duo_operand *x = &call->operand[DUO_X], *y = &call->operand[DUO_Y];
-    const bool float64 = duo_row_serves(w->row, DUO_MATH_FLOAT64);
+    const bool float64 = duo_algorithm_serves(w->algorithm, DUO_MATH_FLOAT64);
     float (*const reduce)(duo_operation, int64_t, const float *, int64_t, const float *, int64_t) =
         float64 ? reference_order_float64 : reference_order;
     const float sum = call->n > 0 ? reduce(call->operation, call->n, behind(x->address), x->ld,
                                            behind(y->address), y->ld)
                                   : 0.0f;
-    if (w->slot == NULL) {
+    if (w->pinned_result == NULL) {
         *(float *)behind(call->operand[DUO_RESULT].address) = sum;
         return;
     }
     uint32_t bits;
     memcpy(&bits, &sum, sizeof bits);
-    __atomic_store_n(w->slot, (uint64_t)w->ticket << 32 | bits, __ATOMIC_RELEASE);
+    __atomic_store_n(w->pinned_result, (uint64_t)w->ticket << 32 | bits, __ATOMIC_RELEASE);
 }
 
 /* ---- Workers ---- */
@@ -441,7 +443,7 @@ static bool launch_legal(const work *w, int device)
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *o = &w->call.operand[i];
         if ((!o->read && !o->written) || o->rows <= 0 || o->columns <= 0) continue;
-        if (i == DUO_RESULT && w->slot != NULL) continue;
+        if (i == DUO_RESULT && w->pinned_result != NULL) continue;
         uintptr_t low, high;
         duo_operand_span(o, &low, &high);
         if (low % sizeof(float) != 0) {
@@ -450,9 +452,10 @@ static bool launch_legal(const work *w, int device)
         }
         if (!reachable(device, low, high, false, false, name[i])) legal = false;
     }
-    if (w->slot != NULL) {
-        const block *b = block_around((uintptr_t)w->slot, (uintptr_t)(w->slot + 1));
-        if (b == NULL || b->kind != BLOCK_PINNED || (uintptr_t)w->slot % 8 != 0) {
+    if (w->pinned_result != NULL) {
+        const block *b =
+            block_around((uintptr_t)w->pinned_result, (uintptr_t)(w->pinned_result + 1));
+        if (b == NULL || b->kind != BLOCK_PINNED || (uintptr_t)w->pinned_result % 8 != 0) {
             violation("launch: the slot is not 8 aligned bytes of live pinned memory");
             legal = false;
         }
@@ -468,7 +471,7 @@ static void destroy_outputs(const work *w)
         return;
     }
     const duo_operand *c = &w->call.operand[DUO_C];
-    if (w->slot != NULL || !c->written) return;
+    if (w->pinned_result != NULL || !c->written) return;
     char *first = behind(c->address);
     for (int64_t j = 0; j < c->columns; j++)
         memset(first + j * c->ld * 4, 0xfe, (size_t)c->rows * 4);
@@ -565,9 +568,9 @@ static duo_status append(duo_queue *queue, const work *what)
     return DUO_OK;
 }
 
-/* ---- The door ---- */
+/* ---- The backend ---- */
 
-static duo_status door_count(int *count)
+static duo_status backend_count(int *count)
 {
     pthread_mutex_lock(&lock);
     sim.count[SIM_COUNT]++;
@@ -587,7 +590,7 @@ static duo_status door_count(int *count)
     return leave(status);
 }
 
-static duo_status door_describe(int device, duo_device_info *info)
+static duo_status backend_describe(int device, duo_device_info *info)
 {
     pthread_mutex_lock(&lock);
     if (device < 0 || device >= sim.devices) {
@@ -609,14 +612,14 @@ static duo_status door_describe(int device, duo_device_info *info)
     return leave(DUO_OK);
 }
 
-static duo_status door_load(int device)
+static duo_status backend_load(int device)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
     return leave(enter(SIM_LOAD, device, &go));
 }
 
-static duo_status door_allocate(int device, size_t bytes, void **address)
+static duo_status backend_allocate(int device, size_t bytes, void **address)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -630,7 +633,7 @@ static duo_status door_allocate(int device, size_t bytes, void **address)
     return leave(status);
 }
 
-static duo_status door_release(int device, void *address)
+static duo_status backend_release(int device, void *address)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -646,7 +649,7 @@ static duo_status door_release(int device, void *address)
     return leave(sim.lost[device] ? answer_lost(device) : DUO_OK);
 }
 
-static duo_status door_pin(int device, size_t bytes, void **address)
+static duo_status backend_pin(int device, size_t bytes, void **address)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -669,7 +672,7 @@ static duo_status door_pin(int device, size_t bytes, void **address)
     return leave(DUO_OK);
 }
 
-static duo_status door_unpin(void *address)
+static duo_status backend_unpin(void *address)
 {
     if (forked()) return DUO_ERR_LOST;
     pthread_mutex_lock(&lock);
@@ -685,7 +688,7 @@ static duo_status door_unpin(void *address)
     return leave(DUO_OK);
 }
 
-static duo_status door_classify(const void *address, duo_memory *memory)
+static duo_status backend_classify(const void *address, duo_memory *memory)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -698,7 +701,7 @@ static duo_status door_classify(const void *address, duo_memory *memory)
     return leave(DUO_OK);
 }
 
-static duo_status door_open(int device, void *stream, duo_queue **queue)
+static duo_status backend_open(int device, void *stream, duo_queue **queue)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -720,7 +723,7 @@ static duo_status door_open(int device, void *stream, duo_queue **queue)
     return leave(DUO_OK);
 }
 
-static duo_status door_close(duo_queue *queue)
+static duo_status backend_close(duo_queue *queue)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -740,7 +743,7 @@ static duo_status door_close(duo_queue *queue)
     return leave(status);
 }
 
-static void *door_stream(duo_queue *queue) { return queue->stream; }
+static void *backend_stream(duo_queue *queue) { return queue->stream; }
 
 /* Has the lock. */
 static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
@@ -761,8 +764,8 @@ static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, con
     return append(queue, &w);
 }
 
-static duo_status door_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
-                            size_t src_pitch, size_t width, size_t height)
+static duo_status backend_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                               size_t src_pitch, size_t width, size_t height)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -772,32 +775,33 @@ static duo_status door_copy(duo_queue *queue, void *dst, size_t dst_pitch, const
 }
 
 /* The GPU row of an operation by its number, or NULL. */
-static const duo_row *gpu_row(duo_operation operation, duo_row_id id)
+static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm_id id)
 {
-    const duo_row_table table = duo_row_tables[operation];
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
     for (int i = 0; i < table.count; i++)
-        if (table.row[i].id == id && table.row[i].side == DUO_SIDE_GPU) return &table.row[i];
+        if (table.algorithm[i].id == id && table.algorithm[i].side == DUO_SIDE_GPU)
+            return &table.algorithm[i];
     return NULL;
 }
 
 /* Every simulated row of sgemm has a form, so that it is met often: a compact copy, which is all that
  * the row then reads. */
-static size_t door_form_bytes(duo_row_id row, const duo_call *call, int i)
+static size_t backend_packed_bytes(duo_algorithm_id row, const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];
-    if (gpu_row(DUO_SGEMM, row) == NULL || i == DUO_C) return 0;
+    if (gpu_algorithm(DUO_SGEMM, row) == NULL || i == DUO_C) return 0;
     return (size_t)o->rows * (size_t)o->columns * sizeof(float);
 }
 
-static duo_status door_form(duo_queue *queue, duo_row_id row, const duo_call *call, int i,
-                            void *memory)
+static duo_status backend_pack(duo_queue *queue, duo_algorithm_id row, const duo_call *call, int i,
+                               void *memory)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
-    const duo_status status = enter(SIM_FORM, queue->device, &go);
+    const duo_status status = enter(SIM_PACK, queue->device, &go);
     if (!go) return leave(status);
     const duo_operand *const o = &call->operand[i];
-    if (door_form_bytes(row, call, i) == 0) {
+    if (backend_packed_bytes(row, call, i) == 0) {
         violation("form: row %d has none of operand %d", (int)row, i);
         return leave(DUO_ERR_DEVICE);
     }
@@ -816,44 +820,49 @@ static duo_status door_form(duo_queue *queue, duo_row_id row, const duo_call *ca
 static duo_operand formed(const duo_operand *o)
 {
     duo_operand f = *o;
-    f.address = f.form;
+    f.address = f.packed;
     f.ld = f.rows;
     return f;
 }
 
-static duo_status door_launch(duo_queue *queue, duo_row_id id, const duo_call *call, uint64_t *slot,
-                              uint32_t ticket)
+static duo_status backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                                 uint64_t *slot, uint32_t ticket)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
     const duo_status status = enter(SIM_LAUNCH, queue->device, &go);
     if (!go) return leave(status);
-    const duo_row *const row = gpu_row(call->operation, id);
+    const duo_algorithm *const row = gpu_algorithm(call->operation, id);
     if (row == NULL) {
         violation("launch: row %d does not do operation %d on a GPU", (int)id,
                   (int)call->operation);
         return leave(DUO_ERR_DEVICE);
     }
-    work w = {.kind = WORK_LAUNCH, .call = *call, .row = row, .slot = slot, .ticket = ticket};
+    work w = {.kind = WORK_LAUNCH,
+              .call = *call,
+              .algorithm = row,
+              .pinned_result = slot,
+              .ticket = ticket};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &w.call.operand[i];
-        if (o->form == NULL) continue;
-        if (door_form_bytes(id, call, i) == 0) violation("launch: row %d has no form", (int)id);
+        if (o->packed == NULL) continue;
+        if (backend_packed_bytes(id, call, i) == 0)
+            violation("launch: row %d has no form", (int)id);
         *o = formed(o);
     }
     if (!launch_legal(&w, queue->device)) return leave(DUO_ERR_DEVICE);
-    sim.last_row = id;
+    sim.last_algorithm = id;
     return leave(append(queue, &w));
 }
 
 /* Simulated rows need no workspace. */
-static duo_status door_trim(duo_queue *queue)
+static duo_status backend_trim(duo_queue *queue)
 {
     (void)queue;
     return DUO_OK;
 }
 
-static duo_status door_mark(duo_queue *queue, int mark)
+static duo_status backend_mark(duo_queue *queue, int mark)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -874,8 +883,8 @@ static duo_status wait_for(duo_queue *queue, uint64_t target)
     return sim.lost[queue->device] ? answer_lost(queue->device) : DUO_OK;
 }
 
-static duo_status door_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
-                                size_t src_pitch, size_t width, size_t height)
+static duo_status backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                                   size_t src_pitch, size_t width, size_t height)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -885,7 +894,7 @@ static duo_status door_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, c
     return leave(status);
 }
 
-static duo_status door_wait_mark(duo_queue *queue, int mark)
+static duo_status backend_wait_mark(duo_queue *queue, int mark)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -899,7 +908,7 @@ static duo_status door_wait_mark(duo_queue *queue, int mark)
     return leave(status);
 }
 
-static duo_status door_finish(duo_queue *queue)
+static duo_status backend_finish(duo_queue *queue)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -908,7 +917,7 @@ static duo_status door_finish(duo_queue *queue)
     return leave(status);
 }
 
-static duo_status door_idle(duo_queue *queue, bool *idle)
+static duo_status backend_idle(duo_queue *queue, bool *idle)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -917,7 +926,7 @@ static duo_status door_idle(duo_queue *queue, bool *idle)
     return leave(status);
 }
 
-static duo_status door_after(duo_queue *later, duo_queue *earlier)
+static duo_status backend_after(duo_queue *later, duo_queue *earlier)
 {
     if (forked()) return DUO_ERR_LOST;
     bool go;
@@ -930,37 +939,37 @@ static duo_status door_after(duo_queue *later, duo_queue *earlier)
     return leave(append(later, &w));
 }
 
-static const char *door_detail(void) { return detail_text; }
+static const char *backend_detail(void) { return detail_text; }
 
-const duo_door *sim_door(void)
+const duo_backend *sim_backend(void)
 {
-    static const duo_door door = {
+    static const duo_backend backend = {
         .name = "simulated",
-        .count = door_count,
-        .describe = door_describe,
-        .load = door_load,
-        .allocate = door_allocate,
-        .release = door_release,
-        .pin = door_pin,
-        .unpin = door_unpin,
-        .classify = door_classify,
-        .open = door_open,
-        .close = door_close,
-        .stream = door_stream,
-        .copy = door_copy,
-        .copy_now = door_copy_now,
-        .launch = door_launch,
-        .form_bytes = door_form_bytes,
-        .form = door_form,
-        .trim = door_trim,
-        .mark = door_mark,
-        .wait_mark = door_wait_mark,
-        .finish = door_finish,
-        .idle = door_idle,
-        .after = door_after,
-        .detail = door_detail,
+        .count = backend_count,
+        .describe = backend_describe,
+        .load = backend_load,
+        .allocate = backend_allocate,
+        .release = backend_release,
+        .pin = backend_pin,
+        .unpin = backend_unpin,
+        .classify = backend_classify,
+        .open = backend_open,
+        .close = backend_close,
+        .stream = backend_stream,
+        .copy = backend_copy,
+        .copy_now = backend_copy_now,
+        .launch = backend_launch,
+        .packed_bytes = backend_packed_bytes,
+        .pack = backend_pack,
+        .trim = backend_trim,
+        .mark = backend_mark,
+        .wait_mark = backend_wait_mark,
+        .finish = backend_finish,
+        .idle = backend_idle,
+        .after = backend_after,
+        .detail = backend_detail,
     };
-    return &door;
+    return &backend;
 }
 
 /* ---- Controls ---- */
@@ -981,7 +990,7 @@ void sim_reset(void)
     sim.async_nth = 0;
     memset(sim.count, 0, sizeof sim.count);
     sim.uploaded = sim.downloaded = 0;
-    sim.last_row = DUO_ROWS;
+    sim.last_algorithm = DUO_ALGORITHMS;
     sim.violations = 0;
     sim.wait_failed = false;
     pthread_mutex_unlock(&lock);
@@ -1071,10 +1080,10 @@ uint64_t sim_downloaded_bytes(void)
     return bytes;
 }
 
-duo_row_id sim_last_row(void)
+duo_algorithm_id sim_last_algorithm(void)
 {
     pthread_mutex_lock(&lock);
-    const duo_row_id row = sim.last_row;
+    const duo_algorithm_id row = sim.last_algorithm;
     pthread_mutex_unlock(&lock);
     return row;
 }

@@ -1,5 +1,5 @@
 /*
- * sim_device.h - a simulated GPU behind the door (src/gpu/device.h).
+ * sim_device.h - a simulated GPU behind the backend (src/gpu/device.h).
  *
  * Its memory has real addresses that the host can neither read nor write. Copies and kernels are
  * queued and carried out later by one worker thread per queue, so forgotten waits show. Every
@@ -16,13 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "gpu/device.h"
+#include "gpu/backend/backend.h"
 
 enum { SIM_DEVICES = 4 };
 
-const duo_door *sim_door(void);
+const duo_backend *sim_backend(void);
 
-/* The calls of the door. SIM_WAIT: wait_mark and finish. */
+/* The calls of the backend. SIM_WAIT: wait_mark and finish. */
 typedef enum sim_kind {
     SIM_COUNT,
     SIM_LOAD,
@@ -35,7 +35,7 @@ typedef enum sim_kind {
     SIM_CLOSE,
     SIM_COPY,
     SIM_LAUNCH,
-    SIM_FORM,
+    SIM_PACK,
     SIM_MARK,
     SIM_WAIT,
     SIM_IDLE,
@@ -76,9 +76,9 @@ void sim_lose(int device);
 uint64_t sim_count(sim_kind kind); /* calls since reset, failed ones included */
 uint64_t sim_uploaded_bytes(void); /* queued, host to device */
 uint64_t sim_downloaded_bytes(void);
-duo_row_id sim_last_row(void); /* of the last launch accepted; DUO_ROWS: none */
-int sim_violations(void);      /* what broke the door's contract; each is told on stderr */
-int sim_leaks(void);           /* allocations (not of lost devices), pinned blocks, queues alive */
+duo_algorithm_id sim_last_algorithm(void); /* of the last launch accepted; DUO_ALGORITHMS: none */
+int sim_violations(void); /* what broke the backend's contract; each is told on stderr */
+int sim_leaks(void);      /* allocations (not of lost devices), pinned blocks, queues alive */
 uint64_t sim_allocated_bytes(int device);
 
 /* ---- Device memory that the library does not know ---- */

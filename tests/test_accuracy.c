@@ -67,7 +67,7 @@ static void check_rows(duo_operation operation, int kind, int64_t n, int64_t off
 {
     double bound;
     const double want = oracle_reduce(operation, n, x, 1, y, 1, &bound);
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int found = test_rows(operation, rows);
     for (int r = 0; r < found; r++) {
         float got = test_poison();

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/device.h"
+#include "gpu/backend/backend.h"
 #include "harness.h"
 #include "sim_device.h"
 
@@ -138,7 +138,7 @@ static void setters(void)
     CHECK_STATUS(DUO_OK, duo_trim(NULL));
 }
 
-/* A stream of the caller's is handed to the door, and the context's own comes back with NULL. */
+/* A stream of the caller's is handed to the backend, and the context's own comes back with NULL. */
 static void streams(void)
 {
     if (test_mode_now() != MODE_SIM) {
@@ -193,7 +193,7 @@ static void several_devices(void)
     }
     test_case("several devices");
     sim_set_devices(3);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     CHECK(devices() == 3, "%d", devices());
     duo_context *ctx = test_context();
     float x[3] = {1, 2, 3}, sum = NAN;
@@ -664,7 +664,7 @@ static void explanations(void)
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));
     d.size = sizeof d;
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.operation == NULL && d.row == NULL, "before any call");
+    CHECK(d.operation == NULL && d.algorithm == NULL, "before any call");
 
     float x[100], y[100], c[9], result;
     for (int i = 0; i < 100; i++) x[i] = y[i] = 1.0f;
@@ -672,7 +672,7 @@ static void explanations(void)
     CHECK_STATUS(DUO_OK, duo_sdot(ctx, 100, x, 1, y, 1, &result));
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
     CHECK(d.size == sizeof d && strcmp(d.operation, "sdot") == 0 && d.n == 100 && d.side == side &&
-              d.row != NULL && d.candidates > 0 && d.candidates <= DUO_CANDIDATES &&
+              d.algorithm != NULL && d.candidates > 0 && d.candidates <= DUO_CANDIDATES &&
               d.predicted_seconds > 0.0,
           "%s n=%jd side=%d", d.operation, (intmax_t)d.n, (int)d.side);
     CHECK(d.residence[0] == DUO_AT_PAGEABLE && d.residence[1] == DUO_AT_PAGEABLE &&
@@ -680,7 +680,8 @@ static void explanations(void)
           "%d %d %d", (int)d.residence[0], (int)d.residence[1], (int)d.residence[2]);
     bool found = false;
     for (int i = 0; i < d.candidates; i++)
-        found = found || (strcmp(d.candidate[i].row, d.row) == 0 && d.candidate[i].accepts != 0);
+        found = found ||
+                (strcmp(d.candidate[i].algorithm, d.algorithm) == 0 && d.candidate[i].accepts != 0);
     CHECK(found, "the row that ran is no candidate");
 
     for (int l = DUO_ROW_MAJOR; l <= DUO_COL_MAJOR; l++) {
@@ -694,11 +695,11 @@ static void explanations(void)
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 0, 3, 4, 1.0f, x,
                                    4, y, 4, 0.0f, c, 3));
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(strcmp(d.operation, "sgemm") == 0 && d.row == NULL && d.m == 0, "row %s",
-          d.row == NULL ? "NULL" : d.row);
+    CHECK(strcmp(d.operation, "sgemm") == 0 && d.algorithm == NULL && d.m == 0, "row %s",
+          d.algorithm == NULL ? "NULL" : d.algorithm);
     CHECK_STATUS(DUO_OK, duo_sasum(ctx, 0, x, 1, &result));
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(strcmp(d.operation, "sasum") == 0 && d.row == NULL, "%s", d.operation);
+    CHECK(strcmp(d.operation, "sasum") == 0 && d.algorithm == NULL, "%s", d.operation);
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
 
@@ -821,7 +822,7 @@ static void silence(void)
     CHECK_STATUS(DUO_OK, status);
     CHECK(lines.count == 1 && printed == 0, "%d lines, %zu bytes printed", lines.count, printed);
     CHECK(strstr(lines.last, "ssum") != NULL && strstr(lines.last, "n=3") != NULL &&
-              strstr(lines.last, "row=") != NULL && strchr(lines.last, '\n') == NULL,
+              strstr(lines.last, "algorithm=") != NULL && strchr(lines.last, '\n') == NULL,
           "%s", lines.last);
     CHECK(strstr(lines.last, test_gpu_side() ? "side=gpu" : "side=cpu") != NULL, "%s", lines.last);
     duo_decision d = {.size = sizeof d};

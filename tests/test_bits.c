@@ -19,7 +19,7 @@
 #include "bits_data.h"
 #include "child.h"
 #include "cpu/lanes.h"
-#include "gpu/device.h"
+#include "gpu/backend/backend.h"
 #include "harness.h"
 #include "row_reference.h"
 
@@ -40,8 +40,8 @@ static struct {
     duo_context *ctx;
     float *x, *y; /* the pools, there */
     duo_queue *queue;
-    uint64_t *slot; /* pinned */
-    float *result;  /* pinned */
+    uint64_t *pinned_result; /* pinned */
+    float *result;           /* pinned */
 } there;
 
 static void open_there(void)
@@ -50,28 +50,28 @@ static void open_there(void)
     there.x = pool_x;
     there.y = pool_y;
     if (!test_gpu_side()) return;
-    const duo_door *const door = duo_door_current();
+    const duo_backend *const backend = duo_backend_current();
     void *x = NULL, *y = NULL, *slot = NULL, *result = NULL;
     CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_x, &x));
     CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_y, &y));
-    CHECK_STATUS(DUO_OK, door->open(0, NULL, &there.queue));
-    CHECK_STATUS(DUO_OK, door->pin(0, sizeof *there.slot, &slot));
-    CHECK_STATUS(DUO_OK, door->pin(0, sizeof *there.result, &result));
+    CHECK_STATUS(DUO_OK, backend->open(0, NULL, &there.queue));
+    CHECK_STATUS(DUO_OK, backend->pin(0, sizeof *there.pinned_result, &slot));
+    CHECK_STATUS(DUO_OK, backend->pin(0, sizeof *there.result, &result));
     there.x = x;
     there.y = y;
-    there.slot = slot;
+    there.pinned_result = slot;
     there.result = result;
 }
 
 static void close_there(void)
 {
     if (test_gpu_side()) {
-        const duo_door *const door = duo_door_current();
+        const duo_backend *const backend = duo_backend_current();
         CHECK_STATUS(DUO_OK, duo_free(there.ctx, there.x));
         CHECK_STATUS(DUO_OK, duo_free(there.ctx, there.y));
-        CHECK_STATUS(DUO_OK, door->close(there.queue));
-        CHECK_STATUS(DUO_OK, door->unpin(there.slot));
-        CHECK_STATUS(DUO_OK, door->unpin(there.result));
+        CHECK_STATUS(DUO_OK, backend->close(there.queue));
+        CHECK_STATUS(DUO_OK, backend->unpin(there.pinned_result));
+        CHECK_STATUS(DUO_OK, backend->unpin(there.result));
     }
     test_context_end(there.ctx);
 }
@@ -207,23 +207,23 @@ static float by_api(const problem *p, duo_math math, int threads)
     return result;
 }
 
-static float by_gpu_row(const duo_row *row, const problem *p, bool by_slot)
+static float by_gpu_row(const duo_algorithm *row, const problem *p, bool by_slot)
 {
     static uint32_t ticket;
-    const duo_door *const door = duo_door_current();
+    const duo_backend *const backend = duo_backend_current();
     const duo_call call = call_of(p, there.x, there.y, there.result);
     *there.result = test_poison();
-    *there.slot = 0;
+    *there.pinned_result = 0;
     ticket++;
-    CHECK_STATUS(DUO_OK,
-                 door->launch(there.queue, row->id, &call, by_slot ? there.slot : NULL, ticket));
-    CHECK_STATUS(DUO_OK, door->finish(there.queue));
+    CHECK_STATUS(DUO_OK, backend->launch(there.queue, row->id, &call,
+                                         by_slot ? there.pinned_result : NULL, ticket));
+    CHECK_STATUS(DUO_OK, backend->finish(there.queue));
     if (!by_slot) return *there.result;
-    CHECK(*there.slot >> 32 == ticket, "slot %#jx", (uintmax_t)*there.slot);
-    return bits_to_float((uint32_t)*there.slot);
+    CHECK(*there.pinned_result >> 32 == ticket, "slot %#jx", (uintmax_t)*there.pinned_result);
+    return bits_to_float((uint32_t)*there.pinned_result);
 }
 
-static float by_cpu_row(const duo_row *row, const problem *p, int threads)
+static float by_cpu_row(const duo_algorithm *row, const problem *p, int threads)
 {
     float result = test_poison();
     duo_call call = call_of(p, there.x, there.y, &result);
@@ -241,8 +241,8 @@ static int draw_teams(test_rng *rng, int64_t n, int team[3])
     return n > DUO_UNIT ? 3 : 1;
 }
 
-static void by_every_clone(const duo_row *row, duo_math math, const problem *p, const char *kind,
-                           test_rng *rng, float want)
+static void by_every_clone(const duo_algorithm *row, duo_math math, const problem *p,
+                           const char *kind, test_rng *rng, float want)
 {
     char runner[sizeof tallies[0][0].name];
     for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
@@ -259,8 +259,8 @@ static void by_every_clone(const duo_row *row, duo_math math, const problem *p, 
     duo_lanes_set(NULL);
 }
 
-static void by_both_results(const duo_row *row, duo_math math, const problem *p, const char *kind,
-                            float want)
+static void by_both_results(const duo_algorithm *row, duo_math math, const problem *p,
+                            const char *kind, float want)
 {
     const char *const algorithm = strchr(row->name, '_') + 1;
     char runner[sizeof tallies[0][0].name];
@@ -272,12 +272,12 @@ static void by_both_results(const duo_row *row, duo_math math, const problem *p,
 }
 
 /* The case's name, the row's order, and what it gives. False if the row has none. */
-static bool expect(const duo_row *row, const problem *p, const char *kind, duo_math *math,
+static bool expect(const duo_algorithm *row, const problem *p, const char *kind, duo_math *math,
                    float *want)
 {
     test_case("%s/n=%jd/inc=%jd,%jd/x+%jd,y+%jd/%s", row->name, (intmax_t)p->n, (intmax_t)p->incx,
               (intmax_t)p->incy, (intmax_t)p->x % 16, (intmax_t)p->y % 16, kind);
-    const row_reference *const reference = row_reference_of(row);
+    const row_reference *const reference = order_of_algorithm(row);
     if (!CHECK(reference != NULL, "%s has no literal order to compare with", row->name))
         return false;
     const duo_call call = call_of(p, pool_x, pool_y, NULL);
@@ -290,15 +290,15 @@ static bool expect(const duo_row *row, const problem *p, const char *kind, duo_m
 static void random_problems(void)
 {
     const char *const form = getenv("DUOBLAS_TEST_LONG");
-    const bool long_form = form != NULL && strcmp(form, "1") == 0;
+    const bool long_packed = form != NULL && strcmp(form, "1") == 0;
     test_rng rng = test_rng_for("bits");
     open_there();
     for (int k = 0; k < BITS_KINDS; k++) {
         const char *const kind = bits_kinds[k].name;
         fill_pools(&rng, &bits_kinds[k]);
-        for (int i = 0; i < (long_form ? LONG_CASES : SHORT_CASES); i++) {
+        for (int i = 0; i < (long_packed ? LONG_CASES : SHORT_CASES); i++) {
             const problem p = draw_problem(&rng);
-            const duo_row *rows[DUO_CANDIDATES];
+            const duo_algorithm *rows[DUO_CANDIDATES];
             const int found = test_rows(p.operation, rows);
             for (int r = 0; r < found; r++) {
                 duo_math math;
@@ -312,7 +312,7 @@ static void random_problems(void)
         }
     }
     close_there();
-    if (long_form)
+    if (long_packed)
         CHECK(comparisons >= LONG_COMPARISONS, "only %jd comparisons", (intmax_t)comparisons);
     report();
 }
@@ -334,7 +334,7 @@ static void float_modes(void)
             problem p = draw_problem(&rng);
             p.n = i % 10 == 0 ? 150000 : test_between(&rng, 1, 4000);
             p.x = p.y = test_between(&rng, 0, 15);
-            const duo_row *rows[DUO_CANDIDATES];
+            const duo_algorithm *rows[DUO_CANDIDATES];
             const int found = test_rows(p.operation, rows);
             for (int r = 0; r < found; r++) {
                 duo_math math;

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "cpu/lanes.h"
-#include "gpu/device.h"
+#include "gpu/backend/backend.h"
 #include "harness.h"
 #include "row_reference.h"
 
@@ -65,8 +65,8 @@ static bool open_there(void)
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes, &device));
     CHECK_STATUS(DUO_OK, duo_copy(ctx, device, host, bytes));
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
-    CHECK_STATUS(DUO_OK, duo_door_current()->open(0, NULL, &queue));
-    CHECK_STATUS(DUO_OK, duo_door_current()->pin(0, sizeof *slot, &pinned));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->open(0, NULL, &queue));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->pin(0, sizeof *slot, &pinned));
     there = device;
     slot = pinned;
     return there != NULL && slot != NULL;
@@ -75,8 +75,8 @@ static bool open_there(void)
 static void close_there(void)
 {
     if (test_gpu_side()) {
-        CHECK_STATUS(DUO_OK, duo_door_current()->close(queue));
-        CHECK_STATUS(DUO_OK, duo_door_current()->unpin(slot));
+        CHECK_STATUS(DUO_OK, duo_backend_current()->close(queue));
+        CHECK_STATUS(DUO_OK, duo_backend_current()->unpin(slot));
         CHECK_STATUS(DUO_OK, duo_free(ctx, there));
     }
     test_context_end(ctx);
@@ -110,7 +110,7 @@ static void by_api(const duo_call *call, const float *y, int64_t incy, float wan
     compare("API", 0, began, result, want);
 }
 
-static void by_cpu_row(const duo_row *row, duo_call *call, float want)
+static void by_cpu_row(const duo_algorithm *row, duo_call *call, float want)
 {
     static const int teams[] = {1, 2, 5};
     for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
@@ -127,13 +127,13 @@ static void by_cpu_row(const duo_row *row, duo_call *call, float want)
     duo_lanes_set(NULL);
 }
 
-static void by_gpu_row(const duo_row *row, const duo_call *call, float want)
+static void by_gpu_row(const duo_algorithm *row, const duo_call *call, float want)
 {
     static const uint32_t ticket = 7;
     const double began = seconds_now();
     *slot = 0;
-    CHECK_STATUS(DUO_OK, duo_door_current()->launch(queue, row->id, call, slot, ticket));
-    CHECK_STATUS(DUO_OK, duo_door_current()->finish(queue));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->launch(queue, row->id, call, slot, ticket));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->finish(queue));
     CHECK(*slot >> 32 == ticket, "slot %#jx", (uintmax_t)*slot);
     const uint32_t bits = (uint32_t)*slot;
     float result;
@@ -141,13 +141,13 @@ static void by_gpu_row(const duo_row *row, const duo_call *call, float want)
     compare(row->name, 0, began, result, want);
 }
 
-static void run_problem(const duo_row *row, duo_operation operation, int i)
+static void run_problem(const duo_algorithm *row, duo_operation operation, int i)
 {
     const int64_t n = problems[i].n, incx = problems[i].inc, incy = i == REVERSED ? -incx : incx;
     /* Behind x by one, reversed in the same memory: its first address is the array's. */
     const int64_t y = i == REVERSED ? 0 : 1;
     test_case("%s/n=%jd/inc=%jd,%jd", row->name, (intmax_t)n, (intmax_t)incx, (intmax_t)incy);
-    const row_reference *const reference = row_reference_of(row);
+    const row_reference *const reference = order_of_algorithm(row);
     if (!CHECK(reference != NULL, "%s has no literal order to compare with", row->name)) return;
 
     const double began = seconds_now();
@@ -170,7 +170,7 @@ static void huge(void)
 {
     if (!open_there()) return;
     for (int operation = DUO_SASUM; operation <= DUO_SDOT; operation++) {
-        const duo_row *rows[DUO_CANDIDATES];
+        const duo_algorithm *rows[DUO_CANDIDATES];
         const int found = test_rows((duo_operation)operation, rows);
         for (int r = 0; r < found; r++)
             for (int i = 0; i < PROBLEMS; i++) run_problem(rows[r], (duo_operation)operation, i);

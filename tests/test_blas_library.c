@@ -18,6 +18,7 @@
 
 #include "child.h"
 #include "cpu/blas_library.h"
+#include "cpu/kernels.h"
 #include "cpu/private_library.h"
 #include "harness.h"
 #include "sanitizers.h"

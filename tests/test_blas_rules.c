@@ -264,7 +264,7 @@ static void gaps_are_neither_read_nor_written(void)
 static void rows_stay_inside(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
                              float *const x[3])
 {
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         const duo_call call = test_sgemm_call(transa, transb, m, n, k, 1.0f, x[0], transa ? k : m,

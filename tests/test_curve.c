@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "harness.h"
-#include "profile.h"
+#include "choice/profile.h"
 
 static bool close_to(double x, double y) { return fabs(x - y) <= 1e-9 * fabs(y); }
 

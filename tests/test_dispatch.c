@@ -23,7 +23,7 @@
 static duo_profile machine;
 
 /* This row takes so long, whatever the size. */
-static void row_takes(duo_row_id row, double seconds)
+static void row_takes(duo_algorithm_id row, double seconds)
 {
     machine.curve[row] =
         (duo_curve){.count = 2, .size = {1.0, 1e12}, .seconds = {seconds, seconds}};
@@ -46,8 +46,8 @@ static void new_machine(double cpu, double gpu)
     snprintf(machine.origin, sizeof machine.origin, "made by hand");
     snprintf(machine.version, sizeof machine.version, "0.1.0");
     snprintf(machine.gpu, sizeof machine.gpu, "Simulated GPU");
-#define ROW_TAKES(operation, side, name) row_takes(DUO_ROW_##name, DUO_SIDE_##side ? gpu : cpu);
-    DUO_ROW_LIST(ROW_TAKES)
+#define ROW_TAKES(operation, side, maths, name) row_takes(DUO_##name, DUO_SIDE_##side ? gpu : cpu);
+    DUO_ALGORITHM_LIST(ROW_TAKES)
 #undef ROW_TAKES
     duo_profile_use(&machine);
 }
@@ -78,21 +78,21 @@ static duo_decision last(duo_context *ctx)
 static void check_row(duo_context *ctx, const char *row)
 {
     const duo_decision d = last(ctx);
-    CHECK(d.row != NULL && strcmp(d.row, row) == 0, "row %s, expected %s (%s)",
-          d.row == NULL ? "none" : d.row, row, d.note);
+    CHECK(d.algorithm != NULL && strcmp(d.algorithm, row) == 0, "row %s, expected %s (%s)",
+          d.algorithm == NULL ? "none" : d.algorithm, row, d.note);
 }
 
 static void check_side(duo_context *ctx, duo_side side)
 {
     const duo_decision d = last(ctx);
-    CHECK(d.row != NULL && d.side == side, "row %s, expected one of the %s (%s)",
-          d.row == NULL ? "none" : d.row, side == DUO_SIDE_GPU ? "GPU" : "CPU", d.note);
+    CHECK(d.algorithm != NULL && d.side == side, "row %s, expected one of the %s (%s)",
+          d.algorithm == NULL ? "none" : d.algorithm, side == DUO_SIDE_GPU ? "GPU" : "CPU", d.note);
 }
 
 static const duo_candidate *candidate(const duo_decision *d, const char *row)
 {
     for (int i = 0; i < d->candidates; i++)
-        if (strcmp(d->candidate[i].row, row) == 0) return &d->candidate[i];
+        if (strcmp(d->candidate[i].algorithm, row) == 0) return &d->candidate[i];
     return NULL;
 }
 
@@ -160,16 +160,17 @@ static void multiply_ones(duo_context *ctx)
 static int serving_rows(void)
 {
     int rows = 0;
-    for (int i = 0; i < DUO_SGEMM_ROWS; i++)
-        rows += duo_row_serves(&duo_sgemm_rows[i], DUO_MATH_ACCURATE);
+    for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++)
+        rows +=
+            duo_algorithm_serves(&duo_algorithm_tables[DUO_SGEMM].algorithm[i], DUO_MATH_ACCURATE);
     return rows;
 }
 
 /* Four rows in every order of cost; the others take longer. */
 static void cheapest(void)
 {
-    static const duo_row_id rows[] = {DUO_ROW_sgemm_cpu_openblas, DUO_ROW_sgemm_cpu_plain,
-                                      DUO_ROW_sgemm_gpu_naive, DUO_ROW_sgemm_gpu_tiled};
+    static const duo_algorithm_id rows[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_plain,
+                                            DUO_sgemm_gpu_naive, DUO_sgemm_gpu_tiled};
     for (int order = 0; order < 24; order++) {
         new_machine(1.0, 1.0);
         free_link();
@@ -186,13 +187,13 @@ static void cheapest(void)
         test_case("cheapest/%d", order);
         duo_context *const ctx = context_on(DUO_PATH_AUTO);
         multiply_ones(ctx);
-        check_row(ctx, duo_row_name(rows[winner]));
+        check_row(ctx, duo_algorithm_name(rows[winner]));
         const duo_decision d = last(ctx);
         CHECK(d.candidates == serving_rows(), "%d candidates", d.candidates);
         for (int i = 0; i < 4; i++)
-            check_predicted(&d, duo_row_name(rows[i]), 1e-3 * (1 + rank[i]));
+            check_predicted(&d, duo_algorithm_name(rows[i]), 1e-3 * (1 + rank[i]));
         CHECK(close_to(d.predicted_seconds, 1e-3), "%g s predicted", d.predicted_seconds);
-        if (winner >= 2) CHECK(sim_last_row() == rows[winner], "another row was launched");
+        if (winner >= 2) CHECK(sim_last_algorithm() == rows[winner], "another row was launched");
         test_context_end(ctx);
     }
     duo_profile_reset();
@@ -203,26 +204,27 @@ static void tf32_on_request(void)
 {
     static const duo_math maths[] = {DUO_MATH_TF32, DUO_MATH_ACCURATE, DUO_MATH_IEEE,
                                      DUO_MATH_FLOAT64};
-    const char *const rounds = duo_row_name(DUO_ROW_sgemm_gpu_fp16x1);
+    const char *const rounds = duo_algorithm_name(DUO_sgemm_gpu_fp16x1);
     for (int i = 0; i < 8; i++) {
         const bool asked = i % 4 == 0;
         test_case("tf32/%d", i);
         new_machine(1e-3, 1e-3);
         free_link();
-        row_takes(DUO_ROW_sgemm_gpu_fp16x1, 1e-6);
+        row_takes(DUO_sgemm_gpu_fp16x1, 1e-6);
         duo_context *const ctx = context_on(i < 4 ? DUO_PATH_AUTO : DUO_PATH_GPU);
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, maths[i % 4]));
         multiply_ones(ctx);
         const duo_decision d = last(ctx);
-        CHECK(d.row != NULL && (strcmp(d.row, rounds) == 0) == asked, "row %s",
-              d.row == NULL ? "none" : d.row);
+        CHECK(d.algorithm != NULL && (strcmp(d.algorithm, rounds) == 0) == asked, "row %s",
+              d.algorithm == NULL ? "none" : d.algorithm);
         CHECK((candidate(&d, rounds) != NULL) == asked, "is it a candidate?");
         /* Whatever is more accurate than asked for may serve too. */
         CHECK(!asked || d.candidates == serving_rows() + 1, "%d candidates", d.candidates);
-        row_takes(DUO_ROW_sgemm_gpu_fp16x1, 1.0);
+        row_takes(DUO_sgemm_gpu_fp16x1, 1.0);
         multiply_ones(ctx);
         const duo_decision other = last(ctx);
-        CHECK(other.row != NULL && strcmp(other.row, rounds) != 0, "where it is not the cheapest");
+        CHECK(other.algorithm != NULL && strcmp(other.algorithm, rounds) != 0,
+              "where it is not the cheapest");
         test_context_end(ctx);
     }
     duo_profile_reset();
@@ -436,7 +438,7 @@ static void threads_count(void)
     }
     /* On data in memory all threads are twice as fast as one, so nowhere more. */
     test_case("threads/memory");
-    const duo_curve *const serial = &machine.curve[DUO_ROW_ssum_cpu_lanes];
+    const duo_curve *const serial = &machine.curve[DUO_ssum_cpu_lanes];
     machine.cpu_bandwidth = 2.0 * 4.0 * serial->size[1] / serial->seconds[1];
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
     sum_all(ctx, data);
@@ -550,10 +552,10 @@ static void declined(void)
     make_data();
     new_machine(1.0, 1.0);
     free_link();
-    row_takes(DUO_ROW_sgemm_gpu_naive, 1e-3);
-    row_takes(DUO_ROW_sgemm_gpu_tiled, 2e-3);
-    row_takes(DUO_ROW_sgemm_cpu_openblas, 3e-3);
-    row_takes(DUO_ROW_sgemm_cpu_plain, 4e-3);
+    row_takes(DUO_sgemm_gpu_naive, 1e-3);
+    row_takes(DUO_sgemm_gpu_tiled, 2e-3);
+    row_takes(DUO_sgemm_cpu_openblas, 3e-3);
+    row_takes(DUO_sgemm_cpu_plain, 4e-3);
     duo_context *const ctx = context_on(DUO_PATH_AUTO);
     test_case("declined/none");
     multiply_ones(ctx);
@@ -568,11 +570,11 @@ static void declined(void)
     test_case("declined/both");
     sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 2);
     multiply_ones(ctx);
-    CHECK(last(ctx).side == DUO_SIDE_CPU, "row %s", last(ctx).row);
+    CHECK(last(ctx).side == DUO_SIDE_CPU, "row %s", last(ctx).algorithm);
     CHECK(last(ctx).note[0] != '\0', "no note");
     const duo_decision d = last(ctx);
-    CHECK(close_to(d.predicted_seconds, 3e-3) || strcmp(d.row, "sgemm_cpu_plain") == 0, "%g s",
-          d.predicted_seconds);
+    CHECK(close_to(d.predicted_seconds, 3e-3) || strcmp(d.algorithm, "sgemm_cpu_plain") == 0,
+          "%g s", d.predicted_seconds);
     test_case("declined/reduction");
     sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 1);
     sum_all(ctx, data);
@@ -595,7 +597,7 @@ static void declined(void)
     test_case("declined/no-room");
     /* Operands that do not fit the device are not even accepted there. */
     sim_set_memory(1 << 19);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     duo_context *const small = context_on(DUO_PATH_GPU);
     sum_all(small, data);
     sum_all(small, data);
@@ -633,17 +635,18 @@ static int report_next_row(void)
 {
     duo_blas_library *const library = (duo_blas_library *)(uintptr_t)duo_blas_library_get();
     if (library == NULL) return printf("no BLAS") < 0;
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     for (int i = 0; i < MOST_EDGE * MOST_EDGE; i++) ones[i] = 1.0f;
     new_machine(1.0, 1e-3);
-    row_takes(DUO_ROW_sgemm_cpu_openblas, 1e-7); /* less than the way to the GPU */
+    row_takes(DUO_sgemm_cpu_openblas, 1e-7); /* less than the way to the GPU */
     duo_context *const outer = context_on(DUO_PATH_AUTO);
     inner_context = context_on(DUO_PATH_AUTO);
     library->sgemm = lead_back;
     (void)duo_set_threads(outer, 1); /* one thread at a time may use the inner context */
     multiply_deep(outer);
     const duo_decision d = last(inner_context);
-    printf("row=%s candidates=%d right=%d", d.row, d.candidates, product[5] == (float)DEPTH);
+    printf("algorithm=%s candidates=%d right=%d", d.algorithm, d.candidates,
+           product[5] == (float)DEPTH);
     return sim_violations() != 0;
 }
 
@@ -658,7 +661,7 @@ static void declined_by_cpu(void)
         test_skip("no BLAS library is installed");
         return;
     }
-    CHECK(strstr(child.out, "row=sgemm_gpu") != NULL && strstr(child.out, "right=1") != NULL, "%s",
+    CHECK(strstr(child.out, "algorithm=sgemm_gpu") != NULL && strstr(child.out, "right=1") != NULL, "%s",
           child.out);
     char all[40];
     snprintf(all, sizeof all, "candidates=%d ", serving_rows());
@@ -675,7 +678,7 @@ static void no_gpu(void)
         test_case("no-gpu/%s", how == 0 ? "none" : how == 1 ? "count-fails" : "lost");
         sim_reset();
         if (how == 0) sim_set_devices(0);
-        duo_door_install(sim_door());
+        duo_backend_install(sim_backend());
         if (how == 1) sim_fail(SIM_COUNT, 1, DUO_ERR_DEVICE, -1);
         for (duo_path path = DUO_PATH_AUTO; path <= DUO_PATH_GPU; path++) {
             duo_context *const ctx = context_on(path);
@@ -719,7 +722,7 @@ static void no_gpu(void)
         if (how < 2) CHECK(count == 0, "%d devices", count);
     }
     sim_reset();
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     free(data);
     duo_profile_reset();
 }
@@ -741,11 +744,11 @@ static void explain_after_another_policy(void)
         if (change == 1) CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
         if (change == 2) CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 64));
         const duo_decision d = last(ctx);
-        const duo_candidate *const ran = d.row == NULL ? NULL : candidate(&d, d.row);
+        const duo_candidate *const ran = d.algorithm == NULL ? NULL : candidate(&d, d.algorithm);
         const duo_candidate *const other = candidate(&d, "ssum_gpu_shuffle");
         CHECK(ran != NULL && ran->accepts && ran->threads == d.threads &&
                   ran->predicted_seconds == d.predicted_seconds,
-              "%s is no candidate as it ran", d.row == NULL ? "nothing" : d.row);
+              "%s is no candidate as it ran", d.algorithm == NULL ? "nothing" : d.algorithm);
         CHECK(other != NULL && other->accepts, "the GPU is out of the question");
         test_context_end(ctx);
     }
@@ -758,7 +761,7 @@ static void explain(void)
     duo_context *const ctx = context_on(DUO_PATH_AUTO);
     test_case("explain/no-call-yet");
     duo_decision d = last(ctx);
-    CHECK(d.operation == NULL && d.row == NULL && d.candidates == 0, "there was a call?");
+    CHECK(d.operation == NULL && d.algorithm == NULL && d.candidates == 0, "there was a call?");
     CHECK_STATUS(DUO_ERR_NULL, duo_explain_last(ctx, NULL));
     d.size = sizeof d - 1;
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));
@@ -780,10 +783,10 @@ static void explain(void)
         bool found = false;
         for (int i = 0; i < d.candidates; i++) {
             const duo_candidate *const one = &d.candidate[i];
-            CHECK(one->row != NULL && one->predicted_seconds > 0.0, "candidate %d", i);
-            CHECK((one->side == DUO_SIDE_GPU) == (one->threads == 0), "%s: %d threads", one->row,
-                  one->threads);
-            found = found || (d.row != NULL && strcmp(d.row, one->row) == 0 &&
+            CHECK(one->algorithm != NULL && one->predicted_seconds > 0.0, "candidate %d", i);
+            CHECK((one->side == DUO_SIDE_GPU) == (one->threads == 0), "%s: %d threads",
+                  one->algorithm, one->threads);
+            found = found || (d.algorithm != NULL && strcmp(d.algorithm, one->algorithm) == 0 &&
                               one->side == d.side && one->accepts != 0);
         }
         CHECK(found, "the row that ran is no candidate");
@@ -800,13 +803,14 @@ static void explain(void)
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 0, 20, 30, 1.0f,
                                    NULL, 1, NULL, 30, 0.0f, NULL, 1));
     d = last(ctx);
-    CHECK(d.row == NULL && strcmp(d.operation, "sgemm") == 0 && d.m == 0 && d.n == 20 && d.k == 30,
-          "row %s", d.row == NULL ? "none" : d.row);
+    CHECK(d.algorithm == NULL && strcmp(d.operation, "sgemm") == 0 && d.m == 0 && d.n == 20 &&
+              d.k == 30,
+          "row %s", d.algorithm == NULL ? "none" : d.algorithm);
     float r = 5.0f;
     CHECK_STATUS(DUO_OK, duo_sdot(ctx, 0, NULL, 1, NULL, 1, &r));
     d = last(ctx);
-    CHECK(d.row == NULL && strcmp(d.operation, "sdot") == 0 && r == 0.0f, "row %s, %g",
-          d.row == NULL ? "none" : d.row, (double)r);
+    CHECK(d.algorithm == NULL && strcmp(d.operation, "sdot") == 0 && r == 0.0f, "row %s, %g",
+          d.algorithm == NULL ? "none" : d.algorithm, (double)r);
 
     test_case("explain/an-error-is-no-call");
     sum_all(ctx, data);
@@ -851,7 +855,7 @@ static void verbose_line(void)
     new_machine(0.5e-3, 0.25e-3);
     machine.upload_pageable = machine.download_pageable = 1e15;
     machine.copy_seconds = machine.round_trip_seconds = 0.0;
-    row_takes(DUO_ROW_sgemm_gpu_naive, 0.125e-3);
+    row_takes(DUO_sgemm_gpu_naive, 0.125e-3);
     journal j = {0};
     duo_context *const ctx = context_on(DUO_PATH_AUTO);
     CHECK_STATUS(DUO_OK, duo_set_log(ctx, write_journal, &j));
@@ -863,7 +867,7 @@ static void verbose_line(void)
     check_contains(j.text, "262144");
     check_contains(j.text, "pageable");
     check_contains(j.text, "side=gpu");
-    check_contains(j.text, "row=ssum_gpu_shuffle");
+    check_contains(j.text, "algorithm=ssum_gpu_shuffle");
     check_contains(j.text, "ssum_cpu_lanes=");
     check_contains(j.text, "500.00us");
     check_contains(j.text, "250.00us");
@@ -878,7 +882,7 @@ static void verbose_line(void)
     check_contains(j.text, "m=64");
     check_contains(j.text, "n=64");
     check_contains(j.text, "k=64");
-    check_contains(j.text, "row=sgemm_gpu_naive");
+    check_contains(j.text, "algorithm=sgemm_gpu_naive");
     check_contains(j.text, "side=gpu");
     check_contains(j.text, "125.00us");
     check_contains(j.text, "c=pageable");
@@ -890,7 +894,7 @@ static void verbose_line(void)
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
     sum_all(ctx, data);
     check_contains(j.text, "side=cpu");
-    check_contains(j.text, "row=ssum_cpu_lanes");
+    check_contains(j.text, "algorithm=ssum_cpu_lanes");
     check_contains(j.text, "ssum_gpu_shuffle=");
     test_case("verbose/tiny");
     const int before = j.lines;
@@ -984,11 +988,11 @@ static void null_contexts(void)
 static void prepared_operands(void)
 {
     const duo_profile *const profile = duo_profile_built_in("h200");
-    const duo_site site = {.profile = profile,
-                           .threads = 1,
-                           .gpu = true,
-                           .capability = 90,
-                           .device_memory_bytes = 1e12};
+    const duo_conditions conditions = {.profile = profile,
+                                       .threads = 1,
+                                       .gpu = true,
+                                       .capability = 90,
+                                       .device_memory_bytes = 1e12};
     static const int64_t sizes[][3] = {
         {4096, 4096, 4096}, {512, 4096, 4096}, {4096, 128, 64}, {1000, 999, 65}};
     float x;
@@ -1005,16 +1009,16 @@ static void prepared_operands(void)
                 call.operand[i].on_device = true;
                 call.operand[i].prepared = (which >> i & 1) != 0;
             }
-            count = duo_predict(&call, &site, choice);
+            count = duo_predict(&call, &conditions, choice);
             for (int i = 0; i < count; i++) seconds[which][i] = choice[i].seconds;
         }
         for (int i = 0; i < count; i++) {
-            const char *const name = choice[i].row->name;
+            const char *const name = choice[i].algorithm->name;
             const bool splits =
                 strcmp(name, "sgemm_gpu_fp16x3") == 0 || strcmp(name, "sgemm_gpu_bf16x6") == 0;
             test_case("prepared/%jdx%jdx%jd/%s", (intmax_t)sizes[s][0], (intmax_t)sizes[s][1],
                       (intmax_t)sizes[s][2], name);
-            if (!choice[i].accepts || choice[i].row->side == DUO_SIDE_CPU) continue;
+            if (!choice[i].accepts || choice[i].algorithm->side == DUO_SIDE_CPU) continue;
             if (splits)
                 CHECK(seconds[1][i] < seconds[0][i] && seconds[2][i] < seconds[0][i] &&
                           seconds[3][i] <= seconds[1][i] && seconds[3][i] <= seconds[2][i] &&
@@ -1034,11 +1038,11 @@ static int report_environment(void)
 {
     sim_reset();
     sim_set_devices(2);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     make_data();
     new_machine(1e-3, 2e-3);
     free_link();
-    row_takes(DUO_ROW_sdot_gpu_shuffle, 1e-9);
+    row_takes(DUO_sdot_gpu_shuffle, 1e-9);
     float sum = 0.0f, dot = 0.0f;
     duo_context *ctx = NULL;
     duo_decision first = {.size = sizeof first}, second = first, third = first;
@@ -1150,14 +1154,15 @@ static void environment(void)
 /* ---- What sgemm costs on the CPU, by the shape ---- */
 
 /* The row's cost for m x n x k, A and B without gaps, on at most so many threads. */
-static double cpu_cost(duo_row_id id, const duo_profile *profile, int64_t m, int64_t n, int64_t k,
-                       int most, int *threads)
+static double cpu_cost(duo_algorithm_id id, const duo_profile *profile, int64_t m, int64_t n,
+                       int64_t k, int most, int *threads)
 {
     float x = 0.0f;
     const duo_call call = test_sgemm_call(false, false, m, n, k, 1.0f, &x, m, &x, k, 0.0f, &x, m);
-    const duo_site site = {.profile = profile, .path = DUO_PATH_CPU, .threads = most};
-    for (int i = 0; i < DUO_SGEMM_ROWS; i++)
-        if (duo_sgemm_rows[i].id == id) return duo_sgemm_rows[i].cost(&call, &site, threads);
+    const duo_conditions conditions = {.profile = profile, .path = DUO_PATH_CPU, .threads = most};
+    for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++)
+        if (duo_algorithm_tables[DUO_SGEMM].algorithm[i].id == id)
+            return duo_algorithm_tables[DUO_SGEMM].algorithm[i].cost(&call, &conditions, threads);
     return -1.0;
 }
 
@@ -1169,9 +1174,9 @@ static void shapes_on_the_cpu(void)
     for (int i = 0; i < 3; i++) {
         const duo_profile *const p = duo_profile_built_in(names[i]);
         for (int row = 0; row < 2; row++) {
-            const duo_row_id id = row == 0 ? DUO_ROW_sgemm_cpu_openblas : DUO_ROW_sgemm_cpu_plain;
+            const duo_algorithm_id id = row == 0 ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_plain;
             const duo_curve *const curve = &p->curve[id];
-            test_case("shapes/cubes-are-the-curve/%s/%s", names[i], duo_row_name(id));
+            test_case("shapes/cubes-are-the-curve/%s/%s", names[i], duo_algorithm_name(id));
             for (int j = 0; j < curve->count; j++) {
                 const int64_t edge = (int64_t)curve->size[j];
                 const double ratio =
@@ -1183,18 +1188,18 @@ static void shapes_on_the_cpu(void)
 
     /* A tile of the plain row works on 64 rows, however few there are, and is for one thread. */
     test_case("shapes/plain/1x1x1000000");
-    const double dot = cpu_cost(DUO_ROW_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
+    const double dot = cpu_cost(DUO_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
     CHECK(dot > 4e-3 && dot < 0.1 && threads == 1, "%g s on %d threads", dot, threads);
     test_case("shapes/plain/tiles");
     new_machine(1e-3, 1.0);
     machine.fork_seconds = 0.0;
-    CHECK(close_to(cpu_cost(DUO_ROW_sgemm_cpu_plain, &machine, 64, 32, 1000, 4, &threads), 1e-3) &&
+    CHECK(close_to(cpu_cost(DUO_sgemm_cpu_plain, &machine, 64, 32, 1000, 4, &threads), 1e-3) &&
               threads == 1,
           "%d threads for a tile", threads);
-    CHECK(close_to(cpu_cost(DUO_ROW_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads),
-                   2e-3 / 3.0) &&
-              threads == 2,
-          "three tiles in two rounds, %d threads", threads);
+    CHECK(
+        close_to(cpu_cost(DUO_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads), 2e-3 / 3.0) &&
+            threads == 2,
+        "three tiles in two rounds, %d threads", threads);
 
     /* As many threads as pieces, and in whole rounds. */
     test_case("shapes/openblas/pieces");
@@ -1207,7 +1212,7 @@ static void shapes_on_the_cpu(void)
             const double pieces = (double)(t.down * t.across * t.parts);
             const double most = pieces < 10.0 ? pieces : 10.0, rounds = ceil(pieces / most);
             const double seconds =
-                cpu_cost(DUO_ROW_sgemm_cpu_openblas, &machine, 96, n, 96, 10, &threads);
+                cpu_cost(DUO_sgemm_cpu_openblas, &machine, 96, n, 96, 10, &threads);
             CHECK(threads == (int)most && seconds >= 0.999e-3 * rounds / pieces,
                   "n = %d: %g pieces, %d threads, %g s", (int)n, pieces, threads, seconds);
         }
@@ -1215,15 +1220,13 @@ static void shapes_on_the_cpu(void)
     /* A thin product takes the time to move its operands. */
     for (int64_t k = 1; k <= 4; k++) {
         test_case("shapes/openblas/1000x1000x%d", (int)k);
-        const double one =
-            cpu_cost(DUO_ROW_sgemm_cpu_openblas, generic, 1000, 1000, k, 1, &threads);
+        const double one = cpu_cost(DUO_sgemm_cpu_openblas, generic, 1000, 1000, k, 1, &threads);
         CHECK(one > 60e-6 && one < 300e-6, "%g s on one thread", one);
-        const double many =
-            cpu_cost(DUO_ROW_sgemm_cpu_openblas, generic, 1000, 1000, k, 16, &threads);
+        const double many = cpu_cost(DUO_sgemm_cpu_openblas, generic, 1000, 1000, k, 16, &threads);
         CHECK(many > 30e-6 && many <= one, "%g s on %d threads", many, threads);
     }
     test_case("shapes/openblas/16x4096x4096");
-    const double wide = cpu_cost(DUO_ROW_sgemm_cpu_openblas, generic, 16, 4096, 4096, 1, &threads);
+    const double wide = cpu_cost(DUO_sgemm_cpu_openblas, generic, 16, 4096, 4096, 1, &threads);
     CHECK(wide > 8e-3 && wide < 16e-3, "%g s", wide);
 
     /* With C on the device its way home and back is not all that the CPU would take. */
@@ -1237,14 +1240,14 @@ static void shapes_on_the_cpu(void)
         call.operand[i].on_device = i == DUO_C;
     }
     duo_choice choice[DUO_CANDIDATES];
-    const duo_site site = {.profile = generic,
-                           .math = DUO_MATH_ACCURATE,
-                           .threads = 2,
-                           .gpu = true,
-                           .device_memory_bytes = 8e10};
-    const int count = duo_predict(&call, &site, choice);
-    const int best = duo_select(choice, count, &site);
-    CHECK(choice[best].row->side == DUO_SIDE_GPU, "%s, %g s", choice[best].row->name,
+    const duo_conditions conditions = {.profile = generic,
+                                       .math = DUO_MATH_ACCURATE,
+                                       .threads = 2,
+                                       .gpu = true,
+                                       .device_memory_bytes = 8e10};
+    const int count = duo_predict(&call, &conditions, choice);
+    const int best = duo_select(choice, count, &conditions);
+    CHECK(choice[best].algorithm->side == DUO_SIDE_GPU, "%s, %g s", choice[best].algorithm->name,
           choice[best].seconds);
     duo_profile_reset();
 }
@@ -1260,11 +1263,11 @@ static void predictions_are_sane(void)
     for (int trial = 0; trial < TRIALS; trial++) {
         const duo_profile *const profile = duo_profile_built_in(names[trial % 3]);
         const bool float64 = trial % 5 == 0;
-        const duo_site site = {.profile = profile,
-                               .math = float64 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE,
-                               .threads = (int)test_between(&rng, 1, 300),
-                               .gpu = test_random(&rng) % 4 != 0,
-                               .device_memory_bytes = 8e10};
+        const duo_conditions conditions = {.profile = profile,
+                                           .math = float64 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE,
+                                           .threads = (int)test_between(&rng, 1, 300),
+                                           .gpu = test_random(&rng) % 4 != 0,
+                                           .device_memory_bytes = 8e10};
         if (trial % 100 == 0) test_case("predictions/%d..", trial);
         duo_call call;
         float x;
@@ -1287,29 +1290,30 @@ static void predictions_are_sane(void)
             call.operand[i].on_host = at != DUO_AT_DEVICE;
         }
         duo_choice choice[DUO_CANDIDATES];
-        const int count = duo_predict(&call, &site, choice);
-        const int best = duo_select(choice, count, &site);
+        const int count = duo_predict(&call, &conditions, choice);
+        const int best = duo_select(choice, count, &conditions);
         CHECK(best >= 0 && choice[best].accepts, "no row takes it");
         for (int i = 0; i < count; i++) {
             const double seconds = choice[i].seconds;
             CHECK(choice[i].accepts ? seconds > 0.0 && isfinite(seconds) : isinf(seconds) != 0,
-                  "%s: %g s", choice[i].row->name, seconds);
-            CHECK(choice[i].threads >= 0 && choice[i].threads <= site.threads, "%s: %d threads",
-                  choice[i].row->name, choice[i].threads);
+                  "%s: %g s", choice[i].algorithm->name, seconds);
+            CHECK(choice[i].threads >= 0 && choice[i].threads <= conditions.threads,
+                  "%s: %d threads", choice[i].algorithm->name, choice[i].threads);
             if (choice[i].accepts && best >= 0)
-                CHECK(choice[best].seconds <= seconds, "%s is cheaper", choice[i].row->name);
-            CHECK(duo_row_serves(choice[i].row, site.math), "another math");
-            if (!site.gpu)
-                CHECK(choice[i].row->side == DUO_SIDE_CPU || !choice[i].accepts, "no GPU");
+                CHECK(choice[best].seconds <= seconds, "%s is cheaper", choice[i].algorithm->name);
+            CHECK(duo_algorithm_serves(choice[i].algorithm, conditions.math), "another math");
+            if (!conditions.gpu)
+                CHECK(choice[i].algorithm->side == DUO_SIDE_CPU || !choice[i].accepts, "no GPU");
         }
         /* Where the CPU's rows alone are predicted, the whole prediction chooses the same. */
         duo_choice alone[DUO_CANDIDATES];
-        const int few = duo_predict_cpu(&call, &site, alone);
+        const int few = duo_predict_cpu(&call, &conditions, alone);
         if (few == 0 || best < 0) continue;
-        const duo_choice *const chosen = &alone[duo_select(alone, few, &site)];
-        CHECK(chosen->row == choice[best].row && chosen->threads == choice[best].threads &&
+        const duo_choice *const chosen = &alone[duo_select(alone, few, &conditions)];
+        CHECK(chosen->algorithm == choice[best].algorithm &&
+                  chosen->threads == choice[best].threads &&
                   chosen->seconds == choice[best].seconds,
-              "%s alone, %s of all", chosen->row->name, choice[best].row->name);
+              "%s alone, %s of all", chosen->algorithm->name, choice[best].algorithm->name);
         shorts++;
     }
     test_case("predictions/cpu-alone");

@@ -1,7 +1,7 @@
 /*
  * test_failures.c - the GPU fails, the answer does not.
  *
- * For every operation and mix of residences: the n-th call of each kind at the door fails, n = 1,
+ * For every operation and mix of residences: the n-th call of each kind at the backend fails, n = 1,
  * 2, 3, ... until the work no longer gets so far; with each status, once or from then on; or the
  * n-th piece of queued work takes the device down while it runs, leaving garbage. Each time the
  * answer must be right and the status DUO_OK. Only where the one current copy was on a device that
@@ -284,7 +284,7 @@ static void check_later_calls(duo_context *ctx, bool must_be_cpu)
     CHECK(sum == reference_order(DUO_SSUM, 200, x, 1, NULL, 1), "%g", (double)sum);
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    if (must_be_cpu) CHECK(d.side == DUO_SIDE_CPU, "%s after a loss", d.row);
+    if (must_be_cpu) CHECK(d.side == DUO_SIDE_CPU, "%s after a loss", d.algorithm);
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4, 4, 4, 1.0f,
                                    ones, 4, ones, 4, 0.0f, c, 4));
     CHECK(c[0] == 4.0f && c[15] == 4.0f, "%g %g", (double)c[0], (double)c[15]);
@@ -339,7 +339,7 @@ static void disarm(const mishap *what)
 static uint64_t events(const mishap *what)
 {
     if (what->kind != SIM_KINDS) return sim_count(what->kind);
-    return sim_count(SIM_COPY) + sim_count(SIM_LAUNCH) + sim_count(SIM_FORM);
+    return sim_count(SIM_COPY) + sim_count(SIM_LAUNCH) + sim_count(SIM_PACK);
 }
 
 /* Twice the call under test, the nth event of which goes wrong. False: it never came so far. */
@@ -445,7 +445,7 @@ static void fail_allocate(void) { each_status(SIM_ALLOCATE); }
 static void fail_pin(void) { each_status(SIM_PIN); }
 static void fail_copy(void) { each_status(SIM_COPY); }
 static void fail_launch(void) { each_status(SIM_LAUNCH); }
-static void fail_form(void) { each_status(SIM_FORM); }
+static void fail_pack(void) { each_status(SIM_PACK); }
 static void fail_mark(void) { each_status(SIM_MARK); }
 static void fail_wait(void) { each_status(SIM_WAIT); }
 static void fail_idle(void) { each_status(SIM_IDLE); }
@@ -612,7 +612,7 @@ static void lost_without_data(void)
     CHECK(total == reference_order(DUO_SSUM, N, x, 1, NULL, 1), "%g", (double)total);
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.side == DUO_SIDE_CPU && d.note[0] != '\0', "%s, note \"%s\"", d.row, d.note);
+    CHECK(d.side == DUO_SIDE_CPU && d.note[0] != '\0', "%s, note \"%s\"", d.algorithm, d.note);
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
     alarm(0);
@@ -621,7 +621,7 @@ static void lost_without_data(void)
 
 /* ---- Around the operations ---- */
 
-/* What is only asked of the door at the start. */
+/* What is only asked of the backend at the start. */
 static void fail_at_the_start(void)
 {
     float x[300], sum;
@@ -924,7 +924,7 @@ static const test_entry tests[] = {
     {"fail_pin", fail_pin},
     {"fail_copy", fail_copy},
     {"fail_launch", fail_launch},
-    {"fail_form", fail_form},
+    {"fail_pack", fail_pack},
     {"fail_mark", fail_mark},
     {"fail_wait", fail_wait},
     {"fail_idle", fail_idle},

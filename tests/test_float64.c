@@ -239,8 +239,8 @@ static void check_row(duo_context *ctx, const char *part)
 {
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.row != NULL && strstr(d.row, part) != NULL, "row %s, not one of %s",
-          d.row == NULL ? "none" : d.row, part);
+    CHECK(d.algorithm != NULL && strstr(d.algorithm, part) != NULL, "row %s, not one of %s",
+          d.algorithm == NULL ? "none" : d.algorithm, part);
 }
 
 /* Small enough for the short way, which is not taken; and back. */
@@ -346,16 +346,17 @@ static void a_row_for_every_math(void)
         const duo_operation operation = operations[i / (DUO_MATH_FLOAT64 + 1)];
         const duo_math math = (duo_math)(i % (DUO_MATH_FLOAT64 + 1));
         test_case("float64/rows/%s/math=%d", duo_operation_name(operation), (int)math);
-        const duo_site site = {.profile = duo_profile_in_use(), .math = math, .threads = 1};
+        const duo_conditions conditions = {
+            .profile = duo_profile_in_use(), .math = math, .threads = 1};
         const duo_call c = test_reduce_call(operation, 10, NULL, 1, NULL, 1, NULL);
         duo_choice choice[DUO_CANDIDATES];
-        const int count = duo_predict(&c, &site, choice);
+        const int count = duo_predict(&c, &conditions, choice);
         int takes = 0;
         for (int r = 0; r < count; r++) {
             if (!choice[r].accepts) continue;
-            const bool float64 = strstr(choice[r].row->name, "_float64") != NULL;
-            takes += choice[r].row->side == DUO_SIDE_CPU;
-            CHECK(float64 == (math == DUO_MATH_FLOAT64), "%s", choice[r].row->name);
+            const bool float64 = strstr(choice[r].algorithm->name, "_float64") != NULL;
+            takes += choice[r].algorithm->side == DUO_SIDE_CPU;
+            CHECK(float64 == (math == DUO_MATH_FLOAT64), "%s", choice[r].algorithm->name);
         }
         CHECK(takes == 1, "%d CPU rows take it", takes);
     }

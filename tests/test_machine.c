@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "context.h"
+#include "call/context.h"
 #include "folder.h"
 #include "harness.h"
 #include "sim_device.h"
@@ -226,7 +226,7 @@ static void threads_of_affinity(void)
 /* ---- Limits that change while the process lives, in children ---- */
 
 /* The most threads that a call of this thread may have now. */
-static int allowed(duo_context *ctx) { return duo_context_site(ctx).threads; }
+static int allowed(duo_context *ctx) { return duo_context_conditions(ctx).threads; }
 
 static void *limit_this_thread(void *argument)
 {
@@ -361,12 +361,12 @@ static int report_device(void)
     float sum;
     duo_context *ctx, *second;
     sim_reset();
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     sim_set_devices(3);
     /* A context from before the devices are counted, by somebody else. */
     int count;
     const bool ok = duo_create(&ctx) == DUO_OK && duo_device_count(&count) == DUO_OK &&
-                    duo_context_site(ctx).gpu && duo_set_path(ctx, DUO_PATH_GPU) == DUO_OK &&
+                    duo_context_conditions(ctx).gpu && duo_set_path(ctx, DUO_PATH_GPU) == DUO_OK &&
                     duo_ssum(ctx, 1 << 16, x, 1, &sum) == DUO_OK && duo_create(&second) == DUO_OK;
     printf("first=%d later=%d", ok ? ctx->queue_device : -1, ok ? second->device : -1);
     return ok ? 0 : 1;

@@ -3,7 +3,7 @@
  * placing, launching, marking, taking home.
  *
  * On the simulated device somebody comes just before or behind a launch, or before an allocation, by
- * way of the door: changes, computes, reads, loses the device. What is computed in the end must be
+ * way of the backend: changes, computes, reads, loses the device. What is computed in the end must be
  * right, or told to be lost; threads that write to disjoint parts of one array find all of it there.
  */
 #define _GNU_SOURCE
@@ -20,14 +20,14 @@ static void (*come_between)(const duo_call *call), (*come_behind)(const duo_call
 static duo_context *intruder;
 static float *intruder_result;
 
-static duo_status launch_after(duo_queue *queue, duo_row_id row, const duo_call *call,
+static duo_status launch_after(duo_queue *queue, duo_algorithm_id row, const duo_call *call,
                                uint64_t *slot, uint32_t ticket)
 {
     void (*const before)(const duo_call *) = come_between;
     void (*const behind)(const duo_call *) = come_behind;
     come_between = come_behind = NULL;
     if (before != NULL) before(call);
-    const duo_status status = sim_door()->launch(queue, row, call, slot, ticket);
+    const duo_status status = sim_backend()->launch(queue, row, call, slot, ticket);
     if (behind != NULL) behind(call);
     return status;
 }
@@ -39,16 +39,16 @@ static duo_status allocate_after(int device, size_t bytes, void **address)
     void (*const come)(void) = come_allocating;
     come_allocating = NULL;
     if (come != NULL) come();
-    return sim_door()->allocate(device, bytes, address);
+    return sim_backend()->allocate(device, bytes, address);
 }
 
 static void watch_launches(void)
 {
-    static duo_door door;
-    door = *sim_door();
-    door.launch = launch_after;
-    door.allocate = allocate_after;
-    duo_door_install(&door);
+    static duo_backend backend;
+    backend = *sim_backend();
+    backend.launch = launch_after;
+    backend.allocate = allocate_after;
+    duo_backend_install(&backend);
 }
 
 /* Reads the element behind what the kernel is about to write: of the same array, so that the two
@@ -66,7 +66,7 @@ static void claimed_meanwhile(void)
 {
     enum { N = 24, ROUNDS = 30 };
     if (!counting()) {
-        test_skip("needs a door that can be watched");
+        test_skip("needs a backend that can be watched");
         return;
     }
     watch_launches();
@@ -95,7 +95,7 @@ static void claimed_meanwhile(void)
     CHECK_STATUS(DUO_OK, duo_free(reader, result));
     test_context_end(writer);
     end_without_leaks(reader);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     free(a);
     free(expected);
 }
@@ -149,7 +149,7 @@ static void moved_meanwhile(void)
     CHECK_STATUS(DUO_OK, duo_release(second, a));
     test_context_end(first);
     end_without_leaks(second);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     free(a);
     free(c);
     free(expected);
@@ -211,7 +211,7 @@ static void written_meanwhile(void)
         {"lost, across", lose_device, NULL, true, true},
     };
     if (!counting()) {
-        test_skip("needs a door that can be watched");
+        test_skip("needs a backend that can be watched");
         return;
     }
     const size_t bytes = 3 * PART * sizeof *parts;
@@ -249,8 +249,8 @@ static void written_meanwhile(void)
         (void)duo_destroy(intruder);
         (void)duo_destroy(one);
         CHECK(lost || sim_leaks() == 0, "%d things are still alive", sim_leaks());
-        CHECK(sim_violations() == 0, "the door's rules were broken");
-        duo_door_install(sim_door());
+        CHECK(sim_violations() == 0, "the backend's rules were broken");
+        duo_backend_install(sim_backend());
         free(a);
         free(parts);
         free(right);
@@ -343,9 +343,9 @@ static void keep_scene(scene *s)
 static void end_scene(scene *s)
 {
     CHECK(come_between == NULL && come_behind == NULL && come_allocating == NULL, "nobody came");
-    CHECK(sim_violations() == 0, "the door's rules were broken");
+    CHECK(sim_violations() == 0, "the backend's rules were broken");
     for (int i = 0; i < MOST_CONTEXTS; i++) (void)duo_destroy(s->ctx[i]);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
 }
 
 /* Device 0 is found lost by another thread's call. */
@@ -381,7 +381,7 @@ static void compute_and_fail(const duo_call *call)
 static void lost_meanwhile(void)
 {
     if (!counting()) {
-        test_skip("needs a door that can be watched");
+        test_skip("needs a backend that can be watched");
         return;
     }
     static scene s;
@@ -504,7 +504,7 @@ static void add_to_other_rows(const duo_call *call)
 static void rows_between(void)
 {
     if (!counting()) {
-        test_skip("needs a door that can be watched");
+        test_skip("needs a backend that can be watched");
         return;
     }
     static scene s;
@@ -545,7 +545,7 @@ static void columns_between(void)
 {
     enum { ROUNDS = 100 };
     if (!counting()) {
-        test_skip("needs a door that can be watched");
+        test_skip("needs a backend that can be watched");
         return;
     }
     static scene s;

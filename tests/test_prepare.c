@@ -19,17 +19,17 @@
 static int64_t edge(void) { return test_mode_now() == MODE_GPU ? 600 : 24; }
 
 /* How often a form was written since the last time. */
-static uint64_t forms_written(void)
+static uint64_t packed_written(void)
 {
     static uint64_t before;
-    const uint64_t now = sim_count(SIM_FORM), since = now >= before ? now - before : now;
+    const uint64_t now = sim_count(SIM_PACK), since = now >= before ? now - before : now;
     before = now;
     return since;
 }
 
 static void check_written(uint64_t expected)
 {
-    const uint64_t written = forms_written();
+    const uint64_t written = packed_written();
     if (counting())
         CHECK(written == expected, "%ju forms written, expected %ju", (uintmax_t)written,
               (uintmax_t)expected);
@@ -128,7 +128,7 @@ static void product(duo_context *ctx, const factors *f)
 static const test_place places[] = {PLACE_KEPT, PLACE_DEVICE};
 
 /* Has the row of the last call forms? Of a GPU's rows those of Hopper have some. */
-static void check_formed(duo_context *ctx)
+static void check_packed(duo_context *ctx)
 {
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
@@ -136,10 +136,10 @@ static void check_formed(duo_context *ctx)
     const duo_call call = test_sgemm_call(false, false, edge(), edge(), edge(), 1.0f, NULL, edge(),
                                           NULL, edge(), 0.0f, NULL, edge());
     size_t bytes = 0;
-    for (int row = 0; row < DUO_ROWS; row++)
-        if (strcmp(duo_row_name((duo_row_id)row), d.row) == 0)
-            bytes = duo_door_current()->form_bytes((duo_row_id)row, &call, DUO_A);
-    CHECK(bytes > 0, "%s ran, which has no forms", d.row);
+    for (int row = 0; row < DUO_ALGORITHMS; row++)
+        if (strcmp(duo_algorithm_name((duo_algorithm_id)row), d.algorithm) == 0)
+            bytes = duo_backend_current()->packed_bytes((duo_algorithm_id)row, &call, DUO_A);
+    CHECK(bytes > 0, "%s ran, which has no forms", d.algorithm);
 }
 
 static void split_once(void)
@@ -151,10 +151,10 @@ static void split_once(void)
             factors f = new_factors(ctx, places[p]);
             for (int i = 0; i < 2; i++)
                 if ((which >> i & 1) != 0) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
-            (void)forms_written();
+            (void)packed_written();
             product(ctx, &f);
             check_written(which == 3 ? 2 : 1);
-            check_formed(ctx);
+            check_packed(ctx);
             for (int again = 0; again < 3; again++) product(ctx, &f);
             check_written(0);
             end_factors(ctx, &f);
@@ -169,7 +169,7 @@ static void ways(void)
     duo_context *const ctx = test_context();
     factors f = new_factors(ctx, PLACE_DEVICE);
     CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[0], f.bytes));
-    (void)forms_written();
+    (void)packed_written();
     for (int round = 0; round < 2; round++) {
         for (int way = 0; way < 4; way++)
             check_product(ctx, (way & 1) != 0, (way & 2) != 0, f.at[0], f.values[0], f.at[0],
@@ -188,7 +188,7 @@ static void changes_are_seen(void)
         factors f = new_factors(ctx, places[p]);
         for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
         product(ctx, &f);
-        (void)forms_written();
+        (void)packed_written();
         const char *const name = test_place_name(places[p]);
         test_case("prepare/%s/changed", name);
         change(ctx, &f, 0, 0, n * n, 5);
@@ -233,7 +233,7 @@ static void foreign_writes(void)
         return;
     }
     const int64_t n = edge();
-    const duo_door *const door = duo_door_current();
+    const duo_backend *const backend = duo_backend_current();
     duo_context *const ctx = test_context();
     factors f = new_factors(ctx, PLACE_DEVICE);
     CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[0], f.bytes));
@@ -241,17 +241,17 @@ static void foreign_writes(void)
     test_case("prepare/foreign writes");
     duo_queue *queue = NULL;
     void *pinned = NULL;
-    CHECK_STATUS(DUO_OK, door->open(0, NULL, &queue));
-    CHECK_STATUS(DUO_OK, door->pin(0, f.bytes, &pinned));
+    CHECK_STATUS(DUO_OK, backend->open(0, NULL, &queue));
+    CHECK_STATUS(DUO_OK, backend->pin(0, f.bytes, &pinned));
     fill(f.values[0], n * n, 8);
     memcpy(pinned, f.values[0], f.bytes);
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
-    CHECK_STATUS(DUO_OK, door->copy(queue, f.at[0], f.bytes, pinned, f.bytes, f.bytes, 1));
-    CHECK_STATUS(DUO_OK, door->finish(queue));
+    CHECK_STATUS(DUO_OK, backend->copy(queue, f.at[0], f.bytes, pinned, f.bytes, f.bytes, 1));
+    CHECK_STATUS(DUO_OK, backend->finish(queue));
     CHECK_STATUS(DUO_OK, duo_changed(ctx, f.at[0], f.bytes));
     product(ctx, &f);
-    CHECK_STATUS(DUO_OK, door->close(queue));
-    CHECK_STATUS(DUO_OK, door->unpin(pinned));
+    CHECK_STATUS(DUO_OK, backend->close(queue));
+    CHECK_STATUS(DUO_OK, backend->unpin(pinned));
     end_factors(ctx, &f);
     end_without_leaks(ctx);
 }
@@ -269,7 +269,7 @@ static void parts(void)
     CHECK_STATUS(DUO_OK, duo_keep(ctx, both, 2 * bytes));
     CHECK_STATUS(DUO_OK, duo_prepare(ctx, both, bytes));
     CHECK_STATUS(DUO_OK, duo_prepare(ctx, both + n * n, bytes));
-    (void)forms_written();
+    (void)packed_written();
     check_product(ctx, false, false, both, values, both + n * n, values + n * n);
     check_written(2);
     fill(values + n * n, n * n, 2);
@@ -303,7 +303,7 @@ static void taken_back(void)
         if (counting())
             CHECK(sim_allocated_bytes(0) == before, "%ju bytes, expected %ju",
                   (uintmax_t)sim_allocated_bytes(0), (uintmax_t)before);
-        (void)forms_written();
+        (void)packed_written();
         product(ctx, &f);
         check_written(0);
         end_factors(ctx, &f);
@@ -324,7 +324,7 @@ static void no_room(void)
     product(ctx, &f);
     sim_set_memory(sim_allocated_bytes(0) + f.bytes / 2);
     for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
-    (void)forms_written();
+    (void)packed_written();
     const uint64_t asked = sim_count(SIM_ALLOCATE);
     for (int again = 0; again < 3; again++) product(ctx, &f);
     check_written(0);
@@ -356,7 +356,7 @@ static void places_first(void)
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n, 1.0f,
                                    f.at[0], n, f.at[1], n, 0.0f, c, n));
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.side == DUO_SIDE_GPU, "%s ran", d.row);
+    CHECK(d.side == DUO_SIDE_GPU, "%s ran", d.algorithm);
     sim_set_memory((uint64_t)1 << 30);
     CHECK_STATUS(DUO_OK, duo_release(ctx, c));
     end_factors(ctx, &f);
@@ -373,14 +373,14 @@ static void room_elsewhere(void)
     }
     test_case("prepare/room elsewhere");
     sim_set_devices(2);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     duo_context *const one = test_context(), *const other = test_context();
     CHECK_STATUS(DUO_OK, duo_set_device(other, 1));
     factors f = new_factors(one, PLACE_KEPT);
     product(one, &f);
     CHECK_STATUS(DUO_OK, duo_prepare(one, f.at[0], f.bytes));
     sim_set_memory(sim_allocated_bytes(0) + f.bytes / 2);
-    (void)forms_written();
+    (void)packed_written();
     product(one, &f);
     check_written(0);
     sim_set_memory((uint64_t)1 << 30);
@@ -404,7 +404,7 @@ static void written_by_another(void)
         if (counting()) sim_set_delay(300);
         product(one, &f);
         test_context_end(one);
-        (void)forms_written();
+        (void)packed_written();
         product(other, &f);
         check_written(0);
         if (counting()) sim_set_delay(0);
@@ -415,24 +415,24 @@ static void written_by_another(void)
 
 static duo_context *taker;
 static float *taken;
-static duo_status take_back(duo_queue *queue, duo_row_id row, const duo_call *call, uint64_t *slot,
-                            uint32_t ticket)
+static duo_status take_back(duo_queue *queue, duo_algorithm_id row, const duo_call *call,
+                            uint64_t *slot, uint32_t ticket)
 {
     CHECK_STATUS(DUO_OK, duo_prepare(taker, taken, 0));
-    return sim_door()->launch(queue, row, call, slot, ticket);
+    return sim_backend()->launch(queue, row, call, slot, ticket);
 }
 
 /* Taken back by another while a call is about to be launched: it still finds its forms. */
 static void taken_back_meanwhile(void)
 {
     if (!counting()) {
-        test_skip("needs a door that can be watched");
+        test_skip("needs a backend that can be watched");
         return;
     }
     test_case("prepare/taken back meanwhile");
-    duo_door door = *sim_door();
-    door.launch = take_back;
-    duo_door_install(&door);
+    duo_backend backend = *sim_backend();
+    backend.launch = take_back;
+    duo_backend_install(&backend);
     duo_context *const ctx = test_context();
     taker = test_context();
     factors f = new_factors(ctx, PLACE_KEPT);
@@ -443,7 +443,7 @@ static void taken_back_meanwhile(void)
     end_factors(ctx, &f);
     test_context_end(taker);
     end_without_leaks(ctx);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
 }
 
 /* A child computes on the CPU, and lets go of what its parent prepared. */
@@ -521,7 +521,7 @@ static void two_contexts(void)
         /* Its result stays on the device, so that it returns before the forms are written. */
         CHECK_STATUS(DUO_OK, duo_sgemm(first, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n,
                                        1.0f, f.at[0], n, f.at[1], n, 0.0f, c, n));
-        (void)forms_written();
+        (void)packed_written();
         product(second, &f);
         check_written(0);
     }
@@ -539,12 +539,12 @@ static void two_devices(void)
         return;
     }
     sim_set_devices(2);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     duo_context *const one = test_context(), *const other = test_context();
     CHECK_STATUS(DUO_OK, duo_set_device(other, 1));
     factors f = new_factors(one, PLACE_KEPT);
     for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(one, f.at[i], f.bytes));
-    (void)forms_written();
+    (void)packed_written();
     for (int round = 0; round < 4; round++) {
         test_case("prepare/two devices/%d", round);
         product(round % 2 == 0 ? one : other, &f);

@@ -86,7 +86,7 @@ static const duo_profile *good_profile(void)
     p.copy_seconds = 7e-6;
     p.round_trip_seconds = 9e-6;
     p.query_seconds = 2e-7;
-    for (int id = 0; id < DUO_ROWS; id++) {
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
         duo_curve *const curve = &p.curve[id];
         curve->count = id == 0 ? DUO_CURVE_POINTS : 3 + id;
         for (int i = 0; i < curve->count; i++) {
@@ -144,14 +144,14 @@ static void check_equal(const duo_profile *got, const duo_profile *want)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         CHECK(close_to(numbers[i].got, numbers[i].want), "%s: %g became %g", numbers[i].name,
               numbers[i].want, numbers[i].got);
-    for (int id = 0; id < DUO_ROWS; id++) {
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
         const duo_curve *const a = &got->curve[id], *const b = &want->curve[id];
-        if (!CHECK(a->count == b->count, "%s: %d points became %d", duo_row_name((duo_row_id)id),
-                   b->count, a->count))
+        if (!CHECK(a->count == b->count, "%s: %d points became %d",
+                   duo_algorithm_name((duo_algorithm_id)id), b->count, a->count))
             continue;
         for (int i = 0; i < b->count; i++)
             CHECK(close_to(a->size[i], b->size[i]) && close_to(a->seconds[i], b->seconds[i]),
-                  "%s point %d", duo_row_name((duo_row_id)id), i);
+                  "%s point %d", duo_algorithm_name((duo_algorithm_id)id), i);
     }
 }
 
@@ -189,7 +189,7 @@ static void round_trip(void)
 
     test_case("profile/few-curves");
     other = *good_profile();
-    for (int id = 1; id < DUO_ROWS; id++) other.curve[id].count = 0;
+    for (int id = 1; id < DUO_ALGORITHMS; id++) other.curve[id].count = 0;
     CHECK(duo_profile_write(&other, path, why, sizeof why), "%s", why);
     CHECK(duo_profile_read(path, &got, why, sizeof why), "%s", why);
     check_equal(&got, &other);
@@ -275,19 +275,19 @@ static void refused_text(void)
     static const struct {
         const char *name, *from, *to;
     } cases[] = {
-        {"format-1", "format = 2", "format = 1"},
-        {"format-3", "format = 2", "format = 3"},
-        {"format-0", "format = 2", "format = 0"},
-        {"format-negative", "format = 2", "format = -1"},
-        {"format-fraction", "format = 2", "format = 2.0"},
-        {"format-word", "format = 2", "format = one"},
-        {"format-missing", "format = 2\n", ""},
-        {"format-twice", "format = 2\n", "format = 2\nformat = 2\n"},
+        {"format-2", "format = 3", "format = 2"},
+        {"format-4", "format = 3", "format = 4"},
+        {"format-0", "format = 3", "format = 0"},
+        {"format-negative", "format = 3", "format = -1"},
+        {"format-fraction", "format = 3", "format = 3.0"},
+        {"format-word", "format = 3", "format = one"},
+        {"format-missing", "format = 3\n", ""},
+        {"format-twice", "format = 3\n", "format = 3\nformat = 3\n"},
         {"unknown-key", "[cpu]\n", "[cpu]\nfrobnicate = 1\n"},
         {"unknown-section", "[cpu]\n", "[spoon]\nsize = 1\n[cpu]\n"},
-        {"unknown-row", "[row ssum_cpu_lanes]", "[row ssum_cpu_magic]"},
-        {"row-without-name", "[row ssum_cpu_lanes]", "[row ]"},
-        {"section-not-closed", "[row ssum_cpu_lanes]", "[row ssum_cpu_lanes"},
+        {"unknown-row", "[algorithm ssum_cpu_lanes]", "[algorithm ssum_cpu_magic]"},
+        {"row-without-name", "[algorithm ssum_cpu_lanes]", "[algorithm ]"},
+        {"section-not-closed", "[algorithm ssum_cpu_lanes]", "[algorithm ssum_cpu_lanes"},
         {"no-equals", "fork_ps = 1500000", "fork_ps 1500000"},
         {"empty-value", "fork_ps = 1500000", "fork_ps ="},
         {"negative", "fork_ps = 1500000", "fork_ps = -1500000"},
@@ -315,18 +315,26 @@ static void refused_text(void)
         {"upload-0", "upload_pinned = 55000000000", "upload_pinned = 0"},
         {"link-missing-key", "upload_pinned = 55000000000\n", ""},
         {"version-missing", "version = ", "; version = "},
-        {"point-size-0", "[row ssum_cpu_lanes]\n", "[row ssum_cpu_lanes]\n0 = 5\n"},
-        {"point-size-negative", "[row ssum_cpu_lanes]\n", "[row ssum_cpu_lanes]\n-1 = 5\n"},
-        {"point-size-fraction", "[row ssum_cpu_lanes]\n", "[row ssum_cpu_lanes]\n0.5 = 5\n"},
-        {"point-size-large", "[end]", "[row ssum_cpu_lanes]\n2000000000000 = 5\n[end]"},
-        {"point-size-overflow", "[end]", "[row ssum_cpu_lanes]\n99999999999999999999 = 5\n[end]"},
-        {"point-twice", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = 3\n1 = "},
-        {"point-unsorted", "[row ssum_cpu_lanes]\n", "[row ssum_cpu_lanes]\n900 = 5\n"},
-        {"point-time-0", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = 0\n2 = "},
-        {"point-time-negative", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = -"},
-        {"point-time-nan", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = nan\n2 = "},
-        {"point-falls", "[row ssum_cpu_lanes]\n1 = ", "[row ssum_cpu_lanes]\n1 = 9999999\n2 = "},
-        {"too-many-points", "[end]", "[row sgemm_cpu_openblas]\n1000000 = 5\n[end]"},
+        {"point-size-0", "[algorithm ssum_cpu_lanes]\n", "[algorithm ssum_cpu_lanes]\n0 = 5\n"},
+        {"point-size-negative", "[algorithm ssum_cpu_lanes]\n",
+         "[algorithm ssum_cpu_lanes]\n-1 = 5\n"},
+        {"point-size-fraction", "[algorithm ssum_cpu_lanes]\n",
+         "[algorithm ssum_cpu_lanes]\n0.5 = 5\n"},
+        {"point-size-large", "[end]", "[algorithm ssum_cpu_lanes]\n2000000000000 = 5\n[end]"},
+        {"point-size-overflow", "[end]",
+         "[algorithm ssum_cpu_lanes]\n99999999999999999999 = 5\n[end]"},
+        {"point-twice",
+         "[algorithm ssum_cpu_lanes]\n1 = ", "[algorithm ssum_cpu_lanes]\n1 = 3\n1 = "},
+        {"point-unsorted", "[algorithm ssum_cpu_lanes]\n", "[algorithm ssum_cpu_lanes]\n900 = 5\n"},
+        {"point-time-0",
+         "[algorithm ssum_cpu_lanes]\n1 = ", "[algorithm ssum_cpu_lanes]\n1 = 0\n2 = "},
+        {"point-time-negative",
+         "[algorithm ssum_cpu_lanes]\n1 = ", "[algorithm ssum_cpu_lanes]\n1 = -"},
+        {"point-time-nan",
+         "[algorithm ssum_cpu_lanes]\n1 = ", "[algorithm ssum_cpu_lanes]\n1 = nan\n2 = "},
+        {"point-falls",
+         "[algorithm ssum_cpu_lanes]\n1 = ", "[algorithm ssum_cpu_lanes]\n1 = 9999999\n2 = "},
+        {"too-many-points", "[end]", "[algorithm sgemm_cpu_openblas]\n1000000 = 5\n[end]"},
         {"end-missing", "[end]\ncomplete = 1\n", ""},
         {"end-incomplete", "complete = 1", "complete = 0"},
         {"after-the-end", "complete = 1\n", "complete = 1\n[cpu]\nbandwidth = 5000\n"},
@@ -503,7 +511,7 @@ static bool sane(const duo_profile *p)
          sane_rate(p->download_pageable) && sane_rate(p->download_pinned) &&
          sane_time(p->copy_seconds) && sane_time(p->round_trip_seconds) &&
          sane_time(p->query_seconds);
-    for (int id = 0; id < DUO_PROFILE_ROWS && ok; id++) {
+    for (int id = 0; id < DUO_ALGORITHMS && ok; id++) {
         const duo_curve *const curve = &p->curve[id];
         ok = curve->count >= 0 && curve->count <= DUO_CURVE_POINTS;
         for (int i = 0; i < curve->count && ok; i++)
@@ -521,10 +529,10 @@ static bool sane(const duo_profile *p)
 static void mutate(char *text, size_t *length, size_t size, test_rng *rng)
 {
     static const char *const words[] = {
-        "-",     "nan",   "inf",        "1e400", "99999999999999999999",
-        "0",     "[",     "]",          "=",     "\n",
-        ";",     ":",     " ",          "\t",    "1.5",
-        "[end]", "[row ", "format = 2", "\r\n",  "\xef\xbb\xbf"};
+        "-",     "nan",         "inf",        "1e400", "99999999999999999999",
+        "0",     "[",           "]",          "=",     "\n",
+        ";",     ":",           " ",          "\t",    "1.5",
+        "[end]", "[algorithm ", "format = 3", "\r\n",  "\xef\xbb\xbf"};
     const size_t at = (size_t)test_between(rng, 0, (int64_t)*length - 1);
     const size_t most = *length - at;
     size_t span = (size_t)test_between(rng, 1, 40);
@@ -599,12 +607,12 @@ static void check_predictable(const duo_profile *p, duo_operation operation)
         operation == DUO_SGEMM
             ? test_sgemm_call(false, false, N, N, N, 1.0f, NULL, N, NULL, N, 0.0f, NULL, N)
             : test_reduce_call(operation, N, NULL, 1, NULL, 1, NULL);
-    const duo_site site = {.profile = p, .threads = 1};
-    const duo_row_table table = duo_row_tables[operation];
+    const duo_conditions conditions = {.profile = p, .threads = 1};
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
     for (int i = 0; i < table.count; i++) {
         int threads;
-        const double seconds = table.row[i].cost(&call, &site, &threads);
-        CHECK(seconds > 0.0 && seconds < 10.0, "%s: %g s", table.row[i].name, seconds);
+        const double seconds = table.algorithm[i].cost(&call, &conditions, &threads);
+        CHECK(seconds > 0.0 && seconds < 10.0, "%s: %g s", table.algorithm[i].name, seconds);
     }
 }
 
@@ -639,8 +647,9 @@ static void built_ins(void)
 static bool whole(const duo_profile *p)
 {
     bool ok = p->cpu_bandwidth > 0.0 && p->sgemm_efficiency > 0.0 && p->upload_pageable > 0.0;
-    for (int id = 0; id < DUO_ROWS; id++) {
-        const bool float64 = strstr(duo_row_name((duo_row_id)id), "cpu_float64") != NULL;
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
+        const bool float64 =
+            strstr(duo_algorithm_name((duo_algorithm_id)id), "cpu_float64") != NULL;
         ok = ok && (p->curve[id].count > 0 || float64);
     }
     return ok;
@@ -653,10 +662,10 @@ static int report_profile(void)
     const bool ok = p != NULL && duo_profile_in_use() == p && sane(p) && whole(p);
     printf("%s|%s|", p == NULL ? "" : p->origin, duo_profile_why());
     /* Curves of the file begin at a size of 1, built-in ones do not. */
-    static const duo_row_id rows[] = {DUO_ROW_sgemm_cpu_openblas, DUO_ROW_sgemm_cpu_plain,
-                                      DUO_ROW_ssum_cpu_lanes, DUO_ROW_sgemm_gpu_tiled};
+    static const duo_algorithm_id rows[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_plain,
+                                            DUO_ssum_cpu_lanes, DUO_sgemm_gpu_tiled};
     for (int i = 0; i < 4 && p != NULL; i++)
-        printf("%s=%s ", duo_row_name(rows[i]) + strlen("sgemm_") - (i == 2),
+        printf("%s=%s ", duo_algorithm_name(rows[i]) + strlen("sgemm_") - (i == 2),
                p->curve[rows[i]].size[0] == 1.0 ? "own" : "other");
     if (p != NULL) printf("link=%s ", p->upload_pageable == 5e9 ? "own" : "other");
     printf("measured=%d|", measured == NULL ? 0 : measured->curve[rows[0]].count > 0 ? 2 : 1);
@@ -726,7 +735,7 @@ static void in_use(void)
         {"other-version", "version = ", "version = 9", "version 9"},
         {"other-cpu", "cpu = ", "cpu = Not ", "another CPU"},
         {"other-model", "cpu_id = ", "cpu_id = not ", "another CPU"},
-        {"older-format", "format = 2", "format = 1", "older version"},
+        {"older-format", "format = 3", "format = 1", "older version"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         test_case("profile/in-use/named-%s", bad[i].name);
@@ -746,13 +755,13 @@ static void in_use(void)
 }
 
 /* The profile with every curve but this one left out. */
-static void write_only(duo_row_id id, const char *path)
+static void write_only(duo_algorithm_id id, const char *path)
 {
     static duo_profile p;
     char why[200] = "";
     p = *good_profile();
     p.upload_pageable = p.cpu_bandwidth = p.sgemm_efficiency = 0.0;
-    for (int i = 0; i < DUO_ROWS; i++)
+    for (int i = 0; i < DUO_ALGORITHMS; i++)
         if (i != (int)id) p.curve[i].count = 0;
     CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
 }
@@ -794,7 +803,7 @@ static void parts(void)
     check_in_use(settings, path, "|cpu_openblas=own cpu_plain=own");
 
     test_case("profile/parts/one-operation");
-    write_only(DUO_ROW_ssum_cpu_lanes, path);
+    write_only(DUO_ssum_cpu_lanes, path);
     check_in_use(settings, path, "; sgemm, sasum, sdot on the CPU from built-in generic");
     check_in_use(settings, path, "; GPU part: built-in h100");
     check_in_use(
@@ -851,7 +860,7 @@ static void built_in_host(void)
 /* With narrower kernels the generic sgemm takes longer. */
 static int report_kernels(void)
 {
-    const duo_row_id id = DUO_ROW_sgemm_cpu_openblas;
+    const duo_algorithm_id id = DUO_sgemm_cpu_openblas;
     const duo_blas_library *const library = duo_blas_library_get();
     const double ratio = duo_profile_in_use()->curve[id].seconds[0] /
                          duo_profile_built_in("generic")->curve[id].seconds[0];

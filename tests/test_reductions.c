@@ -100,7 +100,7 @@ static void check_result(const vectors *v, float got, int status)
 
 /* ---- Rows ---- */
 
-static void run_on_row(const duo_row *row, const problem *p, const vectors *v, bool by_slot,
+static void run_on_row(const duo_algorithm *row, const problem *p, const vectors *v, bool by_slot,
                        int threads)
 {
     name_case(p, row->name);
@@ -118,12 +118,12 @@ static void run_on_row(const duo_row *row, const problem *p, const vectors *v, b
 /* Every row, under a math that it serves. */
 static void run_on_rows(const problem *p, vectors *v)
 {
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(p->operation, rows);
     for (int m = 0; m < MATHS; m++) {
         expect(p, maths[m], v);
         for (int r = 0; r < count; r++) {
-            if (!duo_row_serves(rows[r], maths[m])) continue;
+            if (!duo_algorithm_serves(rows[r], maths[m])) continue;
             run_on_row(rows[r], p, v, false, 1);
             run_on_row(rows[r], p, v, true, 2);
         }
@@ -276,7 +276,8 @@ static void run_public(duo_context *ctx, duo_math math, const problem *p, const 
     const duo_status status = call_public(ctx, p, x.address, y.address, result.address);
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.row == NULL || (strstr(d.row, "float64") != NULL) == float64, "row %s", d.row);
+    CHECK(d.algorithm == NULL || (strstr(d.algorithm, "float64") != NULL) == float64, "row %s",
+          d.algorithm);
     test_take(ctx, &result);
     test_take(ctx, &x);
     if (p->operation == DUO_SDOT) test_take(ctx, &y);

@@ -837,7 +837,7 @@ static void two_devices(void)
         return;
     }
     sim_set_devices(2);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     duo_context *const first = test_context(), *const second = test_context();
     CHECK_STATUS(DUO_OK, duo_set_device(second, 1));
     CHECK_STATUS(DUO_ERR_DEVICE, duo_set_device(second, 2));
@@ -912,7 +912,7 @@ static int use_little_memory(void)
 {
     enum { N = 1 << 20, SMALL = 1 << 14, Q = 300, CAP = 1 << 20 };
     sim_reset();
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     duo_context *ctx = NULL;
     float *const x = new_floats(N), *const y = new_floats(SMALL);
     float *const a = new_floats(Q * Q), *const c = new_floats(Q * Q), *const e = new_floats(Q * Q);
@@ -978,7 +978,7 @@ static void full_device(void)
     }
     test_case("full/keep-is-a-hint");
     sim_set_memory(1 << 20);
-    duo_door_install(sim_door());
+    duo_backend_install(sim_backend());
     duo_context *const ctx = test_context();
     float *kept[8], sums[8];
     for (int i = 0; i < 8; i++) { /* 256 KiB each */

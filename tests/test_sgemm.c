@@ -113,7 +113,7 @@ static void check_operands(const problem *p, const operands *o, int status)
 
 /* ---- Running it ---- */
 
-static void run_row(const duo_row *row, const problem *p, test_rng *rng)
+static void run_row(const duo_algorithm *row, const problem *p, test_rng *rng)
 {
     name_case(p, row->name);
     operands o = make_operands(p, rng);
@@ -189,7 +189,7 @@ static int64_t random_edge(test_rng *rng) { return edges[test_between(rng, 0, ED
 static void row_squares(void)
 {
     test_rng rng = test_rng_for("sgemm squares");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         for (int e = 0; e < EDGES; e++) {
@@ -208,7 +208,7 @@ static void row_squares(void)
 static void row_tile_edges(void)
 {
     test_rng rng = test_rng_for("sgemm tile edges");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 240; i++) {
@@ -224,7 +224,7 @@ static void row_tile_edges(void)
 static void row_scalars(void)
 {
     test_rng rng = test_rng_for("sgemm scalars");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 5 * 5 * 4; i++) {
@@ -249,7 +249,7 @@ static void row_odd_shapes(void)
         {130, 258, 66}, {131, 33, 4004}, {29, 203, 8004}, {45, 9001, 130},
     };
     test_rng rng = test_rng_for("sgemm odd shapes");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
@@ -268,7 +268,7 @@ static void row_odd_shapes(void)
 static void row_random(void)
 {
     test_rng rng = test_rng_for("sgemm random");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 2000; i++) {
@@ -285,7 +285,7 @@ static void row_random(void)
 static void row_same_bits(void)
 {
     test_rng rng = test_rng_for("sgemm same bits");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 30; i++) {
@@ -327,7 +327,7 @@ static void row_special_values(void)
 {
     static const float special[] = {INFINITY, -INFINITY, NAN};
     test_rng rng = test_rng_for("sgemm special");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 96; i++) {
@@ -487,7 +487,7 @@ typedef struct vast_problem {
     bool transa, transb;
 } vast_problem;
 
-static int call_vast(const duo_row *row, const vast_problem *p, const vast x[3])
+static int call_vast(const duo_algorithm *row, const vast_problem *p, const vast x[3])
 {
     if (row != NULL) {
         const duo_call call =
@@ -505,7 +505,7 @@ static int call_vast(const duo_row *row, const vast_problem *p, const vast x[3])
 
 /* Small integers in matrices whose columns are far apart; on one row, or through the public
  * function if row is NULL. */
-static void run_vast(const duo_row *row, const vast_problem *p)
+static void run_vast(const duo_algorithm *row, const vast_problem *p)
 {
     enum { LARGEST = 32 };
     const int64_t rows[3] = {p->transa ? p->k : p->m, p->transb ? p->n : p->k, p->m};
@@ -561,7 +561,7 @@ static void beyond_32_bits(void)
         {5, 3, 4, ((int64_t)1 << 30) + 7, false, false},
         {5, 3, 4, ((int64_t)1 << 31) + 11, false, false},
     };
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int i = 0; i < 3; i++) {
         for (int t = 0; t < 4; t++) {

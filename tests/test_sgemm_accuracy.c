@@ -205,24 +205,24 @@ static double check_result(const problem *p, const operands *o, const test_array
 /* ---- Rows ---- */
 
 /* Those of this mode that serve a math: all that serve the default one do. */
-static int rows_for(duo_math math, const duo_row *row[DUO_SGEMM_ROWS])
+static int rows_for(duo_math math, const duo_algorithm *row[DUO_SGEMM_ALGORITHMS])
 {
     const duo_side side = test_gpu_side() ? DUO_SIDE_GPU : DUO_SIDE_CPU;
     int count = 0;
-    for (int i = 0; i < DUO_SGEMM_ROWS; i++) {
-        const duo_row *const r = &duo_sgemm_rows[i];
-        if (r->side == side && duo_row_serves(r, math)) row[count++] = r;
+    for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
+        const duo_algorithm *const r = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
+        if (r->side == side && duo_algorithm_serves(r, math)) row[count++] = r;
     }
     return count;
 }
 
-static const double *bounds_of(const duo_row *row, const operands *o)
+static const double *bounds_of(const duo_algorithm *row, const operands *o)
 {
     return test_row_rounds(row) ? o->tf32_bound : o->bound;
 }
 
 /* Runs the row on a copy of C. False: it does not take the call; else free the copy. */
-static bool run_row(const duo_row *row, const problem *p, const operands *o, test_array *c,
+static bool run_row(const duo_algorithm *row, const problem *p, const operands *o, test_array *c,
                     int *status)
 {
     *c = test_array_copy(&o->c);
@@ -249,10 +249,10 @@ static void row_bounds(void)
     static const int usual[] = {[MODE_CPU] = 5100, [MODE_SIM] = 750, [MODE_GPU] = 7800};
     const int cases = cases_of(usual[test_mode_now()]);
     const int64_t work = INT64_C(1) << (long_run() ? 23 : 20);
-    static double worst[DUO_SGEMM_ROWS][DUO_SGEMM_KINDS];
-    int done[DUO_SGEMM_ROWS] = {0};
+    static double worst[DUO_SGEMM_ALGORITHMS][DUO_SGEMM_KINDS];
+    int done[DUO_SGEMM_ALGORITHMS] = {0};
     test_rng rng = test_rng_for("sgemm accuracy rows");
-    const duo_row *rows[DUO_SGEMM_ROWS];
+    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
     const int count = rows_for(DUO_MATH_TF32, rows);
     for (int i = 0; i < cases; i++) {
         const int kind = i % DUO_SGEMM_KINDS;
@@ -310,7 +310,7 @@ static void row_large(void)
         return;
     }
     test_rng rng = test_rng_for("sgemm accuracy large");
-    const duo_row *rows[DUO_SGEMM_ROWS];
+    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
     const int count = rows_for(DUO_MATH_TF32, rows);
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
         /* Of the last shape the guard takes all tiles from fp16x3, several from one block. */
@@ -385,8 +385,8 @@ static void take_sample(const problem *p, const operands *o, sample *s)
     free(a);
 }
 
-static void check_sample(const duo_row *row, const problem *p, const sample *s, const test_array *c,
-                         int status)
+static void check_sample(const duo_algorithm *row, const problem *p, const sample *s,
+                         const test_array *c, int status)
 {
     const double *const bounds = test_row_rounds(row) ? s->tf32_bound : s->bound;
     int64_t wrong = 0, first = 0;
@@ -457,7 +457,7 @@ static void row_mixed(void)
     };
     const bool large = test_mode_now() == MODE_GPU;
     test_rng rng = test_rng_for("sgemm accuracy mixed");
-    const duo_row *rows[DUO_SGEMM_ROWS];
+    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
     const int count = rows_for(DUO_MATH_TF32, rows);
     for (size_t i = 0; i < 2 * sizeof mixes / sizeof mixes[0]; i++) {
         problem p = {.layout = DUO_COL_MAJOR,
@@ -566,7 +566,10 @@ static double squares(const problem *p, const operands *o, const float *c, int64
 
 /* Two norms of so many roundings differ by some percent. On the CPU also the product is rounded
  * where there is no fused multiply-add: 1.06 times a chain's norm, measured where few terms count. */
-static double allowed_ratio(const duo_row *row) { return row->side == DUO_SIDE_CPU ? 1.1 : 1.05; }
+static double allowed_ratio(const duo_algorithm *row)
+{
+    return row->side == DUO_SIDE_CPU ? 1.1 : 1.05;
+}
 
 /* Where few elements outweigh all others, norms compare single roundings. */
 static bool has_norm(const duo_sgemm_data *data)
@@ -579,8 +582,8 @@ static void norms(void)
     static const int64_t shapes[][3] = {
         {192, 160, 64}, {128, 96, 100}, {96, 128, 257}, {64, 96, 1000}, {96, 64, 4096}};
     test_rng rng = test_rng_for("sgemm accuracy norms");
-    const duo_row *rows[DUO_SGEMM_ROWS];
-    double largest[DUO_SGEMM_ROWS] = {0.0};
+    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
+    double largest[DUO_SGEMM_ALGORITHMS] = {0.0};
     const int count = rows_for(DUO_MATH_ACCURATE, rows);
     const int problems = test_mode_now() == MODE_SIM ? 4 : 5 * 4; /* one code for all rows */
     for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++) {

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "cpu/blas_library.h"
+#include "cpu/kernels.h"
 #include "exact_sum.h"
 #include "harness.h"
 #include "oracle.h"
@@ -210,8 +211,8 @@ static void check_row(duo_context *ctx, const char *row)
 {
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.row != NULL && strcmp(d.row, row) == 0, "row %s, not %s",
-          d.row == NULL ? "none" : d.row, row);
+    CHECK(d.algorithm != NULL && strcmp(d.algorithm, row) == 0, "row %s, not %s",
+          d.algorithm == NULL ? "none" : d.algorithm, row);
 }
 
 static duo_context *float64_context(void)
@@ -342,10 +343,10 @@ static void range(void)
 static void rows_twice(void)
 {
     test_rng rng = test_rng_for("sgemm float64 rows");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++) {
-        if (!duo_row_serves(rows[r], DUO_MATH_FLOAT64)) continue;
+        if (!duo_algorithm_serves(rows[r], DUO_MATH_FLOAT64)) continue;
         for (int i = 0; i < 40; i++) {
             problem p = random_problem(&rng);
             p.layout = DUO_COL_MAJOR;
@@ -448,21 +449,21 @@ static void a_row_for_every_math(void)
 {
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
         test_case("sgemm-float64/rows/math=%d", math);
-        const duo_site site = {
+        const duo_conditions conditions = {
             .profile = duo_profile_in_use(), .math = (duo_math)math, .threads = 1};
         duo_call c = test_sgemm_call(false, false, 9, 9, 9, 1.0f, NULL, INT64_MAX / 64, NULL,
                                      INT64_MAX / 64, 0.0f, NULL, INT64_MAX / 64);
         duo_choice choice[DUO_CANDIDATES];
-        const int count = duo_predict(&c, &site, choice);
+        const int count = duo_predict(&c, &conditions, choice);
         int takes = 0;
         for (int r = 0; r < count; r++) {
-            const bool float64 = choice[r].row->id == DUO_ROW_sgemm_cpu_float64 ||
-                                 choice[r].row->id == DUO_ROW_sgemm_gpu_f64;
-            CHECK(float64 == (math == DUO_MATH_FLOAT64), "%s", choice[r].row->name);
-            takes += choice[r].accepts && choice[r].row->side == DUO_SIDE_CPU;
+            const bool float64 = choice[r].algorithm->id == DUO_sgemm_cpu_float64 ||
+                                 choice[r].algorithm->id == DUO_sgemm_gpu_f64;
+            CHECK(float64 == (math == DUO_MATH_FLOAT64), "%s", choice[r].algorithm->name);
+            takes += choice[r].accepts && choice[r].algorithm->side == DUO_SIDE_CPU;
             CHECK(choice[r].seconds > 0.0 &&
                       (isfinite(choice[r].seconds) != 0) == choice[r].accepts,
-                  "%s: %g s", choice[r].row->name, choice[r].seconds);
+                  "%s: %g s", choice[r].algorithm->name, choice[r].seconds);
         }
         CHECK(takes == 1, "%d CPU rows take it", takes);
     }

@@ -140,7 +140,7 @@ static shape random_shape(test_rng *rng, int kind)
     }
 }
 
-static void check_bits(const duo_row *row, test_rng *rng, int kind)
+static void check_bits(const duo_algorithm *row, test_rng *rng, int kind)
 {
     static const int threads[] = {2, 3, 5, 16};
     static const float scalars[] = {0.0f, 1.0f, -1.0f, 0.37f};
@@ -185,7 +185,7 @@ static void check_bits(const duo_row *row, test_rng *rng, int kind)
 static void same_bits(void)
 {
     test_rng rng = test_rng_for("bits of tiles");
-    const duo_row *rows[DUO_CANDIDATES];
+    const duo_algorithm *rows[DUO_CANDIDATES];
     const int count = test_rows(DUO_SGEMM, rows);
     for (int r = 0; r < count; r++)
         for (int i = 0; i < 100; i++) check_bits(rows[r], &rng, i % 6);

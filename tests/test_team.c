@@ -26,7 +26,7 @@
 #include "duoblas.h"
 #include "harness.h"
 #include "sanitizers.h"
-#include "team.h"
+#include "host/team.h"
 
 enum { SEVERAL = 16 }; /* members of most jobs here */
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "context.h"
+#include "call/context.h"
 #include "cpu/blas_library.h"
 #include "harness.h"
 #include "sanitizers.h"
@@ -919,7 +919,7 @@ static void fork_while_device_works(void)
 static const char *row_of_sgemm(duo_context *ctx, const shared *s)
 {
     duo_decision d = {.size = sizeof d};
-    return all_four(ctx, s) && duo_explain_last(ctx, &d) == DUO_OK ? d.row : "wrong";
+    return all_four(ctx, s) && duo_explain_last(ctx, &d) == DUO_OK ? d.algorithm : "wrong";
 }
 
 /*
@@ -937,10 +937,10 @@ static void fork_inside_blas(void)
     duo_context *const ctx = test_context(), *const other = test_context();
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
     const bool serves = strcmp(row_of_sgemm(ctx, &s), "sgemm_cpu_openblas") == 0;
-    for (int i = 0; i < DUO_SGEMM_ROWS; i++) {
-        const duo_row *const row = &duo_sgemm_rows[i];
+    for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
+        const duo_algorithm *const row = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
         if (row->side != DUO_SIDE_CPU) continue;
-        const bool inside = row->id != DUO_ROW_sgemm_cpu_plain;
+        const bool inside = row->id != DUO_sgemm_cpu_plain;
         test_case("fork-inside-blas/%s", row->name);
         other->running = row;
         fflush(stdout);

@@ -173,11 +173,11 @@ says out 'because .*; sgemm, sasum, sdot on the CPU from built-in generic, as no
 
 # Rows that were not measured are not in the file; those that were measured before stay there.
 own=$XDG_CONFIG_HOME/duoblas/profile.ini
-rows_of() { grep -oE '^\[row [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
+rows_of() { grep -oE '^\[algorithm [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
 checks=$((checks + 2))
-[ "$(rows_of)" = '[row ssum_cpu' ] || fail "a profile of ssum has $(rows_of)"
+[ "$(rows_of)" = '[algorithm ssum_cpu' ] || fail "a profile of ssum has $(rows_of)"
 expect 0 crossover --quick --operations sdot --max-seconds 2
-[ "$(rows_of)" = '[row sdot_cpu[row ssum_cpu' ] || fail "a profile of ssum and sdot has $(rows_of)"
+[ "$(rows_of)" = '[algorithm sdot_cpu[algorithm ssum_cpu' ] || fail "a profile of ssum and sdot has $(rows_of)"
 rm -r "$XDG_CONFIG_HOME"
 
 # An inner BLAS that is not what it could be is told of in every head.

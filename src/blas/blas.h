@@ -16,7 +16,7 @@
 
 /* ---- Operations ---- */
 
-/* All arguments of sgemm, whichever door they came through. */
+/* All arguments of sgemm, whichever backend they came through. */
 typedef struct duo_blas_gemm {
     int layout, transa, transb; /* values of duo_layout and duo_transpose, or anything else */
     int64_t m, n, k;

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "blas.h"
+#include "blas/blas.h"
 #include "fault.h"
 
 #if WIDE

@@ -3,4 +3,4 @@
 #define NAME(name)  name##_64_
 #define CNAME(name) cblas_##name##64_
 #define WIDE        1
-#include "blas_body.h"
+#include "blas/blas_body.h"

@@ -3,4 +3,4 @@
 #define NAME(name)  name##_
 #define CNAME(name) cblas_##name
 #define WIDE        0
-#include "blas_body.h"
+#include "blas/blas_body.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blas.h"
+#include "blas/blas.h"
 
 #ifndef DUO_BLAS_OF_THE_SYSTEM /* is this libblas.so.3? */
 #define DUO_BLAS_OF_THE_SYSTEM 0

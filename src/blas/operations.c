@@ -1,7 +1,7 @@
 /* operations.c - from BLAS's arguments to the public API. */
 #include <stdio.h>
 
-#include "blas.h"
+#include "blas/blas.h"
 #include "fault.h"
 
 int duo_blas_transpose(char letter)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas.h"
+#include "blas/blas.h"
 
 enum { NEIGHBOURS = 1 << 16 };
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "blas.h"
+#include "blas/blas.h"
 
 enum { OPERATIONS = 4, NOWHERE = 2, PLACES };
 
@@ -164,10 +164,10 @@ void duo_blas_summary_add(double started, const double bytes[3])
 
     pthread_mutex_lock(&lock);
     tally *const t = &tallies[operation];
-    const int place = d.row == NULL ? NOWHERE : (int)d.side;
+    const int place = d.algorithm == NULL ? NOWHERE : (int)d.side;
     t->calls[place]++;
     t->seconds[place] += seconds;
-    if (d.row != NULL) {
+    if (d.algorithm != NULL) {
         double best[2] = {-1.0, -1.0};
         for (int i = 0; i < d.candidates; i++) {
             const duo_candidate *const c = &d.candidate[i];

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blas.h"
+#include "blas/blas.h"
 #include "fault.h"
 
 /* A library that has dgemm too is a BLAS, one with ilaenv a LAPACK. */

@@ -1,5 +1,5 @@
 /* blas_kernels.c - names and widths of OpenBLAS's kernels (blas_kernels.h). */
-#include "blas_kernels.h"
+#include "cpu/blas_kernels.h"
 
 #include <stddef.h>
 #include <strings.h>

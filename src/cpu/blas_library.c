@@ -1,6 +1,6 @@
 /* blas_library.c - finds and opens the CPU BLAS (blas_library.h). */
 #define _GNU_SOURCE
-#include "blas_library.h"
+#include "cpu/blas_library.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../environment.h"
-#include "../fault.h"
-#include "../lock.h"
-#include "private_library.h"
+#include "host/environment.h"
+#include "fault.h"
+#include "host/lock.h"
+#include "cpu/private_library.h"
 
 /* The sanitizers cannot live with RTLD_DEEPBIND; everybody else is safer with it. */
 #ifdef DUO_NO_DEEPBIND

@@ -23,9 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../call.h"
-#include "../fault.h"
-#include "blas_kernels.h"
+#include "call.h"
+#include "fault.h"
+#include "cpu/blas_kernels.h"
 
 /*
  * Sizes can be split, but leading dimensions go to the library as they are. Its kernels gather from up

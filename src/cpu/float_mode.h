@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "../fault.h"
+#include "fault.h"
 
 #if defined(__x86_64__)
 

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "../call.h"
+#include "call.h"
 
 enum { DUO_BLOCK = 1024, DUO_UNIT = 64 * DUO_BLOCK };
 
@@ -46,7 +46,7 @@ static inline const duo_lanes *duo_lanes_current(void)
     return __builtin_expect(in_use != NULL, 1) ? in_use : duo_lanes_set(NULL);
 }
 
-/* Any n >= 1, increments and threads: what the rows call. Vectors by logical first element, signed
+/* Any n >= 1, increments and threads: what the algorithms call. Vectors by logical first element, signed
  * increments. */
 float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
                        const float *y, int64_t incy, int threads);

@@ -3,7 +3,7 @@
  */
 #include <immintrin.h>
 
-#include "float_mode.h"
+#include "cpu/float_mode.h"
 
 #define CLONE avx2
 #define ISA   avx2
@@ -66,4 +66,4 @@ static inline float to_float(double sum) { return (float)sum; }
 #define mode_fits     float_mode_fits
 #define flags_restore float_flags_restore
 
-#include "lanes_body.h"
+#include "cpu/lanes_body.h"

@@ -70,4 +70,4 @@ static inline double add_lanes_4(lanes a, lanes b, lanes c, lanes d)
     return _mm512_cvtsd_f64(add_far_pair(add_pair(d1)));
 }
 
-#include "lanes_body.h"
+#include "cpu/lanes_body.h"

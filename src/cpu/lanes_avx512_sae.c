@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #include <stdbool.h>
 
-#include "float_mode.h"
+#include "cpu/float_mode.h"
 
 #define CLONE avx512_sae
 
@@ -47,4 +47,4 @@ static inline bool mode_fits(float_mode unknown)
     return _mm_cvtsi128_si32(_mm_castps_si128(doubled)) != 0;
 }
 
-#include "lanes_avx512_body.h"
+#include "cpu/lanes_avx512_body.h"

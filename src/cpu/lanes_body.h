@@ -30,9 +30,9 @@
  */
 #include <stdbool.h>
 
-#include "../fault.h"
-#include "float_mode.h"
-#include "lanes_internal.h"
+#include "fault.h"
+#include "cpu/float_mode.h"
+#include "cpu/lanes_internal.h"
 
 #define INLINE              static inline __attribute__((always_inline))
 #define NOINLINE            static __attribute__((noinline))
@@ -214,7 +214,7 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
     return node[0];
 }
 
-#include "lanes_float64_body.h"
+#include "cpu/lanes_float64_body.h"
 
 /* Is it 0, Inf or NaN? One comparison, which the result does not wait for. */
 INLINE bool needs_care(float sum)

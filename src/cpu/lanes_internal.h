@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lanes.h"
+#include "cpu/lanes.h"
 
 extern const duo_lanes duo_lanes_avx512, duo_lanes_avx512_sae, duo_lanes_avx2, duo_lanes_portable;
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "float_mode.h"
+#include "cpu/float_mode.h"
 
 #define CLONE portable
 #define ISA   portable
@@ -65,4 +65,4 @@ static inline float to_float(double sum) { return (float)sum; }
 #define mode_fits     float_mode_fits
 #define flags_restore float_flags_restore
 
-#include "lanes_body.h"
+#include "cpu/lanes_body.h"

@@ -5,8 +5,8 @@
  * shape: products of two floats are exact there and nothing overflows, so only an Inf or NaN of the
  * data is left to show.
  */
-#include "../fault.h"
-#include "lanes_internal.h"
+#include "fault.h"
+#include "cpu/lanes_internal.h"
 
 double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
                       const float *x, const float *y)

@@ -5,10 +5,10 @@
  * unit gets the same node, so threads take units as they like. Strided data are gathered block by
  * block and then reduced as if they had been contiguous.
  */
-#include "../fault.h"
-#include "../team.h"
-#include "float_mode.h"
-#include "lanes_internal.h"
+#include "fault.h"
+#include "host/team.h"
+#include "cpu/float_mode.h"
+#include "cpu/lanes_internal.h"
 
 /*
  * Units that one job of the team computes, a power of two. Their nodes are on the stack (32 KiB);

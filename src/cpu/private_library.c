@@ -1,6 +1,6 @@
 /* private_library.c - opens copies of shared libraries (private_library.h). */
 #define _GNU_SOURCE
-#include "private_library.h"
+#include "cpu/private_library.h"
 
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,10 +1,10 @@
 /* sasum_cpu_lanes.c - sum of absolute values on the CPU, in the documented order of summation
  * (lanes.h). */
-#include "../fault.h"
-#include "../row.h"
-#include "lanes.h"
+#include "fault.h"
+#include "cpu/kernels.h"
+#include "cpu/lanes.h"
 
-int duo_sasum_cpu_lanes(const duo_call *call)
+duo_outcome duo_sasum_cpu_lanes(const duo_call *call)
 {
     const duo_operand *const x = &call->operand[DUO_X];
     *call->operand[DUO_RESULT].address = duo_lanes_reduce(

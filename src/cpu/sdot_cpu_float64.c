@@ -1,8 +1,8 @@
 /* sdot_cpu_float64.c - inner product on the CPU, in float64 throughout (lanes.h). */
-#include "../row.h"
-#include "lanes.h"
+#include "cpu/kernels.h"
+#include "cpu/lanes.h"
 
-int duo_sdot_cpu_float64(const duo_call *call)
+duo_outcome duo_sdot_cpu_float64(const duo_call *call)
 {
     const duo_operand *const x = &call->operand[DUO_X];
     const duo_operand *const y = &call->operand[DUO_Y];

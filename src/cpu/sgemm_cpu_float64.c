@@ -15,11 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../fault.h"
-#include "../row.h"
-#include "../team.h"
-#include "blas_library.h"
-#include "sgemm_tiles.h"
+#include "fault.h"
+#include "cpu/kernels.h"
+#include "host/team.h"
+#include "cpu/blas_library.h"
+#include "cpu/sgemm_tiles.h"
 
 /* Largest tile of C, and steps of k, for dgemm; for the plain loop, which wants them in its cache;
  * and without memory. */
@@ -154,7 +154,7 @@ static void piece(void *job, int64_t number)
     free(w.sum);
 }
 
-int duo_sgemm_cpu_float64(const duo_call *call)
+duo_outcome duo_sgemm_cpu_float64(const duo_call *call)
 {
     product p = {call, desk_for(call)};
     const bool its_own =

@@ -13,11 +13,11 @@
 #include <float.h>
 #include <stdlib.h>
 
-#include "../fault.h"
-#include "../row.h"
-#include "../team.h"
-#include "blas_library.h"
-#include "sgemm_tiles.h"
+#include "fault.h"
+#include "cpu/kernels.h"
+#include "host/team.h"
+#include "cpu/blas_library.h"
+#include "cpu/sgemm_tiles.h"
 
 enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
 
@@ -147,7 +147,7 @@ bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n,
     return true;
 }
 
-int duo_sgemm_cpu_openblas(const duo_call *call)
+duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
 {
     const duo_blas_library *const library = call->program == NULL ? duo_blas_library_get() : NULL;
     if (library == NULL && call->program == NULL) return DUO_DECLINED;

@@ -9,10 +9,10 @@
  */
 #include <string.h>
 
-#include "../fault.h"
-#include "../row.h"
-#include "../team.h"
-#include "sgemm_tiles.h"
+#include "fault.h"
+#include "cpu/kernels.h"
+#include "host/team.h"
+#include "cpu/sgemm_tiles.h"
 
 enum { TILE_M = DUO_PLAIN_ROWS, TILE_N = DUO_PLAIN_COLUMNS, TILE_K = 256 };
 
@@ -86,7 +86,7 @@ static void piece(void *job, int64_t number)
     tile(call, number % down * TILE_M, number / down * TILE_N);
 }
 
-int duo_sgemm_cpu_plain(const duo_call *call)
+duo_outcome duo_sgemm_cpu_plain(const duo_call *call)
 {
     const int64_t down = (call->m + TILE_M - 1) / TILE_M, across = (call->n + TILE_N - 1) / TILE_N;
     duo_team_run(piece, (void *)(uintptr_t)call, down * across, call->threads); /* only read */

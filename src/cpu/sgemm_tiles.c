@@ -1,10 +1,10 @@
 /* sgemm_tiles.c - tiles of C for a shape (sgemm_tiles.h). */
-#include "sgemm_tiles.h"
+#include "cpu/sgemm_tiles.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-#include "../fault.h"
+#include "fault.h"
 
 /*
  * Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with AVX-512. Every tile packs its

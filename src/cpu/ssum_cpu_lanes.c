@@ -1,8 +1,8 @@
 /* ssum_cpu_lanes.c - sum on the CPU, in the documented order of summation (lanes.h). */
-#include "../row.h"
-#include "lanes.h"
+#include "cpu/kernels.h"
+#include "cpu/lanes.h"
 
-int duo_ssum_cpu_lanes(const duo_call *call)
+duo_outcome duo_ssum_cpu_lanes(const duo_call *call)
 {
     const duo_operand *const x = &call->operand[DUO_X];
     *call->operand[DUO_RESULT].address =

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <link.h>
 
-#include "blas_library.h"
+#include "cpu/blas_library.h"
 
 /* The program itself is the first object; one with a dynamic linker names it. */
 static int has_interpreter(struct dl_phdr_info *object, size_t size, void *found)

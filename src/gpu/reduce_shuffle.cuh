@@ -17,9 +17,9 @@
 #ifndef DUO_REDUCE_SHUFFLE_CUH
 #define DUO_REDUCE_SHUFFLE_CUH
 
-#include "kernels.h"
-#include "launch.cuh"
-#include "reduce_block.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/reduce_block.cuh"
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kPart = 128 * kWarps; /* blocks whose sums are in shared memory at a time */
@@ -34,7 +34,7 @@ struct reduction : vectors {
     double *partials;
     unsigned *counter;
     float *result;
-    uint64_t *slot; /* not NULL: the result goes here, with the ticket */
+    uint64_t *pinned_result; /* not NULL: the result goes here, with the ticket */
     uint32_t ticket;
 };
 
@@ -173,8 +173,8 @@ static __device__ __forceinline__ void publish(const reduction &in, double sum)
     const unsigned bits = isnan(rounded) ? 0x7fc00000u : __float_as_uint(rounded);
     /* One store, so that whoever sees the ticket sees the value; it publishes nothing else, so no
      * fence is due. The value came from every load of this launch: those are done. */
-    if (in.slot != nullptr)
-        *reinterpret_cast<volatile uint64_t *>(in.slot) = (uint64_t)in.ticket << 32 | bits;
+    if (in.pinned_result != nullptr)
+        *reinterpret_cast<volatile uint64_t *>(in.pinned_result) = (uint64_t)in.ticket << 32 | bits;
     else
         *in.result = __uint_as_float(bits);
 }
@@ -259,7 +259,7 @@ static int queue_reduction(const duo_call *call, const duo_launch *how)
     in.partials = how->partials;
     in.counter = how->counter;
     in.result = call->operand[DUO_RESULT].address;
-    in.slot = how->slot;
+    in.pinned_result = how->pinned_result;
     in.ticket = how->ticket;
 
     const int64_t blocks = (in.n + kBlock - 1) / kBlock;

@@ -1,5 +1,5 @@
 /* sasum_gpu_shuffle.cu - sum of absolute values; see reduce_shuffle.cuh. */
-#include "reduce_shuffle.cuh"
+#include "gpu/reduce_shuffle.cuh"
 
 extern "C" int duo_sasum_gpu_shuffle(const duo_call *call, const duo_launch *how)
 {

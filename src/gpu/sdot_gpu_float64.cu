@@ -1,5 +1,5 @@
 /* sdot_gpu_float64.cu - inner product in float64 throughout; see reduce_shuffle.cuh. */
-#include "reduce_shuffle.cuh"
+#include "gpu/reduce_shuffle.cuh"
 
 extern "C" int duo_sdot_gpu_float64(const duo_call *call, const duo_launch *how)
 {

@@ -1,5 +1,5 @@
 /* sdot_gpu_shuffle.cu - inner product, products rounded to float32; see reduce_shuffle.cuh. */
-#include "reduce_shuffle.cuh"
+#include "gpu/reduce_shuffle.cuh"
 
 extern "C" int duo_sdot_gpu_shuffle(const duo_call *call, const duo_launch *how)
 {

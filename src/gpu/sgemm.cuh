@@ -8,7 +8,7 @@
 #ifndef DUO_SGEMM_CUH
 #define DUO_SGEMM_CUH
 
-#include "../call.h"
+#include "call.h"
 
 struct sgemm_problem {
     const float *a, *b;

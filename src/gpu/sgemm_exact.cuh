@@ -9,7 +9,7 @@
 #ifndef DUO_SGEMM_EXACT_CUH
 #define DUO_SGEMM_EXACT_CUH
 
-#include "sgemm_tiles.cuh"
+#include "gpu/sgemm_tiles.cuh"
 
 constexpr int kExactThreads = 256, kExactStep = 16; /* k at a time */
 constexpr int kExactSlabs = 16;

@@ -8,8 +8,8 @@
 #ifndef DUO_SGEMM_FALLBACK_CUH
 #define DUO_SGEMM_FALLBACK_CUH
 
-#include "sgemm_exact.cuh"
-#include "sgemm_split.cuh"
+#include "gpu/sgemm_exact.cuh"
+#include "gpu/sgemm_split.cuh"
 
 static_assert(kExactThreads == kSplitThreads, "one kernel does both");
 

@@ -11,8 +11,8 @@
 #ifndef DUO_SGEMM_FFMA_PACK_CUH
 #define DUO_SGEMM_FFMA_PACK_CUH
 
-#include "launch.cuh"
-#include "sgemm_ffma_tile.cuh"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm_ffma_tile.cuh"
 
 constexpr int kPackEdge = 64;
 

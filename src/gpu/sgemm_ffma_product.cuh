@@ -5,8 +5,8 @@
 #ifndef DUO_SGEMM_FFMA_PRODUCT_CUH
 #define DUO_SGEMM_FFMA_PRODUCT_CUH
 
-#include "launch.cuh"
-#include "sgemm_ffma_tile.cuh"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm_ffma_tile.cuh"
 
 /* ---- Who computes what ---- */
 

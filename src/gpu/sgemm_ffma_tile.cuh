@@ -7,8 +7,8 @@
 
 #include <cuda_pipeline_primitives.h>
 
-#include "fragment.cuh"
-#include "sgemm.cuh"
+#include "gpu/fragment.cuh"
+#include "gpu/sgemm.cuh"
 
 constexpr int kThreads = 256; /* per block */
 constexpr int kResident = 2;  /* blocks per multiprocessor: 128 registers per thread */

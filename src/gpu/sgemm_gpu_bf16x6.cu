@@ -5,7 +5,7 @@
  * Order     see sgemm_wgmma.cuh; blocks of C whose operands have Inf, NaN or magnitudes further
  *           apart than bf16x6 holds together, by fp32 FMA
  */
-#include "sgemm_tensor.cuh"
+#include "gpu/sgemm_tensor.cuh"
 
 extern "C" size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how)
 {
@@ -17,15 +17,15 @@ extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)
     return (int)queue_scheme<bf16x6>(call, how);
 }
 
-extern "C" size_t duo_sgemm_gpu_bf16x6_form_bytes(const duo_call *call, int i)
+extern "C" size_t duo_sgemm_gpu_bf16x6_packed_bytes(const duo_call *call, int i)
 {
-    return scheme_form_bytes<bf16x6>(call, i);
+    return scheme_packed_bytes<bf16x6>(call, i);
 }
 
-extern "C" int duo_sgemm_gpu_bf16x6_form(const duo_call *call, int i, void *form,
+extern "C" int duo_sgemm_gpu_bf16x6_pack(const duo_call *call, int i, void *packed,
                                          const duo_launch *how)
 {
-    return (int)queue_form<bf16x6>(call, i, form, how);
+    return (int)queue_packing<bf16x6>(call, i, packed, how);
 }
 
 extern "C" int duo_sgemm_gpu_bf16x6_load(void) { return (int)load_scheme<bf16x6>(); }

@@ -22,9 +22,9 @@
 #include <cuda_pipeline_primitives.h>
 #include <math.h>
 
-#include "kernels.h"
-#include "launch.cuh"
-#include "sgemm.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
 
 constexpr int kSlab = 16;     /* steps of k per slab */
 constexpr int kSlabs = 3;     /* slabs in the ring */

@@ -21,10 +21,10 @@
  * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, where that is
  * expected to pay (sgemm_ffma_pack.cuh).
  */
-#include "kernels.h"
-#include "launch.cuh"
-#include "sgemm_ffma_pack.cuh"
-#include "sgemm_ffma_product.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm_ffma_pack.cuh"
+#include "gpu/sgemm_ffma_product.cuh"
 
 /* ---- Choosing the tile, who computes what, and what is packed ahead ---- */
 

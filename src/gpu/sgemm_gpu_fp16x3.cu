@@ -5,7 +5,7 @@
  * Order     see sgemm_wgmma.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what
  *           that cannot hold either by fp32 FMA
  */
-#include "sgemm_tensor.cuh"
+#include "gpu/sgemm_tensor.cuh"
 
 cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how)
 {
@@ -22,15 +22,15 @@ extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
     return (int)queue_scheme<fp16x3>(call, how);
 }
 
-extern "C" size_t duo_sgemm_gpu_fp16x3_form_bytes(const duo_call *call, int i)
+extern "C" size_t duo_sgemm_gpu_fp16x3_packed_bytes(const duo_call *call, int i)
 {
-    return scheme_form_bytes<fp16x3>(call, i);
+    return scheme_packed_bytes<fp16x3>(call, i);
 }
 
-extern "C" int duo_sgemm_gpu_fp16x3_form(const duo_call *call, int i, void *form,
+extern "C" int duo_sgemm_gpu_fp16x3_pack(const duo_call *call, int i, void *packed,
                                          const duo_launch *how)
 {
-    return (int)queue_form<fp16x3>(call, i, form, how);
+    return (int)queue_packing<fp16x3>(call, i, packed, how);
 }
 
 extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load_scheme<fp16x3>(); }

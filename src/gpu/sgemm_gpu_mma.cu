@@ -5,9 +5,9 @@
  * Order     see sgemm_mma.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
  *           cannot hold either by fp32 FMA. Turing has no bf16: there all of these are so
  */
-#include "sgemm_fallback.cuh"
-#include "sgemm_mma.cuh"
-#include "sgemm_panels.cuh"
+#include "gpu/sgemm_fallback.cuh"
+#include "gpu/sgemm_mma.cuh"
+#include "gpu/sgemm_panels.cuh"
 
 constexpr int kLeastCapability = 75, kLeastBf16 = 80;
 

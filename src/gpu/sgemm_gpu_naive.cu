@@ -7,9 +7,9 @@
  * Order     one fp32 FMA chain over l = 0 .. k-1 per element
  * Traffic   2 loads per FMA, served by the caches as well as they can
  */
-#include "kernels.h"
-#include "launch.cuh"
-#include "sgemm.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
 
 constexpr int kRows = 32, kColumns = 8;
 

@@ -14,12 +14,12 @@
  * Traffic   X once from memory, 16 bytes per copy where its alignment allows, else 4; Y once per
  *           tile of C, from L2; C once; with several ranges, their sums there and back
  */
-#include "kernels.h"
-#include "launch.cuh"
-#include "sgemm.cuh"
-#include "skinny_plan.cuh"
-#include "skinny_tile.cuh"
-#include "sum_ranges.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
+#include "gpu/skinny_plan.cuh"
+#include "gpu/skinny_tile.cuh"
+#include "gpu/sum_ranges.cuh"
 
 struct skinny_problem {
     const float *x, *y;

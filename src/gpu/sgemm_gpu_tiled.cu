@@ -17,10 +17,10 @@
  */
 #include <cuda_pipeline_primitives.h>
 
-#include "fragment.cuh"
-#include "kernels.h"
-#include "launch.cuh"
-#include "sgemm.cuh"
+#include "gpu/fragment.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
 
 constexpr int kSlab = 8;      /* steps of k per slab */
 constexpr int kSlabs = 4;     /* slabs in the ring */

@@ -29,7 +29,7 @@
 #ifndef DUO_SGEMM_GUARD_CUH
 #define DUO_SGEMM_GUARD_CUH
 
-#include "sgemm_planes.cuh"
+#include "gpu/sgemm_planes.cuh"
 
 /* What the words of 64 rows say together. */
 struct tile_row {

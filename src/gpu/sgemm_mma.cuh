@@ -22,8 +22,8 @@
 #ifndef DUO_SGEMM_MMA_CUH
 #define DUO_SGEMM_MMA_CUH
 
-#include "mma.cuh"
-#include "sgemm_tiles.cuh"
+#include "gpu/mma.cuh"
+#include "gpu/sgemm_tiles.cuh"
 
 struct mma_problem : tensor_problem {
     uint32_t ways;        /* a bit for each duo_way that is stored */

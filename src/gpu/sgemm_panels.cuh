@@ -7,10 +7,10 @@
 #ifndef DUO_SGEMM_PANELS_CUH
 #define DUO_SGEMM_PANELS_CUH
 
-#include "kernels.h"
-#include "launch.cuh"
-#include "sgemm_split.cuh"
-#include "sgemm_tiles.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm_split.cuh"
+#include "gpu/sgemm_tiles.cuh"
 
 /* ---- Workspace: control, partial sums, the forms of A and B ---- */
 
@@ -26,12 +26,12 @@ static size_t words_bytes(int64_t rows, int64_t k)
     return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * sizeof(uint32_t));
 }
 /* The form of an operand: its words, then its planes. */
-static size_t form_bytes(int64_t rows, int64_t k, int planes)
+static size_t packed_bytes(int64_t rows, int64_t k, int planes)
 {
     return words_bytes(rows, k) + aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile *
                                                 kTile * (size_t)planes * sizeof(__half));
 }
-static void put_form(operand_planes *o, int64_t rows, void *place)
+static void put_packed(operand_planes *o, int64_t rows, void *place)
 {
     o->words = static_cast<uint32_t *>(place);
     o->planes = static_cast<char *>(place) + words_bytes(rows, o->k);
@@ -46,8 +46,8 @@ static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes
                           const duo_launch *how)
 {
     return kControlBytes + partials_bytes(how) +
-           (call->operand[DUO_A].form != nullptr ? 0 : form_bytes(m, call->k, planes)) +
-           (call->operand[DUO_B].form != nullptr ? 0 : form_bytes(n, call->k, planes));
+           (call->operand[DUO_A].packed != nullptr ? 0 : packed_bytes(m, call->k, planes)) +
+           (call->operand[DUO_B].packed != nullptr ? 0 : packed_bytes(n, call->k, planes));
 }
 
 /* ---- Launches ---- */
@@ -70,8 +70,8 @@ static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int plane
                          const duo_launch *how)
 {
     constexpr int64_t kUnit = 256;
-    const bool whole_m = call->operand[DUO_A].form != nullptr;
-    const bool whole_n = call->operand[DUO_B].form != nullptr;
+    const bool whole_m = call->operand[DUO_A].packed != nullptr;
+    const bool whole_n = call->operand[DUO_B].packed != nullptr;
     while (panel_bytes(call, *m, *n, planes, how) > how->workspace_bytes) {
         int64_t *const longer = whole_n || (!whole_m && *m >= *n) ? m : n;
         if (*longer <= kUnit || (whole_m && whole_n)) return false;
@@ -137,10 +137,11 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
     place += kControlBytes;
     p.partials = reinterpret_cast<float *>(place);
     place += partials_bytes(how);
-    void *const form_a = call->operand[DUO_A].form, *const form_b = call->operand[DUO_B].form;
-    put_form(&a, panel_m, form_a != nullptr ? form_a : place);
-    if (form_a == nullptr) place += form_bytes(panel_m, whole.k, planes);
-    put_form(&b, panel_n, form_b != nullptr ? form_b : place);
+    void *const packed_a = call->operand[DUO_A].packed, *const packed_b =
+                                                            call->operand[DUO_B].packed;
+    put_packed(&a, panel_m, packed_a != nullptr ? packed_a : place);
+    if (packed_a == nullptr) place += packed_bytes(panel_m, whole.k, planes);
+    put_packed(&b, panel_n, packed_b != nullptr ? packed_b : place);
 
     cudaError_t error = cudaSuccess;
     for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
@@ -150,9 +151,9 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
             a.x = whole.a + (a.along_k ? i * a.ld : i);
             b.x = whole.b + (b.along_k ? j * b.ld : j);
             p.multiply.c = whole.c + i + j * whole.ldc;
-            const int64_t tiles_a = form_a != nullptr ? 0 : tiles_of(a.rows) * tiles_of(a.k);
+            const int64_t tiles_a = packed_a != nullptr ? 0 : tiles_of(a.rows) * tiles_of(a.k);
             const int64_t tiles =
-                tiles_a + (form_b != nullptr ? 0 : tiles_of(b.rows) * tiles_of(b.k));
+                tiles_a + (packed_b != nullptr ? 0 : tiles_of(b.rows) * tiles_of(b.k));
             if (tiles > INT32_MAX) return cudaErrorInvalidValue;
             p.split = split_of(a, b, tiles_a, tiles, p.pending);
             error = multiply(p, how);

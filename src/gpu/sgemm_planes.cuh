@@ -26,7 +26,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "sgemm.cuh"
+#include "gpu/sgemm.cuh"
 
 constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
 

@@ -15,9 +15,9 @@
 #ifndef DUO_SGEMM_REST_CUH
 #define DUO_SGEMM_REST_CUH
 
-#include "sgemm_exact.cuh"
-#include "sgemm_split.cuh"
-#include "wgmma_ring.cuh"
+#include "gpu/sgemm_exact.cuh"
+#include "gpu/sgemm_split.cuh"
+#include "gpu/wgmma_ring.cuh"
 
 constexpr int kRunsPerRow = kStepK / kRun;
 static_assert(kTile * kRunsPerRow == kMultiplyingThreads, "a thread has a run of 64 rows x 32 k");

@@ -12,8 +12,8 @@
 
 #include <type_traits>
 
-#include "launch.cuh"
-#include "sgemm_planes.cuh"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm_planes.cuh"
 
 /* Blocks per multiprocessor to make room for: 4 where all tiles run at once, else what was fastest on
  * an H200, by 5 to 20 %. */

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "sgemm_panels.cuh"
-#include "sgemm_wgmma.cuh"
+#include "gpu/sgemm_panels.cuh"
+#include "gpu/sgemm_wgmma.cuh"
 
 /* ---- Tensor maps ---- */
 
@@ -227,20 +227,20 @@ static size_t scheme_bytes(const duo_call *call, const duo_launch *how)
 }
 
 template <class Scheme>
-static size_t scheme_form_bytes(const duo_call *call, int i)
+static size_t scheme_packed_bytes(const duo_call *call, int i)
 {
     return i == DUO_C || call->k == 0 || call->k > kMostK
                ? 0
-               : form_bytes(i == DUO_A ? call->m : call->n, call->k, Scheme::kPlanes);
+               : packed_bytes(i == DUO_A ? call->m : call->n, call->k, Scheme::kPlanes);
 }
 
 template <class Scheme>
-static cudaError_t queue_form(const duo_call *call, int i, void *form, const duo_launch *how)
+static cudaError_t queue_packing(const duo_call *call, int i, void *packed, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
     operand_planes o = operand_of(call, i);
     if (o.k == 0) return cudaErrorInvalidValue; /* nothing is multiplied */
-    put_form(&o, o.rows, form);
+    put_packed(&o, o.rows, packed);
     const int64_t tiles = tiles_of(o.rows) * tiles_of(o.k);
     if (tiles > INT32_MAX) return cudaErrorInvalidValue;
     panel p = {};

@@ -10,7 +10,7 @@
 #ifndef DUO_SGEMM_TILES_CUH
 #define DUO_SGEMM_TILES_CUH
 
-#include "sgemm_guard.cuh"
+#include "gpu/sgemm_guard.cuh"
 
 constexpr int kStepK = 32;         /* k of a stage of the ring in shared memory */
 constexpr int kTilesTogether = 16; /* rows of tiles that are walked together, for the L2 cache */

@@ -24,7 +24,7 @@
 
 #include <type_traits>
 
-#include "sgemm_rest.cuh"
+#include "gpu/sgemm_rest.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
 #define DUO_HAS_WGMMA 1

@@ -1,5 +1,5 @@
 /* ssum_gpu_float64.cu - sum in float64 throughout; see reduce_shuffle.cuh. */
-#include "reduce_shuffle.cuh"
+#include "gpu/reduce_shuffle.cuh"
 
 extern "C" int duo_ssum_gpu_float64(const duo_call *call, const duo_launch *how)
 {

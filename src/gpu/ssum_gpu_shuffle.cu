@@ -1,5 +1,5 @@
 /* ssum_gpu_shuffle.cu - sum; see reduce_shuffle.cuh. */
-#include "reduce_shuffle.cuh"
+#include "gpu/reduce_shuffle.cuh"
 
 extern "C" int duo_ssum_gpu_shuffle(const duo_call *call, const duo_launch *how)
 {

@@ -7,9 +7,9 @@
 #ifndef DUO_SUM_RANGES_CUH
 #define DUO_SUM_RANGES_CUH
 
-#include "kernels.h"
-#include "launch.cuh"
-#include "sgemm.cuh"
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
 
 constexpr int kSumThreads = 256;
 constexpr int kMostShares = 32, kLeastRanges = 4; /* of a thread */

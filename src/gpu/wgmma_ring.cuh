@@ -7,8 +7,8 @@
 
 #include <type_traits>
 
-#include "sgemm_tiles.cuh"
-#include "wgmma.cuh"
+#include "gpu/sgemm_tiles.cuh"
+#include "gpu/wgmma.cuh"
 
 constexpr int kWarpgroup = 128;           /* threads */
 constexpr int kMultipliers = 2;           /* warpgroups */

@@ -1,0 +1,45 @@
+/*
+ * algorithms.h - the list of all algorithms.
+ *
+ * A line is one algorithm: its operation, the side it runs on, the maths it serves, and its name, which
+ * is that of its file and its function too. What the library keeps of an algorithm (its number, its place
+ * in the dispatch table, its curve in a profile, its kernels) is made from this list. The order is that
+ * of predictions, and of two that cost the same the first is chosen.
+ */
+#ifndef DUO_ALGORITHMS_H
+#define DUO_ALGORITHMS_H
+
+#define DUO_ALGORITHM_LIST(X)                                                                      \
+    X(SGEMM, GPU, FLOAT32, sgemm_gpu_naive)                                                        \
+    X(SGEMM, GPU, FLOAT32, sgemm_gpu_tiled)                                                        \
+    X(SGEMM, GPU, FLOAT32, sgemm_gpu_ffma)                                                         \
+    X(SGEMM, GPU, TENSOR, sgemm_gpu_bf16x6)                                                        \
+    X(SGEMM, GPU, TENSOR, sgemm_gpu_fp16x3)                                                        \
+    X(SGEMM, GPU, TF32, sgemm_gpu_fp16x1)                                                          \
+    X(SGEMM, GPU, FLOAT32, sgemm_gpu_skinny)                                                       \
+    X(SGEMM, GPU, TENSOR, sgemm_gpu_mma)                                                           \
+    X(SGEMM, CPU, FLOAT32, sgemm_cpu_openblas)                                                     \
+    X(SGEMM, CPU, FLOAT32, sgemm_cpu_plain)                                                        \
+    X(SGEMM, GPU, FLOAT64, sgemm_gpu_f64)                                                          \
+    X(SGEMM, CPU, FLOAT64, sgemm_cpu_float64)                                                      \
+    X(SASUM, GPU, FLOAT32, sasum_gpu_shuffle)                                                      \
+    X(SASUM, CPU, FLOAT32, sasum_cpu_lanes)                                                        \
+    X(SASUM, GPU, FLOAT64, sasum_gpu_float64)                                                      \
+    X(SASUM, CPU, FLOAT64, sasum_cpu_float64)                                                      \
+    X(SSUM, GPU, FLOAT32, ssum_gpu_shuffle)                                                        \
+    X(SSUM, CPU, FLOAT32, ssum_cpu_lanes)                                                          \
+    X(SSUM, GPU, FLOAT64, ssum_gpu_float64)                                                        \
+    X(SSUM, CPU, FLOAT64, ssum_cpu_float64)                                                        \
+    X(SDOT, GPU, FLOAT32, sdot_gpu_shuffle)                                                        \
+    X(SDOT, CPU, FLOAT32, sdot_cpu_lanes)                                                          \
+    X(SDOT, GPU, FLOAT64, sdot_gpu_float64)                                                        \
+    X(SDOT, CPU, FLOAT64, sdot_cpu_float64)
+
+typedef enum duo_algorithm_id {
+#define DUO_ALGORITHM_ENUM(operation, side, maths, name) DUO_##name,
+    DUO_ALGORITHM_LIST(DUO_ALGORITHM_ENUM)
+#undef DUO_ALGORITHM_ENUM
+        DUO_ALGORITHMS
+} duo_algorithm_id;
+
+#endif

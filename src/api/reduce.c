@@ -1,0 +1,43 @@
+/* reduce.c - sasum, ssum and sdot, the full way: check arguments, take the quick returns, hand
+ * over. */
+#include "api/reduce.h"
+
+#include "fault.h"
+
+/* Do n elements, inc apart, fit the address space? */
+static bool addressable(int64_t n, int64_t inc)
+{
+    int64_t span;
+    return n <= 1 ||
+           (inc != INT64_MIN && !__builtin_mul_overflow(n - 1, inc < 0 ? -inc : inc, &span) &&
+            span <= PTRDIFF_MAX / 4 - 1);
+}
+
+static duo_operand vector(const float *x, int64_t n, int64_t inc)
+{
+    /* BLAS starts a vector with a negative increment at its far end in memory. */
+    const float *const first = inc < 0 && !DUO_FAULT(m8) ? x - (n - 1) * inc : x;
+    return (duo_operand){
+        .address = (float *)(uintptr_t)first, .rows = 1, .columns = n, .ld = inc, .read = true};
+}
+
+duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, const float *x,
+                      int64_t incx, const float *y, int64_t incy, float *result)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
+    if (result == NULL) return DUO_ERR_NULL;
+    const bool dot = operation == DUO_SDOT;
+    if (DUO_FAULT(m16) && incx < 0) incx = -incx;
+    if (DUO_FAULT(m21) && n < 0) n = -n;
+    if (n <= 0 || (!dot && incx <= 0)) return duo_execute_store(ctx, operation, n, 0.0f, result);
+    if (x == NULL || (dot && y == NULL)) return DUO_ERR_NULL;
+    if (!addressable(n, incx) || (dot && !addressable(n, incy)) || n > PTRDIFF_MAX / 4)
+        return DUO_ERR_SIZE;
+    duo_call call = {.operation = operation, .m = 1, .n = n, .threads = 1};
+    call.operand[DUO_X] = vector(x, n, incx);
+    if (dot) call.operand[DUO_Y] = vector(y, n, incy);
+    call.operand[DUO_RESULT] =
+        (duo_operand){.address = result, .rows = 1, .columns = 1, .ld = 1, .written = true};
+    return duo_execute(ctx, &call);
+}

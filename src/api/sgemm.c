@@ -1,0 +1,169 @@
+/* sgemm.c - duo_sgemm: check arguments, take the quick returns, hand over. */
+#include <string.h>
+
+#include "call/context.h"
+#include "fault.h"
+
+static bool valid_transpose(duo_transpose t)
+{
+    return t == DUO_NO_TRANS || t == DUO_TRANS || t == DUO_CONJ_TRANS;
+}
+
+/* Does a matrix of `columns` runs of `rows` floats, ld apart, fit the address space? */
+static bool addressable(int64_t rows, int64_t columns, int64_t ld)
+{
+    int64_t floats;
+    if (rows == 0 || columns == 0) return true;
+    return !__builtin_mul_overflow(columns - 1, ld, &floats) &&
+           !__builtin_add_overflow(floats, rows, &floats) && floats <= PTRDIFF_MAX / 4;
+}
+
+static int64_t at_least_1(int64_t size) { return size > 1 ? size : 1; }
+
+/* An operand's place in the call; `address` loses its const, `written` says whether that matters. What
+ * is found out later, where it lies, is left as it is. */
+static void set_operand(duo_operand *o, const float *address, int64_t rows, int64_t columns,
+                        int64_t ld, bool read, bool written)
+{
+    o->address = (float *)(uintptr_t)address;
+    o->rows = rows;
+    o->columns = columns;
+    o->ld = ld;
+    o->read = read;
+    o->written = written;
+}
+
+/* What the caller said, checked. Row-major storage of a matrix is column-major storage of its
+ * transpose: there C' = op(B)' op(A)'. */
+typedef struct product {
+    bool swapped, transa, transb, reads; /* reads: A and B at all */
+    int64_t m, n, k, lda, ldb, ldc, a_rows, a_columns, b_rows, b_columns;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+} product;
+
+static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program)
+{
+    call->operation = DUO_SGEMM;
+    call->program = program;
+    call->swapped = p->swapped;
+    call->transa = p->transa;
+    call->transb = p->transb;
+    call->m = p->m;
+    call->n = p->n;
+    call->k = p->k;
+    call->alpha = p->alpha;
+    call->beta = p->beta;
+    call->threads = 1;
+    set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns, p->lda, p->reads, false);
+    set_operand(&call->operand[DUO_B], p->b, p->b_rows, p->b_columns, p->ldb, p->reads, false);
+    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, p->ldc,
+                p->beta != 0.0f || DUO_FAULT(c_sent), true);
+}
+
+static bool near(const float *x, int64_t rows, int64_t columns, int64_t ld)
+{
+    const uintptr_t low = (uintptr_t)x;
+    return duo_residency_near(low, low + sizeof(float) * (size_t)((columns - 1) * ld + rows));
+}
+
+/* Does it touch memory near what is registered? */
+static bool near_registered(const product *p)
+{
+    if (!duo_residency_near(0, UINTPTR_MAX)) return false; /* nothing is, as mostly */
+    return near(p->c, p->m, p->n, p->ldc) ||
+           (p->reads && (near(p->a, p->a_rows, p->a_columns, p->lda) ||
+                         near(p->b, p->b_rows, p->b_columns, p->ldb)));
+}
+
+/*
+ * A tiny call goes without a duo_call where it can: to fill one in takes as long as to multiply. What
+ * duo_explain_last wants to know it finds out of the few things that are remembered here.
+ */
+static bool run_tiny(duo_context *ctx, const product *p)
+{
+    ctx->last_tiny = true;
+    ctx->last_algorithm = ctx->tiny_algorithm[DUO_SGEMM];
+    if (p->reads && ctx->program == NULL && ctx->last_algorithm->id == DUO_sgemm_cpu_openblas) {
+        ctx->last_call.operation = DUO_SGEMM;
+        ctx->last_call.swapped = p->swapped;
+        ctx->last_call.transa = p->transa;
+        ctx->last_call.transb = p->transb;
+        ctx->last_call.m = p->m;
+        ctx->last_call.n = p->n;
+        ctx->last_call.k = p->k;
+        ctx->last_call.alpha = p->alpha;
+        ctx->last_call.beta = p->beta;
+        ctx->running = ctx->last_algorithm;
+        const bool done =
+            duo_sgemm_cpu_openblas_tiny(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a,
+                                        p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
+        ctx->running = NULL;
+        if (done) return true;
+    }
+    set_call(&ctx->last_call, p, ctx->program);
+    return duo_context_run(ctx, ctx->last_algorithm, &ctx->last_call) == DUO_OK;
+}
+
+duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa,
+                     duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
+                     const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                     int64_t ldc)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
+    if ((layout != DUO_COL_MAJOR && layout != DUO_ROW_MAJOR) || !valid_transpose(transa) ||
+        !valid_transpose(transb))
+        return DUO_ERR_ENUM;
+    if (m < 0 || n < 0 || k < 0) return DUO_ERR_SIZE;
+    if (DUO_FAULT(m5) && transa == DUO_CONJ_TRANS) transa = DUO_NO_TRANS;
+    if (DUO_FAULT(m18_native) && (m == 0 || n == 0)) return DUO_OK;
+
+    const bool swapped = layout == DUO_ROW_MAJOR && !DUO_FAULT(m7);
+    product p = {.swapped = swapped,
+                 .transa = (swapped ? transb : transa) != DUO_NO_TRANS,
+                 .transb = (swapped ? transa : transb) != DUO_NO_TRANS,
+                 .reads = k > 0 && (alpha != 0.0f || DUO_FAULT(m2)),
+                 .m = swapped ? n : m,
+                 .n = swapped ? m : n,
+                 .k = k,
+                 .lda = swapped ? ldb : lda,
+                 .ldb = swapped ? lda : ldb,
+                 .ldc = ldc,
+                 .alpha = alpha,
+                 .beta = beta,
+                 .a = swapped ? b : a,
+                 .b = swapped ? a : b,
+                 .c = c};
+    const double work = (double)m * (double)n * (double)k;
+    if (DUO_FAULT(m13) && work > 1e6) p.alpha *= 1.001f;
+    if (DUO_FAULT(m26) && work > 1000) p.alpha *= 1.001f;
+    p.a_rows = p.transa ? k : p.m;
+    p.a_columns = p.transa ? p.m : k;
+    p.b_rows = p.transb ? p.n : k;
+    p.b_columns = p.transb ? k : p.n;
+    if (p.lda < at_least_1(p.a_rows) || p.ldb < at_least_1(p.b_rows) ||
+        (ldc < at_least_1(p.m) && !DUO_FAULT(m11_native)))
+        return DUO_ERR_LD;
+    if (!addressable(p.a_rows, p.a_columns, p.lda) || !addressable(p.b_rows, p.b_columns, p.ldb) ||
+        !addressable(p.m, p.n, ldc))
+        return DUO_ERR_SIZE;
+    if (DUO_FAULT(m4)) p.lda = p.a_rows;
+    if (DUO_FAULT(m9)) p.ldc = p.m;
+    const bool nothing = m == 0 || n == 0;
+    if (!nothing && (c == NULL || (p.reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
+
+    const int64_t tiny = ctx->tiny[DUO_SGEMM];
+    const bool empty = nothing || (!p.reads && (beta == 1.0f || (DUO_FAULT(m3) && k == 0)));
+    if (m <= tiny && n <= tiny && k <= tiny && !empty &&
+        (!near_registered(&p) || DUO_FAULT(tiny_kept)) && run_tiny(ctx, &p))
+        return DUO_OK;
+    duo_call call = {0};
+    set_call(&call, &p, ctx->program);
+    if (empty) {
+        duo_execute_nothing(ctx, &call);
+        return DUO_OK;
+    }
+    return duo_execute(ctx, &call);
+}

@@ -1,0 +1,14 @@
+/* ssum.c - duo_ssum. */
+#include "api/reduce.h"
+
+duo_status duo_ssum(duo_context *given, int64_t n, const float *x, int64_t incx, float *result)
+{
+    duo_context *const ctx = given == NULL ? duo_context_default : duo_context_of(given);
+    if (ctx != NULL && n > 0 && n <= ctx->tiny[DUO_SSUM] && incx == 1 && x != NULL &&
+        result != NULL && duo_reduce_plain(x, n) && duo_reduce_plain(result, 1)) {
+        *result = duo_lanes_current()->whole[DUO_SSUM](n, x, NULL);
+        duo_reduce_remember(ctx, DUO_SSUM, n);
+        return DUO_OK;
+    }
+    return duo_reduce(given, DUO_SSUM, n, x, incx, NULL, 0, result);
+}

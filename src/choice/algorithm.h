@@ -1,0 +1,82 @@
+/*
+ * algorithm.h - the dispatch table: what each algorithm accepts, and what it costs here.
+ *
+ * The cheapest algorithm that serves the context's math and accepts the call runs; one that cannot go
+ * on before it wrote anything declines, and the next cheapest runs. For every math one CPU algorithm
+ * accepts every call and never declines. Accepts and cost are C that is always built, so that
+ * predictions work without CUDA.
+ */
+#ifndef DUO_ALGORITHM_H
+#define DUO_ALGORITHM_H
+
+#include "algorithms.h"
+#include "call.h"
+#include "choice/profile.h"
+
+/* The conditions under which a call is made: the context's policy, and what the machine has now. */
+typedef struct duo_conditions {
+    const duo_profile *profile;
+    duo_path path;
+    duo_math math;
+    int threads;                /* most CPU threads for this call, >= 1 */
+    bool gpu;                   /* usable, or not looked at yet */
+    double device_memory_bytes; /* most that workspace on the device may take */
+    int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
+} duo_conditions;
+
+/* The maths that an algorithm serves, a bit for each. */
+enum {
+    DUO_SERVES_FLOAT32 = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_IEEE | 1 << DUO_MATH_TF32,
+    DUO_SERVES_TENSOR = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32, /* not by fp32 FMA alone */
+    DUO_SERVES_TF32 = 1 << DUO_MATH_TF32, /* operands rounded: on request alone */
+    DUO_SERVES_FLOAT64 = 1 << DUO_MATH_FLOAT64
+};
+
+/* Can it do this call? */
+typedef bool (*duo_accepts)(const duo_call *call, const duo_conditions *conditions);
+/* Seconds expected for the work itself, without transfers (select.c adds them); *threads: CPU threads
+ * that it would use, 0 on the GPU. */
+typedef double (*duo_cost)(const duo_call *call, const duo_conditions *conditions, int *threads);
+
+typedef struct duo_algorithm {
+    duo_algorithm_id id;
+    const char *name;
+    duo_side side;
+    unsigned maths;
+    duo_accepts accepts;
+    duo_cost cost;
+    /* CPU: does it, all operands in host memory. NULL on the GPU, where the backend launches id. */
+    duo_outcome (*run)(const duo_call *call);
+} duo_algorithm;
+
+/* The algorithms of one operation, in the order of the list. */
+typedef struct duo_algorithm_table {
+    const duo_algorithm *algorithm;
+    int count;
+} duo_algorithm_table;
+
+extern const duo_algorithm_table duo_algorithm_tables[DUO_OPERATIONS];
+
+/* How many of the list are sgemm's, as a constant. */
+#define DUO_ALGORITHM_IS_SGEMM(operation, side, maths, name) +(DUO_##operation == DUO_SGEMM)
+enum { DUO_SGEMM_ALGORITHMS = 0 DUO_ALGORITHM_LIST(DUO_ALGORITHM_IS_SGEMM) };
+#undef DUO_ALGORITHM_IS_SGEMM
+
+static inline bool duo_algorithm_serves(const duo_algorithm *algorithm, duo_math math)
+{
+    return (algorithm->maths >> math & 1u) != 0;
+}
+
+const char *duo_algorithm_name(duo_algorithm_id id);
+/* May its thread be inside the inner BLAS while it runs? */
+bool duo_algorithm_calls_blas(duo_algorithm_id id);
+const char *duo_operation_name(duo_operation operation);
+
+/* Accepts and cost of every algorithm: sgemm_cpu_costs.c, sgemm_gpu_costs.c, reduce_costs.c. */
+#define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
+    bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \
+    double duo_##name##_cost(const duo_call *call, const duo_conditions *conditions, int *threads);
+DUO_ALGORITHM_LIST(DUO_ALGORITHM_COSTS)
+#undef DUO_ALGORITHM_COSTS
+
+#endif

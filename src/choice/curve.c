@@ -1,0 +1,33 @@
+/* curve.c - seconds for an amount of work, from measured points. */
+#include <math.h>
+
+#include "choice/profile.h"
+
+/* pow would take longer than all else in a prediction. */
+static double power(double x, int exponent)
+{
+    double result = x;
+    while (--exponent > 0) result *= x;
+    return result;
+}
+
+double duo_curve_seconds(const duo_curve *curve, double work, int growth)
+{
+    const int last = curve->count - 1;
+    if (last < 0) return (double)INFINITY;
+    if (!(work > power(curve->size[0], growth))) return curve->seconds[0];
+    const double most = power(curve->size[last], growth);
+    if (work >= most) return curve->seconds[last] * (work / most);
+    int low = 0, high = last; /* work lies between theirs, or at low's */
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (power(curve->size[middle], growth) <= work)
+            low = middle;
+        else
+            high = middle;
+    }
+    /* Straight between the points: exact for a + b*work, and monotone. */
+    const double from = power(curve->size[low], growth), to = power(curve->size[high], growth);
+    const double part = (work - from) / (to - from);
+    return curve->seconds[low] + part * (curve->seconds[high] - curve->seconds[low]);
+}

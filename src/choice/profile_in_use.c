@@ -1,0 +1,316 @@
+/* profile_in_use.c - which profile serves this process, and why. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/blas_library.h"
+#include "host/environment.h"
+#include "host/lock.h"
+#include "choice/profile.h"
+#include "choice/algorithm.h"
+
+/* src/profiles/, turned into strings by the build. */
+extern const char duo_profile_text_h100[];
+extern const char duo_profile_text_h200[];
+extern const char duo_profile_text_generic[];
+
+static _Atomic(const duo_profile *) in_use;
+static duo_profile h100, h200, generic;
+static duo_profile unmeasured; /* the generic one, for the kernels of the inner BLAS here */
+static duo_profile measured;   /* a file's, as far as it holds here */
+static duo_profile loaded;     /* that, and what it lacks from built-in ones */
+static duo_profile mixed;      /* the one in use with another GPU part */
+static bool built_in_ready;
+static char why[1024], other_host[200]; /* why the built-in ones are not of this host */
+
+static void add_why(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void add_why(const char *format, ...)
+{
+    const size_t used = strlen(why);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(why + used, sizeof why - used, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- Parts ---- */
+
+/* A profile measured without a GPU takes link and GPU algorithms from another. */
+static void borrow_gpu_part(duo_profile *to, const duo_profile *from)
+{
+    memcpy(to->gpu, from->gpu, sizeof to->gpu);
+    memcpy(to->driver, from->driver, sizeof to->driver);
+    to->upload_pageable = from->upload_pageable;
+    to->upload_pinned = from->upload_pinned;
+    to->download_pageable = from->download_pageable;
+    to->download_pinned = from->download_pinned;
+    to->copy_seconds = from->copy_seconds;
+    to->round_trip_seconds = from->round_trip_seconds;
+    to->query_seconds = from->query_seconds;
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const duo_algorithm_table table = duo_algorithm_tables[operation];
+        for (int i = 0; i < table.count; i++)
+            if (table.algorithm[i].side == DUO_SIDE_GPU)
+                to->curve[table.algorithm[i].id] = from->curve[table.algorithm[i].id];
+    }
+}
+
+/* Algorithms of a side that were not measured: their curves from another profile. */
+static void borrow_missing_rows(duo_profile *to, const duo_profile *from, duo_side side)
+{
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const duo_algorithm_table table = duo_algorithm_tables[operation];
+        for (int i = 0; i < table.count; i++) {
+            const duo_algorithm_id id = table.algorithm[i].id;
+            if (table.algorithm[i].side == side && to->curve[id].count == 0)
+                to->curve[id] = from->curve[id];
+        }
+    }
+}
+
+static void borrow_missing_figures(duo_profile *to, const duo_profile *from)
+{
+    if (!(to->cpu_bandwidth > 0.0)) to->cpu_bandwidth = from->cpu_bandwidth;
+    if (!(to->sgemm_efficiency > 0.0)) to->sgemm_efficiency = from->sgemm_efficiency;
+}
+
+/* The curves that are of an inner BLAS and its kernels. */
+static bool same_blas(const duo_profile *p)
+{
+    return strcmp(p->blas, duo_blas_library_name()) == 0;
+}
+
+static void forget_blas(duo_profile *p)
+{
+    p->curve[DUO_sgemm_cpu_openblas].count = p->curve[DUO_sgemm_cpu_float64].count = 0;
+}
+
+/* Is the whole CPU part of a built-in profile that of this host? */
+static bool same_host(const duo_profile *p, char *problem, size_t size)
+{
+    if (!duo_profile_fits(p, problem, size)) return false;
+    const int threads = duo_machine_threads();
+    if (!same_blas(p))
+        snprintf(problem, size, "measured with %.80s, not %s", p->blas, duo_blas_library_name());
+    else if (p->threads != threads)
+        snprintf(problem, size, "measured with %d threads, not %d", p->threads, threads);
+    return same_blas(p) && p->threads == threads;
+}
+
+/*
+ * The generic profile, measured with AVX-512 kernels, as narrower ones would have it: times on a Zen 4 at
+ * 256^3 to 1000^3.
+ */
+static void prepare_unmeasured(void)
+{
+    static const double times[] = {[DUO_WIDTH_UNKNOWN] = 1.0,
+                                   [DUO_SSE] = 5.0,
+                                   [DUO_AVX] = 1.75,
+                                   [DUO_AVX2] = 1.35,
+                                   [DUO_AVX512] = 1.0};
+    const duo_blas_library *const library = duo_blas_library_get();
+    const char *const core = library != NULL ? library->core : "";
+    duo_curve *const curve = &unmeasured.curve[DUO_sgemm_cpu_openblas];
+    unmeasured = generic;
+    for (int i = 0; i < curve->count; i++) curve->seconds[i] *= times[duo_width_of_kernels(core)];
+}
+
+/* The built-in profile of this GPU, or that of the one most like it. */
+static const duo_profile *built_in_for(const char *gpu)
+{
+    return strcmp(gpu, h200.gpu) == 0 ? &h200 : &h100;
+}
+
+static void prepare_built_in(void)
+{
+    if (built_in_ready) return;
+    char problem[200];
+    (void)duo_profile_parse(duo_profile_text_h100, &h100, problem, sizeof problem);
+    (void)duo_profile_parse(duo_profile_text_h200, &h200, problem, sizeof problem);
+    (void)duo_profile_parse(duo_profile_text_generic, &generic, problem, sizeof problem);
+    snprintf(h100.origin, sizeof h100.origin, "built-in h100");
+    snprintf(h200.origin, sizeof h200.origin, "built-in h200");
+    snprintf(generic.origin, sizeof generic.origin, "built-in generic");
+    borrow_missing_rows(&h100, &h200, DUO_SIDE_GPU);
+    borrow_gpu_part(&generic, &h100);
+    built_in_ready = true;
+}
+
+const duo_profile *duo_profile_built_in(const char *name)
+{
+    duo_lock(DUO_LOCK_PROFILE);
+    prepare_built_in();
+    duo_unlock(DUO_LOCK_PROFILE);
+    if (strcmp(name, "h100") == 0) return &h100;
+    if (strcmp(name, "h200") == 0) return &h200;
+    return strcmp(name, "generic") == 0 ? &generic : NULL;
+}
+
+bool duo_profile_user_path(char *path, size_t size)
+{
+    const char *const config = secure_getenv("XDG_CONFIG_HOME");
+    const char *const home = secure_getenv("HOME");
+    int length = -1;
+    if (config != NULL && config[0] == '/')
+        length = snprintf(path, size, "%s/duoblas/profile.ini", config);
+    else if (home != NULL && home[0] == '/')
+        length = snprintf(path, size, "%s/.config/duoblas/profile.ini", home);
+    return length > 0 && (size_t)length < size;
+}
+
+/* ---- Choosing ---- */
+
+/* The built-in profile whose CPU part is used: this host's, or the generic one; then `other_host` says why
+ * not the former. */
+static const duo_profile *host_profile(void)
+{
+    other_host[0] = '\0';
+    prepare_unmeasured();
+    char problem[200];
+    if (same_host(&h200, problem, sizeof problem)) return &h200;
+    if (same_host(&h100, other_host, sizeof other_host)) return &h100;
+    return &unmeasured;
+}
+
+static bool lacks(const duo_profile *p, duo_operation operation)
+{
+    bool any = false;
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
+    for (int i = 0; i < table.count; i++)
+        any |= table.algorithm[i].side == DUO_SIDE_CPU && p->curve[table.algorithm[i].id].count > 0;
+    return !any;
+}
+
+/* `loaded` is `measured` and what that lacks; says what comes from where. */
+static void complete(const duo_profile *host)
+{
+    const int threads = duo_machine_threads();
+    const bool blas = same_blas(&measured);
+    if (!blas) {
+        forget_blas(&measured);
+        add_why("; sgemm on the CPU from %s, as it was measured with %s and this is %s",
+                host->origin, measured.blas, duo_blas_library_name());
+    }
+    bool any = false;
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        if (!lacks(&measured, (duo_operation)operation) || (!blas && operation == DUO_SGEMM))
+            continue;
+        add_why("%s %s", any ? "," : ";", duo_operation_name((duo_operation)operation));
+        any = true;
+    }
+    if (any) add_why(" on the CPU from %s, as not measured", host->origin);
+    if (measured.threads != threads)
+        add_why("; what several threads take is scaled, from %d to %d", measured.threads, threads);
+    loaded = measured;
+    borrow_missing_figures(&loaded, host);
+    borrow_missing_rows(&loaded, host, DUO_SIDE_CPU);
+    if (!(loaded.upload_pageable > 0.0)) {
+        borrow_gpu_part(&loaded, &h100);
+        add_why("; GPU part: %s", h100.origin);
+    }
+    borrow_missing_rows(&loaded, built_in_for(loaded.gpu), DUO_SIDE_GPU);
+}
+
+/* Tries one file; true if it serves. A file that is not there at all is no news unless it was asked
+ * for. */
+static bool try_file(const char *path, const char *whose, bool asked, const duo_profile *host)
+{
+    char problem[300];
+    if (duo_profile_read(path, &measured, problem, sizeof problem) &&
+        duo_profile_fits(&measured, problem, sizeof problem)) {
+        snprintf(why, sizeof why, "%s", whose);
+        complete(host);
+        return true;
+    }
+    if (asked || strcmp(problem, "No such file or directory") != 0)
+        snprintf(why, sizeof why, "%.200s refused: %.290s; ", path, problem);
+    return false;
+}
+
+static const duo_profile *load(void)
+{
+    char path[4096];
+    why[0] = '\0';
+    prepare_built_in();
+    const duo_profile *const host = host_profile();
+    const char *const asked = duo_environment_get()->profile;
+    if (asked != NULL) {
+        if (try_file(asked, "named by DUOBLAS_PROFILE", true, host)) return &loaded;
+    } else if (duo_profile_user_path(path, sizeof path)) {
+        if (try_file(path, "the user's own, measured here", false, host)) return &loaded;
+    }
+    if (host != &unmeasured)
+        add_why("built in, measured on this model of CPU");
+    else
+        add_why("built in; `duoblas crossover' measures this machine; %s is used for its GPU part "
+                "only: %s",
+                h100.origin, other_host);
+    return host;
+}
+
+const duo_profile *duo_profile_in_use(void)
+{
+    const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_acquire);
+    if (profile != NULL) return profile;
+    /* Here, as they ask OpenMP and open libraries: a fork may hold that up before this lock. */
+    (void)duo_machine_threads();
+    (void)duo_blas_library_get();
+    duo_lock(DUO_LOCK_PROFILE);
+    profile = atomic_load_explicit(&in_use, memory_order_relaxed);
+    if (profile == NULL) {
+        profile = load();
+        atomic_store_explicit(&in_use, profile, memory_order_release);
+    }
+    duo_unlock(DUO_LOCK_PROFILE);
+    return profile;
+}
+
+const duo_profile *duo_profile_measured(void)
+{
+    /* The one in use may be `loaded` with another GPU part: by its origin. */
+    const duo_profile *const profile = duo_profile_in_use();
+    const bool file = measured.origin[0] != '\0' && strcmp(profile->origin, measured.origin) == 0;
+    return file ? &measured : NULL;
+}
+
+const char *duo_profile_why(void)
+{
+    (void)duo_profile_in_use();
+    return why;
+}
+
+void duo_profile_check_gpu(const char *gpu)
+{
+    const duo_profile *const profile = duo_profile_in_use();
+    const duo_profile *const built_in = built_in_for(gpu);
+    const bool other = strcmp(profile->gpu, gpu) != 0 && strcmp(profile->gpu, built_in->gpu) != 0;
+    if (!other ||
+        (profile != &loaded && profile != &h100 && profile != &h200 && profile != &unmeasured))
+        return;
+    duo_lock(DUO_LOCK_PROFILE);
+    if (atomic_load_explicit(&in_use, memory_order_relaxed) == profile) {
+        mixed = *profile;
+        borrow_gpu_part(&mixed, built_in);
+        add_why("; for this GPU, the GPU part of %s", built_in->origin);
+        atomic_store_explicit(&in_use, &mixed, memory_order_release);
+    }
+    duo_unlock(DUO_LOCK_PROFILE);
+}
+
+void duo_profile_reset(void)
+{
+    duo_lock(DUO_LOCK_PROFILE);
+    atomic_store_explicit(&in_use, NULL, memory_order_release);
+    duo_unlock(DUO_LOCK_PROFILE);
+}
+
+void duo_profile_use(const duo_profile *profile)
+{
+    duo_lock(DUO_LOCK_PROFILE);
+    snprintf(why, sizeof why, "set by the caller");
+    atomic_store_explicit(&in_use, profile, memory_order_release);
+    duo_unlock(DUO_LOCK_PROFILE);
+}

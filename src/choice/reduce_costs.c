@@ -1,0 +1,120 @@
+/*
+ * reduce_costs.c - what the algorithms of sasum, ssum and sdot accept, and what they cost here.
+ *
+ * CPU: the serial curve, shared by all threads for the price of a parallel region. GPU: the measured
+ * curve; strided data moves whole 32-byte sectors, as many bytes as 8 elements each. A float64 algorithm
+ * without a curve takes a multiple of the float32 one's time.
+ */
+#include <math.h>
+
+#include "choice/algorithm.h"
+
+/* How many elements' worth of memory one element of this operand moves, a line holding `line`
+ * elements. */
+static double stride_factor(const duo_operand *o, double line)
+{
+    const double step = fabs((double)o->ld);
+    if (!o->read || step <= 1.0) return 1.0;
+    return step < line ? step : line;
+}
+
+static double worst_stride(const duo_call *call, double line)
+{
+    return fmax(stride_factor(&call->operand[DUO_X], line),
+                stride_factor(&call->operand[DUO_Y], line));
+}
+
+static bool always(const duo_call *call, const duo_conditions *conditions)
+{
+    (void)call;
+    (void)conditions;
+    return true;
+}
+
+/*
+ * Time of a float64 algorithm over that of the float32 algorithm. CPU: Zen 4, one thread, takes 1.5 to 3.7 times
+ * as long in its caches and as long beyond them. GPU: both wait for memory (H100, n >= 2^20).
+ */
+static const double kCpuFloat64Times = 2.0, kGpuFloat64Times = 1.0;
+
+/* By the algorithm's own curve, or by the float32 algorithm's where the profile has none of it. */
+static double seconds_at(const duo_conditions *conditions, duo_algorithm_id id,
+                         duo_algorithm_id float32, double times, double n)
+{
+    const duo_curve *const curve = conditions->profile->curve;
+    if (curve[id].count > 0) return duo_curve_seconds(&curve[id], n, 1);
+    return times * duo_curve_seconds(&curve[float32], n, 1);
+}
+
+/* How much faster all threads are than one: as many times as they are, but never more than on data
+ * in memory, where they share its bandwidth. The serial curve ends there. */
+static double speed_up(const duo_call *call, const duo_conditions *conditions,
+                       const duo_curve *serial)
+{
+    if (serial->count == 0) return 1.0;
+    const int last = serial->count - 1;
+    const double vectors = call->operation == DUO_SDOT ? 2.0 : 1.0;
+    const double one = 4.0 * vectors * serial->size[last] / serial->seconds[last];
+    return fmax(1.0, fmin((double)conditions->threads, conditions->profile->cpu_bandwidth / one));
+}
+
+static double cpu_cost(const duo_call *call, const duo_conditions *conditions, duo_algorithm_id id,
+                       duo_algorithm_id float32, int *threads)
+{
+    const duo_profile *const p = conditions->profile;
+    const double factor = worst_stride(call, 16.0);
+    const double serial =
+        seconds_at(conditions, id, float32, kCpuFloat64Times, (double)call->n) * fmin(factor, 4.0);
+    *threads = 1;
+    if (conditions->threads == 1) return serial;
+    /* All threads or one: OpenMP's runtime ends and makes threads where teams change in size. */
+    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * conditions->threads +
+                            serial / speed_up(call, conditions, &p->curve[float32]);
+    if (parallel < serial) *threads = conditions->threads;
+    return fmin(serial, parallel);
+}
+
+static bool fits_device(const duo_call *call, const duo_conditions *conditions)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (call->operand[i].read && !call->operand[i].on_device)
+            bytes += duo_operand_bytes(&call->operand[i]);
+    return conditions->gpu && bytes <= conditions->device_memory_bytes;
+}
+
+static double gpu_cost(const duo_call *call, const duo_conditions *conditions, duo_algorithm_id id,
+                       duo_algorithm_id float32, int *threads)
+{
+    *threads = 0;
+    /* Data that is sent arrives packed; only data that is there already is strided. */
+    double factor = 1.0;
+    for (int i = 0; i < 2; i++)
+        if (call->operand[i].on_device)
+            factor = fmax(factor, stride_factor(&call->operand[i], 8.0));
+    return seconds_at(conditions, id, float32, kGpuFloat64Times, (double)call->n * factor);
+}
+
+/* Accepts and cost of one algorithm, `like` being the float32 one of its side. */
+#define COSTS(name, like, accepts, side_cost)                                                      \
+    bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \
+    {                                                                                              \
+        return accepts(call, conditions);                                                          \
+    }                                                                                              \
+    double duo_##name##_cost(const duo_call *call, const duo_conditions *conditions, int *threads) \
+    {                                                                                              \
+        return side_cost(call, conditions, DUO_##name, DUO_##like, threads);                       \
+    }
+
+COSTS(sasum_gpu_shuffle, sasum_gpu_shuffle, fits_device, gpu_cost)
+COSTS(sasum_cpu_lanes, sasum_cpu_lanes, always, cpu_cost)
+COSTS(sasum_gpu_float64, sasum_gpu_shuffle, fits_device, gpu_cost)
+COSTS(sasum_cpu_float64, sasum_cpu_lanes, always, cpu_cost)
+COSTS(ssum_gpu_shuffle, ssum_gpu_shuffle, fits_device, gpu_cost)
+COSTS(ssum_cpu_lanes, ssum_cpu_lanes, always, cpu_cost)
+COSTS(ssum_gpu_float64, ssum_gpu_shuffle, fits_device, gpu_cost)
+COSTS(ssum_cpu_float64, ssum_cpu_lanes, always, cpu_cost)
+COSTS(sdot_gpu_shuffle, sdot_gpu_shuffle, fits_device, gpu_cost)
+COSTS(sdot_cpu_lanes, sdot_cpu_lanes, always, cpu_cost)
+COSTS(sdot_gpu_float64, sdot_gpu_shuffle, fits_device, gpu_cost)
+COSTS(sdot_cpu_float64, sdot_cpu_lanes, always, cpu_cost)

@@ -1,0 +1,101 @@
+/* select.c - predicts every algorithm's time for a call and picks the cheapest that accepts. */
+#include <math.h>
+
+#include "fault.h"
+#include "choice/select.h"
+
+/* Time to move an operand's bytes over the link, one way. */
+static double link_seconds(const duo_operand *o, const duo_profile *p, bool to_device)
+{
+    const bool pinned = o->residence == DUO_AT_PINNED;
+    const double rate = to_device ? (pinned ? p->upload_pinned : p->upload_pageable)
+                                  : (pinned ? p->download_pinned : p->download_pageable);
+    return p->copy_seconds + duo_operand_bytes(o) / rate;
+}
+
+double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profile *profile)
+{
+    double seconds = 0.0;
+    bool waits = false; /* does the host wait for a result from the device? */
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        const bool kept = o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
+        if (side == DUO_SIDE_GPU) {
+            if (o->read && !o->on_device)
+                seconds += fmax(0.0, link_seconds(o, profile, true) - o->credit_seconds);
+            if (o->written && o->residence != DUO_AT_DEVICE && !kept) {
+                waits = true;
+                if (call->operation == DUO_SGEMM) seconds += link_seconds(o, profile, false);
+            }
+        } else {
+            if (o->read && !o->on_host && !DUO_FAULT(free_way_home))
+                seconds += link_seconds(o, profile, false);
+            if (o->written && o->residence == DUO_AT_DEVICE)
+                seconds += link_seconds(o, profile, true);
+        }
+    }
+    return seconds + (waits ? profile->round_trip_seconds : 0.0);
+}
+
+/* duo_predict of the algorithms of some sides, a bit for each. */
+static int predict(const duo_call *call, const duo_conditions *conditions, unsigned sides,
+                   duo_choice choice[DUO_CANDIDATES])
+{
+    const duo_algorithm_table table = duo_algorithm_tables[call->operation];
+    double transfer[2] = {-1.0, -1.0};
+    int count = 0;
+    for (int i = 0; i < table.count; i++) {
+        const duo_algorithm *const algorithm = &table.algorithm[i];
+        if ((sides >> algorithm->side & 1u) == 0) continue;
+        const bool tf32 = DUO_FAULT(m15) && conditions->math == DUO_MATH_ACCURATE;
+        if (!duo_algorithm_serves(algorithm, tf32 ? DUO_MATH_TF32 : conditions->math)) continue;
+        duo_choice *const c = &choice[count++];
+        *c = (duo_choice){.algorithm = algorithm,
+                          .accepts = algorithm->accepts(call, conditions) || DUO_FAULT(not_asked)};
+        if (!c->accepts) { /* without a GPU that is most of them */
+            c->seconds = (double)INFINITY;
+            continue;
+        }
+        if (transfer[algorithm->side] < 0.0)
+            transfer[algorithm->side] =
+                duo_transfer_seconds(call, algorithm->side, conditions->profile);
+        c->seconds = algorithm->cost(call, conditions, &c->threads) + transfer[algorithm->side];
+    }
+    return count;
+}
+
+int duo_predict(const duo_call *call, const duo_conditions *conditions,
+                duo_choice choice[DUO_CANDIDATES])
+{
+    return predict(call, conditions, 1u << DUO_SIDE_CPU | 1u << DUO_SIDE_GPU, choice);
+}
+
+int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
+                    duo_choice choice[DUO_CANDIDATES])
+{
+    if (conditions->path != DUO_PATH_AUTO) return 0;
+    if (duo_call_stale(call) && !DUO_FAULT(stale_alone)) return 0;
+    const int count = predict(call, conditions, 1u << DUO_SIDE_CPU, choice);
+    const double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
+    const double seconds = choice[duo_select(choice, count, conditions)].seconds;
+    return seconds < least || DUO_FAULT(cpu_alone) ? count : 0;
+}
+
+int duo_select(const duo_choice *choice, int count, const duo_conditions *conditions)
+{
+    int best = -1;
+    for (int i = 0; i < count; i++) {
+        if (!choice[i].accepts || choice[i].declined) continue;
+        if (best < 0) {
+            best = i;
+            continue;
+        }
+        /* On the GPU's path any GPU algorithm goes before any CPU algorithm. */
+        const duo_side side = choice[i].algorithm->side, best_side = choice[best].algorithm->side;
+        const bool better = conditions->path == DUO_PATH_GPU && side != best_side
+                                ? side == DUO_SIDE_GPU
+                                : choice[i].seconds < choice[best].seconds;
+        if (better) best = i;
+    }
+    return best;
+}

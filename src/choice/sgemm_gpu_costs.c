@@ -1,0 +1,303 @@
+/*
+ * sgemm_gpu_costs.c - what the GPU's sgemm algorithms accept, and what they cost here.
+ *
+ * Cost is the measured curve at the edge of the cube of equal work, every dimension rounded up to the
+ * algorithm's tile first: a tile that is half empty takes as long as a full one. One of another math
+ * without a curve takes a multiple of a float32 algorithm's time. Transfers are select.c's business.
+ */
+#include <math.h>
+
+#include "choice/algorithm.h"
+
+/* A size of 0 counts as 1: what has nothing to multiply is predicted too. */
+static double round_up(int64_t size, double tile)
+{
+    return ceil((double)(size > 1 ? size : 1) / tile) * tile;
+}
+
+static double cube_seconds(const duo_call *call, const duo_conditions *conditions,
+                           duo_algorithm_id id, double tile_m, double tile_n, double tile_k)
+{
+    const double work =
+        round_up(call->m, tile_m) * round_up(call->n, tile_n) * round_up(call->k, tile_k);
+    return duo_curve_seconds(&conditions->profile->curve[id], work, 3);
+}
+
+/* By the algorithm's own curve, or `times` as long as the float32 algorithm where there is none. */
+static double float64_seconds(const duo_call *call, const duo_conditions *conditions,
+                              duo_algorithm_id id, duo_algorithm_id float32, double times,
+                              double tile_m, double tile_n, double tile_k)
+{
+    if (conditions->profile->curve[id].count > 0)
+        return cube_seconds(call, conditions, id, tile_m, tile_n, tile_k);
+    return times * cube_seconds(call, conditions, float32, tile_m, tile_n, tile_k);
+}
+
+static bool fits_device(const duo_call *call, const duo_conditions *conditions)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if ((o->read || o->written) && !o->on_device) bytes += duo_operand_bytes(o);
+    }
+    return conditions->gpu && bytes <= conditions->device_memory_bytes;
+}
+
+/* Seconds to read so many bytes of device memory: as a sum does. */
+static double memory_seconds(const duo_conditions *conditions, double bytes)
+{
+    return duo_curve_seconds(&conditions->profile->curve[DUO_ssum_gpu_shuffle], bytes / 4.0, 1);
+}
+
+/*
+ * What an algorithm's curve, which is of cubes, does not show of a product of the same work (m, n, k: in
+ * whole tiles): memory traffic beyond the cube's, for operands that move per_element bytes each.
+ */
+static double extra_traffic(const duo_conditions *conditions, double per_element, double m,
+                            double n, double k)
+{
+    const double edge = cbrt(m * n * k);
+    const double extra = memory_seconds(conditions, per_element * (m * k + k * n) + 4.0 * m * n) -
+                         memory_seconds(conditions, (2.0 * per_element + 4.0) * edge * edge);
+    return extra > 0.0 ? extra : 0.0;
+}
+
+double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *conditions,
+                                int *threads)
+{
+    *threads = 0;
+    return cube_seconds(call, conditions, DUO_sgemm_gpu_naive, 32, 8, 1) +
+           extra_traffic(conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
+}
+
+/* How many times as many multiprocessors the cube's tiles of C keep busy. */
+static double idle_times(double m, double n, double k, double tile)
+{
+    const double multiprocessors = 128.0; /* of large GPUs: 72 to 148 */
+    const double edge = cbrt(m * n * k) / tile;
+    return fmin(edge * edge, multiprocessors) / fmin(m * n / (tile * tile), multiprocessors);
+}
+
+/*
+ * The curve of an algorithm whose blocks have a tile of C each, however long k is: a C of fewer tiles than
+ * the cube's leaves more multiprocessors idle, one of more tiles fewer. That concerns the work, but
+ * not the launch, which is all that the smallest cube takes. Where tiles are shared out, few do no
+ * harm (most_idle: 1), but many need no sharing.
+ */
+static double tiles_seconds(const duo_call *call, const duo_conditions *conditions,
+                            duo_algorithm_id id, double tile_k, double most_idle)
+{
+    const double tile = 64.0;
+    const duo_curve *const curve = &conditions->profile->curve[id];
+    const double m = round_up(call->m, tile), n = round_up(call->n, tile);
+    const double k = round_up(call->k, tile_k);
+    const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
+    const double cube = duo_curve_seconds(curve, m * n * k, 3);
+    return launch + (cube - launch) * fmin(idle_times(m, n, k, tile), most_idle);
+}
+
+double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *conditions,
+                                int *threads)
+{
+    const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
+    *threads = 0;
+    return tiles_seconds(call, conditions, DUO_sgemm_gpu_tiled, 16.0, (double)INFINITY) +
+           extra_traffic(conditions, 4.0, m, n, k);
+}
+
+double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
+    *threads = 0;
+    return tiles_seconds(call, conditions, DUO_sgemm_gpu_ffma, 16.0, 1.0) +
+           extra_traffic(conditions, 4.0, m, n, k);
+}
+
+/* Tensor cores pay from here on; below, a product takes as long as its operands' way from memory. */
+static const int64_t kLeastTensorK = 64;
+
+static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
+{
+    const bool hopper = conditions->capability == 0 || conditions->capability == 90;
+    return hopper && call->k >= kLeastTensorK && call->alpha != 0.0f &&
+           fits_device(call, conditions);
+}
+
+/* Bytes that an element of an operand moves that is split: read, its planes written and read. */
+static double split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
+
+/* Of so many seconds, what a call takes whose prepared operands are split already: not less than half
+ * of them, for what is saved is an estimate. */
+static double without_splitting(const duo_call *call, const duo_conditions *conditions,
+                                double planes, double seconds)
+{
+    double elements = 0.0;
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if (call->operand[i].prepared) elements += duo_operand_bytes(&call->operand[i]) / 4.0;
+    const double written_and_read = 4.0 + 2.0 * planes;
+    const double saved =
+        memory_seconds(conditions, written_and_read * elements) - memory_seconds(conditions, 0.0);
+    return fmax(seconds - saved, 0.5 * seconds);
+}
+
+/*
+ * Tiles are 64 x 128, and 64 of k; at most 16 blocks share one. A tile's beginning and end take as
+ * long as so many more steps of k, and of equal work a flat product has more tiles than the cube.
+ */
+static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
+                         duo_algorithm_id id, double planes, int *threads)
+{
+    const double multiprocessors = 132.0, most_slices = 16.0; /* H100, H200 */
+    const double ends = 64.0; /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
+    const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
+    const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
+    const double same = m * n * k * (1.0 + ends / k) / (1.0 + ends / edge);
+    *threads = 0;
+    const double seconds = duo_curve_seconds(&conditions->profile->curve[id], same, 3) *
+                               fmax(1.0, multiprocessors / (tiles * most_slices)) +
+                           extra_traffic(conditions, split_bytes(planes), m, n, k);
+    return without_splitting(call, conditions, planes, seconds);
+}
+
+double duo_sgemm_gpu_bf16x6_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return wgmma_cost(call, conditions, DUO_sgemm_gpu_bf16x6, 3.0, threads);
+}
+
+double duo_sgemm_gpu_fp16x3_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return wgmma_cost(call, conditions, DUO_sgemm_gpu_fp16x3, 2.0, threads);
+}
+
+/* Over the time of sgemm_gpu_fp16x3, where there is no curve. */
+static const double kFp16x1Times = 0.5;
+
+double duo_sgemm_gpu_fp16x1_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    const duo_algorithm_id own = DUO_sgemm_gpu_fp16x1, like = DUO_sgemm_gpu_fp16x3;
+    const bool measured = conditions->profile->curve[own].count > 0;
+    const double seconds = wgmma_cost(call, conditions, measured ? own : like, 1.0, threads);
+    return measured ? seconds : kFp16x1Times * seconds;
+}
+
+/* Turing has the first tensor cores that this algorithm knows. */
+static bool has_mma(const duo_call *call, const duo_conditions *conditions)
+{
+    const bool turing = conditions->capability == 0 || conditions->capability >= 75;
+    return turing && call->k >= kLeastTensorK && call->alpha != 0.0f &&
+           fits_device(call, conditions);
+}
+
+/*
+ * Where tensor cores add fp16 products only 2 to 4 times as fast as there are fp32 FMAs, three products
+ * for one hardly pay, and a curve may have been borrowed from a device with 15 times as many: there it
+ * is no cheaper than sgemm_gpu_ffma.
+ */
+double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 64);
+    const int c = conditions->capability;
+    const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
+    const double seconds =
+        tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, (double)INFINITY) +
+        extra_traffic(conditions, split_bytes(2.0), m, n, k);
+    *threads = 0;
+    return many_products ? seconds
+                         : fmax(seconds, duo_sgemm_gpu_ffma_cost(call, conditions, threads));
+}
+
+/*
+ * Time over that of sgemm_gpu_tiled: with FP64 tensor cores (H200: 0.8 to 1.0), and without, where
+ * there is one FP64 unit for 64 of FP32. There a curve may have been borrowed from a device with.
+ */
+static const double kTensorFloat64Times = 1.0, kFmaFloat64Times = 50.0;
+
+double duo_sgemm_gpu_f64_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    const int c = conditions->capability;
+    const bool tensor = c == 0 || c == 80 || c == 90 || c == 100; /* 0: not looked at yet */
+    const double seconds = float64_seconds(call, conditions, DUO_sgemm_gpu_f64, DUO_sgemm_gpu_tiled,
+                                           kTensorFloat64Times, 64, 64, 16);
+    *threads = 0;
+    if (tensor) return seconds;
+    return fmax(seconds,
+                kFmaFloat64Times * cube_seconds(call, conditions, DUO_sgemm_gpu_tiled, 64, 64, 16));
+}
+
+static const int64_t kWidest = 48; /* tile of sgemm_gpu_skinny */
+
+/* Thin, or so small, both C and the work, that larger tiles take longer to begin and to end than to
+ * multiply. */
+static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
+{
+    const double edge = 320.0; /* of such cubes on an H200 */
+    const double c = (double)call->m * (double)call->n;
+    const bool small = c <= edge * edge && c * (double)call->k <= edge * edge * edge;
+    return fits_device(call, conditions) && (call->m <= kWidest || call->n <= kWidest || small);
+}
+
+/*
+ * Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. As many
+ * blocks share k as there are multiprocessors for, and to begin and to end takes each as long as 160 more
+ * k: so of nine shapes measured on an H200 at commit 91a391a seven get the faster of this algorithm and
+ * sgemm_gpu_ffma, two lose 2 and 7 %.
+ */
+static double wide_work(double rows, double k)
+{
+    const double multiprocessors = 128.0, ends = 160.0; /* as in idle_times; of a block */
+    const double blocks = fmax(1.0, fmin(multiprocessors / (rows / 128.0), k / 32.0));
+    return rows * (double)kWidest * (k + ends * blocks);
+}
+
+/*
+ * Seconds to multiply; a thin tile is a multiple of 8 wide, but above 32 it is the widest. The algorithm's own
+ * curve ends where it does not accept larger cubes. Work beyond it, or all where there is none, is done at
+ * the rate that tiled has at its largest size.
+ */
+static double skinny_multiply(const duo_call *call, const duo_profile *p)
+{
+    const int64_t thin = call->m < call->n ? call->m : call->n;
+    const int64_t rows = call->m < call->n ? call->n : call->m;
+    const double work = thin > 32 && thin <= kWidest
+                            ? wide_work(round_up(rows, 128), round_up(call->k, 32))
+                            : round_up(rows, 1) * round_up(thin, 8) * round_up(call->k, 1);
+    const duo_curve *const own = &p->curve[DUO_sgemm_gpu_skinny];
+    const duo_curve *const tiled = &p->curve[DUO_sgemm_gpu_tiled];
+    if (tiled->count == 0) return duo_curve_seconds(own, work, 3);
+    const double edge = tiled->size[tiled->count - 1];
+    const double rate = edge * edge * edge / tiled->seconds[tiled->count - 1];
+    if (own->count == 0) return work / rate;
+    const double last = own->size[own->count - 1], own_work = fmin(work, last * last * last);
+    return duo_curve_seconds(own, own_work, 3) + (work - own_work) / rate;
+}
+
+/* To multiply and to read the operands, which overlap, but not fully; ssum reads as fast. */
+double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    const double launch = memory_seconds(conditions, 0.0); /* it is in the other as well */
+    const double read = memory_seconds(conditions, 4.0 * (m * k + k * n + m * n)) - launch;
+    *threads = 0;
+    return hypot(read, skinny_multiply(call, conditions->profile));
+}
+
+/* ---- What each accepts ---- */
+
+#define ACCEPTS(name, condition)                                                                   \
+    bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \
+    {                                                                                              \
+        return condition(call, conditions);                                                        \
+    }
+ACCEPTS(sgemm_gpu_naive, fits_device)
+ACCEPTS(sgemm_gpu_tiled, fits_device)
+ACCEPTS(sgemm_gpu_ffma, fits_device)
+ACCEPTS(sgemm_gpu_bf16x6, has_wgmma)
+ACCEPTS(sgemm_gpu_fp16x3, has_wgmma)
+ACCEPTS(sgemm_gpu_fp16x1, has_wgmma)
+ACCEPTS(sgemm_gpu_skinny, is_skinny)
+ACCEPTS(sgemm_gpu_mma, has_mma)
+ACCEPTS(sgemm_gpu_f64, fits_device)

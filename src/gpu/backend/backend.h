@@ -1,0 +1,150 @@
+/*
+ * device.h - the only backend to a GPU.
+ *
+ * A backend is a table of functions. Three stand behind it: device_cuda.cu (CUDA), device_none.c
+ * (built without CUDA), and tests/sim_device.c (a simulated GPU: memory that the host cannot read,
+ * work done later on another thread, failures on demand). Which of the first two is compiled
+ * decides duo_backend_default().
+ *
+ * Every function may be called from any thread; a queue's functions from one thread at a time,
+ * `after` excepted. Every function leaves the caller's current device and pending CUDA error as it
+ * found them.
+ *
+ * Status     DUO_OK
+ *            DUO_ERR_MEMORY   out of device or pinned memory; nothing happened
+ *            DUO_ERR_DEVICE   this one thing could not be done; nothing happened, the device works
+ * on DUO_ERR_LOST     the device is gone for this process (a sticky error) and detail() says more,
+ * for the calling thread.
+ */
+#ifndef DUO_DEVICE_H
+#define DUO_DEVICE_H
+
+#include "call.h"
+#include "choice/algorithm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct duo_queue duo_queue; /* an in-order queue of work on one device */
+
+typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE } duo_memory;
+
+/* Marks that one queue has for the host to wait on: one per staging buffer, one spare. */
+enum { DUO_MARKS = 8 };
+
+typedef struct duo_backend {
+    const char *name; /* "cuda", "none", "simulated" */
+
+    /* Devices that can be used; 0 with the reason in detail() is DUO_OK too. The first call may
+     * take long. */
+    duo_status (*count)(int *count);
+    duo_status (*describe)(int device, duo_device_info *info); /* fills all but info->size */
+    /* Load every kernel, so that no later launch has to. */
+    duo_status (*load)(int device);
+
+    duo_status (*allocate)(int device, size_t bytes,
+                           void **address);           /* 256-byte aligned; bytes > 0 */
+    duo_status (*release)(int device, void *address); /* waits for the device */
+    /* Pinned host memory, mapped: kernels reach it by the same address. */
+    duo_status (*pin)(int device, size_t bytes, void **address);
+    /* Nothing that is queued uses it any more; where waiting for that has failed, it waits itself. */
+    duo_status (*unpin)(void *address);
+    /* What the driver knows of an address. Never creates a context; costs well under a microsecond.
+     */
+    duo_status (*classify)(const void *address, duo_memory *memory);
+
+    /* stream: the caller's cudaStream_t to wrap, or NULL for one of its own (non-blocking). */
+    duo_status (*open)(int device, void *stream, duo_queue **queue);
+    duo_status (*close)(duo_queue *queue); /* waits, then ends; also on a lost device */
+    void *(*stream)(
+        duo_queue *queue); /* the cudaStream_t, for peers in benchmarks; NULL elsewhere */
+
+    /*
+     * Queue a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch
+     * apart, in any direction; host addresses must be pinned, and live until the copy is done.
+     */
+    duo_status (*copy)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                       size_t src_pitch, size_t width, size_t height);
+    /* The same between the device and plain host memory; it has been done when this returns. */
+    duo_status (*copy_now)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                           size_t src_pitch, size_t width, size_t height);
+    /*
+     * Queue the algorithm's kernel. All operand addresses are device (or pinned) addresses. Reductions
+     * write a float to operand[DUO_RESULT].address, or, if pinned_result is not NULL, one 8-byte store
+     * (uint64_t)ticket << 32 | float bits there, which the host polls. DUO_ERR_DEVICE
+     * means nothing was queued.
+     */
+    duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                         uint64_t *pinned_result, uint32_t ticket);
+
+    /*
+     * An algorithm may have a form of its own of operand A or B (i) of sgemm, which it reads where
+     * operand[i].packed says so. Its bytes, 0 for none; and queue the writing of it to device memory,
+     * from the operand's device address.
+     */
+    size_t (*packed_bytes)(duo_algorithm_id algorithm, const duo_call *call, int i);
+    duo_status (*pack)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,
+                       void *memory);
+
+    duo_status (*trim)(duo_queue *queue); /* give the workspace of its algorithms back */
+
+    duo_status (*mark)(duo_queue *queue, int mark); /* 0 <= mark < DUO_MARKS: "here" in the queue */
+    duo_status (*wait_mark)(duo_queue *queue, int mark); /* host waits until the queue is past it */
+    duo_status (*finish)(duo_queue *queue);              /* host waits for everything queued */
+    duo_status (*idle)(duo_queue *queue, bool *idle);    /* is everything done? does not wait */
+    duo_status (*after)(duo_queue *later,
+                        duo_queue *earlier); /* later's next work follows earlier's so far */
+
+    const char *(*detail)(void); /* text of this thread's last failure; never NULL */
+} duo_backend;
+
+/* The backend this library was built with. */
+const duo_backend *duo_backend_default(void);
+
+/* ---- backend.c: which devices are usable, process-wide ---- */
+
+/* The backend in use. Tests put another in with duo_backend_install (NULL: the default again) before any
+ * other use. */
+const duo_backend *duo_backend_current(void);
+void duo_backend_install(const duo_backend *backend);
+
+/* Number of usable devices; the first call looks (and may take long). 0 after fork. *why: a text,
+ * never NULL. */
+int duo_devices(const char **why);
+bool duo_devices_looked(void); /* has anyone looked yet? Never looks itself. */
+
+bool duo_device_usable(int device);                /* looked, there, not lost */
+void duo_device_lose(int device, const char *why); /* marks it lost for good, once */
+int duo_device_capability(int device);             /* 10 * major + minor; 0: not looked yet */
+const char *duo_device_why(int device);            /* why it is not usable; "" if it is */
+
+/*
+ * The queue's functions with a second try: one that failed without losing the device changed
+ * nothing, and a call may have no other way to its data. duo_queue_drain waits for everything after
+ * something went wrong half way; if even that fails, nobody knows what the device still reads and
+ * writes, so it counts as lost.
+ */
+duo_status duo_queue_open(int device, void *stream, duo_queue **queue);
+duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                          size_t src_pitch, size_t width, size_t height);
+duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                              size_t src_pitch, size_t width, size_t height);
+duo_status duo_queue_mark(duo_queue *queue, int mark);
+duo_status duo_queue_wait_mark(duo_queue *queue, int mark);
+duo_status duo_queue_finish(duo_queue *queue);
+duo_status duo_queue_after(duo_queue *later, duo_queue *earlier);
+duo_status duo_queue_drain(duo_queue *queue);
+
+/* Device memory through the cap DUOBLAS_DEVICE_MEMORY; counts what is held. */
+duo_status duo_device_allocate(int device, size_t bytes, void **address);
+duo_status duo_device_release(int device, void *address, size_t bytes);
+double duo_device_room(int device); /* bytes that may still be taken */
+
+/* The kernels' own files, compiled with CUDA only: each returns a cudaError_t as int. */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

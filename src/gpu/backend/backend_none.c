@@ -1,0 +1,146 @@
+/*
+ * device_none.c - the backend of a build without CUDA: no device, every request refused.
+ */
+#include "gpu/backend/backend.h"
+
+static duo_status count(int *number)
+{
+    *number = 0;
+    return DUO_OK;
+}
+
+static duo_status describe(int device, duo_device_info *info)
+{
+    (void)device, (void)info;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status load(int device)
+{
+    (void)device;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status allocate(int device, size_t bytes, void **address)
+{
+    (void)device, (void)bytes;
+    *address = NULL;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status release(int device, void *address)
+{
+    (void)device, (void)address;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status unpin(void *address)
+{
+    (void)address;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status classify(const void *address, duo_memory *memory)
+{
+    (void)address;
+    *memory = DUO_MEMORY_HOST;
+    return DUO_OK;
+}
+
+static duo_status open_queue(int device, void *stream, duo_queue **queue)
+{
+    (void)device, (void)stream;
+    *queue = NULL;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status refuse(duo_queue *queue)
+{
+    (void)queue;
+    return DUO_ERR_DEVICE;
+}
+
+static void *stream_of(duo_queue *queue)
+{
+    (void)queue;
+    return NULL;
+}
+
+static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                       size_t src_pitch, size_t width, size_t height)
+{
+    (void)queue, (void)dst, (void)dst_pitch, (void)src, (void)src_pitch, (void)width, (void)height;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status launch(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                         uint64_t *pinned_result, uint32_t ticket)
+{
+    (void)queue, (void)algorithm, (void)call, (void)pinned_result, (void)ticket;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status refuse_mark(duo_queue *queue, int mark)
+{
+    (void)queue, (void)mark;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status idle(duo_queue *queue, bool *done)
+{
+    (void)queue;
+    *done = true;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status after(duo_queue *later, duo_queue *earlier)
+{
+    (void)later, (void)earlier;
+    return DUO_ERR_DEVICE;
+}
+
+static size_t packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i)
+{
+    (void)algorithm, (void)call, (void)i;
+    return 0;
+}
+
+static duo_status pack(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,
+                       void *memory)
+{
+    (void)queue, (void)algorithm, (void)call, (void)i, (void)memory;
+    return DUO_ERR_DEVICE;
+}
+
+static const char *detail(void) { return "built without CUDA"; }
+
+const duo_backend *duo_backend_default(void)
+{
+    static const duo_backend backend = {
+        .name = "none",
+        .count = count,
+        .describe = describe,
+        .load = load,
+        .allocate = allocate,
+        .release = release,
+        .pin = allocate,
+        .unpin = unpin,
+        .classify = classify,
+        .open = open_queue,
+        .close = refuse,
+        .stream = stream_of,
+        .copy = copy,
+        .copy_now = copy,
+        .launch = launch,
+        .packed_bytes = packed_bytes,
+        .pack = pack,
+        .trim = refuse,
+        .mark = refuse_mark,
+        .wait_mark = refuse_mark,
+        .finish = refuse,
+        .idle = idle,
+        .after = after,
+        .detail = detail,
+    };
+    return &backend;
+}

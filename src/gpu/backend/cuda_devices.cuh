@@ -1,0 +1,42 @@
+/*
+ * cuda_devices.cuh - the driver, the devices and whose context is current.
+ *
+ * The driver (libcuda.so.1) is opened where it is there. The caller's current context is kept by pushing
+ * ours on top of it and popping it again, at the level of the driver: cudaSetDevice would leave a trace,
+ * and restoring a device that the caller never touched would even make a context there.
+ */
+#ifndef DUO_CUDA_DEVICES_CUH
+#define DUO_CUDA_DEVICES_CUH
+
+#include <cuda_runtime.h>
+
+#include "gpu/backend/backend.h"
+
+/* Of the backend (device.h). */
+duo_status duo_cuda_count(int *number);
+duo_status duo_cuda_describe(int device, duo_device_info *info);
+duo_status duo_cuda_classify(const void *address, duo_memory *memory);
+
+/* Makes a device's context current for the life of the object. Every function that needs one stands
+ * behind a guard, and does nothing more if the guard failed. */
+class duo_cuda_guard
+{
+  public:
+    explicit duo_cuda_guard(int device);
+    ~duo_cuda_guard();
+    duo_cuda_guard(const duo_cuda_guard &) = delete;
+    duo_cuda_guard &operator=(const duo_cuda_guard &) = delete;
+
+    duo_status status;
+
+  private:
+    bool pushed = false;
+};
+
+/* One with a context, for what belongs to no device. */
+int duo_cuda_some_device(void);
+
+/* One number of a device; 0 where it cannot be had. */
+int duo_cuda_attribute(int device, cudaDeviceAttr which);
+
+#endif

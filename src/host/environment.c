@@ -1,0 +1,91 @@
+/* environment.c - the DUOBLAS_ variables. A value that is not understood is ignored and remembered.
+ */
+#define _GNU_SOURCE
+#include "host/environment.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static duo_environment environment;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* The index of the variable's value in names[], or fallback. */
+static int choice(const char *variable, const char *const names[], int count, int fallback)
+{
+    const char *const value = secure_getenv(variable);
+    if (value == NULL || *value == '\0') return fallback;
+    for (int i = 0; i < count; i++)
+        if (strcmp(value, names[i]) == 0) return i;
+    environment.complaint = variable;
+    return fallback;
+}
+
+/* A copy, for programs write to where the environment was. NULL: not set, or empty. */
+static const char *text(const char *variable)
+{
+    const char *const value = secure_getenv(variable);
+    return value != NULL && *value != '\0' ? strdup(value) : NULL;
+}
+
+/* A whole number in [0, largest], or fallback. A letter of units may follow it: 2^10 for the first,
+ * 2^20 for the second and so on. */
+static double number(const char *variable, const char *units, double largest, double fallback)
+{
+    const char *const value = secure_getenv(variable);
+    if (value == NULL || *value == '\0') return fallback;
+    char *end;
+    double parsed = (double)strtoull(value, &end, 10);
+    const char *const unit = *end != '\0' ? strchr(units, *end) : NULL;
+    if (unit != NULL) {
+        parsed = ldexp(parsed, 10 * (int)(unit - units + 1));
+        end++;
+    }
+    if (*value < '0' || *value > '9' || *end != '\0' || parsed > largest) {
+        environment.complaint = variable;
+        return fallback;
+    }
+    return parsed;
+}
+
+/* The number of this process among those that its MPI launcher started here; -1: no such. */
+static int local_rank(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                            "MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID",
+                                            "SLURM_LOCALID"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *const value = secure_getenv(variables[i]);
+        if (value == NULL || *value < '0' || *value > '9') continue;
+        char *end;
+        const unsigned long rank = strtoul(value, &end, 10);
+        if (*end == '\0' && rank < 1024) return (int)rank;
+    }
+    return -1;
+}
+
+static void read_all(void)
+{
+    static const char *const paths[] = {"auto", "cpu", "gpu"};
+    static const char *const maths[] = {"accurate", "ieee", "tf32", "float64"};
+    static const char *const levels[] = {"0", "1", "2"};
+    environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
+    environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
+    environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
+    const int rank = local_rank();
+    const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
+    environment.device_by_rank = device < 0 && rank >= 0;
+    environment.device = device >= 0 ? device : rank >= 0 ? rank : 0;
+    environment.device_memory_bytes =
+        number("DUOBLAS_DEVICE_MEMORY", "KMG", 0x1p63, (double)INFINITY);
+    environment.workspace_bytes = number("DUOBLAS_WORKSPACE", "KMG", 0x1p63, 0x1p32);
+    environment.profile = text("DUOBLAS_PROFILE");
+    environment.cpu_blas = text("DUOBLAS_CPU_BLAS");
+}
+
+const duo_environment *duo_environment_get(void)
+{
+    pthread_once(&once, read_all);
+    return &environment;
+}

@@ -1,0 +1,41 @@
+/* lock.c - the locks of the library (lock.h). */
+#define _GNU_SOURCE
+#include "host/lock.h"
+
+#include <pthread.h>
+
+enum { FIRST_MOMENTARY = DUO_LOCK_CONTEXTS };
+
+static pthread_mutex_t locks[DUO_LOCKS] = {
+    /* A transfer made under this lock may find the device lost, which concerns every region. */
+    [DUO_LOCK_RESIDENCY] = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+    [DUO_LOCK_DEVICES] = PTHREAD_MUTEX_INITIALIZER,
+    [DUO_LOCK_CONTEXTS] = PTHREAD_MUTEX_INITIALIZER,
+    [DUO_LOCK_TABLE] = PTHREAD_MUTEX_INITIALIZER,
+    [DUO_LOCK_PROFILE] = PTHREAD_MUTEX_INITIALIZER,
+    [DUO_LOCK_BLAS] = PTHREAD_MUTEX_INITIALIZER,
+    [DUO_LOCK_TEAM] = PTHREAD_MUTEX_INITIALIZER,
+};
+
+void duo_lock(duo_lock_name name) { pthread_mutex_lock(&locks[name]); }
+
+void duo_unlock(duo_lock_name name) { pthread_mutex_unlock(&locks[name]); }
+
+void duo_locks_before_fork(void)
+{
+    for (int i = FIRST_MOMENTARY; i < DUO_LOCKS; i++) pthread_mutex_lock(&locks[i]);
+}
+
+void duo_locks_in_parent(void)
+{
+    for (int i = DUO_LOCKS; i-- > FIRST_MOMENTARY;) pthread_mutex_unlock(&locks[i]);
+}
+
+void duo_locks_in_child(void)
+{
+    static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+                                 plain = PTHREAD_MUTEX_INITIALIZER;
+    duo_locks_in_parent();
+    for (int i = 0; i < FIRST_MOMENTARY; i++)
+        locks[i] = i == DUO_LOCK_RESIDENCY ? recursive : plain;
+}

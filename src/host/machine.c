@@ -1,0 +1,274 @@
+/* machine.c - facts of this machine: CPU model, threads that may be used, cache, forks. */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "call/context.h"
+#include "host/lock.h"
+#include "host/team.h"
+
+static char cpu_name[96], cpu_id[64];
+static int processors, threads; /* that the process had at first, and may use */
+static size_t cache_bytes;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool forked;
+
+static void read_cpu_name(void)
+{
+    snprintf(cpu_name, sizeof cpu_name, "unknown");
+    FILE *const file = fopen("/proc/cpuinfo", "re");
+    if (file == NULL) return;
+    char line[256];
+    while (fgets(line, sizeof line, file) != NULL) {
+        const char *const colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
+        snprintf(cpu_name, sizeof cpu_name, "%.90s", colon + 2);
+        cpu_name[strcspn(cpu_name, "\n")] = '\0';
+        break;
+    }
+    fclose(file);
+}
+
+#if defined(__x86_64__)
+static void read_cpu_id(void)
+{
+    unsigned a, b, c, d;
+    snprintf(cpu_id, sizeof cpu_id, "unknown");
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0) return;
+    const unsigned short_family = a >> 8 & 15, short_model = a >> 4 & 15;
+    const bool longer = short_family == 6 || short_family == 15;
+    snprintf(cpu_id, sizeof cpu_id, "family %u model %u stepping %u",
+             short_family + (short_family == 15 ? a >> 20 & 255 : 0),
+             short_model + (longer ? (a >> 16 & 15) << 4 : 0), a & 15);
+}
+#else
+/* What Linux tells of the first processor, as "CPU part : 0xd0c"; on other machines than ARM's nothing. */
+static void read_cpu_id(void)
+{
+    size_t used = 0;
+    snprintf(cpu_id, sizeof cpu_id, "unknown");
+    FILE *const file = fopen("/proc/cpuinfo", "re");
+    if (file == NULL) return;
+    char line[256];
+    while (fgets(line, sizeof line, file) != NULL && line[0] != '\n') {
+        const char *const colon = strchr(line, ':');
+        if (strncmp(line, "CPU ", 4) != 0 || colon == NULL) continue;
+        line[strcspn(line, "\n")] = '\0';
+        const int length = (int)strcspn(line + 4, "\t :");
+        const int wrote = snprintf(cpu_id + used, sizeof cpu_id - used, "%s%.*s%s",
+                                   used > 0 ? " " : "", length, line + 4, colon + 1);
+        if (wrote < 0 || used + (size_t)wrote >= sizeof cpu_id) break;
+        used += (size_t)wrote;
+    }
+    fclose(file);
+}
+#endif
+
+/* Ceiling of quota / period from two numbers in the files, or 0. */
+static int cpus_of(long long quota, long long period)
+{
+    if (quota <= 0 || period <= 0) return 0;
+    const long long cpus = (quota - 1) / period + 1;
+    return cpus > 1 << 20 ? 0 : (int)cpus;
+}
+
+static bool read_line(const char *path, char *line, int size)
+{
+    FILE *const file = fopen(path, "re");
+    if (file == NULL) return false;
+    const bool got = fgets(line, size, file) != NULL;
+    fclose(file);
+    return got;
+}
+
+/* The quota of one folder of the control-group tree: version 2 first, then version 1. */
+static int quota_of_folder(const char *root, const char *folder)
+{
+    char path[1024], line[128];
+    long long quota, period;
+    snprintf(path, sizeof path, "%s/sys/fs/cgroup%s/cpu.max", root, folder);
+    if (read_line(path, line, sizeof line))
+        return sscanf(line, "%lld %lld", &quota, &period) == 2 ? cpus_of(quota, period) : 0;
+    snprintf(path, sizeof path, "%s/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", root, folder);
+    if (!read_line(path, line, sizeof line) || sscanf(line, "%lld", &quota) != 1) return 0;
+    snprintf(path, sizeof path, "%s/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", root, folder);
+    if (!read_line(path, line, sizeof line) || sscanf(line, "%lld", &period) != 1) return 0;
+    return cpus_of(quota, period);
+}
+
+static int smaller_quota(int a, int b) { return a == 0 || (b != 0 && b < a) ? b : a; }
+
+int duo_machine_quota(const char *root)
+{
+    /* Inside a container the process's own group is mounted as the root of the tree, so look there
+     * and along the path that /proc names: the smallest limit on the way holds. */
+    int quota = quota_of_folder(root, "");
+    char path[512], line[600];
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *const file = fopen(path, "re");
+    if (file == NULL) return quota;
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *const controllers = strchr(line, ':');
+        const char *const second = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        if (second == NULL) continue;
+        const bool version2 = second == controllers + 1;
+        if (!version2 && strstr(controllers, "cpu") == NULL) continue;
+        char folder[512];
+        snprintf(folder, sizeof folder, "%.500s", second + 1);
+        for (char *end = strrchr(folder, '/'); end != NULL && folder[1] != '\0';
+             end = strrchr(folder, '/')) {
+            quota = smaller_quota(quota, quota_of_folder(root, folder));
+            *end = '\0';
+        }
+    }
+    fclose(file);
+    return quota;
+}
+
+/* The first number of a list, as OMP_NUM_THREADS is; 0 where there is none. */
+static int number_in(const char *variable)
+{
+    const char *const text = secure_getenv(variable);
+    const long number = text != NULL ? strtol(text, NULL, 10) : 0;
+    return number > 0 && number <= INT_MAX ? (int)number : 0;
+}
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+static void look(void)
+{
+    read_cpu_name();
+    read_cpu_id();
+    /* OpenMP knows its places, to which it may have bound the first thread; but it may be asked by a
+     * thread that is bound otherwise. */
+    cpu_set_t first;
+    processors = omp_get_num_procs();
+    if (sched_getaffinity(getpid(), sizeof first, &first) == 0 && CPU_COUNT(&first) > processors)
+        processors = CPU_COUNT(&first);
+    /* What the process was told; not what the thread was that happens to come first. */
+    const int openmp = number_in("OMP_NUM_THREADS"), openblas = number_in("OPENBLAS_NUM_THREADS");
+    threads = openmp > 0 ? openmp : processors;
+    if (openblas > 0) threads = smaller(threads, openblas);
+    if (threads < 1) threads = 1;
+    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    cache_bytes = cache > 0 ? (size_t)cache : 0;
+}
+
+const char *duo_machine_cpu(void)
+{
+    pthread_once(&once, look);
+    return cpu_name;
+}
+
+const char *duo_machine_cpu_id(void)
+{
+    pthread_once(&once, look);
+    return cpu_id;
+}
+
+/* ---- What holds for this thread now ---- */
+
+/* Asking the system takes a microsecond, and for the quota files are read: what it said serves for a
+ * while. */
+static const int64_t kProcessorsNs = 50000000, kQuotaNs = 1000000000;
+
+static int64_t coarse_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int processors_now(int64_t now)
+{
+    static __thread struct {
+        int64_t until_ns;
+        int processors;
+    } said;
+    if (now >= said.until_ns) {
+        said.processors = omp_get_num_procs(); /* it knows affinity, and its own places */
+        said.until_ns = now + kProcessorsNs;
+    }
+    return said.processors;
+}
+
+static int quota_now(int64_t now)
+{
+    static _Atomic int64_t until_ns;
+    static atomic_int said;
+    int64_t until = atomic_load_explicit(&until_ns, memory_order_relaxed);
+    if (now >= until && atomic_compare_exchange_strong(&until_ns, &until, now + kQuotaNs))
+        atomic_store_explicit(&said, duo_machine_quota(""), memory_order_relaxed);
+    return atomic_load_explicit(&said, memory_order_relaxed);
+}
+
+static int threads_at(int64_t now)
+{
+    pthread_once(&once, look);
+    const int quota = quota_now(now);
+    return quota > 0 ? smaller(threads, quota) : threads;
+}
+
+int duo_machine_threads(void) { return threads_at(coarse_ns()); }
+
+int duo_machine_threads_now(void)
+{
+    const int64_t now = coarse_ns();
+    const int most = smaller(threads_at(now), omp_get_max_threads()), here = processors_now(now);
+    return here < processors ? smaller(most, here) : most;
+}
+
+void duo_machine_unbind(void)
+{
+    cpu_set_t mask;
+    if (pthread_getaffinity_np(pthread_self(), sizeof mask, &mask) != 0) return;
+    if (CPU_COUNT(&mask) >= omp_get_num_procs()) return;
+    CPU_ZERO(&mask);
+    for (int place = 0; place < omp_get_num_places(); place++) {
+        int processor[CPU_SETSIZE];
+        const int count = omp_get_place_num_procs(place);
+        if (count < 0 || count > CPU_SETSIZE) return;
+        omp_get_place_proc_ids(place, processor);
+        for (int i = 0; i < count; i++) CPU_SET(processor[i], &mask);
+    }
+    if (CPU_COUNT(&mask) > 0) (void)pthread_setaffinity_np(pthread_self(), sizeof mask, &mask);
+}
+
+size_t duo_machine_cache_bytes(void)
+{
+    pthread_once(&once, look);
+    return cache_bytes;
+}
+
+/*
+ * What a fork leaves: one thread, the memory of all, no device and no other thread's work. The
+ * library is made fit for that here, once, so that the rest of it seldom has to ask.
+ */
+static void in_child(void)
+{
+    atomic_store_explicit(&forked, true, memory_order_relaxed);
+    duo_locks_in_child();
+    duo_team_in_child();
+    duo_contexts_in_child();
+    duo_residency_in_child();
+}
+
+/* When the library is loaded: a fork may meet the first call already. */
+static __attribute__((constructor)) void watch_forks(void)
+{
+    (void)pthread_atfork(duo_locks_before_fork, duo_locks_in_parent, in_child);
+}
+
+bool duo_machine_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }
