@@ -82,8 +82,7 @@ void test_child_run(const char *task, const char *const *settings, int limit_sec
     char *variables[MOST_VARIABLES + 1];
     int count = 0;
     for (char **v = environ; *v != NULL && count < MOST_VARIABLES; v++)
-        if (begins(*v, "DUOBLAS_FAULT=") ||
-            (!begins(*v, "DUOBLAS_") && !begins(*v, "OMP_") && !is_named(*v, settings)))
+        if (!begins(*v, "DUOBLAS_") && !begins(*v, "OMP_") && !is_named(*v, settings))
             variables[count++] = *v;
     for (const char *const *s = settings; *s != NULL && count < MOST_VARIABLES; s++)
         if (strchr(*s, '=') != NULL) variables[count++] = (char *)*s;

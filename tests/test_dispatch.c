@@ -661,8 +661,8 @@ static void declined_by_cpu(void)
         test_skip("no BLAS library is installed");
         return;
     }
-    CHECK(strstr(child.out, "algorithm=sgemm_gpu") != NULL && strstr(child.out, "right=1") != NULL, "%s",
-          child.out);
+    CHECK(strstr(child.out, "algorithm=sgemm_gpu") != NULL && strstr(child.out, "right=1") != NULL,
+          "%s", child.out);
     char all[40];
     snprintf(all, sizeof all, "candidates=%d ", serving_rows());
     CHECK(strstr(child.out, all) != NULL, "%s, not %s", child.out, all);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "call/context.h"
-#include "fault.h"
 
 enum { ALIGNMENT = 256 };
 
@@ -18,7 +17,7 @@ static size_t padded(size_t bytes)
 /* Does a range end beyond the address space? Its bytes then wrap to a small range elsewhere. */
 static bool wraps(const void *address, size_t bytes)
 {
-    return (uintptr_t)address > UINTPTR_MAX - bytes && !DUO_FAULT(bytes_wrap);
+    return (uintptr_t)address > UINTPTR_MAX - bytes;
 }
 
 /* Is there so much host memory at all? More is not worth asking anybody for. */
@@ -117,7 +116,7 @@ static duo_region *starting_at(void *ptr, duo_region_kind kind, duo_region_kind 
 /* Waits for the work that was queued on a region, whoever queued it. */
 static void settle(duo_context *ctx, duo_region *region)
 {
-    if (region->last == NULL || !duo_device_usable(region->device) || DUO_FAULT(unsettled)) return;
+    if (region->last == NULL || !duo_device_usable(region->device)) return;
     if (duo_context_reach(ctx, region) != DUO_OK || duo_region_claim(ctx, region) != DUO_OK) return;
     const duo_status status = duo_queue_finish(ctx->queue);
     if (status != DUO_OK) (void)duo_context_failed(ctx, status, "finish");
@@ -330,7 +329,7 @@ duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
     if (host == NULL) return DUO_ERR_NULL;
     if (wraps(host, bytes)) return DUO_ERR_SIZE;
     duo_residency_lock();
-    const duo_status status = DUO_FAULT(change_unheard) ? DUO_OK : changed_range(ctx, host, bytes);
+    const duo_status status = changed_range(ctx, host, bytes);
     duo_residency_unlock();
     /* A device that is lost is found by the next use. */
     return status == DUO_ERR_LOST ? DUO_OK : status;
@@ -346,7 +345,7 @@ duo_status duo_fetch(duo_context *given, void *host, size_t bytes)
     duo_residency_lock();
     const duo_status status = fetch_range(ctx, host, bytes);
     duo_residency_unlock();
-    return DUO_FAULT(all_lost) && status != DUO_OK ? DUO_ERR_LOST : status;
+    return status;
 }
 
 duo_status duo_release(duo_context *given, void *host)
@@ -360,10 +359,9 @@ duo_status duo_release(duo_context *given, void *host)
         duo_residency_unlock();
         return DUO_ERR_RANGE;
     }
-    const duo_status status =
-        DUO_FAULT(released_unfetched) ? DUO_OK : duo_region_fetch(ctx, region);
+    const duo_status status = duo_region_fetch(ctx, region);
     /* What could not be fetched now may be fetched later: it is forgotten only with its device. */
-    if (status == DUO_OK || status == DUO_ERR_LOST || DUO_FAULT(thrown_away)) {
+    if (status == DUO_OK || status == DUO_ERR_LOST) {
         settle(ctx, region);
         duo_region_drop_copy(region);
         duo_residency_remove(region);

@@ -2,8 +2,6 @@
  * over. */
 #include "api/reduce.h"
 
-#include "fault.h"
-
 /* Do n elements, inc apart, fit the address space? */
 static bool addressable(int64_t n, int64_t inc)
 {
@@ -16,7 +14,7 @@ static bool addressable(int64_t n, int64_t inc)
 static duo_operand vector(const float *x, int64_t n, int64_t inc)
 {
     /* BLAS starts a vector with a negative increment at its far end in memory. */
-    const float *const first = inc < 0 && !DUO_FAULT(m8) ? x - (n - 1) * inc : x;
+    const float *const first = inc < 0 ? x - (n - 1) * inc : x;
     return (duo_operand){
         .address = (float *)(uintptr_t)first, .rows = 1, .columns = n, .ld = inc, .read = true};
 }
@@ -28,8 +26,6 @@ duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, co
     if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
     if (result == NULL) return DUO_ERR_NULL;
     const bool dot = operation == DUO_SDOT;
-    if (DUO_FAULT(m16) && incx < 0) incx = -incx;
-    if (DUO_FAULT(m21) && n < 0) n = -n;
     if (n <= 0 || (!dot && incx <= 0)) return duo_execute_store(ctx, operation, n, 0.0f, result);
     if (x == NULL || (dot && y == NULL)) return DUO_ERR_NULL;
     if (!addressable(n, incx) || (dot && !addressable(n, incy)) || n > PTRDIFF_MAX / 4)

@@ -1,5 +1,4 @@
 /* sasum.c - duo_sasum. */
-#include "fault.h"
 #include "api/reduce.h"
 
 duo_status duo_sasum(duo_context *given, int64_t n, const float *x, int64_t incx, float *result)
@@ -7,10 +6,9 @@ duo_status duo_sasum(duo_context *given, int64_t n, const float *x, int64_t incx
     duo_context *const ctx = given == NULL ? duo_context_default : duo_context_of(given);
     if (ctx != NULL && n > 0 && n <= ctx->tiny[DUO_SASUM] && incx == 1 && x != NULL &&
         result != NULL && duo_reduce_plain(x, n) && duo_reduce_plain(result, 1)) {
-        *result =
-            duo_lanes_current()->whole[DUO_FAULT(m10_tiny) ? DUO_SSUM : DUO_SASUM](n, x, NULL);
+        *result = duo_lanes_current()->whole[DUO_SASUM](n, x, NULL);
         duo_reduce_remember(ctx, DUO_SASUM, n);
         return DUO_OK;
     }
-    return duo_reduce(given, DUO_SASUM, n, x, DUO_FAULT(m17) ? 1 : incx, NULL, 0, result);
+    return duo_reduce(given, DUO_SASUM, n, x, incx, NULL, 0, result);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "call/context.h"
-#include "fault.h"
 
 static bool valid_transpose(duo_transpose t)
 {
@@ -58,8 +57,7 @@ static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program
     call->threads = 1;
     set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns, p->lda, p->reads, false);
     set_operand(&call->operand[DUO_B], p->b, p->b_rows, p->b_columns, p->ldb, p->reads, false);
-    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, p->ldc,
-                p->beta != 0.0f || DUO_FAULT(c_sent), true);
+    set_operand(&call->operand[DUO_C], p->c, p->m, p->n, p->ldc, p->beta != 0.0f, true);
 }
 
 static bool near(const float *x, int64_t rows, int64_t columns, int64_t ld)
@@ -117,14 +115,12 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
         !valid_transpose(transb))
         return DUO_ERR_ENUM;
     if (m < 0 || n < 0 || k < 0) return DUO_ERR_SIZE;
-    if (DUO_FAULT(m5) && transa == DUO_CONJ_TRANS) transa = DUO_NO_TRANS;
-    if (DUO_FAULT(m18_native) && (m == 0 || n == 0)) return DUO_OK;
 
-    const bool swapped = layout == DUO_ROW_MAJOR && !DUO_FAULT(m7);
+    const bool swapped = layout == DUO_ROW_MAJOR;
     product p = {.swapped = swapped,
                  .transa = (swapped ? transb : transa) != DUO_NO_TRANS,
                  .transb = (swapped ? transa : transb) != DUO_NO_TRANS,
-                 .reads = k > 0 && (alpha != 0.0f || DUO_FAULT(m2)),
+                 .reads = k > 0 && alpha != 0.0f,
                  .m = swapped ? n : m,
                  .n = swapped ? m : n,
                  .k = k,
@@ -136,28 +132,21 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
                  .a = swapped ? b : a,
                  .b = swapped ? a : b,
                  .c = c};
-    const double work = (double)m * (double)n * (double)k;
-    if (DUO_FAULT(m13) && work > 1e6) p.alpha *= 1.001f;
-    if (DUO_FAULT(m26) && work > 1000) p.alpha *= 1.001f;
     p.a_rows = p.transa ? k : p.m;
     p.a_columns = p.transa ? p.m : k;
     p.b_rows = p.transb ? p.n : k;
     p.b_columns = p.transb ? k : p.n;
-    if (p.lda < at_least_1(p.a_rows) || p.ldb < at_least_1(p.b_rows) ||
-        (ldc < at_least_1(p.m) && !DUO_FAULT(m11_native)))
+    if (p.lda < at_least_1(p.a_rows) || p.ldb < at_least_1(p.b_rows) || ldc < at_least_1(p.m))
         return DUO_ERR_LD;
     if (!addressable(p.a_rows, p.a_columns, p.lda) || !addressable(p.b_rows, p.b_columns, p.ldb) ||
         !addressable(p.m, p.n, ldc))
         return DUO_ERR_SIZE;
-    if (DUO_FAULT(m4)) p.lda = p.a_rows;
-    if (DUO_FAULT(m9)) p.ldc = p.m;
     const bool nothing = m == 0 || n == 0;
     if (!nothing && (c == NULL || (p.reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
 
     const int64_t tiny = ctx->tiny[DUO_SGEMM];
-    const bool empty = nothing || (!p.reads && (beta == 1.0f || (DUO_FAULT(m3) && k == 0)));
-    if (m <= tiny && n <= tiny && k <= tiny && !empty &&
-        (!near_registered(&p) || DUO_FAULT(tiny_kept)) && run_tiny(ctx, &p))
+    const bool empty = nothing || (!p.reads && beta == 1.0f);
+    if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p) && run_tiny(ctx, &p))
         return DUO_OK;
     duo_call call = {0};
     set_call(&call, &p, ctx->program);

@@ -12,13 +12,12 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "fault.h"
 
 #if WIDE
-#define VALUE(x)          (DUO_FAULT(cut_64) ? (int32_t)(x) : (x))
+#define VALUE(x)          (x)
 #define OTHER(name, call) ((void)0)
 #else
-#define VALUE(x) (DUO_FAULT(uncut_32) ? (x) : (int64_t)(int32_t)(x))
+#define VALUE(x) ((int64_t)(int32_t)(x))
 #define OTHER(name, call)                                                                          \
     do {                                                                                           \
         const duo_libblas64 *const other = duo_blas_libblas64();                                   \
@@ -44,14 +43,6 @@ EXPORT void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t 
 EXPORT float CNAME(sdot)(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy);
 EXPORT float CNAME(sasum)(int64_t n, const float *x, int64_t incx);
 EXPORT float CNAME(ssum)(int64_t n, const float *x, int64_t incx);
-
-/* What a caller of sdot_ finds where a float should be if a double is returned. */
-static inline float half_of_double(double x)
-{
-    float half;
-    memcpy(&half, &x, sizeof half);
-    return half;
-}
 
 /* ---- Fortran ---- */
 
@@ -86,8 +77,7 @@ void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT
 float NAME(sdot)(const INT *n, const float *x, const INT *incx, const float *y, const INT *incy)
 {
     OTHER(sdot, other->sdot(n, x, incx, y, incy));
-    const float result = duo_blas_reduce(DUO_BLAS_SDOT, *n, x, *incx, y, *incy);
-    return DUO_FAULT(m23) ? half_of_double(result) : result;
+    return duo_blas_reduce(DUO_BLAS_SDOT, *n, x, *incx, y, *incy);
 }
 
 float NAME(sasum)(const INT *n, const float *x, const INT *incx)

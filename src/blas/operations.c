@@ -2,11 +2,9 @@
 #include <stdio.h>
 
 #include "blas/blas.h"
-#include "fault.h"
 
 int duo_blas_transpose(char letter)
 {
-    if (DUO_FAULT(m6) && letter >= 'a') return 0;
     switch (letter) {
     case 'N':
     case 'n':
@@ -34,15 +32,14 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g)
     if (g->layout != DUO_COL_MAJOR && g->layout != DUO_ROW_MAJOR) return DUO_BLAS_LAYOUT;
     const bool rows = g->layout == DUO_ROW_MAJOR; /* are runs of storage rows? */
     const bool turned_a = g->transa != DUO_NO_TRANS, turned_b = g->transb != DUO_NO_TRANS;
-    if (DUO_FAULT(m18) && (g->m == 0 || g->n == 0)) return 0;
     if (!valid_transpose(g->transa)) return 1;
     if (!valid_transpose(g->transb)) return 2;
     if (g->m < 0) return 3;
     if (g->n < 0) return 4;
     if (g->k < 0) return 5;
-    if (shorter(g->lda, turned_a != rows ? g->k : g->m)) return DUO_FAULT(m28) && rows ? 10 : 8;
-    if (shorter(g->ldb, turned_b != rows ? g->n : g->k)) return DUO_FAULT(m14) ? 9 : 10;
-    if (!DUO_FAULT(m11) && shorter(g->ldc, rows ? g->n : g->m)) return 13;
+    if (shorter(g->lda, turned_a != rows ? g->k : g->m)) return 8;
+    if (shorter(g->ldb, turned_b != rows ? g->n : g->k)) return 10;
+    if (shorter(g->ldc, rows ? g->n : g->m)) return 13;
     return 0;
 }
 
@@ -64,7 +61,7 @@ void duo_blas_sgemm(const duo_blas_gemm *g)
     duo_status status =
         duo_sgemm(NULL, (duo_layout)g->layout, (duo_transpose)g->transa, (duo_transpose)g->transb,
                   g->m, g->n, g->k, g->alpha, g->a, g->lda, g->b, g->ldb, g->beta, g->c, g->ldc);
-    if (status == DUO_OK && g->m > 0 && g->n > 0 && !DUO_FAULT(not_home)) {
+    if (status == DUO_OK && g->m > 0 && g->n > 0) {
         const int64_t runs = g->layout == DUO_ROW_MAJOR ? g->m : g->n;
         const int64_t run = g->layout == DUO_ROW_MAJOR ? g->n : g->m;
         status = duo_fetch(NULL, g->c, sizeof(float) * (size_t)((runs - 1) * g->ldc + run));
@@ -86,7 +83,6 @@ float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, i
     const bool summary = duo_blas_summary_wanted();
     const double started = summary ? duo_blas_clock() : 0.0;
     float result = 0.0f;
-    if (DUO_FAULT(dot_incy)) incy = incx;
     const duo_status status = operation == DUO_BLAS_SDOT
                                   ? duo_sdot(NULL, n, x, incx, y, incy, &result)
                               : operation == DUO_BLAS_SASUM ? duo_sasum(NULL, n, x, incx, &result)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "fault.h"
 
 /* A library that has dgemm too is a BLAS, one with ilaenv a LAPACK. */
 static bool is_library(const Dl_info *where)
@@ -28,13 +27,9 @@ static bool is_library(const Dl_info *where)
 /* The program's definition of a handler, not a library's. */
 static void *handler(const char *name)
 {
-    if (DUO_FAULT(m30)) return NULL;
     Dl_info where;
     void *const address = dlsym(RTLD_DEFAULT, name);
-    return address != NULL && dladdr(address, &where) != 0 &&
-                   (DUO_FAULT(any_xerbla) || !is_library(&where))
-               ? address
-               : NULL;
+    return address != NULL && dladdr(address, &where) != 0 && !is_library(&where) ? address : NULL;
 }
 
 /* Row-major callers of the reference CBLAS see Fortran's numbers with m and n, lda and ldb changed
@@ -57,15 +52,12 @@ void duo_blas_report(bool cblas, bool wide, int argument)
         c(c_argument, "cblas_sgemm", "");
         return;
     }
-    found = argument != DUO_BLAS_LAYOUT
-                ? handler(wide && !DUO_FAULT(xerbla_of_32) ? "xerbla_64_" : "xerbla_")
-                : NULL;
+    found = argument != DUO_BLAS_LAYOUT ? handler(wide ? "xerbla_64_" : "xerbla_") : NULL;
     if (found != NULL) {
         const int32_t narrow_number = argument;
         const int64_t wide_number = argument;
         memcpy(&fortran, &found, sizeof fortran);
-        fortran("SGEMM ", wide ? (const void *)&wide_number : (const void *)&narrow_number,
-                DUO_FAULT(no_length) ? 0 : 6);
+        fortran("SGEMM ", wide ? (const void *)&wide_number : (const void *)&narrow_number, 6);
         return;
     }
     fprintf(stderr, "DuoBLAS: %s: argument %d has an illegal value; nothing was done\n",

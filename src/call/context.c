@@ -10,7 +10,6 @@
 
 #include "cpu/blas_library.h"
 #include "host/environment.h"
-#include "fault.h"
 #include "host/lock.h"
 #include "host/team.h"
 
@@ -100,10 +99,7 @@ static void retire(void *value)
 }
 
 /* Where the process has used up its keys, a default context ends with its thread, unused for ever. */
-static void make_key(void)
-{
-    has_key = pthread_key_create(&default_key, retire) == 0 || DUO_FAULT(key_unasked);
-}
+static void make_key(void) { has_key = pthread_key_create(&default_key, retire) == 0; }
 
 static duo_context *make_default(void)
 {
@@ -387,7 +383,7 @@ duo_status duo_context_reach(duo_context *ctx, const duo_region *region)
     const duo_status status = duo_context_queue(ctx);
     if (status == DUO_OK) return DUO_OK;
     if (!duo_device_usable(region->device)) return DUO_ERR_LOST;
-    if (duo_device_usable(ctx->device) || ctx->on_gpu || DUO_FAULT(not_reached)) return status;
+    if (duo_device_usable(ctx->device) || ctx->on_gpu) return status;
     if (ctx->queue != NULL && ctx->queue_device == region->device) return DUO_OK;
     const bool unwaited = ctx->unwaited; /* what the lost device had; duo_synchronize says so */
     (void)duo_context_close_queue(ctx);
@@ -445,7 +441,7 @@ void duo_contexts_in_child(void)
         if (ctx->running != NULL && duo_algorithm_calls_blas(ctx->running->id))
             duo_blas_library_abandon("another thread was inside it when the process forked");
         /* The parent's: not to be touched. */
-        if (!DUO_FAULT(parents_queue)) ctx->queue = NULL;
+        ctx->queue = NULL;
         ctx->pinned_result = NULL;
         memset(ctx->workspace, 0, sizeof ctx->workspace);
         memset(ctx->stage, 0, sizeof ctx->stage);

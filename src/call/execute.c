@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "call/context.h"
-#include "fault.h"
 
 static double now_seconds(void)
 {
@@ -61,7 +60,7 @@ static int launch(duo_context *ctx, const duo_call *call, duo_call *local,
         duo_place_queued(ctx, call, local, false);
         return DUO_DECLINED;
     }
-    if (!DUO_FAULT(old_ticket)) ctx->ticket++;
+    ctx->ticket++;
     status = duo_backend_current()->launch(ctx->queue, algorithm->id, local,
                                            polled ? ctx->pinned_result : NULL, ctx->ticket);
     duo_place_queued(ctx, call, local, status == DUO_OK);
@@ -83,8 +82,7 @@ static int launch(duo_context *ctx, const duo_call *call, duo_call *local,
     }
     /* Outputs that stay on the device are owed until somebody has waited for them. */
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
-    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED)
-        ctx->unwaited = !DUO_FAULT(owes_nothing);
+    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) ctx->unwaited = true;
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
@@ -123,7 +121,7 @@ static int finish_on_cpu(duo_context *ctx, const duo_call *call, const duo_algor
                        *const c = &rest.operand[DUO_C];
     const int64_t column = done / call->m, rows_done = done % call->m;
     const int64_t b_step = call->transb ? 1 : b->ld, a_step = call->transa ? a->ld : 1;
-    if (b->address != NULL && !DUO_FAULT(rest_of_b)) b->address += column * b_step;
+    if (b->address != NULL) b->address += column * b_step;
     *(call->transb ? &b->rows : &b->columns) -= column;
     c->address += column * c->ld;
     if (rows_done > 0) { /* the rest of one column */
@@ -177,7 +175,7 @@ static void earn_credit(const duo_call *call, const duo_choice *choice, int coun
         if (choice[i].algorithm->side == DUO_SIDE_GPU && choice[i].accepts && !choice[i].declined)
             best = fmin(best, choice[i].seconds - saved_transfer);
     const double lost = choice[ran].seconds - best;
-    if (!(lost > 0.0) || DUO_FAULT(no_credit)) return;
+    if (!(lost > 0.0)) return;
     duo_residency_lock();
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (call->operand[i].read && call->operand[i].residence == DUO_AT_STALE)
@@ -228,7 +226,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     if (!cpu_alone) count = duo_predict(call, &conditions, choice);
     remember(ctx, call, choice, count);
     ctx->last_short = cpu_alone;
-    if (cpu_alone && !DUO_FAULT(site_forgotten)) ctx->last_conditions = conditions;
+    if (cpu_alone) ctx->last_conditions = conditions;
     if (ctx->path == DUO_PATH_GPU && !conditions.gpu) (void)duo_context_queue(ctx); /* notes why */
 
     int64_t done = 0;
@@ -250,14 +248,13 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
         call->threads = choice[best].threads > 0 ? choice[best].threads : 1;
         if (algorithm->side == DUO_SIDE_GPU)
             status = run_on_gpu(ctx, call, algorithm, &done);
-        else if (done > 0 && call->beta != 0.0f && !DUO_FAULT(beta_twice))
+        else if (done > 0 && call->beta != 0.0f)
             status = finish_on_cpu(ctx, call, algorithm, &done);
         else
             status = run_on_cpu(ctx, call, algorithm);
         if (status == DUO_DECLINED) {
             choice[best].declined = true;
-            if (ctx->last_short && !DUO_FAULT(cpu_next))
-                count = predict_others(ctx, call, &conditions, choice, best);
+            if (ctx->last_short) count = predict_others(ctx, call, &conditions, choice, best);
             /* With part of C written, or the device gone, the CPU has to finish. */
             if (algorithm->side == DUO_SIDE_GPU && (done > 0 || !duo_device_usable(ctx->device)))
                 strike_gpu(choice, count);

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fault.h"
 #include "choice/algorithm.h"
 
 enum { FORMAT = 3, LARGEST_FILE_BYTES = 1 << 20, LONGEST_LINE = 190 };
@@ -107,8 +106,7 @@ static int read_point(reader *r, const char *section, const char *name, const ch
             return wrong(r, section, name, "sizes must grow");
         /* A prediction from a falling curve may be negative, and would always win. */
         const double seconds = (double)picoseconds * 1e-12;
-        if (curve->count > 0 && !(seconds >= curve->seconds[curve->count - 1]) &&
-            !DUO_FAULT(curve_falls))
+        if (curve->count > 0 && !(seconds >= curve->seconds[curve->count - 1]))
             return wrong(r, section, name, "more work takes less time");
         curve->size[curve->count] = (double)size;
         curve->seconds[curve->count] = seconds;

@@ -1,7 +1,6 @@
 /* select.c - predicts every algorithm's time for a call and picks the cheapest that accepts. */
 #include <math.h>
 
-#include "fault.h"
 #include "choice/select.h"
 
 /* Time to move an operand's bytes over the link, one way. */
@@ -28,8 +27,7 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
                 if (call->operation == DUO_SGEMM) seconds += link_seconds(o, profile, false);
             }
         } else {
-            if (o->read && !o->on_host && !DUO_FAULT(free_way_home))
-                seconds += link_seconds(o, profile, false);
+            if (o->read && !o->on_host) seconds += link_seconds(o, profile, false);
             if (o->written && o->residence == DUO_AT_DEVICE)
                 seconds += link_seconds(o, profile, true);
         }
@@ -47,11 +45,9 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
     for (int i = 0; i < table.count; i++) {
         const duo_algorithm *const algorithm = &table.algorithm[i];
         if ((sides >> algorithm->side & 1u) == 0) continue;
-        const bool tf32 = DUO_FAULT(m15) && conditions->math == DUO_MATH_ACCURATE;
-        if (!duo_algorithm_serves(algorithm, tf32 ? DUO_MATH_TF32 : conditions->math)) continue;
+        if (!duo_algorithm_serves(algorithm, conditions->math)) continue;
         duo_choice *const c = &choice[count++];
-        *c = (duo_choice){.algorithm = algorithm,
-                          .accepts = algorithm->accepts(call, conditions) || DUO_FAULT(not_asked)};
+        *c = (duo_choice){.algorithm = algorithm, .accepts = algorithm->accepts(call, conditions)};
         if (!c->accepts) { /* without a GPU that is most of them */
             c->seconds = (double)INFINITY;
             continue;
@@ -74,11 +70,11 @@ int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
                     duo_choice choice[DUO_CANDIDATES])
 {
     if (conditions->path != DUO_PATH_AUTO) return 0;
-    if (duo_call_stale(call) && !DUO_FAULT(stale_alone)) return 0;
+    if (duo_call_stale(call)) return 0;
     const int count = predict(call, conditions, 1u << DUO_SIDE_CPU, choice);
     const double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
     const double seconds = choice[duo_select(choice, count, conditions)].seconds;
-    return seconds < least || DUO_FAULT(cpu_alone) ? count : 0;
+    return seconds < least ? count : 0;
 }
 
 int duo_select(const duo_choice *choice, int count, const duo_conditions *conditions)

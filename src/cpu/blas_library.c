@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "host/environment.h"
-#include "fault.h"
 #include "host/lock.h"
 #include "cpu/private_library.h"
 
@@ -76,7 +75,7 @@ static void ask(duo_blas_library *l)
 /* The omp_ functions that the library itself calls: of what it depends on where it was bound deeply. */
 static bool find_openmp(duo_blas_library *l)
 {
-    void *const scope = DEEP != 0 && !DUO_FAULT(other_openmp) ? l->handle : RTLD_DEFAULT;
+    void *const scope = DEEP != 0 ? l->handle : RTLD_DEFAULT;
     return (look_up(scope, "omp_get_max_threads", &l->get_threads) ||
             look_up(l->handle, "omp_get_max_threads", &l->get_threads)) &&
            (look_up(scope, "omp_set_num_threads", &l->set_threads) ||
@@ -229,8 +228,7 @@ void duo_blas_library_widen(duo_blas_library *l)
     duo_blas_library wide;
     const char *const narrow = duo_width_name(duo_width_of_kernels(l->core));
     const bool chosen = secure_getenv("OPENBLAS_CORETYPE") != NULL;
-    if (!chosen && !DUO_FAULT(narrow_kernels) &&
-        open_private(l->path, better, &wide, problem, sizeof problem)) {
+    if (!chosen && open_private(l->path, better, &wide, problem, sizeof problem)) {
         if (duo_width_of_kernels(wide.core) >= cpu && multiplies(&wide)) {
             char own[64];
             snprintf(own, sizeof own, "%s", l->core);

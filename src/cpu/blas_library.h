@@ -24,7 +24,6 @@
 #include <stdint.h>
 
 #include "call.h"
-#include "fault.h"
 #include "cpu/blas_kernels.h"
 
 /*
@@ -87,8 +86,7 @@ static inline int duo_blas_enter(const duo_blas_library *library)
 static inline void duo_blas_leave(const duo_blas_library *library, int before)
 {
     if (library->threads == DUO_BLAS_MKL) (void)library->swap_threads(before);
-    if (library->threads == DUO_BLAS_OPENMP && before != 1 && !DUO_FAULT(threads_kept))
-        library->set_threads(before);
+    if (library->threads == DUO_BLAS_OPENMP && before != 1) library->set_threads(before);
 }
 
 /* Is this sgemm, of a library that the program has, expected to be faster than the one in use? MKL's is,

@@ -12,8 +12,6 @@
 
 #include <stdbool.h>
 
-#include "fault.h"
-
 #if defined(__x86_64__)
 
 #include <xmmintrin.h>
@@ -39,20 +37,20 @@ static inline bool float_mode_fits(float_mode mode)
 static inline float_mode float_mode_enter(void)
 {
     const float_mode caller = _mm_getcsr();
-    if (!float_mode_fits(caller) && !DUO_FAULT(mode_unfit)) _mm_setcsr(FLOAT_MODE_DEFAULT);
+    if (!float_mode_fits(caller)) _mm_setcsr(FLOAT_MODE_DEFAULT);
     return caller;
 }
 
 static inline void float_mode_leave(float_mode caller)
 {
-    if (!float_mode_fits(caller) && !DUO_FAULT(mode_kept)) _mm_setcsr(caller);
+    if (!float_mode_fits(caller)) _mm_setcsr(caller);
 }
 
 /* Takes back what sums that overflowed on the way have raised since `before` was read. */
 static inline void float_flags_restore(float_mode before)
 {
     const float_mode risked = FLOAT_FLAGS_OF_OVERFLOW;
-    if (!DUO_FAULT(flags_raised)) _mm_setcsr((_mm_getcsr() & ~risked) | (before & risked));
+    _mm_setcsr((_mm_getcsr() & ~risked) | (before & risked));
 }
 
 /* The caller's, for others who work for it: no exception of theirs is to be trapped. */

@@ -30,7 +30,6 @@
  */
 #include <stdbool.h>
 
-#include "fault.h"
 #include "cpu/float_mode.h"
 #include "cpu/lanes_internal.h"
 
@@ -267,7 +266,7 @@ INLINE bool needs_care(float sum)
     NOINLINE float name##_anew(int64_t n, const float *x, const float *y, float_mode before,       \
                                float sum)                                                          \
     {                                                                                              \
-        if (sum == 0) return DUO_FAULT(zero_signed) ? sum : 0;                                     \
+        if (sum == 0) return 0;                                                                    \
         flags_restore(before);                                                                     \
         return duo_lanes_in_fit_mode(name##_rounded, n, x, y);                                     \
     }                                                                                              \

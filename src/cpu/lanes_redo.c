@@ -5,7 +5,6 @@
  * shape: products of two floats are exact there and nothing overflows, so only an Inf or NaN of the
  * data is left to show.
  */
-#include "fault.h"
 #include "cpu/lanes_internal.h"
 
 double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
@@ -16,7 +15,7 @@ double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int
     for (int64_t i = 0; i < n; i += DUO_BLOCK) {
         const int64_t count = n - i < DUO_BLOCK ? n - i : DUO_BLOCK;
         double sum = unchecked(count, x + i, y + i);
-        if (!isfinite(sum) && !DUO_FAULT(no_redo)) sum = unit_float64(count, x + i, y + i);
+        if (!isfinite(sum)) sum = unit_float64(count, x + i, y + i);
         if (isnan(sum)) return sum; /* and so is every sum with it */
         node[nodes++] = sum;
     }

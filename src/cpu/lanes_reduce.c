@@ -5,7 +5,6 @@
  * unit gets the same node, so threads take units as they like. Strided data are gathered block by
  * block and then reduced as if they had been contiguous.
  */
-#include "fault.h"
 #include "host/team.h"
 #include "cpu/float_mode.h"
 #include "cpu/lanes_internal.h"
@@ -36,8 +35,7 @@ float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x,
 
 static void gather(int64_t count, const float *from, int64_t inc, float *to)
 {
-    const bool narrow = DUO_FAULT(m19);
-    for (int64_t i = 0; i < count; i++) to[i] = from[narrow ? (int32_t)(i * inc) : i * inc];
+    for (int64_t i = 0; i < count; i++) to[i] = from[i * inc];
 }
 
 /* Up to one unit from element `first` on. */
@@ -61,7 +59,6 @@ static __attribute__((noinline)) double one_unit(const vectors *v, int64_t unit)
 {
     const int64_t first = unit * v->length;
     int64_t count = v->n - first < v->length ? v->n - first : v->length;
-    if (DUO_FAULT(unit_tail) && count > 1 && count < v->length) count--;
     if (v->incx != 1 || v->incy != 1) return strided_unit(v, first, count);
     return v->unit(count, v->x + first, v->y + first);
 }

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
 #include "cpu/kernels.h"
 #include "host/team.h"
 #include "cpu/blas_library.h"
@@ -76,7 +75,7 @@ static float blend(const duo_call *call, double sum, float old)
     const double rest = (double)call->beta * (double)old;
     if (!call->operand[DUO_A].read) return call->beta == 0.0f ? 0.0f : (float)rest;
     const double part = (double)call->alpha * sum;
-    return (float)(call->beta == 0.0f && !DUO_FAULT(m1_float64) ? part : part + rest);
+    return (float)(call->beta == 0.0f ? part : part + rest);
 }
 
 static void tile(const duo_call *call, const desk *w, int64_t i, int64_t j)
@@ -101,8 +100,7 @@ static void tile(const duo_call *call, const desk *w, int64_t i, int64_t j)
     for (int64_t column = 0; column < n; column++) {
         float *const to = first + column * c->ld;
         for (int64_t row = 0; row < m; row++)
-            to[row] = blend(call, w->sum[row + column * m],
-                            call->beta == 0.0f && !DUO_FAULT(m1_float64) ? 0.0f : to[row]);
+            to[row] = blend(call, w->sum[row + column * m], call->beta == 0.0f ? 0.0f : to[row]);
     }
 }
 

@@ -10,10 +10,8 @@
  *           are put beside C, and added to it in their order.
  * Memory    (parts - 1) m n floats where k is cut, at most 200 KB; where there are none k stays whole
  */
-#include <float.h>
 #include <stdlib.h>
 
-#include "fault.h"
 #include "cpu/kernels.h"
 #include "host/team.h"
 #include "cpu/blas_library.h"
@@ -53,8 +51,7 @@ static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_
             do {
                 const int64_t rows = smaller(m - i, PIECE), columns = smaller(n - j, PIECE),
                               steps = smaller(k - q, PIECE);
-                float scale = q == 0 ? beta : 1.0f;
-                if (DUO_FAULT(m1) && scale == 0.0f) scale = FLT_MIN;
+                const float scale = q == 0 ? beta : 1.0f;
                 /* Where A and B are not read they may be NULL: no arithmetic on them. */
                 const float *const a_here =
                     k > 0 ? a->address + (i0 + i) * a_row + (first + q) * a_column : a->address;
@@ -121,13 +118,6 @@ static void share(product *p)
     free(p->beside);
 }
 
-/* What the planted faults of this row do to a result. */
-static inline void spoil(int64_t m, float *c, int64_t ldc)
-{
-    if (DUO_FAULT(m12) && m >= 16) c[m - 1] *= 1.001f;
-    if (DUO_FAULT(m20) && ldc > m) c[m] = 0.0f;
-}
-
 bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
                                  float alpha, const float *a, int64_t lda, const float *b,
                                  int64_t ldb, float beta, float *c, int64_t ldc)
@@ -136,14 +126,12 @@ bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n,
     if (library == NULL || inside || m * n * k >= DUO_SGEMM_ONE_TILE ||
         (lda | ldb | ldc) > DUO_BLAS_LARGEST_LD)
         return false;
-    if (DUO_FAULT(m1) && beta == 0.0f) beta = FLT_MIN;
     const int before = duo_blas_enter(library);
     inside = true;
     library->sgemm(transa ? "T" : "N", transb ? "T" : "N", &m, &n, &k, &alpha, a, &lda, b, &ldb,
                    &beta, c, &ldc, 1, 1);
     inside = false;
     duo_blas_leave(library, before);
-    spoil(m, c, ldc);
     return true;
 }
 
@@ -164,7 +152,7 @@ duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
     product p = {.call = call,
                  .library = library,
                  .sgemm = library != NULL ? library->sgemm : call->program,
-                 .alpha = a->read || DUO_FAULT(alpha_unread) ? call->alpha : 0.0f,
+                 .alpha = a->read ? call->alpha : 0.0f,
                  .k = a->read ? call->k : 0};
     const bool whole = library == NULL || library->threads == DUO_BLAS_ITS_OWN;
     p.tiles =
@@ -175,6 +163,5 @@ duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
         one_piece(&p);
     else
         share(&p);
-    spoil(call->m, c->address, c->ld);
     return DUO_OK;
 }

@@ -9,7 +9,6 @@
  */
 #include <string.h>
 
-#include "fault.h"
 #include "cpu/kernels.h"
 #include "host/team.h"
 #include "cpu/sgemm_tiles.h"
@@ -25,14 +24,8 @@ static void pack_a(const duo_call *call, int64_t i0, int64_t p0, int64_t m, int6
     const duo_operand *const a = &call->operand[DUO_A];
     const int64_t row = call->transa ? a->ld : 1, column = call->transa ? 1 : a->ld;
     const float *const from = a->address + i0 * row + p0 * column;
-    const int64_t rows = DUO_FAULT(read_beyond) ? TILE_M : m;
-    const bool tf32 = DUO_FAULT(m15_plain), narrow = DUO_FAULT(m19_plain);
     for (int64_t p = 0; p < k; p++) {
-        const int64_t step = narrow ? (int32_t)(p * column) : p * column;
-        for (int64_t i = 0; i < rows; i++) packed[i + p * TILE_M] = from[i * row + step];
-        for (int64_t i = 0; tf32 && i < m; i++) /* as splitting by 2^13 + 1 leaves 11 bits */
-            packed[i + p * TILE_M] =
-                packed[i + p * TILE_M] * 8193.0f - packed[i + p * TILE_M] * 8192.0f;
+        for (int64_t i = 0; i < m; i++) packed[i + p * TILE_M] = from[i * row + p * column];
         for (int64_t i = m; i < TILE_M; i++) packed[i + p * TILE_M] = 0.0f;
     }
 }
@@ -53,7 +46,6 @@ static void tile(const duo_call *call, int64_t i0, int64_t j0)
     float a[TILE_M * TILE_K], b[TILE_K * TILE_N], sum[TILE_M * TILE_N];
     const duo_operand *const c = &call->operand[DUO_C];
     const int64_t m = smaller(call->m - i0, TILE_M), n = smaller(call->n - j0, TILE_N);
-    const bool skips_a = DUO_FAULT(m24), skips_b = DUO_FAULT(m25);
     memset(sum, 0, sizeof sum);
     for (int64_t p0 = 0; call->operand[DUO_A].read && p0 < call->k; p0 += TILE_K) {
         const int64_t k = smaller(call->k - p0, TILE_K);
@@ -62,10 +54,7 @@ static void tile(const duo_call *call, int64_t i0, int64_t j0)
         for (int64_t j = 0; j < n; j++)
             for (int64_t p = 0; p < k; p++) {
                 const float factor = b[p + j * TILE_K];
-                if (skips_b && factor == 0.0f) continue;
-                for (int i = 0; i < TILE_M; i++)
-                    if (!skips_a || a[i + p * TILE_M] != 0.0f)
-                        sum[i + j * TILE_M] += a[i + p * TILE_M] * factor;
+                for (int i = 0; i < TILE_M; i++) sum[i + j * TILE_M] += a[i + p * TILE_M] * factor;
             }
     }
     const bool product = call->operand[DUO_A].read;
@@ -73,9 +62,8 @@ static void tile(const duo_call *call, int64_t i0, int64_t j0)
         float *const to = c->address + i0 + (j0 + j) * c->ld;
         for (int64_t i = 0; i < m; i++) {
             const float part = product ? call->alpha * sum[i + j * TILE_M] : 0.0f;
-            to[i] = call->beta == 0.0f && !DUO_FAULT(m1_plain) ? part : part + call->beta * to[i];
+            to[i] = call->beta == 0.0f ? part : part + call->beta * to[i];
         }
-        if (DUO_FAULT(m12_plain) && m < TILE_M && call->m >= 16) to[m - 1] *= 1.001f;
     }
 }
 

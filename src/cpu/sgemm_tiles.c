@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "fault.h"
-
 /*
  * Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with AVX-512. Every tile packs its
  * own parts of A and B: few and square tiles pack least, but more than threads leave nobody waiting for
@@ -119,7 +117,7 @@ static double longest_share(const duo_tiles *t, int threads)
 duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, int threads)
 {
     if (threads > FEW_THREADS || t.parts > 1) return t;
-    if (least_work(&t, m, n, k) < kPackedWork && !DUO_FAULT(tiles_joined)) return t;
+    if (least_work(&t, m, n, k) < kPackedWork) return t;
     const int64_t wanted = threads > 1 ? 2 * threads : 1; /* a helper that comes late finds some */
     duo_tiles best = t;
     for (int64_t down = 1; down <= t.down; down++)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "call/context.h"
-#include "fault.h"
 
 struct duo_packed {
     duo_packed *next;
@@ -49,8 +48,7 @@ static duo_packed *find(const duo_region *region, duo_algorithm_id algorithm, co
     const duo_operand *const o = &call->operand[i];
     for (duo_packed *f = region->packed; f != NULL; f = f->next)
         if (f->algorithm == algorithm && f->part.from == part.from && f->rows == o->rows &&
-            f->columns == o->columns && f->ld == o->ld &&
-            (f->along_k == along_k(call, i) || DUO_FAULT(form_turned)))
+            f->columns == o->columns && f->ld == o->ld && f->along_k == along_k(call, i))
             return f;
     return NULL;
 }
@@ -62,9 +60,7 @@ static duo_packed *make(duo_context *ctx, duo_region *region, duo_algorithm_id a
     const duo_operand *const o = &call->operand[i];
     size_t taken = 0;
     for (const duo_packed *f = region->packed; f != NULL; f = f->next) taken += f->bytes;
-    if (taken + bytes > MOST_TIMES * (region->high - region->low) + MOST_MORE &&
-        !DUO_FAULT(form_unbounded))
-        return NULL;
+    if (taken + bytes > MOST_TIMES * (region->high - region->low) + MOST_MORE) return NULL;
     void *memory;
     const duo_status status = duo_device_allocate(ctx->device, bytes, &memory);
     if (status != DUO_OK) {
@@ -109,7 +105,6 @@ void *duo_packed_of(duo_context *ctx, duo_algorithm_id algorithm, const duo_call
 
 void duo_packed_stale(duo_region *region, size_t from, size_t to)
 {
-    if (DUO_FAULT(form_stale)) return;
     for (duo_packed *f = region->packed; f != NULL; f = f->next)
         if (duo_range_meets(f->part, from, to)) f->current = false;
 }

@@ -2,7 +2,6 @@
  * place.c - where a call's operands are, and how they come to the side where it runs.
  */
 #include "call/context.h"
-#include "fault.h"
 
 #include <math.h>
 #include <sched.h>
@@ -108,15 +107,14 @@ static bool other_is_lost(const duo_context *ctx, int other)
 {
     bool idle;
     return other != ctx->queue_device &&
-           duo_backend_current()->idle(ctx->queue, &idle) != DUO_ERR_LOST &&
-           !DUO_FAULT(wrong_blamed);
+           duo_backend_current()->idle(ctx->queue, &idle) != DUO_ERR_LOST;
 }
 
 duo_status duo_region_claim(duo_context *ctx, duo_region *region)
 {
     if (region->last == ctx->queue) return DUO_OK;
     const int other = region->last_device; /* what that did is done, if it is lost */
-    if (region->last != NULL && duo_device_usable(other) && !DUO_FAULT(not_followed)) {
+    if (region->last != NULL && duo_device_usable(other)) {
         const duo_status status = duo_queue_after(ctx->queue, region->last);
         if (status == DUO_ERR_LOST && other_is_lost(ctx, other)) {
             duo_device_lose(other, "its work could not be followed");
@@ -239,8 +237,7 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
         region->device_stale = (duo_range){from, to};
         return DUO_OK;
     }
-    const bool newer = !duo_range_empty(region->host_stale) ||
-                       (!duo_range_empty(region->writing) && !DUO_FAULT(writing_unseen));
+    const bool newer = !duo_range_empty(region->host_stale) || !duo_range_empty(region->writing);
     if (!newer || region->device_copy == NULL) {
         /* Whole elements: the host copy is current all around, and half a float helps nobody. */
         enum { ELEMENT = sizeof(float) };
@@ -251,7 +248,6 @@ duo_status duo_region_written(duo_context *ctx, duo_region *region, size_t from,
                            to + after < end ? to + after : end);
         return DUO_OK;
     }
-    if (DUO_FAULT(newer_lost)) return DUO_OK;
     /* The device has, or will have, newer bytes elsewhere in the array: bring it fully up to date now.
      * Without that nobody could tell any more which bytes are newer where. */
     const duo_status status = send_part(ctx, region, from, to);
@@ -273,18 +269,18 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
 {
     duo_region *const region = o->region;
     const duo_range part = part_of(o);
-    const bool solid = o->columns == 1 || o->ld == o->rows || DUO_FAULT(gaps_lost);
+    const bool solid = o->columns == 1 || o->ld == o->rows;
     const bool covers = solid && part.from == 0 && part.to == region->high - region->low;
     duo_status status = DUO_OK;
     /* Since it was located the device may have been lost, or have had no room. */
-    if (region->lost && !DUO_FAULT(lost_placed)) return DUO_ERR_LOST;
-    if (region->refused && !DUO_FAULT(refused_placed)) return (duo_status)DUO_DECLINED;
+    if (region->lost) return DUO_ERR_LOST;
+    if (region->refused) return (duo_status)DUO_DECLINED;
     if (o->written && duo_residency_host_written(region)) return (duo_status)DUO_DECLINED;
     if (region->device_copy != NULL && region->device != ctx->device) {
         /* Its copy is on another device: bring it home first, then move. */
-        if (!DUO_FAULT(moved_unfetched)) status = duo_region_fetch(ctx, region);
+        status = duo_region_fetch(ctx, region);
         if (status != DUO_OK) return status;
-        if (region->pending > 0 && !DUO_FAULT(moved_under)) return (duo_status)DUO_DECLINED;
+        if (region->pending > 0) return (duo_status)DUO_DECLINED;
         if (region->last != NULL) {
             status = duo_region_claim(ctx, region);
             if (status == DUO_OK) status = duo_queue_finish(ctx->queue);
@@ -297,9 +293,7 @@ static duo_status place_kept(duo_context *ctx, const duo_operand *o, duo_operand
          */
         if (region->device_copy == NULL) status = make_device_copy(ctx, region);
         if (status == DUO_OK) status = duo_region_claim(ctx, region);
-    } else if (o->written ||
-               (duo_range_meets(region->device_stale, part.from, part.to) &&
-                !DUO_FAULT(stale_kept)) ||
+    } else if (o->written || duo_range_meets(region->device_stale, part.from, part.to) ||
                region->device_copy == NULL) {
         status = duo_region_send(ctx, region);
     } else {
@@ -341,11 +335,10 @@ static duo_status bring_home(duo_context *ctx, duo_call *local, int i)
 {
     const duo_operand *const o = &local->operand[i];
     uintptr_t low, high;
-    if ((o->region == NULL && !o->crosses) || (o->crosses && DUO_FAULT(crossed_stale)))
-        return DUO_OK;
+    if (o->region == NULL && !o->crosses) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_residency_lock();
-    if (o->written && !DUO_FAULT(both_write)) {
+    if (o->written) {
         local->operand[i].host_written = true;
         duo_residency_host_write(&local->host_write, low, high);
         for (duo_region *r = duo_residency_first(low, high); r != NULL;) {
@@ -368,7 +361,7 @@ static duo_status bring_home(duo_context *ctx, duo_call *local, int i)
 static duo_status wrote_host(duo_context *ctx, const duo_operand *o)
 {
     uintptr_t low, high;
-    if ((o->region == NULL && !o->crosses) || DUO_FAULT(write_untold)) return DUO_OK;
+    if (o->region == NULL && !o->crosses) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_status status = DUO_OK;
     duo_residency_lock();
@@ -441,7 +434,7 @@ duo_status duo_place_on_device(duo_context *ctx, duo_algorithm_id algorithm, con
  * follows only what had been queued by then: so that whoever comes next follows both. */
 static void claim_again(duo_context *ctx, duo_region *region)
 {
-    if (DUO_FAULT(claimed_once) || !duo_device_usable(ctx->queue_device)) return;
+    if (!duo_device_usable(ctx->queue_device)) return;
     if (duo_region_claim(ctx, region) != DUO_OK) (void)duo_queue_finish(ctx->queue);
 }
 
@@ -450,17 +443,15 @@ static void wrote_device(const duo_context *ctx, const duo_operand *o)
 {
     duo_region *const region = o->region;
     const duo_range part = part_of(o);
-    if (!DUO_FAULT(form_untold)) duo_packed_stale(region, part.from, part.to);
+    duo_packed_stale(region, part.from, part.to);
     if (!is_kept(o)) return;
     /* The device was lost meanwhile; what has a copy now is another. */
-    if (region->device_copy == NULL ||
-        (region->device != ctx->device && !DUO_FAULT(moved_marked))) {
+    if (region->device_copy == NULL || region->device != ctx->device) {
         region->lost = true;
         return;
     }
     region->device_stale = (duo_range){0, 0};
-    region->host_stale =
-        duo_range_join(region->host_stale, part.from, part.to - (DUO_FAULT(hull_short) ? 4 : 0));
+    region->host_stale = duo_range_join(region->host_stale, part.from, part.to);
 }
 
 void duo_place_queued(duo_context *ctx, const duo_call *call, const duo_call *local, bool queued)
@@ -491,13 +482,11 @@ duo_status duo_place_from_device(duo_context *ctx, const duo_call *call, const d
     if (local->operand[i].pending) return DUO_OK; /* it stays there */
     /* Straight into pinned memory only where a half-written C could be computed again from nothing.
      */
-    const duo_status status = duo_stage_download(
-        ctx, o->address, DUO_FAULT(ldc_back) ? o->rows : o->ld, local->operand[i].address,
-        local->operand[i].ld, o->rows, o->columns,
-        o->residence == DUO_AT_PINNED && (!o->read || DUO_FAULT(half_written)), done);
+    const duo_status status =
+        duo_stage_download(ctx, o->address, o->ld, local->operand[i].address, local->operand[i].ld,
+                           o->rows, o->columns, o->residence == DUO_AT_PINNED && !o->read, done);
     /* Also of what came before a failure: the device's copy is old there. */
-    const bool tell = *done > 0 && (status == DUO_OK || !DUO_FAULT(piece_untold));
-    const duo_status told = tell ? wrote_host(ctx, o) : DUO_OK;
+    const duo_status told = *done > 0 ? wrote_host(ctx, o) : DUO_OK;
     return status == DUO_OK ? told : status;
 }
 
@@ -517,7 +506,7 @@ static duo_status borrow(duo_context *ctx, const duo_operand *o, duo_operand *lo
     if (status != DUO_OK || !o->read) return status;
     /* A vector with a negative or zero increment is gathered element by element on the host side.
      */
-    if (o->rows == 1 && o->ld <= 0 && !DUO_FAULT(borrowed_forwards)) {
+    if (o->rows == 1 && o->ld <= 0) {
         uintptr_t low, high;
         duo_operand_span(o, &low, &high);
         const int64_t elements = (int64_t)((high - low) / sizeof(float));
@@ -577,7 +566,7 @@ duo_status duo_place_result(duo_context *ctx, const duo_operand *o, float value)
     const float before = *o->address;
     *o->address = value;
     const duo_status status = wrote_host(ctx, o);
-    if (status != DUO_OK && !DUO_FAULT(result_stays)) *o->address = before;
+    if (status != DUO_OK) *o->address = before;
     duo_residency_unlock();
     return status;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
 #include "host/lock.h"
 
 /* Changed under both locks, so that it is whole wherever the process forks. */
@@ -54,10 +53,8 @@ static void publish_bounds(void)
 {
     atomic_store_explicit(&duo_residency_lowest, count > 0 ? table[0]->low : UINTPTR_MAX,
                           memory_order_release);
-    atomic_store_explicit(
-        &duo_residency_highest,
-        count > 0 ? (DUO_FAULT(hull_low) ? table[count - 1]->low : table[count - 1]->high) : 0,
-        memory_order_release);
+    atomic_store_explicit(&duo_residency_highest, count > 0 ? table[count - 1]->high : 0,
+                          memory_order_release);
 }
 
 /* Room for one more. */

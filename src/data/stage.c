@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "call/context.h"
-#include "fault.h"
 #include "host/team.h"
 
 enum {
@@ -29,8 +28,7 @@ typedef struct runs {
 /* Contiguous runs are one run. */
 static runs flatten(int64_t rows, int64_t columns, int64_t ld, int64_t device_ld)
 {
-    if (columns == 1 || (ld == rows && (device_ld == rows || DUO_FAULT(gaps_there))))
-        return (runs){rows * columns, 1, 1};
+    if (columns == 1 || (ld == rows && device_ld == rows)) return (runs){rows * columns, 1, 1};
     return (runs){rows, columns, ld};
 }
 
@@ -77,7 +75,7 @@ static duo_status mark_stage(duo_context *ctx, int i)
     const duo_status status = duo_queue_mark(ctx->queue, i);
     ctx->stage_next = (i + 1) % DUO_STAGES;
     ctx->stage_busy[i] = status == DUO_OK;
-    if (status == DUO_OK || DUO_FAULT(mark_refused)) return status;
+    if (status == DUO_OK) return status;
     return wait_for_all(ctx, status, "mark a transfer");
 }
 
@@ -131,8 +129,7 @@ static void pack_piece(const runs *r, float *host, float *packed, int64_t from, 
     int64_t column = from / r->rows, row = from % r->rows;
     for (int64_t i = 0; i < count; column++, row = 0) {
         const int64_t piece = r->rows - row < count - i ? r->rows - row : count - i;
-        const int64_t step = DUO_FAULT(m19_stage) ? (int32_t)(column * r->ld) : column * r->ld;
-        float *const run = host + step + row;
+        float *const run = host + column * r->ld + row;
         if (to_host)
             memcpy(run, packed + i, (size_t)piece * sizeof(float));
         else
@@ -218,13 +215,13 @@ static duo_status copy_direct(duo_context *ctx, const runs *r, float *device, in
         ctx->reading_host = true;
         return DUO_OK;
     }
-    if (!DUO_FAULT(direct_early)) status = duo_queue_finish(ctx->queue);
+    status = duo_queue_finish(ctx->queue);
     return status == DUO_OK ? still_there(ctx) : wait_for_all(ctx, status, "wait for a transfer");
 }
 
 duo_status duo_stage_consumed(duo_context *ctx)
 {
-    if (!ctx->reading_host || DUO_FAULT(still_reading)) return DUO_OK;
+    if (!ctx->reading_host) return DUO_OK;
     ctx->reading_host = false;
     duo_status status = duo_queue_mark(ctx->queue, DUO_MARKS - 1);
     if (status == DUO_OK) status = duo_queue_wait_mark(ctx->queue, DUO_MARKS - 1);
@@ -240,10 +237,7 @@ static bool can_go_direct(const runs *r)
 /* ---- Without pinned memory ---- */
 
 /* Did the stages fail for want of pinned memory, so that there is the other way? */
-static bool go_unpinned(duo_status stages)
-{
-    return stages != DUO_OK && stages != DUO_ERR_LOST && !DUO_FAULT(pinned_alone);
-}
+static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
 
 /* Piece by piece through plain memory. *done as in duo_stage_download. */
 static duo_status transfer_unpinned(duo_context *ctx, const runs *r, float *device,
@@ -287,7 +281,7 @@ duo_status duo_stage_upload(duo_context *ctx, float *device, int64_t device_ld, 
         const int i = ctx->stage_next;
         const int64_t fits = (int64_t)(ctx->stage[i].bytes / sizeof(float));
         const int64_t count = total - from < fits ? total - from : fits;
-        if (!DUO_FAULT(stage_reused)) status = wait_stage(ctx, i);
+        status = wait_stage(ctx, i);
         if (status != DUO_OK) break;
         pack(&r, host, ctx->stage[i].address, from, count, false, threads);
         status = copy_piece(ctx, duo_queue_copy, &r, device, device_ld, ctx->stage[i].address, from,
@@ -343,10 +337,10 @@ duo_status duo_stage_download(duo_context *ctx, float *host, int64_t ld, const f
             queued += count;
         }
         const int i = flight[first].stage;
-        if (!DUO_FAULT(fetched_early)) status = wait_stage(ctx, i);
+        status = wait_stage(ctx, i);
         if (status != DUO_OK) break;
-        pack(&r, host, ctx->stage[i].address, flight[first].from,
-             flight[first].count - DUO_FAULT(tail_lost), true, threads);
+        pack(&r, host, ctx->stage[i].address, flight[first].from, flight[first].count, true,
+             threads);
         *done += flight[first].count;
         first = (first + 1) % DUO_STAGES;
         flying--;
@@ -397,7 +391,7 @@ static duo_status transfer_bytes(duo_context *ctx, char *device, char *host, siz
     else if (floats > 0)
         status = duo_stage_download(ctx, (float *)(void *)host, floats, (float *)(void *)device,
                                     floats, floats, 1, direct, NULL);
-    if (status != DUO_OK || rest == 0 || DUO_FAULT(rest_lost)) return status;
+    if (status != DUO_OK || rest == 0) return status;
     return transfer_rest(ctx, device + body, host + body, rest, to_device);
 }
 

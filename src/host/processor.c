@@ -6,8 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "fault.h"
-
 static const uint64_t kTurnNs =
     500000; /* Linux's own are 0.7 ms on one processor to 2.8 on eight */
 
@@ -30,14 +28,11 @@ bool duo_processor_fetch(int thread, cpu_set_t *from)
 {
     cpu_set_t to;
     const int here = sched_getcpu();
-    if (here < 0 || here >= CPU_SETSIZE || DUO_FAULT(never_fetched)) return false;
+    if (here < 0 || here >= CPU_SETSIZE) return false;
     if (sched_getaffinity(thread, sizeof *from, from) != 0 || !CPU_ISSET(here, from)) return false;
     CPU_ZERO(&to);
     CPU_SET(here, &to);
     return sched_setaffinity(thread, sizeof to, &to) == 0;
 }
 
-void duo_processor_return(const cpu_set_t *from)
-{
-    if (!DUO_FAULT(stays_fetched)) (void)sched_setaffinity(0, sizeof *from, from);
-}
+void duo_processor_return(const cpu_set_t *from) { (void)sched_setaffinity(0, sizeof *from, from); }

@@ -34,7 +34,6 @@
 #include <unistd.h>
 
 #include "cpu/float_mode.h"
-#include "fault.h"
 #include "host/lock.h"
 #include "host/processor.h"
 #include "choice/profile.h"
@@ -191,7 +190,7 @@ static void do_piece(const slot *s, int64_t number, helper *by)
 {
     if (by != NULL) {
         atomic_store_explicit(&by->in, s, memory_order_relaxed);
-        if (!DUO_FAULT(helpers_mode)) float_mode_adopt(s->mode);
+        float_mode_adopt(s->mode);
     }
     s->piece(s->job, s->first + number);
     if (by != NULL) atomic_store_explicit(&by->in, NULL, memory_order_relaxed);
@@ -310,8 +309,8 @@ static bool make_helper(int number)
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool made = !DUO_FAULT(no_threads) && pthread_create(&thread, &attributes, helper_body,
-                                                               (void *)(intptr_t)number) == 0;
+    const bool made =
+        pthread_create(&thread, &attributes, helper_body, (void *)(intptr_t)number) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
     if (made) (void)pthread_setname_np(thread, "duoblas");
