@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# test_distributed.sh BUILD SOURCE - ScaLAPACK's psgemm on 4 ranks with the drop-in, on the CPU and on the
-# simulated device: right, and every rank's calls served there. Needs mpicc, mpirun and ScaLAPACK for Open
-# MPI; skipped (77) without.
+# test_distributed.sh BUILD SOURCE - examples/psgemm.c on 4 ranks with the drop-in, on the CPU and on
+# the simulated device: right, and every rank's calls served there. Needs mpicc, mpirun and ScaLAPACK
+# for Open MPI; skipped (77) without.
 set -euo pipefail
 
 build=$1 source=$2
@@ -16,7 +16,7 @@ fail() {
 
 command -v mpicc >/dev/null && command -v mpirun >/dev/null ||
     { echo "there is no MPI"; exit 77; }
-mpicc -O2 "$source/docs/psgemm.c" -o "$work/psgemm" -lscalapack-openmpi -lm 2>"$work/compiler" ||
+mpicc -O2 "$source/examples/psgemm.c" -o "$work/psgemm" -lscalapack-openmpi -lm 2>"$work/compiler" ||
     { cat "$work/compiler"; echo "there is no ScaLAPACK for Open MPI"; exit 77; }
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -1,6 +1,6 @@
 /*
- * psgemm.c - C := A B, distributed over the ranks of an MPI program by ScaLAPACK, whose local products
- * are calls of sgemm_. See distributed.md.
+ * psgemm.c - C := A B, distributed over the ranks of an MPI program by ScaLAPACK, whose local
+ * products are calls of sgemm_: the drop-in's, where it is preloaded. See docs/distributed.md.
  *
  *     mpicc -O2 psgemm.c -o psgemm -lscalapack-openmpi -lm
  *     mpirun -np 4 -x LD_PRELOAD=$PREFIX/lib/libduoblas-blas.so ./psgemm 4096 [PANEL]
@@ -28,8 +28,8 @@ void psgemm_(const char *transa, const char *transb, const int *m, const int *n,
 enum { BLOCK = 256 };    /* of the block-cyclic distribution */
 static int panel = 2048; /* k of a local product */
 
-/* PBLAS ask this how wide a panel they send around and multiply at a time. ScaLAPACK's own says 32, and
- * so thin a product does not pay on a GPU. */
+/* PBLAS ask this how wide a panel they send around and multiply at a time. ScaLAPACK's own says 32,
+ * and so thin a product does not pay on a GPU. */
 int pilaenv_(const int *context, const char *type)
 {
     (void)context;
