@@ -13,7 +13,8 @@ if(TARGET duoblas_libblas) # beside the libraries, not among them: it is chosen 
 endif()
 install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
-install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL
+    PATTERN CMakeLists.txt EXCLUDE)
 
 # pkg-config. The prefix is found from where the file lies.
 file(RELATIVE_PATH duo_pc_prefix

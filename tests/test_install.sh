@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_install.sh BUILD SOURCE - installs, moves the installation, and builds and runs programs
-# against it: C and C++, shared and static, by pkg-config and by CMake; and README's example.
+# against it: C and C++, shared and static, by pkg-config and by CMake; and the first example, which
+# stands in README.
 set -euo pipefail
 
 build=$1
@@ -43,10 +44,26 @@ read -ra shared <<<"$(pkg-config --libs duoblas) -Wl,-rpath,$library"
 # shellcheck disable=SC2034 # used by name, below
 read -ra static <<<"$(pkg-config --libs duoblas-static)"
 
-awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' "$source/README.md" \
-    >"$work/example.c"
-"$cc" -std=c11 "${warnings[@]}" "${flags[@]}" "$work/example.c" -o "$work/example" "${shared[@]}"
-"$work/example"
+"$cc" -std=c11 "${warnings[@]}" "${flags[@]}" "$source/examples/first_call.c" -o "$work/example" \
+    "${shared[@]}"
+"$work/example" | tee "$work/printed"
+
+# README shows that program, what it prints, and lines of another, apart from their indentation.
+code() { # N: the N-th block of C in README
+    awk -v n="$1" '/^```c$/ { inside = 1; block++; next } /^```$/ { inside = 0 }
+        inside && block == n' "$source/README.md" | sed 's/^ *//'
+}
+shows() { # FILE N: the N-th block stands whole in the file
+    local block text
+    block=$(code "$2") text=$(sed 's/^ *//' "$1")
+    [[ -n $block && $text == *"$block"* ]] ||
+        { echo "FAILED: C block $2 of README is not in $1"; exit 1; }
+}
+shows "$source/examples/first_call.c" 1
+shows "$source/examples/keep.c" 2
+grep -qxF "    $(<"$work/printed")" "$source/README.md" ||
+    { echo "FAILED: README shows another output of the first example"; exit 1; }
+
 for kind in shared static; do
     declare -n libraries=$kind
     "$cc" -std=c11 "${warnings[@]}" "${flags[@]}" "$source/tests/consumer/consumer.c" \
@@ -61,13 +78,14 @@ needs() { readelf -d "$1" | grep -q 'NEEDED.*libduoblas'; }
 needs "$work/shared_c" || { echo "FAILED: linked with the archive"; exit 1; }
 if needs "$work/static_c"; then echo "FAILED: linked with the shared library"; exit 1; fi
 
-# All static: the libraries are found by any of the two modules, and no BLAS is opened, which would crash.
+# All static: the libraries are found by any of the two modules, and no BLAS is opened, which would
+# crash.
 if printf 'int main(void) { return 0; }' >"$work/empty.c" &&
     "$cc" -static -fopenmp "$work/empty.c" -o "$work/empty" -linih 2>/dev/null; then
     step "a static program"
     for module in duoblas duoblas-static; do
         read -ra all_static <<<"$(pkg-config --static --libs "$module")"
-        "$cc" -std=c11 -static "${flags[@]}" "$work/example.c" -o "$work/all_static" \
+        "$cc" -std=c11 -static "${flags[@]}" "$source/examples/first_call.c" -o "$work/all_static" \
             "${all_static[@]}" 2>"$work/static.log" || { cat "$work/static.log"; exit 1; }
         "$work/all_static"
     done
@@ -77,8 +95,10 @@ step "the drop-in"
 read -ra dropin <<<"$(pkg-config --libs duoblas-blas) -Wl,-rpath,$library"
 "$cc" -std=c11 "${warnings[@]}" "$source/tests/consumer/blas.c" -o "$work/blas" "${dropin[@]}"
 DUOBLAS_SUMMARY=$work/summary "$work/blas"
-grep -qE '^ +sgemm +1 ' "$work/summary" || { echo "FAILED: the program's sgemm_ was not ours"; exit 1; }
-printf 'void sgemm_(void) { __builtin_trap(); } float sdot_(void) { __builtin_trap(); }' >"$work/other.c"
+grep -qE '^ +sgemm +1 ' "$work/summary" ||
+    { echo "FAILED: the program's sgemm_ was not ours"; exit 1; }
+printf 'void sgemm_(void) { __builtin_trap(); } float sdot_(void) { __builtin_trap(); }' \
+    >"$work/other.c"
 "$cc" -w -shared -fPIC "$work/other.c" -o "$work/libother.so"
 "$cc" -std=c11 "${warnings[@]}" "$source/tests/consumer/blas.c" -o "$work/others_blas" \
     "$work/libother.so" -Wl,-rpath,"$work"
