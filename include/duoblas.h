@@ -4,7 +4,7 @@
  * DuoBLAS runs each call on the CPU (OpenMP, OpenBLAS) or on an NVIDIA GPU (CUDA kernels of its
  * own), whichever is predicted to finish first. The prediction comes from curves measured on this
  * machine (`duoblas crossover` writes them) and from where the operands are: an array that is
- * already on the device is not sent again. This header is the manual.
+ * already on the device is not sent again. This header is the manual; examples/ has whole programs.
  *
  *     float a[m * k], b[k * n], c[m * n];                 // column-major, plain host memory
  *     duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, m, n, k,
@@ -26,28 +26,37 @@
  *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
  *              answer: the CPU finishes the job and the status is DUO_OK; duo_explain_last() tells.
  *              Only where the sole current copy of some data was on a lost device is the answer
- *              DUO_ERR_LOST; where that device works and only the way to it failed, also at a second
- *              try, it is DUO_ERR_DEVICE or DUO_ERR_MEMORY, and a later call may succeed.
+ *              DUO_ERR_LOST. Where that device works and only a transfer failed, twice, it is
+ *              DUO_ERR_DEVICE or DUO_ERR_MEMORY, and a later call may succeed.
  *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
  *   Fork       A child process computes on the CPU with one thread, also where other threads of the
  *              parent were in calls. Data whose sole current copy is on a device are lost to the
  *              child (DUO_ERR_LOST), not to the parent.
  *
- * Environment (read once, ignored in set-user-ID programs; setters override it)
+ * Algorithms
+ *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
+ *   least predicted time runs (duo_explain_last). On the CPU sgemm is done by another BLAS, the
+ *   inner BLAS: OpenBLAS where there is one. It is opened as an instance of the library's own, so
+ *   that the program's use of the same BLAS is not disturbed.
+ *
+ * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
- *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   see duo_math
- *   DUOBLAS_VERBOSE        0 | 1 | 2          1: one line per call on stderr, and once what is amiss with
- *                                             the inner BLAS; 2: also events
+ *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
+ *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, and once what is
+ *                                             wrong with the inner BLAS; 2: events, too
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
- *   DUOBLAS_DEVICE         N                  device of new contexts (default 0; in a rank that an MPI
- *                                             launcher started: its number on this machine, modulo
- *                                             the number of devices)
- *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together; also
- *                                             with K, M or G behind it, for 2^10, 2^20 or 2^30
- *   DUOBLAS_WORKSPACE      BYTES              most device memory for the temporary operands of one
- *                                             queue's kernels (4G)
- *   DUOBLAS_CPU_BLAS       FILE               BLAS library that serves sgemm on the CPU
- *   A value that is not understood is ignored; DUOBLAS_VERBOSE=2 says so, and the duoblas tool does.
+ *   DUOBLAS_DEVICE         N                  device of new contexts. Default 0; in a process that
+ *                                             an MPI launcher started, its number among those on
+ *                                             this machine, modulo the number of devices
+ *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together
+ *   DUOBLAS_WORKSPACE      BYTES              most device memory that one context's kernels take
+ *                                             for temporary operands (default 4G)
+ *   DUOBLAS_CPU_BLAS       FILE               the inner BLAS; `duoblas info` says where it cannot
+ *                                             be opened
+ *   DUOBLAS_SUMMARY        stderr | FILE      libduoblas-blas.so alone: tell there, at exit, what
+ *                                             became of the program's calls
+ *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
+ *   the duoblas tool says so, and DUOBLAS_VERBOSE=2 does.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -119,7 +128,7 @@ typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
  * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
  *                    data
  *
- * The reductions make no difference between the first three.
+ * The first three are the same for the reductions.
  */
 typedef enum duo_math {
     DUO_MATH_ACCURATE,
@@ -160,8 +169,8 @@ DUO_API duo_status duo_create(duo_context **ctx);
  *   ctx   NULL does nothing. Kept and duo_malloc'ed arrays live on: they belong to the process.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_LOST (the device was lost with
- *            queued work on it), DUO_ERR_DEVICE (its work could not be waited for; it is ended all the
- *            same).
+ *            queued work on it), DUO_ERR_DEVICE (its work could not be waited for; the context is
+ *            ended all the same).
  * Since      0.1
  */
 DUO_API duo_status duo_destroy(duo_context *ctx);
@@ -181,13 +190,15 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 /**
  * duo_set_threads - most CPU threads a call of this context may use.
  *
- *   threads   1 or more, above 256 as 256; 0 restores the default, which is found anew at each call:
- *             OMP_NUM_THREADS or the process's processors, and not more than OPENBLAS_NUM_THREADS, this
- *             thread's OpenMP setting, its affinity and the CPU quota of the container. Inside an OpenMP
- *             parallel region a call uses one thread.
+ *   threads   1 or more; above 256 counts as 256. 0 restores the default, which is found anew at
+ *             each call: OMP_NUM_THREADS, or else the number of the process's processors; but not
+ *             more than OPENBLAS_NUM_THREADS, the calling thread's OpenMP setting, its affinity and
+ *             the CPU quota of the container allow. Inside an OpenMP parallel region a call uses
+ *             one thread.
  *
- * All contexts share one team of threads, made when first needed. A call never waits for one of them
- * that has not begun; where a thread cannot be made, calls take longer.
+ * All contexts share one team of threads, made when first needed. The calling thread works, too,
+ * and never waits for a thread of the team that has not begun its part. Where a thread cannot be
+ * made, calls take longer.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).
  * Since      0.1
@@ -195,15 +206,16 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 
 /**
- * duo_set_cpu_sgemm - a BLAS library that the program has anyway, for products on the CPU.
+ * duo_set_cpu_sgemm - another BLAS library, which the program uses anyway, for products on the CPU.
  *
- *   sgemm     Fortran's sgemm of that library, cast; its integers may have 32 or 64 bits. NULL, the
- *             default: the library's own inner BLAS.
+ *   sgemm     the Fortran function sgemm_ of that library, cast; its integers may have 32 or 64
+ *             bits. NULL, the default: the inner BLAS alone.
  *
- * It serves where it is expected to be the faster: MKL's does; any does where no inner BLAS was found,
- * or one with kernels for narrower vectors than its own. It is called for the whole product, from the
- * calling thread, and computes with the threads that the program gave it (duo_set_threads does not reach
- * them). The drop-in sets it to what its caller would have called without it.
+ * It is used where it is expected to be faster than the inner BLAS: always if it is MKL's, and if
+ * there is no inner BLAS, or only one whose kernels use narrower vectors. It is called once for the
+ * whole product, from the calling thread, and computes with the threads that the program gave it:
+ * duo_set_threads does not reach them. libduoblas-blas.so sets it to the function that the program
+ * would have called without that library.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      0.2
@@ -234,9 +246,9 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
 /**
  * duo_set_log - where the verbose lines of this context go.
  *
- *   log    called with `user` and a line without newline: once per call, and at events (there is no
- *          GPU, or something failed on it), whatever DUOBLAS_VERBOSE says; must not call the library,
- *          which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
+ *   log    called with `user` and a line without newline: once for each call, and at events (there
+ *          is no GPU, or something failed on it), whatever DUOBLAS_VERBOSE says. It must not call
+ *          the library, which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      0.1
@@ -315,15 +327,15 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  * Overlap    C must not overlap A or B; this is not checked. A and B may be the same.
  * Residence  any mix; see Conventions.
  * Threads    any number of contexts at once, if their C are disjoint.
- * Numerics   binary32 products and sums (a CPU BLAS or a GPU row), or tensor cores on operands that are
- *            split so that the same bound holds (docs/numerics.md; not under DUO_MATH_IEEE). Barring
- *            overflow and underflow, with u = 2^-24, componentwise
+ * Numerics   binary32 products and sums, or tensor cores on operands that are split so that the
+ *            same bound holds (docs/numerics.md; not under DUO_MATH_IEEE). Barring overflow and
+ *            underflow, with u = 2^-24, for each element of C
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
- *            (a CPU BLAS that adds to C block by block of k: u |beta C| for each block).
+ *            but where a BLAS on the CPU adds to C once for each block of k, the second term is
+ *            u |beta C| for each block.
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
- *            The same row of the table gives the same bits on every run (explain tells the row), on the
- *            CPU for any number of threads: how C is shared out follows from the shape alone, but for what
- *            changes no bits.
+ *            The same algorithm (duo_explain_last names it) gives the same bits on every run, on
+ *            the CPU for any number of threads.
  *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
@@ -333,7 +345,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
  *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
  *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
- *            transfers; where it is C, and took a part of it before, C is unspecified).
+ *            transfers; where that is C, and a part of it was transferred before, C is
+ *            unspecified).
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      0.1
@@ -452,8 +465,8 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
 
 /**
  * duo_adopt - tell the library of device memory it did not allocate (cudaMalloc), so that it may be
- * an operand. The caller orders his earlier work on it before the first use here, and disowns
- * before freeing.
+ * an operand. The caller sees to it that his earlier work on it is done, or ordered before the
+ * context's in its stream, and disowns it before freeing it.
  *
  *   device_ptr  device memory of the context's device, not NULL.
  *   bytes       > 0.
@@ -478,11 +491,11 @@ DUO_API duo_status duo_trim(duo_context *ctx);
 
 /* ---- Residency: five verbs ------------------------------------------------------------------- */
 /*
- * A kept host array has a copy on the device, sent at its first use there and not again. Outputs
- * into it stay on the device until fetched. Operands are found by address, so any part of a kept
- * array counts as kept. Keeping is a hint: without a GPU or without memory the array is simply used
- * where it is. Forgetting duo_changed or duo_fetch gives stale data; not using these verbs at all
- * never does.
+ * A kept host array has a copy on the device, which is sent at its first use there and not again.
+ * Outputs into it stay on the device until they are fetched. Operands are found by address, so any
+ * part of a kept array counts as kept. Keeping is a hint: without a GPU, or without memory on it,
+ * the array is simply used where it is. Whoever forgets duo_changed or duo_fetch computes with, or
+ * reads, old data; whoever uses none of these verbs never does.
  */
 
 /**
@@ -499,30 +512,33 @@ DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
 
 /**
  * duo_changed - the program wrote to these bytes of the host array; they are sent again before
- * their next use on the device. Fetch an array with newer device content before writing to it.
+ * their next use on the device. An array whose copy on the device may be newer is fetched before
+ * the program writes to it.
  *
- * Between that fetch and this nobody may compute into the array, also into other parts of it: a fetch
- * for that takes what lies between two results along. duo_copy to a part of it is safe at any time.
+ * Between duo_fetch and duo_changed no call may write to any part of the array: the library may
+ * fetch, too, and then the bytes that lie between two results are copied along with them, over what
+ * the program wrote there. Writing a part by duo_copy is safe at any time.
  *
- *   host    not NULL. Parts that are not kept need nothing and are passed over. Of device memory
- *           it concerns what was prepared alone: see duo_prepare.
+ *   host    not NULL. Bytes that are not kept need nothing and are passed over. Device memory needs
+ *           it only where it was given to duo_prepare.
  *   bytes   0 does nothing.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
- *            DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has newer bytes elsewhere in the array, and
- *            these could not join them now: call again).
+ *            DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has newer bytes elsewhere in the array,
+ *            and these could not be sent to join them now: call again).
  * Since      0.1
  */
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
 
 /**
  * duo_fetch - make the host copy current: waits for the work that writes it, and copies back what
- * is newer on the device. Whole kept arrays that the range touches become current.
+ * is newer on the device. Every kept array that the range touches becomes current as a whole.
  *
  *   host, bytes   as in duo_changed.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_LOST, DUO_ERR_DEVICE or
- *            DUO_ERR_MEMORY (it could not be copied now, and is where it was: call again).
+ *            DUO_ERR_MEMORY (it could not be copied now, and the newer data are still on the
+ *            device: call again).
  * Since      0.1
  */
 DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
@@ -533,32 +549,34 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *   host   any address in the kept array, not NULL.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not kept), DUO_ERR_LOST
- *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still kept:
- *            call again).
+ *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still
+ *            kept: call again).
  * Since      0.1
  */
 DUO_API duo_status duo_release(duo_context *ctx, void *host);
 
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they
- * change. On GPUs whose tensor cores do sgemm each call first splits A and B into 16-bit parts; a
- * prepared factor's parts are written at the first such product and kept.
+ * change. On GPUs whose tensor cores do sgemm, each call first splits A and B into 16-bit parts,
+ * the packed operands. Those of a prepared factor are written in the first such product and kept.
  *
- *   address  in a kept array, or in device memory of duo_malloc or duo_adopt; not NULL. Any operand A
- *            or B that lies in the range is prepared as soon as it is used: separately for each
+ *   address  in a kept array, or in device memory of duo_malloc or duo_adopt; not NULL. Any operand
+ *            A or B that lies in the range is prepared as soon as it is used, separately for each
  *            combination of address, shape, leading dimension, transposition and math.
- *   bytes    length of the range. With what was promised of the same array before it makes one range,
- *            which holds also what lies between. 0 takes back all that was promised of the array, and
- *            its memory.
+ *   bytes    length of the range. An array has one prepared range: the smallest that holds this one
+ *            and those prepared before. 0 ends the promise for the whole array and frees the memory
+ *            that it took.
  *
- * Changes    what duo_changed names, and what the library writes, is split anew at its next use. Who
- *            writes to device memory by kernels of his own has to tell of that by duo_changed, too.
- * Memory     0.5 to 1.5 times a factor's own, its rows (of op(A); columns of op(B)) and k rounded up to
- *            64; at most 4 times the array's and 256 KiB for all factors in it. Where the device has no
- *            more, sgemm goes on as without. It goes with the array.
- * Numerics   the same row gives the same bits where the workspace holds both operands whole; that a row
- *            is cheaper now may make it the one that runs.
- * Threads    as for all verbs; take it back only while no call uses the array.
+ * Changes    a factor is split anew at its next use after duo_changed named it, or the library
+ *            wrote to it. A program that writes to prepared device memory by kernels of its own has
+ *            to call duo_changed, too.
+ * Memory     for each factor 0.5 to 1.5 times its own, with its rows (of op(A); columns of op(B))
+ *            and k rounded up to 64; for all factors in an array at most 4 times the array's and
+ *            256 KiB. Where the device has no more, sgemm goes on without. It is freed with the
+ *            array.
+ * Numerics   the same algorithm gives the same bits, where the workspace holds both operands whole;
+ *            but as one becomes cheaper, another may run than without.
+ * Threads    as for all functions here; end a promise only while no call uses the array.
  * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
  *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).
  * Since      0.1
