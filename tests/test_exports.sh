@@ -20,7 +20,9 @@ check() { # TEXT COMMAND...: one line, and remember a failure
 lacks() { ! grep -qE "$1" "$2"; }
 
 export LC_ALL=C
-exports() { nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u; }
+exports() {
+    nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | sort -u
+}
 listed() { sed -n 's/^ *\([a-z0-9_]*\);$/\1/p' "$1" | sort -u; } # in a version script
 
 check_library() { # NAME MAP

@@ -30,7 +30,9 @@ for pair in gcc:g++ clang:clang++; do
 done
 [[ $tried -gt 0 ]] || { echo "FAILED: no compiler"; exit 1; }
 
-macros() { "${CC:-cc}" -std=c11 -I"$include" -dM -E "$1" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort; }
+macros() {
+    "${CC:-cc}" -std=c11 -I"$include" -dM -E "$1" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort
+}
 macros "$work/none.c" >"$work/before"
 macros "$work/one.c" >"$work/after"
 if comm -13 "$work/before" "$work/after" | grep -vE '^(DUO_|DUOBLAS_H$)'; then

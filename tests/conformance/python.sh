@@ -12,7 +12,8 @@ packages_torch=(python3-torch "${packages_numpy[@]}")
 imports() { # MODULE...
     local module
     for module; do
-        "${baseline[@]}" "$python" -c "import $module" 2>/dev/null || skip "there is no $module for $python"
+        "${baseline[@]}" "$python" -c "import $module" 2>/dev/null ||
+            skip "there is no $module for $python"
     done
 }
 run_pytest() { # MODULE... [-k WHICH]
