@@ -1,6 +1,7 @@
 /* baselines.c - see baselines.h */
 #define _GNU_SOURCE
 #include "baselines.h"
+#include "gpu/backend/devices.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* baselines_gpu.c - CUB and the bare read as contenders; see baselines.h */
 #include "baselines.h"
 #include "gpu_peers.h"
+#include "gpu/backend/devices.h"
 
 static bool finish_queue(const duo_contender *self)
 {

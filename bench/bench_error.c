@@ -1,5 +1,6 @@
 /* bench_error.c - errors against float64. */
 #include "bench.h"
+#include "gpu/backend/devices.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -16,6 +16,7 @@
 #include "baselines.h"
 #include "mixed.h"
 #include "neighbours.h"
+#include "host/machine.h"
 
 /* Idle threads of any library have fallen asleep by then. */
 static const double kAsleepSeconds = 0.3;

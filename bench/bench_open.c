@@ -2,6 +2,8 @@
 #include "baselines.h"
 #include "bench.h"
 #include "host/environment.h"
+#include "host/machine.h"
+#include "gpu/backend/devices.h"
 
 #include <math.h>
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "host/environment.h"
+#include "gpu/backend/devices.h"
 
 /* Of very small problems so many are not enough to empty a cache; more would themselves fill it. */
 enum { MOST_SLOTS = 16384 };

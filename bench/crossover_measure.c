@@ -13,6 +13,7 @@
 #include "cpu/blas_library.h"
 #include "contender.h"
 #include "measure.h"
+#include "gpu/backend/devices.h"
 
 /* A call that would take more than this share of all the time allowed is predicted. */
 static const double kLongestCallShare = 0.04;

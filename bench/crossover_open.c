@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "host/environment.h"
+#include "host/machine.h"
+#include "gpu/backend/devices.h"
 
 enum { LEAST_FLOATS = 1024 };
 

@@ -10,6 +10,7 @@
 
 #include "crossover.h"
 #include "picture.h"
+#include "host/machine.h"
 
 static const char square[] = "n x n x n";
 

@@ -11,6 +11,8 @@
 #include "cpu/blas_library.h"
 #include "measure.h"
 #include "host/team.h"
+#include "host/machine.h"
+#include "gpu/backend/devices.h"
 
 static const double kLinkBytes = 256.0 * 1024 * 1024;
 enum { SMALL = 1024, MOST_TEAMS = 12, FORKS = 4096, LEAST_FORKS = 16 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "crossover.h"
+#include "host/machine.h"
 
 static const char *const place_titles[DUO_PLACES] = {
     [DUO_PLACE_PAGEABLE] = "host arrays, pageable",

@@ -11,6 +11,8 @@
 #include "problem.h"
 #include "choice/select.h"
 #include "tool.h"
+#include "host/machine.h"
+#include "gpu/backend/devices.h"
 
 static const char doc[] =
     "Predicts every candidate of one call from the profile in use, and names the one that would "

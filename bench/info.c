@@ -10,6 +10,9 @@
 #include "gpu/backend/backend.h"
 #include "choice/algorithm.h"
 #include "tool.h"
+#include "host/machine.h"
+#include "host/quota.h"
+#include "gpu/backend/devices.h"
 
 static const char doc[] =
     "Shows the CPU, the inner BLAS, the GPUs and the profile in use, and warns "
@@ -29,7 +32,7 @@ static const struct argp argp = {NULL, parse, NULL, doc, duo_tool_help, NULL, NU
 static void print_cpu(void)
 {
     char size[DUO_TEXT];
-    const int quota = duo_machine_quota("");
+    const int quota = duo_quota_cpus("");
     const size_t cache = duo_machine_cache_bytes();
     printf("CPU\n  model          %s, %s\n", duo_machine_cpu(), duo_machine_cpu_id());
     printf("  threads        %d", duo_machine_threads());

@@ -8,6 +8,7 @@
 
 #include "ladder.h"
 #include "picture.h"
+#include "host/machine.h"
 
 /* Colours that the colour-blind can tell apart, and marks beside them; grey for the reads. */
 static const struct {

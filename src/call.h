@@ -1,9 +1,10 @@
 /*
- * call.h - one call of an operation, as the rows see it.
+ * call.h - one call of an operation, as its algorithms see it.
  *
  * The public functions translate their arguments into a duo_call: column-major matrices, vectors by
- * their logical first element. place.c swaps the addresses for those on the side where a row runs;
- * nothing else changes on the way, so a CPU row and a GPU kernel read the same structure.
+ * their logical first element. Placing swaps the addresses for those on the side where the algorithm
+ * runs (data/place_host.c, data/place_device.c); nothing else changes on the way, so a CPU algorithm and
+ * a GPU kernel read the same structure.
  */
 #ifndef DUO_CALL_H
 #define DUO_CALL_H
@@ -13,6 +14,10 @@
 #include <stdint.h>
 
 #include "duoblas.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef enum duo_operation {
     DUO_SGEMM,
@@ -48,26 +53,26 @@ typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const 
  * address is its logical first element. Bytes between the runs are never touched.
  */
 typedef struct duo_operand {
-    float *address; /* the caller's; in the copy that a row gets: where it is on the row's side */
+    float *address; /* the caller's; in a placed copy: where it is on the algorithm's side */
     int64_t rows, columns, ld;
     bool read, written; /* both false: not touched at all, address may be NULL */
 
     duo_residence residence;
     bool on_host, on_device; /* is a current copy there? */
-    duo_region *region;      /* the registered range that holds it whole, or NULL */
-    bool crosses;            /* overlaps kept ranges without lying in one of them */
-    double credit_seconds;   /* DUO_AT_STALE: how much of sending it is paid for already */
+    duo_region *region;      /* the region that holds it whole, or NULL */
+    bool crosses;            /* overlaps regions without lying in one of them */
+    double credit_seconds;   /* DUO_AT_STALE: so much of sending it has been earned (execute.c) */
     bool prepared;           /* duo_prepare has promised that it rarely changes */
-    /* In the copy that a row gets: */
+    /* In a placed copy: */
     bool pending;      /* counted in its region's pending */
     bool host_written; /* noted by duo_residency_host_write */
-    void *packed;      /* GPU rows: device memory where it is packed for the algorithm, or NULL */
+    void *packed;      /* on the GPU: device memory where it is packed for the algorithm, or NULL */
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
 enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
 
-/* The host memory that a call writes to: residency.h. */
+/* The host memory that a call writes to: data/residency.h. */
 typedef struct duo_host_write {
     struct duo_host_write *next;
     uintptr_t low, high;
@@ -80,15 +85,30 @@ typedef struct duo_call {
     int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS];
-    int threads;               /* CPU rows: how many to use, >= 1 */
+    int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* sgemm: the program's own BLAS, to be used on the CPU; or NULL */
-    duo_host_write host_write; /* in the copy that a row gets; see host_written */
+    duo_host_write host_write; /* in a placed copy; see host_written */
 } duo_call;
+
+/* A call with operands in plain host memory, dense and without addresses: for predictions, and to be
+ * given addresses. */
+duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
+                        float beta);
+duo_call duo_call_reduction(duo_operation operation, int64_t n);
 
 /* Bytes the call moves for this operand if it has to be sent: rows * columns floats. */
 static inline double duo_operand_bytes(const duo_operand *o)
 {
     return 4.0 * (double)o->rows * (double)o->columns;
+}
+
+/* Does the call read or write it at all? */
+static inline bool duo_operand_touched(const duo_operand *o) { return o->read || o->written; }
+
+/* Does it lie in a kept array? */
+static inline bool duo_operand_kept(const duo_operand *o)
+{
+    return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
 
 /* Does it read a kept array whose copy on the device is not current? */
@@ -108,5 +128,9 @@ static inline void duo_operand_span(const duo_operand *o, uintptr_t *low, uintpt
     *low = last < 0 ? first + (uintptr_t)last : first;
     *high = (last < 0 ? first : first + (uintptr_t)last) + (uintptr_t)o->rows * 4;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

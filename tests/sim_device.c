@@ -10,6 +10,7 @@
 #include "sim_device.h"
 
 #include "reference_order.h"
+#include "choice/algorithm.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -12,6 +12,7 @@
 #include "gpu/backend/backend.h"
 #include "harness.h"
 #include "sim_device.h"
+#include "gpu/backend/devices.h"
 
 static int devices(void)
 {

@@ -22,6 +22,7 @@
 #include "gpu/backend/backend.h"
 #include "harness.h"
 #include "row_reference.h"
+#include "gpu/backend/devices.h"
 
 enum {
     LONGEST = 1000000,

@@ -15,6 +15,7 @@
 #include "gpu/backend/backend.h"
 #include "harness.h"
 #include "row_reference.h"
+#include "gpu/backend/devices.h"
 
 enum { EXIT_SKIPPED = 77 };
 static const int64_t kFloats = (INT64_C(1) << 31) + 6;

@@ -17,6 +17,7 @@
 #include "cpu/sgemm_tiles.h"
 #include "harness.h"
 #include "sim_device.h"
+#include "gpu/backend/devices.h"
 
 /* ---- A machine made by hand ---- */
 

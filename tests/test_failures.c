@@ -19,6 +19,7 @@
 #include "harness.h"
 #include "reference_order.h"
 #include "sim_device.h"
+#include "gpu/backend/devices.h"
 
 /* ---- Watchdog ---- */
 

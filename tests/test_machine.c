@@ -19,6 +19,10 @@
 #include "folder.h"
 #include "harness.h"
 #include "sim_device.h"
+#include "host/machine.h"
+#include "host/quota.h"
+#include "host/fork.h"
+#include "gpu/backend/devices.h"
 
 /* ---- A root directory of our own ---- */
 
@@ -42,7 +46,7 @@ static void put_file(const char *name, const char *content)
 
 static void check_quota(int expected)
 {
-    const int got = duo_machine_quota(test_folder());
+    const int got = duo_quota_cpus(test_folder());
     CHECK(got == expected, "quota %d, expected %d", got, expected);
 }
 
@@ -177,7 +181,7 @@ static int report_threads(void)
 
 static void check_threads(const char *setting, int expected)
 {
-    const int quota = duo_machine_quota("");
+    const int quota = duo_quota_cpus("");
     if (quota > 0 && quota < expected) expected = quota;
     test_child child;
     test_child_run("threads", (const char *const[]){setting, NULL}, 30, &child);
@@ -225,8 +229,13 @@ static void threads_of_affinity(void)
 
 /* ---- Limits that change while the process lives, in children ---- */
 
+static duo_conditions conditions_of(duo_context *ctx)
+{
+    return duo_policy_conditions(&ctx->policy, &ctx->resources);
+}
+
 /* The most threads that a call of this thread may have now. */
-static int allowed(duo_context *ctx) { return duo_context_conditions(ctx).threads; }
+static int allowed(duo_context *ctx) { return conditions_of(ctx).threads; }
 
 static void *limit_this_thread(void *argument)
 {
@@ -268,7 +277,7 @@ static void limits_of_callers(void)
     test_case("limits/callers");
     test_child child;
     test_child_run("limits", (const char *const[]){"OMP_NUM_THREADS=3", NULL}, 30, &child);
-    const int quota = duo_machine_quota("");
+    const int quota = duo_quota_cpus("");
     int limited = 0, after = 0, least = 0, most = 0, set = 0, asked = 0;
     const int read = sscanf(child.out, "limited=%d after=%d region=%d..%d set=%d asked=%d",
                             &limited, &after, &least, &most, &set, &asked);
@@ -366,9 +375,10 @@ static int report_device(void)
     /* A context from before the devices are counted, by somebody else. */
     int count;
     const bool ok = duo_create(&ctx) == DUO_OK && duo_device_count(&count) == DUO_OK &&
-                    duo_context_conditions(ctx).gpu && duo_set_path(ctx, DUO_PATH_GPU) == DUO_OK &&
+                    conditions_of(ctx).gpu && duo_set_path(ctx, DUO_PATH_GPU) == DUO_OK &&
                     duo_ssum(ctx, 1 << 16, x, 1, &sum) == DUO_OK && duo_create(&second) == DUO_OK;
-    printf("first=%d later=%d", ok ? ctx->queue_device : -1, ok ? second->device : -1);
+    printf("first=%d later=%d", ok ? ctx->resources.queue_device : -1,
+           ok ? second->resources.device : -1);
     return ok ? 0 : 1;
 }
 
@@ -411,11 +421,11 @@ static void facts(void)
 static void forks(void)
 {
     test_case("machine/fork");
-    CHECK(!duo_machine_forked(), "this process is no fork");
+    CHECK(!duo_forked(), "this process is no fork");
     const pid_t pid = fork();
-    if (pid == 0) _exit(duo_machine_forked() ? 0 : 1);
+    if (pid == 0) _exit(duo_forked() ? 0 : 1);
     CHECK(test_child_wait((int)pid, 10) == 0, "the child does not know it is one");
-    CHECK(!duo_machine_forked(), "the parent thinks it is a fork");
+    CHECK(!duo_forked(), "the parent thinks it is a fork");
 }
 
 static const test_entry tests[] = {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "exact.h"
+#include "gpu/backend/devices.h"
 
 /* ---- Between placing and queueing ---- */
 

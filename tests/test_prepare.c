@@ -14,6 +14,7 @@
 
 #include "child.h"
 #include "exact.h"
+#include "gpu/backend/devices.h"
 
 /* Large enough for the rows of a Hopper GPU that split. On the simulated device one thread computes. */
 static int64_t edge(void) { return test_mode_now() == MODE_GPU ? 600 : 24; }

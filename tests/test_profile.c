@@ -18,6 +18,7 @@
 #include "cpu/blas_library.h"
 #include "folder.h"
 #include "harness.h"
+#include "host/machine.h"
 
 /* ---- In a folder of our own ---- */
 

@@ -16,6 +16,7 @@
 
 #include "child.h"
 #include "exact.h"
+#include "gpu/backend/devices.h"
 
 static uint64_t sent_since(uint64_t before) { return sim_uploaded_bytes() - before; }
 

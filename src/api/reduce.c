@@ -2,6 +2,8 @@
  * over. */
 #include "api/reduce.h"
 
+#include "call/execute.h"
+
 /* Do n elements, inc apart, fit the address space? */
 static bool addressable(int64_t n, int64_t inc)
 {

@@ -2,7 +2,7 @@
  * reduce.h - what duo_sasum, duo_ssum and duo_sdot share: the short way of a tiny call.
  *
  * A dispatcher must not cost more than a few nanoseconds where a call takes ten: contiguous data in
- * plain host memory, at most ctx->tiny long, goes straight to the CPU algorithm's kernel. The limit is
+ * plain host memory, at most policy.tiny long, goes straight to the CPU algorithm's kernel. The limit is
  * computed from the algorithms' costs.
  */
 #ifndef DUO_REDUCE_H
@@ -10,6 +10,7 @@
 
 #include "call/context.h"
 #include "cpu/lanes.h"
+#include "data/residency.h"
 
 static inline bool duo_reduce_plain(const float *p, int64_t n)
 {
@@ -18,10 +19,10 @@ static inline bool duo_reduce_plain(const float *p, int64_t n)
 
 static inline void duo_reduce_remember(duo_context *ctx, duo_operation operation, int64_t n)
 {
-    ctx->last_tiny = true;
-    ctx->last_call.operation = operation;
-    ctx->last_call.n = n;
-    ctx->last_algorithm = ctx->tiny_algorithm[operation];
+    ctx->last.tiny = true;
+    ctx->last.call.operation = operation;
+    ctx->last.call.n = n;
+    ctx->last.algorithm = ctx->policy.tiny_algorithm[operation];
 }
 
 /* The whole call, from its first check on. */

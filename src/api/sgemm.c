@@ -1,7 +1,7 @@
 /* sgemm.c - duo_sgemm: check arguments, take the quick returns, hand over. */
-#include <string.h>
-
-#include "call/context.h"
+#include "call/execute.h"
+#include "cpu/kernels.h"
+#include "data/residency.h"
 
 static bool valid_transpose(duo_transpose t)
 {
@@ -81,27 +81,28 @@ static bool near_registered(const product *p)
  */
 static bool run_tiny(duo_context *ctx, const product *p)
 {
-    ctx->last_tiny = true;
-    ctx->last_algorithm = ctx->tiny_algorithm[DUO_SGEMM];
-    if (p->reads && ctx->program == NULL && ctx->last_algorithm->id == DUO_sgemm_cpu_openblas) {
-        ctx->last_call.operation = DUO_SGEMM;
-        ctx->last_call.swapped = p->swapped;
-        ctx->last_call.transa = p->transa;
-        ctx->last_call.transb = p->transb;
-        ctx->last_call.m = p->m;
-        ctx->last_call.n = p->n;
-        ctx->last_call.k = p->k;
-        ctx->last_call.alpha = p->alpha;
-        ctx->last_call.beta = p->beta;
-        ctx->running = ctx->last_algorithm;
+    ctx->last.tiny = true;
+    ctx->last.algorithm = ctx->policy.tiny_algorithm[DUO_SGEMM];
+    if (p->reads && ctx->policy.program == NULL &&
+        ctx->last.algorithm->id == DUO_sgemm_cpu_openblas) {
+        ctx->last.call.operation = DUO_SGEMM;
+        ctx->last.call.swapped = p->swapped;
+        ctx->last.call.transa = p->transa;
+        ctx->last.call.transb = p->transb;
+        ctx->last.call.m = p->m;
+        ctx->last.call.n = p->n;
+        ctx->last.call.k = p->k;
+        ctx->last.call.alpha = p->alpha;
+        ctx->last.call.beta = p->beta;
+        ctx->running = ctx->last.algorithm;
         const bool done =
             duo_sgemm_cpu_openblas_tiny(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a,
                                         p->lda, p->b, p->ldb, p->beta, p->c, p->ldc);
         ctx->running = NULL;
         if (done) return true;
     }
-    set_call(&ctx->last_call, p, ctx->program);
-    return duo_context_run(ctx, ctx->last_algorithm, &ctx->last_call) == DUO_OK;
+    set_call(&ctx->last.call, p, ctx->policy.program);
+    return duo_context_run(ctx, ctx->last.algorithm, &ctx->last.call) == DUO_OK;
 }
 
 duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa,
@@ -144,12 +145,12 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     const bool nothing = m == 0 || n == 0;
     if (!nothing && (c == NULL || (p.reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
 
-    const int64_t tiny = ctx->tiny[DUO_SGEMM];
+    const int64_t tiny = ctx->policy.tiny[DUO_SGEMM];
     const bool empty = nothing || (!p.reads && beta == 1.0f);
     if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p) && run_tiny(ctx, &p))
         return DUO_OK;
     duo_call call = {0};
-    set_call(&call, &p, ctx->program);
+    set_call(&call, &p, ctx->policy.program);
     if (empty) {
         duo_execute_nothing(ctx, &call);
         return DUO_OK;

@@ -21,7 +21,9 @@ typedef struct duo_conditions {
     int threads;                /* most CPU threads for this call, >= 1 */
     bool gpu;                   /* usable, or not looked at yet */
     double device_memory_bytes; /* most that workspace on the device may take */
-    int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
+    /* Of the device; 0: not looked at yet. */
+    int capability; /* 10 * major + minor */
+    int multiprocessors;
 } duo_conditions;
 
 /* The maths that an algorithm serves, a bit for each. */

@@ -113,23 +113,4 @@ bool duo_profile_write(const duo_profile *profile, const char *path, char *why, 
 void duo_profile_reset(void);
 void duo_profile_use(const duo_profile *profile);
 
-/* ---- machine.c ---- */
-
-/* CPU model name as the system gives it; its family, model and stepping, or the like; threads the process may use (its processors, OMP_NUM_THREADS,
- * OPENBLAS_NUM_THREADS, CPU quota). */
-const char *duo_machine_cpu(void);
-const char *duo_machine_cpu_id(void);
-int duo_machine_threads(void);
-/* The same for this thread and now: its OpenMP setting and affinity as well. */
-int duo_machine_threads_now(void);
-/* This thread may run in all places of OpenMP's, though the one that made it is bound to one of them. */
-void duo_machine_unbind(void);
-/* CPUs that a container's quota allows, rounded up; 0: no quota. `root` is "" but in tests. */
-int duo_machine_quota(const char *root);
-/* Last-level cache in bytes, for benchmarks; 0 unknown. */
-size_t duo_machine_cache_bytes(void);
-/* Is this process a fork of one that had used the library? Then threads and GPU are out of bounds.
- */
-bool duo_machine_forked(void);
-
 #endif

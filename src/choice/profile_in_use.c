@@ -10,6 +10,7 @@
 #include "host/lock.h"
 #include "choice/profile.h"
 #include "choice/algorithm.h"
+#include "host/machine.h"
 
 /* src/profiles/, turned into strings by the build. */
 extern const char duo_profile_text_h100[];

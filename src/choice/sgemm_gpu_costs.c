@@ -70,10 +70,15 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
            extra_traffic(conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
 }
 
-/* How many times as many multiprocessors the cube's tiles of C keep busy. */
-static double idle_times(double m, double n, double k, double tile)
+/* Multiprocessors of the device; until one was looked at, of an H100, whose curves are used till then. */
+static double multiprocessors_of(const duo_conditions *conditions)
 {
-    const double multiprocessors = 128.0; /* of large GPUs: 72 to 148 */
+    return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
+}
+
+/* How many times as many multiprocessors the cube's tiles of C keep busy. */
+static double idle_times(double multiprocessors, double m, double n, double k, double tile)
+{
     const double edge = cbrt(m * n * k) / tile;
     return fmin(edge * edge, multiprocessors) / fmin(m * n / (tile * tile), multiprocessors);
 }
@@ -93,7 +98,8 @@ static double tiles_seconds(const duo_call *call, const duo_conditions *conditio
     const double k = round_up(call->k, tile_k);
     const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
     const double cube = duo_curve_seconds(curve, m * n * k, 3);
-    return launch + (cube - launch) * fmin(idle_times(m, n, k, tile), most_idle);
+    return launch + (cube - launch) *
+                        fmin(idle_times(multiprocessors_of(conditions), m, n, k, tile), most_idle);
 }
 
 double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *conditions,
@@ -147,8 +153,9 @@ static double without_splitting(const duo_call *call, const duo_conditions *cond
 static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
                          duo_algorithm_id id, double planes, int *threads)
 {
-    const double multiprocessors = 132.0, most_slices = 16.0; /* H100, H200 */
-    const double ends = 64.0; /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
+    const double multiprocessors = multiprocessors_of(conditions);
+    const double most_slices = 16.0; /* blocks that share k of one tile (split-K) */
+    const double ends = 64.0;        /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
     const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
     const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
     const double same = m * n * k * (1.0 + ends / k) / (1.0 + ends / edge);
@@ -245,9 +252,9 @@ static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
  * k: so of nine shapes measured on an H200 at commit 91a391a seven get the faster of this algorithm and
  * sgemm_gpu_ffma, two lose 2 and 7 %.
  */
-static double wide_work(double rows, double k)
+static double wide_work(double multiprocessors, double rows, double k)
 {
-    const double multiprocessors = 128.0, ends = 160.0; /* as in idle_times; of a block */
+    const double ends = 160.0; /* of a block */
     const double blocks = fmax(1.0, fmin(multiprocessors / (rows / 128.0), k / 32.0));
     return rows * (double)kWidest * (k + ends * blocks);
 }
@@ -257,13 +264,15 @@ static double wide_work(double rows, double k)
  * curve ends where it does not accept larger cubes. Work beyond it, or all where there is none, is done at
  * the rate that tiled has at its largest size.
  */
-static double skinny_multiply(const duo_call *call, const duo_profile *p)
+static double skinny_multiply(const duo_call *call, const duo_conditions *conditions)
 {
+    const duo_profile *const p = conditions->profile;
     const int64_t thin = call->m < call->n ? call->m : call->n;
     const int64_t rows = call->m < call->n ? call->n : call->m;
-    const double work = thin > 32 && thin <= kWidest
-                            ? wide_work(round_up(rows, 128), round_up(call->k, 32))
-                            : round_up(rows, 1) * round_up(thin, 8) * round_up(call->k, 1);
+    const double work =
+        thin > 32 && thin <= kWidest
+            ? wide_work(multiprocessors_of(conditions), round_up(rows, 128), round_up(call->k, 32))
+            : round_up(rows, 1) * round_up(thin, 8) * round_up(call->k, 1);
     const duo_curve *const own = &p->curve[DUO_sgemm_gpu_skinny];
     const duo_curve *const tiled = &p->curve[DUO_sgemm_gpu_tiled];
     if (tiled->count == 0) return duo_curve_seconds(own, work, 3);
@@ -282,7 +291,7 @@ double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *con
     const double launch = memory_seconds(conditions, 0.0); /* it is in the other as well */
     const double read = memory_seconds(conditions, 4.0 * (m * k + k * n + m * n)) - launch;
     *threads = 0;
-    return hypot(read, skinny_multiply(call, conditions->profile));
+    return hypot(read, skinny_multiply(call, conditions));
 }
 
 /* ---- What each accepts ---- */

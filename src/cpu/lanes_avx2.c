@@ -3,7 +3,7 @@
  */
 #include <immintrin.h>
 
-#include "cpu/float_mode.h"
+#include "host/float_mode.h"
 
 #define CLONE avx2
 #define ISA   avx2

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #include <stdbool.h>
 
-#include "cpu/float_mode.h"
+#include "host/float_mode.h"
 
 #define CLONE avx512_sae
 

@@ -30,7 +30,7 @@
  */
 #include <stdbool.h>
 
-#include "cpu/float_mode.h"
+#include "host/float_mode.h"
 #include "cpu/lanes_internal.h"
 
 #define INLINE              static inline __attribute__((always_inline))

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "cpu/float_mode.h"
+#include "host/float_mode.h"
 
 #define CLONE portable
 #define ISA   portable

@@ -6,7 +6,7 @@
  * block and then reduced as if they had been contiguous.
  */
 #include "host/team.h"
-#include "cpu/float_mode.h"
+#include "host/float_mode.h"
 #include "cpu/lanes_internal.h"
 
 /*

@@ -1,39 +1,21 @@
-/*
- * form.c - operands in the form that an algorithm multiplies, kept beside the array they were made of.
- *
- * An algorithm that splits its operands spends time on each call to write what it wrote before. Where
- * duo_prepare has promised that an array rarely changes, its form is written once, in device memory
- * of its own, and each later product of the algorithm with the same part of the array finds it there. Forms
- * are written and changed in order with all other work on the region: under the lock, behind a claim.
- */
+/* packed.c - the packed operands of a region (packed.h). */
+#include "data/packed.h"
+
 #include <stdlib.h>
 
-#include "call/context.h"
+#include "gpu/backend/devices.h"
+#include "host/fork.h"
 
-struct duo_packed {
-    duo_packed *next;
-    duo_algorithm_id algorithm;
-    duo_range part; /* of the region */
-    int64_t rows, columns, ld;
-    bool along_k; /* neighbours in memory are neighbours in k */
-    bool current;
-    void *memory;
-    size_t bytes;
-};
-
-/* Most that a region's forms take: times its own size, and for the tiles of small matrices. */
-enum { MOST_TIMES = 4, MOST_MORE = 1 << 18 };
-
-static bool promised(const duo_region *region, duo_range part)
+bool duo_packed_promised(const duo_packed_list *list, duo_range part)
 {
-    return region->promised.from <= part.from && part.to <= region->promised.to;
+    return list->promised.from <= part.from && part.to <= list->promised.to;
 }
 
-bool duo_packed_hoped(const duo_region *region, duo_range part)
+bool duo_packed_hoped(const duo_packed_list *list, duo_range part)
 {
-    if (!promised(region, part) || !region->packed_full) return promised(region, part);
-    for (const duo_packed *f = region->packed; f != NULL; f = f->next)
-        if (f->part.from == part.from && f->part.to == part.to) return true;
+    if (!duo_packed_promised(list, part) || !list->full) return duo_packed_promised(list, part);
+    for (const duo_packed *p = list->first; p != NULL; p = p->next)
+        if (p->part.from == part.from && p->part.to == part.to) return true;
     return false;
 }
 
@@ -42,107 +24,56 @@ static bool along_k(const duo_call *call, int i)
     return i == DUO_A ? call->transa : !call->transb;
 }
 
-static duo_packed *find(const duo_region *region, duo_algorithm_id algorithm, const duo_call *call,
-                        int i, duo_range part)
+duo_packed *duo_packed_find(const duo_packed_list *list, duo_algorithm_id algorithm,
+                            const duo_call *call, int i, duo_range part)
 {
     const duo_operand *const o = &call->operand[i];
-    for (duo_packed *f = region->packed; f != NULL; f = f->next)
-        if (f->algorithm == algorithm && f->part.from == part.from && f->rows == o->rows &&
-            f->columns == o->columns && f->ld == o->ld && f->along_k == along_k(call, i))
-            return f;
+    for (duo_packed *p = list->first; p != NULL; p = p->next)
+        if (p->algorithm == algorithm && p->part.from == part.from && p->rows == o->rows &&
+            p->columns == o->columns && p->ld == o->ld && p->along_k == along_k(call, i))
+            return p;
     return NULL;
 }
 
-/* NULL: there is no room. */
-static duo_packed *make(duo_context *ctx, duo_region *region, duo_algorithm_id algorithm,
-                        const duo_call *call, int i, duo_range part, size_t bytes)
+size_t duo_packed_bytes(const duo_packed_list *list)
+{
+    size_t bytes = 0;
+    for (const duo_packed *p = list->first; p != NULL; p = p->next) bytes += p->bytes;
+    return bytes;
+}
+
+duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, const duo_call *call,
+                           int i, duo_range part, void *memory, size_t bytes)
 {
     const duo_operand *const o = &call->operand[i];
-    size_t taken = 0;
-    for (const duo_packed *f = region->packed; f != NULL; f = f->next) taken += f->bytes;
-    if (taken + bytes > MOST_TIMES * (region->high - region->low) + MOST_MORE) return NULL;
-    void *memory;
-    const duo_status status = duo_device_allocate(ctx->device, bytes, &memory);
-    if (status != DUO_OK) {
-        (void)duo_context_failed(ctx, status, "allocate a prepared operand");
-        return NULL;
-    }
-    duo_packed *const form = malloc(sizeof *form);
-    if (form == NULL) {
-        (void)duo_device_release(ctx->device, memory, bytes);
-        return NULL;
-    }
-    *form = (duo_packed){region->packed, algorithm,        part,  o->rows, o->columns,
-                         o->ld,          along_k(call, i), false, memory,  bytes};
-    region->packed = form;
-    return form;
+    duo_packed *const packed = malloc(sizeof *packed);
+    if (packed == NULL) return NULL;
+    *packed = (duo_packed){.next = list->first,
+                           .algorithm = algorithm,
+                           .part = part,
+                           .rows = o->rows,
+                           .columns = o->columns,
+                           .ld = o->ld,
+                           .along_k = along_k(call, i),
+                           .memory = memory,
+                           .bytes = bytes};
+    list->first = packed;
+    return packed;
 }
 
-void *duo_packed_of(duo_context *ctx, duo_algorithm_id algorithm, const duo_call *local, int i,
-                    duo_range part)
+void duo_packed_stale(duo_packed_list *list, size_t from, size_t to)
 {
-    duo_region *const region = local->operand[i].region;
-    if (!promised(region, part)) return NULL;
-    const size_t bytes = duo_backend_current()->packed_bytes(algorithm, local, i);
-    if (bytes == 0) return NULL;
-    duo_packed *form = find(region, algorithm, local, i, part);
-    if (form == NULL && !region->packed_full) {
-        form = make(ctx, region, algorithm, local, i, part, bytes);
-        region->packed_full = form == NULL;
-    }
-    if (form == NULL) return NULL; /* preparing is a hint */
-    if (!form->current) {
-        const duo_status status =
-            duo_backend_current()->pack(ctx->queue, algorithm, local, i, form->memory);
-        if (status != DUO_OK) {
-            (void)duo_context_failed(ctx, status, "prepare an operand");
-            return NULL;
-        }
-        form->current = true;
-    }
-    return form->memory;
+    for (duo_packed *p = list->first; p != NULL; p = p->next)
+        if (duo_range_meets(p->part, from, to)) p->current = false;
 }
 
-void duo_packed_stale(duo_region *region, size_t from, size_t to)
+void duo_packed_drop(duo_packed_list *list, int device)
 {
-    for (duo_packed *f = region->packed; f != NULL; f = f->next)
-        if (duo_range_meets(f->part, from, to)) f->current = false;
-}
-
-void duo_packed_drop(duo_region *region)
-{
-    while (region->packed != NULL) {
-        duo_packed *const form = region->packed;
-        region->packed = form->next;
-        if (!duo_machine_forked())
-            (void)duo_device_release(region->device, form->memory, form->bytes);
-        free(form);
+    while (list->first != NULL) {
+        duo_packed *const packed = list->first;
+        list->first = packed->next;
+        if (!duo_forked()) (void)duo_device_release(device, packed->memory, packed->bytes);
+        free(packed);
     }
-    region->packed_full = false;
-}
-
-duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
-{
-    duo_context *const ctx = duo_context_of(given);
-    if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (address == NULL) return DUO_ERR_NULL;
-    const uintptr_t low = (uintptr_t)address, high = low + (bytes > 0 ? bytes : 1);
-    if (high < low) return DUO_ERR_SIZE;
-    bool crosses;
-    duo_residency_lock();
-    duo_region *const region = duo_residency_find(low, high, &crosses);
-    duo_status status = DUO_OK;
-    if (region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN)
-        status = DUO_ERR_RANGE;
-    else if (bytes > 0)
-        region->promised = duo_range_join(region->promised, low - region->low, high - region->low);
-    else
-        region->promised = (duo_range){0, 0};
-    if (status == DUO_OK) {
-        region->packed_full = false;
-        /* A call may be about to use one: then they go with the array. */
-        if (bytes == 0 && region->pending == 0) duo_packed_drop(region);
-    }
-    duo_residency_unlock();
-    return status;
+    list->full = false;
 }

@@ -1,10 +1,12 @@
-/* residency.c - the table of registered address ranges. */
+/* residency.c - the table of registered regions (residency.h). */
 #include "data/residency.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/backend/devices.h"
+#include "host/fork.h"
 #include "host/lock.h"
 
 /* Changed under both locks, so that it is whole wherever the process forks. */
@@ -12,7 +14,23 @@ static duo_region **table; /* sorted by address */
 static size_t count, room;
 _Atomic uintptr_t duo_residency_lowest = UINTPTR_MAX, duo_residency_highest;
 
-void duo_residency_lock(void) { duo_lock(DUO_LOCK_RESIDENCY); }
+static int swept; /* losses of devices that the regions know of */
+
+void duo_residency_sweep(void)
+{
+    const int losses = duo_devices_losses();
+    if (losses == swept) return;
+    swept = losses;
+    for (size_t i = 0; i < count; i++)
+        if (duo_device_lost(table[i]->device)) duo_region_lose(table[i]);
+}
+
+void duo_residency_lock(void)
+{
+    duo_lock(DUO_LOCK_RESIDENCY);
+    duo_residency_sweep();
+}
+
 void duo_residency_unlock(void) { duo_unlock(DUO_LOCK_RESIDENCY); }
 
 /* Index of the first region that ends above low. */
@@ -38,6 +56,13 @@ duo_region *duo_residency_first(uintptr_t low, uintptr_t high)
 duo_region *duo_residency_next(const duo_region *region, uintptr_t high)
 {
     return duo_residency_first(region->high, high);
+}
+
+duo_region *duo_residency_starting_at(const void *address)
+{
+    const uintptr_t low = (uintptr_t)address;
+    duo_region *const region = duo_residency_first(low, low + 1);
+    return region != NULL && region->low == low ? region : NULL;
 }
 
 duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses)
@@ -154,38 +179,11 @@ void duo_residency_forget_queue(const duo_queue *queue)
         if (table[i]->last == queue) table[i]->last = NULL;
 }
 
-/* What only its device had is lost. The device copy of a kept array is still to be given back. */
-static void lose(duo_region *region)
-{
-    region->last = NULL;
-    if (region->kind == DUO_REGION_DEVICE || region->kind == DUO_REGION_ADOPTED) {
-        region->lost = true;
-    } else if (region->kind == DUO_REGION_KEPT && region->device_copy != NULL) {
-        if (!duo_range_empty(region->host_stale)) region->lost = true;
-        region->device_stale = (duo_range){0, region->high - region->low};
-    }
-}
-
-void duo_residency_lose_device(int device)
-{
-    duo_residency_lock();
-    for (size_t i = 0; i < count; i++) {
-        if (table[i]->device != device) continue;
-        lose(table[i]);
-        duo_region_drop_copy(table[i]);
-    }
-    duo_residency_unlock();
-}
-
-void duo_residency_in_child(void)
+/* In a child process every device is lost, and nothing on it may be touched. */
+static void in_child(void)
 {
     host_writes = NULL; /* by threads that are not here */
-    /* A region that another thread had in work may be between two states. Its hull then covers what
-     * was stale before that work; what the work itself writes is undefined at a fork anyway. */
-    for (size_t i = 0; i < count; i++) {
-        lose(table[i]);
-        table[i]->device_copy = NULL; /* the parent's */
-        table[i]->pending = table[i]->device_writers = 0;
-        table[i]->writing = (duo_range){0, 0};
-    }
+    for (size_t i = 0; i < count; i++) duo_region_in_child(table[i]);
 }
+
+static __attribute__((constructor)) void watch_forks(void) { duo_fork_in_child(in_child); }

@@ -1,5 +1,4 @@
 /* lock.c - the locks of the library (lock.h). */
-#define _GNU_SOURCE
 #include "host/lock.h"
 
 #include <pthread.h>
@@ -7,8 +6,7 @@
 enum { FIRST_MOMENTARY = DUO_LOCK_CONTEXTS };
 
 static pthread_mutex_t locks[DUO_LOCKS] = {
-    /* A transfer made under this lock may find the device lost, which concerns every region. */
-    [DUO_LOCK_RESIDENCY] = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+    [DUO_LOCK_RESIDENCY] = PTHREAD_MUTEX_INITIALIZER,
     [DUO_LOCK_DEVICES] = PTHREAD_MUTEX_INITIALIZER,
     [DUO_LOCK_CONTEXTS] = PTHREAD_MUTEX_INITIALIZER,
     [DUO_LOCK_TABLE] = PTHREAD_MUTEX_INITIALIZER,
@@ -33,9 +31,7 @@ void duo_locks_in_parent(void)
 
 void duo_locks_in_child(void)
 {
-    static const pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
-                                 plain = PTHREAD_MUTEX_INITIALIZER;
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     duo_locks_in_parent();
-    for (int i = 0; i < FIRST_MOMENTARY; i++)
-        locks[i] = i == DUO_LOCK_RESIDENCY ? recursive : plain;
+    for (int i = 0; i < FIRST_MOMENTARY; i++) locks[i] = fresh;
 }

@@ -1,5 +1,5 @@
 /*
- * lock.h - the locks of the library, all of them, and what a fork does to them.
+ * lock.h - the locks that order the library's threads, and what a fork does to them.
  *
  * A lock that another thread holds at a fork would stay taken in the child for ever. Those that are
  * held for moments are therefore taken before the fork and given back on both sides of it, and what
@@ -11,8 +11,8 @@
 
 /* In the order in which a thread may take them, one while it holds another. */
 typedef enum duo_lock_name {
-    DUO_LOCK_RESIDENCY, /* the regions, also while they are sent and fetched; recursive */
-    DUO_LOCK_DEVICES,   /* backend.c, also while the driver starts */
+    DUO_LOCK_RESIDENCY, /* the regions, also while they are sent and fetched */
+    DUO_LOCK_DEVICES,   /* devices.c, also while the driver starts */
 
     /* held for moments */
     DUO_LOCK_CONTEXTS, /* the lists of context.c */
@@ -26,7 +26,7 @@ typedef enum duo_lock_name {
 void duo_lock(duo_lock_name name);
 void duo_unlock(duo_lock_name name);
 
-/* Around a fork, for machine.c. */
+/* Around a fork, for fork.c. */
 void duo_locks_before_fork(void);
 void duo_locks_in_parent(void);
 void duo_locks_in_child(void);

@@ -1,5 +1,7 @@
-/* machine.c - facts of this machine: CPU model, threads that may be used, cache, forks. */
+/* machine.c - facts of this machine (machine.h). */
 #define _GNU_SOURCE
+#include "host/machine.h"
+
 #include <limits.h>
 #include <omp.h>
 #include <pthread.h>
@@ -14,15 +16,13 @@
 #include <cpuid.h>
 #endif
 
-#include "call/context.h"
-#include "host/lock.h"
-#include "host/team.h"
+#include "host/fork.h"
+#include "host/quota.h"
 
 static char cpu_name[96], cpu_id[64];
 static int processors, threads; /* that the process had at first, and may use */
 static size_t cache_bytes;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_bool forked;
 
 static void read_cpu_name(void)
 {
@@ -74,68 +74,6 @@ static void read_cpu_id(void)
     fclose(file);
 }
 #endif
-
-/* Ceiling of quota / period from two numbers in the files, or 0. */
-static int cpus_of(long long quota, long long period)
-{
-    if (quota <= 0 || period <= 0) return 0;
-    const long long cpus = (quota - 1) / period + 1;
-    return cpus > 1 << 20 ? 0 : (int)cpus;
-}
-
-static bool read_line(const char *path, char *line, int size)
-{
-    FILE *const file = fopen(path, "re");
-    if (file == NULL) return false;
-    const bool got = fgets(line, size, file) != NULL;
-    fclose(file);
-    return got;
-}
-
-/* The quota of one folder of the control-group tree: version 2 first, then version 1. */
-static int quota_of_folder(const char *root, const char *folder)
-{
-    char path[1024], line[128];
-    long long quota, period;
-    snprintf(path, sizeof path, "%s/sys/fs/cgroup%s/cpu.max", root, folder);
-    if (read_line(path, line, sizeof line))
-        return sscanf(line, "%lld %lld", &quota, &period) == 2 ? cpus_of(quota, period) : 0;
-    snprintf(path, sizeof path, "%s/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", root, folder);
-    if (!read_line(path, line, sizeof line) || sscanf(line, "%lld", &quota) != 1) return 0;
-    snprintf(path, sizeof path, "%s/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", root, folder);
-    if (!read_line(path, line, sizeof line) || sscanf(line, "%lld", &period) != 1) return 0;
-    return cpus_of(quota, period);
-}
-
-static int smaller_quota(int a, int b) { return a == 0 || (b != 0 && b < a) ? b : a; }
-
-int duo_machine_quota(const char *root)
-{
-    /* Inside a container the process's own group is mounted as the root of the tree, so look there
-     * and along the path that /proc names: the smallest limit on the way holds. */
-    int quota = quota_of_folder(root, "");
-    char path[512], line[600];
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    FILE *const file = fopen(path, "re");
-    if (file == NULL) return quota;
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        const char *const controllers = strchr(line, ':');
-        const char *const second = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-        if (second == NULL) continue;
-        const bool version2 = second == controllers + 1;
-        if (!version2 && strstr(controllers, "cpu") == NULL) continue;
-        char folder[512];
-        snprintf(folder, sizeof folder, "%.500s", second + 1);
-        for (char *end = strrchr(folder, '/'); end != NULL && folder[1] != '\0';
-             end = strrchr(folder, '/')) {
-            quota = smaller_quota(quota, quota_of_folder(root, folder));
-            *end = '\0';
-        }
-    }
-    fclose(file);
-    return quota;
-}
 
 /* The first number of a list, as OMP_NUM_THREADS is; 0 where there is none. */
 static int number_in(const char *variable)
@@ -210,7 +148,7 @@ static int quota_now(int64_t now)
     static atomic_int said;
     int64_t until = atomic_load_explicit(&until_ns, memory_order_relaxed);
     if (now >= until && atomic_compare_exchange_strong(&until_ns, &until, now + kQuotaNs))
-        atomic_store_explicit(&said, duo_machine_quota(""), memory_order_relaxed);
+        atomic_store_explicit(&said, duo_quota_cpus(""), memory_order_relaxed);
     return atomic_load_explicit(&said, memory_order_relaxed);
 }
 
@@ -228,6 +166,12 @@ int duo_machine_threads_now(void)
     const int64_t now = coarse_ns();
     const int most = smaller(threads_at(now), omp_get_max_threads()), here = processors_now(now);
     return here < processors ? smaller(most, here) : most;
+}
+
+int duo_machine_threads_for(int asked)
+{
+    if (duo_forked() || omp_in_parallel()) return 1;
+    return asked > 0 ? asked : duo_machine_threads_now();
 }
 
 void duo_machine_unbind(void)
@@ -251,24 +195,3 @@ size_t duo_machine_cache_bytes(void)
     pthread_once(&once, look);
     return cache_bytes;
 }
-
-/*
- * What a fork leaves: one thread, the memory of all, no device and no other thread's work. The
- * library is made fit for that here, once, so that the rest of it seldom has to ask.
- */
-static void in_child(void)
-{
-    atomic_store_explicit(&forked, true, memory_order_relaxed);
-    duo_locks_in_child();
-    duo_team_in_child();
-    duo_contexts_in_child();
-    duo_residency_in_child();
-}
-
-/* When the library is loaded: a fork may meet the first call already. */
-static __attribute__((constructor)) void watch_forks(void)
-{
-    (void)pthread_atfork(duo_locks_before_fork, duo_locks_in_parent, in_child);
-}
-
-bool duo_machine_forked(void) { return atomic_load_explicit(&forked, memory_order_relaxed); }

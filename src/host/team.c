@@ -33,10 +33,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cpu/float_mode.h"
+#include "host/float_mode.h"
+#include "host/fork.h"
 #include "host/lock.h"
+#include "host/machine.h"
 #include "host/processor.h"
-#include "choice/profile.h"
 
 enum {
     SLOTS = 8,
@@ -460,7 +461,7 @@ static void nothing(void *job, int64_t piece)
 
 void duo_team_warm_up(int threads) { duo_team_run(nothing, NULL, threads, threads); }
 
-void duo_team_in_child(void)
+static void in_child(void)
 {
     atomic_store_explicit(&helpers, 0, memory_order_relaxed);
     refused_ns = 0;
@@ -476,3 +477,5 @@ void duo_team_in_child(void)
             atomic_store_explicit(&slots[i].run[j].word, 0, memory_order_relaxed);
     }
 }
+
+static __attribute__((constructor)) void watch_forks(void) { duo_fork_in_child(in_child); }

@@ -29,7 +29,4 @@ void duo_team_warm_up(int threads);
 /* How many helpers there are. */
 int duo_team_helpers(void);
 
-/* In a child process: they are gone. */
-void duo_team_in_child(void);
-
 #endif

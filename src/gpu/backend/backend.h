@@ -1,10 +1,9 @@
 /*
- * device.h - the only backend to a GPU.
+ * backend.h - the only way to a GPU: a table of functions.
  *
- * A backend is a table of functions. Three stand behind it: device_cuda.cu (CUDA), device_none.c
- * (built without CUDA), and tests/sim_device.c (a simulated GPU: memory that the host cannot read,
- * work done later on another thread, failures on demand). Which of the first two is compiled
- * decides duo_backend_default().
+ * There are three: backend_cuda.cu (CUDA), backend_none.c (built without CUDA) and, in tests, a
+ * simulated GPU, with memory that the host cannot read, work done later on another thread, and failures
+ * on demand. Which of the first two is compiled decides duo_backend_default().
  *
  * Every function may be called from any thread; a queue's functions from one thread at a time,
  * `after` excepted. Every function leaves the caller's current device and pending CUDA error as it
@@ -12,15 +11,15 @@
  *
  * Status     DUO_OK
  *            DUO_ERR_MEMORY   out of device or pinned memory; nothing happened
- *            DUO_ERR_DEVICE   this one thing could not be done; nothing happened, the device works
- * on DUO_ERR_LOST     the device is gone for this process (a sticky error) and detail() says more,
- * for the calling thread.
+ *            DUO_ERR_DEVICE   this one thing could not be done; nothing happened, the device works on
+ *            DUO_ERR_LOST     the device is gone for this process (a sticky error)
+ * and after a failure detail() says more, for the calling thread.
  */
-#ifndef DUO_DEVICE_H
-#define DUO_DEVICE_H
+#ifndef DUO_BACKEND_H
+#define DUO_BACKEND_H
 
 #include "call.h"
-#include "choice/algorithm.h"
+#include "algorithms.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,7 +69,7 @@ typedef struct duo_backend {
     duo_status (*copy_now)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                            size_t src_pitch, size_t width, size_t height);
     /*
-     * Queue the algorithm's kernel. All operand addresses are device (or pinned) addresses. Reductions
+     * Queue the algorithm's kernels. All operand addresses are device (or pinned) addresses. Reductions
      * write a float to operand[DUO_RESULT].address, or, if pinned_result is not NULL, one 8-byte store
      * (uint64_t)ticket << 32 | float bits there, which the host polls. DUO_ERR_DEVICE
      * means nothing was queued.
@@ -101,47 +100,6 @@ typedef struct duo_backend {
 
 /* The backend this library was built with. */
 const duo_backend *duo_backend_default(void);
-
-/* ---- backend.c: which devices are usable, process-wide ---- */
-
-/* The backend in use. Tests put another in with duo_backend_install (NULL: the default again) before any
- * other use. */
-const duo_backend *duo_backend_current(void);
-void duo_backend_install(const duo_backend *backend);
-
-/* Number of usable devices; the first call looks (and may take long). 0 after fork. *why: a text,
- * never NULL. */
-int duo_devices(const char **why);
-bool duo_devices_looked(void); /* has anyone looked yet? Never looks itself. */
-
-bool duo_device_usable(int device);                /* looked, there, not lost */
-void duo_device_lose(int device, const char *why); /* marks it lost for good, once */
-int duo_device_capability(int device);             /* 10 * major + minor; 0: not looked yet */
-const char *duo_device_why(int device);            /* why it is not usable; "" if it is */
-
-/*
- * The queue's functions with a second try: one that failed without losing the device changed
- * nothing, and a call may have no other way to its data. duo_queue_drain waits for everything after
- * something went wrong half way; if even that fails, nobody knows what the device still reads and
- * writes, so it counts as lost.
- */
-duo_status duo_queue_open(int device, void *stream, duo_queue **queue);
-duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
-                          size_t src_pitch, size_t width, size_t height);
-duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
-                              size_t src_pitch, size_t width, size_t height);
-duo_status duo_queue_mark(duo_queue *queue, int mark);
-duo_status duo_queue_wait_mark(duo_queue *queue, int mark);
-duo_status duo_queue_finish(duo_queue *queue);
-duo_status duo_queue_after(duo_queue *later, duo_queue *earlier);
-duo_status duo_queue_drain(duo_queue *queue);
-
-/* Device memory through the cap DUOBLAS_DEVICE_MEMORY; counts what is held. */
-duo_status duo_device_allocate(int device, size_t bytes, void **address);
-duo_status duo_device_release(int device, void *address, size_t bytes);
-double duo_device_room(int device); /* bytes that may still be taken */
-
-/* The kernels' own files, compiled with CUDA only: each returns a cudaError_t as int. */
 
 #ifdef __cplusplus
 }

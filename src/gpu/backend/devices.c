@@ -1,12 +1,14 @@
-/* backend.c - which backend stands, which devices are usable, how much of their memory is held. */
+/* devices.c - the devices of the process (devices.h). */
+#include "gpu/backend/devices.h"
+
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "host/environment.h"
+#include "host/fork.h"
 #include "host/lock.h"
-#include "gpu/backend/backend.h"
 
 enum { LARGEST_COUNT = 64 };
 
@@ -14,12 +16,13 @@ static _Atomic(const duo_backend *) installed;
 static atomic_int looked; /* 0: not yet */
 static int count;
 static char why_none[200];
+static atomic_int losses;
 
 static struct {
     atomic_bool lost;
     char why[200];
     double total_bytes, held_bytes;
-    atomic_int capability; /* 0: not asked yet */
+    atomic_int capability, multiprocessors; /* 0: not asked yet */
 } devices[LARGEST_COUNT];
 
 const duo_backend *duo_backend_current(void)
@@ -38,6 +41,7 @@ void duo_backend_install(const duo_backend *backend)
         devices[i].why[0] = '\0';
         devices[i].total_bytes = devices[i].held_bytes = 0.0;
         atomic_store(&devices[i].capability, 0);
+        atomic_store(&devices[i].multiprocessors, 0);
     }
     duo_unlock(DUO_LOCK_DEVICES);
 }
@@ -46,7 +50,7 @@ bool duo_devices_looked(void) { return atomic_load_explicit(&looked, memory_orde
 
 int duo_devices(const char **why)
 {
-    if (duo_machine_forked()) {
+    if (duo_forked()) {
         *why = "the process is a fork: CUDA cannot be used";
         return 0;
     }
@@ -82,9 +86,18 @@ void duo_device_lose(int device, const char *why)
     if (!atomic_load(&devices[device].lost)) {
         snprintf(devices[device].why, sizeof devices[device].why, "lost: %.180s", why);
         atomic_store_explicit(&devices[device].lost, true, memory_order_release);
+        atomic_fetch_add_explicit(&losses, 1, memory_order_release);
     }
     duo_unlock(DUO_LOCK_DEVICES);
 }
+
+bool duo_device_lost(int device)
+{
+    return device >= 0 && device < LARGEST_COUNT &&
+           atomic_load_explicit(&devices[device].lost, memory_order_acquire);
+}
+
+int duo_devices_losses(void) { return atomic_load_explicit(&losses, memory_order_acquire); }
 
 const char *duo_device_why(int device)
 {
@@ -96,17 +109,31 @@ const char *duo_device_why(int device)
                                                                              : "";
 }
 
-int duo_device_capability(int device)
+/* A fact that is asked for once; 0: nobody has looked yet. */
+static int fact(int device, atomic_int *known)
 {
     if (!duo_device_usable(device)) return 0;
-    int known = atomic_load_explicit(&devices[device].capability, memory_order_relaxed);
-    if (known == 0) {
+    if (atomic_load_explicit(known, memory_order_relaxed) == 0) {
         duo_device_info info = {.size = sizeof info};
         if (duo_backend_current()->describe(device, &info) != DUO_OK) return 0;
-        known = 10 * info.capability_major + info.capability_minor;
-        atomic_store_explicit(&devices[device].capability, known, memory_order_relaxed);
+        atomic_store_explicit(&devices[device].capability,
+                              10 * info.capability_major + info.capability_minor,
+                              memory_order_relaxed);
+        atomic_store_explicit(&devices[device].multiprocessors, info.multiprocessors,
+                              memory_order_relaxed);
     }
-    return known;
+    return atomic_load_explicit(known, memory_order_relaxed);
+}
+
+int duo_device_capability(int device)
+{
+    return device < 0 || device >= LARGEST_COUNT ? 0 : fact(device, &devices[device].capability);
+}
+
+int duo_device_multiprocessors(int device)
+{
+    return device < 0 || device >= LARGEST_COUNT ? 0
+                                                 : fact(device, &devices[device].multiprocessors);
 }
 
 /* Bytes that the device has in all; the lock is held. */
@@ -209,28 +236,4 @@ duo_status duo_queue_after(duo_queue *later, duo_queue *earlier)
 duo_status duo_queue_drain(duo_queue *queue)
 {
     return duo_queue_finish(queue) == DUO_OK ? DUO_OK : DUO_ERR_LOST;
-}
-
-/* ---- Public ---- */
-
-duo_status duo_device_count(int *number)
-{
-    const char *why;
-    if (number == NULL) return DUO_ERR_NULL;
-    *number = duo_devices(&why);
-    return DUO_OK;
-}
-
-duo_status duo_device_describe(int device, duo_device_info *info)
-{
-    const char *why;
-    if (info == NULL) return DUO_ERR_NULL;
-    if (info->size < sizeof *info) return DUO_ERR_SIZE;
-    if (device < 0 || device >= duo_devices(&why)) return DUO_ERR_DEVICE;
-    duo_device_info found = {.size = sizeof found};
-    const duo_status status = duo_backend_current()->describe(device, &found);
-    if (status != DUO_OK) return DUO_ERR_DEVICE;
-    found.size = info->size;
-    memcpy(info, &found, sizeof found);
-    return DUO_OK;
 }

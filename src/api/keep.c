@@ -1,0 +1,73 @@
+/* keep.c - duo_keep, duo_changed, duo_fetch, duo_release: arrays in host memory with a device copy. */
+#include "call/context.h"
+#include "data/coherence.h"
+#include "data/residency.h"
+
+duo_status duo_keep(duo_context *given, void *host, size_t bytes)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (host == NULL) return DUO_ERR_NULL;
+    if (bytes == 0 || duo_range_wraps(host, bytes)) return DUO_ERR_SIZE;
+    bool crosses;
+    duo_residency_lock();
+    const duo_region *const region =
+        duo_residency_find((uintptr_t)host, (uintptr_t)host + bytes, &crosses);
+    duo_status status;
+    if (region != NULL)
+        status = region->kind == DUO_REGION_KEPT ? DUO_OK : DUO_ERR_RANGE;
+    else
+        status = duo_residency_add(DUO_REGION_KEPT, host, bytes, ctx->resources.device, NULL);
+    duo_residency_unlock();
+    return status;
+}
+
+duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (host == NULL) return DUO_ERR_NULL;
+    if (duo_range_wraps(host, bytes)) return DUO_ERR_SIZE;
+    duo_residency_lock();
+    const duo_status status =
+        duo_coherence_changed(&ctx->resources, (uintptr_t)host, (uintptr_t)host + bytes);
+    duo_residency_unlock();
+    /* A device that is lost is found by the next use. */
+    return status == DUO_ERR_LOST ? DUO_OK : status;
+}
+
+duo_status duo_fetch(duo_context *given, void *host, size_t bytes)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (host == NULL) return DUO_ERR_NULL;
+    if (duo_range_wraps(host, bytes)) return DUO_ERR_SIZE;
+    if (!duo_residency_near((uintptr_t)host, (uintptr_t)host + bytes)) return DUO_OK;
+    duo_residency_lock();
+    const duo_status status =
+        duo_coherence_fetch_all(&ctx->resources, (uintptr_t)host, (uintptr_t)host + bytes);
+    duo_residency_unlock();
+    return status;
+}
+
+duo_status duo_release(duo_context *given, void *host)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (host == NULL) return DUO_ERR_NULL;
+    duo_residency_lock();
+    duo_region *const region = duo_residency_first((uintptr_t)host, (uintptr_t)host + 1);
+    if (region == NULL || region->kind != DUO_REGION_KEPT) {
+        duo_residency_unlock();
+        return DUO_ERR_RANGE;
+    }
+    const duo_status status = duo_coherence_fetch(&ctx->resources, region);
+    /* What could not be fetched now may be fetched later: it is forgotten only with its device. */
+    if (status == DUO_OK || status == DUO_ERR_LOST) {
+        duo_coherence_settle(&ctx->resources, region);
+        duo_region_drop_copy(region);
+        duo_residency_remove(region);
+    }
+    duo_residency_unlock();
+    return status;
+}

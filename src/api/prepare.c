@@ -1,0 +1,30 @@
+/* prepare.c - duo_prepare: a promise that factors in a range rarely change. */
+#include "call/context.h"
+#include "data/residency.h"
+
+duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (address == NULL) return DUO_ERR_NULL;
+    const uintptr_t low = (uintptr_t)address, high = low + (bytes > 0 ? bytes : 1);
+    if (high < low) return DUO_ERR_SIZE;
+    bool crosses;
+    duo_residency_lock();
+    duo_region *const region = duo_residency_find(low, high, &crosses);
+    duo_status status = DUO_OK;
+    if (region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN)
+        status = DUO_ERR_RANGE;
+    else if (bytes > 0)
+        region->packed.promised =
+            duo_range_join(region->packed.promised, low - region->low, high - region->low);
+    else
+        region->packed.promised = (duo_range){0, 0};
+    if (status == DUO_OK) {
+        region->packed.full = false;
+        /* A call may be about to use one: then they go with the array. */
+        if (bytes == 0 && region->pending == 0) duo_packed_drop(&region->packed, region->device);
+    }
+    duo_residency_unlock();
+    return status;
+}

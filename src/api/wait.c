@@ -1,0 +1,60 @@
+/* wait.c - duo_warm_up, duo_synchronize, duo_trim. */
+#include "call/context.h"
+#include "call/execute.h"
+#include "cpu/blas_library.h"
+#include "gpu/backend/devices.h"
+#include "host/machine.h"
+#include "host/team.h"
+
+/* A sum of host memory on the GPU, through workspace and stages, so that their first sizes are there. */
+static void sum_once(duo_context *ctx)
+{
+    enum { LENGTH = 256 };
+    float x[LENGTH] = {0.0f}, sum;
+    duo_call call = duo_call_reduction(DUO_SSUM, LENGTH);
+    call.operand[DUO_X].address = x;
+    call.operand[DUO_RESULT].address = &sum;
+    const duo_path path = ctx->policy.path;
+    ctx->policy.path = DUO_PATH_GPU;
+    (void)duo_execute(ctx, &call);
+    ctx->policy.path = path;
+}
+
+duo_status duo_warm_up(duo_context *given)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    duo_resources *const res = &ctx->resources;
+    (void)duo_blas_library_get();
+    duo_team_warm_up(duo_machine_threads_for(res->threads));
+    if (ctx->policy.path == DUO_PATH_CPU || duo_context_open(ctx) != DUO_OK) return DUO_OK;
+    if (duo_backend_current()->load(res->device) != DUO_OK)
+        (void)duo_resources_failed(res, DUO_ERR_DEVICE, "load the kernels");
+    sum_once(ctx);
+    return DUO_OK;
+}
+
+duo_status duo_synchronize(duo_context *given)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (ctx->resources.queue == NULL) return DUO_OK;
+    duo_status status = DUO_ERR_LOST;
+    if (duo_device_usable(ctx->resources.queue_device)) {
+        status = duo_queue_finish(ctx->resources.queue);
+        if (status != DUO_OK) (void)duo_resources_failed(&ctx->resources, status, "synchronize");
+    }
+    if (!duo_device_usable(ctx->resources.device))
+        status = DUO_ERR_LOST; /* the queue may have moved on */
+    if (!ctx->resources.unwaited) return DUO_OK;
+    ctx->resources.unwaited = status != DUO_OK && status != DUO_ERR_LOST; /* they may come yet */
+    return status;
+}
+
+duo_status duo_trim(duo_context *given)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    duo_resources_trim(&ctx->resources);
+    return DUO_OK;
+}

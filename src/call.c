@@ -1,0 +1,43 @@
+/* call.c - calls of an operation with all operands in plain host memory (call.h). */
+#include "call.h"
+
+/* An operand in plain host memory without an address, or none that is touched. */
+static duo_operand plain(int64_t rows, int64_t columns, bool read, bool written)
+{
+    const bool touched = read || written;
+    return (duo_operand){.rows = rows,
+                         .columns = columns,
+                         .ld = rows,
+                         .read = read,
+                         .written = written,
+                         .on_host = touched,
+                         .residence = touched ? DUO_AT_PAGEABLE : DUO_AT_UNUSED};
+}
+
+duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
+                        float beta)
+{
+    const bool reads = k > 0 && alpha != 0.0f;
+    duo_call call = {.operation = DUO_SGEMM,
+                     .transa = transa,
+                     .transb = transb,
+                     .m = m,
+                     .n = n,
+                     .k = k,
+                     .alpha = alpha,
+                     .beta = beta,
+                     .threads = 1};
+    call.operand[DUO_A] = plain(transa ? k : m, transa ? m : k, reads, false);
+    call.operand[DUO_B] = plain(transb ? n : k, transb ? k : n, reads, false);
+    call.operand[DUO_C] = plain(m, n, beta != 0.0f, true);
+    return call;
+}
+
+duo_call duo_call_reduction(duo_operation operation, int64_t n)
+{
+    duo_call call = {.operation = operation, .m = 1, .n = n, .threads = 1};
+    call.operand[DUO_X] = plain(1, n, true, false);
+    call.operand[DUO_Y] = plain(1, n, operation == DUO_SDOT, false);
+    call.operand[DUO_RESULT] = plain(1, 1, false, true);
+    return call;
+}

@@ -1,0 +1,75 @@
+/* policy.c - conditions of calls, and the limits of tiny ones (policy.h). */
+#include "call/policy.h"
+
+#include "gpu/backend/devices.h"
+#include "host/fork.h"
+#include "host/machine.h"
+
+duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *res)
+{
+    duo_resources_settle_device(res);
+    duo_conditions conditions = {.profile = duo_profile_in_use(),
+                                 .path = policy->path,
+                                 .math = policy->math,
+                                 .threads = duo_machine_threads_for(res->threads)};
+    conditions.gpu = policy->path != DUO_PATH_CPU && !duo_forked() &&
+                     (!duo_devices_looked() || duo_device_usable(res->device));
+    if (conditions.gpu) {
+        conditions.capability = duo_device_capability(res->device);
+        conditions.multiprocessors = duo_device_multiprocessors(res->device);
+        conditions.device_memory_bytes = duo_device_room(res->device);
+        for (int i = 0; i < DUO_OPERANDS; i++)
+            conditions.device_memory_bytes += (double)res->workspace[i].bytes;
+    }
+    return conditions;
+}
+
+/* What serves a call of this edge (sgemm) or length with all operands in plain host memory, if it takes
+ * one thread. */
+static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_operation operation,
+                                          int64_t size)
+{
+    const duo_call call = operation == DUO_SGEMM
+                              ? duo_call_sgemm(false, false, size, size, size, 1.0f, 0.0f)
+                              : duo_call_reduction(operation, size);
+    duo_choice choice[DUO_CANDIDATES];
+    const int count = duo_predict(&call, conditions, choice);
+    const int best = duo_select(choice, count, conditions);
+    return best >= 0 && choice[best].threads == 1 ? choice[best].algorithm : NULL;
+}
+
+/* The largest size that is looked at: beyond it to predict takes a small part of the call. */
+static const int64_t kLargestTinyEdge = 512, kLargestTinyLength = 32768;
+
+static void find_limit(duo_policy *policy, const duo_conditions *conditions,
+                       duo_operation operation)
+{
+    const int64_t most = operation == DUO_SGEMM ? kLargestTinyEdge : kLargestTinyLength;
+    const duo_algorithm *const algorithm = algorithm_for(conditions, operation, 1);
+    if (algorithm == NULL || algorithm->side != DUO_SIDE_CPU) return;
+    int64_t size = 1;
+    while (2 * size <= most && algorithm_for(conditions, operation, 2 * size) == algorithm)
+        size *= 2;
+    policy->tiny[operation] = size;
+    policy->tiny_algorithm[operation] = algorithm;
+}
+
+void duo_policy_changed(duo_policy *policy, const duo_resources *res)
+{
+    /* One thread, because a tiny call must not ask OpenMP anything; GPU as promising as its profile
+     * says. Costs grow with every size, so the limit of cubes holds for all that fits in the cube. */
+    const duo_conditions conditions = {.profile = duo_profile_in_use(),
+                                       .path = policy->path,
+                                       .math = policy->math,
+                                       .threads =
+                                           res->threads > 0 ? res->threads : duo_machine_threads(),
+                                       .gpu = policy->path != DUO_PATH_CPU,
+                                       .device_memory_bytes = 1e18};
+    const bool possible = !duo_report_wanted(&res->report) && policy->path != DUO_PATH_GPU &&
+                          policy->math != DUO_MATH_FLOAT64; /* the short way is float32's */
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        policy->tiny[operation] = -1;
+        policy->tiny_algorithm[operation] = NULL;
+        if (possible) find_limit(policy, &conditions, (duo_operation)operation);
+    }
+}

@@ -1,0 +1,94 @@
+/* run_gpu.c - place on the device, launch, wait for a result or leave it there (run_gpu.h). */
+#include "call/run_gpu.h"
+
+#include <string.h>
+
+#include "data/place_device.h"
+#include "data/place_host.h"
+#include "gpu/backend/devices.h"
+
+/* Waits for the ticket in the pinned word. The queue is asked now and then whether it still lives. */
+static duo_status poll_result(const duo_resources *res, float *value)
+{
+    enum { SPINS = 4096 };
+    bool idle = false;
+    for (;;) {
+        for (int spin = 0; spin < SPINS; spin++) {
+            const uint64_t seen = __atomic_load_n(res->pinned_result, __ATOMIC_ACQUIRE);
+            if ((uint32_t)(seen >> 32) == res->ticket) {
+                const uint32_t bits = (uint32_t)seen;
+                memcpy(value, &bits, sizeof bits);
+                return duo_device_usable(res->device) ? DUO_OK : DUO_ERR_LOST;
+            }
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#endif
+        }
+        if (idle) return DUO_ERR_LOST; /* all done, and no result */
+        const duo_status status = duo_backend_current()->idle(res->queue, &idle);
+        if (status != DUO_OK) return status;
+    }
+}
+
+/* Places the operands and queues the work; *polled: the result comes by the pinned word. */
+static duo_outcome launch(duo_resources *res, const duo_call *call, duo_call *local,
+                          const duo_algorithm *algorithm, bool *polled)
+{
+    const duo_outcome placed = duo_place_on_device(res, algorithm->id, call, local);
+    if (placed != DUO_OK) {
+        duo_place_queued(res, call, local, false);
+        return placed == DUO_ERR_LOST && duo_device_usable(res->device) ? DUO_ERR_LOST
+                                                                        : DUO_DECLINED;
+    }
+    *polled = call->operation != DUO_SGEMM && local->operand[DUO_RESULT].address == NULL;
+    if (*polled && duo_resources_pin_result(res) != DUO_OK) {
+        duo_place_queued(res, call, local, false);
+        return DUO_DECLINED;
+    }
+    res->ticket++;
+    const duo_status status = duo_backend_current()->launch(
+        res->queue, algorithm->id, local, *polled ? res->pinned_result : NULL, res->ticket);
+    duo_place_queued(res, call, local, status == DUO_OK);
+    if (status == DUO_OK) return DUO_OK;
+    (void)duo_resources_failed(res, status, "launch");
+    return DUO_DECLINED;
+}
+
+static duo_outcome take_result(duo_resources *res, const duo_call *call)
+{
+    float value;
+    const duo_status status = poll_result(res, &value);
+    if (status != DUO_OK) {
+        (void)duo_resources_failed(res, status, "wait for the result");
+        return DUO_DECLINED;
+    }
+    res->reading_host = false; /* there is a result: everything has been read */
+    return duo_place_result(res, &call->operand[DUO_RESULT], value);
+}
+
+static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local,
+                       const duo_algorithm *algorithm, int64_t *done)
+{
+    bool polled;
+    const duo_outcome launched = launch(res, call, local, algorithm, &polled);
+    if (launched != DUO_OK) return launched;
+    const duo_outcome taken =
+        polled ? take_result(res, call) : duo_place_from_device(res, call, local, done);
+    if (polled && taken == DUO_DECLINED) return DUO_DECLINED;
+    /* Outputs that stay on the device are unwaited until somebody has waited for them. */
+    const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
+    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) res->unwaited = true;
+    return taken == DUO_OK ? DUO_OK : DUO_DECLINED;
+}
+
+duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algorithm *algorithm,
+                        int64_t *done)
+{
+    duo_call local;
+    *done = 0;
+    ctx->resources.on_gpu = true;
+    const duo_outcome outcome = run(&ctx->resources, call, &local, algorithm, done);
+    ctx->resources.on_gpu = false;
+    duo_place_end(call, &local);
+    return outcome;
+}

@@ -1,0 +1,181 @@
+/* coherence.c - copies of kept arrays made current, and work on regions in order (coherence.h). */
+#include "data/coherence.h"
+
+#include "data/residency.h"
+#include "data/transfer.h"
+#include "gpu/backend/devices.h"
+
+/* Behind a failure: where a device was found lost, the regions know of it before anybody looks. */
+static duo_status swept(duo_status status)
+{
+    if (status == DUO_ERR_LOST) duo_residency_sweep();
+    return status;
+}
+
+/* The context's queue could not follow one of that device: is it the other that is lost? */
+static bool other_is_lost(const duo_resources *res, int other)
+{
+    bool idle;
+    return other != res->queue_device &&
+           duo_backend_current()->idle(res->queue, &idle) != DUO_ERR_LOST;
+}
+
+duo_status duo_coherence_claim(duo_resources *res, duo_region *region)
+{
+    if (region->last == res->queue) return DUO_OK;
+    const int other = region->last_device; /* what that did is done, if it is lost */
+    if (region->last != NULL && duo_device_usable(other)) {
+        const duo_status status = duo_queue_after(res->queue, region->last);
+        if (status == DUO_ERR_LOST && other_is_lost(res, other)) {
+            duo_device_lose(other, "its work could not be followed");
+            duo_residency_sweep();
+            if (region->lost) return DUO_ERR_LOST;
+            if (region->device == other) return DUO_ERR_DEVICE; /* its copy there is no more */
+        } else if (status != DUO_OK) {
+            return swept(duo_resources_failed(res, status, "follow another queue"));
+        }
+    }
+    region->last = res->queue;
+    region->last_device = res->queue_device;
+    return DUO_OK;
+}
+
+/* A transfer found a device lost: the context's own alone? Then another reaches the region. */
+static bool only_own_lost(duo_status status, const duo_region *region)
+{
+    return status == DUO_ERR_LOST && !region->lost && duo_device_usable(region->device);
+}
+
+static duo_status fetch_stale(duo_resources *res, duo_region *region)
+{
+    const duo_range stale = region->host_stale;
+    duo_status status = duo_resources_reach(res, region);
+    if (status == DUO_OK) status = duo_coherence_claim(res, region);
+    if (status == DUO_OK)
+        status = duo_download_bytes(res, (char *)region->low + stale.from,
+                                    (char *)region->device_copy + stale.from, stale.to - stale.from,
+                                    false);
+    if (status == DUO_OK) region->host_stale = (duo_range){0, 0};
+    return swept(status);
+}
+
+duo_status duo_coherence_fetch(duo_resources *res, duo_region *region)
+{
+    if (region->lost) return DUO_ERR_LOST;
+    if (duo_range_empty(region->host_stale)) return DUO_OK;
+    const duo_status status = fetch_stale(res, region);
+    return only_own_lost(status, region) ? fetch_stale(res, region) : status;
+}
+
+duo_status duo_coherence_fetch_all(duo_resources *res, uintptr_t low, uintptr_t high)
+{
+    duo_status status = DUO_OK;
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
+         r = duo_residency_next(r, high)) {
+        if (r->kind != DUO_REGION_KEPT) continue;
+        const duo_status fetched = duo_coherence_fetch(res, r);
+        if (status == DUO_OK) status = fetched;
+    }
+    return status;
+}
+
+duo_status duo_coherence_make_copy(duo_resources *res, duo_region *region)
+{
+    const duo_status status = duo_region_make_copy(region, res->device);
+    return status == DUO_OK
+               ? DUO_OK
+               : duo_resources_failed(res, status, "allocate the copy of a kept array");
+}
+
+duo_status duo_coherence_send(duo_resources *res, duo_region *region)
+{
+    if (region->device_copy == NULL) {
+        const duo_status status = duo_coherence_make_copy(res, region);
+        if (status != DUO_OK) return status;
+    }
+    const duo_status claimed = duo_coherence_claim(res, region);
+    const duo_range stale = region->device_stale;
+    if (claimed != DUO_OK || duo_range_empty(stale)) return claimed;
+    const duo_status status =
+        duo_upload_bytes(res, (char *)region->device_copy + stale.from,
+                         (const char *)region->low + stale.from, stale.to - stale.from, false);
+    if (status != DUO_OK) return swept(status);
+    region->device_stale = (duo_range){0, 0};
+    region->credit_seconds = 0.0;
+    return DUO_OK;
+}
+
+static duo_status send_part(duo_resources *res, duo_region *region, size_t from, size_t to)
+{
+    duo_status status = duo_resources_reach(res, region);
+    if (status == DUO_OK) status = duo_coherence_claim(res, region);
+    if (status == DUO_OK)
+        status = duo_upload_bytes(res, (char *)region->device_copy + from,
+                                  (const char *)region->low + from, to - from, false);
+    return swept(status);
+}
+
+duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t from, size_t to)
+{
+    duo_packed_stale(&region->packed, from, to);
+    if (from == 0 && to == duo_region_bytes(region)) { /* all of it: nothing older matters */
+        region->lost = false;
+        region->host_stale = (duo_range){0, 0};
+        region->device_stale = (duo_range){from, to};
+        return DUO_OK;
+    }
+    const bool newer = !duo_range_empty(region->host_stale) || !duo_range_empty(region->writing);
+    if (!newer || region->device_copy == NULL) {
+        /* Whole elements: the host copy is current all around, and half a float helps nobody. */
+        enum { ELEMENT = sizeof(float) };
+        const size_t before = (region->low + from) % ELEMENT, odd = (region->low + to) % ELEMENT;
+        const size_t end = duo_region_bytes(region), after = odd > 0 ? ELEMENT - odd : 0;
+        region->device_stale =
+            duo_range_join(region->device_stale, from > before ? from - before : 0,
+                           to + after < end ? to + after : end);
+        return DUO_OK;
+    }
+    /* The device has, or will have, newer bytes elsewhere in the array: bring it fully up to date now.
+     * Without that nobody could tell any more which bytes are newer where. */
+    const duo_status status = send_part(res, region, from, to);
+    return only_own_lost(status, region) ? send_part(res, region, from, to) : status;
+}
+
+duo_status duo_coherence_written_all(duo_resources *res, uintptr_t low, uintptr_t high)
+{
+    duo_status status = DUO_OK;
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
+         r = duo_residency_next(r, high)) {
+        if (r->kind != DUO_REGION_KEPT) continue;
+        const uintptr_t from = low > r->low ? low : r->low, to = high < r->high ? high : r->high;
+        const duo_status told = duo_coherence_written(res, r, from - r->low, to - r->low);
+        if (status == DUO_OK) status = told;
+    }
+    return status;
+}
+
+duo_status duo_coherence_changed(duo_resources *res, uintptr_t low, uintptr_t high)
+{
+    duo_status status = DUO_OK;
+    for (duo_region *r = duo_residency_first(low, high); r != NULL;
+         r = duo_residency_next(r, high)) {
+        const uintptr_t from = low > r->low ? low : r->low, to = high < r->high ? high : r->high;
+        if (r->kind != DUO_REGION_KEPT) {
+            duo_packed_stale(&r->packed, from - r->low, to - r->low);
+            continue;
+        }
+        const duo_status told = duo_coherence_written(res, r, from - r->low, to - r->low);
+        if (told == DUO_ERR_LOST && r->device_copy != NULL) r->lost = true;
+        if (status == DUO_OK) status = told;
+    }
+    return status;
+}
+
+void duo_coherence_settle(duo_resources *res, duo_region *region)
+{
+    if (region->last == NULL || !duo_device_usable(region->device)) return;
+    if (duo_resources_reach(res, region) != DUO_OK || duo_coherence_claim(res, region) != DUO_OK)
+        return;
+    const duo_status status = duo_queue_finish(res->queue);
+    if (status != DUO_OK) (void)duo_resources_failed(res, status, "finish");
+}

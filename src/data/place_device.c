@@ -1,0 +1,204 @@
+/* place_device.c - operands of a call on the device (place_device.h). */
+#include "data/place_device.h"
+
+#include "data/coherence.h"
+#include "data/place_host.h"
+#include "data/prepared.h"
+#include "data/residency.h"
+#include "data/transfer.h"
+#include "gpu/backend/devices.h"
+
+/* The copy of a kept array is on another device: brings it home, and gives it back there. */
+static duo_outcome leave_other_device(duo_resources *res, duo_region *region)
+{
+    duo_status status = duo_coherence_fetch(res, region);
+    if (status != DUO_OK) return status;
+    if (region->pending > 0) return DUO_DECLINED;
+    if (region->last != NULL) {
+        status = duo_coherence_claim(res, region);
+        if (status == DUO_OK) status = duo_queue_finish(res->queue);
+        if (status != DUO_OK) return status;
+    }
+    duo_region_drop_copy(region);
+    return DUO_OK;
+}
+
+/* Is every byte of the region written by this operand? */
+static bool covers(const duo_operand *o, duo_range part)
+{
+    const bool without_gaps = o->columns == 1 || o->ld == o->rows;
+    return without_gaps && part.from == 0 && part.to == duo_region_bytes(o->region);
+}
+
+/* A kept operand: its region's device copy, with everything in it that the call needs. */
+static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    duo_region *const region = o->region;
+    const duo_range part = duo_region_part(region, o);
+    duo_outcome outcome = DUO_OK;
+    /* Since it was located the device may have been lost, or have had no room. */
+    if (region->lost) return DUO_ERR_LOST;
+    if (region->refused) return DUO_DECLINED;
+    if (o->written && duo_residency_host_written(region)) return DUO_DECLINED;
+    if (region->device_copy != NULL && region->device != res->device) {
+        outcome = leave_other_device(res, region);
+        if (outcome != DUO_OK) return outcome;
+    }
+    if (o->written && !o->read && covers(o, part)) { /* nothing to send */
+        if (region->device_copy == NULL) outcome = duo_coherence_make_copy(res, region);
+        if (outcome == DUO_OK) outcome = duo_coherence_claim(res, region);
+    } else if (o->written || duo_range_meets(region->device_stale, part.from, part.to) ||
+               region->device_copy == NULL) {
+        outcome = duo_coherence_send(res, region);
+    } else {
+        outcome = duo_coherence_claim(res, region);
+    }
+    if (outcome != DUO_OK) return outcome;
+    const size_t offset = (uintptr_t)o->address - region->low;
+    local->address = (float *)(void *)((char *)region->device_copy + offset);
+    return DUO_OK;
+}
+
+/* A host operand: a compact copy in the workspace. */
+static duo_status place_workspace(duo_resources *res, const duo_operand *o, int i,
+                                  duo_operand *local)
+{
+    const size_t bytes = (size_t)o->rows * (size_t)o->columns * sizeof(float);
+    duo_status status = duo_resources_grow(res, &res->workspace[i], bytes);
+    if (status != DUO_OK) return status;
+    local->address = res->workspace[i].address;
+    local->ld = o->rows;
+    if (!o->read) return DUO_OK;
+    return duo_upload(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns,
+                      o->residence == DUO_AT_PINNED);
+}
+
+/* A result of a reduction that goes to the host: its way is the pinned word, not a copy. */
+static bool is_polled(const duo_call *call, int i)
+{
+    return call->operation != DUO_SGEMM && i == DUO_RESULT && !call->operand[i].on_device;
+}
+
+/* An operand in a region that has bytes on the device: where they are, noted as pending. Under the
+ * lock. */
+static duo_outcome place_region(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    duo_region *const region = o->region;
+    duo_outcome outcome;
+    if (duo_operand_kept(o))
+        outcome = place_kept(res, o, local);
+    else if (o->on_device)
+        outcome = duo_coherence_claim(res, region);
+    else
+        outcome = DUO_DECLINED; /* on another device: the CPU algorithm fetches it */
+    if (outcome != DUO_OK) return outcome;
+    local->pending = true;
+    region->pending++;
+    if (o->written) {
+        const duo_range part = duo_region_part(region, o);
+        region->pending_writes++;
+        region->writing = duo_range_join(region->writing, part.from, part.to);
+    }
+    return DUO_OK;
+}
+
+static duo_outcome place_operand(duo_resources *res, const duo_call *call, duo_call *local, int i)
+{
+    const duo_operand *const o = &call->operand[i];
+    const bool in_region = duo_operand_kept(o) || o->residence == DUO_AT_DEVICE;
+    duo_outcome outcome = DUO_OK;
+    if (is_polled(call, i)) {
+        local->operand[i].address = NULL;
+    } else if (in_region) {
+        duo_residency_lock();
+        outcome = place_region(res, o, &local->operand[i]);
+        duo_residency_unlock();
+    }
+    if (outcome == DUO_OK && o->crosses) outcome = duo_place_bring_home(res, local, i);
+    if (outcome == DUO_OK && !in_region && !is_polled(call, i))
+        outcome = place_workspace(res, o, i, &local->operand[i]);
+    return outcome;
+}
+
+/* The packed operands of the call, when all operands have their places: memory is theirs first. What was
+ * changed since it was placed is not current any more. */
+static void find_packed(duo_resources *res, duo_algorithm_id algorithm, const duo_call *call,
+                        duo_call *local)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!o->prepared || o->written || !local->operand[i].pending) continue;
+        const duo_range part = duo_region_part(o->region, o);
+        duo_residency_lock();
+        if (!duo_range_meets(o->region->device_stale, part.from, part.to) &&
+            duo_coherence_claim(res, o->region) == DUO_OK)
+            local->operand[i].packed = duo_prepared(res, algorithm, local, i, part);
+        duo_residency_unlock();
+    }
+}
+
+duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
+                                const duo_call *call, duo_call *local)
+{
+    *local = *call;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (!duo_operand_touched(&call->operand[i])) continue;
+        const duo_outcome outcome = place_operand(res, call, local, i);
+        if (outcome != DUO_OK) return outcome;
+    }
+    find_packed(res, algorithm, call, local);
+    return DUO_OK;
+}
+
+/* The device copy of this operand will be newer than the host's when what is queued is done. */
+static void wrote_device(const duo_resources *res, const duo_operand *o)
+{
+    duo_region *const region = o->region;
+    const duo_range part = duo_region_part(o->region, o);
+    duo_packed_stale(&region->packed, part.from, part.to);
+    if (!duo_operand_kept(o)) return;
+    /* The device was lost meanwhile; what has a copy now is another. */
+    if (region->device_copy == NULL || region->device != res->device) {
+        region->lost = true;
+        return;
+    }
+    region->device_stale = (duo_range){0, 0};
+    region->host_stale = duo_range_join(region->host_stale, part.from, part.to);
+}
+
+void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *local, bool queued)
+{
+    bool any = false;
+    for (int i = 0; i < DUO_OPERANDS; i++) any |= local->operand[i].pending;
+    if (!any) return;
+    duo_residency_lock();
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (!local->operand[i].pending) continue;
+        duo_region *const region = local->operand[i].region;
+        const bool written = call->operand[i].written;
+        region->pending--;
+        if (written && --region->pending_writes == 0) region->writing = (duo_range){0, 0};
+        if (!queued) continue;
+        if (written) wrote_device(res, &call->operand[i]);
+        duo_place_claim_again(
+            res, region); /* which may find that the device is lost, with what it wrote */
+    }
+    duo_residency_unlock();
+}
+
+duo_status duo_place_from_device(duo_resources *res, const duo_call *call, const duo_call *local,
+                                 int64_t *done)
+{
+    const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
+    const duo_operand *const o = &call->operand[i];
+    *done = 0;
+    if (local->operand[i].pending) return DUO_OK; /* it stays there */
+    /* Straight into pinned memory only where a half-written C could be computed again from nothing.
+     */
+    const duo_status status =
+        duo_download(res, o->address, o->ld, local->operand[i].address, local->operand[i].ld,
+                     o->rows, o->columns, o->residence == DUO_AT_PINNED && !o->read, done);
+    /* Also of what came before a failure: the device's copy is old there. */
+    const duo_status told = *done > 0 ? duo_place_wrote_host(res, o) : DUO_OK;
+    return status == DUO_OK ? told : status;
+}

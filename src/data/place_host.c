@@ -1,0 +1,155 @@
+/* place_host.c - operands of a call on the host side (place_host.h). */
+#define _GNU_SOURCE
+#include "data/place_host.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#include "data/coherence.h"
+#include "data/residency.h"
+#include "data/transfer.h"
+#include "gpu/backend/devices.h"
+
+/*
+ * Makes the host's copies of the kept arrays that an operand touches current. If the call writes to
+ * them, they stay the only ones that are written until duo_place_end: what is newer on one side is known
+ * by one range of bytes for each side, and the columns of two C may lie between each other. So calls that
+ * have been placed to write to a device copy are let go first; they wait for nobody.
+ */
+duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
+{
+    const duo_operand *const o = &local->operand[i];
+    uintptr_t low, high;
+    if (o->region == NULL && !o->crosses) return DUO_OK;
+    duo_operand_span(o, &low, &high);
+    duo_residency_lock();
+    if (o->written) {
+        local->operand[i].host_written = true;
+        duo_residency_host_write(&local->host_write, low, high);
+        for (duo_region *r = duo_residency_first(low, high); r != NULL;) {
+            if (r->kind != DUO_REGION_KEPT || r->pending_writes == 0) {
+                r = duo_residency_next(r, high);
+                continue;
+            }
+            duo_residency_unlock();
+            (void)sched_yield();
+            duo_residency_lock();
+            r = duo_residency_first(low, high); /* that one may have gone */
+        }
+    }
+    const duo_status status = duo_coherence_fetch_all(res, low, high);
+    duo_residency_unlock();
+    return status;
+}
+
+duo_status duo_place_wrote_host(duo_resources *res, const duo_operand *o)
+{
+    uintptr_t low, high;
+    if (o->region == NULL && !o->crosses) return DUO_OK;
+    duo_operand_span(o, &low, &high);
+    duo_residency_lock();
+    const duo_status status = duo_coherence_written_all(res, low, high);
+    duo_residency_unlock();
+    return status;
+}
+
+void duo_place_claim_again(duo_resources *res, duo_region *region)
+{
+    if (!duo_device_usable(res->queue_device)) return;
+    if (duo_coherence_claim(res, region) != DUO_OK) (void)duo_queue_finish(res->queue);
+}
+
+/* A device operand: a compact copy in host memory. */
+static duo_status borrow(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
+    local->ld = o->rows;
+    if (local->address == NULL) return DUO_ERR_MEMORY;
+    duo_residency_lock();
+    duo_status status = duo_resources_reach(res, o->region);
+    if (status == DUO_OK) status = duo_coherence_claim(res, o->region);
+    duo_residency_unlock();
+    if (status != DUO_OK || !o->read) return status;
+    /* A vector with a negative or zero increment is gathered element by element on the host side.
+     */
+    if (o->rows == 1 && o->ld <= 0) {
+        uintptr_t low, high;
+        duo_operand_span(o, &low, &high);
+        const int64_t elements = (int64_t)((high - low) / sizeof(float));
+        float *const all = malloc((size_t)elements * sizeof(float));
+        if (all == NULL) return DUO_ERR_MEMORY;
+        status = duo_download(res, all, elements, (const float *)low, elements, elements, 1, false,
+                              NULL);
+        if (status == DUO_OK) {
+            const float *element = all + ((uintptr_t)o->address - low) / sizeof(float);
+            for (int64_t i = 0; i < o->columns; i++, element += o->ld) local->address[i] = *element;
+        }
+        free(all);
+        return status;
+    }
+    return duo_download(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns,
+                        false, NULL);
+}
+
+duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call *local)
+{
+    *local = *call;
+    duo_status status = DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!duo_operand_touched(o)) continue;
+        if (o->residence == DUO_AT_DEVICE) {
+            status = borrow(res, o, &local->operand[i]);
+            continue;
+        }
+        status = duo_place_bring_home(res, local, i);
+    }
+    return status;
+}
+
+duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const duo_call *local)
+{
+    const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
+    const duo_operand *const o = &call->operand[i];
+    if (o->residence != DUO_AT_DEVICE) return duo_place_wrote_host(res, o);
+    const duo_status status = duo_upload(res, o->address, o->ld, local->operand[i].address,
+                                         local->operand[i].ld, o->rows, o->columns, false);
+    duo_residency_lock();
+    if (status == DUO_OK) duo_place_claim_again(res, o->region);
+    const duo_range part = duo_region_part(o->region, o);
+    duo_packed_stale(&o->region->packed, part.from, part.to); /* a part may be there anyway */
+    duo_residency_unlock();
+    return status;
+}
+
+duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value)
+{
+    uintptr_t low, high;
+    if (o->region == NULL && !o->crosses) {
+        *o->address = value;
+        return DUO_OK;
+    }
+    /* Nobody fetches between the two. What comes after a failure may read it as an operand. */
+    duo_operand_span(o, &low, &high);
+    duo_residency_lock();
+    const float before = *o->address;
+    *o->address = value;
+    const duo_status status = duo_coherence_written_all(res, low, high);
+    if (status != DUO_OK) *o->address = before;
+    duo_residency_unlock();
+    return status;
+}
+
+void duo_place_end(const duo_call *call, const duo_call *local)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!duo_operand_touched(o)) continue;
+        if (o->residence == DUO_AT_DEVICE && local->operand[i].address != o->address)
+            free(local->operand[i].address);
+        if (!local->operand[i].host_written) continue;
+        duo_residency_lock();
+        duo_residency_host_wrote(&local->host_write);
+        duo_residency_unlock();
+    }
+}

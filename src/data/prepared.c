@@ -1,0 +1,51 @@
+/* prepared.c - operands that are packed once and kept (prepared.h). */
+#include "data/prepared.h"
+
+#include "gpu/backend/devices.h"
+
+/* Most that a region's packed operands take: times its own size, and for the tiles of small matrices. */
+enum { MOST_TIMES = 4, MOST_MORE = 1 << 18 };
+
+/* NULL: there is no room. */
+static duo_packed *make(duo_resources *res, duo_region *region, duo_algorithm_id algorithm,
+                        const duo_call *call, int i, duo_range part, size_t bytes)
+{
+    const size_t most = MOST_TIMES * duo_region_bytes(region) + MOST_MORE;
+    if (duo_packed_bytes(&region->packed) + bytes > most) return NULL;
+    void *memory;
+    const duo_status status = duo_device_allocate(res->device, bytes, &memory);
+    if (status != DUO_OK) {
+        (void)duo_resources_failed(res, status, "allocate a prepared operand");
+        return NULL;
+    }
+    duo_packed *const packed =
+        duo_packed_add(&region->packed, algorithm, call, i, part, memory, bytes);
+    if (packed == NULL) (void)duo_device_release(res->device, memory, bytes);
+    return packed;
+}
+
+void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local, int i,
+                   duo_range part)
+{
+    duo_region *const region = local->operand[i].region;
+    duo_packed_list *const list = &region->packed;
+    if (!duo_packed_promised(list, part)) return NULL;
+    const duo_backend *const backend = duo_backend_current();
+    const size_t bytes = backend->packed_bytes(algorithm, local, i);
+    if (bytes == 0) return NULL;
+    duo_packed *packed = duo_packed_find(list, algorithm, local, i, part);
+    if (packed == NULL && !list->full) {
+        packed = make(res, region, algorithm, local, i, part, bytes);
+        list->full = packed == NULL;
+    }
+    if (packed == NULL) return NULL; /* preparing is a hint */
+    if (!packed->current) {
+        const duo_status status = backend->pack(res->queue, algorithm, local, i, packed->memory);
+        if (status != DUO_OK) {
+            (void)duo_resources_failed(res, status, "prepare an operand");
+            return NULL;
+        }
+        packed->current = true;
+    }
+    return packed->memory;
+}

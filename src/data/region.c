@@ -1,0 +1,67 @@
+/* region.c - the device copy of a region, made, given back and lost. */
+#include "data/region.h"
+
+#include "gpu/backend/devices.h"
+
+duo_range duo_region_part(const duo_region *region, const duo_operand *o)
+{
+    uintptr_t low, high;
+    duo_operand_span(o, &low, &high);
+    return (duo_range){low - region->low, high - region->low};
+}
+
+/* Bytes before the device copy in its allocation, which is aligned to 256: what is aligned for the
+ * caller is so for the kernels. */
+static size_t lead_of(const duo_region *region) { return region->low % 256; }
+
+duo_status duo_region_make_copy(duo_region *region, int device)
+{
+    const size_t bytes = duo_region_bytes(region), lead = lead_of(region);
+    void *address;
+    const duo_status status = duo_device_allocate(device, lead + bytes, &address);
+    if (status == DUO_ERR_MEMORY) region->refused = true; /* keeping is a hint */
+    if (status != DUO_OK) return status;
+    region->device_copy = (char *)address + lead;
+    region->device = device;
+    region->device_stale = (duo_range){0, bytes};
+    return DUO_OK;
+}
+
+void duo_region_drop_copy(duo_region *region)
+{
+    const size_t lead = lead_of(region);
+    if (region->device_copy != NULL)
+        (void)duo_device_release(region->device, (char *)region->device_copy - lead,
+                                 lead + duo_region_bytes(region));
+    duo_packed_drop(&region->packed, region->device);
+    region->device_copy = NULL;
+    region->last = NULL;
+}
+
+/* What is lost with the device, before the device copy itself is given back or forgotten. */
+static void lose(duo_region *region)
+{
+    region->last = NULL;
+    if (duo_region_is_device(region)) {
+        region->lost = true;
+    } else if (region->kind == DUO_REGION_KEPT && region->device_copy != NULL) {
+        if (!duo_range_empty(region->host_stale)) region->lost = true;
+        region->device_stale = (duo_range){0, duo_region_bytes(region)};
+    }
+}
+
+void duo_region_lose(duo_region *region)
+{
+    lose(region);
+    duo_region_drop_copy(region);
+}
+
+void duo_region_in_child(duo_region *region)
+{
+    /* Another thread may have had it between two states. Its stale range then covers what was stale
+     * before that work; what the work itself writes is undefined at a fork anyway. */
+    lose(region);
+    region->device_copy = NULL; /* the parent's */
+    region->pending = region->pending_writes = 0;
+    region->writing = (duo_range){0, 0};
+}

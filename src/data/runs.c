@@ -1,0 +1,60 @@
+/* runs.c - packs runs of floats, by several threads where there is enough to copy (runs.h). */
+#include "data/runs.h"
+
+#include <string.h>
+
+#include "host/team.h"
+
+enum {
+    SHARE_FLOATS = 1 << 15, /* that one thread copies at once: 10 us */
+    MOST_THREADS = 8        /* more do not copy faster */
+};
+
+/* Copies elements [from, from + count) of the list between host runs and a packed buffer. */
+static void pack_piece(const duo_runs *r, float *host, float *packed, int64_t from, int64_t count,
+                       bool to_host)
+{
+    if (r->rows == 1 && r->columns > 1) { /* a strided vector */
+        float *element = host + from * r->ld;
+        for (int64_t i = 0; i < count; i++, element += r->ld) {
+            if (to_host)
+                *element = packed[i];
+            else
+                packed[i] = *element;
+        }
+        return;
+    }
+    int64_t column = from / r->rows, row = from % r->rows;
+    for (int64_t i = 0; i < count; column++, row = 0) {
+        const int64_t piece = r->rows - row < count - i ? r->rows - row : count - i;
+        float *const run = host + column * r->ld + row;
+        if (to_host)
+            memcpy(run, packed + i, (size_t)piece * sizeof(float));
+        else
+            memcpy(packed + i, run, (size_t)piece * sizeof(float));
+        i += piece;
+    }
+}
+
+typedef struct packing {
+    const duo_runs *r;
+    float *host, *packed;
+    int64_t from, count;
+    bool to_host;
+} packing;
+
+static void pack_share(void *job, int64_t share)
+{
+    const packing *const p = job;
+    const int64_t low = share * SHARE_FLOATS;
+    const int64_t count = p->count - low < SHARE_FLOATS ? p->count - low : SHARE_FLOATS;
+    pack_piece(p->r, p->host, p->packed + low, p->from + low, count, p->to_host);
+}
+
+void duo_runs_pack(const duo_runs *r, float *host, float *packed, int64_t from, int64_t count,
+                   bool to_host, int most_threads)
+{
+    packing job = {r, host, packed, from, count, to_host};
+    duo_team_run(pack_share, &job, (count + SHARE_FLOATS - 1) / SHARE_FLOATS,
+                 most_threads < MOST_THREADS ? most_threads : MOST_THREADS);
+}

@@ -1,0 +1,35 @@
+/*
+ * stage.h - the ring of pinned staging buffers of a context.
+ *
+ * While the device copies one stage, the host packs or unpacks another. A stage is free once its mark in
+ * the queue has passed.
+ */
+#ifndef DUO_STAGE_H
+#define DUO_STAGE_H
+
+#include "data/resources.h"
+
+enum { DUO_LARGEST_STAGE = 4 << 20 }; /* bytes */
+
+/* All stages are at least `bytes` large, as far as their largest size goes. */
+duo_status duo_stage_make(duo_resources *res, size_t bytes);
+
+/* The host waits until stage i is free. */
+duo_status duo_stage_wait(duo_resources *res, int i);
+
+/* The queue has work on stage i now; the next transfer takes the next stage. */
+duo_status duo_stage_mark(duo_resources *res, int i);
+
+/* What a device did is worth nothing if another thread has found it lost and given its memory back:
+ * DUO_OK or DUO_ERR_LOST. */
+duo_status duo_stage_still_there(const duo_resources *res);
+
+/* A mark failed, or waiting for one: waits for everything that was queued, which says as much. DUO_OK
+ * or DUO_ERR_LOST. */
+duo_status duo_stage_wait_for_all(duo_resources *res, duo_status status, const char *doing);
+
+/* A copy could not be queued, while others may be under way on memory that is about to be used
+ * otherwise: waits for them. Returns the status to hand on: the failure, or DUO_ERR_LOST. */
+duo_status duo_stage_give_up(duo_resources *res, duo_status status, const char *doing);
+
+#endif

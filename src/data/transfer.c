@@ -1,0 +1,267 @@
+/*
+ * transfer.c - host <-> device (transfer.h).
+ *
+ * Pageable memory goes through the ring of pinned stages, packed without gaps. Where nothing can be
+ * pinned, pieces go one by one through plain memory.
+ */
+#include "data/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/runs.h"
+#include "data/stage.h"
+#include "gpu/backend/devices.h"
+#include "host/machine.h"
+
+/* Floats of a run from which on the device fetches runs from pinned memory one by one itself: shorter
+ * ones are packed first, as each takes a request of its own over the link. */
+enum { SHORTEST_RUN = 64 };
+
+static int threads_of(const duo_resources *res) { return duo_machine_threads_for(res->threads); }
+
+/* ---- The device's side of a piece ---- */
+
+/* duo_queue_copy, or duo_queue_copy_now where the packed buffer is plain memory. */
+typedef duo_status (*copying)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                              size_t src_pitch, size_t width, size_t height);
+
+/* Copies elements [from, from + count) between a packed buffer and runs device_ld apart. */
+static duo_status copy_piece(duo_resources *res, copying copy, const duo_runs *r, float *device,
+                             int64_t device_ld, float *packed, int64_t from, int64_t count,
+                             bool to_device)
+{
+    duo_status status = DUO_OK;
+    int64_t i = 0;
+    if (device_ld == r->rows) { /* no gaps there */
+        float *const there = device + from;
+        const size_t width = (size_t)count * sizeof(float);
+        status = to_device ? copy(res->queue, there, width, packed, width, width, 1)
+                           : copy(res->queue, packed, width, there, width, width, 1);
+        i = count;
+    }
+    while (i < count && status == DUO_OK) {
+        const int64_t column = (from + i) / r->rows, row = (from + i) % r->rows;
+        float *const there = device + column * device_ld + row;
+        /* Whole runs at once; a partial run alone. */
+        int64_t piece = r->rows - row < count - i ? r->rows - row : count - i, columns = 1;
+        if (row == 0 && count - i >= r->rows) columns = (count - i) / r->rows;
+        const size_t width = (size_t)piece * sizeof(float);
+        const size_t pitch = columns > 1 ? (size_t)device_ld * sizeof(float) : width;
+        if (to_device)
+            status = copy(res->queue, there, pitch, packed + i, width, width, (size_t)columns);
+        else
+            status = copy(res->queue, packed + i, width, there, pitch, width, (size_t)columns);
+        i += piece * columns;
+    }
+    return status == DUO_OK ? DUO_OK : duo_stage_give_up(res, status, "queue a transfer");
+}
+
+/* The device reads or writes pinned host memory itself. */
+static duo_status copy_direct(duo_resources *res, const duo_runs *r, float *device,
+                              int64_t device_ld, float *host, bool to_device)
+{
+    const size_t width = (size_t)r->rows * sizeof(float);
+    const size_t there = r->columns > 1 ? (size_t)device_ld * sizeof(float) : width;
+    const size_t here = r->columns > 1 ? (size_t)r->ld * sizeof(float) : width;
+    duo_status status =
+        to_device
+            ? duo_queue_copy(res->queue, device, there, host, here, width, (size_t)r->columns)
+            : duo_queue_copy(res->queue, host, here, device, there, width, (size_t)r->columns);
+    if (status != DUO_OK) return duo_stage_give_up(res, status, "queue a transfer");
+    if (to_device) { /* the call may have a later reason to wait anyway */
+        res->reading_host = true;
+        return DUO_OK;
+    }
+    status = duo_queue_finish(res->queue);
+    return status == DUO_OK ? duo_stage_still_there(res)
+                            : duo_stage_wait_for_all(res, status, "wait for a transfer");
+}
+
+duo_status duo_upload_consumed(duo_resources *res)
+{
+    if (!res->reading_host) return DUO_OK;
+    res->reading_host = false;
+    duo_status status = duo_queue_mark(res->queue, DUO_MARKS - 1);
+    if (status == DUO_OK) status = duo_queue_wait_mark(res->queue, DUO_MARKS - 1);
+    return status == DUO_OK ? DUO_OK : duo_stage_wait_for_all(res, status, "wait for a transfer");
+}
+
+/* Short runs are packed first: the device would fetch them one by one over the link. */
+static bool can_go_direct(const duo_runs *r)
+{
+    return r->columns == 1 || (r->rows >= SHORTEST_RUN && r->ld >= r->rows);
+}
+
+/* ---- Without pinned memory ---- */
+
+/* Did the stages fail for want of pinned memory, so that there is the other way? */
+static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
+
+/* Piece by piece through plain memory. *done as in duo_download. */
+static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float *device,
+                                    int64_t device_ld, float *host, bool to_device, int64_t *done)
+{
+    const int64_t total = r->rows * r->columns, most = DUO_LARGEST_STAGE / (int64_t)sizeof(float);
+    const int64_t fits = total < most ? total : most;
+    const int threads = threads_of(res);
+    float *const packed = malloc((size_t)fits * sizeof *packed);
+    duo_status status = packed != NULL ? DUO_OK : DUO_ERR_MEMORY;
+    for (*done = 0; status == DUO_OK && *done < total;) {
+        const int64_t count = total - *done < fits ? total - *done : fits;
+        if (to_device) duo_runs_pack(r, host, packed, *done, count, false, threads);
+        status = copy_piece(res, duo_queue_copy_now, r, device, device_ld, packed, *done, count,
+                            to_device);
+        if (status == DUO_OK) status = duo_stage_still_there(res);
+        if (status != DUO_OK) break;
+        if (!to_device) duo_runs_pack(r, host, packed, *done, count, true, threads);
+        *done += count;
+    }
+    free(packed);
+    return status;
+}
+
+/* ---- Transfers ---- */
+
+duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, const float *given,
+                      int64_t ld, int64_t rows, int64_t columns, bool direct)
+{
+    const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
+    const int64_t total = r.rows * r.columns;
+    float *const host = (float *)(uintptr_t)given; /* only read */
+    if (direct && can_go_direct(&r)) return copy_direct(res, &r, device, device_ld, host, true);
+    duo_status status = duo_stage_make(res, (size_t)total * sizeof(float));
+    if (go_unpinned(status)) {
+        int64_t sent;
+        return transfer_unpinned(res, &r, device, device_ld, host, true, &sent);
+    }
+    const int threads = threads_of(res);
+    for (int64_t from = 0; from < total && status == DUO_OK;) {
+        const int i = res->stage_next;
+        const int64_t fits = (int64_t)(res->stage[i].bytes / sizeof(float));
+        const int64_t count = total - from < fits ? total - from : fits;
+        status = duo_stage_wait(res, i);
+        if (status != DUO_OK) break;
+        duo_runs_pack(&r, host, res->stage[i].address, from, count, false, threads);
+        status = copy_piece(res, duo_queue_copy, &r, device, device_ld, res->stage[i].address, from,
+                            count, true);
+        if (status != DUO_OK) break;
+        status = duo_stage_mark(res, i);
+        from += count;
+    }
+    return status;
+}
+
+duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *given,
+                        int64_t device_ld, int64_t rows, int64_t columns, bool direct,
+                        int64_t *done)
+{
+    const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
+    const int64_t total = r.rows * r.columns;
+    float *const device = (float *)(uintptr_t)given; /* only read */
+    int64_t written = 0;
+    if (done == NULL) done = &written;
+    *done = 0;
+    if (direct && can_go_direct(&r)) {
+        const duo_status status = copy_direct(res, &r, device, device_ld, host, false);
+        if (status == DUO_OK) *done = total;
+        return status;
+    }
+    duo_status status = duo_stage_make(res, (size_t)total * sizeof(float));
+    if (go_unpinned(status))
+        return transfer_unpinned(res, &r, device, device_ld, host, false, done);
+    const int threads = threads_of(res);
+    struct {
+        int stage;
+        int64_t from, count;
+    } flight[DUO_STAGES];
+    int first = 0, flying = 0;
+    int64_t queued = 0;
+    while (status == DUO_OK && *done < total) {
+        while (flying < DUO_STAGES && queued < total) {
+            const int i = res->stage_next;
+            const int64_t fits = (int64_t)(res->stage[i].bytes / sizeof(float));
+            const int64_t count = total - queued < fits ? total - queued : fits;
+            status = duo_stage_wait(res, i);
+            if (status == DUO_OK)
+                status = copy_piece(res, duo_queue_copy, &r, device, device_ld,
+                                    res->stage[i].address, queued, count, false);
+            if (status != DUO_OK) return status;
+            status = duo_stage_mark(res, i);
+            if (status != DUO_OK) return status;
+            const int at = (first + flying++) % DUO_STAGES;
+            flight[at].stage = i;
+            flight[at].from = queued;
+            flight[at].count = count;
+            queued += count;
+        }
+        const int i = flight[first].stage;
+        status = duo_stage_wait(res, i);
+        if (status != DUO_OK) break;
+        duo_runs_pack(&r, host, res->stage[i].address, flight[first].from, flight[first].count,
+                      true, threads);
+        *done += flight[first].count;
+        first = (first + 1) % DUO_STAGES;
+        flying--;
+    }
+    return status;
+}
+
+static duo_status copy_bytes(duo_resources *res, copying copy, char *device, char *here,
+                             size_t bytes, bool to_device)
+{
+    const duo_status status = to_device ? copy(res->queue, device, bytes, here, bytes, bytes, 1)
+                                        : copy(res->queue, here, bytes, device, bytes, bytes, 1);
+    return status == DUO_OK ? DUO_OK : duo_stage_give_up(res, status, "queue a transfer");
+}
+
+/* Up to three bytes, through one more stage. */
+static duo_status transfer_rest(duo_resources *res, char *device, char *host, size_t bytes,
+                                bool to_device)
+{
+    duo_status status = duo_stage_make(res, bytes);
+    if (go_unpinned(status)) {
+        status = copy_bytes(res, duo_queue_copy_now, device, host, bytes, to_device);
+        return status == DUO_OK ? duo_stage_still_there(res) : status;
+    }
+    const int i = res->stage_next;
+    if (status == DUO_OK) status = duo_stage_wait(res, i);
+    if (status != DUO_OK) return status;
+    char *const stage = res->stage[i].address;
+    if (to_device) memcpy(stage, host, bytes);
+    status = copy_bytes(res, duo_queue_copy, device, stage, bytes, to_device);
+    if (status == DUO_OK) status = duo_stage_mark(res, i);
+    if (to_device || status != DUO_OK) return status;
+    status = duo_stage_wait(res, i);
+    if (status == DUO_OK) memcpy(host, stage, bytes);
+    return status;
+}
+
+/* Bytes: whole floats through the ring, and the rest. */
+static duo_status transfer_bytes(duo_resources *res, char *device, char *host, size_t bytes,
+                                 bool direct, bool to_device)
+{
+    const int64_t floats = (int64_t)(bytes / sizeof(float));
+    const size_t rest = bytes % sizeof(float), body = bytes - rest;
+    duo_status status = DUO_OK;
+    if (floats > 0 && to_device)
+        status = duo_upload(res, (float *)(void *)device, floats, (float *)(void *)host, floats,
+                            floats, 1, direct);
+    else if (floats > 0)
+        status = duo_download(res, (float *)(void *)host, floats, (float *)(void *)device, floats,
+                              floats, 1, direct, NULL);
+    if (status != DUO_OK || rest == 0) return status;
+    return transfer_rest(res, device + body, host + body, rest, to_device);
+}
+
+duo_status duo_upload_bytes(duo_resources *res, void *device, const void *host, size_t bytes,
+                            bool direct)
+{
+    return transfer_bytes(res, device, (char *)(uintptr_t)host, bytes, direct, true);
+}
+
+duo_status duo_download_bytes(duo_resources *res, void *host, const void *device, size_t bytes,
+                              bool direct)
+{
+    return transfer_bytes(res, (char *)(uintptr_t)device, host, bytes, direct, false);
+}
