@@ -4,6 +4,7 @@
 #include "host/environment.h"
 #include "host/machine.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 #include <math.h>
 

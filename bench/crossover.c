@@ -6,6 +6,7 @@
 
 #include "crossover.h"
 #include "picture.h"
+#include "choice/profile_in_use.h"
 
 static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "

@@ -14,6 +14,7 @@
 #include "contender.h"
 #include "measure.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 /* A call that would take more than this share of all the time allowed is predicted. */
 static const double kLongestCallShare = 0.04;

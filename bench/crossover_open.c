@@ -6,6 +6,7 @@
 #include "host/environment.h"
 #include "host/machine.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 enum { LEAST_FLOATS = 1024 };
 

@@ -13,6 +13,7 @@
 #include "host/team.h"
 #include "host/machine.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 static const double kLinkBytes = 256.0 * 1024 * 1024;
 enum { SMALL = 1024, MOST_TEAMS = 12, FORKS = 4096, LEAST_FORKS = 16 };

@@ -13,6 +13,7 @@
 #include "tool.h"
 #include "host/machine.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 static const char doc[] =
     "Predicts every candidate of one call from the profile in use, and names the one that would "

@@ -13,6 +13,7 @@
 #include "host/machine.h"
 #include "host/quota.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 static const char doc[] =
     "Shows the CPU, the inner BLAS, the GPUs and the profile in use, and warns "

@@ -9,6 +9,14 @@
 #ifndef DUO_ALGORITHMS_H
 #define DUO_ALGORITHMS_H
 
+#include <stdbool.h>
+
+#include "call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define DUO_ALGORITHM_LIST(X)                                                                      \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_naive)                                                        \
     X(SGEMM, GPU, FLOAT32, sgemm_gpu_tiled)                                                        \
@@ -41,5 +49,14 @@ typedef enum duo_algorithm_id {
 #undef DUO_ALGORITHM_ENUM
         DUO_ALGORITHMS
 } duo_algorithm_id;
+
+const char *duo_algorithm_name(duo_algorithm_id id);
+/* May its thread be inside the inner BLAS while it runs? */
+bool duo_algorithm_calls_blas(duo_algorithm_id id);
+const char *duo_operation_name(duo_operation operation);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,7 @@
 #include "gpu/backend/backend.h"
 #include "sim_device.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 #include <CUnit/CUnit.h>
 #include <CUnit/TestRun.h>

@@ -23,6 +23,7 @@
 #include "harness.h"
 #include "row_reference.h"
 #include "gpu/backend/devices.h"
+#include "cpu/lanes_reduce.h"
 
 enum {
     LONGEST = 1000000,

@@ -18,6 +18,7 @@
 #include "harness.h"
 #include "sim_device.h"
 #include "gpu/backend/devices.h"
+#include "choice/profile_in_use.h"
 
 /* ---- A machine made by hand ---- */
 

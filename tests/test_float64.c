@@ -13,6 +13,7 @@
 #include "harness.h"
 #include "reference_order.h"
 #include "sim_device.h"
+#include "choice/profile_in_use.h"
 
 static const duo_operation operations[] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
 enum { OPERATIONS = 3 };

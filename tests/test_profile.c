@@ -19,6 +19,7 @@
 #include "folder.h"
 #include "harness.h"
 #include "host/machine.h"
+#include "choice/profile_in_use.h"
 
 /* ---- In a folder of our own ---- */
 

@@ -18,6 +18,7 @@
 #include "harness.h"
 #include "oracle.h"
 #include "sim_device.h"
+#include "choice/profile_in_use.h"
 
 /* ---- A problem ---- */
 

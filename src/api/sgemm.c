@@ -1,6 +1,6 @@
 /* sgemm.c - duo_sgemm: check arguments, take the quick returns, hand over. */
 #include "call/execute.h"
-#include "cpu/kernels.h"
+#include "cpu/sgemm_cpu_openblas.h"
 #include "data/residency.h"
 
 static bool valid_transpose(duo_transpose t)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"

@@ -1,6 +1,7 @@
 /* policy.c - conditions of calls, and the limits of tiny ones (policy.h). */
 #include "call/policy.h"
 
+#include "choice/profile_in_use.h"
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 #include "host/machine.h"

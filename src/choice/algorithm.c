@@ -32,16 +32,3 @@ const duo_algorithm_table duo_algorithm_tables[DUO_OPERATIONS] = {
     [DUO_SSUM] = {algorithms + SSUM_FIRST, SDOT_FIRST - SSUM_FIRST},
     [DUO_SDOT] = {algorithms + SDOT_FIRST, SDOT_END - SDOT_FIRST},
 };
-
-const char *duo_algorithm_name(duo_algorithm_id id) { return algorithms[id].name; }
-
-bool duo_algorithm_calls_blas(duo_algorithm_id id)
-{
-    return id == DUO_sgemm_cpu_openblas || id == DUO_sgemm_cpu_float64;
-}
-
-const char *duo_operation_name(duo_operation operation)
-{
-    static const char *const names[] = {"sgemm", "sasum", "ssum", "sdot"};
-    return operation < DUO_OPERATIONS ? names[operation] : "";
-}

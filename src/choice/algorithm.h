@@ -69,11 +69,6 @@ static inline bool duo_algorithm_serves(const duo_algorithm *algorithm, duo_math
     return (algorithm->maths >> math & 1u) != 0;
 }
 
-const char *duo_algorithm_name(duo_algorithm_id id);
-/* May its thread be inside the inner BLAS while it runs? */
-bool duo_algorithm_calls_blas(duo_algorithm_id id);
-const char *duo_operation_name(duo_operation operation);
-
 /* Accepts and cost of every algorithm: sgemm_cpu_costs.c, sgemm_gpu_costs.c, reduce_costs.c. */
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \

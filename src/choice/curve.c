@@ -1,7 +1,7 @@
 /* curve.c - seconds for an amount of work, from measured points. */
-#include <math.h>
+#include "choice/curve.h"
 
-#include "choice/profile.h"
+#include <math.h>
 
 /* pow would take longer than all else in a prediction. */
 static double power(double x, int exponent)

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "choice/algorithm.h"
 #include "host/machine.h"
 
 enum { FORMAT = 3, LARGEST_FILE_BYTES = 1 << 20, LONGEST_LINE = 190 };

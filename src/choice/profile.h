@@ -15,19 +15,7 @@
 #include <stdio.h>
 
 #include "algorithms.h"
-
-enum { DUO_CURVE_POINTS = 40 };
-
-/*
- * Seconds against a size: reductions against n, sgemm against the edge of the cube, cbrt(m*n*k).
- * CPU algorithms: one thread, operands in host memory. GPU algorithms: operands on the device, from the call to
- * the end of the kernel as seen from a queue that is kept busy (launch included, the result's way
- * to the host not).
- */
-typedef struct duo_curve {
-    int count; /* 0: not measured */
-    double size[DUO_CURVE_POINTS], seconds[DUO_CURVE_POINTS];
-} duo_curve;
+#include "choice/curve.h"
 
 typedef struct duo_profile {
     char origin[256]; /* where it comes from: "built-in h100" or the file's path */
@@ -58,43 +46,6 @@ typedef struct duo_profile {
 } duo_profile;
 
 /*
- * Seconds for so much work: n of a reduction (growth 1: a size is work), m*n*k of sgemm (growth 3: a size
- * is the edge of a cube). Between two points straight in the work; below the first point its seconds;
- * above the last point growing with the work. Infinite if there are no points.
- */
-double duo_curve_seconds(const duo_curve *curve, double work, int growth);
-
-/*
- * The profile in use: DUOBLAS_PROFILE, else the user's own ($XDG_CONFIG_HOME/duoblas/profile.ini,
- * default
- * ~/.config), else a built-in one. Loaded once; never NULL. `why`: one line on how it was chosen, and
- * which of its parts come from elsewhere.
- *
- * Of a file whose signature fits (duo_profile_fits) all is used but the curves of sgemm through another
- * inner BLAS, or through other kernels of it. Figures of several threads hold for any number: they are
- * scaled. What is missing, or is not used, is that of the built-in profile of this host, if there is
- * one: its CPU, inner BLAS, kernels and number of threads are the same. Else it is the generic one's,
- * and of the other built-in profiles the GPU part alone is used.
- */
-const duo_profile *duo_profile_in_use(void);
-const char *duo_profile_why(void);
-
-/* What the profile in use has that was measured on this machine, as it now is: nothing borrowed. NULL:
- * it is a built-in one. */
-const duo_profile *duo_profile_measured(void);
-
-/* The default path of the user's profile in `path`; false where there is none (no home, AT_SECURE).
- */
-bool duo_profile_user_path(char *path, size_t size);
-
-/* A GPU of this name was opened: where the profile in use is of another GPU, its GPU part is replaced
- * by that of the built-in profile for this one. */
-void duo_profile_check_gpu(const char *gpu);
-
-/* Built-in by name: "h100", "h200" or "generic". NULL: no such. */
-const duo_profile *duo_profile_built_in(const char *name);
-
-/*
  * Reads a file: a regular file, not a link, of at most 1 MiB, owned by root or this user and not
  * writable by others. Every line must be right. On failure returns false with the reason in `why`.
  */
@@ -108,9 +59,5 @@ bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
 
 /* Writes it whole or not at all: a temporary file beside it, flushed, renamed. */
 bool duo_profile_write(const duo_profile *profile, const char *path, char *why, size_t why_size);
-
-/* For tests: forget the profile in use, so that the next call loads again; or use this one. */
-void duo_profile_reset(void);
-void duo_profile_use(const duo_profile *profile);
 
 #endif

@@ -1,5 +1,7 @@
 /* profile_in_use.c - which profile serves this process, and why. */
 #define _GNU_SOURCE
+#include "choice/profile_in_use.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 #include "cpu/blas_library.h"
 #include "host/environment.h"
 #include "host/lock.h"
-#include "choice/profile.h"
 #include "choice/algorithm.h"
 #include "host/machine.h"
 

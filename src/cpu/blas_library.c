@@ -12,6 +12,7 @@
 #include "host/environment.h"
 #include "host/lock.h"
 #include "cpu/private_library.h"
+#include "cpu/static_program.h"
 
 /* The sanitizers cannot live with RTLD_DEEPBIND; everybody else is safer with it. */
 #ifdef DUO_NO_DEEPBIND

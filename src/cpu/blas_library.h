@@ -100,8 +100,5 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
 /* An OpenBLAS that took kernels for narrower vectors than this CPU has is opened again with better ones,
  * unless the user has chosen; `note` says so. */
 void duo_blas_library_widen(duo_blas_library *library);
-/* ---- static_program.c ---- */
-
-bool duo_program_is_static(void); /* without a dynamic linker */
 
 #endif

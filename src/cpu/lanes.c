@@ -4,7 +4,7 @@
  * The choice is made at first use, without a constructor: threads that come at once make the same
  * choice, and the tables are constant, so relaxed atomics suffice.
  */
-#include "cpu/lanes_internal.h"
+#include "cpu/lanes.h"
 
 #include <stdbool.h>
 

@@ -31,7 +31,10 @@
 #include <stdbool.h>
 
 #include "host/float_mode.h"
-#include "cpu/lanes_internal.h"
+#include "cpu/lanes_clone.h"
+#include "cpu/lanes_fit_mode.h"
+#include "cpu/lanes_redo.h"
+#include "cpu/lanes_tree.h"
 
 #define INLINE              static inline __attribute__((always_inline))
 #define NOINLINE            static __attribute__((noinline))

@@ -5,7 +5,9 @@
  * shape: products of two floats are exact there and nothing overflows, so only an Inf or NaN of the
  * data is left to show.
  */
-#include "cpu/lanes_internal.h"
+#include "cpu/lanes_redo.h"
+
+#include "cpu/lanes_tree.h"
 
 double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
                       const float *x, const float *y)

@@ -5,9 +5,12 @@
  * unit gets the same node, so threads take units as they like. Strided data are gathered block by
  * block and then reduced as if they had been contiguous.
  */
-#include "host/team.h"
+#include "cpu/lanes_reduce.h"
+
+#include "cpu/lanes.h"
+#include "cpu/lanes_tree.h"
 #include "host/float_mode.h"
-#include "cpu/lanes_internal.h"
+#include "host/team.h"
 
 /*
  * Units that one job of the team computes, a power of two. Their nodes are on the stack (32 KiB);
@@ -24,14 +27,6 @@ typedef struct vectors {
     int threads;
     int64_t length; /* of a unit, in elements */
 } vectors;
-
-float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y)
-{
-    const float_mode caller = float_mode_enter();
-    const float result = whole(n, x, y);
-    float_mode_leave(caller);
-    return result;
-}
 
 static void gather(int64_t count, const float *from, int64_t inc, float *to)
 {

@@ -1,6 +1,6 @@
 /* sasum_cpu_float64.c - sum of absolute values on the CPU, in float64 throughout (lanes.h). */
 #include "cpu/kernels.h"
-#include "cpu/lanes.h"
+#include "cpu/lanes_reduce.h"
 
 duo_outcome duo_sasum_cpu_float64(const duo_call *call)
 {

@@ -1,7 +1,7 @@
 /* sasum_cpu_lanes.c - sum of absolute values on the CPU, in the documented order of summation
  * (lanes.h). */
 #include "cpu/kernels.h"
-#include "cpu/lanes.h"
+#include "cpu/lanes_reduce.h"
 
 duo_outcome duo_sasum_cpu_lanes(const duo_call *call)
 {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "cpu/kernels.h"
+#include "cpu/sgemm_cpu_openblas.h"
 #include "host/team.h"
 #include "cpu/blas_library.h"
 #include "cpu/sgemm_tiles.h"

@@ -1,6 +1,6 @@
 /* ssum_cpu_float64.c - sum on the CPU, in float64 throughout (lanes.h). */
 #include "cpu/kernels.h"
-#include "cpu/lanes.h"
+#include "cpu/lanes_reduce.h"
 
 duo_outcome duo_ssum_cpu_float64(const duo_call *call)
 {

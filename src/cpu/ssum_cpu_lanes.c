@@ -1,6 +1,6 @@
 /* ssum_cpu_lanes.c - sum on the CPU, in the documented order of summation (lanes.h). */
 #include "cpu/kernels.h"
-#include "cpu/lanes.h"
+#include "cpu/lanes_reduce.h"
 
 duo_outcome duo_ssum_cpu_lanes(const duo_call *call)
 {

@@ -1,8 +1,8 @@
-/* static_program.c - is this program linked statically? */
+/* static_program.c - does the program name a dynamic linker (static_program.h)? */
 #define _GNU_SOURCE
-#include <link.h>
+#include "cpu/static_program.h"
 
-#include "cpu/blas_library.h"
+#include <link.h>
 
 /* The program itself is the first object; one with a dynamic linker names it. */
 static int has_interpreter(struct dl_phdr_info *object, size_t size, void *found)

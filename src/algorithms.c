@@ -1,0 +1,23 @@
+/* algorithms.c - names and facts of the list of algorithms (algorithms.h). */
+#include "algorithms.h"
+
+const char *duo_algorithm_name(duo_algorithm_id id)
+{
+    static const char *const names[] = {
+#define NAME(operation, side, maths, name) #name,
+        DUO_ALGORITHM_LIST(NAME)
+#undef NAME
+    };
+    return names[id];
+}
+
+bool duo_algorithm_calls_blas(duo_algorithm_id id)
+{
+    return id == DUO_sgemm_cpu_openblas || id == DUO_sgemm_cpu_float64;
+}
+
+const char *duo_operation_name(duo_operation operation)
+{
+    static const char *const names[] = {"sgemm", "sasum", "ssum", "sdot"};
+    return operation < DUO_OPERATIONS ? names[operation] : "";
+}

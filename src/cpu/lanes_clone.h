@@ -1,0 +1,36 @@
+/*
+ * lanes_clone.h - what a clone of the reductions is: one set of functions for one instruction set.
+ *
+ * A unit is an aligned power of two of blocks, DUO_UNIT elements at most (the last one has what is
+ * left): its partial sum is one node of the tree of blocks, so that units may be computed by any
+ * thread.
+ */
+#ifndef DUO_LANES_CLONE_H
+#define DUO_LANES_CLONE_H
+
+#include <stdint.h>
+
+#include "call.h"
+
+enum { DUO_BLOCK = 1024, DUO_UNIT = 64 * DUO_BLOCK };
+
+/* The whole reduction of 0 < n <= DUO_UNIT contiguous elements on this thread, rounded. y: sdot
+ * alone. */
+typedef float (*duo_lanes_function)(int64_t n, const float *x, const float *y);
+
+/* Sum of a unit before rounding: one node of the tree of blocks. y must be an address, also where
+ * it is not used. */
+typedef double (*duo_lanes_node)(int64_t n, const float *x, const float *y);
+
+typedef struct duo_lanes {
+    const char *name;                         /* "avx512", "avx512_sae", "avx2", "portable" */
+    const char *isa;                          /* "avx512", "avx2", "portable" */
+    duo_lanes_function whole[DUO_OPERATIONS]; /* by duo_operation; [DUO_SGEMM] is NULL */
+    duo_lanes_node unit[DUO_OPERATIONS];
+    duo_lanes_node unit_float64[DUO_OPERATIONS]; /* in float64 throughout: DUO_MATH_FLOAT64 */
+} duo_lanes;
+
+/* Each in the file of its name, where the instruction set has it; lanes_body.h is what they share. */
+extern const duo_lanes duo_lanes_avx512, duo_lanes_avx512_sae, duo_lanes_avx2, duo_lanes_portable;
+
+#endif

@@ -1,0 +1,16 @@
+/* lanes_reduce.h - reductions of any length, increment and number of threads. */
+#ifndef DUO_LANES_REDUCE_H
+#define DUO_LANES_REDUCE_H
+
+#include <stdint.h>
+
+#include "call.h"
+
+/* n >= 1. Vectors by logical first element, signed increments; y: sdot alone. */
+float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                       const float *y, int64_t incy, int threads);
+/* In float64 throughout: DUO_MATH_FLOAT64. */
+float duo_lanes_reduce_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                               const float *y, int64_t incy, int threads);
+
+#endif

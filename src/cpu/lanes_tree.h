@@ -1,0 +1,28 @@
+/* lanes_tree.h - how a sum ends: nodes added by halves, and one rounding. */
+#ifndef DUO_LANES_TREE_H
+#define DUO_LANES_TREE_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The one rounding at the end: never -0, and one NaN, whatever the side that made it. */
+static inline float duo_lanes_round(double sum)
+{
+    float result = (float)(sum + 0.0);
+    if (isnan(result)) {
+        const uint32_t canonical_nan = 0x7FC00000u;
+        memcpy(&result, &canonical_nan, sizeof result);
+    }
+    return result;
+}
+
+/* Adds neighbours level by level; an odd one moves up unchanged. */
+static inline double duo_lanes_add_nodes(double *node, int count)
+{
+    for (int step = 1; step < count; step *= 2)
+        for (int i = 0; i + step < count; i += 2 * step) node[i] += node[i + step];
+    return node[0];
+}
+
+#endif
