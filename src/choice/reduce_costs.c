@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "choice/algorithm.h"
+#include "choice/costs.h"
 
 /* How many elements' worth of memory one element of this operand moves, a line holding `line`
  * elements. */

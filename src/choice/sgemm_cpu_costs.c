@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "choice/algorithm.h"
+#include "choice/costs.h"
 #include "cpu/blas_library.h"
 #include "cpu/sgemm_tiles.h"
 

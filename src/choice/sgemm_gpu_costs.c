@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "choice/algorithm.h"
+#include "choice/costs.h"
 
 /* A size of 0 counts as 1: what has nothing to multiply is predicted too. */
 static double round_up(int64_t size, double tile)
