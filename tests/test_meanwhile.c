@@ -451,37 +451,52 @@ static void lost_meanwhile(void)
     end_scene(&s);
 }
 
-/* C comes home in pieces into an array of which the first part is kept. The device stops after one of
- * them, and the CPU computes the rest: the device's copy of that part is old everywhere. */
+/* C := C + 1 comes home in pieces of 1024 columns into an array of which the first part is kept.
+ * The nth call of that kind fails, and the CPU computes what is left: the device's copy of the kept
+ * part is old everywhere. */
+enum { PIECES_ROWS = 1024, PIECES_KEPT = 100, PIECES_COLUMNS = 5200 };
+
+static void add_in_pieces(sim_kind kind, int nth, int64_t columns, const float *ones, float *c)
+{
+    enum { M = PIECES_ROWS, KEPT = PIECES_KEPT };
+    test_reset();
+    duo_context *const ctx = test_context();
+    for (int64_t i = 0; i < M * columns; i++) c[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, c, (size_t)M * KEPT * sizeof *c));
+    check_sum(ctx, c, M * KEPT, M * KEPT);
+    sim_fail(kind, nth, DUO_ERR_DEVICE, 2); /* every call is tried twice */
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, M, columns, 1,
+                                   1.0f, ones, M, ones, 1, 1.0f, c, M));
+    sim_fail(kind, 0, DUO_OK, 0);
+    check_sum(ctx, c, M * KEPT, 2.0f * M * KEPT);
+    int wrong = 0;
+    for (int64_t i = 0; i < M * columns; i++) wrong += !(c[i] == 2.0f);
+    CHECK(wrong == 0, "%d elements are wrong", wrong);
+    CHECK_STATUS(DUO_OK, duo_release(ctx, c));
+    (void)duo_destroy(ctx);
+}
+
 static void crossing_in_pieces(void)
 {
-    enum { M = 1024, N = 2200, KEPT = 100 };
     if (!counting()) {
         test_skip("needs a device that can be told to fail");
         return;
     }
-    float *const c = new_floats(M * N), *const u = new_floats(M + N);
-    for (int i = 0; i < M + N; i++) u[i] = 1.0f;
+    float *const c = new_floats(PIECES_ROWS * PIECES_COLUMNS);
+    float *const ones = new_floats(PIECES_COLUMNS);
+    for (int i = 0; i < PIECES_COLUMNS; i++) ones[i] = 1.0f;
     for (int nth = 1; nth < 13; nth++) {
-        test_case("crossing/pieces/%d", nth);
-        test_reset();
-        duo_context *const ctx = test_context();
-        for (int i = 0; i < M * N; i++) c[i] = 1.0f;
-        CHECK_STATUS(DUO_OK, duo_keep(ctx, c, (size_t)M * KEPT * sizeof *c));
-        check_sum(ctx, c, M * KEPT, M * KEPT);
-        sim_fail(SIM_WAIT, nth, DUO_ERR_DEVICE, 2);
-        CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, M, N, 1,
-                                       1.0f, u, M, u + M, 1, 1.0f, c, M));
-        sim_fail(SIM_WAIT, 0, DUO_OK, 0);
-        check_sum(ctx, c, M * KEPT, 2.0f * M * KEPT);
-        int wrong = 0;
-        for (int i = 0; i < M * N; i++) wrong += !(c[i] == 2.0f);
-        CHECK(wrong == 0, "%d elements are wrong", wrong);
-        CHECK_STATUS(DUO_OK, duo_release(ctx, c));
-        (void)duo_destroy(ctx);
+        test_case("crossing/pieces/wait/%d", nth);
+        add_in_pieces(SIM_WAIT, nth, 2200, ones, c);
+    }
+    /* A and B go in a copy each, C in six each way; the fifth way home is queued behind the first's
+     * arrival, and the device is well. */
+    for (int nth = 9; nth <= 14; nth++) {
+        test_case("crossing/pieces/copy/%d", nth);
+        add_in_pieces(SIM_COPY, nth, PIECES_COLUMNS, ones, c);
     }
     free(c);
-    free(u);
+    free(ones);
 }
 
 /* Rows of a matrix, the other half of its columns' elements. */
