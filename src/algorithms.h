@@ -1,10 +1,10 @@
 /*
  * algorithms.h - the list of all algorithms.
  *
- * A line is one algorithm: its operation, the side it runs on, the maths it serves, and its name, which
- * is that of its file and its function too. What the library keeps of an algorithm (its number, its place
- * in the dispatch table, its curve in a profile, its kernels) is made from this list. The order is that
- * of predictions, and of two that cost the same the first is chosen.
+ * A line is one algorithm: its operation, the side it runs on, the maths it serves, and its name,
+ * which is that of its file and its function too. What the library keeps of an algorithm (its
+ * number, its place in the dispatch table, its curve in a profile, its kernels) is made from this
+ * list. The order is that of predictions, and of two that cost the same the first is chosen.
  */
 #ifndef DUO_ALGORITHMS_H
 #define DUO_ALGORITHMS_H

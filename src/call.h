@@ -2,9 +2,9 @@
  * call.h - one call of an operation, as its algorithms see it.
  *
  * The public functions translate their arguments into a duo_call: column-major matrices, vectors by
- * their logical first element. Placing swaps the addresses for those on the side where the algorithm
- * runs (data/place_host.c, data/place_device.c); nothing else changes on the way, so a CPU algorithm and
- * a GPU kernel read the same structure.
+ * their logical first element. Placing swaps the addresses for those on the side where the
+ * algorithm runs (data/place_host.c, data/place_device.c); nothing else changes on the way, so a
+ * CPU algorithm and a GPU kernel read the same structure.
  */
 #ifndef DUO_CALL_H
 #define DUO_CALL_H
@@ -38,8 +38,8 @@ typedef struct duo_region duo_region; /* data/region.h */
 
 /*
  * Fortran's sgemm: every argument by address, lengths of the two strings last. Integers are 64 bits
- * wide, with values that fit into 32: a library that reads the first half alone finds the same there, as
- * bytes are in ascending order.
+ * wide, with values that fit into 32: a library that reads the first half alone finds the same
+ * there, as bytes are in ascending order.
  */
 typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int64_t *m,
                                   const int64_t *n, const int64_t *k, const float *alpha,
@@ -90,8 +90,8 @@ typedef struct duo_call {
     duo_host_write host_write; /* in a placed copy; see host_written */
 } duo_call;
 
-/* A call with operands in plain host memory, dense and without addresses: for predictions, and to be
- * given addresses. */
+/* A call with operands in plain host memory, dense and without addresses: for predictions, and to
+ * be given addresses. */
 duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
                         float beta);
 duo_call duo_call_reduction(duo_operation operation, int64_t n);

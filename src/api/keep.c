@@ -1,4 +1,5 @@
-/* keep.c - duo_keep, duo_changed, duo_fetch, duo_release: arrays in host memory with a device copy. */
+/* keep.c - duo_keep, duo_changed, duo_fetch, duo_release: arrays in host memory with a device
+ * copy. */
 #include "call/context.h"
 #include "data/coherence.h"
 #include "data/residency.h"

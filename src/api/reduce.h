@@ -2,8 +2,8 @@
  * reduce.h - what duo_sasum, duo_ssum and duo_sdot share: the short way of a tiny call.
  *
  * A dispatcher must not cost more than a few nanoseconds where a call takes ten: contiguous data in
- * plain host memory, at most policy.tiny long, goes straight to the CPU algorithm's kernel. The limit is
- * computed from the algorithms' costs.
+ * plain host memory, at most policy.tiny long, goes straight to the CPU algorithm's kernel. The
+ * limit is computed from the algorithms' costs.
  */
 #ifndef DUO_REDUCE_H
 #define DUO_REDUCE_H

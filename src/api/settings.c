@@ -1,4 +1,5 @@
-/* settings.c - the setters of a context: path, math, threads, device, stream, log, the program's BLAS. */
+/* settings.c - the setters of a context: path, math, threads, device, stream, log, the program's
+ * BLAS. */
 #include "call/context.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"

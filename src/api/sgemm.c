@@ -19,8 +19,8 @@ static bool addressable(int64_t rows, int64_t columns, int64_t ld)
 
 static int64_t at_least_1(int64_t size) { return size > 1 ? size : 1; }
 
-/* An operand's place in the call; `address` loses its const, `written` says whether that matters. What
- * is found out later, where it lies, is left as it is. */
+/* An operand's place in the call; `address` loses its const, `written` says whether that matters.
+ * What is found out later, where it lies, is left as it is. */
 static void set_operand(duo_operand *o, const float *address, int64_t rows, int64_t columns,
                         int64_t ld, bool read, bool written)
 {
@@ -76,8 +76,8 @@ static bool near_registered(const product *p)
 }
 
 /*
- * A tiny call goes without a duo_call where it can: to fill one in takes as long as to multiply. What
- * duo_explain_last wants to know it finds out of the few things that are remembered here.
+ * A tiny call goes without a duo_call where it can: to fill one in takes as long as to multiply.
+ * What duo_explain_last wants to know it finds out of the few things that are remembered here.
  */
 static bool run_tiny(duo_context *ctx, const product *p)
 {

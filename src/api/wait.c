@@ -6,7 +6,8 @@
 #include "host/machine.h"
 #include "host/team.h"
 
-/* A sum of host memory on the GPU, through workspace and stages, so that their first sizes are there. */
+/* A sum of host memory on the GPU, through workspace and stages, so that their first sizes are
+ * there. */
 static void sum_once(duo_context *ctx)
 {
     enum { LENGTH = 256 };

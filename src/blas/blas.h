@@ -52,8 +52,8 @@ void duo_blas_tell_program(const duo_blas_gemm *g);
 
 /*
  * Calls the program's own xerbla_ or cblas_xerbla (with `wide`: xerbla_64_, cblas_xerbla64_), if it
- * has one, with the argument's number as that one counts; else prints one line. Those of BLAS
- * and LAPACK libraries are not called: some end the program. argument: as of duo_blas_wrong_argument.
+ * has one, with the argument's number as that one counts; else prints one line. Those of BLAS and
+ * LAPACK libraries are not called: some end the program. argument: as of duo_blas_wrong_argument.
  */
 void duo_blas_report(bool cblas, bool wide, int argument);
 

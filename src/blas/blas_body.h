@@ -7,7 +7,8 @@
  *
  * Integers that come by value are declared as 64 bits in both: a caller with 32 leaves anything in
  * the upper half (x86-64 and AArch64 pass either in one register or stack slot), which VALUE cuts
- * off, and libblas64 programs need the whole. Hidden lengths of Fortran's strings are not looked at.
+ * off, and libblas64 programs need the whole. Hidden lengths of Fortran's strings are not looked
+ * at.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * libblas64.c - is this a program of libblas64.so.3 or another BLAS that has the names of libblas.so.3
- * with 64-bit integers? Preloaded, we would be called in its place: all is handed on to it. Not where a
- * BLAS with 32-bit integers is loaded as well, for then nobody knows who calls; nor as libblas.so.3
- * itself.
+ * libblas64.c - is this a program of libblas64.so.3 or another BLAS that has the names of
+ * libblas.so.3 with 64-bit integers? Preloaded, we would be called in its place: all is handed on
+ * to it. Not where a BLAS with 32-bit integers is loaded as well, for then nobody knows who calls;
+ * nor as libblas.so.3 itself.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +31,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* By name, and with the plain names: others, such as NumPy's, have 64 in the functions' names too. */
+/* By name, and with the plain names: others, such as NumPy's, have 64 in the functions' names
+ * too. */
 static bool is_wide(const char *path, const char *base)
 {
     static const char *const names[] = {"libblas64.so",   "libopenblas64",      "libblis64",

@@ -1,9 +1,10 @@
 /*
  * program.c - the sgemm that a caller would have called without the drop-in.
  *
- * A program that brings a BLAS of its own (PyTorch has MKL inside, wheels of NumPy have OpenBLAS) would
- * be served by that. The loader knows which: the first sgemm in the scope of the object that calls, or
- * the next after ours. Found once for each object; the objects are kept in a list that only grows.
+ * A program that brings a BLAS of its own (PyTorch has MKL inside, wheels of NumPy have OpenBLAS)
+ * would be served by that. The loader knows which: the first sgemm in the scope of the object that
+ * calls, or the next after ours. Found once for each object; the objects are kept in a list that
+ * only grows.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -74,7 +75,8 @@ static const object *add(uintptr_t caller)
 {
     object *const o = calloc(1, sizeof *o);
     if (o == NULL) return NULL;
-    /* In no object, such as code made at run time: nothing is known of it, nor of its neighbours. */
+    /* In no object, such as code made at run time: nothing is known of it, nor of its
+     * neighbours. */
     o->low = caller / NEIGHBOURS * NEIGHBOURS;
     o->high = o->low + NEIGHBOURS;
     const bool known = dl_iterate_phdr(look_at, &(search){caller, o}) != 0;

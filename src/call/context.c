@@ -103,7 +103,8 @@ static void retire(void *value)
     duo_context_default = NULL;
 }
 
-/* Where the process has used up its keys, a default context ends with its thread, unused for ever. */
+/* Where the process has used up its keys, a default context ends with its thread, unused for
+ * ever. */
 static void make_key(void) { has_key = pthread_key_create(&default_key, retire) == 0; }
 
 /* That of a thread that has ended: the policy is the new thread's, not its predecessor's. */

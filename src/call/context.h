@@ -1,8 +1,8 @@
 /*
  * context.h - a context: its policy, what it holds on a device, and its last call.
  *
- * One thread uses it at a time. Contexts are never freed: an ended one waits in a pool, so that a stale
- * handle is recognised.
+ * One thread uses it at a time. Contexts are never freed: an ended one waits in a pool, so that a
+ * stale handle is recognised.
  */
 #ifndef DUO_CONTEXT_H
 #define DUO_CONTEXT_H

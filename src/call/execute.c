@@ -1,9 +1,9 @@
 /*
  * execute.c - the way of a call (execute.h).
  *
- * An algorithm that cannot go on before it wrote anything declines, and the next cheapest runs. A device
- * that fails while results come home has written part of C; the CPU then computes the rest, so a
- * failure costs time, not the answer.
+ * An algorithm that cannot go on before it wrote anything declines, and the next cheapest runs. A
+ * device that fails while results come home has written part of C; the CPU then computes the rest,
+ * so a failure costs time, not the answer.
  */
 #define _GNU_SOURCE
 #include "call/execute.h"
@@ -87,15 +87,16 @@ static void predict(execution *e, bool cpu_first)
     if (short_list) last->conditions = e->conditions;
 }
 
-/* Opening the device may show that there is none, or it is lost: then every prediction that counted on
- * it is void. */
+/* Opening the device may show that there is none, or it is lost: then every prediction that counted
+ * on it is void. */
 static void strike_gpu(execution *e)
 {
     for (int i = 0; i < e->count; i++)
         if (on_gpu(&e->choice[i])) e->choice[i].accepts = false;
 }
 
-/* The CPU's algorithms alone were predicted, and their best declined: now all, that one struck out. */
+/* The CPU's algorithms alone were predicted, and their best declined: now all, that one struck
+ * out. */
 static void predict_others(execution *e, const duo_algorithm *declined)
 {
     e->count = duo_predict(e->call, &e->conditions, e->choice);

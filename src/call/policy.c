@@ -25,8 +25,8 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
     return conditions;
 }
 
-/* What serves a call of this edge (sgemm) or length with all operands in plain host memory, if it takes
- * one thread. */
+/* What serves a call of this edge (sgemm) or length with all operands in plain host memory, if it
+ * takes one thread. */
 static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_operation operation,
                                           int64_t size)
 {
@@ -58,7 +58,8 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
 void duo_policy_changed(duo_policy *policy, const duo_resources *res)
 {
     /* One thread, because a tiny call must not ask OpenMP anything; GPU as promising as its profile
-     * says. Costs grow with every size, so the limit of cubes holds for all that fits in the cube. */
+     * says. Costs grow with every size, so the limit of cubes holds for all that fits in the
+     * cube. */
     const duo_conditions conditions = {.profile = duo_profile_in_use(),
                                        .path = policy->path,
                                        .math = policy->math,

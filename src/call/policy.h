@@ -1,6 +1,6 @@
 /*
- * policy.h - what a context asks for, the conditions of its next call that follow from it, and up to
- * which size a call is tiny.
+ * policy.h - what a context asks for, the conditions of its next call that follow from it, and up
+ * to which size a call is tiny.
  */
 #ifndef DUO_POLICY_H
 #define DUO_POLICY_H
@@ -10,9 +10,9 @@
 
 typedef struct duo_policy {
     /*
-     * Tiny calls skip prediction: operands in plain host memory, nothing registered near them, and every
-     * size at most this. Follows from the algorithms' costs; -1 while a call has to be told of, or
-     * anything but float32 on either side is asked for.
+     * Tiny calls skip prediction: operands in plain host memory, nothing registered near them, and
+     * every size at most this. Follows from the algorithms' costs; -1 while a call has to be told
+     * of, or anything but float32 on either side is asked for.
      */
     int64_t tiny[DUO_OPERATIONS];
     const duo_algorithm *tiny_algorithm[DUO_OPERATIONS];

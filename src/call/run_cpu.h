@@ -1,4 +1,5 @@
-/* run_cpu.h - runs an algorithm of the CPU, with all operands brought there and results taken home. */
+/* run_cpu.h - runs an algorithm of the CPU, with all operands brought there and results taken
+ * home. */
 #ifndef DUO_RUN_CPU_H
 #define DUO_RUN_CPU_H
 

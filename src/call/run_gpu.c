@@ -7,7 +7,8 @@
 #include "data/place_host.h"
 #include "gpu/backend/devices.h"
 
-/* Waits for the ticket in the pinned word. The queue is asked now and then whether it still lives. */
+/* Waits for the ticket in the pinned word. The queue is asked now and then whether it still
+ * lives. */
 static duo_status poll_result(const duo_resources *res, float *value)
 {
     enum { SPINS = 4096 };

@@ -1,4 +1,5 @@
-/* verbose.c - the line of a call: operands, candidates with their predictions, choice (verbose.h). */
+/* verbose.c - the line of a call: operands, candidates with their predictions, choice
+ * (verbose.h). */
 #include "call/verbose.h"
 
 #include <stdarg.h>

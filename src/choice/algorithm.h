@@ -1,10 +1,10 @@
 /*
  * algorithm.h - the dispatch table: what each algorithm accepts, and what it costs here.
  *
- * The cheapest algorithm that serves the context's math and accepts the call runs; one that cannot go
- * on before it wrote anything declines, and the next cheapest runs. For every math one CPU algorithm
- * accepts every call and never declines. Accepts and cost are C that is always built, so that
- * predictions work without CUDA.
+ * The cheapest algorithm that serves the context's math and accepts the call runs; one that cannot
+ * go on before it wrote anything declines, and the next cheapest runs. For every math one CPU
+ * algorithm accepts every call and never declines. Accepts and cost are C that is always built, so
+ * that predictions work without CUDA.
  */
 #ifndef DUO_ALGORITHM_H
 #define DUO_ALGORITHM_H

@@ -1,8 +1,8 @@
 /*
  * costs.h - what each algorithm accepts, and how long it would take under given conditions.
  *
- * C that is always built, so that predictions work without CUDA: sgemm_cpu_costs.c, sgemm_gpu_costs.c,
- * reduce_costs.c.
+ * C that is always built, so that predictions work without CUDA: sgemm_cpu_costs.c,
+ * sgemm_gpu_costs.c, reduce_costs.c.
  */
 #ifndef DUO_COSTS_H
 #define DUO_COSTS_H
@@ -26,8 +26,8 @@ typedef struct duo_conditions {
 
 /* Can it do this call? */
 typedef bool (*duo_accepts)(const duo_call *call, const duo_conditions *conditions);
-/* Seconds expected for the work itself, without transfers (select.c adds them); *threads: CPU threads
- * that it would use, 0 on the GPU. */
+/* Seconds expected for the work itself, without transfers (select.c adds them); *threads: CPU
+ * threads that it would use, 0 on the GPU. */
 typedef double (*duo_cost)(const duo_call *call, const duo_conditions *conditions, int *threads);
 
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \

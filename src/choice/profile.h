@@ -28,13 +28,14 @@ typedef struct duo_profile {
     int threads; /* with which the parallel figures were measured */
 
     /* [cpu] */
-    double fork_seconds,
-        fork_seconds_per_thread; /* start and join of a parallel region of t threads: a + b*t */
-    double cpu_bandwidth; /* bytes/s that reductions reach with all threads on data beyond the
-                                caches; in a file it may be missing (0) */
-    double
-        sgemm_efficiency; /* speed-up of a large sgemm over one thread, divided by threads; it may be
-                                missing too */
+    /* Start and join of a parallel region of t threads: fork_seconds + t *
+     * fork_seconds_per_thread. */
+    double fork_seconds, fork_seconds_per_thread;
+    /* Bytes/s that reductions reach with all threads on data beyond the caches. It may be missing
+     * in a file: 0. */
+    double cpu_bandwidth;
+    /* Speed-up of a large sgemm over one thread, divided by threads. It may be missing, too. */
+    double sgemm_efficiency;
 
     /* [link] host <-> device */
     double upload_pageable, upload_pinned, download_pageable, download_pinned; /* bytes/s */

@@ -103,8 +103,8 @@ static bool same_host(const duo_profile *p, char *problem, size_t size)
 }
 
 /*
- * The generic profile, measured with AVX-512 kernels, as narrower ones would have it: times on a Zen 4 at
- * 256^3 to 1000^3.
+ * The generic profile, measured with AVX-512 kernels, as narrower ones would have it: times on a
+ * Zen 4 at 256^3 to 1000^3.
  */
 static void prepare_unmeasured(void)
 {
@@ -165,8 +165,8 @@ bool duo_profile_user_path(char *path, size_t size)
 
 /* ---- Choosing ---- */
 
-/* The built-in profile whose CPU part is used: this host's, or the generic one; then `other_host` says why
- * not the former. */
+/* The built-in profile whose CPU part is used: this host's, or the generic one; then `other_host`
+ * says why not the former. */
 static const duo_profile *host_profile(void)
 {
     other_host[0] = '\0';

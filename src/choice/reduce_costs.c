@@ -1,9 +1,9 @@
 /*
  * reduce_costs.c - what the algorithms of sasum, ssum and sdot accept, and what they cost here.
  *
- * CPU: the serial curve, shared by all threads for the price of a parallel region. GPU: the measured
- * curve; strided data moves whole 32-byte sectors, as many bytes as 8 elements each. A float64 algorithm
- * without a curve takes a multiple of the float32 one's time.
+ * CPU: the serial curve, shared by all threads for the price of a parallel region. GPU: the
+ * measured curve; strided data moves whole 32-byte sectors, as many bytes as 8 elements each. A
+ * float64 algorithm without a curve takes a multiple of the float32 one's time.
  */
 #include <math.h>
 
@@ -32,8 +32,9 @@ static bool always(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * Time of a float64 algorithm over that of the float32 algorithm. CPU: Zen 4, one thread, takes 1.5 to 3.7 times
- * as long in its caches and as long beyond them. GPU: both wait for memory (H100, n >= 2^20).
+ * Time of a float64 algorithm over that of the float32 algorithm. CPU: Zen 4, one thread, takes 1.5
+ * to 3.7 times as long in its caches and as long beyond them. GPU: both wait for memory (H100, n >=
+ * 2^20).
  */
 static const double kCpuFloat64Times = 2.0, kGpuFloat64Times = 1.0;
 

@@ -12,16 +12,16 @@ typedef struct duo_choice {
     double seconds; /* work, transfers and the result's way back */
 } duo_choice;
 
-/* Fills choice[] in the order of the list with the prediction of every algorithm that serves the math;
- * returns how many (<= DUO_CANDIDATES). */
+/* Fills choice[] in the order of the list with the prediction of every algorithm that serves the
+ * math; returns how many (<= DUO_CANDIDATES). */
 int duo_predict(const duo_call *call, const duo_conditions *conditions,
                 duo_choice choice[DUO_CANDIDATES]);
 
 /*
- * The same of the CPU's algorithms alone, where duo_select would choose one of them from all: on the
- * path auto, when the way of operands and result takes longer than the whole call on the CPU. Else 0; so
- * too with stale operands, which earn what the GPU would have saved. Small calls are mostly such, and to
- * predict the GPU's algorithms would take longer than they do.
+ * The same of the CPU's algorithms alone, where duo_select would choose one of them from all: on
+ * the path auto, when the way of operands and result takes longer than the whole call on the CPU.
+ * Else 0; so too with stale operands, which earn what the GPU would have saved. Small calls are
+ * mostly such, and to predict the GPU's algorithms would take longer than they do.
  */
 int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
                     duo_choice choice[DUO_CANDIDATES]);

@@ -1,9 +1,10 @@
 /*
  * sgemm_cpu_costs.c - what the CPU's sgemm algorithms accept, and what they cost here.
  *
- * Cost is the measured curve at the edge of the cube of equal work. What a shape packs and moves beyond
- * the cube is added, and tiles are shared out as the algorithm does it. One of another math without a
- * curve takes a multiple of a float32 algorithm's time. Transfers are select.c's business.
+ * Cost is the measured curve at the edge of the cube of equal work. What a shape packs and moves
+ * beyond the cube is added, and tiles are shared out as the algorithm does it. One of another math
+ * without a curve takes a multiple of a float32 algorithm's time. Transfers are select.c's
+ * business.
  */
 #include <math.h>
 
@@ -31,8 +32,9 @@ static double tiles_on(double side, int64_t tile)
 }
 
 /*
- * A product as a CPU algorithm shares it out: tiles of C, whose parts of A and B every tile packs for itself.
- * The curve, of cubes on one thread, has the same in it: what a cube of equal work packs and moves.
+ * A product as a CPU algorithm shares it out: tiles of C, whose parts of A and B every tile packs
+ * for itself. The curve, of cubes on one thread, has the same in it: what a cube of equal work
+ * packs and moves.
  */
 typedef struct sharing {
     double work;         /* multiplications, those of a tile's empty rows too */
@@ -43,8 +45,8 @@ typedef struct sharing {
     double pack, touch; /* an element of A and B, and of C: as many that are summed take as long */
 } sharing;
 
-/* Seconds of one thread to move so many floats of a product whose operands are `all` floats: it reads
- * from where these fit in, as a sum does. */
+/* Seconds of one thread to move so many floats of a product whose operands are `all` floats: it
+ * reads from where these fit in, as a sum does. */
 static double move_seconds(const duo_conditions *conditions, double all, double moved)
 {
     const duo_curve *const sum = &conditions->profile->curve[DUO_ssum_cpu_lanes];
@@ -64,8 +66,8 @@ static double extra_moves(const duo_call *call, const duo_conditions *conditions
     return larger(0.0, here - cube);
 }
 
-/* How much faster t threads move data than one: never more than on data in memory, where they share its
- * bandwidth. */
+/* How much faster t threads move data than one: never more than on data in memory, where they share
+ * its bandwidth. */
 static double move_speed_up(const duo_profile *p, double t)
 {
     const duo_curve *const sum = &p->curve[DUO_ssum_cpu_lanes];
@@ -75,8 +77,8 @@ static double move_speed_up(const duo_profile *p, double t)
 }
 
 /*
- * On one thread, or on all that there are pieces for, if that is faster. Pieces are done in rounds, of
- * which the last one may leave threads idle.
+ * On one thread, or on all that there are pieces for, if that is faster. Pieces are done in rounds,
+ * of which the last one may leave threads idle.
  */
 static double cpu_seconds(const duo_call *call, const duo_conditions *conditions, const sharing *s,
                           double multiply, int *threads)
@@ -109,15 +111,16 @@ static bool always(const duo_call *call, const duo_conditions *conditions)
     return true;
 }
 
-/* Multiplications; fewer elements of C than this are summed up no faster, for each waits for itself. */
+/* Multiplications; fewer elements of C than this are summed up no faster, for each waits for
+ * itself. */
 static double work_of(const duo_call *call)
 {
     const double least = 16.0;
     return larger((double)call->m * (double)call->n, least) * larger((double)call->k, 1.0);
 }
 
-/* Tiles on each side of a cube, about as duo_sgemm_tiles has them: 48 in all, of 65536 multiplications
- * at least, with edges from 32 to 512. */
+/* Tiles on each side of a cube, about as duo_sgemm_tiles has them: 48 in all, of 65536
+ * multiplications at least, with edges from 32 to 512. */
 static double tiles_of_cube(double edge, double work)
 {
     const double wanted =
@@ -155,7 +158,8 @@ double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *c
     return cpu_seconds(call, conditions, &s, duo_curve_seconds(curve, s.work, 3), threads);
 }
 
-/* Work of the plain algorithm as the cube of equal work has it: its tiles' rows are always as many. */
+/* Work of the plain algorithm as the cube of equal work has it: its tiles' rows are always as
+ * many. */
 static sharing plain_sharing(const duo_call *call)
 {
     const double m = (double)call->m, n = (double)call->n, k = larger((double)call->k, 1.0);

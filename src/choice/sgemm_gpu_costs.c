@@ -1,9 +1,10 @@
 /*
  * sgemm_gpu_costs.c - what the GPU's sgemm algorithms accept, and what they cost here.
  *
- * Cost is the measured curve at the edge of the cube of equal work, every dimension rounded up to the
- * algorithm's tile first: a tile that is half empty takes as long as a full one. One of another math
- * without a curve takes a multiple of a float32 algorithm's time. Transfers are select.c's business.
+ * Cost is the measured curve at the edge of the cube of equal work, every dimension rounded up to
+ * the algorithm's tile first: a tile that is half empty takes as long as a full one. One of another
+ * math without a curve takes a multiple of a float32 algorithm's time. Transfers are select.c's
+ * business.
  */
 #include <math.h>
 
@@ -50,8 +51,9 @@ static double memory_seconds(const duo_conditions *conditions, double bytes)
 }
 
 /*
- * What an algorithm's curve, which is of cubes, does not show of a product of the same work (m, n, k: in
- * whole tiles): memory traffic beyond the cube's, for operands that move per_element bytes each.
+ * What an algorithm's curve, which is of cubes, does not show of a product of the same work (m, n,
+ * k: in whole tiles): memory traffic beyond the cube's, for operands that move per_element bytes
+ * each.
  */
 static double extra_traffic(const duo_conditions *conditions, double per_element, double m,
                             double n, double k)
@@ -70,7 +72,8 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
            extra_traffic(conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
 }
 
-/* Multiprocessors of the device; until one was looked at, of an H100, whose curves are used till then. */
+/* Multiprocessors of the device; until one was looked at, of an H100, whose curves are used till
+ * then. */
 static double multiprocessors_of(const duo_conditions *conditions)
 {
     return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
@@ -84,10 +87,10 @@ static double idle_times(double multiprocessors, double m, double n, double k, d
 }
 
 /*
- * The curve of an algorithm whose blocks have a tile of C each, however long k is: a C of fewer tiles than
- * the cube's leaves more multiprocessors idle, one of more tiles fewer. That concerns the work, but
- * not the launch, which is all that the smallest cube takes. Where tiles are shared out, few do no
- * harm (most_idle: 1), but many need no sharing.
+ * The curve of an algorithm whose blocks have a tile of C each, however long k is: a C of fewer
+ * tiles than the cube's leaves more multiprocessors idle, one of more tiles fewer. That concerns
+ * the work, but not the launch, which is all that the smallest cube takes. Where tiles are shared
+ * out, few do no harm (most_idle: 1), but many need no sharing.
  */
 static double tiles_seconds(const duo_call *call, const duo_conditions *conditions,
                             duo_algorithm_id id, double tile_k, double most_idle)
@@ -119,7 +122,8 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
            extra_traffic(conditions, 4.0, m, n, k);
 }
 
-/* Tensor cores pay from here on; below, a product takes as long as its operands' way from memory. */
+/* The error bound of products on tensor cores holds from here on (docs/numerics.md): not to be
+ * lowered for speed. */
 static const int64_t kLeastTensorK = 64;
 
 static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
@@ -132,8 +136,8 @@ static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
 /* Bytes that an element of an operand moves that is split: read, its planes written and read. */
 static double split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
 
-/* Of so many seconds, what a call takes whose prepared operands are split already: not less than half
- * of them, for what is saved is an estimate. */
+/* Of so many seconds, what a call takes whose prepared operands are split already: not less than
+ * half of them, for what is saved is an estimate. */
 static double without_splitting(const duo_call *call, const duo_conditions *conditions,
                                 double planes, double seconds)
 {
@@ -199,9 +203,9 @@ static bool has_mma(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * Where tensor cores add fp16 products only 2 to 4 times as fast as there are fp32 FMAs, three products
- * for one hardly pay, and a curve may have been borrowed from a device with 15 times as many: there it
- * is no cheaper than sgemm_gpu_ffma.
+ * Where tensor cores add fp16 products only 2 to 4 times as fast as there are fp32 FMAs, three
+ * products for one hardly pay, and a curve may have been borrowed from a device with 15 times as
+ * many: there it is no cheaper than sgemm_gpu_ffma.
  */
 double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -247,10 +251,10 @@ static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. As many
- * blocks share k as there are multiprocessors for, and to begin and to end takes each as long as 160 more
- * k: so of nine shapes measured on an H200 at commit 91a391a seven get the faster of this algorithm and
- * sgemm_gpu_ffma, two lose 2 and 7 %.
+ * Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. As
+ * many blocks share k as there are multiprocessors for, and to begin and to end takes each as long
+ * as 160 more k: so of nine shapes measured on an H200 at commit 91a391a seven get the faster of
+ * this algorithm and sgemm_gpu_ffma, two lose 2 and 7 %.
  */
 static double wide_work(double multiprocessors, double rows, double k)
 {
@@ -260,9 +264,9 @@ static double wide_work(double multiprocessors, double rows, double k)
 }
 
 /*
- * Seconds to multiply; a thin tile is a multiple of 8 wide, but above 32 it is the widest. The algorithm's own
- * curve ends where it does not accept larger cubes. Work beyond it, or all where there is none, is done at
- * the rate that tiled has at its largest size.
+ * Seconds to multiply; a thin tile is a multiple of 8 wide, but above 32 it is the widest. The
+ * algorithm's own curve ends where it does not accept larger cubes. Work beyond it, or all where
+ * there is none, is done at the rate that tiled has at its largest size.
  */
 static double skinny_multiply(const duo_call *call, const duo_conditions *conditions)
 {

@@ -19,14 +19,14 @@ duo_width duo_width_of_cpu(void);
 duo_width duo_width_of_kernels(const char *core);
 
 /*
- * Do these kernels give an element of C the same bits in every tile of C that it may be in? Those for
- * AVX-512 do, if tiles are whole multiples of 16 x 4 and none is so small that it goes without packing
- * (0.3.21, 0.3.23 and 0.3.34, 150 random products each); those for AVX2 do not.
+ * Do these kernels give an element of C the same bits in every tile of C that it may be in? Those
+ * for AVX-512 do, if tiles are whole multiples of 16 x 4 and none is so small that it goes without
+ * packing (0.3.21, 0.3.23 and 0.3.34, 150 random products each); those for AVX2 do not.
  */
 bool duo_kernels_suit_any_tile(const char *core);
 
-/* OpenBLAS's name of kernels for vectors of this CPU, where those with the name `core` are narrower; else
- * NULL. */
+/* OpenBLAS's name of kernels for vectors of this CPU, where those with the name `core` are
+ * narrower; else NULL. */
 const char *duo_better_kernels(const char *core, duo_width cpu);
 
 #endif

@@ -29,7 +29,8 @@ static atomic_bool looked;
 
 /* ---- What a library has ---- */
 
-/* Sets a pointer to a function; dlsym gives data pointers, and POSIX promises that they hold functions. */
+/* Sets a pointer to a function; dlsym gives data pointers, and POSIX promises that they hold
+ * functions. */
 static bool look_up(void *handle, const char *name, void *function)
 {
     void *const address = dlsym(handle, name);
@@ -73,7 +74,8 @@ static void ask(duo_blas_library *l)
     l->any_tile = duo_kernels_suit_any_tile(l->core);
 }
 
-/* The omp_ functions that the library itself calls: of what it depends on where it was bound deeply. */
+/* The omp_ functions that the library itself calls: of what it depends on where it was bound
+ * deeply. */
 static bool find_openmp(duo_blas_library *l)
 {
     void *const scope = DEEP != 0 ? l->handle : RTLD_DEFAULT;
@@ -328,7 +330,8 @@ void duo_blas_library_abandon(const char *reason)
     if (atomic_exchange(&found, false)) snprintf(why, sizeof why, "%s", reason);
 }
 
-/* The library that an address is in, to look up its other functions; dlclose it. NULL: not known. */
+/* The library that an address is in, to look up its other functions; dlclose it. NULL: not
+ * known. */
 static void *library_of(const void *address)
 {
     Dl_info info;

@@ -2,18 +2,19 @@
  * blas_library.h - the CPU BLAS that serves sgemm, opened at run time, on one thread.
  *
  * Any BLAS with a Fortran sgemm_ will do, of 32-bit or 64-bit integers. Looked for once, in this
- * order: DUOBLAS_CPU_BLAS, OpenBLAS's OpenMP build, any libopenblas.so.0, libblas.so.3. A library that
- * is this one, or that leads back to it, is refused. None is opened in a program that is linked
- * statically: it would bring a second C library.
+ * order: DUOBLAS_CPU_BLAS, OpenBLAS's OpenMP build, any libopenblas.so.0, libblas.so.3. A library
+ * that is this one, or that leads back to it, is refused. None is opened in a program that is
+ * linked statically: it would bring a second C library.
  *
  * Threads are the team's business (team.h): the library multiplies on the thread that calls it. An
- * OpenBLAS is an instance of our own (private_library.h), so that neither the program's calls of the
- * same library nor ours ever see a number of threads that the other has set. It is held to one thread
+ * OpenBLAS is an instance of our own (private_library.h), so that neither the program's calls of
+ * the same library nor ours ever see a number of threads that the other has set. It is held to one
+ * thread
  *   - with threads of its own (pthreads): by ending them at the start;
- *   - with OpenMP: by the calling thread's own setting, in the runtime that the library is bound to,
- *     around each call;
- * and MKL by its setting for the calling thread. What else there may be computes as it likes, on a call
- * of ours as a whole.
+ *   - with OpenMP: by the calling thread's own setting, in the runtime that the library is bound
+ *     to, around each call;
+ * and MKL by its setting for the calling thread. What else there may be computes as it likes, on a
+ * call of ours as a whole.
  */
 #ifndef DUO_BLAS_LIBRARY_H
 #define DUO_BLAS_LIBRARY_H
@@ -27,8 +28,8 @@
 #include "cpu/blas_kernels.h"
 
 /*
- * Sizes can be split, but leading dimensions go to the library as they are. Its kernels gather from up
- * to 16 columns with 32-bit indices: with AVX-512, OpenBLAS 0.3.21 crashes beyond this.
+ * Sizes can be split, but leading dimensions go to the library as they are. Its kernels gather from
+ * up to 16 columns with 32-bit indices: with AVX-512, OpenBLAS 0.3.21 crashes beyond this.
  */
 enum { DUO_BLAS_LARGEST_LD = INT_MAX / 16 };
 
@@ -89,16 +90,17 @@ static inline void duo_blas_leave(const duo_blas_library *library, int before)
     if (library->threads == DUO_BLAS_OPENMP && before != 1) library->set_threads(before);
 }
 
-/* Is this sgemm, of a library that the program has, expected to be faster than the one in use? MKL's is,
- * with the threads that the program gave it; any is where there is none, or one with narrow kernels. */
+/* Is this sgemm, of a library that the program has, expected to be faster than the one in use?
+ * MKL's is, with the threads that the program gave it; any is where there is none, or one with
+ * narrow kernels. */
 bool duo_blas_library_yields_to(duo_fortran_sgemm other);
 
-/* For blas_library.c and its tests: opens a library by name, with these kernels of OpenBLAS or with its
- * own choice (NULL). False, and why, if it will not do. */
+/* For blas_library.c and its tests: opens a library by name, with these kernels of OpenBLAS or with
+ * its own choice (NULL). False, and why, if it will not do. */
 bool duo_blas_library_open(const char *name, const char *core, duo_blas_library *library, char *why,
                            size_t why_size);
-/* An OpenBLAS that took kernels for narrower vectors than this CPU has is opened again with better ones,
- * unless the user has chosen; `note` says so. */
+/* An OpenBLAS that took kernels for narrower vectors than this CPU has is opened again with better
+ * ones, unless the user has chosen; `note` says so. */
 void duo_blas_library_widen(duo_blas_library *library);
 
 #endif

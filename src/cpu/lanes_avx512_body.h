@@ -38,7 +38,8 @@ static inline __m512d halve_16(lanes v)
     return plus(low, high);
 }
 
-/* To each pair of elements: the pair next to it, the one two away; to each element: its neighbour. */
+/* To each pair of elements: the pair next to it, the one two away; to each element: its
+ * neighbour. */
 static inline __m512d add_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0xB1)); }
 static inline __m512d add_far_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0x4E)); }
 static inline __m512d add_neighbour(__m512d d) { return plus(d, _mm512_permute_pd(d, 0x55)); }

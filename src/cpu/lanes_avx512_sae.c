@@ -2,8 +2,8 @@
  * lanes_avx512_sae.c - the reductions in AVX-512, all exceptions suppressed.
  *
  * Embedded rounding: instructions that round to nearest, raise no flag and never trap, whatever the
- * mode. A sum that overflows on the way is done again, and nobody need know the flags before: reading
- * MXCSR takes 21 cycles on Zen 4. Only registers have it, no operand in memory.
+ * mode. A sum that overflows on the way is done again, and nobody need know the flags before:
+ * reading MXCSR takes 21 cycles on Zen 4. Only registers have it, no operand in memory.
  */
 #include <immintrin.h>
 #include <stdbool.h>
@@ -35,8 +35,8 @@ static inline float_mode mode_read(void) { return 0; }
 static inline void flags_restore(float_mode before) { (void)before; }
 
 /*
- * Of the mode, only what becomes of subnormals is left to ask, by arithmetic: the smallest one doubled
- * is not 0, unless they are flushed on the way in or out.
+ * Of the mode, only what becomes of subnormals is left to ask, by arithmetic: the smallest one
+ * doubled is not 0, unless they are flushed on the way in or out.
  */
 static inline bool mode_fits(float_mode unknown)
 {

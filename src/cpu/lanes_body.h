@@ -7,15 +7,12 @@
  *   vector, lanes        the vector; struct { vector part[PARTS]; }
  *   load(p)              WIDTH floats from any float address
  *   load_some(p, count)  the first count of them and +0 beyond, which is not read; count >= 1, and
- *                        WIDTH or more loads all
- *   absolute(v)          clears the signs
- *   wide, widen(p)       a vector of WIDTH/2 doubles; so many floats from any address, converted
- *   add_lanes(v)         the sum of 16 lanes: to float64, then by halving
- *   add_lanes_2(a, b)    add_lanes(a) + add_lanes(b), in this shape
- *   add_lanes_4(a, b, c, d)  add_lanes_2(a, b) + add_lanes_2(c, d), in this shape
- *   add, multiply        of two vectors; add_doubles of two doubles
- *   to_float(sum)        a double rounded to float
- *   mode_read()          the floating-point mode, with its flags; a clone whose arithmetic above raises
+ *                        WIDTH or more loads all absolute(v) clears the signs wide, widen(p) a
+ *   vector of WIDTH/2 doubles; so many floats from any address, converted add_lanes(v) the sum of
+ *   16 lanes: to float64, then by halving add_lanes_2(a, b) add_lanes(a) + add_lanes(b), in this
+ *   shape add_lanes_4(a, b, c, d) add_lanes_2(a, b) + add_lanes_2(c, d), in this shape add,
+ *   multiply of two vectors; add_doubles of two doubles to_float(sum) a double rounded to float
+ *   mode_read() the floating-point mode, with its flags; a clone whose arithmetic above raises
  *                        none need not know those
  *   mode_fits(mode)      does it suit this arithmetic (float_mode.h)?
  *   flags_restore(mode)  takes back what the arithmetic above has raised since
@@ -89,9 +86,9 @@ INLINE vector column(duo_operation operation, const float *x, const float *y)
 }
 
 /*
- * The same where `count` elements are left, 0 < count <= 128: full rows, and the last, which alone may
- * not be. To add the +0 for which a missing one counts would change no more than the sign of a zero,
- * and that is lost in the end.
+ * The same where `count` elements are left, 0 < count <= 128: full rows, and the last, which alone
+ * may not be. To add the +0 for which a missing one counts would change no more than the sign of a
+ * zero, and that is lost in the end.
  */
 INLINE vector column_some(duo_operation operation, const float *x, const float *y, int count)
 {
@@ -106,7 +103,8 @@ INLINE vector column_some(duo_operation operation, const float *x, const float *
     case 3: return add(add(ROW(0), ROW(2)), add(ROW(1), end));
     case 4: return add(add(add(ROW(0), end), ROW(2)), add(ROW(1), ROW(3)));
     case 5: return add(add(add(ROW(0), ROW(4)), ROW(2)), add(add(ROW(1), end), ROW(3)));
-    case 6: return add(add(add(ROW(0), ROW(4)), add(ROW(2), end)), add(add(ROW(1), ROW(5)), ROW(3)));
+    case 6: return add(add(add(ROW(0), ROW(4)), add(ROW(2), end)),
+                       add(add(ROW(1), ROW(5)), ROW(3)));
     default: return add(add(add(ROW(0), ROW(4)), add(ROW(2), ROW(6))),
                         add(add(ROW(1), ROW(5)), add(ROW(3), end)));
     }

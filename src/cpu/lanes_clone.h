@@ -30,7 +30,8 @@ typedef struct duo_lanes {
     duo_lanes_node unit_float64[DUO_OPERATIONS]; /* in float64 throughout: DUO_MATH_FLOAT64 */
 } duo_lanes;
 
-/* Each in the file of its name, where the instruction set has it; lanes_body.h is what they share. */
+/* Each in the file of its name, where the instruction set has it; lanes_body.h is what they
+ * share. */
 extern const duo_lanes duo_lanes_avx512, duo_lanes_avx512_sae, duo_lanes_avx2, duo_lanes_portable;
 
 #endif

@@ -19,9 +19,9 @@ bool duo_library_file(const char *name, char *path, size_t size);
 bool duo_library_mentions(const char *path, const char *text);
 
 /*
- * Opens a copy of the file, with dlopen's flags and with these variables (NAME=value, NULL after the
- * last) added to the environment while it starts. The copy is in memory, as large as the file. NULL,
- * and why, where the system does not let us.
+ * Opens a copy of the file, with dlopen's flags and with these variables (NAME=value, NULL after
+ * the last) added to the environment while it starts. The copy is in memory, as large as the file.
+ * NULL, and why, where the system does not let us.
  */
 void *duo_private_library_open(const char *path, int flags, const char *const variables[],
                                char *why, size_t why_size);

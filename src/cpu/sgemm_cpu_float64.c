@@ -1,11 +1,11 @@
 /*
  * sgemm_cpu_float64.c - sgemm with products and sums in float64, rounded to float32 at the end.
  *
- * Accepts   everything
- * Threads   the team's, each on a tile of C of its own
- * Order     C is cut into tiles of up to 256 x 256 sums in float64, by the shape alone; for each 256
- *           steps of k, parts of A and B are copied as float64, and the inner BLAS's dgemm, or a plain
- *           loop where it has none, adds their product to the tile. Parts of k are added in order.
+ * Accepts everything Threads the team's, each on a tile of C of its own Order C is cut into tiles
+ * of up to 256 x 256 sums in float64, by the shape alone; for each 256
+ *           steps of k, parts of A and B are copied as float64, and the inner BLAS's dgemm, or a
+ *           plain loop where it has none, adds their product to the tile. Parts of k are added in
+ *           order.
  * Error     u |result| + (k+2) 2^-53 (|alpha||A||B| + |beta C|): products of floats are exact, and
  *           so is beta C; k - 1 additions, alpha's product and the last addition round in float64.
  * Memory    at most 1.5 MiB a thread; where that cannot be had, small tiles on the stack

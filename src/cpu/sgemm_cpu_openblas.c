@@ -1,14 +1,15 @@
 /*
  * sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, on tiles of C.
  *
- * Accepts   leading dimensions that the library can take (blas_library.h)
- * Library   the inner BLAS; or the program's own, where the drop-in has found one that is better
- * Threads   the team's: each piece is one call of the library, which computes on the thread that calls.
- *           The program's own computes with the threads that the program gave it: one piece
- * Order     C is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on the
- *           number of threads. Few threads put neighbours together where that changes no bits. Where C is small k is cut too: the products of all parts but the first
- *           are put beside C, and added to it in their order.
- * Memory    (parts - 1) m n floats where k is cut, at most 200 KB; where there are none k stays whole
+ * Accepts leading dimensions that the library can take (blas_library.h) Library the inner BLAS; or
+ * the program's own, where the drop-in has found one that is better Threads the team's: each piece
+ * is one call of the library, which computes on the thread that calls.
+ *           The program's own computes with the threads that the program gave it: one piece Order C
+ * is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on the
+ *           number of threads. Few threads put neighbours together where that changes no bits.
+ *           Where C is small k is cut too: the products of all parts but the first are put beside
+ *           C, and added to it in their order.
+ * Memory (parts - 1) m n floats where k is cut, at most 200 KB; where there are none k stays whole
  */
 #include <stdlib.h>
 
@@ -148,8 +149,8 @@ duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
                              *const c = &call->operand[DUO_C];
     if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
         return DUO_DECLINED;
-    /* Nothing is multiplied with alpha where there is no product: OpenBLAS would, by the empty sum, and a
-     * NaN would reach C. */
+    /* Nothing is multiplied with alpha where there is no product: OpenBLAS would, by the empty sum,
+     * and a NaN would reach C. */
     product p = {.call = call,
                  .library = library,
                  .sgemm = library != NULL ? library->sgemm : call->program,

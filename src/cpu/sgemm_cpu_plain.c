@@ -2,10 +2,10 @@
  * sgemm_cpu_plain.c - sgemm in plain C: any size, any leading dimension, no other
  * library.
  *
- * C is cut into tiles of 64 x 32, each a piece for the team. For each 256 steps of k a tile of op(A) is
- * packed with its columns contiguous and a tile of op(B) likewise; C's tile is summed up in a local
- * buffer by columns of A. Products and sums in binary32; nothing is skipped, so NaN and Inf go
- * where they must.
+ * C is cut into tiles of 64 x 32, each a piece for the team. For each 256 steps of k a tile of
+ * op(A) is packed with its columns contiguous and a tile of op(B) likewise; C's tile is summed up
+ * in a local buffer by columns of A. Products and sums in binary32; nothing is skipped, so NaN and
+ * Inf go where they must.
  */
 #include <string.h>
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 
 /*
- * Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with AVX-512. Every tile packs its
- * own parts of A and B: few and square tiles pack least, but more than threads leave nobody waiting for
- * the last. From 64^3 on pieces pay, of a microsecond or two (65536 multiplications). Edges are whole
- * tiles of OpenBLAS's kernels, 16 x 4.
+ * Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with AVX-512. Every tile packs
+ * its own parts of A and B: few and square tiles pack least, but more than threads leave nobody
+ * waiting for the last. From 64^3 on pieces pay, of a microsecond or two (65536 multiplications).
+ * Edges are whole tiles of OpenBLAS's kernels, 16 x 4.
  */
 enum {
     PIECE_WORK = DUO_SGEMM_ONE_TILE / 2,
@@ -65,7 +65,8 @@ static double least_cost(int64_t m, int64_t n, int64_t pieces, int64_t down)
     return (double)m / (double)down + (double)n * (double)down / (double)pieces;
 }
 
-/* Tries those from `down` on, one way, as long as one may be better; of equal ones the fewest down. */
+/* Tries those from `down` on, one way, as long as one may be better; of equal ones the fewest
+ * down. */
 static void search(int64_t m, int64_t n, int64_t pieces, int64_t down, int step, cut *best)
 {
     for (; down >= 1 && down <= pieces; down += step) {
@@ -95,8 +96,8 @@ duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k)
 /* A tile that is not smaller has its operands packed; OpenBLAS has other kernels for up to 10^6. */
 static const double kPackedWork = 1 << 20;
 
-/* Of an element of A or B, in multiplications: 48 tiles of 1024^3 on one thread take 12 % longer than
- * one (Zen 4). */
+/* Of an element of A or B, in multiplications: 48 tiles of 1024^3 on one thread take 12 % longer
+ * than one (Zen 4). */
 static const double kPackCost = 9.0;
 
 /* Of the last tile, the smallest one. */

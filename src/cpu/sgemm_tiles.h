@@ -25,8 +25,9 @@ duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k);
 duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k); /* all of it */
 
 /*
- * The same, with neighbours put together for up to four threads, who need not so many: each tile packs
- * its own parts of A and B. For kernels that suit any tile (blas_kernels.h): the bits are the same.
+ * The same, with neighbours put together for up to four threads, who need not so many: each tile
+ * packs its own parts of A and B. For kernels that suit any tile (blas_kernels.h): the bits are the
+ * same.
  */
 duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, int threads);
 

@@ -135,8 +135,8 @@ duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t 
                            to + after < end ? to + after : end);
         return DUO_OK;
     }
-    /* The device has, or will have, newer bytes elsewhere in the array: bring it fully up to date now.
-     * Without that nobody could tell any more which bytes are newer where. */
+    /* The device has, or will have, newer bytes elsewhere in the array: bring it fully up to date
+     * now. Without that nobody could tell any more which bytes are newer where. */
     const duo_status status = send_part(res, region, from, to);
     return only_own_lost(status, region) ? send_part(res, region, from, to) : status;
 }

@@ -1,6 +1,6 @@
 /*
- * coherence.h - the two copies of a kept array, and the order of work on any region: which bytes are
- * stale in which copy, and how they become current.
+ * coherence.h - the two copies of a kept array, and the order of work on any region: which bytes
+ * are stale in which copy, and how they become current.
  *
  * All under the residency lock. A failure leaves the region as it was, unless its device was lost.
  */
@@ -9,7 +9,8 @@
 
 #include "data/resources.h"
 
-/* The context's queue is about to use the region's bytes on the device: it follows what others queued. */
+/* The context's queue is about to use the region's bytes on the device: it follows what others
+ * queued. */
 duo_status duo_coherence_claim(duo_resources *res, duo_region *region);
 
 /* A device copy for a kept array that has none; nothing in it is current. */

@@ -1,11 +1,11 @@
 /*
- * packed.h - packed operands: what an algorithm made of an operand before it multiplies, kept beside
- * the array.
+ * packed.h - packed operands: what an algorithm made of an operand before it multiplies, kept
+ * beside the array.
  *
- * An algorithm that splits its operands would write on each call what it wrote before. Where duo_prepare
- * has promised that an array rarely changes, the packed operand is written once, in device memory of its
- * own, and each later product of the algorithm with the same part of the array finds it there. A list
- * belongs to one region and is used under the residency lock.
+ * An algorithm that splits its operands would write on each call what it wrote before. Where
+ * duo_prepare has promised that an array rarely changes, the packed operand is written once, in
+ * device memory of its own, and each later product of the algorithm with the same part of the array
+ * finds it there. A list belongs to one region and is used under the residency lock.
  */
 #ifndef DUO_PACKED_H
 #define DUO_PACKED_H

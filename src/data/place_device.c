@@ -120,8 +120,8 @@ static duo_outcome place_operand(duo_resources *res, const duo_call *call, duo_c
     return outcome;
 }
 
-/* The packed operands of the call, when all operands have their places: memory is theirs first. What was
- * changed since it was placed is not current any more. */
+/* The packed operands of the call, when all operands have their places: memory is theirs first.
+ * What was changed since it was placed is not current any more. */
 static void find_packed(duo_resources *res, duo_algorithm_id algorithm, const duo_call *call,
                         duo_call *local)
 {

@@ -6,9 +6,9 @@
 #include "data/resources.h"
 
 /*
- * Copies `call` to `local` with addresses on the device, for an algorithm, and sends what is missing
- * there. Device copies of kept arrays stay where they are until duo_place_queued, which has to follow,
- * also on failure; so has duo_place_end. DUO_DECLINED: another algorithm may do.
+ * Copies `call` to `local` with addresses on the device, for an algorithm, and sends what is
+ * missing there. Device copies of kept arrays stay where they are until duo_place_queued, which has
+ * to follow, also on failure; so has duo_place_end. DUO_DECLINED: another algorithm may do.
  */
 duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
                                 const duo_call *call, duo_call *local);

@@ -12,9 +12,9 @@
 
 /*
  * Makes the host's copies of the kept arrays that an operand touches current. If the call writes to
- * them, they stay the only ones that are written until duo_place_end: what is newer on one side is known
- * by one range of bytes for each side, and the columns of two C may lie between each other. So calls that
- * have been placed to write to a device copy are let go first; they wait for nobody.
+ * them, they stay the only ones that are written until duo_place_end: what is newer on one side is
+ * known by one range of bytes for each side, and the columns of two C may lie between each other.
+ * So calls that have been placed to write to a device copy are let go first; they wait for nobody.
  */
 duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 {

@@ -1,4 +1,5 @@
-/* place_host.h - brings a call's operands to the host side, and what it wrote back to where it belongs. */
+/* place_host.h - brings a call's operands to the host side, and what it wrote back to where it
+ * belongs. */
 #ifndef DUO_PLACE_HOST_H
 #define DUO_PLACE_HOST_H
 
@@ -20,7 +21,8 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i);
 /* The host wrote this operand: the device copies of kept arrays that it touches are stale there. */
 duo_status duo_place_wrote_host(duo_resources *res, const duo_operand *o);
 /* Work on a region has been queued. Since it was placed another queue may have claimed it, which
- * follows only what had been queued by then: so that whoever comes next follows both. Under the lock. */
+ * follows only what had been queued by then: so that whoever comes next follows both. Under the
+ * lock. */
 void duo_place_claim_again(duo_resources *res, duo_region *region);
 
 #endif

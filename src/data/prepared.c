@@ -3,7 +3,8 @@
 
 #include "gpu/backend/devices.h"
 
-/* Most that a region's packed operands take: times its own size, and for the tiles of small matrices. */
+/* Most that a region's packed operands take: times its own size, and for the tiles of small
+ * matrices. */
 enum { MOST_TIMES = 4, MOST_MORE = 1 << 18 };
 
 /* NULL: there is no room. */

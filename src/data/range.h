@@ -10,7 +10,8 @@ typedef struct duo_range {
     size_t from, to; /* bytes from the start of the region; from >= to: empty */
 } duo_range;
 
-/* Do bytes from an address on end beyond the address space? They would wrap to a small range elsewhere. */
+/* Do bytes from an address on end beyond the address space? They would wrap to a small range
+ * elsewhere. */
 static inline bool duo_range_wraps(const void *address, size_t bytes)
 {
     return (uintptr_t)address > UINTPTR_MAX - bytes;

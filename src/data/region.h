@@ -39,8 +39,8 @@ struct duo_region {
     void *device_copy; /* NULL until its first use there */
     bool refused;      /* the device had no room for it: used as plain host memory */
     duo_range host_stale, device_stale; /* bytes of each copy that are newer in the other */
-    double
-        credit_seconds; /* of the next sending, so much has been earned by calls that went without */
+    /* Of the next sending, so much has been earned by calls that went without. */
+    double credit_seconds;
 };
 
 static inline bool duo_region_is_device(const duo_region *region)

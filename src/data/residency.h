@@ -16,8 +16,8 @@
 void duo_residency_lock(void);
 void duo_residency_unlock(void);
 
-/* Regions of devices that were found lost meanwhile lose what only these had: for holders of the lock,
- * after a failure. */
+/* Regions of devices that were found lost meanwhile lose what only these had: for holders of the
+ * lock, after a failure. */
 void duo_residency_sweep(void);
 
 /* From the lowest address of all regions to the highest, for calls that have to do with none. */
@@ -41,15 +41,16 @@ duo_region *duo_residency_starting_at(const void *address);
 duo_region *duo_residency_first(uintptr_t low, uintptr_t high);
 duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
 
-/* DUO_ERR_RANGE: overlaps a region that is there. DUO_ERR_MEMORY. *region may be NULL if not wanted. */
+/* DUO_ERR_RANGE: overlaps a region that is there. DUO_ERR_MEMORY. *region may be NULL if not
+ * wanted. */
 duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
                              duo_region **region);
 void duo_residency_remove(duo_region *region); /* and frees it */
 
 /*
- * Calls that write to host memory in or around kept arrays are noted from duo_residency_host_write until
- * they have told what they wrote, in duo_residency_host_wrote. Meanwhile no call begins to write to the
- * device copy of an array that theirs meet. The note is the call's.
+ * Calls that write to host memory in or around kept arrays are noted from duo_residency_host_write
+ * until they have told what they wrote, in duo_residency_host_wrote. Meanwhile no call begins to
+ * write to the device copy of an array that theirs meet. The note is the call's.
  */
 void duo_residency_host_write(duo_host_write *note, uintptr_t low, uintptr_t high);
 void duo_residency_host_wrote(const duo_host_write *note);

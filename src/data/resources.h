@@ -50,8 +50,8 @@ void duo_resources_settle_device(duo_resources *res);
 duo_status duo_resources_open(duo_resources *res);
 
 /*
- * The same for transfers with a region: where `device` is lost, the queue goes to the region's device.
- * DUO_ERR_LOST: that is lost, too. Under the residency lock.
+ * The same for transfers with a region: where `device` is lost, the queue goes to the region's
+ * device. DUO_ERR_LOST: that is lost, too. Under the residency lock.
  */
 duo_status duo_resources_reach(duo_resources *res, const duo_region *region);
 
@@ -71,8 +71,8 @@ duo_status duo_resources_pin_result(duo_resources *res);
 /* A space on the queue's device of at least so many bytes; DUO_ERR_MEMORY leaves it empty. */
 duo_status duo_resources_grow(duo_resources *res, duo_space *space, size_t bytes);
 
-/* Something failed on the queue's device: notes it, and where the device is lost marks that. Returns
- * status. */
+/* Something failed on the queue's device: notes it, and where the device is lost marks that.
+ * Returns status. */
 duo_status duo_resources_failed(duo_resources *res, duo_status status, const char *doing);
 
 #endif

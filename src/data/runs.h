@@ -1,8 +1,8 @@
 /*
  * runs.h - runs of floats in host memory, packed without the gaps between them.
  *
- * `columns` runs of `rows` floats, ld apart: the columns of a matrix, or with rows = 1 a strided vector.
- * Their elements, in order, are one list, of which a transfer takes pieces.
+ * `columns` runs of `rows` floats, ld apart: the columns of a matrix, or with rows = 1 a strided
+ * vector. Their elements, in order, are one list, of which a transfer takes pieces.
  */
 #ifndef DUO_RUNS_H
 #define DUO_RUNS_H

@@ -1,8 +1,8 @@
 /*
  * stage.h - the ring of pinned staging buffers of a context.
  *
- * While the device copies one stage, the host packs or unpacks another. A stage is free once its mark in
- * the queue has passed.
+ * While the device copies one stage, the host packs or unpacks another. A stage is free once its
+ * mark in the queue has passed.
  */
 #ifndef DUO_STAGE_H
 #define DUO_STAGE_H
@@ -24,8 +24,8 @@ duo_status duo_stage_mark(duo_resources *res, int i);
  * DUO_OK or DUO_ERR_LOST. */
 duo_status duo_stage_still_there(const duo_resources *res);
 
-/* A mark failed, or waiting for one: waits for everything that was queued, which says as much. DUO_OK
- * or DUO_ERR_LOST. */
+/* A mark failed, or waiting for one: waits for everything that was queued, which says as much.
+ * DUO_OK or DUO_ERR_LOST. */
 duo_status duo_stage_wait_for_all(duo_resources *res, duo_status status, const char *doing);
 
 /* A copy could not be queued, while others may be under way on memory that is about to be used

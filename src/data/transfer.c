@@ -14,8 +14,8 @@
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 
-/* Floats of a run from which on the device fetches runs from pinned memory one by one itself: shorter
- * ones are packed first, as each takes a request of its own over the link. */
+/* Floats of a run from which on the device fetches runs from pinned memory one by one itself:
+ * shorter ones are packed first, as each takes a request of its own over the link. */
 enum { SHORTEST_RUN = 64 };
 
 static int threads_of(const duo_resources *res) { return duo_machine_threads_for(res->threads); }

@@ -1,8 +1,8 @@
 /*
  * transfer.h - host <-> device, through pinned memory where there is any.
  *
- * `columns` runs of `rows` floats, ld apart on the host (any sign), device_ld apart on the device; bytes
- * between the runs are neither read nor written. The context's queue is open.
+ * `columns` runs of `rows` floats, ld apart on the host (any sign), device_ld apart on the device;
+ * bytes between the runs are neither read nor written. The context's queue is open.
  */
 #ifndef DUO_TRANSFER_H
 #define DUO_TRANSFER_H
@@ -10,10 +10,10 @@
 #include "data/resources.h"
 
 /*
- * Uploads return when the host memory is consumed, but for direct ones (duo_upload_consumed); downloads
- * when the host memory is written.
- * direct: the host memory is pinned and may be read or written by the device itself.
- * *done, if not NULL: how many elements, in order, were written to the host before a failure.
+ * Uploads return when the host memory is consumed, but for direct ones (duo_upload_consumed);
+ * downloads when the host memory is written. direct: the host memory is pinned and may be read or
+ * written by the device itself. *done, if not NULL: how many elements, in order, were written to
+ * the host before a failure.
  */
 duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, const float *host,
                       int64_t ld, int64_t rows, int64_t columns, bool direct);

@@ -1,11 +1,11 @@
 /*
  * float_mode.h - the floating-point mode that the documented order of summation needs.
  *
- * Rounding to nearest, subnormals kept, and no exception that traps: sums in float32 may overflow on
- * their way to a finite result. An application may have set otherwise (start-up code of -ffast-math
- * does); a reduction then sets the default mode, works, and restores what it found, flags included.
- * Enter and leave in a function that calls the one that computes: a compiler may move arithmetic
- * across a change of mode, but no call of an unknown function.
+ * Rounding to nearest, subnormals kept, and no exception that traps: sums in float32 may overflow
+ * on their way to a finite result. An application may have set otherwise (start-up code of
+ * -ffast-math does); a reduction then sets the default mode, works, and restores what it found,
+ * flags included. Enter and leave in a function that calls the one that computes: a compiler may
+ * move arithmetic across a change of mode, but no call of an unknown function.
  */
 #ifndef DUO_FLOAT_MODE_H
 #define DUO_FLOAT_MODE_H
@@ -19,8 +19,8 @@
 typedef unsigned int float_mode;
 
 /*
- * MXCSR at program start: every exception masked. All else but its flags, the lowest six bits, is unfit:
- * flush to zero, rounding control, denormals are zero, exceptions that are not masked.
+ * MXCSR at program start: every exception masked. All else but its flags, the lowest six bits, is
+ * unfit: flush to zero, rounding control, denormals are zero, exceptions that are not masked.
  */
 enum { FLOAT_MODE_DEFAULT = 0x1F80, FLOAT_MODE_FLAGS = 0x3F };
 

@@ -53,7 +53,8 @@ static void read_cpu_id(void)
              short_model + (longer ? (a >> 16 & 15) << 4 : 0), a & 15);
 }
 #else
-/* What Linux tells of the first processor, as "CPU part : 0xd0c"; on other machines than ARM's nothing. */
+/* What Linux tells of the first processor, as "CPU part : 0xd0c"; on other machines than ARM's
+ * nothing. */
 static void read_cpu_id(void)
 {
     size_t used = 0;
@@ -89,8 +90,8 @@ static void look(void)
 {
     read_cpu_name();
     read_cpu_id();
-    /* OpenMP knows its places, to which it may have bound the first thread; but it may be asked by a
-     * thread that is bound otherwise. */
+    /* OpenMP knows its places, to which it may have bound the first thread; but it may be asked by
+     * a thread that is bound otherwise. */
     cpu_set_t first;
     processors = omp_get_num_procs();
     if (sched_getaffinity(getpid(), sizeof first, &first) == 0 && CPU_COUNT(&first) > processors)
@@ -118,8 +119,8 @@ const char *duo_machine_cpu_id(void)
 
 /* ---- What holds for this thread now ---- */
 
-/* Asking the system takes a microsecond, and for the quota files are read: what it said serves for a
- * while. */
+/* Asking the system takes a microsecond, and for the quota files are read: what it said serves for
+ * a while. */
 static const int64_t kProcessorsNs = 50000000, kQuotaNs = 1000000000;
 
 static int64_t coarse_ns(void)

@@ -15,8 +15,8 @@ size_t duo_machine_cache_bytes(void);
 int duo_machine_threads(void);
 /* The same for this thread and now: its OpenMP setting and affinity as well. */
 int duo_machine_threads_now(void);
-/* Threads for a call that was told to use `asked`, 0 being the default: one where others of the program
- * are at work already, or none can be made. */
+/* Threads for a call that was told to use `asked`, 0 being the default: one where others of the
+ * program are at work already, or none can be made. */
 int duo_machine_threads_for(int asked);
 /* This thread may run in all places of OpenMP's, though the one that made it is bound to one. */
 void duo_machine_unbind(void);

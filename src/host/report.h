@@ -1,6 +1,6 @@
 /*
- * report.h - what a context has to tell: lines for its log, the note of the last call, the text of the
- * last failure.
+ * report.h - what a context has to tell: lines for its log, the note of the last call, the text of
+ * the last failure.
  */
 #ifndef DUO_REPORT_H
 #define DUO_REPORT_H

@@ -1,23 +1,24 @@
 /*
  * team.c - one team of threads for the whole process (team.h).
  *
- * Jobs     A call posts its job in a slot. Several calls at once have a slot each; where all slots are
+ * Jobs A call posts its job in a slot. Several calls at once have a slot each; where all slots are
  *          taken a call works alone, as many threads are at work then.
- * Runs     The pieces are cut into as many runs of neighbours as the job has members. A member takes
+ * Runs The pieces are cut into as many runs of neighbours as the job has members. A member takes
  *          the pieces of its own run from the front, so that a repeated call finds its data in the
  *          caches that it left them in; who is done takes pieces from the ends of the others' runs.
- * Claims   A run is one word: pieces left, pieces begun and not done, and the job's number, so that a
+ * Claims A run is one word: pieces left, pieces begun and not done, and the job's number, so that a
  *          piece is claimed by one compare-and-swap and late helpers can tell that they are. Piece
- *          function and job are read between a claim and its end alone: the caller waits for that end.
- * Helpers  Threads of POSIX, not a team of OpenMP: there a barrier waits for all its members, surplus
- *          threads are ended and made again as teams change in size, and a thread that cannot be made
- *          ends the process. A helper that has nothing to do stays awake for a moment, because to be
- *          woken takes 50 us, but yields the processor again and again. A yield that comes back late
- *          shows that others want it: then the helper sleeps, and for a while stays awake no more: in
- *          a queue for the processor it is of no use, and who is woken may go first, if it asks for
- *          short turns. One that has the caller wait for its piece for long, because it has lost its
- *          processor, is fetched to the caller's, and then rests for a while. The caller wakes a few
- *          helpers, and each of these a few more.
+ *          function and job are read between a claim and its end alone: the caller waits for that
+ *          end.
+ * Helpers Threads of POSIX, not a team of OpenMP: there a barrier waits for all its members,
+ *          surplus threads are ended and made again as teams change in size, and a thread that
+ *          cannot be made ends the process. A helper that has nothing to do stays awake for a
+ *          moment, because to be woken takes 50 us, but yields the processor again and again. A
+ *          yield that comes back late shows that others want it: then the helper sleeps, and for a
+ *          while stays awake no more: in a queue for the processor it is of no use, and who is
+ *          woken may go first, if it asks for short turns. One that has the caller wait for its
+ *          piece for long, because it has lost its processor, is fetched to the caller's, and then
+ *          rests for a while. The caller wakes a few helpers, and each of these a few more.
  */
 #define _GNU_SOURCE
 #include "host/team.h"
@@ -103,8 +104,8 @@ static bool under_way(run *r)
 
 typedef struct slot {
     _Alignas(LINE) atomic_bool taken;
-    /* The job in words of 16 bits: its number, members, the first helper, helpers to count round by.
-     * No members: there is none. */
+    /* The job in words of 16 bits: its number, members, the first helper, helpers to count round
+     * by. No members: there is none. */
     _Alignas(LINE) _Atomic uint64_t head;
     /* Read by those alone who have claimed a piece. */
     duo_team_piece piece;
@@ -338,7 +339,8 @@ int duo_team_helpers(void) { return atomic_load_explicit(&helpers, memory_order_
 
 /* ---- Jobs ---- */
 
-/* A free slot, or NULL; *first: a helper from which on they are not in use by the slots before it. */
+/* A free slot, or NULL; *first: a helper from which on they are not in use by the slots before
+ * it. */
 static slot *take_slot(int round, int *first)
 {
     *first = 0;
@@ -371,9 +373,9 @@ static head post(slot *s, head h, int64_t pieces)
 }
 
 /*
- * A helper that has had its caller wait for long has lost its processor in the middle of a piece, to
- * somebody whose turn may take milliseconds. The caller's own is at hand: it goes there, and the caller
- * sleeps a moment.
+ * A helper that has had its caller wait for long has lost its processor in the middle of a piece,
+ * to somebody whose turn may take milliseconds. The caller's own is at hand: it goes there, and the
+ * caller sleeps a moment.
  */
 static void fetch(helper *h)
 {
@@ -390,8 +392,8 @@ static void fetch_late(const slot *s)
         if (atomic_load_explicit(&helper_of[i].in, memory_order_relaxed) == s) fetch(&helper_of[i]);
 }
 
-/* Waits for the pieces that others have begun, at last without a processor of its own. One that takes
- * much longer than `piece_ns` is late. */
+/* Waits for the pieces that others have begun, at last without a processor of its own. One that
+ * takes much longer than `piece_ns` is late. */
 static void await(slot *s, head h, int64_t piece_ns)
 {
     const struct timespec a_moment = {0, 1};

@@ -2,11 +2,11 @@
  * team.h - the threads of the library: the one place where they are made and given work.
  *
  * Whoever has work for several threads cuts it into pieces and calls duo_team_run. The caller works
- * itself and never waits for a thread that has not begun: what helpers do not begin in time it does,
- * and at the end only pieces that others have begun are awaited. So pieces are to be short beside the
- * milliseconds for which a scheduler may take the processor away. (A piece that has begun is awaited
- * also where it could be done again without harm: a late helper would read memory that the caller of
- * the operation has taken back by then.)
+ * itself and never waits for a thread that has not begun: what helpers do not begin in time it
+ * does, and at the end only pieces that others have begun are awaited. So pieces are to be short
+ * beside the milliseconds for which a scheduler may take the processor away. (A piece that has
+ * begun is awaited also where it could be done again without harm: a late helper would read memory
+ * that the caller of the operation has taken back by then.)
  */
 #ifndef DUO_TEAM_H
 #define DUO_TEAM_H

@@ -2,17 +2,16 @@
  * backend.h - the only way to a GPU: a table of functions.
  *
  * There are three: backend_cuda.cu (CUDA), backend_none.c (built without CUDA) and, in tests, a
- * simulated GPU, with memory that the host cannot read, work done later on another thread, and failures
- * on demand. Which of the first two is compiled decides duo_backend_default().
+ * simulated GPU, with memory that the host cannot read, work done later on another thread, and
+ * failures on demand. Which of the first two is compiled decides duo_backend_default().
  *
  * Every function may be called from any thread; a queue's functions from one thread at a time,
  * `after` excepted. Every function leaves the caller's current device and pending CUDA error as it
  * found them.
  *
- * Status     DUO_OK
- *            DUO_ERR_MEMORY   out of device or pinned memory; nothing happened
- *            DUO_ERR_DEVICE   this one thing could not be done; nothing happened, the device works on
- *            DUO_ERR_LOST     the device is gone for this process (a sticky error)
+ * Status DUO_OK DUO_ERR_MEMORY out of device or pinned memory; nothing happened DUO_ERR_DEVICE this
+ *            one thing could not be done; nothing happened, the device works on DUO_ERR_LOST the
+ *            device is gone for this process (a sticky error)
  * and after a failure detail() says more, for the calling thread.
  */
 #ifndef DUO_BACKEND_H
@@ -47,7 +46,8 @@ typedef struct duo_backend {
     duo_status (*release)(int device, void *address); /* waits for the device */
     /* Pinned host memory, mapped: kernels reach it by the same address. */
     duo_status (*pin)(int device, size_t bytes, void **address);
-    /* Nothing that is queued uses it any more; where waiting for that has failed, it waits itself. */
+    /* Nothing that is queued uses it any more; where waiting for that has failed, it waits
+     * itself. */
     duo_status (*unpin)(void *address);
     /* What the driver knows of an address. Never creates a context; costs well under a microsecond.
      */
@@ -69,18 +69,18 @@ typedef struct duo_backend {
     duo_status (*copy_now)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                            size_t src_pitch, size_t width, size_t height);
     /*
-     * Queue the algorithm's kernels. All operand addresses are device (or pinned) addresses. Reductions
-     * write a float to operand[DUO_RESULT].address, or, if pinned_result is not NULL, one 8-byte store
-     * (uint64_t)ticket << 32 | float bits there, which the host polls. DUO_ERR_DEVICE
-     * means nothing was queued.
+     * Queue the algorithm's kernels. All operand addresses are device (or pinned) addresses.
+     * Reductions write a float to operand[DUO_RESULT].address, or, if pinned_result is not NULL,
+     * one 8-byte store (uint64_t)ticket << 32 | float bits there, which the host polls.
+     * DUO_ERR_DEVICE means nothing was queued.
      */
     duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket);
 
     /*
      * An algorithm may have a form of its own of operand A or B (i) of sgemm, which it reads where
-     * operand[i].packed says so. Its bytes, 0 for none; and queue the writing of it to device memory,
-     * from the operand's device address.
+     * operand[i].packed says so. Its bytes, 0 for none; and queue the writing of it to device
+     * memory, from the operand's device address.
      */
     size_t (*packed_bytes)(duo_algorithm_id algorithm, const duo_call *call, int i);
     duo_status (*pack)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,

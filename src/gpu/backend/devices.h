@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* The backend in use. Tests put another in with duo_backend_install (NULL: the default again) before any
- * other use. */
+/* The backend in use. Tests put another in with duo_backend_install (NULL: the default again)
+ * before any other use. */
 const duo_backend *duo_backend_current(void);
 void duo_backend_install(const duo_backend *backend);
 
