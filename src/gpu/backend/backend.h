@@ -24,6 +24,8 @@
 extern "C" {
 #endif
 
+enum { DUO_MOST_DEVICES = 64 }; /* more are not looked at */
+
 typedef struct duo_queue duo_queue; /* an in-order queue of work on one device */
 
 typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE } duo_memory;

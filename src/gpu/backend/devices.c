@@ -4,13 +4,10 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "host/environment.h"
+#include "gpu/backend/memory_cap.h"
 #include "host/fork.h"
 #include "host/lock.h"
-
-enum { LARGEST_COUNT = 64 };
 
 static _Atomic(const duo_backend *) installed;
 static atomic_int looked; /* 0: not yet */
@@ -21,9 +18,10 @@ static atomic_int losses;
 static struct {
     atomic_bool lost;
     char why[200];
-    double total_bytes, held_bytes;
-    atomic_int capability, multiprocessors; /* 0: not asked yet */
-} devices[LARGEST_COUNT];
+    /* Asked for once; 0: not yet. */
+    atomic_int capability, multiprocessors;
+    _Atomic double memory_bytes;
+} devices[DUO_MOST_DEVICES];
 
 const duo_backend *duo_backend_current(void)
 {
@@ -36,14 +34,15 @@ void duo_backend_install(const duo_backend *backend)
     duo_lock(DUO_LOCK_DEVICES);
     atomic_store_explicit(&installed, backend, memory_order_release);
     atomic_store_explicit(&looked, 0, memory_order_release);
-    for (int i = 0; i < LARGEST_COUNT; i++) {
+    for (int i = 0; i < DUO_MOST_DEVICES; i++) {
         atomic_store(&devices[i].lost, false);
         devices[i].why[0] = '\0';
-        devices[i].total_bytes = devices[i].held_bytes = 0.0;
         atomic_store(&devices[i].capability, 0);
         atomic_store(&devices[i].multiprocessors, 0);
+        atomic_store(&devices[i].memory_bytes, 0.0);
     }
     duo_unlock(DUO_LOCK_DEVICES);
+    duo_memory_forget();
 }
 
 bool duo_devices_looked(void) { return atomic_load_explicit(&looked, memory_order_acquire) != 0; }
@@ -61,7 +60,7 @@ int duo_devices(const char **why)
             count = 0;
             const duo_status status = backend->count(&count);
             if (status != DUO_OK) count = 0;
-            if (count > LARGEST_COUNT) count = LARGEST_COUNT;
+            if (count > DUO_MOST_DEVICES) count = DUO_MOST_DEVICES;
             snprintf(why_none, sizeof why_none, "%s", count > 0 ? "" : backend->detail());
             atomic_store_explicit(&looked, 1, memory_order_release);
         }
@@ -81,7 +80,7 @@ bool duo_device_usable(int device)
 
 void duo_device_lose(int device, const char *why)
 {
-    if (device < 0 || device >= LARGEST_COUNT) return;
+    if (device < 0 || device >= DUO_MOST_DEVICES) return;
     duo_lock(DUO_LOCK_DEVICES);
     if (!atomic_load(&devices[device].lost)) {
         snprintf(devices[device].why, sizeof devices[device].why, "lost: %.180s", why);
@@ -93,7 +92,7 @@ void duo_device_lose(int device, const char *why)
 
 bool duo_device_lost(int device)
 {
-    return device >= 0 && device < LARGEST_COUNT &&
+    return device >= 0 && device < DUO_MOST_DEVICES &&
            atomic_load_explicit(&devices[device].lost, memory_order_acquire);
 }
 
@@ -109,73 +108,55 @@ const char *duo_device_why(int device)
                                                                              : "";
 }
 
-/* A fact that is asked for once; 0: nobody has looked yet. */
-static int fact(int device, atomic_int *known)
+/* ---- Facts ---- */
+
+/* Asks for all at once. Whoever asks at the same time gets the same. */
+static void ask(int device)
 {
-    if (!duo_device_usable(device)) return 0;
-    if (atomic_load_explicit(known, memory_order_relaxed) == 0) {
-        duo_device_info info = {.size = sizeof info};
-        if (duo_backend_current()->describe(device, &info) != DUO_OK) return 0;
-        atomic_store_explicit(&devices[device].capability,
-                              10 * info.capability_major + info.capability_minor,
-                              memory_order_relaxed);
-        atomic_store_explicit(&devices[device].multiprocessors, info.multiprocessors,
-                              memory_order_relaxed);
-    }
-    return atomic_load_explicit(known, memory_order_relaxed);
+    duo_device_info info = {.size = sizeof info};
+    if (duo_backend_current()->describe(device, &info) != DUO_OK) return;
+    atomic_store(&devices[device].memory_bytes, (double)info.memory_bytes);
+    atomic_store(&devices[device].multiprocessors, info.multiprocessors);
+    atomic_store(&devices[device].capability, 10 * info.capability_major + info.capability_minor);
 }
 
 int duo_device_capability(int device)
 {
-    return device < 0 || device >= LARGEST_COUNT ? 0 : fact(device, &devices[device].capability);
+    if (!duo_device_usable(device)) return 0;
+    atomic_int *const capability = &devices[device].capability;
+    if (atomic_load_explicit(capability, memory_order_relaxed) == 0) ask(device);
+    return atomic_load_explicit(capability, memory_order_relaxed);
 }
 
 int duo_device_multiprocessors(int device)
 {
-    return device < 0 || device >= LARGEST_COUNT ? 0
-                                                 : fact(device, &devices[device].multiprocessors);
+    if (duo_device_capability(device) == 0) return 0;
+    return atomic_load_explicit(&devices[device].multiprocessors, memory_order_relaxed);
 }
 
-/* Bytes that the device has in all; the lock is held. */
-static double total_of(int device)
-{
-    if (devices[device].total_bytes <= 0.0) {
-        duo_device_info info = {.size = sizeof info};
-        const bool good = duo_backend_current()->describe(device, &info) == DUO_OK;
-        devices[device].total_bytes = good ? (double)info.memory_bytes : (double)INFINITY;
-    }
-    return devices[device].total_bytes;
-}
+/* ---- Memory ---- */
 
-/* Bytes that may still be held; the lock is held. */
-static double room_of(int device)
+/* Bytes that the device has in all; infinite if nobody knows. */
+static double memory_of(int device)
 {
-    const double cap = fmin(duo_environment_get()->device_memory_bytes, total_of(device));
-    return cap - devices[device].held_bytes;
+    _Atomic double *const known = &devices[device].memory_bytes;
+    if (atomic_load_explicit(known, memory_order_relaxed) == 0.0) ask(device);
+    const double bytes = atomic_load_explicit(known, memory_order_relaxed);
+    return bytes > 0.0 ? bytes : (double)INFINITY;
 }
 
 duo_status duo_device_allocate(int device, size_t bytes, void **address)
 {
     *address = NULL;
-    duo_lock(DUO_LOCK_DEVICES);
-    const bool room = (double)bytes <= room_of(device);
-    if (room) devices[device].held_bytes += (double)bytes;
-    duo_unlock(DUO_LOCK_DEVICES);
-    if (!room) return DUO_ERR_MEMORY;
+    if (!duo_memory_take(device, bytes, memory_of(device))) return DUO_ERR_MEMORY;
     const duo_status status = duo_backend_current()->allocate(device, bytes, address);
-    if (status != DUO_OK) {
-        duo_lock(DUO_LOCK_DEVICES);
-        devices[device].held_bytes -= (double)bytes;
-        duo_unlock(DUO_LOCK_DEVICES);
-    }
+    if (status != DUO_OK) duo_memory_give(device, bytes);
     return status;
 }
 
 duo_status duo_device_release(int device, void *address, size_t bytes)
 {
-    duo_lock(DUO_LOCK_DEVICES);
-    devices[device].held_bytes -= (double)bytes;
-    duo_unlock(DUO_LOCK_DEVICES);
+    duo_memory_give(device, bytes);
     return duo_backend_current()->release(device, address);
 }
 
@@ -183,10 +164,7 @@ double duo_device_room(int device)
 {
     if (!duo_device_usable(device))
         return INFINITY; /* not looked at yet: the allocation will tell */
-    duo_lock(DUO_LOCK_DEVICES);
-    const double room = room_of(device);
-    duo_unlock(DUO_LOCK_DEVICES);
-    return room;
+    return duo_memory_room(device, memory_of(device));
 }
 
 /* ---- Second tries ---- */

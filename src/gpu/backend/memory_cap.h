@@ -1,0 +1,30 @@
+/*
+ * memory_cap.h - bytes that the library holds on each device, under the cap DUOBLAS_DEVICE_MEMORY.
+ *
+ * For backends too: it knows none of them. total_bytes: all that the device has, or infinite.
+ */
+#ifndef DUO_MEMORY_CAP_H
+#define DUO_MEMORY_CAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Counts so many bytes more as held; false: there is no room, and nothing was counted. */
+bool duo_memory_take(int device, size_t bytes, double total_bytes);
+void duo_memory_give(int device, size_t bytes);
+
+/* Bytes that may still be taken. */
+double duo_memory_room(int device, double total_bytes);
+
+/* Another backend is in use: nothing is held. */
+void duo_memory_forget(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
