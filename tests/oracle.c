@@ -3,7 +3,7 @@
  */
 #include "oracle.h"
 
-#include "exact_sum.h"
+#include "bench/reference/exact_sum.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "accuracy_data.h"
-#include "exact_sum.h"
+#include "bench/reference/accuracy_data.h"
+#include "bench/reference/exact_sum.h"
 #include "harness.h"
 #include "oracle.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "child.h"
-#include "exact_sum.h"
+#include "bench/reference/exact_sum.h"
 #include "harness.h"
 #include "reference_order.h"
 #include "sim_device.h"

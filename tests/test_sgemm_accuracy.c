@@ -12,7 +12,7 @@
 
 #include "harness.h"
 #include "oracle.h"
-#include "sgemm_data.h"
+#include "bench/reference/sgemm_data.h"
 
 static bool long_run(void)
 {

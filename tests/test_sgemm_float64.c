@@ -14,7 +14,7 @@
 
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
-#include "exact_sum.h"
+#include "bench/reference/exact_sum.h"
 #include "harness.h"
 #include "oracle.h"
 #include "sim_device.h"

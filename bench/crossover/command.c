@@ -1,0 +1,179 @@
+/*
+ * command.c - from what size on does the GPU win on this machine? Options and order of work.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/crossover/crossover.h"
+#include "bench/tool/picture.h"
+#include "choice/profile.h"
+#include "choice/profile_in_use.h"
+
+static const char doc[] =
+    "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "
+    "operands in pageable, pinned and device memory, and tells from what size on the GPU wins. "
+    "Writes the profile by which the library chooses from then on. Without a GPU its times are "
+    "predicted, and marked so.";
+
+enum {
+    OPTION_CSV = 256,
+    OPTION_PLOT,
+    OPTION_PROFILE,
+    OPTION_NO_PROFILE,
+    OPTION_OPERATIONS,
+    OPTION_SEED,
+    OPTION_MAX_SECONDS,
+    OPTION_COLD
+};
+
+static const struct argp_option options[] = {
+    {"quick", 'q', NULL, 0, "Fewer sizes and rounds: half a minute at most", 0},
+    {"operations", OPTION_OPERATIONS, "LIST", 0, "Only these, as in ssum,sgemm", 0},
+    {"csv", OPTION_CSV, "FILE", 0, "Write every figure to FILE", 0},
+    {"plot", OPTION_PLOT, "FILE", 0, "Draw the curves: .svg or .png by gnuplot, .gp for it", 0},
+    {"profile", OPTION_PROFILE, "FILE", 0, "Write the profile to FILE, not to the user's own", 0},
+    {"no-profile", OPTION_NO_PROFILE, NULL, 0, "Write no profile", 0},
+    {"max-seconds", OPTION_MAX_SECONDS, "N", 0,
+     "Predict what does not fit in N seconds (default 600, quick 16)", 0},
+    {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
+    {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
+    {0},
+};
+
+typedef struct arguments {
+    duo_crossover *x;
+    const char *csv, *plot, *profile;
+    bool no_profile;
+} arguments;
+
+static error_t mistake(struct argp_state *state, const char *option, const char *value)
+{
+    argp_error(state, "bad value for --%s: %s", option, value);
+    return EINVAL;
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *const a = state->input;
+    int64_t number;
+    switch (key) {
+    case 'q':
+        a->x->quick = true;
+        return 0;
+    case OPTION_OPERATIONS:
+        return duo_tool_operations(value, a->x->wanted) ? 0 : mistake(state, "operations", value);
+    case OPTION_CSV:
+        a->csv = value;
+        return 0;
+    case OPTION_PLOT:
+        a->plot = value;
+        return 0;
+    case OPTION_PROFILE:
+        a->profile = value;
+        return 0;
+    case OPTION_NO_PROFILE:
+        a->no_profile = true;
+        return 0;
+    case OPTION_MAX_SECONDS:
+        if (!duo_tool_number(value, 1, 1000000, &number))
+            return mistake(state, "max-seconds", value);
+        a->x->most_seconds = (double)number;
+        return 0;
+    case OPTION_COLD:
+        a->x->cold = true;
+        return 0;
+    case OPTION_SEED:
+        if (!duo_tool_number(value, 0, INT64_MAX, &number)) return mistake(state, "seed", value);
+        a->x->seed = (uint64_t)number;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument: %s", value);
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {options, parse, NULL, doc, duo_tool_help, NULL, NULL};
+
+/* What would fail after minutes of measuring should fail now. */
+static bool outputs_possible(const arguments *a)
+{
+    const char *const problem = a->plot != NULL ? duo_picture_problem(a->plot) : NULL;
+    if (problem != NULL) fprintf(stderr, "duoblas: cannot draw %s: %s\n", a->plot, problem);
+    return problem == NULL && (a->csv == NULL || duo_output_possible(a->csv)) &&
+           (a->plot == NULL || duo_output_possible(a->plot));
+}
+
+static bool write_profile(const duo_profile *profile, const char *path)
+{
+    char why[256];
+    bool good = duo_profile_write(profile, path, why, sizeof why);
+    if (!good)
+        fprintf(stderr, "duoblas: cannot write the profile %s: %s\n", path, why);
+    else
+        printf("Profile: %s%s\n", path,
+               profile->upload_pageable > 0.0 ? "" : " (without a GPU part)");
+    return good;
+}
+
+int duo_tool_crossover(int argc, char **argv)
+{
+    duo_crossover *const x = calloc(1, sizeof *x);
+    if (x == NULL) return DUO_EXIT_FAILURE;
+    arguments a = {.x = x};
+    char profile_path[4096];
+    x->seed = 1;
+    for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
+    int status = duo_tool_parse(&argp, argc, argv, &a);
+    if (status == 0 && !outputs_possible(&a)) status = DUO_EXIT_FAILURE;
+    if (status == 0 && !a.no_profile && a.profile == NULL) {
+        if (duo_profile_user_path(profile_path, sizeof profile_path)) {
+            a.profile = profile_path;
+        } else {
+            fprintf(stderr, "duoblas: no home folder for the profile: give --profile FILE or "
+                            "--no-profile\n");
+            status = DUO_EXIT_FAILURE;
+        }
+    }
+    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 16.0 : 600.0;
+    if (status != 0) {
+        free(x);
+        return status;
+    }
+
+    duo_interrupt_watch();
+    duo_crossover_plan(x);
+    if (!duo_crossover_open(x)) {
+        duo_crossover_close(x);
+        free(x);
+        return DUO_EXIT_FAILURE;
+    }
+    duo_crossover_head(x, stdout);
+    fflush(stdout);
+    duo_crossover_measure(x);
+    static duo_profile profile;
+    if (!a.no_profile) duo_crossover_profile(x, &profile);
+    duo_crossover_print(x, stdout);
+    printf("\n%d sizes in %.0f seconds", x->cases, x->seconds);
+    if (x->skipped > 0) printf("; %d figures predicted for want of time or memory", x->skipped);
+    printf("\n");
+    fflush(stdout);
+
+    duo_interrupt_hold();
+    bool good = true;
+    if (a.csv != NULL) {
+        good = duo_crossover_csv(x, a.csv);
+        if (good) printf("CSV: %s\n", a.csv);
+    }
+    if (a.plot != NULL) {
+        const bool drawn = duo_crossover_plot(x, a.plot);
+        if (drawn) printf("Plot: %s\n", a.plot);
+        good = good && drawn;
+    }
+    if (!a.no_profile) good = write_profile(&profile, a.profile) && good;
+    duo_interrupt_allow();
+    duo_crossover_close(x);
+    free(x);
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+}

@@ -1,0 +1,316 @@
+/*
+ * measure.c - fills the figures of every case.
+ *
+ * At each size everything is timed in turns: CPU rows on one thread and on all, GPU rows in a busy
+ * queue, the API with its operands in each place. What would take too long is predicted from the
+ * size before it, and without a GPU its side is predicted from a built-in profile.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/crossover/crossover.h"
+#include "bench/measure/contender.h"
+#include "bench/measure/measure.h"
+#include "choice/profile_in_use.h"
+#include "cpu/blas_library.h"
+#include "gpu/backend/devices.h"
+
+/* A call that would take more than this share of all the time allowed is predicted. */
+static const double kLongestCallShare = 0.04;
+static const double kClearGain = 0.97;
+
+/* ---- Predictions ---- */
+
+static duo_conditions conditions_of(const duo_crossover *x, duo_path path, int threads)
+{
+    const duo_profile *const profile =
+        path == DUO_PATH_GPU && !x->gpu ? x->assumed : duo_profile_in_use();
+    return (duo_conditions){.profile = profile,
+                            .path = path,
+                            .math = DUO_CROSSOVER_MATH,
+                            .threads = threads,
+                            .gpu = path == DUO_PATH_GPU,
+                            .capability = x->gpu ? duo_device_capability(0) : 0,
+                            .device_memory_bytes = (double)INFINITY};
+}
+
+/* The API on the GPU with operands in a place, from the profile. */
+static duo_figure predict_gpu(const duo_crossover *x, const duo_problem *problem, duo_place place)
+{
+    const duo_stock stock = {.place = place};
+    duo_call call = duo_problem_call(problem, &stock, 0);
+    if (problem->operation != DUO_SGEMM) { /* the caller wants the number itself */
+        call.operand[DUO_RESULT].residence = DUO_AT_PAGEABLE;
+        call.operand[DUO_RESULT].on_host = true;
+        call.operand[DUO_RESULT].on_device = false;
+    }
+    const duo_conditions conditions = conditions_of(x, DUO_PATH_GPU, 1);
+    duo_choice choice[DUO_CANDIDATES];
+    const int count = duo_predict(&call, &conditions, choice);
+    duo_figure best = {.predicted = true};
+    for (int i = 0; i < count; i++) {
+        if (choice[i].algorithm->side != DUO_SIDE_GPU || !choice[i].accepts) continue;
+        if (best.algorithm != NULL && choice[i].seconds >= best.median_seconds) continue;
+        best.algorithm = choice[i].algorithm->name;
+        best.median_seconds = best.minimum_seconds = choice[i].seconds;
+    }
+    return best;
+}
+
+/* A row's own cost, from the profile in use. */
+static double predict_row(const duo_crossover *x, const duo_problem *problem,
+                          const duo_algorithm *row, int threads)
+{
+    const duo_stock stock = {.place =
+                                 row->side == DUO_SIDE_GPU ? DUO_PLACE_DEVICE : DUO_PLACE_PAGEABLE};
+    const duo_call call = duo_problem_call(problem, &stock, 0);
+    const duo_conditions conditions =
+        conditions_of(x, row->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU, threads);
+    int used;
+    return row->cost(&call, &conditions, &used);
+}
+
+/* ---- The list of what to time at one case ---- */
+
+enum { MOST_ENTRIES = 24 };
+
+typedef struct entry {
+    duo_contender contender;
+    duo_trial trial;
+    int series;
+    double expected_seconds; /* of one call */
+} entry;
+
+/* Rows that are there for comparison, or for want of a better one, need no long ladder. */
+static double longest_ladder(const duo_algorithm *row)
+{
+    if (row->id == DUO_sgemm_gpu_naive) return 4096.0;
+    if (row->id == DUO_sgemm_cpu_plain) return duo_blas_library_get() != NULL ? 512.0 : 4096.0;
+    return (double)INFINITY;
+}
+
+/* The thin families need the rows that may win there alone. */
+static bool belongs(const duo_case *c, const duo_algorithm *row)
+{
+    if (c->problem.operation != DUO_SGEMM || strcmp(c->family, "n x n x n") == 0) return true;
+    if (row->side == DUO_SIDE_GPU) return false;
+    return row->id != DUO_sgemm_cpu_plain || duo_blas_library_get() == NULL;
+}
+
+/* From the profile: a row on so many threads, or the API with its operands in a place. */
+static double predict(const duo_crossover *x, const duo_problem *problem,
+                      const duo_contender *contender, int series)
+{
+    const double seconds =
+        contender->algorithm != NULL
+            ? predict_row(x, problem, contender->algorithm, contender->threads)
+            : predict_gpu(x, problem, (duo_place)(series - DUO_SERIES_GPU)).median_seconds;
+    return isfinite(seconds) ? seconds : 0.0; /* 0: not in the profile */
+}
+
+/*
+ * Seconds of one call: what the series took at the last size that was measured, growing as the
+ * profile's curve does, or with the work. Before any was measured, the profile's own figure. 0: no
+ * idea.
+ */
+static double expected_call(const duo_crossover *x, const duo_case *c,
+                            const duo_contender *contender, int series)
+{
+    const double here = predict(x, &c->problem, contender, series);
+    const duo_case *before = c;
+    while (--before >= x->item && before->problem.operation == c->problem.operation &&
+           before->family == c->family) {
+        const duo_figure *const f = &before->figure[series];
+        if (f->median_seconds <= 0.0 || f->predicted) continue;
+        const double there = predict(x, &before->problem, contender, series);
+        const double size = duo_problem_size(&c->problem) / duo_problem_size(&before->problem);
+        return f->median_seconds * (here > 0.0 && there > 0.0
+                                        ? here / there
+                                        : pow(size, duo_problem_growth(&c->problem)));
+    }
+    return here;
+}
+
+static void add_entry(const duo_crossover *x, const duo_case *c, duo_contender contender,
+                      int series, entry *list, int *count)
+{
+    if (*count == MOST_ENTRIES) return;
+    list[(*count)++] = (entry){.contender = contender,
+                               .series = series,
+                               .expected_seconds = expected_call(x, c, &contender, series)};
+}
+
+static int list_entries(const duo_crossover *x, const duo_case *c, entry *list)
+{
+    int count = 0;
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
+    const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
+    for (int i = 0; i < table.count; i++) {
+        const duo_algorithm *const row = &table.algorithm[i];
+        if (!belongs(c, row)) continue;
+        if (row->side == DUO_SIDE_CPU) {
+            add_entry(x, c, duo_contender_cpu_algorithm(row, 1, host),
+                      DUO_SERIES_ONE + (int)row->id, list, &count);
+            if (x->threads > 1)
+                add_entry(x, c, duo_contender_cpu_algorithm(row, x->threads, host),
+                          DUO_SERIES_ALL + (int)row->id, list, &count);
+        } else if (x->gpu) {
+            add_entry(
+                x, c,
+                duo_contender_gpu_algorithm(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
+                DUO_SERIES_ONE + (int)row->id, list, &count);
+        }
+    }
+    for (int place = 0; place < DUO_PLACES && x->gpu; place++)
+        add_entry(x, c, duo_contender_api(x->context, &x->stock[place], false),
+                  DUO_SERIES_GPU + place, list, &count);
+    return count;
+}
+
+/* ---- Measuring ---- */
+
+static duo_effort effort_of(const duo_crossover *x)
+{
+    return x->quick ? (duo_effort){.sample_seconds = 0.003, .rounds = 5, .budget_seconds = 0.25}
+                    : (duo_effort){.sample_seconds = 0.01, .rounds = 7, .budget_seconds = 2.0};
+}
+
+static bool left_out(const duo_crossover *x, const duo_case *c, const entry *e, double left)
+{
+    const duo_algorithm *const row = e->contender.algorithm;
+    if (row != NULL && duo_problem_size(&c->problem) > longest_ladder(row)) return true;
+    return e->expected_seconds > kLongestCallShare * x->most_seconds ||
+           3.0 * e->expected_seconds > left ||
+           duo_stock_slots(e->contender.stock, &c->problem) == 0;
+}
+
+/* Seconds that timing this will take: warm-up, then rounds within the budget. */
+static double expected_seconds(const duo_effort *effort, double call)
+{
+    const double sample = call > effort->sample_seconds ? call : effort->sample_seconds;
+    const double rounds = (double)effort->rounds * sample;
+    return 2.0 * sample + (rounds < effort->budget_seconds ? rounds : effort->budget_seconds);
+}
+
+static void record(duo_crossover *x, duo_case *c, entry *e, const duo_task *task)
+{
+    duo_figure *const f = &c->figure[e->series];
+    f->median_seconds = task->median_seconds;
+    f->minimum_seconds = task->minimum_seconds;
+    f->threads = e->contender.threads;
+    f->algorithm = e->contender.name;
+    if (e->contender.context == NULL) return;
+    /* Which row did the API choose? A call that fell back to the CPU is no GPU figure. */
+    duo_decision decision = {.size = sizeof decision};
+    if (duo_trial_run(&e->trial, 1) && duo_explain_last(x->context, &decision) == DUO_OK &&
+        decision.side == DUO_SIDE_GPU)
+        f->algorithm = decision.algorithm;
+    else
+        *f = (duo_figure){0};
+}
+
+static void measure_case(duo_crossover *x, duo_case *c, double left)
+{
+    const duo_effort effort = effort_of(x);
+    entry list[MOST_ENTRIES];
+    duo_task task[MOST_ENTRIES];
+    int timed[MOST_ENTRIES], tasks = 0;
+    const int count = list_entries(x, c, list);
+    for (int i = 0; i < count; i++) {
+        entry *const e = &list[i];
+        const duo_algorithm *const row = e->contender.algorithm;
+        const bool gpu = row != NULL && row->side == DUO_SIDE_GPU;
+        const duo_conditions conditions =
+            conditions_of(x, gpu ? DUO_PATH_GPU : DUO_PATH_AUTO, x->threads);
+        const duo_call call = duo_problem_call(&c->problem, e->contender.stock, 0);
+        if (row != NULL && !row->accepts(&call, &conditions)) continue;
+        if (left_out(x, c, e, left)) {
+            x->skipped++;
+            c->figure[e->series] = (duo_figure){.median_seconds = e->expected_seconds,
+                                                .minimum_seconds = e->expected_seconds,
+                                                .algorithm = e->contender.name,
+                                                .threads = e->contender.threads,
+                                                .predicted = true};
+            continue;
+        }
+        if (!duo_trial_open(&e->trial, &e->contender, &c->problem)) continue;
+        task[tasks] = (duo_task){.run = duo_trial_run, .user = &e->trial};
+        timed[tasks++] = i;
+    }
+    duo_measure(task, tasks, &effort);
+    for (int i = 0; i < tasks; i++) {
+        entry *const e = &list[timed[i]];
+        if (!task[i].failed) record(x, c, e, &task[i]);
+        duo_trial_close(&e->trial);
+    }
+    for (int place = 0; place < DUO_PLACES && !x->gpu; place++)
+        c->figure[DUO_SERIES_GPU + place] = predict_gpu(x, &c->problem, (duo_place)place);
+}
+
+/* What the case will take, by the profile in use; a plan for the progress bar alone. */
+static double case_seconds(const duo_crossover *x, const duo_case *c)
+{
+    const duo_effort effort = effort_of(x);
+    entry list[MOST_ENTRIES];
+    const int count = list_entries(x, c, list);
+    double seconds = 0.0;
+    for (int i = 0; i < count; i++)
+        if (!left_out(x, c, &list[i], (double)INFINITY))
+            seconds += expected_seconds(&effort, list[i].expected_seconds);
+    return seconds;
+}
+
+/* When the operation should be done, so that a slow one does not use up the time of the others. */
+static double deadline(const duo_crossover *x, duo_operation operation)
+{
+    static const double weight[DUO_OPERATIONS] = {
+        [DUO_SGEMM] = 3.0, [DUO_SASUM] = 1.0, [DUO_SSUM] = 1.0, [DUO_SDOT] = 1.0};
+    double until = 0.0, all = 0.0;
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        if (!x->wanted[i]) continue;
+        all += weight[i];
+        if (i <= (int)operation) until += weight[i];
+    }
+    return x->most_seconds * until / all;
+}
+
+void duo_crossover_measure(duo_crossover *x)
+{
+    double expected[DUO_CASES], all = 0.0;
+    for (int i = 0; i < x->cases; i++) all += expected[i] = case_seconds(x, &x->item[i]);
+    const double began = duo_now_seconds();
+    duo_progress_begin(all < x->most_seconds ? all : x->most_seconds);
+    for (int i = 0; i < x->cases; i++) {
+        char label[2 * DUO_TEXT], shape[DUO_TEXT];
+        const duo_problem *const problem = &x->item[i].problem;
+        snprintf(label, sizeof label, "%s %s", duo_operation_name(problem->operation),
+                 duo_text_shape(problem->operation, problem->shape, shape));
+        duo_progress_step(i > 0 ? expected[i - 1] : 0.0, label);
+        measure_case(x, &x->item[i], deadline(x, problem->operation) - (duo_now_seconds() - began));
+    }
+    duo_progress_end();
+    x->seconds = duo_now_seconds() - began;
+}
+
+const duo_figure *duo_crossover_cpu(const duo_case *c)
+{
+    static const duo_figure none;
+    const duo_figure *best = &none;
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
+    for (int i = 0; i < table.count; i++) {
+        if (table.algorithm[i].side != DUO_SIDE_CPU ||
+            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
+            continue;
+        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.algorithm[i].id];
+        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.algorithm[i].id];
+        /* A row that was given all threads may have used one: only a clear gain counts. */
+        const bool gain =
+            all->median_seconds > 0.0 &&
+            (one->median_seconds <= 0.0 || all->median_seconds < kClearGain * one->median_seconds);
+        const duo_figure *const better = gain ? all : one;
+        if (better->median_seconds > 0.0 &&
+            (best == &none || better->median_seconds < best->median_seconds))
+            best = better;
+    }
+    return best;
+}

@@ -1,0 +1,267 @@
+/*
+ * accuracy.c - `duoblas bench accuracy`: errors of the reductions on random vectors, beside
+ * the peers on the same vectors.
+ *
+ * An error is counted in u sum|terms|, u = 2^-24, against the exact sum. Of ours the CPU rows alone
+ * are run: the GPU's give the same bits.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/experiments/bench.h"
+#include "bench/peers/baselines.h"
+#include "bench/reference/accuracy_data.h"
+#include "bench/reference/exact_sum.h"
+
+/* Per line 100 vectors of 2^20 elements, more shorter and fewer longer ones; a tenth if quick. The
+ * root mean square of 1000 is known to 3 %. */
+enum { VECTORS = 1000, MOST_COLUMNS = 8 };
+static const int64_t kElements = INT64_C(100) << 20;
+
+typedef struct column {
+    duo_contender contender;
+    char name[24];
+    bool wrong; /* has given what no order of additions can */
+
+    /* of the vectors of one line */
+    double worst, squares;
+    double relative[VECTORS];
+} column;
+
+/* One of our rows and a peer: at how many lines our root mean square was the larger one. */
+typedef struct pair {
+    char ours[24], peer[24];
+    int above, lines;
+} pair;
+
+typedef struct tally {
+    pair pair[MOST_COLUMNS * MOST_COLUMNS];
+    int pairs;
+} tally;
+
+/* ---- Columns ---- */
+
+static void add_column(column *c, int *count, duo_contender contender, const char *name)
+{
+    c[*count] = (column){.contender = contender};
+    snprintf(c[*count].name, sizeof c[*count].name, "%.*s", (int)strcspn(name, " "), name);
+    ++*count;
+}
+
+static int open_columns(const duo_bench *b, duo_operation operation, column *c)
+{
+    int count = 0;
+    duo_contender peer;
+    const duo_algorithm_table *const table = &duo_algorithm_tables[operation];
+    for (int i = 0; i < table->count; i++)
+        if (table->algorithm[i].side == DUO_SIDE_CPU)
+            add_column(c, &count,
+                       duo_contender_cpu_algorithm(&table->algorithm[i], b->threads, &b->host),
+                       strchr(table->algorithm[i].name, '_') + 1);
+    if (duo_baseline_openblas(&peer, operation, b->threads, &b->host))
+        add_column(c, &count, peer, peer.name);
+    if (b->gpu && b->cublas_why == NULL &&
+        duo_baseline_cublas(&peer, operation, &b->resident, true) && !peer.other_operation)
+        add_column(c, &count, peer, peer.name);
+    return count;
+}
+
+/* The operands where the contender works are those of the host. */
+static bool run(duo_context *context, const duo_contender *contender, const duo_problem *problem,
+                float *result)
+{
+    duo_call call = duo_problem_call(problem, contender->stock, 0);
+    call.threads = contender->threads;
+    return contender->call(contender, &call) &&
+           (contender->finish == NULL || contender->finish(contender)) &&
+           duo_copy(context, result, call.operand[DUO_RESULT].address, sizeof *result) == DUO_OK;
+}
+
+/* ---- One vector ---- */
+
+typedef struct exact {
+    double sum, magnitude;
+} exact;
+
+static exact exactly(duo_operation operation, int64_t n, const float *x, const float *y)
+{
+    duo_exact_sum sum = {0};
+    double magnitude = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        const double term = operation == DUO_SDOT    ? (double)x[i] * (double)y[i]
+                            : operation == DUO_SASUM ? fabs((double)x[i])
+                                                     : (double)x[i];
+        duo_exact_sum_add(&sum, term);
+        magnitude += fabs(term);
+    }
+    return (exact){duo_exact_sum_value(&sum), magnitude};
+}
+
+static void judge(column *c, int vector, int64_t n, double got, exact want)
+{
+    const double difference = fabs(got - want.sum);
+    const double error = difference < (double)INFINITY ? difference : (double)INFINITY; /* NaN */
+    const double units = error / (want.magnitude * 0x1p-24);
+    c->worst = fmax(c->worst, units);
+    c->squares += units * units;
+    c->relative[vector] = error / fabs(want.sum);
+    /* Whatever the order, n - 1 additions and a product err by n u at most, to first order. */
+    if (units > 1.01 * (double)n) c->wrong = true;
+}
+
+static bool measure_vector(const duo_bench *b, const duo_problem *problem,
+                           const duo_accuracy_data *data, int vector, column *c, int columns)
+{
+    const int64_t n = problem->shape[0];
+    const duo_call here = duo_problem_call(problem, &b->host, 0);
+    float *const x = here.operand[DUO_X].address, *const y = here.operand[DUO_Y].address;
+    const uint64_t kind = (uint64_t)(data - duo_accuracy_kinds);
+    const uint64_t seed = ((b->seed * 64 + kind) * 64 + (uint64_t)problem->operation) * 1024;
+    duo_accuracy_fill(data, problem->operation, n, seed + (uint64_t)vector + ((uint64_t)n << 32), x,
+                      y);
+    const exact want = exactly(problem->operation, n, x, y);
+    if (b->gpu && (duo_copy(b->context, b->resident.input, b->host.input,
+                            4 * duo_problem_input_floats(problem)) != DUO_OK ||
+                   duo_synchronize(b->context) != DUO_OK))
+        return false;
+    for (int i = 0; i < columns; i++) {
+        float got = 0.0f;
+        if (!run(b->context, &c[i].contender, problem, &got)) return false;
+        judge(&c[i], vector, n, (double)got, want);
+    }
+    return true;
+}
+
+/* ---- Lines ---- */
+
+static void print_head(const duo_bench *b)
+{
+    duo_bench_head(b);
+    if (b->csv)
+        printf("operation,data,n,vectors,contender,max,rms,median_relative,wrong\n");
+    else
+        printf("\nErrors in units of u sum|terms|, u = 2^-24: largest, root mean square; of "
+               "ill-conditioned\ndata also the median error relative to the result.\n");
+}
+
+static void print_columns(duo_operation operation, const column *c, int columns)
+{
+    printf("\n  %-5s %-14s %9s %4s", duo_operation_name(operation), "data", "n", "of");
+    for (int i = 0; i < columns; i++) printf("  %26s", c[i].name);
+    printf("\n");
+}
+
+static void print_line(const duo_bench *b, duo_operation operation, const duo_accuracy_data *data,
+                       int64_t n, int vectors, column *c, int columns)
+{
+    if (!b->csv)
+        printf("  %-5s %-14s %9" PRId64 " %4d", duo_operation_name(operation), data->name, n,
+               vectors);
+    for (int i = 0; i < columns; i++) {
+        const double rms = sqrt(c[i].squares / vectors);
+        const double relative = duo_median(c[i].relative, vectors);
+        char median[16] = "";
+        if (data->condition > 0.0) snprintf(median, sizeof median, "%.1e", relative);
+        if (b->csv)
+            printf("%s,%s,%" PRId64 ",%d,%s,%.4g,%.4g,%.3g,%d\n", duo_operation_name(operation),
+                   data->name, n, vectors, c[i].name, c[i].worst, rms, relative, c[i].wrong);
+        else
+            printf("  %8.3g %8.3g %7s%c", c[i].worst, rms, median, c[i].wrong ? '*' : ' ');
+    }
+}
+
+static pair *pair_of(tally *t, const column *ours, const column *peer)
+{
+    pair *p = t->pair;
+    while (p < t->pair + t->pairs &&
+           (strcmp(p->ours, ours->name) != 0 || strcmp(p->peer, peer->name) != 0))
+        p++;
+    if (p < t->pair + t->pairs) return p;
+    memcpy(p->ours, ours->name, sizeof p->ours);
+    memcpy(p->peer, peer->name, sizeof p->peer);
+    t->pairs++;
+    return p;
+}
+
+/* The end of a line: in the table it names the pairs. */
+static void compare(const duo_bench *b, const column *c, int columns, tally *t)
+{
+    for (int i = 0; i < columns; i++) {
+        for (int j = 0; j < columns; j++) {
+            if (c[i].contender.peer || !c[j].contender.peer) continue;
+            pair *const p = pair_of(t, &c[i], &c[j]);
+            p->lines++;
+            if (c[i].squares <= c[j].squares) continue;
+            p->above++;
+            if (!b->csv) printf(" %s above %s", p->ours, p->peer);
+        }
+    }
+    if (!b->csv) printf("\n");
+}
+
+static void print_tally(const duo_bench *b, const tally *t)
+{
+    const char *const mark = b->csv ? "# " : "";
+    if (!b->csv)
+        printf("\n* has given errors beyond those of any order of additions: wrong, not "
+               "inaccurate\n");
+    for (const pair *p = t->pair; p < t->pair + t->pairs; p++)
+        printf("%srms of %s above that of %s at %d of %d (operation, data, n)\n", mark, p->ours,
+               p->peer, p->above, p->lines);
+}
+
+static bool measure_line(const duo_bench *b, const duo_problem *problem,
+                         const duo_accuracy_data *data, column *c, int columns, tally *t)
+{
+    const int64_t n = problem->shape[0];
+    const int64_t share = b->quick ? 10 : 1, room = kElements / share / n;
+    const int64_t most = VECTORS / share;
+    const int vectors = (int)(room > most ? most : room < 1 ? 1 : room);
+    for (int i = 0; i < columns; i++) c[i].worst = c[i].squares = 0.0;
+    for (int vector = 0; vector < vectors; vector++)
+        if (!measure_vector(b, problem, data, vector, c, columns)) return false;
+    print_line(b, problem->operation, data, n, vectors, c, columns);
+    compare(b, c, columns, t);
+    fflush(stdout);
+    return true;
+}
+
+int duo_bench_accuracy(duo_bench *b, const int64_t *size, int sizes)
+{
+    static const int64_t usual[] = {1 << 6,  1 << 8,  1 << 10, 1 << 12, 1 << 14,
+                                    1 << 16, 1 << 18, 1 << 20, 1 << 24};
+    if (sizes == 0) {
+        size = usual;
+        sizes = b->quick ? 6 : 9;
+    }
+    duo_problem longest = {.operation = DUO_SDOT, .shape = {size[0], 1, 1}};
+    for (int s = 0; s < sizes; s++)
+        if (size[s] > longest.shape[0]) longest.shape[0] = size[s];
+    bool good = duo_bench_open(b, &longest, 1);
+    tally t = {0};
+    if (good) print_head(b);
+    const bool opened = good;
+    for (int operation = DUO_SASUM; operation <= DUO_SDOT && good; operation++) {
+        column c[MOST_COLUMNS];
+        const int columns = open_columns(b, (duo_operation)operation, c);
+        if (!b->csv) print_columns((duo_operation)operation, c, columns);
+        for (int kind = 0; kind < DUO_ACCURACY_KINDS; kind++) {
+            const duo_accuracy_data *const data = &duo_accuracy_kinds[kind];
+            for (int s = 0; s < sizes && good; s++) {
+                /* Absolute values do not cancel. */
+                if (data->condition > 0.0 &&
+                    (operation == DUO_SASUM || size[s] < DUO_ACCURACY_SHORTEST_ILL))
+                    continue;
+                const duo_problem problem = {.operation = (duo_operation)operation,
+                                             .shape = {size[s], 1, 1}};
+                good = measure_line(b, &problem, data, c, columns, &t);
+            }
+        }
+    }
+    if (good) print_tally(b, &t);
+    if (opened && !good) fprintf(stderr, "duoblas: a contender failed\n");
+    duo_bench_close(b);
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+}

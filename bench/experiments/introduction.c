@@ -1,0 +1,134 @@
+/*
+ * introduction.c - the introductory experiment: sums of 2^12 .. 2^27 floats from host arrays,
+ * from resident arrays and on the CPU, and products of n = 1000 and 4092, from naive to cuBLAS.
+ *
+ * The host waits after every call, as a program does that needs each result: these are times that a
+ * user sees, launch and way back included. numba_reference.py times the same cases in Python.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/experiments/bench.h"
+#include "bench/peers/baselines.h"
+
+enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27 };
+/* GPU rows of sgemm, OpenBLAS, cuBLAS and the API. */
+enum { MOST = DUO_SGEMM_ALGORITHMS + 3 };
+static const int64_t edges[] = {1000, 4092};
+enum { EDGES = sizeof edges / sizeof edges[0] };
+
+/* Medians in seconds of so many contenders at one problem; 0 where one failed. */
+static void time_all(const duo_bench *b, const duo_problem *problem, duo_contender *contender,
+                     int count, double *seconds)
+{
+    duo_trial trial[MOST];
+    duo_task task[MOST];
+    duo_effort effort = duo_bench_effort(b);
+    effort.settle_seconds = duo_baseline_settle_seconds();
+    for (int i = 0; i < count; i++) {
+        if (!duo_trial_open(&trial[i], &contender[i], problem)) exit(DUO_EXIT_FAILURE);
+        task[i] = (duo_task){.run = duo_trial_run, .user = &trial[i]};
+    }
+    duo_measure(task, count, &effort);
+    for (int i = 0; i < count; i++) {
+        seconds[i] = task[i].median_seconds;
+        duo_trial_close(&trial[i]);
+    }
+}
+
+static const duo_algorithm *row_of(duo_operation operation, duo_side side)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
+    for (int i = 0; i < table.count; i++)
+        if (table.algorithm[i].side == side &&
+            duo_algorithm_serves(&table.algorithm[i], DUO_MATH_ACCURATE))
+            return &table.algorithm[i];
+    return NULL;
+}
+
+static void print_microseconds(double seconds)
+{
+    if (seconds > 0.0)
+        printf("  %14.1f", seconds * 1e6);
+    else
+        printf("  %14s", "-");
+}
+
+_Static_assert(MOST >= 4, "sums have four contenders");
+
+static void print_sums(duo_bench *b, duo_operation operation)
+{
+    printf("\n%s, microseconds\n  %11s  %14s  %14s  %14s\n", duo_operation_name(operation), "n",
+           "CPU", "GPU, from host", "GPU, resident");
+    for (int e = FIRST_EXPONENT; e <= LAST_EXPONENT; e++) {
+        const duo_problem problem = {.operation = operation, .shape = {INT64_C(1) << e, 1, 1}};
+        const duo_algorithm *const row = row_of(operation, DUO_SIDE_CPU);
+        duo_contender contender[MOST] = {
+            duo_contender_cpu_algorithm(row, 1, &b->host),
+            duo_contender_cpu_algorithm(row, b->threads, &b->host),
+            duo_contender_api(b->context, &b->host, true),
+            duo_contender_api(b->context, &b->resident, true),
+        };
+        double seconds[MOST] = {0};
+        time_all(b, &problem, contender, b->gpu ? 4 : 2, seconds);
+        printf("  2^%-2d %6s", e, "");
+        print_microseconds(seconds[0] < seconds[1] ? seconds[0] : seconds[1]);
+        print_microseconds(seconds[2]);
+        print_microseconds(seconds[3]);
+        printf("\n");
+        fflush(stdout);
+    }
+}
+
+static void print_products(duo_bench *b)
+{
+    printf("\nsgemm, n x n x n, microseconds; GPU: resident, the host waits after every call\n");
+    for (int e = 0; e < EDGES; e++) {
+        const duo_problem problem = {.operation = DUO_SGEMM,
+                                     .shape = {edges[e], edges[e], edges[e]}};
+        const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
+        duo_contender contender[MOST];
+        double seconds[MOST] = {0};
+        int count = 0;
+        if (duo_baseline_openblas(&contender[count], DUO_SGEMM, b->threads, &b->host)) count++;
+        const duo_call call = duo_problem_call(&problem, &b->resident, 0);
+        for (int i = 0; i < table.count && b->gpu; i++) {
+            duo_conditions conditions;
+            if (table.algorithm[i].side == DUO_SIDE_GPU &&
+                duo_bench_conditions(b, &table.algorithm[i], &call, &conditions))
+                contender[count++] =
+                    duo_contender_gpu_algorithm(&table.algorithm[i], b->queue, &b->resident, true);
+        }
+        if (b->gpu && b->cublas_why == NULL &&
+            duo_baseline_cublas(&contender[count], DUO_SGEMM, &b->resident, true))
+            count++;
+        if (b->gpu) {
+            contender[count] = duo_contender_api(b->context, &b->host, true);
+            contender[count++].name = "duo_sgemm, from host";
+        }
+        time_all(b, &problem, contender, count, seconds);
+        for (int i = 0; i < count; i++) {
+            printf("  n = %-6lld %-24s", (long long)edges[e], contender[i].name);
+            print_microseconds(seconds[i]);
+            printf("\n");
+        }
+        fflush(stdout);
+    }
+}
+
+int duo_bench_introduction(duo_bench *b)
+{
+    const duo_problem largest[] = {
+        {.operation = DUO_SSUM, .shape = {INT64_C(1) << LAST_EXPONENT, 1, 1}},
+        {.operation = DUO_SGEMM, .shape = {edges[1], edges[1], edges[1]}}};
+    if (!duo_bench_open(b, largest, 2)) {
+        duo_bench_close(b);
+        return DUO_EXIT_FAILURE;
+    }
+    duo_bench_head(b);
+    print_sums(b, DUO_SSUM);
+    print_sums(b, DUO_SASUM);
+    print_products(b);
+    duo_bench_close(b);
+    return EXIT_SUCCESS;
+}

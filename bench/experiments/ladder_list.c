@@ -1,0 +1,109 @@
+/* ladder_list.c - who takes part at a problem: our rows, their peers, and bare reads. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/experiments/ladder.h"
+#include "bench/peers/baselines.h"
+
+/* A row that would take longer for one call is left out. */
+static const double kLongestCallSeconds = 20.0;
+
+/* A CPU row on the threads that the library would give it. */
+static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
+                       duo_line *line)
+{
+    const duo_call call = duo_problem_call(problem, &b->host, 0);
+    duo_conditions conditions;
+    if (!duo_bench_conditions(b, row, &call, &conditions)) return 0;
+    int threads;
+    const double seconds = row->cost(&call, &conditions, &threads);
+    if (!isfinite(seconds))
+        threads = b->threads; /* not in the profile */
+    else if (seconds > kLongestCallSeconds)
+        return 0;
+    line->contender = duo_contender_cpu_algorithm(row, threads, &b->host);
+    return 1;
+}
+
+static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
+                       duo_line *line)
+{
+    const duo_call call = duo_problem_call(problem, &b->resident, 0);
+    duo_conditions conditions;
+    if (!duo_bench_conditions(b, row, &call, &conditions)) return 0;
+    line->contender = duo_contender_gpu_algorithm(row, b->queue, &b->resident, b->wait);
+    line->contender.prepared = problem->operation == DUO_SGEMM ? b->prepared : 0;
+    return 1;
+}
+
+static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
+    int count = 0;
+    /* The tables begin with the best. */
+    for (int i = table.count - 1; i >= 0; i--)
+        if (table.algorithm[i].side == DUO_SIDE_CPU)
+            count += add_cpu_row(b, problem, &table.algorithm[i], &list[count]);
+    count +=
+        duo_baseline_openblas(&list[count].contender, problem->operation, b->threads, &b->host);
+    /* On one thread and on all: which is faster depends on n. */
+    for (int i = 0; i < (b->threads > 1 ? 2 : 1) && problem->operation != DUO_SGEMM; i++) {
+        const int threads = i == 0 ? 1 : b->threads;
+        for (int v = 0; duo_baseline_openmp_simd(&list[count].contender, v, threads, &b->host); v++)
+            count++;
+        for (int v = 0; duo_baseline_read_cpu(&list[count].contender, v, threads, &b->host); v++)
+            count++;
+    }
+    return count;
+}
+
+/* What cuBLAS makes of the problem. Of a square product every layout is the same work on the same
+ * data, and its best one stands for it. */
+static int list_cublas(const duo_bench *b, const duo_problem *problem, duo_line *list)
+{
+    const int64_t *const s = problem->shape;
+    const bool square = problem->operation == DUO_SGEMM && s[0] == s[1] && s[1] == s[2];
+    int count = 0;
+    for (int layout = 0; layout < (square ? 4 : 1); layout++) {
+        duo_line *const l = &list[count];
+        l->problem = *problem;
+        if (square) {
+            l->problem.transa = layout / 2 != 0;
+            l->problem.transb = layout % 2 != 0;
+        }
+        count += b->wait
+                     ? duo_baseline_cublas_to_host(&l->contender, problem->operation, &b->resident)
+                     : duo_baseline_cublas(&l->contender, problem->operation, &b->resident, false);
+    }
+    return count;
+}
+
+static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
+    const bool reduction = problem->operation != DUO_SGEMM;
+    int count = 0;
+    for (int i = 0; i < table.count; i++)
+        if (table.algorithm[i].side == DUO_SIDE_GPU)
+            count += add_gpu_row(b, problem, &table.algorithm[i], &list[count]);
+    if (b->wait) list[count++].contender = duo_contender_api(b->context, &b->resident, false);
+    if (b->cublas_why == NULL) count += list_cublas(b, problem, &list[count]);
+    if (reduction && b->gpu_peers) {
+        count += duo_baseline_cub(&list[count].contender, problem->operation, b->queue,
+                                  &b->resident, b->wait ? b->pinned : NULL);
+        for (int i = 0;
+             duo_baseline_read_gpu(&list[count].contender, i, b->queue, &b->resident, b->wait); i++)
+            count++;
+    }
+    return count;
+}
+
+void duo_ladder_list(const duo_bench *b, duo_ladder *ladder)
+{
+    ladder->count = 0;
+    memset(ladder->line, 0, sizeof ladder->line);
+    for (int i = 0; i < DUO_LINES; i++) ladder->line[i].problem = ladder->problem;
+    if (b->sides[DUO_SIDE_CPU]) ladder->count += list_cpu(b, &ladder->problem, ladder->line);
+    if (b->sides[DUO_SIDE_GPU] && b->gpu)
+        ladder->count += list_gpu(b, &ladder->problem, ladder->line + ladder->count);
+}

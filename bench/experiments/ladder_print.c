@@ -1,0 +1,136 @@
+/* ladder_print.c - the ladder as a table that people read, or as CSV. */
+#include <inttypes.h>
+
+#include "bench/experiments/ladder.h"
+
+static const char *side_name(const duo_line *line)
+{
+    return line->contender.side == DUO_SIDE_CPU ? "cpu" : "gpu";
+}
+
+void duo_ladder_head(const duo_bench *b)
+{
+    duo_bench_head(b);
+    if (b->csv)
+        printf("# data  uniform in (-1, 1), seed %" PRIu64 ", %" PRId64
+               " floats behind a boundary; caches %s\n# GPU   data resident, %s\n",
+               b->seed, b->offset_floats, b->cold ? "cold" : "warm",
+               b->wait ? "the host waits for each call" : "queue busy");
+    if (b->csv)
+        printf("operation,m,n,k,side,row,threads,seconds_median,seconds_min,gflops,"
+               "gbytes_per_second,times_peer,error_u,percent_of_read,transposes,frobenius,"
+               "percent_of_peak\n");
+}
+
+static void print_csv(const duo_problem *problem, const duo_line *l)
+{
+    const int64_t *const s = problem->shape;
+    const bool matrix = problem->operation == DUO_SGEMM;
+    const double seconds = l->task.median_seconds;
+    printf("%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%d,%.4e,%.4e,%.5g,%.5g,",
+           duo_operation_name(problem->operation), matrix ? s[0] : 1, matrix ? s[1] : s[0],
+           matrix ? s[2] : 0, side_name(l), l->contender.name, l->contender.threads, seconds,
+           l->task.minimum_seconds, duo_problem_flops(problem) / seconds * 1e-9,
+           duo_problem_bytes(problem) / seconds * 1e-9);
+    if (l->times_peer > 0.0) printf("%.4g", l->times_peer);
+    printf(",");
+    if (l->error >= 0.0) printf("%.4g", l->error);
+    printf(",");
+    if (l->read_share > 0.0) printf("%.4g", 100.0 * l->read_share);
+    printf(",%s,", matrix ? duo_text_transposes(l->problem.transa, l->problem.transb) : "");
+    if (matrix && l->error >= 0.0) printf("%.4g", l->frobenius);
+    printf(",");
+    if (l->peak_share > 0.0) printf("%.4g", 100.0 * l->peak_share);
+    printf("\n");
+}
+
+/* What the numbers of a line do not say. */
+static const char *note_of(const duo_problem *problem, const duo_line *l, char text[DUO_TEXT])
+{
+    text[0] = '\0';
+    if (l->contender.other_operation) return "  (cuBLAS has no sum)";
+    if (l->problem.transa != problem->transa || l->problem.transb != problem->transb)
+        snprintf(text, DUO_TEXT, "  (%s)",
+                 duo_text_transposes(l->problem.transa, l->problem.transb));
+    return text;
+}
+
+static void print_line(const duo_problem *problem, const duo_line *l)
+{
+    char median[DUO_TEXT], minimum[DUO_TEXT], note[DUO_TEXT];
+    char threads[16] = "-", ratio[16] = "-", share[16] = "-", error[16] = "-", norm[16] = "-";
+    const bool matrix = problem->operation == DUO_SGEMM;
+    const duo_contender *const c = &l->contender;
+    const double seconds = l->task.median_seconds;
+    if (l->task.failed) {
+        printf("  %-20s %-4s  cannot do it\n", c->name, side_name(l));
+        return;
+    }
+    const double rate =
+        (matrix ? duo_problem_flops(problem) : duo_problem_bytes(problem)) / seconds * 1e-9;
+    const double part = matrix ? l->peak_share : l->read_share;
+    if (c->threads > 0) snprintf(threads, sizeof threads, "%d", c->threads);
+    if (l->times_peer > 0.0) snprintf(ratio, sizeof ratio, "%.2f", l->times_peer);
+    if (part > 0.0) snprintf(share, sizeof share, "%.1f", 100.0 * part);
+    if (l->error >= 0.0) snprintf(error, sizeof error, "%.3g", l->error);
+    if (l->error >= 0.0) snprintf(norm, sizeof norm, "%.2e", l->frobenius);
+    printf("  %-20s %-4s %7s  %s  %s  %9.1f  %7s  %7s  %9s", c->name, side_name(l), threads,
+           duo_text_seconds(seconds, median), duo_text_seconds(l->task.minimum_seconds, minimum),
+           rate, share, ratio, error);
+    if (matrix) printf("  %9s", norm);
+    printf("%s\n", note_of(problem, l, note));
+}
+
+static void print_columns(const duo_problem *problem)
+{
+    char shape[DUO_TEXT];
+    const bool matrix = problem->operation == DUO_SGEMM;
+    printf("\n%s %s%s%s\n", duo_operation_name(problem->operation),
+           duo_text_shape(problem->operation, problem->shape, shape), matrix ? " " : "",
+           matrix ? duo_text_transposes(problem->transa, problem->transb) : "");
+    printf("  %-20s %-4s %7s %10s %10s  %9s  %7s  %7s  %9s%s\n", "row", "side", "threads",
+           "median  ", "least   ", matrix ? "GFLOP/s" : "GB/s", matrix ? "% peak" : "% read",
+           "x peer", "error/u", matrix ? "  frobenius" : "");
+}
+
+void duo_ladder_print(const duo_bench *b, const duo_ladder *ladder)
+{
+    if (!b->csv) print_columns(&ladder->problem);
+    for (int i = 0; i < ladder->count; i++) {
+        if (ladder->line[i].hidden && !b->reads) continue;
+        if (!b->csv)
+            print_line(&ladder->problem, &ladder->line[i]);
+        else if (!ladder->line[i].task.failed)
+            print_csv(&ladder->problem, &ladder->line[i]);
+    }
+    fflush(stdout);
+}
+
+static void print_meanings(bool matrix)
+{
+    if (matrix)
+        printf("\n%% peak: of what the device's units can give by its data sheet, FP32 lanes or "
+               "tensor cores.\n"
+               "x peer: the peer's time / ours, OpenBLAS for the CPU and cuBLAS for the GPU; of a "
+               "square\nproduct cuBLAS's best layout, which stands behind its line.\n"
+               "error/u: against float64, the largest |error| / |A||B|, in 2^-24; frobenius: norm "
+               "of the\nerror / norm of the product.\n");
+    else
+        printf("\n%% read: of the rate at which the same side only reads the operands, the fastest "
+               "way.\n"
+               "x peer: the peer's time / ours, OpenBLAS for the CPU and cuBLAS for the GPU.\n"
+               "error/u: against float64, the largest error over the sum of |terms|, in 2^-24.\n");
+}
+
+void duo_ladder_foot(const duo_bench *b, bool matrix)
+{
+    if (b->csv) return;
+    print_meanings(matrix);
+    printf("%s%s\n",
+           b->cold ? "Caches cold: every call on other data."
+                   : "Caches warm: every call on the same data.",
+           !b->gpu   ? ""
+           : b->wait ? " GPU: data resident; the host waits for each call, and of \"duo API\" and "
+                       "the peers has the result."
+                     : " GPU: data resident, queue busy.");
+}

@@ -1,0 +1,53 @@
+/*
+ * mixed.h - `duoblas bench mixed`: the operations that take turns, and how long their calls took.
+ */
+#ifndef DUO_MIXED_H
+#define DUO_MIXED_H
+
+#include "bench/experiments/bench.h"
+#include "bench/peers/peer_blas.h"
+
+/* How each is called. */
+typedef enum duo_way {
+    DUO_ALONE,
+    DUO_ALONE_ONE, /* on one thread */
+    DUO_BY_TURNS,
+    DUO_BY_TURNS_ONE,
+    DUO_WAYS
+} duo_way;
+
+/* Ours in the order of their turns, and the product of --beside. */
+enum { DUO_OURS = 3, DUO_THEIRS = DUO_OURS, DUO_MEMBERS };
+
+enum { DUO_MOST_CALLS = 1000 };
+
+typedef struct duo_member {
+    duo_problem problem;
+    duo_stock stock;
+    duo_contender contender[2]; /* on the threads that it chooses, and on one */
+    duo_call call;
+    float result; /* of a reduction */
+    duo_exact sum;
+    duo_product_exact product;
+
+    int calls[DUO_WAYS];
+    double seconds[DUO_WAYS][DUO_MOST_CALLS];
+} duo_member;
+
+typedef struct duo_mix {
+    int rounds, calls; /* at most so many in each round, of each, in each way */
+    double warm_seconds, most_seconds;
+    duo_context *context[2]; /* the second with one thread */
+    duo_peer_blas beside;
+    int members;
+    duo_member member[DUO_MEMBERS];
+} duo_mix;
+
+/* ---- mixed_print.c: as a table or as CSV ---- */
+
+void duo_mixed_head(const duo_bench *bench, const duo_mix *mix);
+/* Sorts the times. */
+void duo_mixed_print(const duo_bench *bench, duo_mix *mix, int neighbours);
+void duo_mixed_foot(const duo_bench *bench);
+
+#endif

@@ -1,0 +1,57 @@
+/* baselines_gpu.c - CUB and the bare read as contenders; see baselines.h */
+#include "bench/peers/baselines.h"
+#include "bench/peers/gpu_peers.h"
+#include "gpu/backend/devices.h"
+
+static bool finish_queue(const duo_contender *self)
+{
+    return duo_backend_current()->finish(self->queue) == DUO_OK;
+}
+
+static bool call_read(const duo_contender *self, const duo_call *call)
+{
+    return duo_read_gpu(self->variant, call, self->function);
+}
+
+bool duo_baseline_read_gpu(duo_contender *peer, int variant, duo_queue *queue,
+                           const duo_stock *stock, bool wait_each)
+{
+    if (variant >= duo_read_gpu_variants()) return false;
+    *peer = (duo_contender){.name = duo_read_gpu_name(variant),
+                            .side = DUO_SIDE_GPU,
+                            .yardstick = true,
+                            .variant = variant,
+                            .stock = stock,
+                            .wait_each = wait_each,
+                            .queue = queue,
+                            .function = duo_backend_current()->stream(queue),
+                            .call = call_read,
+                            .finish = finish_queue};
+    return peer->function != NULL;
+}
+
+static bool call_cub(const duo_contender *self, const duo_call *call)
+{
+    return duo_cub_reduce(call, self->function, self->result);
+}
+
+bool duo_baseline_cub(duo_contender *peer, duo_operation operation, duo_queue *queue,
+                      const duo_stock *stock, float *host)
+{
+    static const char *const names[DUO_OPERATIONS] = {
+        [DUO_SASUM] = "CUB TransformReduce",
+        [DUO_SSUM] = "CUB Sum",
+        [DUO_SDOT] = "CUB TransformReduce",
+    };
+    if (names[operation] == NULL || duo_read_gpu_variants() == 0) return false;
+    *peer = (duo_contender){.name = names[operation],
+                            .side = DUO_SIDE_GPU,
+                            .stock = stock,
+                            .wait_each = host != NULL,
+                            .queue = queue,
+                            .result = host,
+                            .function = duo_backend_current()->stream(queue),
+                            .call = call_cub,
+                            .finish = finish_queue};
+    return peer->function != NULL;
+}

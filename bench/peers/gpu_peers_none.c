@@ -1,0 +1,37 @@
+/* gpu_peers_none.c - stands in for the files behind gpu_peers.h where there is no CUDA. */
+#include "bench/peers/gpu_peers.h"
+
+int duo_read_gpu_variants(void) { return 0; }
+
+const char *duo_read_gpu_name(int variant)
+{
+    (void)variant;
+    return "";
+}
+
+bool duo_read_gpu(int variant, const duo_call *call, void *stream)
+{
+    (void)variant;
+    (void)call;
+    (void)stream;
+    return false;
+}
+
+bool duo_cub_reduce(const duo_call *call, void *stream, float *host)
+{
+    (void)call;
+    (void)stream;
+    (void)host;
+    return false;
+}
+
+bool duo_exact_product(const duo_call *call, int64_t columns, double *product, double *magnitude,
+                       void *stream)
+{
+    (void)call;
+    (void)columns;
+    (void)product;
+    (void)magnitude;
+    (void)stream;
+    return false;
+}

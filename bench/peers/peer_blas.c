@@ -1,0 +1,97 @@
+/* peer_blas.c - see peer_blas.h */
+#define _GNU_SOURCE
+#include "bench/peers/peer_blas.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/blas_library.h"
+#include "cpu/private_library.h"
+
+/* The sanitizers cannot live with RTLD_DEEPBIND; see blas_library.c. */
+#ifdef DUO_NO_DEEPBIND
+enum { HOW = RTLD_NOW | RTLD_LOCAL };
+#else
+enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
+#endif
+
+/* OpenBLAS's answers to openblas_get_parallel */
+enum { OWN_THREADS = 1, OPENMP_THREADS = 2 };
+
+static bool find(void *handle, void *function, const char *name)
+{
+    void *const address = dlsym(handle, name);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+static void describe(duo_peer_blas *blas)
+{
+    char *(*text)(void);
+    int (*parallel)(void);
+    if (find(blas->handle, &text, "openblas_get_config"))
+        snprintf(blas->config, sizeof blas->config, "%.250s", text());
+    if (find(blas->handle, &text, "openblas_get_corename"))
+        snprintf(blas->core, sizeof blas->core, "%.60s", text());
+    if (!find(blas->handle, &parallel, "openblas_get_parallel")) return;
+    blas->own_pool = parallel() == OWN_THREADS;
+    if (blas->own_pool)
+        (void)find(blas->handle, &blas->set_threads, "openblas_set_num_threads");
+    else if (parallel() == OPENMP_THREADS &&
+             find(blas->handle, &blas->set_openmp_threads, "omp_set_num_threads"))
+        (void)find(blas->handle, &blas->openmp_threads, "omp_get_max_threads");
+}
+
+bool duo_peer_blas_open(duo_peer_blas *blas, const char *path, const char **why)
+{
+    *blas = (duo_peer_blas){.handle = dlopen(path, HOW)};
+    if (blas->handle == NULL) *why = dlerror();
+    if (blas->handle != NULL) describe(blas);
+    return blas->handle != NULL;
+}
+
+/*
+ * OpenBLAS chooses its kernels when it is opened: those that ours has, whoever chose them. Its idle
+ * threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and would take processors from whoever is
+ * timed next: here they sleep after 2^25, 16 ms, unless the user has said otherwise.
+ */
+static duo_peer_blas *open_copy(const duo_blas_library *inner)
+{
+    static duo_peer_blas blas;
+    char variable[96], why[256];
+    snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%s", inner->core);
+    const char *const timeout =
+        secure_getenv("OPENBLAS_THREAD_TIMEOUT") == NULL ? "OPENBLAS_THREAD_TIMEOUT=25" : NULL;
+    const char *variables[3] = {timeout}; /* ended by the first NULL */
+    if (inner->core[0] != '\0') variables[timeout != NULL] = variable;
+    blas.handle = duo_private_library_open(inner->path, HOW, variables, why, sizeof why);
+    if (blas.handle == NULL) return NULL;
+    describe(&blas);
+    return &blas;
+}
+
+duo_peer_blas *duo_peer_blas_get(void)
+{
+    static duo_peer_blas *blas;
+    static bool looked;
+    const duo_blas_library *const inner = looked ? NULL : duo_blas_library_get();
+    if (inner != NULL) blas = open_copy(inner);
+    looked = true;
+    return blas;
+}
+
+int duo_peer_blas_begin(duo_peer_blas *blas, int threads)
+{
+    const int before = blas->openmp_threads != NULL ? blas->openmp_threads() : threads;
+    if (before != threads) blas->set_openmp_threads(threads);
+    if (blas->set_threads != NULL && blas->threads != threads) blas->set_threads(threads);
+    blas->threads = threads;
+    return before;
+}
+
+void duo_peer_blas_end(const duo_peer_blas *blas, int before)
+{
+    if (before != blas->threads) blas->set_openmp_threads(before);
+}

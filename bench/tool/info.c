@@ -1,0 +1,159 @@
+/*
+ * info.c - facts of this machine, as the library sees them, and advice where something is amiss.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/tool/tool.h"
+#include "choice/algorithm.h"
+#include "choice/profile_in_use.h"
+#include "cpu/blas_library.h"
+#include "cpu/lanes.h"
+#include "gpu/backend/backend.h"
+#include "gpu/backend/devices.h"
+#include "host/environment.h"
+#include "host/machine.h"
+#include "host/quota.h"
+
+static const char doc[] =
+    "Shows the CPU, the inner BLAS, the GPUs and the profile in use, and warns "
+    "of what makes them slower than they could be.";
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
+    argp_error(state, "unexpected argument: %s", value);
+    return EINVAL;
+}
+
+static const struct argp argp = {NULL, parse, NULL, doc, duo_tool_help, NULL, NULL};
+
+/* ---- Sections ---- */
+
+static void print_cpu(void)
+{
+    char size[DUO_TEXT];
+    const int quota = duo_quota_cpus("");
+    const size_t cache = duo_machine_cache_bytes();
+    printf("CPU\n  model          %s, %s\n", duo_machine_cpu(), duo_machine_cpu_id());
+    printf("  threads        %d", duo_machine_threads());
+    if (quota > 0) printf(" (the container's quota allows %d)", quota);
+    printf("\n  vectors        %s\n", duo_lanes_current()->isa);
+    printf("  last cache     %s\n", cache > 0 ? duo_text_bytes((double)cache, size) : "unknown");
+}
+
+static void print_blas(void)
+{
+    const duo_blas_library *const blas = duo_blas_library_get();
+    printf("\nInner BLAS (sgemm on the CPU)\n");
+    if (blas == NULL) {
+        printf("  none: %s\n"
+               "  WARNING: sgemm runs on the plain row, several times slower than OpenBLAS.\n"
+               "           Remedy: apt install libopenblas0-openmp, or DUOBLAS_CPU_BLAS=FILE.\n",
+               duo_blas_library_why());
+        return;
+    }
+    printf("  library        %s\n", blas->path);
+    printf("  version        %s\n", blas->config[0] != '\0' ? blas->config : "it does not say");
+    printf("  kernels        %s\n", blas->core[0] != '\0' ? blas->core : "it does not say");
+    static const char *const threads[] = {
+        [DUO_BLAS_SERIAL] = "the team's, one for each call of the library",
+        [DUO_BLAS_OPENMP] = "the team's; OpenMP's setting holds each call to one",
+        [DUO_BLAS_MKL] = "the team's; MKL's own setting holds each call to one",
+        [DUO_BLAS_ITS_OWN] = "its own choice: nothing is known that holds a call to one"};
+    printf("  threads        %s\n", threads[blas->threads]);
+    if (blas->note[0] != '\0') printf("  note           %s\n", blas->note);
+    if (duo_better_kernels(blas->core, duo_width_of_cpu()) != NULL)
+        printf("  Remedy: set OPENBLAS_CORETYPE=%s in the environment, or install a newer OpenBLAS "
+               "that\n"
+               "          knows this CPU (DUOBLAS_CPU_BLAS=FILE names another library).\n",
+               duo_better_kernels(blas->core, duo_width_of_cpu()));
+}
+
+static void print_device(int device)
+{
+    char total[DUO_TEXT], left[DUO_TEXT];
+    duo_device_info info = {.size = sizeof info};
+    const duo_status status = duo_device_describe(device, &info);
+    if (status != DUO_OK) {
+        printf("  %d: %s\n", device, duo_status_string(status));
+        return;
+    }
+    printf("  %d: %s%s\n", device, info.name,
+           device == duo_environment_get()->device ? " (in use by default)" : "");
+    printf("     compute capability %d.%d, %d multiprocessors at up to %d MHz\n",
+           info.capability_major, info.capability_minor, info.multiprocessors,
+           info.clock_khz / 1000);
+    printf("     memory %s, %s free, %d bits at %d MHz\n",
+           duo_text_bytes((double)info.memory_bytes, total),
+           duo_text_bytes((double)info.memory_free_bytes, left), info.memory_bus_bits,
+           info.memory_clock_khz / 1000);
+    if (info.pcie_generation > 0)
+        printf("     link PCIe generation %d, %d lanes\n", info.pcie_generation, info.pcie_width);
+    else
+        printf("     link speed not told by the driver; `duoblas crossover' measures it\n");
+    printf("     driver supports CUDA %d.%d\n", info.driver_version / 1000,
+           info.driver_version % 1000 / 10);
+}
+
+static void print_gpus(void)
+{
+    const char *why;
+    const int count = duo_devices(&why);
+    printf("\nGPU\n");
+    if (count == 0)
+        printf("  none: %s\n  The CPU does all work.\n", why[0] ? why : "no reason given");
+    for (int device = 0; device < count; device++) print_device(device);
+}
+
+static void print_rate(const char *name, double bytes_per_second)
+{
+    if (bytes_per_second > 0.0) printf("  %-14s %.1f GB/s\n", name, bytes_per_second * 1e-9);
+}
+
+static void print_profile(void)
+{
+    const duo_profile *const p = duo_profile_in_use();
+    printf("\nProfile (what each side costs)\n");
+    printf("  in use         %s\n", p->origin);
+    printf("  because        %s\n", duo_profile_why());
+    printf("  measured on    %s, %s\n", p->cpu, p->cpu_id);
+    printf("  with           %d thread%s, %s\n", p->threads, p->threads == 1 ? "" : "s", p->blas);
+    printf("  GPU part       %s\n", p->gpu);
+    printf("  made           %s, commit %s\n", p->date, p->commit);
+    print_rate("CPU memory", p->cpu_bandwidth);
+    print_rate("to GPU", p->upload_pageable);
+    print_rate("  pinned", p->upload_pinned);
+    print_rate("from GPU", p->download_pageable);
+    print_rate("  pinned", p->download_pinned);
+}
+
+static void print_environment(void)
+{
+    static const char *const names[] = {
+        "DUOBLAS_PATH",    "DUOBLAS_MATH",          "DUOBLAS_VERBOSE",   "DUOBLAS_PROFILE",
+        "DUOBLAS_DEVICE",  "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE", "DUOBLAS_CPU_BLAS",
+        "DUOBLAS_SUMMARY", "OMP_NUM_THREADS",       "OPENBLAS_CORETYPE", "CUDA_VISIBLE_DEVICES"};
+    bool any = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *const value = getenv(names[i]);
+        if (value == NULL) continue;
+        printf("%s  %s=%s\n", any ? "" : "\nEnvironment\n", names[i], value);
+        any = true;
+    }
+}
+
+int duo_tool_info(int argc, char **argv)
+{
+    const int status = duo_tool_parse(&argp, argc, argv, NULL);
+    if (status != 0) return status;
+    const int version = duo_version();
+    printf("DuoBLAS %d.%d.%d (commit %s, %s)\n\n", version / 10000, version / 100 % 100,
+           version % 100, duo_tool_commit, DUO_COMPILER);
+    print_cpu();
+    print_blas();
+    print_gpus();
+    print_profile();
+    print_environment();
+    return EXIT_SUCCESS;
+}

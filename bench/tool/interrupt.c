@@ -1,0 +1,53 @@
+/*
+ * interrupt.c - Ctrl-C ends the tool at once and leaves no half-written file.
+ *
+ * Files are written in one go, after all measuring, while the signals are held back. At any other
+ * moment nothing of ours is on disk, so that the handler may simply leave; waiting for the end of a
+ * measurement could take seconds.
+ */
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/tool/tool.h"
+
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
+enum { WATCHED = sizeof watched / sizeof watched[0] };
+
+static volatile sig_atomic_t files_written;
+
+static void leave(int signal_number)
+{
+    static const char nothing[] = "\nduoblas: interrupted; no file was written\n";
+    static const char all[] = "\nduoblas: interrupted; all files had been written\n";
+    const char *const text = files_written ? all : nothing;
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) { /* nobody to tell */
+    }
+    _exit(128 + signal_number);
+}
+
+static void mask(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < WATCHED; i++) sigaddset(&set, watched[i]);
+    (void)pthread_sigmask(how, &set, NULL);
+}
+
+void duo_interrupt_watch(void)
+{
+    struct sigaction action = {.sa_handler = leave};
+    struct sigaction before;
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < WATCHED; i++) /* one that the caller has us ignore stays ignored (nohup) */
+        if (sigaction(watched[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            (void)sigaction(watched[i], &action, NULL);
+}
+
+void duo_interrupt_hold(void) { mask(SIG_BLOCK); }
+
+void duo_interrupt_allow(void)
+{
+    files_written = 1;
+    mask(SIG_UNBLOCK);
+}

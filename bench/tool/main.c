@@ -1,0 +1,64 @@
+/*
+ * main.c - the command-line tool: which side wins on this machine, and why.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/tool/tool.h"
+#include "host/environment.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *what;
+} commands[] = {
+    {"info", duo_tool_info, "this machine: CPU, inner BLAS, GPUs, the profile in use"},
+    {"crossover", duo_tool_crossover, "measure both sides, tell from what size the GPU wins"},
+    {"explain", duo_tool_explain, "predicted time of every candidate of one call"},
+    {"bench", duo_tool_bench, "every row of an operation beside OpenBLAS and cuBLAS"},
+    {"run", duo_tool_run,
+     "a program with its BLAS calls served by DuoBLAS, and what became of them"},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_usage(FILE *file)
+{
+    fprintf(file, "Usage: duoblas COMMAND [OPTION...]\n\nCommands:\n");
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].what);
+    fprintf(file, "\n`duoblas COMMAND --help' lists the options. `duoblas --version' is "
+                  "the version.\n");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return DUO_EXIT_USAGE;
+    }
+    const char *const name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        const int version = duo_version();
+        printf("duoblas %d.%d.%d (%s)\n", version / 10000, version / 100 % 100, version % 100,
+               duo_tool_commit);
+        return EXIT_SUCCESS;
+    }
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i].name) != 0) continue;
+        char program[32];
+        snprintf(program, sizeof program, "duoblas %s", commands[i].name);
+        argv[1] = program;
+        if (duo_environment_get()->complaint != NULL)
+            fprintf(stderr, "%s: the value of %s is not understood and ignored\n", program,
+                    duo_environment_get()->complaint);
+        return commands[i].run(argc - 1, argv + 1);
+    }
+    fprintf(stderr, "duoblas: no such command: %s\n", name);
+    print_usage(stderr);
+    return DUO_EXIT_USAGE;
+}

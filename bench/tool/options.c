@@ -1,0 +1,142 @@
+/*
+ * options.c - options by argp, and the words that they take.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/tool/tool.h"
+#include "choice/algorithm.h"
+
+/* ---- argp, with the usage line itself on a mistake, not only the advice to ask for it ---- */
+
+enum { OPTION_USAGE = -2 };
+
+static error_t parse_help(int key, char *argument, struct argp_state *state)
+{
+    (void)argument;
+    if (key != 'h' && key != OPTION_USAGE) return ARGP_ERR_UNKNOWN;
+    argp_state_help(state, stdout,
+                    key == 'h' ? ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC
+                               : ARGP_HELP_USAGE);
+    exit(EXIT_SUCCESS);
+}
+
+static const struct argp_option help_options[] = {
+    {"help", 'h', NULL, 0, "Give this help list", -1},
+    {"usage", OPTION_USAGE, NULL, 0, "Give a short usage message", -1},
+    {0},
+};
+
+static const struct argp help_argp = {help_options, parse_help, NULL, NULL, NULL, NULL, NULL};
+
+const struct argp_child duo_tool_help[] = {{&help_argp, 0, NULL, -1}, {0}};
+
+static int parse(const struct argp *argp, int argc, char **argv, unsigned how, void *input)
+{
+    /* getopt and argp would end the process themselves: keep the exit, and --help, in our hands. */
+    if (argp_parse(argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP | how, NULL, input) == 0) return 0;
+    argp_help(argp, stderr, ARGP_HELP_SHORT_USAGE, argv[0]);
+    return DUO_EXIT_USAGE;
+}
+
+int duo_tool_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    return parse(argp, argc, argv, 0, input);
+}
+
+int duo_tool_parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
+{
+    return parse(argp, argc, argv, ARGP_IN_ORDER, input);
+}
+
+/* ---- Words ---- */
+
+duo_operation duo_tool_operation(const char *name)
+{
+    int operation = 0;
+    while (operation < DUO_OPERATIONS &&
+           strcmp(name, duo_operation_name((duo_operation)operation)) != 0)
+        operation++;
+    return (duo_operation)operation;
+}
+
+bool duo_tool_operations(const char *list, bool wanted[DUO_OPERATIONS])
+{
+    memset(wanted, 0, DUO_OPERATIONS * sizeof wanted[0]);
+    for (;;) {
+        char name[16];
+        const size_t length = strcspn(list, ",");
+        if (length >= sizeof name) return false;
+        memcpy(name, list, length);
+        name[length] = '\0';
+        const duo_operation operation = duo_tool_operation(name);
+        if (operation == DUO_OPERATIONS) return false;
+        wanted[operation] = true;
+        if (list[length] == '\0') return true;
+        list += length + 1;
+    }
+}
+
+bool duo_tool_number(const char *text, int64_t low, int64_t high, int64_t *number)
+{
+    char *end;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || value < low || value > high) return false;
+    *number = value;
+    return true;
+}
+
+/* "2^20" or "1000"; *power: is it the former? */
+static bool parse_size(const char *text, int64_t *size, bool *power)
+{
+    int64_t exponent;
+    *power = strncmp(text, "2^", 2) == 0;
+    if (!*power) return duo_tool_number(text, 1, INT64_C(1) << 40, size);
+    if (!duo_tool_number(text + 2, 0, 40, &exponent)) return false;
+    *size = INT64_C(1) << exponent;
+    return true;
+}
+
+bool duo_tool_range(const char *text, int64_t *low, int64_t *high)
+{
+    char first[24];
+    bool powers[2];
+    const char *const dots = strstr(text, "..");
+    if (dots == NULL) {
+        const bool good = parse_size(text, low, &powers[0]);
+        *high = *low;
+        return good;
+    }
+    const size_t length = (size_t)(dots - text);
+    if (length >= sizeof first) return false;
+    memcpy(first, text, length);
+    first[length] = '\0';
+    return parse_size(first, low, &powers[0]) && parse_size(dots + 2, high, &powers[1]) &&
+           powers[0] && powers[1] && *low <= *high;
+}
+
+bool duo_tool_shape(const char *text, int64_t shape[3])
+{
+    int sides = 0;
+    for (;;) {
+        char side[24];
+        const size_t length = strcspn(text, "x");
+        if (length >= sizeof side || sides == 3) return false;
+        memcpy(side, text, length);
+        side[length] = '\0';
+        if (!duo_tool_number(side, 1, INT64_C(1) << 40, &shape[sides++])) return false;
+        if (text[length] == '\0') break;
+        text += length + 1;
+    }
+    if (sides == 1) shape[1] = shape[2] = shape[0];
+    return sides == 1 || sides == 3;
+}
+
+bool duo_tool_transposes(const char *text, bool *transa, bool *transb)
+{
+    *transa = text[0] == 't';
+    *transb = text[0] != '\0' && text[1] == 't';
+    return strlen(text) == 2 && strspn(text, "nt") == 2;
+}

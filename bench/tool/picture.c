@@ -1,0 +1,64 @@
+/* picture.c - see picture.h */
+#define _GNU_SOURCE
+#include "bench/tool/picture.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text), least = strlen(end);
+    return length > least && strcmp(text + length - least, end) == 0;
+}
+
+const char *duo_picture_problem(const char *path)
+{
+    const bool script = ends_in(path, ".gp");
+    if (!script && !ends_in(path, ".svg") && !ends_in(path, ".png"))
+        return "its name must end in .svg, .png or .gp";
+    if (strpbrk(path, "'\n") != NULL) return "its name must not have quotes or line ends";
+    if (!script && system("gnuplot --version >/dev/null 2>&1") != 0)
+        return "gnuplot is missing (Debian: apt install gnuplot-nox); a .gp can be drawn elsewhere";
+    return NULL;
+}
+
+bool duo_picture_open(duo_picture *picture, const char *path, int width, int height)
+{
+    /* The output reserves a name beside the picture's; gnuplot draws there. */
+    if (!duo_output_open(&picture->output, path)) return false;
+    picture->script = ends_in(path, ".gp");
+    (void)signal(SIGPIPE, SIG_IGN);
+    picture->gnuplot = picture->script ? picture->output.file : popen("gnuplot", "w");
+    if (picture->gnuplot == NULL) {
+        fprintf(stderr, "duoblas: gnuplot does not start\n");
+        return duo_output_close(&picture->output, false);
+    }
+    const bool png = ends_in(path, ".png");
+    fprintf(picture->gnuplot, "set terminal %s size %d,%d font '%s,11' background '#ffffff'\n",
+            png ? "pngcairo" : "svg", width, height, png ? "sans" : "sans-serif");
+    if (picture->script)
+        fprintf(picture->gnuplot, "set output '%.*s.svg'\n", (int)strlen(path) - 3, path);
+    else
+        fprintf(picture->gnuplot, "set output '%s'\n", picture->output.temporary);
+    return true;
+}
+
+bool duo_picture_close(duo_picture *picture)
+{
+    fprintf(picture->gnuplot, "set output\n");
+    bool good = !ferror(picture->gnuplot);
+    if (!picture->script) {
+        const int status = pclose(picture->gnuplot);
+        good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    if (!good) fprintf(stderr, "duoblas: gnuplot could not draw\n");
+    return duo_output_close(&picture->output, good);
+}
+
+void duo_picture_text(duo_picture *picture, const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (strchr("'\\{}^_@&~\n", *text) == NULL) fputc(*text, picture->gnuplot);
+}

@@ -1,0 +1,29 @@
+/*
+ * picture.h - a picture drawn by gnuplot: a pipe that takes its commands, and a file that is whole
+ * or not there.
+ */
+#ifndef DUO_PICTURE_H
+#define DUO_PICTURE_H
+
+#include "bench/tool/tool.h"
+
+typedef struct duo_picture {
+    FILE *gnuplot; /* commands go here; `set output` and `set terminal` were sent */
+    bool script;   /* the file is to have the commands, not what they draw */
+    duo_output output;
+} duo_picture;
+
+/*
+ * NULL if a file of this name can be drawn on this machine, else why not. By its end it is an SVG,
+ * a PNG, or (.gp) a script with all its data, from which gnuplot draws an SVG of the same name.
+ */
+const char *duo_picture_problem(const char *path);
+
+/* Both false, and said on stderr, on failure. Size in pixels. */
+bool duo_picture_open(duo_picture *picture, const char *path, int width, int height);
+bool duo_picture_close(duo_picture *picture);
+
+/* Text for inside single quotes, without all that enhanced text would take for a command. */
+void duo_picture_text(duo_picture *picture, const char *text);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * run.c - `duoblas run -- PROGRAM ARGS`: the program with the drop-in preloaded, and a summary of
+ * what became of its BLAS calls when it ends.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/tool/tool.h"
+
+enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */
+
+static const struct argp_option options[] = {
+    {"summary", 's', "FILE", 0, "Append the summary to FILE instead of stderr", 0},
+    {"no-summary", 'n', NULL, 0, "Only preload", 0},
+    {0},
+};
+
+typedef struct request {
+    const char *summary; /* NULL: none */
+    char **program;
+} request;
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+    request *const r = state->input;
+    switch (key) {
+    case 's':
+        r->summary = argument;
+        return 0;
+    case 'n':
+        r->summary = NULL;
+        return 0;
+    case ARGP_KEY_ARG:
+        r->program = &state->argv[state->next - 1];
+        state->next = state->argc; /* its options are not ours */
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which program?");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {options,
+                                 parse,
+                                 "[--] PROGRAM [ARG...]",
+                                 "Run a program with DuoBLAS as its sgemm, sdot, sasum and ssum.",
+                                 duo_tool_help,
+                                 NULL,
+                                 NULL};
+
+/* Beside this tool, as it was built, or in the lib folder beside its own, as installed. */
+static bool find_library(char path[PATH_MAX])
+{
+    static const char *const folders[] = {"", DUO_LIBRARY_FOLDER "/"};
+    char self[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) return false;
+    self[length] = '\0';
+    const char *const folder = dirname(self);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        char candidate[2 * PATH_MAX];
+        snprintf(candidate, sizeof candidate, "%s/%slibduoblas-blas.so", folder, folders[i]);
+        if (realpath(candidate, path) != NULL) return true;
+    }
+    return false;
+}
+
+/* A file by its whole name: the program, and those that it starts, may work in other folders. */
+static bool ask_for_summary(const char *summary)
+{
+    char folder[PATH_MAX], *file = NULL;
+    if (summary == NULL) return unsetenv("DUOBLAS_SUMMARY") == 0;
+    if (strcmp(summary, "stderr") == 0 || *summary == '/')
+        return setenv("DUOBLAS_SUMMARY", summary, 1) == 0;
+    return getcwd(folder, sizeof folder) != NULL &&
+           asprintf(&file, "%s/%s", folder, summary) >= 0 &&
+           setenv("DUOBLAS_SUMMARY", file, 1) == 0;
+}
+
+int duo_tool_run(int argc, char **argv)
+{
+    request r = {.summary = "stderr"};
+    char library[PATH_MAX];
+    const int status = duo_tool_parse_in_order(&argp, argc, argv, &r);
+    if (status != 0 || r.program == NULL) return status;
+    if (!find_library(library)) {
+        fprintf(stderr, "duoblas: libduoblas-blas.so is not where this tool expects it\n");
+        return CANNOT_RUN;
+    }
+    if (strpbrk(library, " :") != NULL) { /* LD_PRELOAD is a list of names between these */
+        fprintf(stderr, "duoblas: cannot preload %s: a space or colon in its name\n", library);
+        return CANNOT_RUN;
+    }
+    const char *const others = getenv("LD_PRELOAD");
+    char *preload = library;
+    if (others != NULL && *others != '\0' && asprintf(&preload, "%s:%s", library, others) < 0)
+        return DUO_EXIT_FAILURE;
+    if (setenv("LD_PRELOAD", preload, 1) != 0 || !ask_for_summary(r.summary))
+        return DUO_EXIT_FAILURE;
+    execvp(r.program[0], r.program);
+    const int why = errno;
+    fprintf(stderr, "duoblas: %s: %s\n", r.program[0], strerror(why));
+    return why == ENOENT ? NOT_FOUND : CANNOT_RUN;
+}
