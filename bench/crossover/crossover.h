@@ -7,7 +7,7 @@
 #ifndef DUO_CROSSOVER_H
 #define DUO_CROSSOVER_H
 
-#include "bench/measure/problem.h"
+#include "bench/measure/stock.h"
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
 #include "gpu/backend/backend.h"

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
-#include "bench/measure/contender.h"
-#include "bench/measure/measure.h"
+#include "bench/measure/benchmark.h"
+#include "bench/measure/implementation.h"
 #include "choice/profile_in_use.h"
+#include "choice/select.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
 
@@ -72,14 +73,14 @@ static double predict_row(const duo_crossover *x, const duo_problem *problem,
 
 /* ---- The list of what to time at one case ---- */
 
-enum { MOST_ENTRIES = 24 };
+enum { MOST_SOURCES = 24 };
 
-typedef struct entry {
-    duo_contender contender;
-    duo_trial trial;
+/* Where a figure of a case comes from. */
+typedef struct source {
+    duo_implementation implementation;
     int series;
     double expected_seconds; /* of one call */
-} entry;
+} source;
 
 /* Rows that are there for comparison, or for want of a better one, need no long ladder. */
 static double longest_ladder(const duo_algorithm *row)
@@ -99,11 +100,11 @@ static bool belongs(const duo_case *c, const duo_algorithm *row)
 
 /* From the profile: a row on so many threads, or the API with its operands in a place. */
 static double predict(const duo_crossover *x, const duo_problem *problem,
-                      const duo_contender *contender, int series)
+                      const duo_implementation *implementation, int series)
 {
     const double seconds =
-        contender->algorithm != NULL
-            ? predict_row(x, problem, contender->algorithm, contender->threads)
+        implementation->algorithm != NULL
+            ? predict_row(x, problem, implementation->algorithm, implementation->threads)
             : predict_gpu(x, problem, (duo_place)(series - DUO_SERIES_GPU)).median_seconds;
     return isfinite(seconds) ? seconds : 0.0; /* 0: not in the profile */
 }
@@ -114,15 +115,15 @@ static double predict(const duo_crossover *x, const duo_problem *problem,
  * idea.
  */
 static double expected_call(const duo_crossover *x, const duo_case *c,
-                            const duo_contender *contender, int series)
+                            const duo_implementation *implementation, int series)
 {
-    const double here = predict(x, &c->problem, contender, series);
+    const double here = predict(x, &c->problem, implementation, series);
     const duo_case *before = c;
     while (--before >= x->item && before->problem.operation == c->problem.operation &&
            before->family == c->family) {
         const duo_figure *const f = &before->figure[series];
         if (f->median_seconds <= 0.0 || f->predicted) continue;
-        const double there = predict(x, &before->problem, contender, series);
+        const double there = predict(x, &before->problem, implementation, series);
         const double size = duo_problem_size(&c->problem) / duo_problem_size(&before->problem);
         return f->median_seconds * (here > 0.0 && there > 0.0
                                         ? here / there
@@ -131,16 +132,16 @@ static double expected_call(const duo_crossover *x, const duo_case *c,
     return here;
 }
 
-static void add_entry(const duo_crossover *x, const duo_case *c, duo_contender contender,
-                      int series, entry *list, int *count)
+static void add_source(const duo_crossover *x, const duo_case *c, duo_implementation implementation,
+                       int series, source *list, int *count)
 {
-    if (*count == MOST_ENTRIES) return;
-    list[(*count)++] = (entry){.contender = contender,
-                               .series = series,
-                               .expected_seconds = expected_call(x, c, &contender, series)};
+    if (*count == MOST_SOURCES) return;
+    list[(*count)++] = (source){.implementation = implementation,
+                                .series = series,
+                                .expected_seconds = expected_call(x, c, &implementation, series)};
 }
 
-static int list_entries(const duo_crossover *x, const duo_case *c, entry *list)
+static int list_sources(const duo_crossover *x, const duo_case *c, source *list)
 {
     int count = 0;
     const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
@@ -149,21 +150,20 @@ static int list_entries(const duo_crossover *x, const duo_case *c, entry *list)
         const duo_algorithm *const row = &table.algorithm[i];
         if (!belongs(c, row)) continue;
         if (row->side == DUO_SIDE_CPU) {
-            add_entry(x, c, duo_contender_cpu_algorithm(row, 1, host),
-                      DUO_SERIES_ONE + (int)row->id, list, &count);
+            add_source(x, c, duo_cpu_implementation(row, 1, host), DUO_SERIES_ONE + (int)row->id,
+                       list, &count);
             if (x->threads > 1)
-                add_entry(x, c, duo_contender_cpu_algorithm(row, x->threads, host),
-                          DUO_SERIES_ALL + (int)row->id, list, &count);
+                add_source(x, c, duo_cpu_implementation(row, x->threads, host),
+                           DUO_SERIES_ALL + (int)row->id, list, &count);
         } else if (x->gpu) {
-            add_entry(
-                x, c,
-                duo_contender_gpu_algorithm(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
-                DUO_SERIES_ONE + (int)row->id, list, &count);
+            add_source(x, c,
+                       duo_gpu_implementation(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
+                       DUO_SERIES_ONE + (int)row->id, list, &count);
         }
     }
     for (int place = 0; place < DUO_PLACES && x->gpu; place++)
-        add_entry(x, c, duo_contender_api(x->context, &x->stock[place], false),
-                  DUO_SERIES_GPU + place, list, &count);
+        add_source(x, c, duo_api_implementation(x->context, &x->stock[place], false),
+                   DUO_SERIES_GPU + place, list, &count);
     return count;
 }
 
@@ -175,13 +175,13 @@ static duo_effort effort_of(const duo_crossover *x)
                     : (duo_effort){.sample_seconds = 0.01, .rounds = 7, .budget_seconds = 2.0};
 }
 
-static bool left_out(const duo_crossover *x, const duo_case *c, const entry *e, double left)
+static bool left_out(const duo_crossover *x, const duo_case *c, const source *s, double left)
 {
-    const duo_algorithm *const row = e->contender.algorithm;
+    const duo_algorithm *const row = s->implementation.algorithm;
     if (row != NULL && duo_problem_size(&c->problem) > longest_ladder(row)) return true;
-    return e->expected_seconds > kLongestCallShare * x->most_seconds ||
-           3.0 * e->expected_seconds > left ||
-           duo_stock_slots(e->contender.stock, &c->problem) == 0;
+    return s->expected_seconds > kLongestCallShare * x->most_seconds ||
+           3.0 * s->expected_seconds > left ||
+           duo_stock_slots(s->implementation.stock, &c->problem) == 0;
 }
 
 /* Seconds that timing this will take: warm-up, then rounds within the budget. */
@@ -192,56 +192,60 @@ static double expected_seconds(const duo_effort *effort, double call)
     return 2.0 * sample + (rounds < effort->budget_seconds ? rounds : effort->budget_seconds);
 }
 
-static void record(duo_crossover *x, duo_case *c, entry *e, const duo_task *task)
+static void record(duo_crossover *x, duo_case *c, const source *s, const duo_benchmark *benchmark)
 {
-    duo_figure *const f = &c->figure[e->series];
-    f->median_seconds = task->median_seconds;
-    f->minimum_seconds = task->minimum_seconds;
-    f->threads = e->contender.threads;
-    f->algorithm = e->contender.name;
-    if (e->contender.context == NULL) return;
-    /* Which row did the API choose? A call that fell back to the CPU is no GPU figure. */
+    duo_figure *const f = &c->figure[s->series];
+    f->median_seconds = benchmark->median_seconds;
+    f->minimum_seconds = benchmark->minimum_seconds;
+    f->threads = s->implementation.threads;
+    f->algorithm = s->implementation.name;
+    if (s->implementation.context == NULL) return;
+    /* Which algorithm did the API choose? A call that fell back to the CPU is no GPU figure. */
     duo_decision decision = {.size = sizeof decision};
-    if (duo_trial_run(&e->trial, 1) && duo_explain_last(x->context, &decision) == DUO_OK &&
+    if (duo_benchmark_call_once(benchmark) && duo_explain_last(x->context, &decision) == DUO_OK &&
         decision.side == DUO_SIDE_GPU)
         f->algorithm = decision.algorithm;
     else
         *f = (duo_figure){0};
 }
 
+static bool can_do(const duo_crossover *x, const duo_case *c, const source *s)
+{
+    const duo_algorithm *const algorithm = s->implementation.algorithm;
+    if (algorithm == NULL) return true;
+    const duo_path path = algorithm->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_AUTO;
+    const duo_conditions conditions = conditions_of(x, path, x->threads);
+    const duo_call call = duo_problem_call(&c->problem, s->implementation.stock, 0);
+    return algorithm->accepts(&call, &conditions);
+}
+
 static void measure_case(duo_crossover *x, duo_case *c, double left)
 {
     const duo_effort effort = effort_of(x);
-    entry list[MOST_ENTRIES];
-    duo_task task[MOST_ENTRIES];
-    int timed[MOST_ENTRIES], tasks = 0;
-    const int count = list_entries(x, c, list);
-    for (int i = 0; i < count; i++) {
-        entry *const e = &list[i];
-        const duo_algorithm *const row = e->contender.algorithm;
-        const bool gpu = row != NULL && row->side == DUO_SIDE_GPU;
-        const duo_conditions conditions =
-            conditions_of(x, gpu ? DUO_PATH_GPU : DUO_PATH_AUTO, x->threads);
-        const duo_call call = duo_problem_call(&c->problem, e->contender.stock, 0);
-        if (row != NULL && !row->accepts(&call, &conditions)) continue;
-        if (left_out(x, c, e, left)) {
+    source source_of[MOST_SOURCES];
+    duo_benchmark benchmark[MOST_SOURCES];
+    const source *timed[MOST_SOURCES];
+    int count = 0;
+    const int sources = list_sources(x, c, source_of);
+    for (int i = 0; i < sources; i++) {
+        const source *const s = &source_of[i];
+        if (!can_do(x, c, s)) continue;
+        if (left_out(x, c, s, left)) {
             x->skipped++;
-            c->figure[e->series] = (duo_figure){.median_seconds = e->expected_seconds,
-                                                .minimum_seconds = e->expected_seconds,
-                                                .algorithm = e->contender.name,
-                                                .threads = e->contender.threads,
+            c->figure[s->series] = (duo_figure){.median_seconds = s->expected_seconds,
+                                                .minimum_seconds = s->expected_seconds,
+                                                .algorithm = s->implementation.name,
+                                                .threads = s->implementation.threads,
                                                 .predicted = true};
             continue;
         }
-        if (!duo_trial_open(&e->trial, &e->contender, &c->problem)) continue;
-        task[tasks] = (duo_task){.run = duo_trial_run, .user = &e->trial};
-        timed[tasks++] = i;
+        if (duo_benchmark_open(&benchmark[count], &s->implementation, &c->problem))
+            timed[count++] = s;
     }
-    duo_measure(task, tasks, &effort);
-    for (int i = 0; i < tasks; i++) {
-        entry *const e = &list[timed[i]];
-        if (!task[i].failed) record(x, c, e, &task[i]);
-        duo_trial_close(&e->trial);
+    duo_measure(benchmark, count, &effort);
+    for (int i = 0; i < count; i++) {
+        if (!benchmark[i].failed) record(x, c, timed[i], &benchmark[i]);
+        duo_benchmark_close(&benchmark[i]);
     }
     for (int place = 0; place < DUO_PLACES && !x->gpu; place++)
         c->figure[DUO_SERIES_GPU + place] = predict_gpu(x, &c->problem, (duo_place)place);
@@ -251,8 +255,8 @@ static void measure_case(duo_crossover *x, duo_case *c, double left)
 static double case_seconds(const duo_crossover *x, const duo_case *c)
 {
     const duo_effort effort = effort_of(x);
-    entry list[MOST_ENTRIES];
-    const int count = list_entries(x, c, list);
+    source list[MOST_SOURCES];
+    const int count = list_sources(x, c, list);
     double seconds = 0.0;
     for (int i = 0; i < count; i++)
         if (!left_out(x, c, &list[i], (double)INFINITY))

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
-#include "bench/measure/contender.h"
-#include "bench/measure/measure.h"
+#include "bench/measure/benchmark.h"
+#include "bench/measure/implementation.h"
+#include "bench/measure/statistics.h"
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
@@ -173,12 +174,13 @@ static void measure_rates(const duo_crossover *x, duo_profile *profile)
                       {x->context, pinned, device, bytes}};
     double *const rate[] = {&profile->upload_pageable, &profile->upload_pinned,
                             &profile->download_pageable, &profile->download_pinned};
-    duo_task task[4];
+    duo_benchmark benchmark[4];
     const duo_effort effort = effort_of(x);
-    for (int i = 0; i < 4; i++) task[i] = (duo_task){.run = copy_and_wait, .user = &way[i]};
-    duo_measure(task, 4, &effort);
     for (int i = 0; i < 4; i++)
-        if (!task[i].failed) *rate[i] = (double)bytes / task[i].median_seconds;
+        benchmark[i] = (duo_benchmark){.run = copy_and_wait, .user = &way[i]};
+    duo_measure(benchmark, 4, &effort);
+    for (int i = 0; i < 4; i++)
+        if (!benchmark[i].failed) *rate[i] = (double)bytes / benchmark[i].median_seconds;
 }
 
 static bool ask_driver(void *user, int64_t calls)
@@ -203,34 +205,31 @@ static void measure_fixed_costs(duo_crossover *x, duo_profile *profile)
             duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
             row = &table.algorithm[i];
     if (row == NULL) return;
-    const duo_contender contender[] = {
-        duo_contender_gpu_algorithm(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
-        duo_contender_api(x->context, &x->stock[DUO_PLACE_DEVICE], false),
-        duo_contender_api(x->context, &x->stock[DUO_PLACE_PAGEABLE], false),
+    const duo_implementation implementation[] = {
+        duo_gpu_implementation(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
+        duo_api_implementation(x->context, &x->stock[DUO_PLACE_DEVICE], false),
+        duo_api_implementation(x->context, &x->stock[DUO_PLACE_PAGEABLE], false),
     };
-    enum { QUEUE, RESIDENT, PAGEABLE, CALLS, QUERY = CALLS, TASKS };
-    duo_trial trial[CALLS];
-    duo_task task[TASKS];
-    for (int i = 0; i < CALLS; i++) {
-        if (!duo_trial_open(&trial[i], &contender[i], &small)) {
-            while (--i >= 0) duo_trial_close(&trial[i]);
-            return;
-        }
-        task[i] = (duo_task){.run = duo_trial_run, .user = &trial[i]};
-    }
-    task[QUERY] = (duo_task){.run = ask_driver, .user = x->stock[DUO_PLACE_PAGEABLE].input};
+    enum { QUEUE, RESIDENT, PAGEABLE, CALLS, QUERY = CALLS, BENCHMARKS };
+    duo_benchmark benchmark[BENCHMARKS] = {{0}};
+    bool good = true;
+    for (int i = 0; i < CALLS && good; i++)
+        good = duo_benchmark_open(&benchmark[i], &implementation[i], &small);
+    benchmark[QUERY] =
+        (duo_benchmark){.run = ask_driver, .user = x->stock[DUO_PLACE_PAGEABLE].input};
     const duo_effort effort = effort_of(x);
-    duo_measure(task, TASKS, &effort);
-    for (int i = 0; i < CALLS; i++) duo_trial_close(&trial[i]);
-    if (!task[RESIDENT].failed && !task[QUEUE].failed)
+    if (good) duo_measure(benchmark, BENCHMARKS, &effort);
+    for (int i = 0; i < CALLS; i++) duo_benchmark_close(&benchmark[i]);
+    if (!good) return;
+    if (!benchmark[RESIDENT].failed && !benchmark[QUEUE].failed)
         profile->round_trip_seconds =
-            at_least(task[RESIDENT].median_seconds - task[QUEUE].median_seconds, 1e-7);
-    if (!task[RESIDENT].failed && !task[PAGEABLE].failed)
+            at_least(benchmark[RESIDENT].median_seconds - benchmark[QUEUE].median_seconds, 1e-7);
+    if (!benchmark[RESIDENT].failed && !benchmark[PAGEABLE].failed)
         profile->copy_seconds =
-            at_least(task[PAGEABLE].median_seconds - task[RESIDENT].median_seconds -
+            at_least(benchmark[PAGEABLE].median_seconds - benchmark[RESIDENT].median_seconds -
                          4.0 * SMALL / profile->upload_pageable,
                      1e-7);
-    if (!task[QUERY].failed) profile->query_seconds = task[QUERY].median_seconds;
+    if (!benchmark[QUERY].failed) profile->query_seconds = benchmark[QUERY].median_seconds;
 }
 
 static void forget_gpu_rows(duo_profile *profile)

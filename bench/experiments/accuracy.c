@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bench/experiments/bench.h"
+#include "bench/measure/statistics.h"
 #include "bench/peers/baselines.h"
 #include "bench/reference/accuracy_data.h"
 #include "bench/reference/exact_sum.h"
@@ -21,7 +22,7 @@ enum { VECTORS = 1000, MOST_COLUMNS = 8 };
 static const int64_t kElements = INT64_C(100) << 20;
 
 typedef struct column {
-    duo_contender contender;
+    duo_implementation implementation;
     char name[24];
     bool wrong; /* has given what no order of additions can */
 
@@ -43,9 +44,9 @@ typedef struct tally {
 
 /* ---- Columns ---- */
 
-static void add_column(column *c, int *count, duo_contender contender, const char *name)
+static void add_column(column *c, int *count, duo_implementation implementation, const char *name)
 {
-    c[*count] = (column){.contender = contender};
+    c[*count] = (column){.implementation = implementation};
     snprintf(c[*count].name, sizeof c[*count].name, "%.*s", (int)strcspn(name, " "), name);
     ++*count;
 }
@@ -53,12 +54,12 @@ static void add_column(column *c, int *count, duo_contender contender, const cha
 static int open_columns(const duo_bench *b, duo_operation operation, column *c)
 {
     int count = 0;
-    duo_contender peer;
+    duo_implementation peer;
     const duo_algorithm_table *const table = &duo_algorithm_tables[operation];
     for (int i = 0; i < table->count; i++)
         if (table->algorithm[i].side == DUO_SIDE_CPU)
             add_column(c, &count,
-                       duo_contender_cpu_algorithm(&table->algorithm[i], b->threads, &b->host),
+                       duo_cpu_implementation(&table->algorithm[i], b->threads, &b->host),
                        strchr(table->algorithm[i].name, '_') + 1);
     if (duo_baseline_openblas(&peer, operation, b->threads, &b->host))
         add_column(c, &count, peer, peer.name);
@@ -68,14 +69,14 @@ static int open_columns(const duo_bench *b, duo_operation operation, column *c)
     return count;
 }
 
-/* The operands where the contender works are those of the host. */
-static bool run(duo_context *context, const duo_contender *contender, const duo_problem *problem,
-                float *result)
+/* The operands where the implementation works are those of the host. */
+static bool run(duo_context *context, const duo_implementation *implementation,
+                const duo_problem *problem, float *result)
 {
-    duo_call call = duo_problem_call(problem, contender->stock, 0);
-    call.threads = contender->threads;
-    return contender->call(contender, &call) &&
-           (contender->finish == NULL || contender->finish(contender)) &&
+    duo_call call = duo_problem_call(problem, implementation->stock, 0);
+    call.threads = implementation->threads;
+    return implementation->call(implementation, &call) &&
+           (implementation->finish == NULL || implementation->finish(implementation)) &&
            duo_copy(context, result, call.operand[DUO_RESULT].address, sizeof *result) == DUO_OK;
 }
 
@@ -128,7 +129,7 @@ static bool measure_vector(const duo_bench *b, const duo_problem *problem,
         return false;
     for (int i = 0; i < columns; i++) {
         float got = 0.0f;
-        if (!run(b->context, &c[i].contender, problem, &got)) return false;
+        if (!run(b->context, &c[i].implementation, problem, &got)) return false;
         judge(&c[i], vector, n, (double)got, want);
     }
     return true;
@@ -140,7 +141,7 @@ static void print_head(const duo_bench *b)
 {
     duo_bench_head(b);
     if (b->csv)
-        printf("operation,data,n,vectors,contender,max,rms,median_relative,wrong\n");
+        printf("operation,data,n,vectors,algorithm,max,rms,median_relative,wrong\n");
     else
         printf("\nErrors in units of u sum|terms|, u = 2^-24: largest, root mean square; of "
                "ill-conditioned\ndata also the median error relative to the result.\n");
@@ -190,7 +191,7 @@ static void compare(const duo_bench *b, const column *c, int columns, tally *t)
 {
     for (int i = 0; i < columns; i++) {
         for (int j = 0; j < columns; j++) {
-            if (c[i].contender.peer || !c[j].contender.peer) continue;
+            if (c[i].implementation.peer || !c[j].implementation.peer) continue;
             pair *const p = pair_of(t, &c[i], &c[j]);
             p->lines++;
             if (c[i].squares <= c[j].squares) continue;
@@ -261,7 +262,7 @@ int duo_bench_accuracy(duo_bench *b, const int64_t *size, int sizes)
         }
     }
     if (good) print_tally(b, &t);
-    if (opened && !good) fprintf(stderr, "duoblas: a contender failed\n");
+    if (opened && !good) fprintf(stderr, "duoblas: an implementation failed\n");
     duo_bench_close(b);
     return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }

@@ -22,9 +22,9 @@ enum { MOST_ROWS = DUO_SGEMM_ALGORITHMS + 4, MOST_COLUMNS = 64 };
 
 static const char *const kChosen[] = {"chosen on the CPU", "chosen on the GPU"};
 
-/* One contender's line in the table of one kind of data. */
+/* One implementation's line in the table of one kind of data. */
 typedef struct line {
-    duo_contender contender;
+    duo_implementation implementation;
     bool chosen; /* it repeats, for each problem, the line of the row that dispatch chooses */
     bool known[MOST_COLUMNS];
     duo_product_errors errors[MOST_COLUMNS];
@@ -38,23 +38,23 @@ typedef struct table {
     const duo_problem *problem; /* of the columns */
 } table;
 
-/* ---- Contenders ---- */
+/* ---- Implementations ---- */
 
 static void list_rows(const duo_bench *b, duo_side side, table *t)
 {
     for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
         const duo_algorithm *const row = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
         if (row->side != side || !duo_bench_wants(b, row)) continue;
-        t->line[t->lines++].contender =
-            side == DUO_SIDE_CPU ? duo_contender_cpu_algorithm(row, b->threads, &b->host)
-                                 : duo_contender_gpu_algorithm(row, b->queue, &b->resident, false);
+        t->line[t->lines++].implementation =
+            side == DUO_SIDE_CPU ? duo_cpu_implementation(row, b->threads, &b->host)
+                                 : duo_gpu_implementation(row, b->queue, &b->resident, false);
     }
 }
 
 static void list_chosen(duo_side side, table *t)
 {
     line *const l = &t->line[t->lines++];
-    l->contender = (duo_contender){.name = kChosen[side], .side = side};
+    l->implementation = (duo_implementation){.name = kChosen[side], .side = side};
     l->chosen = true;
 }
 
@@ -63,21 +63,21 @@ static void list_lines(const duo_bench *b, table *t)
     if (b->sides[DUO_SIDE_CPU]) {
         list_rows(b, DUO_SIDE_CPU, t);
         list_chosen(DUO_SIDE_CPU, t);
-        t->lines +=
-            duo_baseline_openblas(&t->line[t->lines].contender, DUO_SGEMM, b->threads, &b->host);
+        t->lines += duo_baseline_openblas(&t->line[t->lines].implementation, DUO_SGEMM, b->threads,
+                                          &b->host);
     }
     if (b->sides[DUO_SIDE_GPU] && b->gpu) {
         list_rows(b, DUO_SIDE_GPU, t);
         list_chosen(DUO_SIDE_GPU, t);
         if (b->cublas_why == NULL)
-            t->lines +=
-                duo_baseline_cublas(&t->line[t->lines].contender, DUO_SGEMM, &b->resident, false);
+            t->lines += duo_baseline_cublas(&t->line[t->lines].implementation, DUO_SGEMM,
+                                            &b->resident, false);
     }
 }
 
 /* ---- One problem ---- */
 
-static bool runs(const duo_bench *b, const duo_contender *c, const duo_problem *problem,
+static bool runs(const duo_bench *b, const duo_implementation *c, const duo_problem *problem,
                  duo_call *call)
 {
     duo_conditions conditions;
@@ -91,7 +91,7 @@ static bool runs(const duo_bench *b, const duo_contender *c, const duo_problem *
 static const line *line_of(const table *t, const duo_algorithm *row)
 {
     for (int i = 0; i < t->lines; i++)
-        if (t->line[i].contender.algorithm == row) return &t->line[i];
+        if (t->line[i].implementation.algorithm == row) return &t->line[i];
     return NULL;
 }
 
@@ -99,7 +99,7 @@ static void repeat_chosen(const duo_bench *b, const duo_call *call, int column, 
                           line *to)
 {
     duo_choice chosen[DUO_CANDIDATES];
-    const int count = duo_bench_choose(b, call, to->contender.side, chosen);
+    const int count = duo_bench_choose(b, call, to->implementation.side, chosen);
     const line *const from = count > 0 ? line_of(t, chosen[0].algorithm) : NULL;
     to->known[column] = from != NULL && from->known[column];
     if (to->known[column]) to->errors[column] = from->errors[column];
@@ -124,7 +124,7 @@ static bool measure_column(const duo_bench *b, const duo_sgemm_data *data, int c
             continue;
         }
         l->known[column] =
-            runs(b, &l->contender, problem, &call) &&
+            runs(b, &l->implementation, problem, &call) &&
             duo_product_error(b->context, &exact, &call.operand[DUO_C], &l->errors[column]);
     }
     duo_product_exact_close(&exact);
@@ -163,7 +163,7 @@ static void print_table(const duo_sgemm_data *data, const table *t)
     }
     printf("\n");
     for (int i = 0; i < t->lines; i++) {
-        printf("  %-20s", t->line[i].contender.name);
+        printf("  %-20s", t->line[i].implementation.name);
         for (int c = 0; c < t->columns; c++)
             if (t->line[i].known[c])
                 print_cell(data, &t->line[i].errors[c]);
@@ -184,7 +184,7 @@ static void print_csv(const duo_sgemm_data *data, const table *t)
             printf("%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%.4g,%.4g,%.4g,%" PRId64
                    ",%" PRId64 "\n",
                    data->name, s[0], s[1], s[2], duo_text_transposes(p->transa, p->transb),
-                   t->line[i].contender.name, e->frobenius, e->largest, e->share, e->unequal,
+                   t->line[i].implementation.name, e->frobenius, e->largest, e->share, e->unequal,
                    e->wrong);
         }
 }
@@ -194,7 +194,8 @@ static void print_csv(const duo_sgemm_data *data, const table *t)
 static const line *peer_of(const table *t, duo_side side)
 {
     for (int i = 0; i < t->lines; i++)
-        if (t->line[i].contender.peer && t->line[i].contender.side == side) return &t->line[i];
+        if (t->line[i].implementation.peer && t->line[i].implementation.side == side)
+            return &t->line[i];
     return NULL;
 }
 
@@ -202,7 +203,7 @@ static void compare(const duo_sgemm_data *data, table *t)
 {
     for (int i = 0; i < t->lines; i++) {
         line *const l = &t->line[i];
-        const line *const peer = peer_of(t, l->contender.side);
+        const line *const peer = peer_of(t, l->implementation.side);
         for (int c = 0; c < t->columns && peer != NULL && l != peer; c++) {
             if (data->exact || !l->known[c] || !peer->known[c]) continue;
             const double ours = l->errors[c].frobenius, theirs = peer->errors[c].frobenius;
@@ -226,8 +227,9 @@ static void print_summary(const duo_bench *b, const table *t)
         const line *const l = &t->line[i];
         if (l->compared > 0)
             printf("%snorm of %s more than 1 %% above that of %s at %d of %d, at most %.2f times\n",
-                   mark, l->contender.name, peer_of(t, l->contender.side)->contender.name, l->above,
-                   l->compared, l->worst);
+                   mark, l->implementation.name,
+                   peer_of(t, l->implementation.side)->implementation.name, l->above, l->compared,
+                   l->worst);
     }
 }
 

@@ -4,9 +4,10 @@
 #ifndef DUO_BENCH_H
 #define DUO_BENCH_H
 
-#include "bench/measure/contender.h"
+#include "bench/measure/implementation.h"
 #include "bench/reference/product_error.h"
 #include "bench/tool/tool.h"
+#include "choice/select.h"
 
 typedef struct duo_bench {
     bool csv, cold, quick;
@@ -102,7 +103,7 @@ duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host);
  * units of 2^-24. Negative: the result could not be fetched.
  */
 double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_exact *exact,
-                       const duo_contender *contender);
+                       const duo_implementation *implementation);
 
 /* The exact product of slot 0, by the device if its peers can be used. */
 bool duo_bench_exact_product(const duo_bench *bench, const duo_problem *problem,

@@ -48,11 +48,11 @@ duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host)
 }
 
 double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_exact *exact,
-                       const duo_contender *contender)
+                       const duo_implementation *implementation)
 {
-    const duo_call there = duo_problem_call(problem, contender->stock, 0);
+    const duo_call there = duo_problem_call(problem, implementation->stock, 0);
     const float *const result =
-        contender->result != NULL ? contender->result : there.operand[DUO_RESULT].address;
+        implementation->result != NULL ? implementation->result : there.operand[DUO_RESULT].address;
     bool good = true;
     const double error = relative(fetch(context, result, &good), exact->sum, exact->scale);
     return good ? error : -1.0;

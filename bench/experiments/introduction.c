@@ -17,22 +17,19 @@ enum { MOST = DUO_SGEMM_ALGORITHMS + 3 };
 static const int64_t edges[] = {1000, 4092};
 enum { EDGES = sizeof edges / sizeof edges[0] };
 
-/* Medians in seconds of so many contenders at one problem; 0 where one failed. */
-static void time_all(const duo_bench *b, const duo_problem *problem, duo_contender *contender,
-                     int count, double *seconds)
+/* Medians in seconds of so many implementations at one problem; 0 where one failed. */
+static void time_all(const duo_bench *b, const duo_problem *problem,
+                     const duo_implementation *implementation, int count, double *seconds)
 {
-    duo_trial trial[MOST];
-    duo_task task[MOST];
+    duo_benchmark benchmark[MOST];
     duo_effort effort = duo_bench_effort(b);
     effort.settle_seconds = duo_baseline_settle_seconds();
+    for (int i = 0; i < count; i++)
+        if (!duo_benchmark_open(&benchmark[i], &implementation[i], problem)) exit(DUO_EXIT_FAILURE);
+    duo_measure(benchmark, count, &effort);
     for (int i = 0; i < count; i++) {
-        if (!duo_trial_open(&trial[i], &contender[i], problem)) exit(DUO_EXIT_FAILURE);
-        task[i] = (duo_task){.run = duo_trial_run, .user = &trial[i]};
-    }
-    duo_measure(task, count, &effort);
-    for (int i = 0; i < count; i++) {
-        seconds[i] = task[i].median_seconds;
-        duo_trial_close(&trial[i]);
+        seconds[i] = benchmark[i].median_seconds;
+        duo_benchmark_close(&benchmark[i]);
     }
 }
 
@@ -54,7 +51,7 @@ static void print_microseconds(double seconds)
         printf("  %14s", "-");
 }
 
-_Static_assert(MOST >= 4, "sums have four contenders");
+_Static_assert(MOST >= 4, "a sum has four implementations");
 
 static void print_sums(duo_bench *b, duo_operation operation)
 {
@@ -63,14 +60,14 @@ static void print_sums(duo_bench *b, duo_operation operation)
     for (int e = FIRST_EXPONENT; e <= LAST_EXPONENT; e++) {
         const duo_problem problem = {.operation = operation, .shape = {INT64_C(1) << e, 1, 1}};
         const duo_algorithm *const row = row_of(operation, DUO_SIDE_CPU);
-        duo_contender contender[MOST] = {
-            duo_contender_cpu_algorithm(row, 1, &b->host),
-            duo_contender_cpu_algorithm(row, b->threads, &b->host),
-            duo_contender_api(b->context, &b->host, true),
-            duo_contender_api(b->context, &b->resident, true),
+        duo_implementation implementation[MOST] = {
+            duo_cpu_implementation(row, 1, &b->host),
+            duo_cpu_implementation(row, b->threads, &b->host),
+            duo_api_implementation(b->context, &b->host, true),
+            duo_api_implementation(b->context, &b->resident, true),
         };
         double seconds[MOST] = {0};
-        time_all(b, &problem, contender, b->gpu ? 4 : 2, seconds);
+        time_all(b, &problem, implementation, b->gpu ? 4 : 2, seconds);
         printf("  2^%-2d %6s", e, "");
         print_microseconds(seconds[0] < seconds[1] ? seconds[0] : seconds[1]);
         print_microseconds(seconds[2]);
@@ -87,28 +84,28 @@ static void print_products(duo_bench *b)
         const duo_problem problem = {.operation = DUO_SGEMM,
                                      .shape = {edges[e], edges[e], edges[e]}};
         const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
-        duo_contender contender[MOST];
+        duo_implementation implementation[MOST];
         double seconds[MOST] = {0};
         int count = 0;
-        if (duo_baseline_openblas(&contender[count], DUO_SGEMM, b->threads, &b->host)) count++;
+        if (duo_baseline_openblas(&implementation[count], DUO_SGEMM, b->threads, &b->host)) count++;
         const duo_call call = duo_problem_call(&problem, &b->resident, 0);
         for (int i = 0; i < table.count && b->gpu; i++) {
             duo_conditions conditions;
             if (table.algorithm[i].side == DUO_SIDE_GPU &&
                 duo_bench_conditions(b, &table.algorithm[i], &call, &conditions))
-                contender[count++] =
-                    duo_contender_gpu_algorithm(&table.algorithm[i], b->queue, &b->resident, true);
+                implementation[count++] =
+                    duo_gpu_implementation(&table.algorithm[i], b->queue, &b->resident, true);
         }
         if (b->gpu && b->cublas_why == NULL &&
-            duo_baseline_cublas(&contender[count], DUO_SGEMM, &b->resident, true))
+            duo_baseline_cublas(&implementation[count], DUO_SGEMM, &b->resident, true))
             count++;
         if (b->gpu) {
-            contender[count] = duo_contender_api(b->context, &b->host, true);
-            contender[count++].name = "duo_sgemm, from host";
+            implementation[count] = duo_api_implementation(b->context, &b->host, true);
+            implementation[count++].name = "duo_sgemm, from host";
         }
-        time_all(b, &problem, contender, count, seconds);
+        time_all(b, &problem, implementation, count, seconds);
         for (int i = 0; i < count; i++) {
-            printf("  n = %-6lld %-24s", (long long)edges[e], contender[i].name);
+            printf("  n = %-6lld %-24s", (long long)edges[e], implementation[i].name);
             print_microseconds(seconds[i]);
             printf("\n");
         }

@@ -13,67 +13,62 @@
 #include "bench/experiments/peak.h"
 #include "bench/peers/baselines.h"
 
-/* Its side's fastest yardstick, or its side's peer; NULL: there is none that works. */
-static const duo_line *measure_of(const duo_ladder *ladder, duo_side side, bool yardstick)
+/* Its side's fastest bare read, or its side's peer; NULL: there is none that works. */
+static const duo_measurement *measure_of(const duo_ladder *ladder, duo_side side, bool bare_read)
 {
-    const duo_line *best = NULL;
+    const duo_measurement *best = NULL;
     for (int i = 0; i < ladder->count; i++) {
-        const duo_line *const l = &ladder->line[i];
-        const bool fits = yardstick ? l->contender.yardstick : l->contender.peer;
-        if (fits && l->contender.side == side && !l->task.failed &&
-            (best == NULL || l->task.median_seconds < best->task.median_seconds))
-            best = l;
+        const duo_measurement *const m = &ladder->measurement[i];
+        const bool fits = bare_read ? m->implementation.bare_read : m->implementation.peer;
+        if (fits && m->implementation.side == side && !m->benchmark.failed &&
+            (best == NULL || m->benchmark.median_seconds < best->benchmark.median_seconds))
+            best = m;
     }
     return best;
 }
 
 /* Beside the fastest one of its kind nobody needs to see it. */
-static bool is_hidden(const duo_line *l, const duo_line *read, const duo_line *peer)
+static bool is_hidden(const duo_measurement *m, const duo_measurement *read,
+                      const duo_measurement *peer)
 {
-    if (l->contender.yardstick) return read != NULL && l != read;
-    return l->contender.peer && peer != NULL && l != peer;
+    if (m->implementation.bare_read) return read != NULL && m != read;
+    return m->implementation.peer && peer != NULL && m != peer;
 }
 
 static void compare(const duo_bench *b, duo_ladder *ladder)
 {
     const bool matrix = ladder->problem.operation == DUO_SGEMM;
     for (int i = 0; i < ladder->count; i++) {
-        duo_line *const l = &ladder->line[i];
-        const duo_contender *const c = &l->contender;
-        const duo_line *const read = measure_of(ladder, c->side, true);
-        const duo_line *const peer = measure_of(ladder, c->side, false);
-        const double seconds = l->task.median_seconds;
-        l->hidden = is_hidden(l, read, peer);
-        if (l->task.failed) continue;
-        if (read != NULL) l->read_share = read->task.median_seconds / seconds;
-        if (peer != NULL && !c->yardstick) l->times_peer = peer->task.median_seconds / seconds;
+        duo_measurement *const m = &ladder->measurement[i];
+        const duo_implementation *const c = &m->implementation;
+        const duo_measurement *const read = measure_of(ladder, c->side, true);
+        const duo_measurement *const peer = measure_of(ladder, c->side, false);
+        const double seconds = m->benchmark.median_seconds;
+        m->hidden = is_hidden(m, read, peer);
+        if (m->benchmark.failed) continue;
+        if (read != NULL) m->read_share = read->benchmark.median_seconds / seconds;
+        if (peer != NULL && !c->bare_read) m->times_peer = peer->benchmark.median_seconds / seconds;
         const double peak =
             matrix && c->side == DUO_SIDE_GPU ? duo_peak_flops(c->name, &b->device) : 0.0;
-        if (peak > 0.0) l->peak_share = duo_problem_flops(&l->problem) / seconds / peak;
+        if (peak > 0.0) m->peak_share = duo_problem_flops(&m->problem) / seconds / peak;
     }
 }
 
 /* ---- Errors: one more call, on slot 0, whose output is then looked at ---- */
 
-static bool run_once(duo_line *l)
+static bool has_error(const duo_bench *b, const duo_measurement *m)
 {
-    l->trial.next = 0;
-    return duo_trial_run(&l->trial, 1);
-}
-
-static bool has_error(const duo_bench *b, const duo_line *l)
-{
-    return !l->task.failed && (!l->hidden || b->reads) && !l->contender.other_operation &&
-           !l->contender.yardstick;
+    return !m->benchmark.failed && (!m->hidden || b->reads) && !m->implementation.other_operation &&
+           !m->implementation.bare_read;
 }
 
 static void find_reduction_errors(const duo_bench *b, duo_ladder *ladder)
 {
     const duo_exact exact = duo_bench_exact(&ladder->problem, &b->host);
     for (int i = 0; i < ladder->count; i++) {
-        duo_line *const l = &ladder->line[i];
-        if (has_error(b, l) && run_once(l))
-            l->error = duo_bench_error(b->context, &l->problem, &exact, &l->contender);
+        duo_measurement *const m = &ladder->measurement[i];
+        if (has_error(b, m) && duo_benchmark_call_once(&m->benchmark))
+            m->error = duo_bench_error(b->context, &m->problem, &exact, &m->implementation);
     }
 }
 
@@ -83,16 +78,16 @@ static void find_product_errors(const duo_bench *b, duo_ladder *ladder)
     for (int layout = 0; layout < 4; layout++) {
         duo_product_exact exact = {0};
         for (int i = 0; i < ladder->count; i++) {
-            duo_line *const l = &ladder->line[i];
+            duo_measurement *const m = &ladder->measurement[i];
             duo_product_errors errors;
-            if (!has_error(b, l) || 2 * l->problem.transa + l->problem.transb != layout) continue;
-            if (exact.product == NULL && !duo_bench_exact_product(b, &l->problem, &exact)) break;
-            const duo_call call = duo_problem_call(&l->problem, l->contender.stock, 0);
-            if (!run_once(l) ||
+            if (!has_error(b, m) || 2 * m->problem.transa + m->problem.transb != layout) continue;
+            if (exact.product == NULL && !duo_bench_exact_product(b, &m->problem, &exact)) break;
+            const duo_call call = duo_problem_call(&m->problem, m->implementation.stock, 0);
+            if (!duo_benchmark_call_once(&m->benchmark) ||
                 !duo_product_error(b->context, &exact, &call.operand[DUO_C], &errors))
                 continue;
-            l->error = errors.wrong > 0 ? (double)INFINITY : errors.largest;
-            l->frobenius = errors.frobenius;
+            m->error = errors.wrong > 0 ? (double)INFINITY : errors.largest;
+            m->frobenius = errors.frobenius;
         }
         duo_product_exact_close(&exact);
     }
@@ -101,26 +96,27 @@ static void find_product_errors(const duo_bench *b, duo_ladder *ladder)
 static void measure(duo_bench *b, duo_ladder *ladder)
 {
     const bool matrix = ladder->problem.operation == DUO_SGEMM;
-    duo_task task[DUO_LINES];
+    duo_benchmark benchmark[DUO_MEASUREMENTS];
     duo_ladder_list(b, ladder);
     duo_effort effort =
         matrix ? duo_bench_sustained_effort(b, &ladder->problem) : duo_bench_effort(b);
     if (b->sides[DUO_SIDE_CPU]) effort.settle_seconds = duo_baseline_settle_seconds();
     for (int i = 0; i < ladder->count; i++) {
-        duo_line *const l = &ladder->line[i];
-        const bool open = duo_trial_open(&l->trial, &l->contender, &l->problem);
-        task[i] = (duo_task){.run = duo_trial_run, .user = &l->trial};
-        l->error = -1.0;
-        if (!open) fprintf(stderr, "duoblas: out of memory\n"), exit(DUO_EXIT_FAILURE);
+        duo_measurement *const m = &ladder->measurement[i];
+        m->error = -1.0;
+        if (!duo_benchmark_open(&benchmark[i], &m->implementation, &m->problem)) {
+            fprintf(stderr, "duoblas: out of memory\n");
+            exit(DUO_EXIT_FAILURE);
+        }
     }
-    duo_measure(task, ladder->count, &effort);
-    for (int i = 0; i < ladder->count; i++) ladder->line[i].task = task[i];
+    duo_measure(benchmark, ladder->count, &effort);
+    for (int i = 0; i < ladder->count; i++) ladder->measurement[i].benchmark = benchmark[i];
     compare(b, ladder);
     if (matrix)
         find_product_errors(b, ladder);
     else
         find_reduction_errors(b, ladder);
-    for (int i = 0; i < ladder->count; i++) duo_trial_close(&ladder->line[i].trial);
+    for (int i = 0; i < ladder->count; i++) duo_benchmark_close(&ladder->measurement[i].benchmark);
 }
 
 int duo_bench_ladder(duo_bench *b, const duo_problem *problem, int problems)

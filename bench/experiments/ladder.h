@@ -1,37 +1,37 @@
 /*
- * ladder.h - one line of `duoblas bench`: a row or a peer at one problem, and what was measured.
+ * ladder.h - `duoblas bench OPERATION`: every implementation at a problem, from the simplest to the
+ * best, and what was measured of each.
  */
 #ifndef DUO_LADDER_H
 #define DUO_LADDER_H
 
 #include "bench/experiments/bench.h"
 
-/* A reduction: 4 rows of each side, the API, cuBLAS, CUB, 7 ways of reading; OpenBLAS, 4 plain
- * loops, 4 reads. A product: its rows, the API, 4 layouts of cuBLAS, OpenBLAS. One line is free for
- * what is tried and not there. */
-enum { DUO_LINES = 32 };
-_Static_assert(DUO_LINES >= DUO_SGEMM_ALGORITHMS + 7, "every row of sgemm has a line");
+/* A reduction: 2 algorithms of each side, the API, cuBLAS, CUB, 7 bare reads on the GPU; OpenBLAS, 4
+ * loops, 4 bare reads on the CPU. A product: its algorithms, the API, 4 layouts of cuBLAS, OpenBLAS.
+ * One more is tried and found missing. */
+enum { DUO_MEASUREMENTS = 32 };
+_Static_assert(DUO_MEASUREMENTS >= DUO_SGEMM_ALGORITHMS + 7, "every algorithm of sgemm has room");
 
-typedef struct duo_line {
-    duo_contender contender;
+typedef struct duo_measurement {
+    duo_implementation implementation;
     duo_problem problem; /* the ladder's; a peer may have other transposes */
-    duo_trial trial;
-    duo_task task;
+    duo_benchmark benchmark;
     double error;      /* largest |error| / sum of |terms|, in 2^-24; negative: not known */
     double frobenius;  /* of a product, beside it */
-    double times_peer; /* its side's peer's time / its own; 0: there is none */
-    double read_share; /* its rate / that of its side's fastest yardstick; 0: there is none */
+    double times_peer; /* the time of its side's peer / its own; 0: there is no peer */
+    double read_share; /* its rate / that of its side's fastest bare read; 0: there is none */
     double peak_share; /* of what the device's units can give; 0: not known */
-    bool hidden;       /* a yardstick, or a layout of cuBLAS, and not the fastest */
-} duo_line;
+    bool hidden;       /* a bare read, or a layout of cuBLAS, and not the fastest */
+} duo_measurement;
 
 typedef struct duo_ladder {
     duo_problem problem;
     int count;
-    duo_line line[DUO_LINES];
+    duo_measurement measurement[DUO_MEASUREMENTS];
 } duo_ladder;
 
-/* ---- ladder_list.c: who takes part, from the simplest to the best ---- */
+/* ---- ladder_list.c: the implementations ---- */
 
 void duo_ladder_list(const duo_bench *bench, duo_ladder *ladder);
 

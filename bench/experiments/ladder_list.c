@@ -10,7 +10,7 @@ static const double kLongestCallSeconds = 20.0;
 
 /* A CPU row on the threads that the library would give it. */
 static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
-                       duo_line *line)
+                       duo_measurement *m)
 {
     const duo_call call = duo_problem_call(problem, &b->host, 0);
     duo_conditions conditions;
@@ -21,22 +21,22 @@ static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo
         threads = b->threads; /* not in the profile */
     else if (seconds > kLongestCallSeconds)
         return 0;
-    line->contender = duo_contender_cpu_algorithm(row, threads, &b->host);
+    m->implementation = duo_cpu_implementation(row, threads, &b->host);
     return 1;
 }
 
 static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
-                       duo_line *line)
+                       duo_measurement *m)
 {
     const duo_call call = duo_problem_call(problem, &b->resident, 0);
     duo_conditions conditions;
     if (!duo_bench_conditions(b, row, &call, &conditions)) return 0;
-    line->contender = duo_contender_gpu_algorithm(row, b->queue, &b->resident, b->wait);
-    line->contender.prepared = problem->operation == DUO_SGEMM ? b->prepared : 0;
+    m->implementation = duo_gpu_implementation(row, b->queue, &b->resident, b->wait);
+    m->implementation.packed = problem->operation == DUO_SGEMM ? b->prepared : 0;
     return 1;
 }
 
-static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
+static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_measurement *list)
 {
     const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
     int count = 0;
@@ -44,14 +44,16 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *li
     for (int i = table.count - 1; i >= 0; i--)
         if (table.algorithm[i].side == DUO_SIDE_CPU)
             count += add_cpu_row(b, problem, &table.algorithm[i], &list[count]);
-    count +=
-        duo_baseline_openblas(&list[count].contender, problem->operation, b->threads, &b->host);
+    count += duo_baseline_openblas(&list[count].implementation, problem->operation, b->threads,
+                                   &b->host);
     /* On one thread and on all: which is faster depends on n. */
     for (int i = 0; i < (b->threads > 1 ? 2 : 1) && problem->operation != DUO_SGEMM; i++) {
         const int threads = i == 0 ? 1 : b->threads;
-        for (int v = 0; duo_baseline_openmp_simd(&list[count].contender, v, threads, &b->host); v++)
+        for (int v = 0; duo_baseline_openmp_simd(&list[count].implementation, v, threads, &b->host);
+             v++)
             count++;
-        for (int v = 0; duo_baseline_read_cpu(&list[count].contender, v, threads, &b->host); v++)
+        for (int v = 0; duo_baseline_read_cpu(&list[count].implementation, v, threads, &b->host);
+             v++)
             count++;
     }
     return count;
@@ -59,26 +61,27 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_line *li
 
 /* What cuBLAS makes of the problem. Of a square product every layout is the same work on the same
  * data, and its best one stands for it. */
-static int list_cublas(const duo_bench *b, const duo_problem *problem, duo_line *list)
+static int list_cublas(const duo_bench *b, const duo_problem *problem, duo_measurement *list)
 {
     const int64_t *const s = problem->shape;
     const bool square = problem->operation == DUO_SGEMM && s[0] == s[1] && s[1] == s[2];
     int count = 0;
     for (int layout = 0; layout < (square ? 4 : 1); layout++) {
-        duo_line *const l = &list[count];
-        l->problem = *problem;
+        duo_measurement *const m = &list[count];
+        m->problem = *problem;
         if (square) {
-            l->problem.transa = layout / 2 != 0;
-            l->problem.transb = layout % 2 != 0;
+            m->problem.transa = layout / 2 != 0;
+            m->problem.transb = layout % 2 != 0;
         }
-        count += b->wait
-                     ? duo_baseline_cublas_to_host(&l->contender, problem->operation, &b->resident)
-                     : duo_baseline_cublas(&l->contender, problem->operation, &b->resident, false);
+        count +=
+            b->wait
+                ? duo_baseline_cublas_to_host(&m->implementation, problem->operation, &b->resident)
+                : duo_baseline_cublas(&m->implementation, problem->operation, &b->resident, false);
     }
     return count;
 }
 
-static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *list)
+static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_measurement *list)
 {
     const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
     const bool reduction = problem->operation != DUO_SGEMM;
@@ -86,13 +89,15 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *li
     for (int i = 0; i < table.count; i++)
         if (table.algorithm[i].side == DUO_SIDE_GPU)
             count += add_gpu_row(b, problem, &table.algorithm[i], &list[count]);
-    if (b->wait) list[count++].contender = duo_contender_api(b->context, &b->resident, false);
+    if (b->wait)
+        list[count++].implementation = duo_api_implementation(b->context, &b->resident, false);
     if (b->cublas_why == NULL) count += list_cublas(b, problem, &list[count]);
     if (reduction && b->gpu_peers) {
-        count += duo_baseline_cub(&list[count].contender, problem->operation, b->queue,
+        count += duo_baseline_cub(&list[count].implementation, problem->operation, b->queue,
                                   &b->resident, b->wait ? b->pinned : NULL);
         for (int i = 0;
-             duo_baseline_read_gpu(&list[count].contender, i, b->queue, &b->resident, b->wait); i++)
+             duo_baseline_read_gpu(&list[count].implementation, i, b->queue, &b->resident, b->wait);
+             i++)
             count++;
     }
     return count;
@@ -101,9 +106,9 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_line *li
 void duo_ladder_list(const duo_bench *b, duo_ladder *ladder)
 {
     ladder->count = 0;
-    memset(ladder->line, 0, sizeof ladder->line);
-    for (int i = 0; i < DUO_LINES; i++) ladder->line[i].problem = ladder->problem;
-    if (b->sides[DUO_SIDE_CPU]) ladder->count += list_cpu(b, &ladder->problem, ladder->line);
+    memset(ladder->measurement, 0, sizeof ladder->measurement);
+    for (int i = 0; i < DUO_MEASUREMENTS; i++) ladder->measurement[i].problem = ladder->problem;
+    if (b->sides[DUO_SIDE_CPU]) ladder->count += list_cpu(b, &ladder->problem, ladder->measurement);
     if (b->sides[DUO_SIDE_GPU] && b->gpu)
-        ladder->count += list_gpu(b, &ladder->problem, ladder->line + ladder->count);
+        ladder->count += list_gpu(b, &ladder->problem, ladder->measurement + ladder->count);
 }

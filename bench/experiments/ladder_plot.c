@@ -21,69 +21,69 @@ static const struct {
 enum { STYLES = sizeof style / sizeof style[0] };
 
 /* Do two lines belong to one curve? */
-static bool same_curve(const duo_contender *a, const duo_contender *b)
+static bool same_curve(const duo_implementation *a, const duo_implementation *b)
 {
-    if (a->side != b->side || a->yardstick != b->yardstick) return false;
-    if (a->yardstick) return true;
+    if (a->side != b->side || a->bare_read != b->bare_read) return false;
+    if (a->bare_read) return true;
     return strcmp(a->name, b->name) == 0 && (a->algorithm != NULL || a->threads == b->threads);
 }
 
-static bool drawn(const duo_line *l) { return !l->task.failed && !l->hidden; }
+static bool drawn(const duo_measurement *m) { return !m->benchmark.failed && !m->hidden; }
 
 /* The curves of a side, each by one of its lines; returns how many. */
 static int find_curves(const duo_ladder *ladder, int ladders, duo_side side,
-                       const duo_contender *curve[DUO_LINES])
+                       const duo_implementation *curve[DUO_MEASUREMENTS])
 {
     int count = 0;
     for (int i = 0; i < ladders; i++)
         for (int j = 0; j < ladder[i].count; j++) {
-            const duo_contender *const c = &ladder[i].line[j].contender;
+            const duo_implementation *const c = &ladder[i].measurement[j].implementation;
             int k = 0;
-            if (c->side != side || !drawn(&ladder[i].line[j])) continue;
+            if (c->side != side || !drawn(&ladder[i].measurement[j])) continue;
             while (k < count && !same_curve(curve[k], c)) k++;
-            if (k == count && count < DUO_LINES) curve[count++] = c;
+            if (k == count && count < DUO_MEASUREMENTS) curve[count++] = c;
         }
     return count;
 }
 
-static double rate_of(const duo_problem *problem, const duo_line *l)
+static double rate_of(const duo_problem *problem, const duo_measurement *m)
 {
     const double amount =
         problem->operation == DUO_SGEMM ? duo_problem_flops(problem) : duo_problem_bytes(problem);
-    return amount / l->task.median_seconds * 1e-9;
+    return amount / m->benchmark.median_seconds * 1e-9;
 }
 
-static void send_block(const duo_ladder *ladder, int ladders, const duo_contender *curve, int block,
-                       FILE *file)
+static void send_block(const duo_ladder *ladder, int ladders, const duo_implementation *curve,
+                       int block, FILE *file)
 {
     fprintf(file, "$d%d_%d << EOD\n", (int)curve->side, block);
     for (int i = 0; i < ladders; i++)
         for (int j = 0; j < ladder[i].count; j++) {
-            const duo_line *const l = &ladder[i].line[j];
-            if (drawn(l) && same_curve(curve, &l->contender))
+            const duo_measurement *const m = &ladder[i].measurement[j];
+            if (drawn(m) && same_curve(curve, &m->implementation))
                 fprintf(file, "%.17g %.5e\n", duo_problem_size(&ladder[i].problem),
-                        rate_of(&ladder[i].problem, l));
+                        rate_of(&ladder[i].problem, m));
         }
     fprintf(file, "EOD\n");
 }
 
-static void send_curve(const duo_contender *c, int block, const char *separator, FILE *file)
+static void send_curve(const duo_implementation *c, int block, const char *separator, FILE *file)
 {
     fprintf(file, "%s$d%d_%d using 1:2 with linespoints ", separator, (int)c->side, block);
-    if (c->yardstick)
+    if (c->bare_read)
         fprintf(file, "lc rgb '#909090' lw 2 dt 2 pt 0 title 'read'");
     else
         fprintf(file, "lc rgb '%s' lw %d pt %d ps 0.5 title '%s", style[block % STYLES].colour,
                 c->algorithm != NULL ? 3 : 2, style[block % STYLES].mark, c->name);
-    if (!c->yardstick && c->algorithm == NULL && c->threads > 0)
+    if (!c->bare_read && c->algorithm == NULL && c->threads > 0)
         fprintf(file, ", %d thread%s", c->threads, c->threads == 1 ? "" : "s");
-    if (!c->yardstick) fprintf(file, "'");
+    if (!c->bare_read) fprintf(file, "'");
 }
 
 static void send_panel(const duo_ladder *ladder, int ladders, duo_side side, duo_picture *picture,
                        const char *machine)
 {
-    const duo_contender *curve[DUO_LINES];
+    const duo_implementation *curve[DUO_MEASUREMENTS];
     const int count = find_curves(ladder, ladders, side, curve);
     FILE *const file = picture->gnuplot;
     for (int i = 0; i < count; i++) send_block(ladder, ladders, curve[i], i, file);
@@ -97,7 +97,7 @@ static void send_panel(const duo_ladder *ladder, int ladders, duo_side side, duo
 
 bool duo_ladder_plot(const duo_bench *b, const duo_ladder *ladder, int ladders)
 {
-    const duo_contender *curve[DUO_LINES];
+    const duo_implementation *curve[DUO_MEASUREMENTS];
     int panels = 0;
     bool has[2];
     for (int side = 0; side < 2; side++)

@@ -3,9 +3,9 @@
 
 #include "bench/experiments/ladder.h"
 
-static const char *side_name(const duo_line *line)
+static const char *side_name(const duo_measurement *m)
 {
-    return line->contender.side == DUO_SIDE_CPU ? "cpu" : "gpu";
+    return m->implementation.side == DUO_SIDE_CPU ? "cpu" : "gpu";
 }
 
 void duo_ladder_head(const duo_bench *b)
@@ -22,63 +22,64 @@ void duo_ladder_head(const duo_bench *b)
                "percent_of_peak\n");
 }
 
-static void print_csv(const duo_problem *problem, const duo_line *l)
+static void print_csv(const duo_problem *problem, const duo_measurement *m)
 {
     const int64_t *const s = problem->shape;
     const bool matrix = problem->operation == DUO_SGEMM;
-    const double seconds = l->task.median_seconds;
+    const double seconds = m->benchmark.median_seconds;
     printf("%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%d,%.4e,%.4e,%.5g,%.5g,",
            duo_operation_name(problem->operation), matrix ? s[0] : 1, matrix ? s[1] : s[0],
-           matrix ? s[2] : 0, side_name(l), l->contender.name, l->contender.threads, seconds,
-           l->task.minimum_seconds, duo_problem_flops(problem) / seconds * 1e-9,
+           matrix ? s[2] : 0, side_name(m), m->implementation.name, m->implementation.threads,
+           seconds, m->benchmark.minimum_seconds, duo_problem_flops(problem) / seconds * 1e-9,
            duo_problem_bytes(problem) / seconds * 1e-9);
-    if (l->times_peer > 0.0) printf("%.4g", l->times_peer);
+    if (m->times_peer > 0.0) printf("%.4g", m->times_peer);
     printf(",");
-    if (l->error >= 0.0) printf("%.4g", l->error);
+    if (m->error >= 0.0) printf("%.4g", m->error);
     printf(",");
-    if (l->read_share > 0.0) printf("%.4g", 100.0 * l->read_share);
-    printf(",%s,", matrix ? duo_text_transposes(l->problem.transa, l->problem.transb) : "");
-    if (matrix && l->error >= 0.0) printf("%.4g", l->frobenius);
+    if (m->read_share > 0.0) printf("%.4g", 100.0 * m->read_share);
+    printf(",%s,", matrix ? duo_text_transposes(m->problem.transa, m->problem.transb) : "");
+    if (matrix && m->error >= 0.0) printf("%.4g", m->frobenius);
     printf(",");
-    if (l->peak_share > 0.0) printf("%.4g", 100.0 * l->peak_share);
+    if (m->peak_share > 0.0) printf("%.4g", 100.0 * m->peak_share);
     printf("\n");
 }
 
 /* What the numbers of a line do not say. */
-static const char *note_of(const duo_problem *problem, const duo_line *l, char text[DUO_TEXT])
+static const char *note_of(const duo_problem *problem, const duo_measurement *m,
+                           char text[DUO_TEXT])
 {
     text[0] = '\0';
-    if (l->contender.other_operation) return "  (cuBLAS has no sum)";
-    if (l->problem.transa != problem->transa || l->problem.transb != problem->transb)
+    if (m->implementation.other_operation) return "  (cuBLAS has no sum)";
+    if (m->problem.transa != problem->transa || m->problem.transb != problem->transb)
         snprintf(text, DUO_TEXT, "  (%s)",
-                 duo_text_transposes(l->problem.transa, l->problem.transb));
+                 duo_text_transposes(m->problem.transa, m->problem.transb));
     return text;
 }
 
-static void print_line(const duo_problem *problem, const duo_line *l)
+static void print_line(const duo_problem *problem, const duo_measurement *m)
 {
     char median[DUO_TEXT], minimum[DUO_TEXT], note[DUO_TEXT];
     char threads[16] = "-", ratio[16] = "-", share[16] = "-", error[16] = "-", norm[16] = "-";
     const bool matrix = problem->operation == DUO_SGEMM;
-    const duo_contender *const c = &l->contender;
-    const double seconds = l->task.median_seconds;
-    if (l->task.failed) {
-        printf("  %-20s %-4s  cannot do it\n", c->name, side_name(l));
+    const duo_implementation *const c = &m->implementation;
+    const double seconds = m->benchmark.median_seconds;
+    if (m->benchmark.failed) {
+        printf("  %-20s %-4s  cannot do it\n", c->name, side_name(m));
         return;
     }
     const double rate =
         (matrix ? duo_problem_flops(problem) : duo_problem_bytes(problem)) / seconds * 1e-9;
-    const double part = matrix ? l->peak_share : l->read_share;
+    const double part = matrix ? m->peak_share : m->read_share;
     if (c->threads > 0) snprintf(threads, sizeof threads, "%d", c->threads);
-    if (l->times_peer > 0.0) snprintf(ratio, sizeof ratio, "%.2f", l->times_peer);
+    if (m->times_peer > 0.0) snprintf(ratio, sizeof ratio, "%.2f", m->times_peer);
     if (part > 0.0) snprintf(share, sizeof share, "%.1f", 100.0 * part);
-    if (l->error >= 0.0) snprintf(error, sizeof error, "%.3g", l->error);
-    if (l->error >= 0.0) snprintf(norm, sizeof norm, "%.2e", l->frobenius);
-    printf("  %-20s %-4s %7s  %s  %s  %9.1f  %7s  %7s  %9s", c->name, side_name(l), threads,
-           duo_text_seconds(seconds, median), duo_text_seconds(l->task.minimum_seconds, minimum),
-           rate, share, ratio, error);
+    if (m->error >= 0.0) snprintf(error, sizeof error, "%.3g", m->error);
+    if (m->error >= 0.0) snprintf(norm, sizeof norm, "%.2e", m->frobenius);
+    printf("  %-20s %-4s %7s  %s  %s  %9.1f  %7s  %7s  %9s", c->name, side_name(m), threads,
+           duo_text_seconds(seconds, median),
+           duo_text_seconds(m->benchmark.minimum_seconds, minimum), rate, share, ratio, error);
     if (matrix) printf("  %9s", norm);
-    printf("%s\n", note_of(problem, l, note));
+    printf("%s\n", note_of(problem, m, note));
 }
 
 static void print_columns(const duo_problem *problem)
@@ -97,11 +98,11 @@ void duo_ladder_print(const duo_bench *b, const duo_ladder *ladder)
 {
     if (!b->csv) print_columns(&ladder->problem);
     for (int i = 0; i < ladder->count; i++) {
-        if (ladder->line[i].hidden && !b->reads) continue;
+        if (ladder->measurement[i].hidden && !b->reads) continue;
         if (!b->csv)
-            print_line(&ladder->problem, &ladder->line[i]);
-        else if (!ladder->line[i].task.failed)
-            print_csv(&ladder->problem, &ladder->line[i]);
+            print_line(&ladder->problem, &ladder->measurement[i]);
+        else if (!ladder->measurement[i].benchmark.failed)
+            print_csv(&ladder->problem, &ladder->measurement[i]);
     }
     fflush(stdout);
 }

@@ -39,10 +39,10 @@ static bool open_member(const duo_bench *b, duo_mix *x, int which, duo_problem p
     m->call = duo_problem_call(&problem, &m->stock, 0);
     for (int i = 0; i < 2; i++) {
         if (which == DUO_THEIRS)
-            (void)duo_baseline_cblas(&m->contender[i], &x->beside, DUO_SGEMM, &m->stock);
+            (void)duo_baseline_cblas(&m->implementation[i], &x->beside, DUO_SGEMM, &m->stock);
         else
-            m->contender[i] = duo_contender_api(x->context[i], &m->stock, false);
-        m->contender[i].result = &m->result;
+            m->implementation[i] = duo_api_implementation(x->context[i], &m->stock, false);
+        m->implementation[i].result = &m->result;
     }
     if (problem.operation == DUO_SGEMM)
         return duo_product_exact_open(&m->product, &m->call, NULL, NULL);
@@ -82,7 +82,7 @@ static void close_mix(duo_mix *x)
 
 static bool call(const duo_member *m, bool one_thread)
 {
-    const duo_contender *const c = &m->contender[one_thread];
+    const duo_implementation *const c = &m->implementation[one_thread];
     return c->call(c, &m->call);
 }
 
@@ -101,7 +101,8 @@ static bool is_right(const duo_mix *x, const duo_member *m)
         return duo_product_error(x->context[0], &m->product, &m->call.operand[DUO_C], &e) &&
                e.wrong == 0 && e.share <= 1.0;
     }
-    const double error = duo_bench_error(x->context[0], &m->problem, &m->sum, &m->contender[0]);
+    const double error =
+        duo_bench_error(x->context[0], &m->problem, &m->sum, &m->implementation[0]);
     return error >= 0.0 && error <= kWrongError;
 }
 
@@ -179,7 +180,7 @@ static bool measure(duo_mix *x)
 static bool open_beside(const duo_bench *b, duo_mix *x)
 {
     const char *why;
-    duo_contender product;
+    duo_implementation product;
     if (b->beside == NULL) return true;
     if (!duo_peer_blas_open(&x->beside, b->beside, &why)) {
         fprintf(stderr, "duoblas: cannot open %s: %s\n", b->beside, why);

@@ -24,7 +24,7 @@ enum { DUO_MOST_CALLS = 1000 };
 typedef struct duo_member {
     duo_problem problem;
     duo_stock stock;
-    duo_contender contender[2]; /* on the threads that it chooses, and on one */
+    duo_implementation implementation[2]; /* on the threads that it chooses, and on one */
     duo_call call;
     float result; /* of a reduction */
     duo_exact sum;

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "bench/experiments/mixed.h"
+#include "bench/measure/statistics.h"
 
 static const char *const way_names[DUO_WAYS] = {
     [DUO_ALONE] = "alone",

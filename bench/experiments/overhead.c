@@ -12,7 +12,7 @@ enum {
     LENGTHS = 14,
     EDGES = 7,
     LONGEST = 1 << 16,
-    TASKS = 2 * (OPERATIONS * LENGTHS + EDGES)
+    BENCHMARKS = 2 * (OPERATIONS * LENGTHS + EDGES)
 };
 
 typedef duo_status (*api_sum)(duo_context *, int64_t, const float *, int64_t, float *);
@@ -78,16 +78,16 @@ int duo_bench_overhead(void)
     static const int lengths[LENGTHS] = {1,    4,    16,   64,   100,     256,     500,
                                          1000, 1500, 2048, 4096, 1 << 13, 1 << 14, LONGEST};
     static const duo_operation operations[OPERATIONS] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
-    tiny work[TASKS];
-    duo_task task[TASKS];
-    int tasks = 0;
+    tiny work[BENCHMARKS];
+    duo_benchmark benchmark[BENCHMARKS];
+    int count = 0;
     char blas[384];
     duo_fill_random(x, LONGEST, 1);
     duo_fill_random(y, LONGEST, 2);
     for (int i = 0; i < OPERATIONS; i++)
         for (int j = 0; j < LENGTHS; j++)
             for (int peer = 0; peer < 2; peer++) {
-                tiny *const t = &work[tasks];
+                tiny *const t = &work[count];
                 *t = (tiny){.operation = operations[i], .n = lengths[j]};
                 if (peer && t->operation == DUO_SDOT) t->their_dot = duo_baseline_cblas_dot();
                 if (peer && t->operation != DUO_SDOT)
@@ -97,19 +97,21 @@ int duo_bench_overhead(void)
                             duo_operation_name(t->operation));
                     return DUO_EXIT_FAILURE;
                 }
-                task[tasks++] = (duo_task){.run = peer ? run_theirs : run_ours, .user = t};
+                benchmark[count++] =
+                    (duo_benchmark){.run = peer ? run_theirs : run_ours, .user = t};
             }
     for (int i = 0; i < EDGES; i++)
         for (int peer = 0; peer < 2; peer++) {
-            tiny *const t = &work[tasks];
+            tiny *const t = &work[count];
             *t = (tiny){.operation = DUO_SGEMM, .n = edges[i]};
             if (peer) t->their_gemm = duo_baseline_cblas_gemm();
-            task[tasks++] = (duo_task){.run = peer ? multiply_theirs : multiply_ours, .user = t};
+            benchmark[count++] =
+                (duo_benchmark){.run = peer ? multiply_theirs : multiply_ours, .user = t};
         }
     duo_peer_blas *const peer = duo_peer_blas_get();
     const int before = duo_peer_blas_begin(peer, 1);
     const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
-    duo_measure(task, tasks, &effort);
+    duo_measure(benchmark, count, &effort);
     duo_peer_blas_end(peer, before);
     printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n",
            effort.rounds, duo_text_blas(blas, sizeof blas));
@@ -118,8 +120,8 @@ int duo_bench_overhead(void)
     printf("  %-6s %5s  %21s  %21s  %21s\n  %-6s %5s  %10s %10s  %10s %10s  %10s %10s\n", "", "",
            "duo, ns", "BLAS, ns", "added, ns", "call", "n", "median", "least", "median", "least",
            "median", "least");
-    for (int i = 0; i < tasks; i += 2) {
-        const duo_task *const ours = &task[i], *const theirs = &task[i + 1];
+    for (int i = 0; i < count; i += 2) {
+        const duo_benchmark *const ours = &benchmark[i], *const theirs = &benchmark[i + 1];
         printf("  %-6s %5d  %10.1f %10.1f  %10.1f %10.1f  %+10.1f %+10.1f\n",
                duo_operation_name(work[i].operation), work[i].n, ours->median_seconds * 1e9,
                ours->minimum_seconds * 1e9, theirs->median_seconds * 1e9,

@@ -35,14 +35,14 @@ typedef struct summary {
     double lost; /* logarithms of: chosen row's time / fastest row's */
 } summary;
 
-typedef struct entry {
-    duo_contender contender[MOST];
-    duo_trial trial[MOST];
-    duo_task task[MOST];
+/* All that is timed of one case. */
+typedef struct comparison {
+    duo_implementation implementation[MOST];
+    duo_benchmark benchmark[MOST];
     int count;
-} entry;
+} comparison;
 
-/* Some 0.1 s for each contender of each case; on the CPU, where others disturb, a second. */
+/* Some 0.1 s for each implementation of each case; on the CPU, where others disturb, a second. */
 static duo_effort effort_on(const duo_bench *b, duo_side side)
 {
     const double seconds = b->quick ? 0.006 : side == DUO_SIDE_GPU ? 0.015 : 0.03;
@@ -61,59 +61,60 @@ static duo_effort effort_on(const duo_bench *b, duo_side side)
 /* ---- Who takes part ---- */
 
 /* False: there is no row for it, or no peer. */
-static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, entry *e)
+static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, comparison *c)
 {
     const bool gpu = side == DUO_SIDE_GPU;
     const duo_stock *const stock = gpu ? &b->resident : &b->host;
     const duo_call call = duo_problem_call(problem, stock, 0);
     duo_choice chosen[DUO_CANDIDATES];
     const int rows = duo_bench_choose(b, &call, side, chosen);
-    e->count = 1;
+    c->count = 1;
     for (int i = 0; i < (b->rows ? rows : rows > 0); i++)
-        e->contender[e->count++] =
-            gpu ? duo_contender_gpu_algorithm(chosen[i].algorithm, b->queue, stock, b->wait)
-                : duo_contender_cpu_algorithm(chosen[i].algorithm, chosen[i].threads, stock);
+        c->implementation[c->count++] =
+            gpu ? duo_gpu_implementation(chosen[i].algorithm, b->queue, stock, b->wait)
+                : duo_cpu_implementation(chosen[i].algorithm, chosen[i].threads, stock);
     return rows > 0 &&
-           (gpu ? duo_baseline_cublas(&e->contender[PEER], DUO_SGEMM, stock, b->wait)
-                : duo_baseline_openblas(&e->contender[PEER], DUO_SGEMM, b->threads, stock));
+           (gpu ? duo_baseline_cublas(&c->implementation[PEER], DUO_SGEMM, stock, b->wait)
+                : duo_baseline_openblas(&c->implementation[PEER], DUO_SGEMM, b->threads, stock));
 }
 
 /* ---- One case ---- */
 
-static double ratio_of(const entry *e, int i)
+static double ratio_of(const comparison *c, int i)
 {
-    return e->task[PEER].median_seconds / e->task[i].median_seconds;
+    return c->benchmark[PEER].median_seconds / c->benchmark[i].median_seconds;
 }
 
-static int fastest(const entry *e)
+static int fastest(const comparison *c)
 {
     int best = CHOSEN;
-    for (int i = CHOSEN + 1; i < e->count; i++)
-        if (!e->task[i].failed && ratio_of(e, i) > ratio_of(e, best)) best = i;
+    for (int i = CHOSEN + 1; i < c->count; i++)
+        if (!c->benchmark[i].failed && ratio_of(c, i) > ratio_of(c, best)) best = i;
     return best;
 }
 
-static void print_case(const duo_bench *b, const duo_problem *problem, const entry *e)
+static void print_case(const duo_bench *b, const duo_problem *problem, const comparison *c)
 {
     char shape[DUO_TEXT], ours[DUO_TEXT], peer[DUO_TEXT];
     const int64_t *const s = problem->shape;
     const char *const layout = duo_text_transposes(problem->transa, problem->transb);
-    const char *const row = e->contender[CHOSEN].name;
-    const double seconds = e->task[CHOSEN].median_seconds;
-    const double peer_seconds = e->task[PEER].median_seconds;
-    const double ratio = ratio_of(e, CHOSEN);
-    const int best = fastest(e);
+    const char *const row = c->implementation[CHOSEN].name;
+    const double seconds = c->benchmark[CHOSEN].median_seconds;
+    const double peer_seconds = c->benchmark[PEER].median_seconds;
+    const double ratio = ratio_of(c, CHOSEN);
+    const int best = fastest(c);
     if (b->csv) {
         printf("%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%.4e,%.4e,%.4g,%s,%.4g\n", s[0], s[1],
-               s[2], layout, row, seconds, peer_seconds, ratio, e->contender[best].name,
-               ratio_of(e, best));
+               s[2], layout, row, seconds, peer_seconds, ratio, c->implementation[best].name,
+               ratio_of(c, best));
     } else {
         printf("  %-24s %s  %-20s %s  %s  %9.1f  %6.2f%s", duo_text_shape(DUO_SGEMM, s, shape),
                layout, row, duo_text_seconds(seconds, ours), duo_text_seconds(peer_seconds, peer),
                duo_problem_flops(problem) / seconds * 1e-9, ratio,
-               ratio < least_ratio(e->contender[PEER].side) ? "  <-" : "    ");
-        for (int i = CHOSEN + 1; i < e->count; i++)
-            if (!e->task[i].failed) printf("  %s %.2f", e->contender[i].name, ratio_of(e, i));
+               ratio < least_ratio(c->implementation[PEER].side) ? "  <-" : "    ");
+        for (int i = CHOSEN + 1; i < c->count; i++)
+            if (!c->benchmark[i].failed)
+                printf("  %s %.2f", c->implementation[i].name, ratio_of(c, i));
         printf("\n");
     }
     fflush(stdout);
@@ -132,24 +133,23 @@ static void count_case(group *g, const duo_problem *problem, double ratio, duo_s
 
 static void measure_case(const duo_bench *b, const duo_problem *problem, duo_side side, summary *s)
 {
-    entry e = {.count = 0};
+    comparison c = {.count = 0};
     const duo_effort effort = effort_on(b, side);
-    bool good = list(b, problem, side, &e);
-    for (int i = 0; i < e.count && good; i++) {
-        if (!duo_trial_open(&e.trial[i], &e.contender[i], problem)) exit(DUO_EXIT_FAILURE);
-        e.task[i] = (duo_task){.run = duo_trial_run, .user = &e.trial[i]};
-    }
+    bool good = list(b, problem, side, &c);
+    for (int i = 0; i < c.count && good; i++)
+        if (!duo_benchmark_open(&c.benchmark[i], &c.implementation[i], problem))
+            exit(DUO_EXIT_FAILURE);
     if (good) {
-        duo_measure(e.task, e.count, &effort);
-        good = !e.task[CHOSEN].failed && !e.task[PEER].failed;
+        duo_measure(c.benchmark, c.count, &effort);
+        good = !c.benchmark[CHOSEN].failed && !c.benchmark[PEER].failed;
     }
-    for (int i = 0; i < e.count; i++) duo_trial_close(&e.trial[i]);
+    for (int i = 0; i < c.count; i++) duo_benchmark_close(&c.benchmark[i]);
     if (good) {
-        print_case(b, problem, &e);
-        const duo_algorithm *const row = e.contender[CHOSEN].algorithm;
-        count_case(&s->all, problem, ratio_of(&e, CHOSEN), side);
-        count_case(&s->of_row[row->id], problem, ratio_of(&e, CHOSEN), side);
-        s->lost += log(ratio_of(&e, fastest(&e)) / ratio_of(&e, CHOSEN));
+        print_case(b, problem, &c);
+        const duo_algorithm *const row = c.implementation[CHOSEN].algorithm;
+        count_case(&s->all, problem, ratio_of(&c, CHOSEN), side);
+        count_case(&s->of_row[row->id], problem, ratio_of(&c, CHOSEN), side);
+        s->lost += log(ratio_of(&c, fastest(&c)) / ratio_of(&c, CHOSEN));
     } else {
         char shape[DUO_TEXT];
         s->failed++;

@@ -48,7 +48,7 @@ duo_cblas_gemm duo_baseline_cblas_gemm(void)
     return function;
 }
 
-static bool call_cblas(const duo_contender *self, const duo_call *call)
+static bool call_cblas(const duo_implementation *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
     duo_cblas_gemm gemm;
@@ -72,7 +72,7 @@ static bool call_cblas(const duo_contender *self, const duo_call *call)
     return true;
 }
 
-static bool call_openblas(const duo_contender *self, const duo_call *call)
+static bool call_openblas(const duo_implementation *self, const duo_call *call)
 {
     duo_peer_blas *const blas = duo_peer_blas_get();
     const int before = duo_peer_blas_begin(blas, self->threads);
@@ -81,8 +81,8 @@ static bool call_openblas(const duo_contender *self, const duo_call *call)
     return true;
 }
 
-bool duo_baseline_cblas(duo_contender *peer, const duo_peer_blas *blas, duo_operation operation,
-                        const duo_stock *stock)
+bool duo_baseline_cblas(duo_implementation *peer, const duo_peer_blas *blas,
+                        duo_operation operation, const duo_stock *stock)
 {
     static const char *const names[DUO_OPERATIONS] = {
         [DUO_SGEMM] = "OpenBLAS sgemm",
@@ -90,16 +90,16 @@ bool duo_baseline_cblas(duo_contender *peer, const duo_peer_blas *blas, duo_oper
         [DUO_SSUM] = "OpenBLAS ssum",
         [DUO_SDOT] = "OpenBLAS sdot",
     };
-    *peer = (duo_contender){.name = names[operation],
-                            .side = DUO_SIDE_CPU,
-                            .peer = true,
-                            .stock = stock,
-                            .function = cblas_function(blas, operation),
-                            .call = call_cblas};
+    *peer = (duo_implementation){.name = names[operation],
+                                 .side = DUO_SIDE_CPU,
+                                 .peer = true,
+                                 .stock = stock,
+                                 .function = cblas_function(blas, operation),
+                                 .call = call_cblas};
     return peer->function != NULL;
 }
 
-bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
+bool duo_baseline_openblas(duo_implementation *peer, duo_operation operation, int threads,
                            const duo_stock *stock)
 {
     const bool there = duo_baseline_cblas(peer, duo_peer_blas_get(), operation, stock);
@@ -169,7 +169,7 @@ const char *duo_baseline_cublas_open(duo_queue *queue, bool tf32)
     return NULL;
 }
 
-static bool call_cublas(const duo_contender *self, const duo_call *call)
+static bool call_cublas(const duo_implementation *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
     float *const result = self->result != NULL ? self->result : o[DUO_RESULT].address;
@@ -188,13 +188,13 @@ static bool call_cublas(const duo_contender *self, const duo_call *call)
     }
 }
 
-static bool finish_cublas(const duo_contender *self)
+static bool finish_cublas(const duo_implementation *self)
 {
     (void)self;
     return duo_backend_current()->finish(cublas.queue) == DUO_OK;
 }
 
-bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,
+bool duo_baseline_cublas(duo_implementation *peer, duo_operation operation, const duo_stock *stock,
                          bool wait_each)
 {
     static const char *const names[DUO_OPERATIONS] = {
@@ -205,21 +205,21 @@ bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo
     };
     if (cublas.queue == NULL) return false;
     const bool tf32 = operation == DUO_SGEMM && cublas.tf32;
-    *peer = (duo_contender){.name = tf32 ? "cuBLAS Sgemm TF32" : names[operation],
-                            .side = DUO_SIDE_GPU,
-                            .peer = true,
-                            .stock = stock,
-                            .wait_each = wait_each,
-                            .other_operation = operation == DUO_SSUM,
-                            .queue = cublas.queue,
-                            .call = call_cublas,
-                            .finish = finish_cublas};
+    *peer = (duo_implementation){.name = tf32 ? "cuBLAS Sgemm TF32" : names[operation],
+                                 .side = DUO_SIDE_GPU,
+                                 .peer = true,
+                                 .stock = stock,
+                                 .wait_each = wait_each,
+                                 .other_operation = operation == DUO_SSUM,
+                                 .queue = cublas.queue,
+                                 .call = call_cublas,
+                                 .finish = finish_cublas};
     return cublas.set_pointer_mode(cublas.handle, operation == DUO_SGEMM
                                                       ? CUBLAS_POINTERS_ON_HOST
                                                       : CUBLAS_POINTERS_ON_DEVICE) == 0;
 }
 
-bool duo_baseline_cublas_to_host(duo_contender *peer, duo_operation operation,
+bool duo_baseline_cublas_to_host(duo_implementation *peer, duo_operation operation,
                                  const duo_stock *stock)
 {
     static float result;

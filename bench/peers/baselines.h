@@ -6,17 +6,17 @@
 #ifndef DUO_BASELINES_H
 #define DUO_BASELINES_H
 
-#include "bench/measure/contender.h"
+#include "bench/measure/implementation.h"
 #include "bench/peers/peer_blas.h"
 
 /* CBLAS of the inner library's second instance, with so many threads of its own (peer_blas.h).
  * False: there is none, or it lacks the operation. */
-bool duo_baseline_openblas(duo_contender *peer, duo_operation operation, int threads,
+bool duo_baseline_openblas(duo_implementation *peer, duo_operation operation, int threads,
                            const duo_stock *stock);
 
 /* CBLAS of this library, with the threads that it has by itself. */
-bool duo_baseline_cblas(duo_contender *peer, const duo_peer_blas *blas, duo_operation operation,
-                        const duo_stock *stock);
+bool duo_baseline_cblas(duo_implementation *peer, const duo_peer_blas *blas,
+                        duo_operation operation, const duo_stock *stock);
 
 /* The reductions' own functions, to be called as an application does; NULL: not there. */
 typedef float (*duo_cblas_sum)(int n, const float *x, int incx);
@@ -40,27 +40,28 @@ double duo_baseline_settle_seconds(void);
  */
 const char *duo_baseline_cublas_open(duo_queue *queue, bool tf32);
 /* There is no sum in cuBLAS: for ssum its asum, which reads as much, stands in. */
-bool duo_baseline_cublas(duo_contender *peer, duo_operation operation, const duo_stock *stock,
+bool duo_baseline_cublas(duo_implementation *peer, duo_operation operation, const duo_stock *stock,
                          bool wait_each);
 /* The host waits for each call, and a reduction's result goes to plain host memory (cuBLAS's host
  * pointer mode, which waits by itself). */
-bool duo_baseline_cublas_to_host(duo_contender *peer, duo_operation operation,
+bool duo_baseline_cublas_to_host(duo_implementation *peer, duo_operation operation,
                                  const duo_stock *stock);
 
 /* ---- baselines_cpu.c: reductions by the best of the CPU's instruction sets ---- */
 
 /* One variant of the loop, of the bare read; false: there are no more. */
-bool duo_baseline_openmp_simd(duo_contender *peer, int variant, int threads,
+bool duo_baseline_openmp_simd(duo_implementation *peer, int variant, int threads,
                               const duo_stock *stock);
-bool duo_baseline_read_cpu(duo_contender *peer, int variant, int threads, const duo_stock *stock);
+bool duo_baseline_read_cpu(duo_implementation *peer, int variant, int threads,
+                           const duo_stock *stock);
 
 /* ---- baselines_gpu.c: reductions in our queue's stream, on device 0, of resident data ---- */
 
 /* One variant of the bare read; false: there are no more. */
-bool duo_baseline_read_gpu(duo_contender *peer, int variant, duo_queue *queue,
+bool duo_baseline_read_gpu(duo_implementation *peer, int variant, duo_queue *queue,
                            const duo_stock *stock, bool wait_each);
 /* `host`: NULL, or a pinned float: each result is copied there, and the host waits for it. */
-bool duo_baseline_cub(duo_contender *peer, duo_operation operation, duo_queue *queue,
+bool duo_baseline_cub(duo_implementation *peer, duo_operation operation, duo_queue *queue,
                       const duo_stock *stock, float *host);
 
 #endif

@@ -1,4 +1,4 @@
-/* baselines_cpu.c - the loops of cpu_loops.h as contenders; see baselines.h */
+/* baselines_cpu.c - the loops of cpu_loops.h as implementations; see baselines.h */
 #include <string.h>
 
 #include "bench/peers/baselines.h"
@@ -18,7 +18,7 @@ static const duo_cpu_loops *best_loops(void)
     return &duo_cpu_loops_portable;
 }
 
-static bool call_simd(const duo_contender *self, const duo_call *call)
+static bool call_simd(const duo_implementation *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
     *o[DUO_RESULT].address = loops->reduce[call->operation][self->variant](
@@ -26,21 +26,22 @@ static bool call_simd(const duo_contender *self, const duo_call *call)
     return true;
 }
 
-bool duo_baseline_openmp_simd(duo_contender *peer, int variant, int threads, const duo_stock *stock)
+bool duo_baseline_openmp_simd(duo_implementation *peer, int variant, int threads,
+                              const duo_stock *stock)
 {
     static const char *const names[DUO_CPU_SIMDS] = {"openmp simd", "openmp simd 4 sums"};
     if (variant >= DUO_CPU_SIMDS) return false;
     loops = best_loops();
-    *peer = (duo_contender){.name = names[variant],
-                            .side = DUO_SIDE_CPU,
-                            .variant = variant,
-                            .threads = threads,
-                            .stock = stock,
-                            .call = call_simd};
+    *peer = (duo_implementation){.name = names[variant],
+                                 .side = DUO_SIDE_CPU,
+                                 .variant = variant,
+                                 .threads = threads,
+                                 .stock = stock,
+                                 .call = call_simd};
     return true;
 }
 
-static bool call_read(const duo_contender *self, const duo_call *call)
+static bool call_read(const duo_implementation *self, const duo_call *call)
 {
     const duo_operand *const o = call->operand;
     const uint32_t seen =
@@ -49,17 +50,18 @@ static bool call_read(const duo_contender *self, const duo_call *call)
     return true;
 }
 
-bool duo_baseline_read_cpu(duo_contender *peer, int variant, int threads, const duo_stock *stock)
+bool duo_baseline_read_cpu(duo_implementation *peer, int variant, int threads,
+                           const duo_stock *stock)
 {
     static const char *const names[DUO_CPU_READS] = {"read 1 stream", "read 4 streams"};
     if (variant >= DUO_CPU_READS) return false;
     loops = best_loops();
-    *peer = (duo_contender){.name = names[variant],
-                            .side = DUO_SIDE_CPU,
-                            .yardstick = true,
-                            .variant = variant,
-                            .threads = threads,
-                            .stock = stock,
-                            .call = call_read};
+    *peer = (duo_implementation){.name = names[variant],
+                                 .side = DUO_SIDE_CPU,
+                                 .bare_read = true,
+                                 .variant = variant,
+                                 .threads = threads,
+                                 .stock = stock,
+                                 .call = call_read};
     return true;
 }

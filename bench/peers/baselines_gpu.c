@@ -1,41 +1,41 @@
-/* baselines_gpu.c - CUB and the bare read as contenders; see baselines.h */
+/* baselines_gpu.c - CUB and the bare read as implementations; see baselines.h */
 #include "bench/peers/baselines.h"
 #include "bench/peers/gpu_peers.h"
 #include "gpu/backend/devices.h"
 
-static bool finish_queue(const duo_contender *self)
+static bool finish_queue(const duo_implementation *self)
 {
     return duo_backend_current()->finish(self->queue) == DUO_OK;
 }
 
-static bool call_read(const duo_contender *self, const duo_call *call)
+static bool call_read(const duo_implementation *self, const duo_call *call)
 {
     return duo_read_gpu(self->variant, call, self->function);
 }
 
-bool duo_baseline_read_gpu(duo_contender *peer, int variant, duo_queue *queue,
+bool duo_baseline_read_gpu(duo_implementation *peer, int variant, duo_queue *queue,
                            const duo_stock *stock, bool wait_each)
 {
     if (variant >= duo_read_gpu_variants()) return false;
-    *peer = (duo_contender){.name = duo_read_gpu_name(variant),
-                            .side = DUO_SIDE_GPU,
-                            .yardstick = true,
-                            .variant = variant,
-                            .stock = stock,
-                            .wait_each = wait_each,
-                            .queue = queue,
-                            .function = duo_backend_current()->stream(queue),
-                            .call = call_read,
-                            .finish = finish_queue};
+    *peer = (duo_implementation){.name = duo_read_gpu_name(variant),
+                                 .side = DUO_SIDE_GPU,
+                                 .bare_read = true,
+                                 .variant = variant,
+                                 .stock = stock,
+                                 .wait_each = wait_each,
+                                 .queue = queue,
+                                 .function = duo_backend_current()->stream(queue),
+                                 .call = call_read,
+                                 .finish = finish_queue};
     return peer->function != NULL;
 }
 
-static bool call_cub(const duo_contender *self, const duo_call *call)
+static bool call_cub(const duo_implementation *self, const duo_call *call)
 {
     return duo_cub_reduce(call, self->function, self->result);
 }
 
-bool duo_baseline_cub(duo_contender *peer, duo_operation operation, duo_queue *queue,
+bool duo_baseline_cub(duo_implementation *peer, duo_operation operation, duo_queue *queue,
                       const duo_stock *stock, float *host)
 {
     static const char *const names[DUO_OPERATIONS] = {
@@ -44,14 +44,14 @@ bool duo_baseline_cub(duo_contender *peer, duo_operation operation, duo_queue *q
         [DUO_SDOT] = "CUB TransformReduce",
     };
     if (names[operation] == NULL || duo_read_gpu_variants() == 0) return false;
-    *peer = (duo_contender){.name = names[operation],
-                            .side = DUO_SIDE_GPU,
-                            .stock = stock,
-                            .wait_each = host != NULL,
-                            .queue = queue,
-                            .result = host,
-                            .function = duo_backend_current()->stream(queue),
-                            .call = call_cub,
-                            .finish = finish_queue};
+    *peer = (duo_implementation){.name = names[operation],
+                                 .side = DUO_SIDE_GPU,
+                                 .stock = stock,
+                                 .wait_each = host != NULL,
+                                 .queue = queue,
+                                 .result = host,
+                                 .function = duo_backend_current()->stream(queue),
+                                 .call = call_cub,
+                                 .finish = finish_queue};
     return peer->function != NULL;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/measure/problem.h"
+#include "bench/measure/stock.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"

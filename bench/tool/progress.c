@@ -3,7 +3,7 @@
  */
 #include <unistd.h>
 
-#include "bench/measure/measure.h"
+#include "bench/measure/benchmark.h"
 #include "bench/tool/tool.h"
 
 enum { BAR = 30 };

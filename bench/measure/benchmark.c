@@ -1,0 +1,158 @@
+/* benchmark.c - see benchmark.h */
+#define _GNU_SOURCE
+#include "bench/measure/benchmark.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench/measure/statistics.h"
+#include "bench/reference/random.h"
+
+enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
+
+/* A call that is so many times as long as the warm-up needs none. */
+static const double kOwnWarmUp = 8.0;
+
+/* The calls of a sample are counted in a run that takes at least this share of its length. */
+static const double kCalibrationShare = 0.25;
+
+double duo_now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Seconds of so many calls; negative if it failed. */
+static double timed(duo_benchmark *benchmark, int64_t calls)
+{
+    const double begin = duo_now_seconds();
+    const bool done = benchmark->run(benchmark->user, calls);
+    return done ? duo_now_seconds() - begin : -1.0;
+}
+
+/*
+ * One sample: seconds of one call, negative if it failed. In growing parts, so that calls which
+ * have become a thousand times slower than when they were counted (threads that wait for a
+ * processor) do not hold everything up.
+ */
+static double sampled(duo_benchmark *benchmark, double sample_seconds)
+{
+    double elapsed = 0.0;
+    int64_t done = 0;
+    for (int64_t part = 1; done < benchmark->calls; part *= PART_GROWTH) {
+        if (part > benchmark->calls - done) part = benchmark->calls - done;
+        const double seconds = timed(benchmark, part);
+        if (seconds < 0.0) return -1.0;
+        elapsed += seconds;
+        done += part;
+        if (elapsed > LONGEST_SAMPLE * sample_seconds) break;
+    }
+    return elapsed / (double)done;
+}
+
+/* Warms up and finds how many calls make a sample; returns the seconds of one call, negative on
+ * failure. */
+static double calibrate(duo_benchmark *benchmark, const duo_effort *effort)
+{
+    int64_t calls = 1;
+    double elapsed = timed(benchmark, 1);
+    /* The first call may pay for pages, modules and threads: unless it is a long one, it is not
+     * the one to count by. */
+    if (elapsed >= 0.0 && elapsed < effort->budget_seconds / 4.0) elapsed = timed(benchmark, 1);
+    while (elapsed >= 0.0 && elapsed < kCalibrationShare * effort->sample_seconds) {
+        const double growth = elapsed > 0.0 ? effort->sample_seconds / elapsed : 16.0;
+        calls *= growth > 16.0 ? 16 : growth < 2.0 ? 2 : (int64_t)growth;
+        elapsed = timed(benchmark, calls);
+    }
+    if (elapsed < 0.0) return -1.0;
+    const double each = elapsed / (double)calls;
+    benchmark->calls = each > 0.0 ? (int64_t)(effort->sample_seconds / each) + 1 : calls;
+    if (each >= effort->sample_seconds) benchmark->calls = 1;
+    return each;
+}
+
+/* False: it failed. */
+static bool warm_up(duo_benchmark *benchmark, double each, double warm_seconds)
+{
+    if (warm_seconds <= 0.0 || each > kOwnWarmUp * warm_seconds) return true;
+    return timed(benchmark, (int64_t)(warm_seconds / (each + 1e-9)) + 1) >= 0.0;
+}
+
+/* Fisher and Yates */
+static void shuffle(int *order, int count, uint64_t *random)
+{
+    for (int i = count - 1; i > 0; i--) {
+        const int j = (int)(duo_random_bits(random) % (uint64_t)(i + 1));
+        const int swapped = order[i];
+        order[i] = order[j];
+        order[j] = swapped;
+    }
+}
+
+static void idle(double seconds)
+{
+    const struct timespec pause = {.tv_nsec = (long)(seconds * 1e9)};
+    if (seconds > 0.0) nanosleep(&pause, NULL);
+}
+
+/* What duo_measure plans for a benchmark, and its samples. */
+typedef struct plan {
+    double each;
+    int wanted; /* rounds */
+    double sample[MOST_ROUNDS];
+} plan;
+
+static void prepare(duo_benchmark *b, plan *p, const duo_effort *effort, int most)
+{
+    idle(effort->settle_seconds);
+    p->each = calibrate(b, effort);
+    b->failed = p->each < 0.0;
+    if (b->failed) return;
+    const double rounds = effort->budget_seconds / (p->each * (double)b->calls + 1e-9);
+    p->wanted = rounds < (double)most ? (int)rounds : most;
+    /* So long that the warm-up has to serve as the measurement. */
+    if (p->wanted < 1) p->sample[b->rounds++] = p->each;
+}
+
+static void take_sample(duo_benchmark *b, plan *p, const duo_effort *effort)
+{
+    idle(effort->settle_seconds);
+    b->failed = !warm_up(b, p->each, effort->warm_seconds);
+    if (b->failed) return;
+    const double seconds = sampled(b, effort->sample_seconds);
+    b->failed = seconds < 0.0;
+    if (!b->failed) p->sample[b->rounds++] = seconds;
+}
+
+void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
+{
+    const int most = effort->rounds > MOST_ROUNDS ? MOST_ROUNDS : effort->rounds;
+    plan *const p = calloc((size_t)count + 1, sizeof *p);
+    int *const order = calloc((size_t)count + 1, sizeof *order);
+    const bool good = p != NULL && order != NULL;
+    uint64_t random = 1;
+    for (int i = 0; i < count; i++) {
+        benchmark[i].rounds = 0;
+        benchmark[i].median_seconds = benchmark[i].minimum_seconds = 0.0;
+        benchmark[i].failed = !good;
+        if (!good) continue;
+        order[i] = i;
+        prepare(&benchmark[i], &p[i], effort, most);
+    }
+    for (int round = 0; round < most && good; round++) {
+        shuffle(order, count, &random);
+        for (int turn = 0; turn < count; turn++) {
+            const int i = order[turn];
+            if (!benchmark[i].failed && round < p[i].wanted)
+                take_sample(&benchmark[i], &p[i], effort);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        if (benchmark[i].failed) continue;
+        benchmark[i].median_seconds = duo_median(p[i].sample, benchmark[i].rounds);
+        benchmark[i].minimum_seconds = p[i].sample[0]; /* sorted by now */
+    }
+    free(p);
+    free(order);
+}
