@@ -12,7 +12,8 @@
 
 #include "bench/experiments/bench.h"
 #include "bench/measure/statistics.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/cublas.h"
+#include "bench/peers/openblas.h"
 #include "bench/reference/accuracy_data.h"
 #include "bench/reference/exact_sum.h"
 
@@ -61,10 +62,10 @@ static int open_columns(const duo_bench *b, duo_operation operation, column *c)
             add_column(c, &count,
                        duo_cpu_implementation(&table->algorithm[i], b->threads, &b->host),
                        strchr(table->algorithm[i].name, '_') + 1);
-    if (duo_baseline_openblas(&peer, operation, b->threads, &b->host))
+    if (duo_peer_openblas(&peer, operation, b->threads, &b->host))
         add_column(c, &count, peer, peer.name);
-    if (b->gpu && b->cublas_why == NULL &&
-        duo_baseline_cublas(&peer, operation, &b->resident, true) && !peer.other_operation)
+    if (b->gpu && b->cublas_why == NULL && duo_peer_cublas(&peer, operation, &b->resident, true) &&
+        !peer.other_operation)
         add_column(c, &count, peer, peer.name);
     return count;
 }

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 #include "bench/experiments/bench.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/cublas.h"
+#include "bench/peers/openblas.h"
 #include "bench/reference/sgemm_data.h"
 
 /* The usual shapes: squares, k long, k short. */
@@ -63,15 +64,15 @@ static void list_lines(const duo_bench *b, table *t)
     if (b->sides[DUO_SIDE_CPU]) {
         list_rows(b, DUO_SIDE_CPU, t);
         list_chosen(DUO_SIDE_CPU, t);
-        t->lines += duo_baseline_openblas(&t->line[t->lines].implementation, DUO_SGEMM, b->threads,
-                                          &b->host);
+        t->lines +=
+            duo_peer_openblas(&t->line[t->lines].implementation, DUO_SGEMM, b->threads, &b->host);
     }
     if (b->sides[DUO_SIDE_GPU] && b->gpu) {
         list_rows(b, DUO_SIDE_GPU, t);
         list_chosen(DUO_SIDE_GPU, t);
         if (b->cublas_why == NULL)
-            t->lines += duo_baseline_cublas(&t->line[t->lines].implementation, DUO_SGEMM,
-                                            &b->resident, false);
+            t->lines +=
+                duo_peer_cublas(&t->line[t->lines].implementation, DUO_SGEMM, &b->resident, false);
     }
 }
 

@@ -28,7 +28,7 @@ typedef struct duo_bench {
     bool gpu;
     const char *why;        /* no GPU: the reason */
     const char *cublas_why; /* no cuBLAS: the reason; NULL: it is there */
-    bool gpu_peers;         /* those of gpu_peers.h can be used */
+    bool gpu_peers;         /* CUB, the bare read and exact products can be used: device 0 */
     duo_device_info device;
     duo_context *context; /* on the GPU's path where there is a GPU */
     duo_queue *queue;

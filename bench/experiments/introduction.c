@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "bench/experiments/bench.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/cublas.h"
+#include "bench/peers/openblas.h"
 
 enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27 };
 /* GPU rows of sgemm, OpenBLAS, cuBLAS and the API. */
@@ -23,7 +24,7 @@ static void time_all(const duo_bench *b, const duo_problem *problem,
 {
     duo_benchmark benchmark[MOST];
     duo_effort effort = duo_bench_effort(b);
-    effort.settle_seconds = duo_baseline_settle_seconds();
+    effort.settle_seconds = duo_peer_settle_seconds();
     for (int i = 0; i < count; i++)
         if (!duo_benchmark_open(&benchmark[i], &implementation[i], problem)) exit(DUO_EXIT_FAILURE);
     duo_measure(benchmark, count, &effort);
@@ -87,7 +88,7 @@ static void print_products(duo_bench *b)
         duo_implementation implementation[MOST];
         double seconds[MOST] = {0};
         int count = 0;
-        if (duo_baseline_openblas(&implementation[count], DUO_SGEMM, b->threads, &b->host)) count++;
+        if (duo_peer_openblas(&implementation[count], DUO_SGEMM, b->threads, &b->host)) count++;
         const duo_call call = duo_problem_call(&problem, &b->resident, 0);
         for (int i = 0; i < table.count && b->gpu; i++) {
             duo_conditions conditions;
@@ -97,7 +98,7 @@ static void print_products(duo_bench *b)
                     duo_gpu_implementation(&table.algorithm[i], b->queue, &b->resident, true);
         }
         if (b->gpu && b->cublas_why == NULL &&
-            duo_baseline_cublas(&implementation[count], DUO_SGEMM, &b->resident, true))
+            duo_peer_cublas(&implementation[count], DUO_SGEMM, &b->resident, true))
             count++;
         if (b->gpu) {
             implementation[count] = duo_api_implementation(b->context, &b->host, true);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "bench/experiments/peak.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/openblas.h"
 
 /* Its side's fastest bare read, or its side's peer; NULL: there is none that works. */
 static const duo_measurement *measure_of(const duo_ladder *ladder, duo_side side, bool bare_read)
@@ -100,7 +100,7 @@ static void measure(duo_bench *b, duo_ladder *ladder)
     duo_ladder_list(b, ladder);
     duo_effort effort =
         matrix ? duo_bench_sustained_effort(b, &ladder->problem) : duo_bench_effort(b);
-    if (b->sides[DUO_SIDE_CPU]) effort.settle_seconds = duo_baseline_settle_seconds();
+    if (b->sides[DUO_SIDE_CPU]) effort.settle_seconds = duo_peer_settle_seconds();
     for (int i = 0; i < ladder->count; i++) {
         duo_measurement *const m = &ladder->measurement[i];
         m->error = -1.0;

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "bench/experiments/ladder.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/cpu_loops.h"
+#include "bench/peers/cublas.h"
+#include "bench/peers/gpu_peers.h"
+#include "bench/peers/openblas.h"
 
 /* A row that would take longer for one call is left out. */
 static const double kLongestCallSeconds = 20.0;
@@ -44,16 +47,15 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_measurem
     for (int i = table.count - 1; i >= 0; i--)
         if (table.algorithm[i].side == DUO_SIDE_CPU)
             count += add_cpu_row(b, problem, &table.algorithm[i], &list[count]);
-    count += duo_baseline_openblas(&list[count].implementation, problem->operation, b->threads,
-                                   &b->host);
+    count +=
+        duo_peer_openblas(&list[count].implementation, problem->operation, b->threads, &b->host);
     /* On one thread and on all: which is faster depends on n. */
     for (int i = 0; i < (b->threads > 1 ? 2 : 1) && problem->operation != DUO_SGEMM; i++) {
         const int threads = i == 0 ? 1 : b->threads;
-        for (int v = 0; duo_baseline_openmp_simd(&list[count].implementation, v, threads, &b->host);
+        for (int v = 0; duo_peer_openmp_simd(&list[count].implementation, v, threads, &b->host);
              v++)
             count++;
-        for (int v = 0; duo_baseline_read_cpu(&list[count].implementation, v, threads, &b->host);
-             v++)
+        for (int v = 0; duo_bare_read_cpu(&list[count].implementation, v, threads, &b->host); v++)
             count++;
     }
     return count;
@@ -73,10 +75,9 @@ static int list_cublas(const duo_bench *b, const duo_problem *problem, duo_measu
             m->problem.transa = layout / 2 != 0;
             m->problem.transb = layout % 2 != 0;
         }
-        count +=
-            b->wait
-                ? duo_baseline_cublas_to_host(&m->implementation, problem->operation, &b->resident)
-                : duo_baseline_cublas(&m->implementation, problem->operation, &b->resident, false);
+        count += b->wait
+                     ? duo_peer_cublas_to_host(&m->implementation, problem->operation, &b->resident)
+                     : duo_peer_cublas(&m->implementation, problem->operation, &b->resident, false);
     }
     return count;
 }
@@ -93,10 +94,10 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_measurem
         list[count++].implementation = duo_api_implementation(b->context, &b->resident, false);
     if (b->cublas_why == NULL) count += list_cublas(b, problem, &list[count]);
     if (reduction && b->gpu_peers) {
-        count += duo_baseline_cub(&list[count].implementation, problem->operation, b->queue,
-                                  &b->resident, b->wait ? b->pinned : NULL);
+        count += duo_peer_cub(&list[count].implementation, problem->operation, b->queue,
+                              &b->resident, b->wait ? b->pinned : NULL);
         for (int i = 0;
-             duo_baseline_read_gpu(&list[count].implementation, i, b->queue, &b->resident, b->wait);
+             duo_bare_read_gpu(&list[count].implementation, i, b->queue, &b->resident, b->wait);
              i++)
             count++;
     }

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "bench/experiments/neighbours.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/openblas.h"
 #include "host/machine.h"
 
 /* Idle threads of any library have fallen asleep by then. */
@@ -39,7 +39,7 @@ static bool open_member(const duo_bench *b, duo_mix *x, int which, duo_problem p
     m->call = duo_problem_call(&problem, &m->stock, 0);
     for (int i = 0; i < 2; i++) {
         if (which == DUO_THEIRS)
-            (void)duo_baseline_cblas(&m->implementation[i], &x->beside, DUO_SGEMM, &m->stock);
+            (void)duo_peer_cblas(&m->implementation[i], &x->beside, DUO_SGEMM, &m->stock);
         else
             m->implementation[i] = duo_api_implementation(x->context[i], &m->stock, false);
         m->implementation[i].result = &m->result;
@@ -182,11 +182,11 @@ static bool open_beside(const duo_bench *b, duo_mix *x)
     const char *why;
     duo_implementation product;
     if (b->beside == NULL) return true;
-    if (!duo_peer_blas_open(&x->beside, b->beside, &why)) {
+    if (!duo_blas_instance_open(&x->beside, b->beside, &why)) {
         fprintf(stderr, "duoblas: cannot open %s: %s\n", b->beside, why);
         return false;
     }
-    if (duo_baseline_cblas(&product, &x->beside, DUO_SGEMM, NULL)) return true;
+    if (duo_peer_cblas(&product, &x->beside, DUO_SGEMM, NULL)) return true;
     fprintf(stderr, "duoblas: %s has no cblas_sgemm\n", b->beside);
     return false;
 }

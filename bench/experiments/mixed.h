@@ -5,7 +5,7 @@
 #define DUO_MIXED_H
 
 #include "bench/experiments/bench.h"
-#include "bench/peers/peer_blas.h"
+#include "bench/peers/blas_instance.h"
 
 /* How each is called. */
 typedef enum duo_way {
@@ -38,7 +38,7 @@ typedef struct duo_mix {
     int rounds, calls; /* at most so many in each round, of each, in each way */
     double warm_seconds, most_seconds;
     duo_context *context[2]; /* the second with one thread */
-    duo_peer_blas beside;
+    duo_blas_instance beside;
     int members;
     duo_member member[DUO_MEMBERS];
 } duo_mix;

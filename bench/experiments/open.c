@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "bench/experiments/bench.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/cublas.h"
 #include "choice/profile_in_use.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
@@ -95,7 +95,7 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
         duo_malloc_host(b->context, sizeof *b->pinned, (void **)&b->pinned) != DUO_OK)
         return false;
     b->gpu_peers = device == 0;
-    b->cublas_why = b->gpu_peers ? duo_baseline_cublas_open(b->queue, b->math == DUO_MATH_TF32)
+    b->cublas_why = b->gpu_peers ? duo_peer_cublas_open(b->queue, b->math == DUO_MATH_TF32)
                                  : "it is used on device 0 alone";
     return true;
 }

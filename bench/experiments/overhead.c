@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/experiments/bench.h"
-#include "bench/peers/baselines.h"
+#include "bench/peers/openblas.h"
 
 enum {
     OPERATIONS = 3,
@@ -89,9 +89,8 @@ int duo_bench_overhead(void)
             for (int peer = 0; peer < 2; peer++) {
                 tiny *const t = &work[count];
                 *t = (tiny){.operation = operations[i], .n = lengths[j]};
-                if (peer && t->operation == DUO_SDOT) t->their_dot = duo_baseline_cblas_dot();
-                if (peer && t->operation != DUO_SDOT)
-                    t->theirs = duo_baseline_cblas_sum(t->operation);
+                if (peer && t->operation == DUO_SDOT) t->their_dot = duo_peer_cblas_dot();
+                if (peer && t->operation != DUO_SDOT) t->theirs = duo_peer_cblas_sum(t->operation);
                 if (peer && t->theirs == NULL && t->their_dot == NULL) {
                     fprintf(stderr, "duoblas: the inner BLAS has no CBLAS %s to compare with\n",
                             duo_operation_name(t->operation));
@@ -104,15 +103,15 @@ int duo_bench_overhead(void)
         for (int peer = 0; peer < 2; peer++) {
             tiny *const t = &work[count];
             *t = (tiny){.operation = DUO_SGEMM, .n = edges[i]};
-            if (peer) t->their_gemm = duo_baseline_cblas_gemm();
+            if (peer) t->their_gemm = duo_peer_cblas_gemm();
             benchmark[count++] =
                 (duo_benchmark){.run = peer ? multiply_theirs : multiply_ours, .user = t};
         }
-    duo_peer_blas *const peer = duo_peer_blas_get();
-    const int before = duo_peer_blas_begin(peer, 1);
+    duo_blas_instance *const peer = duo_blas_instance_get();
+    const int before = duo_blas_instance_begin(peer, 1);
     const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
     duo_measure(benchmark, count, &effort);
-    duo_peer_blas_end(peer, before);
+    duo_blas_instance_end(peer, before);
     printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n",
            effort.rounds, duo_text_blas(blas, sizeof blas));
     duo_text_blas_warning("      ", stdout);

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 
 #include "bench/experiments/bench.h"
-#include "bench/peers/baselines.h"
-#include "bench/peers/peer_blas.h"
+#include "bench/peers/blas_instance.h"
+#include "bench/peers/cublas.h"
+#include "bench/peers/openblas.h"
 
 /* Below this share of the peer's rate a shape is a failure. */
 static double least_ratio(duo_side side) { return side == DUO_SIDE_CPU ? 0.95 : 0.9; }
@@ -50,7 +51,7 @@ static duo_effort effort_on(const duo_bench *b, duo_side side)
                          .warm_seconds = seconds,
                          .rounds = b->quick ? 2 : 3,
                          .budget_seconds = 0.4};
-    if (side == DUO_SIDE_CPU) effort.settle_seconds = duo_baseline_settle_seconds();
+    if (side == DUO_SIDE_CPU) effort.settle_seconds = duo_peer_settle_seconds();
     if (side == DUO_SIDE_CPU && !b->quick) {
         effort.rounds = 7;
         effort.budget_seconds = 3.0;
@@ -74,8 +75,8 @@ static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, 
             gpu ? duo_gpu_implementation(chosen[i].algorithm, b->queue, stock, b->wait)
                 : duo_cpu_implementation(chosen[i].algorithm, chosen[i].threads, stock);
     return rows > 0 &&
-           (gpu ? duo_baseline_cublas(&c->implementation[PEER], DUO_SGEMM, stock, b->wait)
-                : duo_baseline_openblas(&c->implementation[PEER], DUO_SGEMM, b->threads, stock));
+           (gpu ? duo_peer_cublas(&c->implementation[PEER], DUO_SGEMM, stock, b->wait)
+                : duo_peer_openblas(&c->implementation[PEER], DUO_SGEMM, b->threads, stock));
 }
 
 /* ---- One case ---- */
@@ -165,7 +166,7 @@ static void measure_case(const duo_bench *b, const duo_problem *problem, duo_sid
 static void print_peer(const duo_bench *b)
 {
     char text[384];
-    const duo_peer_blas *const peer = duo_peer_blas_get();
+    const duo_blas_instance *const peer = duo_blas_instance_get();
     if (peer == NULL) return;
     printf("%sPeer  %s, in an instance of its own with %d thread%s\n", b->csv ? "# " : "",
            duo_text_blas_says(peer->config, peer->core, text, sizeof text), b->threads,

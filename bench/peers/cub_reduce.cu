@@ -8,7 +8,7 @@
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/zip_function.h>
 
-#include "bench/peers/gpu_peers.h"
+#include "bench/peers/gpu_kernels.h"
 
 namespace
 {

@@ -11,7 +11,7 @@
  */
 #include <cuda_runtime.h>
 
-#include "bench/peers/gpu_peers.h"
+#include "bench/peers/gpu_kernels.h"
 
 namespace
 {

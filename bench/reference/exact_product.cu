@@ -8,7 +8,7 @@
  */
 #include <cuda_runtime.h>
 
-#include "bench/peers/gpu_peers.h"
+#include "bench/reference/exact_product.h"
 
 namespace
 {

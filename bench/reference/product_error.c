@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/peers/gpu_peers.h"
+#include "bench/reference/exact_product.h"
 
 /* Most multiplications for one exact product, some tenths of a second; and most entries of it. */
 static const double kMostWork[2] = {0x1p29, 0x1p37}; /* CPU, GPU */

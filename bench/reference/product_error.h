@@ -14,7 +14,7 @@ typedef struct duo_product_exact {
 } duo_product_exact;
 
 /*
- * By the device where `device` and its stream are there (see gpu_peers.h), else by the CPU: `host`
+ * By the device where `device` and its stream are there (exact_product.h), else by the CPU: `host`
  * has the same operands. False: it is out of memory, or the device failed.
  */
 bool duo_product_exact_open(duo_product_exact *exact, const duo_call *host, const duo_call *device,

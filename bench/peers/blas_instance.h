@@ -1,17 +1,17 @@
 /*
- * peer_blas.h - the inner BLAS once more, as a program of its own has it: another instance of the
+ * blas_instance.h - the inner BLAS once more, as a program of its own has it: another instance of the
  * same file, with its own threads.
  *
  * The loader tells libraries apart by their files, so a copy of the file is an instance that shares
  * nothing with the one that serves sgemm: what is set in the one or computed by it, and the threads
  * of the one, do not touch the other. Its kernels are the same.
  */
-#ifndef DUO_PEER_BLAS_H
-#define DUO_PEER_BLAS_H
+#ifndef DUO_BLAS_INSTANCE_H
+#define DUO_BLAS_INSTANCE_H
 
 #include <stdbool.h>
 
-typedef struct duo_peer_blas {
+typedef struct duo_blas_instance {
     void *handle;
     bool own_pool;                    /* its threads are its own, not OpenMP's */
     int threads;                      /* that it has been set to; 0: not yet */
@@ -20,20 +20,20 @@ typedef struct duo_peer_blas {
     void (*set_threads)(int threads); /* NULL: it has no such function */
     int (*openmp_threads)(void);      /* those of its own OpenMP; NULL: it uses none */
     void (*set_openmp_threads)(int threads);
-} duo_peer_blas;
+} duo_blas_instance;
 
 /* The instance, opened by the first call. NULL: there is no inner BLAS, or no second one of it. */
-duo_peer_blas *duo_peer_blas_get(void);
+duo_blas_instance *duo_blas_instance_get(void);
 
 /* A library as a program of its own would open it: no copy. False: it cannot be; *why is dlerror's.
  */
-bool duo_peer_blas_open(duo_peer_blas *blas, const char *path, const char **why);
+bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why);
 
 /*
  * Around each call: so many threads for it. OpenMP's setting is the calling thread's own and may be
  * seen by ours, so it is put back: _end takes what _begin returned.
  */
-int duo_peer_blas_begin(duo_peer_blas *blas, int threads);
-void duo_peer_blas_end(const duo_peer_blas *blas, int before);
+int duo_blas_instance_begin(duo_blas_instance *blas, int threads);
+void duo_blas_instance_end(const duo_blas_instance *blas, int before);
 
 #endif

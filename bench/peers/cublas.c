@@ -1,114 +1,11 @@
-/* baselines.c - see baselines.h */
+/* cublas.c - see cublas.h */
 #define _GNU_SOURCE
-#include "bench/peers/baselines.h"
+#include "bench/peers/cublas.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
 #include "gpu/backend/devices.h"
-
-/* ---- OpenBLAS ---- */
-
-enum { CBLAS_COL_MAJOR = 102, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
-
-static int cblas_op(bool transposed) { return transposed ? CBLAS_TRANS : CBLAS_NO_TRANS; }
-
-static void *cblas_function(const duo_peer_blas *blas, duo_operation operation)
-{
-    static const char *const names[DUO_OPERATIONS] = {
-        [DUO_SGEMM] = "cblas_sgemm",
-        [DUO_SASUM] = "cblas_sasum",
-        [DUO_SSUM] = "cblas_ssum",
-        [DUO_SDOT] = "cblas_sdot",
-    };
-    return blas == NULL ? NULL : dlsym(blas->handle, names[operation]);
-}
-
-duo_cblas_sum duo_baseline_cblas_sum(duo_operation operation)
-{
-    duo_cblas_sum function = NULL;
-    void *const address = cblas_function(duo_peer_blas_get(), operation);
-    memcpy(&function, &address, sizeof function);
-    return function;
-}
-
-duo_cblas_dot duo_baseline_cblas_dot(void)
-{
-    duo_cblas_dot function = NULL;
-    void *const address = cblas_function(duo_peer_blas_get(), DUO_SDOT);
-    memcpy(&function, &address, sizeof function);
-    return function;
-}
-
-duo_cblas_gemm duo_baseline_cblas_gemm(void)
-{
-    duo_cblas_gemm function = NULL;
-    void *const address = cblas_function(duo_peer_blas_get(), DUO_SGEMM);
-    memcpy(&function, &address, sizeof function);
-    return function;
-}
-
-static bool call_cblas(const duo_implementation *self, const duo_call *call)
-{
-    const duo_operand *const o = call->operand;
-    duo_cblas_gemm gemm;
-    duo_cblas_sum sum;
-    duo_cblas_dot dot;
-    switch (call->operation) {
-    case DUO_SGEMM:
-        memcpy(&gemm, &self->function, sizeof gemm);
-        gemm(CBLAS_COL_MAJOR, cblas_op(call->transa), cblas_op(call->transb), (int)call->m,
-             (int)call->n, (int)call->k, call->alpha, o[DUO_A].address, (int)o[DUO_A].ld,
-             o[DUO_B].address, (int)o[DUO_B].ld, call->beta, o[DUO_C].address, (int)o[DUO_C].ld);
-        break;
-    case DUO_SDOT:
-        memcpy(&dot, &self->function, sizeof dot);
-        *o[DUO_RESULT].address = dot((int)call->n, o[DUO_X].address, 1, o[DUO_Y].address, 1);
-        break;
-    default:
-        memcpy(&sum, &self->function, sizeof sum);
-        *o[DUO_RESULT].address = sum((int)call->n, o[DUO_X].address, 1);
-    }
-    return true;
-}
-
-static bool call_openblas(const duo_implementation *self, const duo_call *call)
-{
-    duo_peer_blas *const blas = duo_peer_blas_get();
-    const int before = duo_peer_blas_begin(blas, self->threads);
-    (void)call_cblas(self, call);
-    duo_peer_blas_end(blas, before);
-    return true;
-}
-
-bool duo_baseline_cblas(duo_implementation *peer, const duo_peer_blas *blas,
-                        duo_operation operation, const duo_stock *stock)
-{
-    static const char *const names[DUO_OPERATIONS] = {
-        [DUO_SGEMM] = "OpenBLAS sgemm",
-        [DUO_SASUM] = "OpenBLAS sasum",
-        [DUO_SSUM] = "OpenBLAS ssum",
-        [DUO_SDOT] = "OpenBLAS sdot",
-    };
-    *peer = (duo_implementation){.name = names[operation],
-                                 .side = DUO_SIDE_CPU,
-                                 .peer = true,
-                                 .stock = stock,
-                                 .function = cblas_function(blas, operation),
-                                 .call = call_cblas};
-    return peer->function != NULL;
-}
-
-bool duo_baseline_openblas(duo_implementation *peer, duo_operation operation, int threads,
-                           const duo_stock *stock)
-{
-    const bool there = duo_baseline_cblas(peer, duo_peer_blas_get(), operation, stock);
-    peer->threads = threads;
-    peer->call = call_openblas;
-    return there;
-}
-
-/* ---- cuBLAS ---- */
 
 enum {
     CUBLAS_OP_N = 0,
@@ -138,7 +35,7 @@ static bool find(void *function, const char *name)
     return address != NULL;
 }
 
-const char *duo_baseline_cublas_open(duo_queue *queue, bool tf32)
+const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
 {
     static const char *const names[] = {
         "libcublas.so.13",
@@ -188,14 +85,8 @@ static bool call_cublas(const duo_implementation *self, const duo_call *call)
     }
 }
 
-static bool finish_cublas(const duo_implementation *self)
-{
-    (void)self;
-    return duo_backend_current()->finish(cublas.queue) == DUO_OK;
-}
-
-bool duo_baseline_cublas(duo_implementation *peer, duo_operation operation, const duo_stock *stock,
-                         bool wait_each)
+bool duo_peer_cublas(duo_implementation *peer, duo_operation operation, const duo_stock *stock,
+                     bool wait_each)
 {
     static const char *const names[DUO_OPERATIONS] = {
         [DUO_SGEMM] = "cuBLAS Sgemm",
@@ -213,21 +104,19 @@ bool duo_baseline_cublas(duo_implementation *peer, duo_operation operation, cons
                                  .other_operation = operation == DUO_SSUM,
                                  .queue = cublas.queue,
                                  .call = call_cublas,
-                                 .finish = finish_cublas};
+                                 .finish = duo_implementation_finish_queue};
     return cublas.set_pointer_mode(cublas.handle, operation == DUO_SGEMM
                                                       ? CUBLAS_POINTERS_ON_HOST
                                                       : CUBLAS_POINTERS_ON_DEVICE) == 0;
 }
 
-bool duo_baseline_cublas_to_host(duo_implementation *peer, duo_operation operation,
-                                 const duo_stock *stock)
+bool duo_peer_cublas_to_host(duo_implementation *peer, duo_operation operation,
+                             const duo_stock *stock)
 {
     static float result;
-    if (!duo_baseline_cublas(peer, operation, stock, true)) return false;
+    if (!duo_peer_cublas(peer, operation, stock, true)) return false;
     if (operation == DUO_SGEMM) return true;
     peer->result = &result;
     peer->wait_each = false;
     return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0;
 }
-
-double duo_baseline_settle_seconds(void) { return duo_peer_blas_get() != NULL ? 0.06 : 0.0; }

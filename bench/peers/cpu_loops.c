@@ -1,8 +1,9 @@
-/* baselines_cpu.c - the loops of cpu_loops.h as implementations; see baselines.h */
+/* cpu_loops.c - see cpu_loops.h */
+#include "bench/peers/cpu_loops.h"
+
 #include <string.h>
 
-#include "bench/peers/baselines.h"
-#include "bench/peers/cpu_loops.h"
+#include "bench/peers/cpu_loops_clones.h"
 
 /* Chosen before anything is timed. */
 static const duo_cpu_loops *loops;
@@ -26,8 +27,8 @@ static bool call_simd(const duo_implementation *self, const duo_call *call)
     return true;
 }
 
-bool duo_baseline_openmp_simd(duo_implementation *peer, int variant, int threads,
-                              const duo_stock *stock)
+bool duo_peer_openmp_simd(duo_implementation *peer, int variant, int threads,
+                          const duo_stock *stock)
 {
     static const char *const names[DUO_CPU_SIMDS] = {"openmp simd", "openmp simd 4 sums"};
     if (variant >= DUO_CPU_SIMDS) return false;
@@ -50,8 +51,7 @@ static bool call_read(const duo_implementation *self, const duo_call *call)
     return true;
 }
 
-bool duo_baseline_read_cpu(duo_implementation *peer, int variant, int threads,
-                           const duo_stock *stock)
+bool duo_bare_read_cpu(duo_implementation *peer, int variant, int threads, const duo_stock *stock)
 {
     static const char *const names[DUO_CPU_READS] = {"read 1 stream", "read 4 streams"};
     if (variant >= DUO_CPU_READS) return false;

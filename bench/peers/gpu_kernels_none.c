@@ -1,5 +1,5 @@
-/* gpu_peers_none.c - stands in for the files behind gpu_peers.h where there is no CUDA. */
-#include "bench/peers/gpu_peers.h"
+/* gpu_kernels_none.c - stands in for the files behind gpu_kernels.h where there is no CUDA. */
+#include "bench/peers/gpu_kernels.h"
 
 int duo_read_gpu_variants(void) { return 0; }
 
@@ -22,16 +22,5 @@ bool duo_cub_reduce(const duo_call *call, void *stream, float *host)
     (void)call;
     (void)stream;
     (void)host;
-    return false;
-}
-
-bool duo_exact_product(const duo_call *call, int64_t columns, double *product, double *magnitude,
-                       void *stream)
-{
-    (void)call;
-    (void)columns;
-    (void)product;
-    (void)magnitude;
-    (void)stream;
     return false;
 }

@@ -1,20 +1,16 @@
-/* baselines_gpu.c - CUB and the bare read as implementations; see baselines.h */
-#include "bench/peers/baselines.h"
+/* gpu_peers.c - see gpu_peers.h */
 #include "bench/peers/gpu_peers.h"
-#include "gpu/backend/devices.h"
 
-static bool finish_queue(const duo_implementation *self)
-{
-    return duo_backend_current()->finish(self->queue) == DUO_OK;
-}
+#include "bench/peers/gpu_kernels.h"
+#include "gpu/backend/devices.h"
 
 static bool call_read(const duo_implementation *self, const duo_call *call)
 {
     return duo_read_gpu(self->variant, call, self->function);
 }
 
-bool duo_baseline_read_gpu(duo_implementation *peer, int variant, duo_queue *queue,
-                           const duo_stock *stock, bool wait_each)
+bool duo_bare_read_gpu(duo_implementation *peer, int variant, duo_queue *queue,
+                       const duo_stock *stock, bool wait_each)
 {
     if (variant >= duo_read_gpu_variants()) return false;
     *peer = (duo_implementation){.name = duo_read_gpu_name(variant),
@@ -26,7 +22,7 @@ bool duo_baseline_read_gpu(duo_implementation *peer, int variant, duo_queue *que
                                  .queue = queue,
                                  .function = duo_backend_current()->stream(queue),
                                  .call = call_read,
-                                 .finish = finish_queue};
+                                 .finish = duo_implementation_finish_queue};
     return peer->function != NULL;
 }
 
@@ -35,8 +31,8 @@ static bool call_cub(const duo_implementation *self, const duo_call *call)
     return duo_cub_reduce(call, self->function, self->result);
 }
 
-bool duo_baseline_cub(duo_implementation *peer, duo_operation operation, duo_queue *queue,
-                      const duo_stock *stock, float *host)
+bool duo_peer_cub(duo_implementation *peer, duo_operation operation, duo_queue *queue,
+                  const duo_stock *stock, float *host)
 {
     static const char *const names[DUO_OPERATIONS] = {
         [DUO_SASUM] = "CUB TransformReduce",
@@ -52,6 +48,6 @@ bool duo_baseline_cub(duo_implementation *peer, duo_operation operation, duo_que
                                  .result = host,
                                  .function = duo_backend_current()->stream(queue),
                                  .call = call_cub,
-                                 .finish = finish_queue};
+                                 .finish = duo_implementation_finish_queue};
     return peer->function != NULL;
 }

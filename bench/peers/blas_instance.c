@@ -1,6 +1,6 @@
-/* peer_blas.c - see peer_blas.h */
+/* blas_instance.c - see blas_instance.h */
 #define _GNU_SOURCE
-#include "bench/peers/peer_blas.h"
+#include "bench/peers/blas_instance.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static bool find(void *handle, void *function, const char *name)
     return address != NULL;
 }
 
-static void describe(duo_peer_blas *blas)
+static void describe(duo_blas_instance *blas)
 {
     char *(*text)(void);
     int (*parallel)(void);
@@ -44,9 +44,9 @@ static void describe(duo_peer_blas *blas)
         (void)find(blas->handle, &blas->openmp_threads, "omp_get_max_threads");
 }
 
-bool duo_peer_blas_open(duo_peer_blas *blas, const char *path, const char **why)
+bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why)
 {
-    *blas = (duo_peer_blas){.handle = dlopen(path, HOW)};
+    *blas = (duo_blas_instance){.handle = dlopen(path, HOW)};
     if (blas->handle == NULL) *why = dlerror();
     if (blas->handle != NULL) describe(blas);
     return blas->handle != NULL;
@@ -57,9 +57,9 @@ bool duo_peer_blas_open(duo_peer_blas *blas, const char *path, const char **why)
  * threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and would take processors from whoever is
  * timed next: here they sleep after 2^25, 16 ms, unless the user has said otherwise.
  */
-static duo_peer_blas *open_copy(const duo_blas_library *inner)
+static duo_blas_instance *open_copy(const duo_blas_library *inner)
 {
-    static duo_peer_blas blas;
+    static duo_blas_instance blas;
     char variable[96], why[256];
     snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%s", inner->core);
     const char *const timeout =
@@ -72,9 +72,9 @@ static duo_peer_blas *open_copy(const duo_blas_library *inner)
     return &blas;
 }
 
-duo_peer_blas *duo_peer_blas_get(void)
+duo_blas_instance *duo_blas_instance_get(void)
 {
-    static duo_peer_blas *blas;
+    static duo_blas_instance *blas;
     static bool looked;
     const duo_blas_library *const inner = looked ? NULL : duo_blas_library_get();
     if (inner != NULL) blas = open_copy(inner);
@@ -82,7 +82,7 @@ duo_peer_blas *duo_peer_blas_get(void)
     return blas;
 }
 
-int duo_peer_blas_begin(duo_peer_blas *blas, int threads)
+int duo_blas_instance_begin(duo_blas_instance *blas, int threads)
 {
     const int before = blas->openmp_threads != NULL ? blas->openmp_threads() : threads;
     if (before != threads) blas->set_openmp_threads(threads);
@@ -91,7 +91,7 @@ int duo_peer_blas_begin(duo_peer_blas *blas, int threads)
     return before;
 }
 
-void duo_peer_blas_end(const duo_peer_blas *blas, int before)
+void duo_blas_instance_end(const duo_blas_instance *blas, int before)
 {
     if (before != blas->threads) blas->set_openmp_threads(before);
 }

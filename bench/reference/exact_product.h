@@ -1,0 +1,26 @@
+/*
+ * exact_product.h - products in float64 on the GPU.
+ *
+ * exact_product_none.c stands in where there is no CUDA.
+ */
+#ifndef DUO_EXACT_PRODUCT_H
+#define DUO_EXACT_PRODUCT_H
+
+#include "call.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * op(A) op(B) and |op(A)| |op(B)| of operands on device 0, so many columns of them, evenly spread
+ * (see duo_product_column), to host memory; waits. False: CUDA, or this code, cannot do it.
+ */
+bool duo_exact_product(const duo_call *call, int64_t columns, double *product, double *magnitude,
+                       void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
