@@ -94,7 +94,7 @@ mistake bench accuracy sgemm sgemm
 mistake bench accuracy --transpose nt
 mistake bench shapes --plot bench.svg
 mistake bench shapes --transpose nx
-mistake bench sgemm --rows
+mistake bench sgemm --algorithms
 mistake bench mixed -n 16,32
 mistake bench mixed -s 16x16x16 -s 8x8x8
 mistake bench mixed --busy -1
@@ -125,16 +125,17 @@ DUOBLAS_WORKSPACE=512M expect 0 explain ssum 100
 checks=$((checks + 1))
 [ ! -s "$place/err" ] || fail "512M is a number of bytes"
 
-# explain: every row, one winner
+# explain: every algorithm, one winner
 expect 0 explain sgemm 4096 4096 4096 --resident a,b --transpose nt
-for row in sgemm_gpu_naive sgemm_gpu_tiled sgemm_gpu_ffma sgemm_gpu_skinny sgemm_cpu_openblas sgemm_cpu_plain; do
-    says out "$row"
+for algorithm in sgemm_gpu_naive sgemm_gpu_tiled sgemm_gpu_ffma sgemm_gpu_skinny \
+    sgemm_cpu_openblas sgemm_cpu_plain; do
+    says out "$algorithm"
 done
 says out '<- would run'
 DUOBLAS_MATH=float64 expect 0 explain sgemm 4096 4096 4096 --resident a,b
-for row in sgemm_gpu_f64 sgemm_cpu_float64 '<- would run'; do says out "$row"; done
+for line in sgemm_gpu_f64 sgemm_cpu_float64 '<- would run'; do says out "$line"; done
 DUOBLAS_MATH=tf32 expect 0 explain sgemm 4096 4096 4096 --resident a,b
-for row in sgemm_gpu_fp16x1 sgemm_gpu_tiled '<- would run'; do says out "$row"; done
+for line in sgemm_gpu_fp16x1 sgemm_gpu_tiled '<- would run'; do says out "$line"; done
 expect 0 explain sdot 1000000 --resident x --pinned y
 says out 'sdot_cpu_lanes'
 expect 0 explain sgemm 4096 4096 4096 --resident a,a --kept b --prepared a,b
@@ -154,7 +155,7 @@ awk -F, '/^#/ { next }
     !head { head = NF; columns = $0; next }
     { rows++; if (NF != head || !($9 > 0) || $10 > $9 * 1.0001 ||
                   ($13 != "measured" && $13 != "predicted")) bad = 1 }
-    END { exit !(rows > 20 && head == 13 && columns ~ /^operation,m,n,k,residence/ && !bad) }' \
+    END { exit !(rows > 20 && head == 13 && columns ~ /^operation,m,n,k,residence,side,algorithm,/ && !bad) }' \
     "$place/csv" || fail "the CSV is not as documented"
 DUOBLAS_PROFILE=$place/profile.ini
 export DUOBLAS_PROFILE
@@ -171,13 +172,14 @@ expect 0 info
 says out "in use +$XDG_CONFIG_HOME/duoblas/profile.ini"
 says out 'because .*; sgemm, sasum, sdot on the CPU from built-in generic, as not measured'
 
-# Rows that were not measured are not in the file; those that were measured before stay there.
+# Algorithms that were not measured are not in the file; those measured before stay there.
 own=$XDG_CONFIG_HOME/duoblas/profile.ini
-rows_of() { grep -oE '^\[algorithm [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
+algorithms_of() { grep -oE '^\[algorithm [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
 checks=$((checks + 2))
-[ "$(rows_of)" = '[algorithm ssum_cpu' ] || fail "a profile of ssum has $(rows_of)"
+[ "$(algorithms_of)" = '[algorithm ssum_cpu' ] || fail "a profile of ssum has $(algorithms_of)"
 expect 0 crossover --quick --operations sdot --max-seconds 2
-[ "$(rows_of)" = '[algorithm sdot_cpu[algorithm ssum_cpu' ] || fail "a profile of ssum and sdot has $(rows_of)"
+[ "$(algorithms_of)" = '[algorithm sdot_cpu[algorithm ssum_cpu' ] ||
+    fail "a profile of ssum and sdot has $(algorithms_of)"
 rm -r "$XDG_CONFIG_HOME"
 
 # An inner BLAS that is not what it could be is told of in every head.
@@ -223,21 +225,23 @@ checks=$((checks + 1))
 awk -F, '/^#/ { next }
     !head { head = NF; next }
     { lines++; if (NF != head || $15 != "nt" || !($16 > 1e-8 && $16 < 1e-6)) bad = 1 }
-    END { exit !(lines >= 1 && !bad) }' "$place/out" || fail "the errors of bench sgemm are not small"
+    END { exit !(lines >= 1 && !bad) }' "$place/out" ||
+    fail "the errors of bench sgemm are not small"
 expect 0 bench sdot -n 2^4..2^6,1000 --quick --csv --offset 3 --side cpu
 says out '^sdot,1,1000,0,cpu,sdot_cpu_lanes,'
 says out '^sdot,1,1000,0,cpu,openmp simd,1,'
-# One yardstick for each size, at 100 %; all else has a share of it; our own sums keep their bound.
+# One bare read for each size, at 100 %; all else has a share of it; our own sums keep their bound.
 checks=$((checks + 1))
 awk -F, '/^#/ { next }
     !head { head = NF; columns = $0; next }
     { if (!lines[$3]++) sizes++; if (NF != head || !($8 > 0) || !($11 > 0) || !($14 > 0)) bad = 1 }
     $6 ~ /^read/ { reads[$3]++; if ($14 != 100 || $13 != "") bad = 1 }
-    $6 == "sdot_cpu_lanes" || $6 ~ /^openmp simd/ { errors++; if ($13 == "" || !($13 <= 9)) bad = 1 }
+    $6 == "sdot_cpu_lanes" || $6 ~ /^openmp simd/ { errors++
+          if ($13 == "" || !($13 <= 9)) bad = 1 }
     END { for (n = 16; n <= 64; n *= 2) if (reads[n] != 1 || lines[n] < 3) bad = 1
           if (reads[1000] != 1 || sizes != 4 || errors < 12) bad = 1
-          exit !(head == 17 && columns ~ /^operation,.*,error_u,percent_of_read,.*,percent_of_peak$/ &&
-                !bad) }' \
+          exit !(head == 17 && !bad &&
+                 columns ~ /^operation,.*,error_u,percent_of_read,.*,percent_of_peak$/) }' \
     "$place/out" || fail "the CSV of bench is not as documented"
 expect 0 bench sdot -n 64 --quick --csv --side cpu --threads 2 --reads
 checks=$((checks + 1))
@@ -249,8 +253,8 @@ checks=$((checks + 1))
 if grep -q ' cpu ' "$place/out"; then fail "--side gpu shows the CPU"; fi
 
 # bench: what no memory can hold is said, also where its bytes are beyond 64 bits.
-for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^40' 'shapes -n 2^32' \
-    'accuracy -n 2^40' 'accuracy sgemm -n 2^32'; do
+for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^40' \
+    'shapes -n 2^32' 'accuracy -n 2^40' 'accuracy sgemm -n 2^32'; do
     # shellcheck disable=SC2086 # words
     expect 1 bench $what --quick
     says err ' takes [0-9.]+ TiB: this machine has less memory$'
@@ -280,7 +284,7 @@ says out '^ssum,uniform,16,100,cpu_lanes,0\.[0-9]+,0\.'
 says out '^sdot,condition 1e8,3000,100,cpu_lanes,0\.[0-9]+,0\.'
 
 
-# Products: our rows keep the bound on all data, and get the exact ones exactly.
+# Products: our algorithms keep the bound on all data, and get the exact ones exactly.
 expect 0 bench accuracy sgemm -n 40 -s 33x20x64 --csv --transpose tn
 says out '^subnormal A,33,20,64,tn,sgemm_cpu_plain,'
 says out '^integers,40,40,40,tn,sgemm_cpu_plain,0,0,0,0,0$'
@@ -288,11 +292,12 @@ checks=$((checks + 1))
 awk -F, '/^#/ { next }
     !head { head = NF; next }
     $6 ~ /^sgemm/ { lines++; if (NF != head || !($9 <= 1) || $11 != 0) bad = 1 }
-    END { exit !(lines >= 30 && !bad) }' "$place/out" || fail "a row of sgemm is beyond its bound"
+    END { exit !(lines >= 30 && !bad) }' "$place/out" ||
+    fail "an algorithm of sgemm is beyond its bound"
 expect 0 bench accuracy sgemm -n 16 --math ieee --side cpu
 says out '^integers'
 
-# Shapes: every layout, a row for each, a mean at the end.
+# Shapes: every layout, an algorithm for each, a mean at the end.
 expect 0 bench shapes -s 12x10x8 --quick --side cpu
 checks=$((checks + 1))
 [ "$(grep -Ec '^  12 x 10 x 8 +(nn|nt|tn|tt)  sgemm_cpu_' "$place/out")" -eq 4 ] ||
@@ -301,7 +306,7 @@ says out '^all +geometric mean of .* of 4 below 0.95$'
 expect 0 bench shapes -s 12x10x8 --quick --side cpu --transpose tn
 says out '^Peer  .*, in an instance of its own with [0-9]+ threads?$'
 says out '^all +geometric mean of .* of 1 below 0.95$'
-expect 0 bench shapes -n 16 --quick --csv --math ieee --rows
+expect 0 bench shapes -n 16 --quick --csv --math ieee --algorithms
 says out '^16,16,16,tt,sgemm_'
 
 # Mixed: each operation in four ways, without and with a neighbour; another BLAS in the turns.

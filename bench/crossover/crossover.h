@@ -20,8 +20,9 @@ typedef struct duo_figure {
 } duo_figure;
 
 /*
- * A case has one figure per series: every CPU row on one thread and on all, every GPU row in a busy
- * queue (under "one"), and the public API on the GPU with its operands in each place.
+ * A case has one figure per series: every CPU algorithm on one thread and on all, every GPU
+ * algorithm in a busy queue (under "one"), and the public API on the GPU with its operands in each
+ * place.
  */
 enum {
     DUO_SERIES_ONE = 0,
@@ -40,8 +41,8 @@ typedef struct duo_case {
 
 enum { DUO_CASES = 160 };
 
-/* The math of the tables and of the API's series. Rows of another math are measured beside it, for
- * the profile and the CSV. */
+/* The math of the tables and of the API's series. Algorithms of another math are measured beside
+ * it, for the profile and the CSV. */
 #define DUO_CROSSOVER_MATH DUO_MATH_ACCURATE
 
 typedef struct duo_crossover {
@@ -82,7 +83,7 @@ void duo_crossover_close(duo_crossover *x);
 
 void duo_crossover_measure(duo_crossover *x);
 
-/* The faster of one and of all threads over the CPU rows of the math; never NULL. */
+/* The faster of one and of all threads over the CPU algorithms of the math; never NULL. */
 const duo_figure *duo_crossover_cpu(const duo_case *c);
 
 /* ---- profile.c ---- */

@@ -1,9 +1,10 @@
 /*
  * measure.c - fills the figures of every case.
  *
- * At each size everything is timed in turns: CPU rows on one thread and on all, GPU rows in a busy
- * queue, the API with its operands in each place. What would take too long is predicted from the
- * size before it, and without a GPU its side is predicted from a built-in profile.
+ * At each size everything is timed in turns: CPU algorithms on one thread and on all, GPU
+ * algorithms in a busy queue, the API with its operands in each place. What would take too long is
+ * predicted from the size before it, and without a GPU its side is predicted from a built-in
+ * profile.
  */
 #include <math.h>
 #include <string.h>
@@ -58,17 +59,17 @@ static duo_figure predict_gpu(const duo_crossover *x, const duo_problem *problem
     return best;
 }
 
-/* A row's own cost, from the profile in use. */
-static double predict_row(const duo_crossover *x, const duo_problem *problem,
-                          const duo_algorithm *row, int threads)
+/* An algorithm's own cost, from the profile in use. */
+static double predict_algorithm(const duo_crossover *x, const duo_problem *problem,
+                                const duo_algorithm *algorithm, int threads)
 {
-    const duo_stock stock = {.place =
-                                 row->side == DUO_SIDE_GPU ? DUO_PLACE_DEVICE : DUO_PLACE_PAGEABLE};
+    const duo_stock stock = {.place = algorithm->side == DUO_SIDE_GPU ? DUO_PLACE_DEVICE
+                                                                      : DUO_PLACE_PAGEABLE};
     const duo_call call = duo_problem_call(problem, &stock, 0);
     const duo_conditions conditions =
-        conditions_of(x, row->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU, threads);
+        conditions_of(x, algorithm->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU, threads);
     int used;
-    return row->cost(&call, &conditions, &used);
+    return algorithm->cost(&call, &conditions, &used);
 }
 
 /* ---- The list of what to time at one case ---- */
@@ -82,29 +83,30 @@ typedef struct source {
     double expected_seconds; /* of one call */
 } source;
 
-/* Rows that are there for comparison, or for want of a better one, need no long ladder. */
-static double longest_ladder(const duo_algorithm *row)
+/* Algorithms that are there for comparison, or for want of a better one, need no long ladder. */
+static double longest_ladder(const duo_algorithm *algorithm)
 {
-    if (row->id == DUO_sgemm_gpu_naive) return 4096.0;
-    if (row->id == DUO_sgemm_cpu_plain) return duo_blas_library_get() != NULL ? 512.0 : 4096.0;
+    if (algorithm->id == DUO_sgemm_gpu_naive) return 4096.0;
+    if (algorithm->id == DUO_sgemm_cpu_plain)
+        return duo_blas_library_get() != NULL ? 512.0 : 4096.0;
     return (double)INFINITY;
 }
 
-/* The thin families need the rows that may win there alone. */
-static bool belongs(const duo_case *c, const duo_algorithm *row)
+/* The thin families need the algorithms that may win there alone. */
+static bool belongs(const duo_case *c, const duo_algorithm *algorithm)
 {
     if (c->problem.operation != DUO_SGEMM || strcmp(c->family, "n x n x n") == 0) return true;
-    if (row->side == DUO_SIDE_GPU) return false;
-    return row->id != DUO_sgemm_cpu_plain || duo_blas_library_get() == NULL;
+    if (algorithm->side == DUO_SIDE_GPU) return false;
+    return algorithm->id != DUO_sgemm_cpu_plain || duo_blas_library_get() == NULL;
 }
 
-/* From the profile: a row on so many threads, or the API with its operands in a place. */
+/* From the profile: an algorithm on so many threads, or the API with its operands in a place. */
 static double predict(const duo_crossover *x, const duo_problem *problem,
                       const duo_implementation *implementation, int series)
 {
     const double seconds =
         implementation->algorithm != NULL
-            ? predict_row(x, problem, implementation->algorithm, implementation->threads)
+            ? predict_algorithm(x, problem, implementation->algorithm, implementation->threads)
             : predict_gpu(x, problem, (duo_place)(series - DUO_SERIES_GPU)).median_seconds;
     return isfinite(seconds) ? seconds : 0.0; /* 0: not in the profile */
 }
@@ -147,18 +149,19 @@ static int list_sources(const duo_crossover *x, const duo_case *c, source *list)
     const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
     const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
     for (int i = 0; i < table.count; i++) {
-        const duo_algorithm *const row = &table.algorithm[i];
-        if (!belongs(c, row)) continue;
-        if (row->side == DUO_SIDE_CPU) {
-            add_source(x, c, duo_cpu_implementation(row, 1, host), DUO_SERIES_ONE + (int)row->id,
-                       list, &count);
+        const duo_algorithm *const algorithm = &table.algorithm[i];
+        if (!belongs(c, algorithm)) continue;
+        if (algorithm->side == DUO_SIDE_CPU) {
+            add_source(x, c, duo_cpu_implementation(algorithm, 1, host),
+                       DUO_SERIES_ONE + (int)algorithm->id, list, &count);
             if (x->threads > 1)
-                add_source(x, c, duo_cpu_implementation(row, x->threads, host),
-                           DUO_SERIES_ALL + (int)row->id, list, &count);
+                add_source(x, c, duo_cpu_implementation(algorithm, x->threads, host),
+                           DUO_SERIES_ALL + (int)algorithm->id, list, &count);
         } else if (x->gpu) {
-            add_source(x, c,
-                       duo_gpu_implementation(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
-                       DUO_SERIES_ONE + (int)row->id, list, &count);
+            add_source(
+                x, c,
+                duo_gpu_implementation(algorithm, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
+                DUO_SERIES_ONE + (int)algorithm->id, list, &count);
         }
     }
     for (int place = 0; place < DUO_PLACES && x->gpu; place++)
@@ -177,8 +180,8 @@ static duo_effort effort_of(const duo_crossover *x)
 
 static bool left_out(const duo_crossover *x, const duo_case *c, const source *s, double left)
 {
-    const duo_algorithm *const row = s->implementation.algorithm;
-    if (row != NULL && duo_problem_size(&c->problem) > longest_ladder(row)) return true;
+    const duo_algorithm *const algorithm = s->implementation.algorithm;
+    if (algorithm != NULL && duo_problem_size(&c->problem) > longest_ladder(algorithm)) return true;
     return s->expected_seconds > kLongestCallShare * x->most_seconds ||
            3.0 * s->expected_seconds > left ||
            duo_stock_slots(s->implementation.stock, &c->problem) == 0;
@@ -307,7 +310,7 @@ const duo_figure *duo_crossover_cpu(const duo_case *c)
             continue;
         const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.algorithm[i].id];
         const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.algorithm[i].id];
-        /* A row that was given all threads may have used one: only a clear gain counts. */
+        /* An algorithm that was given all threads may have used one: only a clear gain counts. */
         const bool gain =
             all->median_seconds > 0.0 &&
             (one->median_seconds <= 0.0 || all->median_seconds < kClearGain * one->median_seconds);

@@ -28,14 +28,15 @@ static double at_least(double value, double least) { return value > least ? valu
 
 /* ---- Curves ---- */
 
-/* The measured points of a row, on one thread or in a busy queue; squares alone for sgemm. */
-static void take_curve(const duo_crossover *x, const duo_algorithm *row, duo_operation operation,
-                       duo_curve *curve)
+/* The measured points of an algorithm, on one thread or in a busy queue; squares alone for
+ * sgemm. */
+static void take_curve(const duo_crossover *x, const duo_algorithm *algorithm,
+                       duo_operation operation, duo_curve *curve)
 {
     duo_curve taken = {0};
     for (int i = 0; i < x->cases && taken.count < DUO_CURVE_POINTS; i++) {
         const duo_case *const c = &x->item[i];
-        const duo_figure *const f = &c->figure[DUO_SERIES_ONE + (int)row->id];
+        const duo_figure *const f = &c->figure[DUO_SERIES_ONE + (int)algorithm->id];
         if (c->problem.operation != operation || f->median_seconds <= 0.0 || f->predicted) continue;
         if (operation == DUO_SGEMM && strcmp(c->family, "n x n x n") != 0) continue;
         taken.size[taken.count] = (double)c->n;
@@ -52,10 +53,10 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         const duo_algorithm_table table = duo_algorithm_tables[operation];
         for (int i = 0; i < table.count; i++) {
-            const duo_algorithm *const row = &table.algorithm[i];
-            duo_curve *const curve = &profile->curve[row->id];
-            if (row->side == DUO_SIDE_CPU || x->gpu)
-                take_curve(x, row, (duo_operation)operation, curve);
+            const duo_algorithm *const algorithm = &table.algorithm[i];
+            duo_curve *const curve = &profile->curve[algorithm->id];
+            if (algorithm->side == DUO_SIDE_CPU || x->gpu)
+                take_curve(x, algorithm, (duo_operation)operation, curve);
         }
     }
 }
@@ -74,9 +75,10 @@ static void take_a_while(void *job, int64_t piece)
 }
 
 /*
- * Seconds that sharing out takes, beside the work: a piece for each thread takes as long as one, and what
- * is beyond that. Each is timed alone, and the quick ones count; where a thread of the team had to wait for
- * a processor, another did its piece as well, and that tells of the neighbours.
+ * Seconds that sharing out takes, beside the work: a piece for each thread takes as long as one,
+ * and what is beyond that. Each is timed alone, and the quick ones count; where a thread of the
+ * team had to wait for a processor, another did its piece as well, and that tells of the
+ * neighbours.
  */
 static double fork_and_join(int threads, double most_seconds)
 {
@@ -199,14 +201,14 @@ static void measure_fixed_costs(duo_crossover *x, duo_profile *profile)
 {
     const duo_problem small = {.operation = DUO_SSUM, .shape = {SMALL, 1, 1}};
     const duo_algorithm_table table = duo_algorithm_tables[DUO_SSUM];
-    const duo_algorithm *row = NULL;
+    const duo_algorithm *algorithm = NULL;
     for (int i = 0; i < table.count; i++)
         if (table.algorithm[i].side == DUO_SIDE_GPU &&
             duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
-            row = &table.algorithm[i];
-    if (row == NULL) return;
+            algorithm = &table.algorithm[i];
+    if (algorithm == NULL) return;
     const duo_implementation implementation[] = {
-        duo_gpu_implementation(row, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
+        duo_gpu_implementation(algorithm, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
         duo_api_implementation(x->context, &x->stock[DUO_PLACE_DEVICE], false),
         duo_api_implementation(x->context, &x->stock[DUO_PLACE_PAGEABLE], false),
     };
@@ -232,7 +234,7 @@ static void measure_fixed_costs(duo_crossover *x, duo_profile *profile)
     if (!benchmark[QUERY].failed) profile->query_seconds = benchmark[QUERY].median_seconds;
 }
 
-static void forget_gpu_rows(duo_profile *profile)
+static void forget_gpu_algorithms(duo_profile *profile)
 {
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         const duo_algorithm_table table = duo_algorithm_tables[operation];
@@ -255,15 +257,15 @@ static void begin_link(duo_profile *profile)
     profile->query_seconds = from->query_seconds;
 }
 
-/* What was measured here before, with as many threads and this GPU, stays as it was; nothing else is
- * this machine's. */
+/* What was measured here before, with as many threads and this GPU, stays as it was; nothing else
+ * is this machine's. */
 static void begin_profile(const duo_crossover *x, duo_profile *profile)
 {
     const duo_profile *const before = duo_profile_measured();
     *profile = (duo_profile){.gpu = "none", .driver = "none"};
     if (before != NULL) *profile = *before;
     if (profile->threads != x->threads) profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
-    if (x->gpu && strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu_rows(profile);
+    if (x->gpu && strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu_algorithms(profile);
     profile->fork_seconds = duo_profile_in_use()->fork_seconds;
     profile->fork_seconds_per_thread = duo_profile_in_use()->fork_seconds_per_thread;
 }

@@ -195,8 +195,8 @@ void duo_crossover_print(const duo_crossover *x, FILE *file)
 
 /* ---- CSV ---- */
 
-static void csv_row(FILE *file, const duo_case *c, const char *residence, duo_side side,
-                    const duo_figure *f)
+static void csv_line(FILE *file, const duo_case *c, const char *residence, duo_side side,
+                     const duo_figure *f)
 {
     if (f->median_seconds <= 0.0 || !isfinite(f->median_seconds)) return;
     const int64_t *const s = c->problem.shape;
@@ -214,14 +214,16 @@ static void csv_case(FILE *file, const duo_case *c)
 {
     const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
     for (int i = 0; i < table.count; i++) {
-        const duo_algorithm *const row = &table.algorithm[i];
-        const bool cpu = row->side == DUO_SIDE_CPU;
-        csv_row(file, c, cpu ? "host" : "queue", row->side,
-                &c->figure[DUO_SERIES_ONE + (int)row->id]);
-        if (cpu) csv_row(file, c, "host", row->side, &c->figure[DUO_SERIES_ALL + (int)row->id]);
+        const duo_algorithm *const algorithm = &table.algorithm[i];
+        const bool cpu = algorithm->side == DUO_SIDE_CPU;
+        csv_line(file, c, cpu ? "host" : "queue", algorithm->side,
+                 &c->figure[DUO_SERIES_ONE + (int)algorithm->id]);
+        if (cpu)
+            csv_line(file, c, "host", algorithm->side,
+                     &c->figure[DUO_SERIES_ALL + (int)algorithm->id]);
     }
     for (int place = 0; place < DUO_PLACES; place++)
-        csv_row(file, c, duo_place_names[place], DUO_SIDE_GPU, gpu_figure(c, (duo_place)place));
+        csv_line(file, c, duo_place_names[place], DUO_SIDE_GPU, gpu_figure(c, (duo_place)place));
 }
 
 bool duo_crossover_csv(const duo_crossover *x, const char *path)
@@ -243,14 +245,15 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
     else
         fprintf(file, "# gpu: none (%s); predicted for %s by profile %s\n", x->why, x->assumed->gpu,
                 x->assumed->origin);
-    fprintf(file,
-            "# warm-up: at least one call of each; medians of interleaved rounds\n"
-            "# cache: %s\n# data: uniform in (-1, 1), seed %" PRIu64 "\n"
-            "# residence: host = CPU rows; pageable, pinned = host arrays with all transfers; "
-            "resident = on the GPU; queue = the kernel alone in a busy queue\n"
-            "operation,m,n,k,residence,side,row,threads,seconds_median,seconds_min,gflops,"
-            "gbytes_per_second,predicted\n",
-            x->cold ? "cold (data rotate)" : "warm (same data every call)", x->seed);
+    fprintf(
+        file,
+        "# warm-up: at least one call of each; medians of interleaved rounds\n"
+        "# cache: %s\n# data: uniform in (-1, 1), seed %" PRIu64 "\n"
+        "# residence: host = CPU algorithms; pageable, pinned = host arrays with all transfers; "
+        "resident = on the GPU; queue = the kernel alone in a busy queue\n"
+        "operation,m,n,k,residence,side,algorithm,threads,seconds_median,seconds_min,gflops,"
+        "gbytes_per_second,predicted\n",
+        x->cold ? "cold (data rotate)" : "warm (same data every call)", x->seed);
     for (int i = 0; i < x->cases; i++) csv_case(file, &x->item[i]);
     return duo_output_close(&output, true);
 }

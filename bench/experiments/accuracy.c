@@ -2,8 +2,8 @@
  * accuracy.c - `duoblas bench accuracy`: errors of the reductions on random vectors, beside
  * the peers on the same vectors.
  *
- * An error is counted in u sum|terms|, u = 2^-24, against the exact sum. Of ours the CPU rows alone
- * are run: the GPU's give the same bits.
+ * An error is counted in u sum|terms|, u = 2^-24, against the exact sum. Of ours the CPU algorithms
+ * alone are run: the GPU's give the same bits.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -32,7 +32,7 @@ typedef struct column {
     double relative[VECTORS];
 } column;
 
-/* One of our rows and a peer: at how many lines our root mean square was the larger one. */
+/* One of our algorithms and a peer: at how many lines our root mean square was the larger one. */
 typedef struct pair {
     char ours[24], peer[24];
     int above, lines;

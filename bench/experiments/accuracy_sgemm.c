@@ -1,5 +1,5 @@
 /*
- * accuracy_sgemm.c - `duoblas bench accuracy sgemm`: errors of every row of sgemm and of its
+ * accuracy_sgemm.c - `duoblas bench accuracy sgemm`: errors of every algorithm of sgemm and of its
  * peers, on all the kinds of matrices of sgemm_data.h, against float64.
  */
 #include <inttypes.h>
@@ -19,14 +19,14 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0], QUICK_SHAPES = 2 };
 /* Two norms of some hundred roundings may differ by so much and mean the same. */
 static const double kClearly = 1.01;
 
-enum { MOST_ROWS = DUO_SGEMM_ALGORITHMS + 4, MOST_COLUMNS = 64 };
+enum { MOST_LINES = DUO_SGEMM_ALGORITHMS + 4, MOST_COLUMNS = 64 };
 
 static const char *const kChosen[] = {"chosen on the CPU", "chosen on the GPU"};
 
 /* One implementation's line in the table of one kind of data. */
 typedef struct line {
     duo_implementation implementation;
-    bool chosen; /* it repeats, for each problem, the line of the row that dispatch chooses */
+    bool chosen; /* it repeats, for each problem, the line of the algorithm that dispatch chooses */
     bool known[MOST_COLUMNS];
     duo_product_errors errors[MOST_COLUMNS];
     int above, compared; /* at how many problems its norm is clearly larger than its peer's */
@@ -34,21 +34,21 @@ typedef struct line {
 } line;
 
 typedef struct table {
-    line line[MOST_ROWS];
+    line line[MOST_LINES];
     int lines, columns;
     const duo_problem *problem; /* of the columns */
 } table;
 
 /* ---- Implementations ---- */
 
-static void list_rows(const duo_bench *b, duo_side side, table *t)
+static void list_algorithms(const duo_bench *b, duo_side side, table *t)
 {
     for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
-        const duo_algorithm *const row = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
-        if (row->side != side || !duo_bench_wants(b, row)) continue;
+        const duo_algorithm *const algorithm = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
+        if (algorithm->side != side || !duo_bench_wants(b, algorithm)) continue;
         t->line[t->lines++].implementation =
-            side == DUO_SIDE_CPU ? duo_cpu_implementation(row, b->threads, &b->host)
-                                 : duo_gpu_implementation(row, b->queue, &b->resident, false);
+            side == DUO_SIDE_CPU ? duo_cpu_implementation(algorithm, b->threads, &b->host)
+                                 : duo_gpu_implementation(algorithm, b->queue, &b->resident, false);
     }
 }
 
@@ -62,13 +62,13 @@ static void list_chosen(duo_side side, table *t)
 static void list_lines(const duo_bench *b, table *t)
 {
     if (b->sides[DUO_SIDE_CPU]) {
-        list_rows(b, DUO_SIDE_CPU, t);
+        list_algorithms(b, DUO_SIDE_CPU, t);
         list_chosen(DUO_SIDE_CPU, t);
         t->lines +=
             duo_peer_openblas(&t->line[t->lines].implementation, DUO_SGEMM, b->threads, &b->host);
     }
     if (b->sides[DUO_SIDE_GPU] && b->gpu) {
-        list_rows(b, DUO_SIDE_GPU, t);
+        list_algorithms(b, DUO_SIDE_GPU, t);
         list_chosen(DUO_SIDE_GPU, t);
         if (b->cublas_why == NULL)
             t->lines +=
@@ -89,10 +89,10 @@ static bool runs(const duo_bench *b, const duo_implementation *c, const duo_prob
     return c->call(c, call) && (c->finish == NULL || c->finish(c));
 }
 
-static const line *line_of(const table *t, const duo_algorithm *row)
+static const line *line_of(const table *t, const duo_algorithm *algorithm)
 {
     for (int i = 0; i < t->lines; i++)
-        if (t->line[i].implementation.algorithm == row) return &t->line[i];
+        if (t->line[i].implementation.algorithm == algorithm) return &t->line[i];
     return NULL;
 }
 
@@ -253,7 +253,8 @@ int duo_bench_accuracy_sgemm(duo_bench *b, const duo_problem *problem, int probl
         list_lines(b, t);
         duo_bench_head(b);
         if (b->csv)
-            printf("data,m,n,k,transposes,row,frobenius,error_u,error_over_bound,unequal,wrong\n");
+            printf("data,m,n,k,transposes,algorithm,frobenius,error_u,error_over_bound,unequal,"
+                   "wrong\n");
     }
     for (int kind = 0; kind < DUO_SGEMM_KINDS && good; kind++) {
         const duo_sgemm_data *const data = &duo_sgemm_kinds[kind];

@@ -13,11 +13,11 @@ typedef struct duo_bench {
     bool csv, cold, quick;
     bool wait;         /* the host waits for each call, and of a reduction for the result */
     bool reads;        /* every way of reading, every layout of cuBLAS: not the fastest alone */
-    bool rows;         /* shapes: every row is timed, not the chosen one alone */
+    bool algorithms;   /* shapes: every algorithm is timed, not the chosen one alone */
     int layout;        /* shapes: this one alone, 2 * transa + transb; -1: all */
     bool sides[2];     /* duo_side: does it take part? */
     unsigned prepared; /* sgemm: a bit for A and for B */
-    int math;          /* duo_math that its rows must serve; -1: any */
+    int math;          /* duo_math that its algorithms must serve; -1: any */
     uint64_t seed;
     int threads;
     int64_t offset_floats; /* from a boundary of 256 bytes to every operand */
@@ -36,8 +36,8 @@ typedef struct duo_bench {
     float *pinned; /* GPU: where a peer's result is copied to */
 } duo_bench;
 
-/* Opens the machine with room for the problems; false, and said on stderr, if there is no memory.
- */
+/* Opens the machine with room for the problems; false, and said on stderr, if there is no
+ * memory. */
 bool duo_bench_open(duo_bench *bench, const duo_problem *problem, int problems);
 void duo_bench_close(duo_bench *bench);
 duo_effort duo_bench_effort(const duo_bench *bench);
@@ -46,18 +46,18 @@ duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem 
 /* Of its device, 10 * major + minor; 0: there is none. */
 int duo_bench_capability(const duo_bench *bench);
 /* Without --math: does it serve more than TF32, which nobody gets unasked? */
-bool duo_bench_wants(const duo_bench *bench, const duo_algorithm *row);
-/* The policy under which a row does a call, if --math lets it. False: under none. */
-bool duo_bench_conditions(const duo_bench *bench, const duo_algorithm *row, const duo_call *call,
-                          duo_conditions *conditions);
-/* The rows of a side that take the call, cheapest first; returns how many. Without --math the
+bool duo_bench_wants(const duo_bench *bench, const duo_algorithm *algorithm);
+/* The policy under which an algorithm does a call, if --math lets it. False: under none. */
+bool duo_bench_conditions(const duo_bench *bench, const duo_algorithm *algorithm,
+                          const duo_call *call, duo_conditions *conditions);
+/* The algorithms of a side that take the call, cheapest first; returns how many. Without --math the
  * default's. */
 int duo_bench_choose(const duo_bench *bench, const duo_call *call, duo_side side,
                      duo_choice chosen[DUO_CANDIDATES]);
 /* The lines above every table. */
 void duo_bench_head(const duo_bench *bench);
 
-/* ---- ladder.c: every row of an operation, beside its peers ---- */
+/* ---- ladder.c: every algorithm of an operation, beside its peers ---- */
 
 int duo_bench_ladder(duo_bench *bench, const duo_problem *problem, int problems);
 
@@ -74,8 +74,7 @@ int duo_bench_overhead(void);
 
 int duo_bench_mixed(duo_bench *bench, const int64_t product[3], int64_t length);
 
-/* ---- introduction.c: sums of 2^12..2^27 and two products, as the introduction has them ----
- */
+/* ---- introduction.c: sums of 2^12..2^27 and two products, as the introduction has them ---- */
 
 int duo_bench_introduction(duo_bench *bench);
 

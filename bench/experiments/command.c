@@ -8,9 +8,10 @@
 #include "bench/tool/picture.h"
 
 static const char doc[] =
-    "Times every row of an operation beside the peers that this machine has (OpenBLAS, cuBLAS), "
+    "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
+    "cuBLAS), "
     "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
-    "operands. GPU rows work on resident data, in a busy queue."
+    "operands. GPU algorithms work on resident data, in a busy queue."
     "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
     "sgemm, edges of cubes.\n\n"
     "  duoblas bench sgemm -n 1000,4092\n"
@@ -40,7 +41,7 @@ enum {
     OPTION_PLOT,
     OPTION_MATH,
     OPTION_TRANSPOSE,
-    OPTION_ROWS,
+    OPTION_ALGORITHMS,
     OPTION_PREPARED,
     OPTION_BUSY,
     OPTION_BESIDE
@@ -57,10 +58,12 @@ static const struct argp_option options[] = {
     {"side", OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
     {"reads", OPTION_READS, NULL, 0,
      "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
-    {"rows", OPTION_ROWS, NULL, 0, "shapes: every row, to see what the choice loses", 0},
+    {"algorithms", OPTION_ALGORITHMS, NULL, 0,
+     "shapes: every algorithm, to see what the choice loses", 0},
     {"prepared", OPTION_PREPARED, "a|b|a,b", 0,
-     "sgemm: on the GPU rows that split these have done it before, as after duo_prepare", 0},
-    {"math", OPTION_MATH, "accurate|ieee|tf32|float64", 0, "Rows that serve this math alone", 0},
+     "sgemm: on the GPU algorithms that split these have done it before, as after duo_prepare", 0},
+    {"math", OPTION_MATH, "accurate|ieee|tf32|float64", 0, "Algorithms that serve this math alone",
+     0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0,
      "A and B of sgemm, t for transposed; shapes: this layout alone", 0},
     {"offset", OPTION_OFFSET, "FLOATS", 0,
@@ -172,7 +175,8 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
         return refuse(state, "--busy and --beside are for mixed, not", a->what);
     if (a->shapes > 0 && !matrix && !shapes && !mixed)
         return refuse(state, "--shape is for sgemm, not", a->what);
-    if (a->bench->rows && !shapes) return refuse(state, "--rows is for shapes, not", a->what);
+    if (a->bench->algorithms && !shapes)
+        return refuse(state, "--algorithms is for shapes, not", a->what);
     if (a->transpose && !matrix && !shapes)
         return refuse(state, "--transpose is for sgemm, not", a->what);
     return 0;
@@ -202,8 +206,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_READS:
         a->bench->reads = true;
         return 0;
-    case OPTION_ROWS:
-        a->bench->rows = true;
+    case OPTION_ALGORITHMS:
+        a->bench->algorithms = true;
         return 0;
     case OPTION_SIDE:
         if (strcmp(value, "cpu") != 0 && strcmp(value, "gpu") != 0)

@@ -13,7 +13,7 @@
 #include "bench/peers/openblas.h"
 
 enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27 };
-/* GPU rows of sgemm, OpenBLAS, cuBLAS and the API. */
+/* GPU algorithms of sgemm, OpenBLAS, cuBLAS and the API. */
 enum { MOST = DUO_SGEMM_ALGORITHMS + 3 };
 static const int64_t edges[] = {1000, 4092};
 enum { EDGES = sizeof edges / sizeof edges[0] };
@@ -34,7 +34,7 @@ static void time_all(const duo_bench *b, const duo_problem *problem,
     }
 }
 
-static const duo_algorithm *row_of(duo_operation operation, duo_side side)
+static const duo_algorithm *algorithm_of(duo_operation operation, duo_side side)
 {
     const duo_algorithm_table table = duo_algorithm_tables[operation];
     for (int i = 0; i < table.count; i++)
@@ -60,10 +60,10 @@ static void print_sums(duo_bench *b, duo_operation operation)
            "CPU", "GPU, from host", "GPU, resident");
     for (int e = FIRST_EXPONENT; e <= LAST_EXPONENT; e++) {
         const duo_problem problem = {.operation = operation, .shape = {INT64_C(1) << e, 1, 1}};
-        const duo_algorithm *const row = row_of(operation, DUO_SIDE_CPU);
+        const duo_algorithm *const algorithm = algorithm_of(operation, DUO_SIDE_CPU);
         duo_implementation implementation[MOST] = {
-            duo_cpu_implementation(row, 1, &b->host),
-            duo_cpu_implementation(row, b->threads, &b->host),
+            duo_cpu_implementation(algorithm, 1, &b->host),
+            duo_cpu_implementation(algorithm, b->threads, &b->host),
             duo_api_implementation(b->context, &b->host, true),
             duo_api_implementation(b->context, &b->resident, true),
         };

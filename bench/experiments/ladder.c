@@ -1,9 +1,10 @@
 /*
- * ladder.c - every row of an operation, from the simplest to the best, its peers, and how
+ * ladder.c - every algorithm of an operation, from the simplest to the best, its peers, and how
  * fast its operands can be read at all.
  *
- * CPU rows are compared with OpenBLAS, GPU rows with cuBLAS; all of one problem are timed in turns.
- * Of a square product cuBLAS is timed in all four layouts, and the fastest is its time.
+ * CPU algorithms are compared with OpenBLAS, GPU algorithms with cuBLAS; all of one problem are
+ * timed in turns. Of a square product cuBLAS is timed in all four layouts, and the fastest is its
+ * time.
  */
 #include "bench/experiments/ladder.h"
 
@@ -49,7 +50,7 @@ static void compare(const duo_bench *b, duo_ladder *ladder)
         if (read != NULL) m->read_share = read->benchmark.median_seconds / seconds;
         if (peer != NULL && !c->bare_read) m->times_peer = peer->benchmark.median_seconds / seconds;
         const double peak =
-            matrix && c->side == DUO_SIDE_GPU ? duo_peak_flops(c->name, &b->device) : 0.0;
+            matrix && c->side == DUO_SIDE_GPU ? duo_peak_flops(c->algorithm, &b->device) : 0.0;
         if (peak > 0.0) m->peak_share = duo_problem_flops(&m->problem) / seconds / peak;
     }
 }

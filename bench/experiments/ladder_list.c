@@ -1,4 +1,4 @@
-/* ladder_list.c - who takes part at a problem: our rows, their peers, and bare reads. */
+/* ladder_list.c - who takes part at a problem: our algorithms, their peers, and bare reads. */
 #include <math.h>
 #include <string.h>
 
@@ -8,33 +8,33 @@
 #include "bench/peers/gpu_peers.h"
 #include "bench/peers/openblas.h"
 
-/* A row that would take longer for one call is left out. */
+/* An algorithm that would take longer for one call is left out. */
 static const double kLongestCallSeconds = 20.0;
 
-/* A CPU row on the threads that the library would give it. */
-static int add_cpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
-                       duo_measurement *m)
+/* A CPU algorithm on the threads that the library would give it. */
+static int add_cpu(const duo_bench *b, const duo_problem *problem, const duo_algorithm *algorithm,
+                   duo_measurement *m)
 {
     const duo_call call = duo_problem_call(problem, &b->host, 0);
     duo_conditions conditions;
-    if (!duo_bench_conditions(b, row, &call, &conditions)) return 0;
+    if (!duo_bench_conditions(b, algorithm, &call, &conditions)) return 0;
     int threads;
-    const double seconds = row->cost(&call, &conditions, &threads);
+    const double seconds = algorithm->cost(&call, &conditions, &threads);
     if (!isfinite(seconds))
         threads = b->threads; /* not in the profile */
     else if (seconds > kLongestCallSeconds)
         return 0;
-    m->implementation = duo_cpu_implementation(row, threads, &b->host);
+    m->implementation = duo_cpu_implementation(algorithm, threads, &b->host);
     return 1;
 }
 
-static int add_gpu_row(const duo_bench *b, const duo_problem *problem, const duo_algorithm *row,
-                       duo_measurement *m)
+static int add_gpu(const duo_bench *b, const duo_problem *problem, const duo_algorithm *algorithm,
+                   duo_measurement *m)
 {
     const duo_call call = duo_problem_call(problem, &b->resident, 0);
     duo_conditions conditions;
-    if (!duo_bench_conditions(b, row, &call, &conditions)) return 0;
-    m->implementation = duo_gpu_implementation(row, b->queue, &b->resident, b->wait);
+    if (!duo_bench_conditions(b, algorithm, &call, &conditions)) return 0;
+    m->implementation = duo_gpu_implementation(algorithm, b->queue, &b->resident, b->wait);
     m->implementation.packed = problem->operation == DUO_SGEMM ? b->prepared : 0;
     return 1;
 }
@@ -46,7 +46,7 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_measurem
     /* The tables begin with the best. */
     for (int i = table.count - 1; i >= 0; i--)
         if (table.algorithm[i].side == DUO_SIDE_CPU)
-            count += add_cpu_row(b, problem, &table.algorithm[i], &list[count]);
+            count += add_cpu(b, problem, &table.algorithm[i], &list[count]);
     count +=
         duo_peer_openblas(&list[count].implementation, problem->operation, b->threads, &b->host);
     /* On one thread and on all: which is faster depends on n. */
@@ -89,7 +89,7 @@ static int list_gpu(const duo_bench *b, const duo_problem *problem, duo_measurem
     int count = 0;
     for (int i = 0; i < table.count; i++)
         if (table.algorithm[i].side == DUO_SIDE_GPU)
-            count += add_gpu_row(b, problem, &table.algorithm[i], &list[count]);
+            count += add_gpu(b, problem, &table.algorithm[i], &list[count]);
     if (b->wait)
         list[count++].implementation = duo_api_implementation(b->context, &b->resident, false);
     if (b->cublas_why == NULL) count += list_cublas(b, problem, &list[count]);

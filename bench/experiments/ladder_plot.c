@@ -1,8 +1,9 @@
 /*
- * ladder_plot.c - rates against sizes, one panel for each side, one line for each row and peer.
+ * ladder_plot.c - rates against sizes, one panel for each side, one line for each algorithm and
+ * peer.
  *
- * A row of ours is one line, whatever its threads; so are the bare reads of a side, the fastest of
- * each size.
+ * An algorithm of ours is one line, whatever its threads; so are the bare reads of a side, the
+ * fastest of each size.
  */
 #include <string.h>
 

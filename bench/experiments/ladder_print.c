@@ -17,7 +17,7 @@ void duo_ladder_head(const duo_bench *b)
                b->seed, b->offset_floats, b->cold ? "cold" : "warm",
                b->wait ? "the host waits for each call" : "queue busy");
     if (b->csv)
-        printf("operation,m,n,k,side,row,threads,seconds_median,seconds_min,gflops,"
+        printf("operation,m,n,k,side,algorithm,threads,seconds_median,seconds_min,gflops,"
                "gbytes_per_second,times_peer,error_u,percent_of_read,transposes,frobenius,"
                "percent_of_peak\n");
 }
@@ -89,7 +89,7 @@ static void print_columns(const duo_problem *problem)
     printf("\n%s %s%s%s\n", duo_operation_name(problem->operation),
            duo_text_shape(problem->operation, problem->shape, shape), matrix ? " " : "",
            matrix ? duo_text_transposes(problem->transa, problem->transb) : "");
-    printf("  %-20s %-4s %7s %10s %10s  %9s  %7s  %7s  %9s%s\n", "row", "side", "threads",
+    printf("  %-20s %-4s %7s %10s %10s  %9s  %7s  %7s  %9s%s\n", "algorithm", "side", "threads",
            "median  ", "least   ", matrix ? "GFLOP/s" : "GB/s", matrix ? "% peak" : "% read",
            "x peer", "error/u", matrix ? "  frobenius" : "");
 }

@@ -33,11 +33,11 @@ int duo_bench_capability(const duo_bench *b)
     return 10 * b->device.capability_major + b->device.capability_minor;
 }
 
-bool duo_bench_wants(const duo_bench *b, const duo_algorithm *row)
+bool duo_bench_wants(const duo_bench *b, const duo_algorithm *algorithm)
 {
-    if (b->math >= 0) return duo_algorithm_serves(row, (duo_math)b->math);
+    if (b->math >= 0) return duo_algorithm_serves(algorithm, (duo_math)b->math);
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++)
-        if (math != DUO_MATH_TF32 && duo_algorithm_serves(row, (duo_math)math)) return true;
+        if (math != DUO_MATH_TF32 && duo_algorithm_serves(algorithm, (duo_math)math)) return true;
     return false;
 }
 
@@ -52,15 +52,15 @@ static duo_conditions conditions_of(const duo_bench *b, duo_side side, duo_math 
                             .device_memory_bytes = (double)INFINITY};
 }
 
-bool duo_bench_conditions(const duo_bench *b, const duo_algorithm *row, const duo_call *call,
+bool duo_bench_conditions(const duo_bench *b, const duo_algorithm *algorithm, const duo_call *call,
                           duo_conditions *conditions)
 {
-    if (!duo_bench_wants(b, row)) return false;
+    if (!duo_bench_wants(b, algorithm)) return false;
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
-        if ((b->math >= 0 && b->math != math) || !duo_algorithm_serves(row, (duo_math)math))
+        if ((b->math >= 0 && b->math != math) || !duo_algorithm_serves(algorithm, (duo_math)math))
             continue;
         *conditions = conditions_of(b, DUO_SIDE_GPU, (duo_math)math);
-        if (row->accepts(call, conditions)) return true;
+        if (algorithm->accepts(call, conditions)) return true;
     }
     return false;
 }
@@ -161,7 +161,7 @@ void duo_bench_head(const duo_bench *b)
     else
         printf("%sGPU   none: %s\n", mark, b->why);
     if (b->prepared != 0)
-        printf("%sThe rows that split operands have split %s before.\n", mark,
+        printf("%sThe algorithms that split operands have split %s before.\n", mark,
                b->prepared == 3   ? "A and B"
                : b->prepared == 1 ? "A"
                                   : "B");

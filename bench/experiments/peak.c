@@ -1,7 +1,45 @@
 /* peak.c - see peak.h */
 #include "bench/experiments/peak.h"
 
-#include <string.h>
+/* ---- The units of each algorithm ---- */
+
+/* 16-bit products of tensor cores that make one of float32's. An algorithm of the list that serves
+ * TENSOR or TF32 does not compile without its line here. */
+enum {
+    PRODUCTS_sgemm_gpu_bf16x6 = 6,
+    PRODUCTS_sgemm_gpu_fp16x3 = 3,
+    PRODUCTS_sgemm_gpu_fp16x1 = 1,
+    PRODUCTS_sgemm_gpu_mma = 3
+};
+
+typedef enum unit { FP32_LANES, TENSOR_16_BIT, TENSOR_FLOAT64 } unit;
+
+typedef struct work {
+    unit unit;
+    int products;
+} work;
+
+#define WORK_FLOAT32(name)                                                                         \
+    {                                                                                              \
+        FP32_LANES, 1                                                                              \
+    }
+#define WORK_TENSOR(name)                                                                          \
+    {                                                                                              \
+        TENSOR_16_BIT, PRODUCTS_##name                                                             \
+    }
+#define WORK_TF32(name)                                                                            \
+    {                                                                                              \
+        TENSOR_16_BIT, PRODUCTS_##name                                                             \
+    }
+#define WORK_FLOAT64(name)                                                                         \
+    {                                                                                              \
+        TENSOR_FLOAT64, 1                                                                          \
+    }
+#define WORK(operation, side, maths, name) [DUO_##name] = WORK_##maths(name),
+static const work works[DUO_ALGORITHMS] = {DUO_ALGORITHM_LIST(WORK)};
+#undef WORK
+
+/* ---- The units of each device ---- */
 
 /* FP32 lanes of a multiprocessor; CUDA C++ Programming Guide, "Arithmetic Instructions". */
 static int lanes(int capability) { return capability == 75 || capability == 80 ? 64 : 128; }
@@ -20,28 +58,20 @@ static const struct {
     {100, 2250.0 / 148, 0.0},
 };
 
-/* Rows that work on tensor cores, and how many of their products make one of float32's. */
-static const struct {
-    const char *algorithm;
-    int products; /* 0: one of float64 */
-} tensor_rows[] = {
-    {"sgemm_gpu_bf16x6", 6}, {"sgemm_gpu_fp16x3", 3}, {"sgemm_gpu_fp16x1", 1},
-    {"sgemm_gpu_mma", 3},    {"sgemm_gpu_f64", 0},
-};
-
-static double tensor_peak(int products, int capability)
+static double tensor_peak(const work *w, int capability)
 {
     for (size_t i = 0; i < sizeof sheet / sizeof sheet[0]; i++)
         if (sheet[i].capability == capability)
-            return 1e12 * (products > 0 ? sheet[i].sixteen_bit / products : sheet[i].float64);
+            return 1e12 * (w->unit == TENSOR_FLOAT64 ? sheet[i].float64 : sheet[i].sixteen_bit) /
+                   w->products;
     return 0.0;
 }
 
-double duo_peak_flops(const char *row, const duo_device_info *device)
+double duo_peak_flops(const duo_algorithm *algorithm, const duo_device_info *device)
 {
     const int capability = 10 * device->capability_major + device->capability_minor;
-    for (size_t i = 0; i < sizeof tensor_rows / sizeof tensor_rows[0]; i++)
-        if (strcmp(row, tensor_rows[i].algorithm) == 0)
-            return device->multiprocessors * tensor_peak(tensor_rows[i].products, capability);
+    const work *const w = algorithm != NULL ? &works[algorithm->id] : NULL;
+    if (w != NULL && w->unit != FP32_LANES)
+        return device->multiprocessors * tensor_peak(w, capability);
     return 2e3 * lanes(capability) * device->multiprocessors * (double)device->clock_khz;
 }

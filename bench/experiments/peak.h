@@ -1,14 +1,15 @@
-/* peak.h - the most that a GPU's units can give a row of sgemm, by the data sheet. */
+/* peak.h - the most that a GPU's units can give a product, by the data sheet. */
 #ifndef DUO_PEAK_H
 #define DUO_PEAK_H
 
-#include "duoblas.h"
+#include "choice/algorithm.h"
 
 /*
- * FLOP/s of the product. A row on tensor cores: what the sheet says of its type, by the products
- * that it makes of one. All others: every FP32 lane a fused multiply-add in each cycle of the
- * device's highest clock. 0: not known here.
+ * FLOP/s of a product by this algorithm of the GPU. On tensor cores: what the sheet says of their
+ * type, over the products of that type that make one of float32's. On FP32 lanes, and where there
+ * is no algorithm of ours (NULL): in each cycle of the device's highest clock a fused multiply-add
+ * on every lane. 0: not known here.
  */
-double duo_peak_flops(const char *row, const duo_device_info *device);
+double duo_peak_flops(const duo_algorithm *algorithm, const duo_device_info *device);
 
 #endif

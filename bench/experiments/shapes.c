@@ -1,8 +1,8 @@
 /*
- * shapes.c - `duoblas bench shapes`: over many shapes and all layouts, the row that dispatch
+ * shapes.c - `duoblas bench shapes`: over many shapes and all layouts, the algorithm that dispatch
  * chooses for resident operands beside cuBLAS with the same arguments; without a GPU, or with
- * --side cpu, the CPU's choice beside OpenBLAS with threads of its own. --rows: what each other row
- * would have given, in the order of the predictions, as a multiple of the peer too.
+ * --side cpu, the CPU's choice beside OpenBLAS with threads of its own. --algorithms: what each
+ * other algorithm would have given, in the order of the predictions, as a multiple of the peer too.
  *
  * On the CPU both sides' idle threads stay awake for a while, so that each sample begins with a
  * pause, in which those of the other fall asleep, and a warm-up, which wakes its own.
@@ -21,7 +21,7 @@
 /* Below this share of the peer's rate a shape is a failure. */
 static double least_ratio(duo_side side) { return side == DUO_SIDE_CPU ? 0.95 : 0.9; }
 
-/* The peer, the row that was chosen, and with --rows all the others. */
+/* The peer, the algorithm that was chosen, and with --algorithms all the others. */
 enum { LAYOUTS = 4, PEER = 0, CHOSEN = 1, MOST = 1 + DUO_CANDIDATES };
 
 typedef struct group {
@@ -31,9 +31,9 @@ typedef struct group {
 } group;
 
 typedef struct summary {
-    group all, of_row[DUO_ALGORITHMS]; /* by the row that was chosen */
+    group all, by_algorithm[DUO_ALGORITHMS]; /* by the algorithm that was chosen */
     int failed;
-    double lost; /* logarithms of: chosen row's time / fastest row's */
+    double lost; /* logarithms of: chosen algorithm's time / fastest algorithm's */
 } summary;
 
 /* All that is timed of one case. */
@@ -61,20 +61,20 @@ static duo_effort effort_on(const duo_bench *b, duo_side side)
 
 /* ---- Who takes part ---- */
 
-/* False: there is no row for it, or no peer. */
+/* False: there is no algorithm for it, or no peer. */
 static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, comparison *c)
 {
     const bool gpu = side == DUO_SIDE_GPU;
     const duo_stock *const stock = gpu ? &b->resident : &b->host;
     const duo_call call = duo_problem_call(problem, stock, 0);
     duo_choice chosen[DUO_CANDIDATES];
-    const int rows = duo_bench_choose(b, &call, side, chosen);
+    const int algorithms = duo_bench_choose(b, &call, side, chosen);
     c->count = 1;
-    for (int i = 0; i < (b->rows ? rows : rows > 0); i++)
+    for (int i = 0; i < (b->algorithms ? algorithms : algorithms > 0); i++)
         c->implementation[c->count++] =
             gpu ? duo_gpu_implementation(chosen[i].algorithm, b->queue, stock, b->wait)
                 : duo_cpu_implementation(chosen[i].algorithm, chosen[i].threads, stock);
-    return rows > 0 &&
+    return algorithms > 0 &&
            (gpu ? duo_peer_cublas(&c->implementation[PEER], DUO_SGEMM, stock, b->wait)
                 : duo_peer_openblas(&c->implementation[PEER], DUO_SGEMM, b->threads, stock));
 }
@@ -99,20 +99,20 @@ static void print_case(const duo_bench *b, const duo_problem *problem, const com
     char shape[DUO_TEXT], ours[DUO_TEXT], peer[DUO_TEXT];
     const int64_t *const s = problem->shape;
     const char *const layout = duo_text_transposes(problem->transa, problem->transb);
-    const char *const row = c->implementation[CHOSEN].name;
+    const char *const algorithm = c->implementation[CHOSEN].name;
     const double seconds = c->benchmark[CHOSEN].median_seconds;
     const double peer_seconds = c->benchmark[PEER].median_seconds;
     const double ratio = ratio_of(c, CHOSEN);
     const int best = fastest(c);
     if (b->csv) {
         printf("%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%.4e,%.4e,%.4g,%s,%.4g\n", s[0], s[1],
-               s[2], layout, row, seconds, peer_seconds, ratio, c->implementation[best].name,
+               s[2], layout, algorithm, seconds, peer_seconds, ratio, c->implementation[best].name,
                ratio_of(c, best));
     } else {
         printf("  %-24s %s  %-20s %s  %s  %9.1f  %6.2f%s", duo_text_shape(DUO_SGEMM, s, shape),
-               layout, row, duo_text_seconds(seconds, ours), duo_text_seconds(peer_seconds, peer),
-               duo_problem_flops(problem) / seconds * 1e-9, ratio,
-               ratio < least_ratio(c->implementation[PEER].side) ? "  <-" : "    ");
+               layout, algorithm, duo_text_seconds(seconds, ours),
+               duo_text_seconds(peer_seconds, peer), duo_problem_flops(problem) / seconds * 1e-9,
+               ratio, ratio < least_ratio(c->implementation[PEER].side) ? "  <-" : "    ");
         for (int i = CHOSEN + 1; i < c->count; i++)
             if (!c->benchmark[i].failed)
                 printf("  %s %.2f", c->implementation[i].name, ratio_of(c, i));
@@ -147,14 +147,14 @@ static void measure_case(const duo_bench *b, const duo_problem *problem, duo_sid
     for (int i = 0; i < c.count; i++) duo_benchmark_close(&c.benchmark[i]);
     if (good) {
         print_case(b, problem, &c);
-        const duo_algorithm *const row = c.implementation[CHOSEN].algorithm;
+        const duo_algorithm *const algorithm = c.implementation[CHOSEN].algorithm;
         count_case(&s->all, problem, ratio_of(&c, CHOSEN), side);
-        count_case(&s->of_row[row->id], problem, ratio_of(&c, CHOSEN), side);
+        count_case(&s->by_algorithm[algorithm->id], problem, ratio_of(&c, CHOSEN), side);
         s->lost += log(ratio_of(&c, fastest(&c)) / ratio_of(&c, CHOSEN));
     } else {
         char shape[DUO_TEXT];
         s->failed++;
-        printf("%s%s %s: no row, or no peer, can do it\n", b->csv ? "# " : "  ",
+        printf("%s%s %s: no algorithm, or no peer, can do it\n", b->csv ? "# " : "  ",
                duo_text_shape(DUO_SGEMM, problem->shape, shape),
                duo_text_transposes(problem->transa, problem->transb));
     }
@@ -179,14 +179,15 @@ static void print_head(const duo_bench *b, duo_side side)
     duo_bench_head(b);
     if (side == DUO_SIDE_CPU) print_peer(b);
     if (b->csv)
-        printf("m,n,k,transposes,row,seconds,peer_seconds,times_peer,fastest_row,fastest_times_"
+        printf("m,n,k,transposes,algorithm,seconds,peer_seconds,times_peer,fastest_algorithm,"
+               "fastest_times_"
                "peer\n");
     else
-        printf("\nsgemm, the row that the %s side chooses beside %s%s\n"
+        printf("\nsgemm, the algorithm that the %s side chooses beside %s%s\n"
                "  %-24s %s  %-20s %10s %10s  %9s  %6s\n",
                side == DUO_SIDE_GPU ? "GPU" : "CPU", peer,
                side == DUO_SIDE_GPU ? "; operands resident, queue busy" : "", "m x n x k", "op",
-               "row", "ours   ", peer, "GFLOP/s", "x peer");
+               "algorithm", "ours   ", peer, "GFLOP/s", "x peer");
 }
 
 static void print_group(const duo_bench *b, const char *name, const group *g, duo_side side)
@@ -205,11 +206,12 @@ static void print_summary(const duo_bench *b, const summary *s, duo_side side, d
 {
     const char *const mark = b->csv ? "# " : "";
     if (!b->csv) printf("\n");
-    for (int row = 0; row < DUO_ALGORITHMS; row++)
-        print_group(b, duo_algorithm_name((duo_algorithm_id)row), &s->of_row[row], side);
+    for (int algorithm = 0; algorithm < DUO_ALGORITHMS; algorithm++)
+        print_group(b, duo_algorithm_name((duo_algorithm_id)algorithm), &s->by_algorithm[algorithm],
+                    side);
     print_group(b, "all", &s->all, side);
-    if (b->rows && s->all.cases > 0)
-        printf("%sthe rows that were chosen take %.3f times as long as the fastest ones, in "
+    if (b->algorithms && s->all.cases > 0)
+        printf("%sthe algorithms that were chosen take %.3f times as long as the fastest ones, in "
                "geometric mean\n",
                mark, exp(s->lost / s->all.cases));
     printf("%s%d cases in %.0f s\n", mark, s->all.cases, seconds);

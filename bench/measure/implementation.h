@@ -1,6 +1,6 @@
 /*
- * implementation.h - who does an operation, behind one type: an algorithm of ours below the API, the
- * public API itself, a peer (another library, or a loop as users write it), a bare read.
+ * implementation.h - who does an operation, behind one type: an algorithm of ours below the API,
+ * the public API itself, a peer (another library, or a loop as users write it), a bare read.
  *
  * An implementation at a problem is a benchmark.
  */
@@ -53,8 +53,8 @@ duo_implementation duo_api_implementation(duo_context *context, const duo_stock 
 bool duo_implementation_finish_queue(const duo_implementation *self);
 
 /*
- * A benchmark of an implementation, which must outlive it, at a problem. Each of its calls takes the
- * next slot of the stock. False: out of memory, or the problem does not fit.
+ * A benchmark of an implementation, which must outlive it, at a problem. Each of its calls takes
+ * the next slot of the stock. False: out of memory, or the problem does not fit.
  */
 bool duo_benchmark_open(duo_benchmark *benchmark, const duo_implementation *implementation,
                         const duo_problem *problem);

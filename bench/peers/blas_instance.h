@@ -1,6 +1,6 @@
 /*
- * blas_instance.h - the inner BLAS once more, as a program of its own has it: another instance of the
- * same file, with its own threads.
+ * blas_instance.h - the inner BLAS once more, as a program of its own has it: another instance of
+ * the same file, with its own threads.
  *
  * The loader tells libraries apart by their files, so a copy of the file is an instance that shares
  * nothing with the one that serves sgemm: what is set in the one or computed by it, and the threads
@@ -25,8 +25,8 @@ typedef struct duo_blas_instance {
 /* The instance, opened by the first call. NULL: there is no inner BLAS, or no second one of it. */
 duo_blas_instance *duo_blas_instance_get(void);
 
-/* A library as a program of its own would open it: no copy. False: it cannot be; *why is dlerror's.
- */
+/* A library as a program of its own would open it: no copy. False: it cannot be; *why is
+ * dlerror's. */
 bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why);
 
 /*

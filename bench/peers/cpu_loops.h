@@ -4,8 +4,8 @@
 
 #include "bench/measure/implementation.h"
 
-/* OpenMP's simd loop, as users write it, and the bare read; one variant of each. False: there are no
- * more variants. */
+/* OpenMP's simd loop, as users write it, and the bare read; one variant of each. False: there are
+ * no more variants. */
 bool duo_peer_openmp_simd(duo_implementation *peer, int variant, int threads,
                           const duo_stock *stock);
 bool duo_bare_read_cpu(duo_implementation *read, int variant, int threads, const duo_stock *stock);

@@ -1,6 +1,6 @@
 /*
- * cpu_loops_body.h - the loops; see cpu_loops_clones.h. Included by cpu_loops_<isa>.c, which defines
- * LOOPS, the table's name, and VECTOR_BYTES.
+ * cpu_loops_body.h - the loops; see cpu_loops_clones.h. Included by cpu_loops_<isa>.c, which
+ * defines LOOPS, the table's name, and VECTOR_BYTES.
  */
 #include <math.h>
 #include <omp.h>

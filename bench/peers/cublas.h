@@ -7,8 +7,8 @@
 /* NULL if it is there; otherwise why not. fp32 arithmetic alone (its default), or TF32. */
 const char *duo_peer_cublas_open(duo_queue *queue, bool tf32);
 
-/* Results are left on the device. There is no sum in cuBLAS: for ssum its asum, which reads as much,
- * stands in. False: it is not open, or failed. */
+/* Results are left on the device. There is no sum in cuBLAS: for ssum its asum, which reads as
+ * much, stands in. False: it is not open, or failed. */
 bool duo_peer_cublas(duo_implementation *peer, duo_operation operation, const duo_stock *stock,
                      bool wait_each);
 

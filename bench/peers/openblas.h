@@ -1,6 +1,6 @@
 /*
- * openblas.h - the CPU's peer: OpenBLAS, or whatever the inner BLAS of sgemm is, in an instance with
- * threads of its own; and any other library that has CBLAS.
+ * openblas.h - the CPU's peer: OpenBLAS, or whatever the inner BLAS of sgemm is, in an instance
+ * with threads of its own; and any other library that has CBLAS.
  */
 #ifndef DUO_OPENBLAS_H
 #define DUO_OPENBLAS_H
@@ -29,7 +29,8 @@ duo_cblas_gemm duo_peer_cblas_gemm(void);
 
 /*
  * How long the instance's threads may spin on after a call, taking processors from what is timed
- * next: OpenBLAS's own 16 ms (blas_instance.c), OpenMP's about as long, those of DuoBLAS's team 2 ms.
+ * next: OpenBLAS's own 16 ms (blas_instance.c), OpenMP's about as long, those of DuoBLAS's team 2
+ * ms.
  */
 double duo_peer_settle_seconds(void);
 

@@ -3,7 +3,7 @@
  *
  * Every word is loaded once, in one launch, and XORed into a register; a store that depends on all
  * of them, and that the data never calls for, keeps the loads alive. The fastest of a few ways to
- * read is the bare_read, so a row that comes near it leaves little to be had.
+ * read is the bare read, so an algorithm that comes near it leaves little to be had.
  *
  * Threads   256 per thread block; a thread loads kLoads words of each vector, 256 words apart, at
  *           once. Either one thread block for each tile of 256 * kLoads words, or one wave of

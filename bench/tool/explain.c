@@ -236,12 +236,12 @@ static void print_candidates(const duo_call *call, const duo_conditions *conditi
            "work", "total");
     for (int i = 0; i < count; i++) {
         char transfers[DUO_TEXT], work[DUO_TEXT], total[DUO_TEXT], threads[16] = "-";
-        const duo_algorithm *const row = choice[i].algorithm;
-        const bool cpu = row->side == DUO_SIDE_CPU;
-        const double moved = duo_transfer_seconds(call, row->side, conditions->profile);
+        const duo_algorithm *const algorithm = choice[i].algorithm;
+        const bool cpu = algorithm->side == DUO_SIDE_CPU;
+        const double moved = duo_transfer_seconds(call, algorithm->side, conditions->profile);
         if (cpu) snprintf(threads, sizeof threads, "%d", choice[i].threads);
-        printf("  %-20s %-4s %7s  %s    %s    %s  %s\n", row->name, cpu ? "cpu" : "gpu", threads,
-               duo_text_seconds(moved, transfers),
+        printf("  %-20s %-4s %7s  %s    %s    %s  %s\n", algorithm->name, cpu ? "cpu" : "gpu",
+               threads, duo_text_seconds(moved, transfers),
                duo_text_seconds(choice[i].seconds - moved, work),
                duo_text_seconds(choice[i].seconds, total),
                !choice[i].accepts ? "cannot do this call"

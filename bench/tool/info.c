@@ -48,7 +48,7 @@ static void print_blas(void)
     printf("\nInner BLAS (sgemm on the CPU)\n");
     if (blas == NULL) {
         printf("  none: %s\n"
-               "  WARNING: sgemm runs on the plain row, several times slower than OpenBLAS.\n"
+               "  WARNING: sgemm runs on sgemm_cpu_plain, several times slower than OpenBLAS.\n"
                "           Remedy: apt install libopenblas0-openmp, or DUOBLAS_CPU_BLAS=FILE.\n",
                duo_blas_library_why());
         return;

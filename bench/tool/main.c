@@ -16,7 +16,7 @@ static const struct {
     {"info", duo_tool_info, "this machine: CPU, inner BLAS, GPUs, the profile in use"},
     {"crossover", duo_tool_crossover, "measure both sides, tell from what size the GPU wins"},
     {"explain", duo_tool_explain, "predicted time of every candidate of one call"},
-    {"bench", duo_tool_bench, "every row of an operation beside OpenBLAS and cuBLAS"},
+    {"bench", duo_tool_bench, "every algorithm of an operation beside OpenBLAS and cuBLAS"},
     {"run", duo_tool_run,
      "a program with its BLAS calls served by DuoBLAS, and what became of them"},
 };

@@ -77,7 +77,8 @@ const char *duo_text_blas(char *text, size_t size);
 /* The same of any, by its configuration text and its kernels' name ("": it does not say). */
 const char *duo_text_blas_says(const char *config, const char *core, char *text, size_t size);
 
-/* What is wrong with the inner BLAS, in a line of its own after `mark`; nothing where all is well. */
+/* What is wrong with the inner BLAS, in a line of its own after `mark`; nothing where all is
+ * well. */
 void duo_text_blas_warning(const char *mark, FILE *file);
 
 /* Today, YYYY-MM-DD. */
