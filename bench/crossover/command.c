@@ -2,10 +2,13 @@
  * command.c - from what size on does the GPU win on this machine? Options and order of work.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/tool/interrupt.h"
+#include "bench/tool/options.h"
+#include "bench/tool/output.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/tool.h"
 #include "choice/profile.h"
 #include "choice/profile_in_use.h"
 
@@ -46,22 +49,19 @@ typedef struct arguments {
     bool no_profile;
 } arguments;
 
-static error_t mistake(struct argp_state *state, const char *option, const char *value)
-{
-    argp_error(state, "bad value for --%s: %s", option, value);
-    return EINVAL;
-}
-
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *const a = state->input;
-    int64_t number;
+    int64_t number = 0;
+    error_t refused = 0;
     switch (key) {
     case 'q':
         a->x->quick = true;
         return 0;
     case OPTION_OPERATIONS:
-        return duo_tool_operations(value, a->x->wanted) ? 0 : mistake(state, "operations", value);
+        return duo_tool_operations(value, a->x->wanted)
+                   ? 0
+                   : duo_tool_bad_value(state, "--operations", value);
     case OPTION_CSV:
         a->csv = value;
         return 0;
@@ -75,20 +75,18 @@ static error_t parse(int key, char *value, struct argp_state *state)
         a->no_profile = true;
         return 0;
     case OPTION_MAX_SECONDS:
-        if (!duo_tool_number(value, 1, 1000000, &number))
-            return mistake(state, "max-seconds", value);
+        refused = duo_tool_number_option(state, "--max-seconds", value, 1, 1000000, &number);
         a->x->most_seconds = (double)number;
-        return 0;
+        return refused;
     case OPTION_COLD:
         a->x->cold = true;
         return 0;
     case OPTION_SEED:
-        if (!duo_tool_number(value, 0, INT64_MAX, &number)) return mistake(state, "seed", value);
+        refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
         a->x->seed = (uint64_t)number;
-        return 0;
+        return refused;
     case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument: %s", value);
-        return EINVAL;
+        return duo_tool_refuse(state, "unexpected argument", value);
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -96,13 +94,27 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp argp = {options, parse, NULL, doc, duo_tool_help, NULL, NULL};
 
-/* What would fail after minutes of measuring should fail now. */
-static bool outputs_possible(const arguments *a)
+/* ---- Files ---- */
+
+/* Where the profile goes, if one is wanted. False, and said on stderr: there is no such place. */
+static bool find_profile(arguments *a)
 {
-    const char *const problem = a->plot != NULL ? duo_picture_problem(a->plot) : NULL;
-    if (problem != NULL) fprintf(stderr, "duoblas: cannot draw %s: %s\n", a->plot, problem);
-    return problem == NULL && (a->csv == NULL || duo_output_possible(a->csv)) &&
-           (a->plot == NULL || duo_output_possible(a->plot));
+    static char path[4096];
+    if (a->no_profile || a->profile != NULL) return true;
+    if (duo_profile_user_path(path, sizeof path)) {
+        a->profile = path;
+        return true;
+    }
+    fprintf(stderr, "duoblas: no home folder for the profile: give --profile FILE or "
+                    "--no-profile\n");
+    return false;
+}
+
+/* What would fail after minutes of measuring should fail now. */
+static bool outputs_possible(arguments *a)
+{
+    return (a->plot == NULL || duo_picture_possible(a->plot)) &&
+           (a->csv == NULL || duo_output_possible(a->csv)) && find_profile(a);
 }
 
 static bool write_profile(const duo_profile *profile, const char *path)
@@ -117,63 +129,53 @@ static bool write_profile(const duo_profile *profile, const char *path)
     return good;
 }
 
-int duo_tool_crossover(int argc, char **argv)
+static bool write_files(const arguments *a, const duo_profile *profile)
 {
-    duo_crossover *const x = calloc(1, sizeof *x);
-    if (x == NULL) return DUO_EXIT_FAILURE;
-    arguments a = {.x = x};
-    char profile_path[4096];
-    x->seed = 1;
-    for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
-    int status = duo_tool_parse(&argp, argc, argv, &a);
-    if (status == 0 && !outputs_possible(&a)) status = DUO_EXIT_FAILURE;
-    if (status == 0 && !a.no_profile && a.profile == NULL) {
-        if (duo_profile_user_path(profile_path, sizeof profile_path)) {
-            a.profile = profile_path;
-        } else {
-            fprintf(stderr, "duoblas: no home folder for the profile: give --profile FILE or "
-                            "--no-profile\n");
-            status = DUO_EXIT_FAILURE;
-        }
-    }
-    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 16.0 : 600.0;
-    if (status != 0) {
-        free(x);
-        return status;
-    }
+    duo_interrupt_hold();
+    const bool listed = a->csv == NULL || duo_crossover_csv(a->x, a->csv);
+    if (a->csv != NULL && listed) printf("CSV: %s\n", a->csv);
+    const bool drawn = a->plot == NULL || duo_crossover_plot(a->x, a->plot);
+    if (a->plot != NULL && drawn) printf("Plot: %s\n", a->plot);
+    const bool kept = a->no_profile || write_profile(profile, a->profile);
+    duo_interrupt_allow();
+    return listed && drawn && kept;
+}
 
+/* ---- Command ---- */
+
+static bool run(const arguments *a)
+{
+    static duo_profile profile;
+    duo_crossover *const x = a->x;
     duo_interrupt_watch();
     duo_crossover_plan(x);
-    if (!duo_crossover_open(x)) {
-        duo_crossover_close(x);
-        free(x);
-        return DUO_EXIT_FAILURE;
-    }
+    if (!duo_crossover_open(x)) return false;
     duo_crossover_head(x, stdout);
     fflush(stdout);
     duo_crossover_measure(x);
-    static duo_profile profile;
-    if (!a.no_profile) duo_crossover_profile(x, &profile);
+    if (!a->no_profile) duo_crossover_profile(x, &profile);
     duo_crossover_print(x, stdout);
     printf("\n%d sizes in %.0f seconds", x->cases, x->seconds);
     if (x->skipped > 0) printf("; %d figures predicted for want of time or memory", x->skipped);
     printf("\n");
     fflush(stdout);
+    return write_files(a, &profile);
+}
 
-    duo_interrupt_hold();
-    bool good = true;
-    if (a.csv != NULL) {
-        good = duo_crossover_csv(x, a.csv);
-        if (good) printf("CSV: %s\n", a.csv);
+int duo_tool_crossover(int argc, char **argv)
+{
+    duo_crossover *const x = calloc(1, sizeof *x);
+    if (x == NULL) return DUO_EXIT_FAILURE;
+    arguments a = {.x = x};
+    x->seed = 1;
+    for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
+    int status = duo_tool_parse(&argp, argc, argv, &a);
+    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 16.0 : 600.0;
+    if (status == 0 && !outputs_possible(&a)) status = DUO_EXIT_FAILURE;
+    if (status == 0) {
+        status = run(&a) ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+        duo_crossover_close(x);
     }
-    if (a.plot != NULL) {
-        const bool drawn = duo_crossover_plot(x, a.plot);
-        if (drawn) printf("Plot: %s\n", a.plot);
-        good = good && drawn;
-    }
-    if (!a.no_profile) good = write_profile(&profile, a.profile) && good;
-    duo_interrupt_allow();
-    duo_crossover_close(x);
     free(x);
-    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+    return status;
 }

@@ -7,8 +7,7 @@
 #ifndef DUO_CROSSOVER_H
 #define DUO_CROSSOVER_H
 
-#include "bench/measure/stock.h"
-#include "bench/tool/tool.h"
+#include "bench/measure/implementation.h"
 #include "choice/algorithm.h"
 #include "gpu/backend/backend.h"
 
@@ -79,18 +78,40 @@ void duo_crossover_plan(duo_crossover *x);
 bool duo_crossover_open(duo_crossover *x);
 void duo_crossover_close(duo_crossover *x);
 
+/* ---- predict.c ---- */
+
+/* The conditions of a prediction: by the profile in use, without a GPU its side by x->assumed. */
+duo_conditions duo_crossover_conditions(const duo_crossover *x, duo_path path, int threads);
+
+/* The API on the GPU with operands in a place. */
+duo_figure duo_crossover_predict_gpu(const duo_crossover *x, const duo_problem *problem,
+                                     duo_place place);
+
+/*
+ * Seconds of one call: what the series took at the last size that was measured, growing as the
+ * profile's curve does, or with the work. Before any was measured, the profile's own figure. 0: no
+ * idea.
+ */
+double duo_crossover_expect(const duo_crossover *x, const duo_case *c,
+                            const duo_implementation *implementation, int series);
+
 /* ---- measure.c ---- */
 
 void duo_crossover_measure(duo_crossover *x);
 
-/* The faster of one and of all threads over the CPU algorithms of the math; never NULL. */
+/* ---- profile.c, and of the way between host and GPU link.c ---- */
+
+void duo_crossover_profile(const duo_crossover *x, duo_profile *profile);
+void duo_crossover_link(const duo_crossover *x, duo_profile *profile);
+
+/* ---- crossing.c ---- */
+
+/* The figures that are compared: the fastest of the CPU's algorithms, on one thread or on all, and
+ * the API on the GPU. Never NULL. */
 const duo_figure *duo_crossover_cpu(const duo_case *c);
-
-/* ---- profile.c ---- */
-
-void duo_crossover_profile(duo_crossover *x, duo_profile *profile);
-
-/* ---- report.c ---- */
+const duo_figure *duo_crossover_gpu(const duo_case *c, duo_place place);
+/* log(GPU time / CPU time): negative where the GPU wins; NaN: nothing to compare. */
+double duo_crossover_log_ratio(const duo_case *c, duo_place place);
 
 typedef enum duo_verdict {
     DUO_WINS_NEVER,  /* not at the largest size, so from no size on */
@@ -110,12 +131,17 @@ typedef struct duo_crossing {
 duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
                                 duo_place place);
 
-/* Calls back for every family of an operation that has cases. */
+/* Lists the families of an operation that have cases; returns how many. */
 int duo_crossover_families(const duo_crossover *x, duo_operation operation,
                            const char *family[DUO_CASES]);
 
+/* ---- report.c ---- */
+
 void duo_crossover_head(const duo_crossover *x, FILE *file);
 void duo_crossover_print(const duo_crossover *x, FILE *file);
+
+/* ---- csv.c ---- */
+
 bool duo_crossover_csv(const duo_crossover *x, const char *path);
 
 /* ---- plot.c ---- */

@@ -12,65 +12,12 @@
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
 #include "bench/measure/implementation.h"
-#include "choice/profile_in_use.h"
-#include "choice/select.h"
+#include "bench/tool/progress.h"
+#include "bench/tool/text.h"
 #include "cpu/blas_library.h"
-#include "gpu/backend/devices.h"
 
 /* A call that would take more than this share of all the time allowed is predicted. */
 static const double kLongestCallShare = 0.04;
-static const double kClearGain = 0.97;
-
-/* ---- Predictions ---- */
-
-static duo_conditions conditions_of(const duo_crossover *x, duo_path path, int threads)
-{
-    const duo_profile *const profile =
-        path == DUO_PATH_GPU && !x->gpu ? x->assumed : duo_profile_in_use();
-    return (duo_conditions){.profile = profile,
-                            .path = path,
-                            .math = DUO_CROSSOVER_MATH,
-                            .threads = threads,
-                            .gpu = path == DUO_PATH_GPU,
-                            .capability = x->gpu ? duo_device_capability(0) : 0,
-                            .device_memory_bytes = (double)INFINITY};
-}
-
-/* The API on the GPU with operands in a place, from the profile. */
-static duo_figure predict_gpu(const duo_crossover *x, const duo_problem *problem, duo_place place)
-{
-    const duo_stock stock = {.place = place};
-    duo_call call = duo_problem_call(problem, &stock, 0);
-    if (problem->operation != DUO_SGEMM) { /* the caller wants the number itself */
-        call.operand[DUO_RESULT].residence = DUO_AT_PAGEABLE;
-        call.operand[DUO_RESULT].on_host = true;
-        call.operand[DUO_RESULT].on_device = false;
-    }
-    const duo_conditions conditions = conditions_of(x, DUO_PATH_GPU, 1);
-    duo_choice choice[DUO_CANDIDATES];
-    const int count = duo_predict(&call, &conditions, choice);
-    duo_figure best = {.predicted = true};
-    for (int i = 0; i < count; i++) {
-        if (choice[i].algorithm->side != DUO_SIDE_GPU || !choice[i].accepts) continue;
-        if (best.algorithm != NULL && choice[i].seconds >= best.median_seconds) continue;
-        best.algorithm = choice[i].algorithm->name;
-        best.median_seconds = best.minimum_seconds = choice[i].seconds;
-    }
-    return best;
-}
-
-/* An algorithm's own cost, from the profile in use. */
-static double predict_algorithm(const duo_crossover *x, const duo_problem *problem,
-                                const duo_algorithm *algorithm, int threads)
-{
-    const duo_stock stock = {.place = algorithm->side == DUO_SIDE_GPU ? DUO_PLACE_DEVICE
-                                                                      : DUO_PLACE_PAGEABLE};
-    const duo_call call = duo_problem_call(problem, &stock, 0);
-    const duo_conditions conditions =
-        conditions_of(x, algorithm->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU, threads);
-    int used;
-    return algorithm->cost(&call, &conditions, &used);
-}
 
 /* ---- The list of what to time at one case ---- */
 
@@ -100,47 +47,14 @@ static bool belongs(const duo_case *c, const duo_algorithm *algorithm)
     return algorithm->id != DUO_sgemm_cpu_plain || duo_blas_library_get() == NULL;
 }
 
-/* From the profile: an algorithm on so many threads, or the API with its operands in a place. */
-static double predict(const duo_crossover *x, const duo_problem *problem,
-                      const duo_implementation *implementation, int series)
-{
-    const double seconds =
-        implementation->algorithm != NULL
-            ? predict_algorithm(x, problem, implementation->algorithm, implementation->threads)
-            : predict_gpu(x, problem, (duo_place)(series - DUO_SERIES_GPU)).median_seconds;
-    return isfinite(seconds) ? seconds : 0.0; /* 0: not in the profile */
-}
-
-/*
- * Seconds of one call: what the series took at the last size that was measured, growing as the
- * profile's curve does, or with the work. Before any was measured, the profile's own figure. 0: no
- * idea.
- */
-static double expected_call(const duo_crossover *x, const duo_case *c,
-                            const duo_implementation *implementation, int series)
-{
-    const double here = predict(x, &c->problem, implementation, series);
-    const duo_case *before = c;
-    while (--before >= x->item && before->problem.operation == c->problem.operation &&
-           before->family == c->family) {
-        const duo_figure *const f = &before->figure[series];
-        if (f->median_seconds <= 0.0 || f->predicted) continue;
-        const double there = predict(x, &before->problem, implementation, series);
-        const double size = duo_problem_size(&c->problem) / duo_problem_size(&before->problem);
-        return f->median_seconds * (here > 0.0 && there > 0.0
-                                        ? here / there
-                                        : pow(size, duo_problem_growth(&c->problem)));
-    }
-    return here;
-}
-
 static void add_source(const duo_crossover *x, const duo_case *c, duo_implementation implementation,
                        int series, source *list, int *count)
 {
     if (*count == MOST_SOURCES) return;
-    list[(*count)++] = (source){.implementation = implementation,
-                                .series = series,
-                                .expected_seconds = expected_call(x, c, &implementation, series)};
+    list[(*count)++] =
+        (source){.implementation = implementation,
+                 .series = series,
+                 .expected_seconds = duo_crossover_expect(x, c, &implementation, series)};
 }
 
 static int list_sources(const duo_crossover *x, const duo_case *c, source *list)
@@ -217,7 +131,7 @@ static bool can_do(const duo_crossover *x, const duo_case *c, const source *s)
     const duo_algorithm *const algorithm = s->implementation.algorithm;
     if (algorithm == NULL) return true;
     const duo_path path = algorithm->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_AUTO;
-    const duo_conditions conditions = conditions_of(x, path, x->threads);
+    const duo_conditions conditions = duo_crossover_conditions(x, path, x->threads);
     const duo_call call = duo_problem_call(&c->problem, s->implementation.stock, 0);
     return algorithm->accepts(&call, &conditions);
 }
@@ -251,7 +165,8 @@ static void measure_case(duo_crossover *x, duo_case *c, double left)
         duo_benchmark_close(&benchmark[i]);
     }
     for (int place = 0; place < DUO_PLACES && !x->gpu; place++)
-        c->figure[DUO_SERIES_GPU + place] = predict_gpu(x, &c->problem, (duo_place)place);
+        c->figure[DUO_SERIES_GPU + place] =
+            duo_crossover_predict_gpu(x, &c->problem, (duo_place)place);
 }
 
 /* What the case will take, by the profile in use; a plan for the progress bar alone. */
@@ -297,27 +212,4 @@ void duo_crossover_measure(duo_crossover *x)
     }
     duo_progress_end();
     x->seconds = duo_now_seconds() - began;
-}
-
-const duo_figure *duo_crossover_cpu(const duo_case *c)
-{
-    static const duo_figure none;
-    const duo_figure *best = &none;
-    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
-    for (int i = 0; i < table.count; i++) {
-        if (table.algorithm[i].side != DUO_SIDE_CPU ||
-            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
-            continue;
-        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.algorithm[i].id];
-        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.algorithm[i].id];
-        /* An algorithm that was given all threads may have used one: only a clear gain counts. */
-        const bool gain =
-            all->median_seconds > 0.0 &&
-            (one->median_seconds <= 0.0 || all->median_seconds < kClearGain * one->median_seconds);
-        const duo_figure *const better = gain ? all : one;
-        if (better->median_seconds > 0.0 &&
-            (best == &none || better->median_seconds < best->median_seconds))
-            best = better;
-    }
-    return best;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/tool/text.h"
 #include "choice/profile_in_use.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"

@@ -10,6 +10,7 @@
 
 #include "bench/crossover/crossover.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/text.h"
 #include "host/machine.h"
 
 static const char square[] = "n x n x n";

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/experiments.h"
 #include "bench/measure/statistics.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
 #include "bench/reference/accuracy_data.h"
 #include "bench/reference/exact_sum.h"
+#include "bench/tool/tool.h"
 
 /* Per line 100 vectors of 2^20 elements, more shorter and fewer longer ones; a tenth if quick. The
  * root mean square of 1000 is known to 3 %. */

@@ -6,10 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/error.h"
+#include "bench/experiments/experiments.h"
+#include "bench/experiments/policy.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
 #include "bench/reference/sgemm_data.h"
+#include "bench/tool/text.h"
+#include "bench/tool/tool.h"
 
 /* The usual shapes: squares, k long, k short. */
 static const int64_t shapes[][3] = {{256, 256, 256},   {512, 512, 512},  {1024, 1024, 1024},

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/experiments.h"
+#include "bench/tool/options.h"
+#include "bench/tool/output.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/tool.h"
 
 static const char doc[] =
     "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
@@ -28,7 +31,6 @@ static const char doc[] =
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
-    MOST_PROBLEMS = 64,
     OPTION_CSV = 256,
     OPTION_OVERHEAD,
     OPTION_COLD,
@@ -80,203 +82,22 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/* ---- What was asked for ---- */
+
+enum { MOST_PROBLEMS = 64 };
+
+typedef struct experiment experiment;
+
 typedef struct arguments {
     duo_bench *bench;
-    const char
-        *what; /* operation, "introduction", "accuracy", "accuracy sgemm", "shapes" or "mixed" */
+    const experiment *what; /* NULL: none was named */
     bool overhead, transpose;
     bool transa, transb;
     int sizes, shapes;
     int64_t size[MOST_PROBLEMS], shape[MOST_PROBLEMS][3];
 } arguments;
 
-static error_t refuse(struct argp_state *state, const char *what, const char *value)
-{
-    argp_error(state, "%s: %s", what, value);
-    return EINVAL;
-}
-
-static error_t parse_sizes(arguments *a, struct argp_state *state, const char *list)
-{
-    for (const char *from = list;;) {
-        int64_t low, high;
-        char word[48];
-        const size_t length = strcspn(from, ",");
-        if (length >= sizeof word) return refuse(state, "bad value for --size", list);
-        memcpy(word, from, length);
-        word[length] = '\0';
-        if (!duo_tool_range(word, &low, &high)) return refuse(state, "bad value for --size", list);
-        for (int64_t size = low; size <= high; size *= 2) {
-            if (a->sizes == MOST_PROBLEMS) return refuse(state, "too many sizes", list);
-            a->size[a->sizes++] = size;
-        }
-        if (from[length] == '\0') return 0;
-        from += length + 1;
-    }
-}
-
-static error_t parse_math(arguments *a, struct argp_state *state, const char *value)
-{
-    static const struct {
-        const char *name;
-        duo_math math;
-    } maths[] = {{"accurate", DUO_MATH_ACCURATE},
-                 {"ieee", DUO_MATH_IEEE},
-                 {"tf32", DUO_MATH_TF32},
-                 {"float64", DUO_MATH_FLOAT64}};
-    for (size_t i = 0; i < sizeof maths / sizeof maths[0]; i++) {
-        if (strcmp(value, maths[i].name) != 0) continue;
-        a->bench->math = (int)maths[i].math;
-        return 0;
-    }
-    return refuse(state, "bad value for --math", value);
-}
-
-static bool is(const char *word, const char *name)
-{
-    return word != NULL && strcmp(word, name) == 0;
-}
-
-static error_t parse_word(arguments *a, struct argp_state *state, char *value)
-{
-    if (is(a->what, "accuracy") && strcmp(value, "sgemm") == 0) {
-        a->what = "accuracy sgemm";
-        return 0;
-    }
-    if (a->what != NULL) return refuse(state, "unexpected argument", value);
-    if (!is(value, "introduction") && !is(value, "accuracy") && !is(value, "shapes") &&
-        !is(value, "mixed") && duo_tool_operation(value) == DUO_OPERATIONS)
-        return refuse(state, "no such operation", value);
-    a->what = value;
-    return 0;
-}
-
-static error_t parse_end(const arguments *a, struct argp_state *state)
-{
-    const bool introduction = is(a->what, "introduction"), shapes = is(a->what, "shapes");
-    const bool accuracy = is(a->what, "accuracy"), products = is(a->what, "accuracy sgemm");
-    const bool mixed = is(a->what, "mixed");
-    const bool operation =
-        !a->overhead && !introduction && !shapes && !accuracy && !products && !mixed;
-    const bool matrix = is(a->what, "sgemm") || products;
-    if (a->bench->plot != NULL && !operation)
-        return refuse(state, "--plot is for an operation, not",
-                      a->overhead ? "--overhead" : a->what);
-    if (a->overhead) return a->what == NULL ? 0 : refuse(state, "--overhead stands alone", a->what);
-    if (a->what == NULL)
-        return refuse(state, "an operation is missing",
-                      "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed");
-    if (introduction && a->sizes + a->shapes > 0)
-        return refuse(state, "its sizes are fixed", a->what);
-    if (mixed && (a->sizes > 1 || a->shapes > 1))
-        return refuse(state, "one length of the reductions and one shape of sgemm are for",
-                      a->what);
-    if (!mixed && (a->bench->neighbours > 0 || a->bench->beside != NULL))
-        return refuse(state, "--busy and --beside are for mixed, not", a->what);
-    if (a->shapes > 0 && !matrix && !shapes && !mixed)
-        return refuse(state, "--shape is for sgemm, not", a->what);
-    if (a->bench->algorithms && !shapes)
-        return refuse(state, "--algorithms is for shapes, not", a->what);
-    if (a->transpose && !matrix && !shapes)
-        return refuse(state, "--transpose is for sgemm, not", a->what);
-    return 0;
-}
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    int64_t number;
-    switch (key) {
-    case 'n':
-        return parse_sizes(a, state, value);
-    case 's':
-        if (a->shapes == MOST_PROBLEMS || !duo_tool_shape(value, a->shape[a->shapes]))
-            return refuse(state, "bad value for --shape", value);
-        a->shapes++;
-        return 0;
-    case 'q':
-        a->bench->quick = true;
-        return 0;
-    case OPTION_CSV:
-        a->bench->csv = true;
-        return 0;
-    case OPTION_WAIT:
-        a->bench->wait = true;
-        return 0;
-    case OPTION_READS:
-        a->bench->reads = true;
-        return 0;
-    case OPTION_ALGORITHMS:
-        a->bench->algorithms = true;
-        return 0;
-    case OPTION_SIDE:
-        if (strcmp(value, "cpu") != 0 && strcmp(value, "gpu") != 0)
-            return refuse(state, "bad value for --side", value);
-        a->bench->sides[DUO_SIDE_CPU] = strcmp(value, "cpu") == 0;
-        a->bench->sides[DUO_SIDE_GPU] = !a->bench->sides[DUO_SIDE_CPU];
-        return 0;
-    case OPTION_OFFSET:
-        if (!duo_tool_number(value, 0, DUO_OFFSETS - 1, &a->bench->offset_floats))
-            return refuse(state, "bad value for --offset", value);
-        return 0;
-    case OPTION_PLOT:
-        a->bench->plot = value;
-        return 0;
-    case OPTION_MATH:
-        return parse_math(a, state, value);
-    case OPTION_TRANSPOSE:
-        if (!duo_tool_transposes(value, &a->transa, &a->transb))
-            return refuse(state, "bad value for --transpose", value);
-        a->transpose = true;
-        a->bench->layout = 2 * a->transa + a->transb;
-        return 0;
-    case OPTION_PREPARED:
-        a->bench->prepared = strcmp(value, "a") == 0     ? 1
-                             : strcmp(value, "b") == 0   ? 2
-                             : strcmp(value, "a,b") == 0 ? 3
-                                                         : 0;
-        return a->bench->prepared != 0 ? 0 : refuse(state, "bad value for --prepared", value);
-    case OPTION_COLD:
-        a->bench->cold = true;
-        return 0;
-    case OPTION_THREADS:
-        if (!duo_tool_number(value, 1, 1 << 16, &number))
-            return refuse(state, "bad value for --threads", value);
-        a->bench->threads = (int)number;
-        return 0;
-    case OPTION_BUSY:
-        if (!duo_tool_number(value, 0, 4096, &number))
-            return refuse(state, "bad value for --busy", value);
-        a->bench->neighbours = (int)number;
-        return 0;
-    case OPTION_BESIDE:
-        a->bench->beside = value;
-        return 0;
-    case OPTION_SEED:
-        if (!duo_tool_number(value, 0, INT64_MAX, &number))
-            return refuse(state, "bad value for --seed", value);
-        a->bench->seed = (uint64_t)number;
-        return 0;
-    case OPTION_OVERHEAD:
-        a->overhead = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        return parse_word(a, state, value);
-    case ARGP_KEY_END:
-        return parse_end(a, state);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    options, parse,         "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\n--overhead",
-    doc,     duo_tool_help, NULL,
-    NULL};
-
-/* ---- Command ---- */
-
-/* Those that were asked for. */
+/* So many problems of an operation, from the sizes and shapes that were given. */
 static int make_problems(const arguments *a, duo_operation operation, duo_problem *problem)
 {
     const bool matrix = operation == DUO_SGEMM;
@@ -295,39 +116,257 @@ static int make_problems(const arguments *a, duo_operation operation, duo_proble
     return count;
 }
 
-static int run_ladder(arguments *a, duo_problem *problem)
+/* ---- The experiments ---- */
+
+struct experiment {
+    const char *name;
+    int (*run)(arguments *a);
+    bool plot, shape, transpose; /* takes these options */
+};
+
+static int run_ladder(arguments *a)
 {
     static const int64_t edges[] = {256, 1000, 2048}, lengths[] = {1 << 12, 1 << 20, 1 << 24};
-    const duo_operation operation = duo_tool_operation(a->what);
+    duo_problem problem[MOST_PROBLEMS];
+    const duo_operation operation = duo_tool_operation(a->what->name);
     if (a->sizes + a->shapes == 0) {
         a->sizes = 3;
         memcpy(a->size, operation == DUO_SGEMM ? edges : lengths, sizeof edges);
     }
-    const int problems = make_problems(a, operation, problem);
-    return duo_bench_ladder(a->bench, problem, problems);
+    return duo_bench_ladder(a->bench, problem, make_problems(a, operation, problem));
 }
 
-static int run_mixed(const arguments *a)
+static int run_introduction(arguments *a) { return duo_bench_introduction(a->bench); }
+
+static int run_accuracy(arguments *a) { return duo_bench_accuracy(a->bench, a->size, a->sizes); }
+
+static int run_accuracy_sgemm(arguments *a)
+{
+    duo_problem problem[MOST_PROBLEMS];
+    return duo_bench_accuracy_sgemm(a->bench, problem, make_problems(a, DUO_SGEMM, problem));
+}
+
+static int run_shapes(arguments *a)
+{
+    duo_problem problem[MOST_PROBLEMS];
+    return duo_bench_shapes(a->bench, problem, make_problems(a, DUO_SGEMM, problem));
+}
+
+static int run_mixed(arguments *a)
 {
     static const int64_t product[3] = {384, 384, 384}, length = 1 << 20;
     return duo_bench_mixed(a->bench, a->shapes > 0 ? a->shape[0] : product,
                            a->sizes > 0 ? a->size[0] : length);
 }
 
-static int run(arguments *a)
+static const experiment sgemm = {
+    .name = "sgemm", .run = run_ladder, .plot = true, .shape = true, .transpose = true};
+static const experiment sasum = {.name = "sasum", .run = run_ladder, .plot = true};
+static const experiment ssum = {.name = "ssum", .run = run_ladder, .plot = true};
+static const experiment sdot = {.name = "sdot", .run = run_ladder, .plot = true};
+static const experiment introduction = {.name = "introduction", .run = run_introduction};
+static const experiment accuracy = {.name = "accuracy", .run = run_accuracy};
+static const experiment accuracy_sgemm = {
+    .name = "accuracy sgemm", .run = run_accuracy_sgemm, .shape = true, .transpose = true};
+static const experiment shapes = {
+    .name = "shapes", .run = run_shapes, .shape = true, .transpose = true};
+static const experiment mixed = {.name = "mixed", .run = run_mixed, .shape = true};
+
+/* Those of one word. */
+static const experiment *const experiments[] = {&sgemm,        &sasum,    &ssum,   &sdot,
+                                                &introduction, &accuracy, &shapes, &mixed};
+
+/* ---- Parsing ---- */
+
+static error_t parse_sizes(arguments *a, struct argp_state *state, const char *list)
 {
-    duo_bench *const b = a->bench;
-    duo_problem problem[MOST_PROBLEMS];
-    if (a->overhead) return duo_bench_overhead();
-    if (is(a->what, "introduction")) return duo_bench_introduction(b);
-    if (is(a->what, "accuracy")) return duo_bench_accuracy(b, a->size, a->sizes);
-    if (is(a->what, "accuracy sgemm"))
-        return duo_bench_accuracy_sgemm(b, problem, make_problems(a, DUO_SGEMM, problem));
-    if (is(a->what, "shapes"))
-        return duo_bench_shapes(b, problem, make_problems(a, DUO_SGEMM, problem));
-    if (is(a->what, "mixed")) return run_mixed(a);
-    return run_ladder(a, problem);
+    for (const char *from = list;;) {
+        int64_t low, high;
+        char word[48];
+        const size_t length = strcspn(from, ",");
+        if (length >= sizeof word) return duo_tool_bad_value(state, "--size", list);
+        memcpy(word, from, length);
+        word[length] = '\0';
+        if (!duo_tool_range(word, &low, &high)) return duo_tool_bad_value(state, "--size", list);
+        for (int64_t size = low; size <= high; size *= 2) {
+            if (a->sizes == MOST_PROBLEMS) return duo_tool_refuse(state, "too many sizes", list);
+            a->size[a->sizes++] = size;
+        }
+        if (from[length] == '\0') return 0;
+        from += length + 1;
+    }
 }
+
+static error_t parse_shape(arguments *a, struct argp_state *state, const char *value)
+{
+    if (a->shapes == MOST_PROBLEMS || !duo_tool_shape(value, a->shape[a->shapes]))
+        return duo_tool_bad_value(state, "--shape", value);
+    a->shapes++;
+    return 0;
+}
+
+static error_t parse_side(duo_bench *b, struct argp_state *state, const char *value)
+{
+    const bool cpu = strcmp(value, "cpu") == 0;
+    if (!cpu && strcmp(value, "gpu") != 0) return duo_tool_bad_value(state, "--side", value);
+    b->sides[DUO_SIDE_CPU] = cpu;
+    b->sides[DUO_SIDE_GPU] = !cpu;
+    return 0;
+}
+
+static error_t parse_math(duo_bench *b, struct argp_state *state, const char *value)
+{
+    static const struct {
+        const char *name;
+        duo_math math;
+    } maths[] = {{"accurate", DUO_MATH_ACCURATE},
+                 {"ieee", DUO_MATH_IEEE},
+                 {"tf32", DUO_MATH_TF32},
+                 {"float64", DUO_MATH_FLOAT64}};
+    for (size_t i = 0; i < sizeof maths / sizeof maths[0]; i++) {
+        if (strcmp(value, maths[i].name) != 0) continue;
+        b->math = (int)maths[i].math;
+        return 0;
+    }
+    return duo_tool_bad_value(state, "--math", value);
+}
+
+static error_t parse_transpose(arguments *a, struct argp_state *state, const char *value)
+{
+    if (!duo_tool_transposes(value, &a->transa, &a->transb))
+        return duo_tool_bad_value(state, "--transpose", value);
+    a->transpose = true;
+    a->bench->layout = 2 * a->transa + a->transb;
+    return 0;
+}
+
+static error_t parse_prepared(duo_bench *b, struct argp_state *state, const char *value)
+{
+    b->prepared = strcmp(value, "a") == 0     ? 1
+                  : strcmp(value, "b") == 0   ? 2
+                  : strcmp(value, "a,b") == 0 ? 3
+                                              : 0;
+    return b->prepared != 0 ? 0 : duo_tool_bad_value(state, "--prepared", value);
+}
+
+static error_t parse_word(arguments *a, struct argp_state *state, const char *value)
+{
+    if (a->what == &accuracy && strcmp(value, "sgemm") == 0) {
+        a->what = &accuracy_sgemm;
+        return 0;
+    }
+    if (a->what != NULL) return duo_tool_refuse(state, "unexpected argument", value);
+    for (size_t i = 0; i < sizeof experiments / sizeof experiments[0]; i++)
+        if (strcmp(value, experiments[i]->name) == 0) a->what = experiments[i];
+    return a->what != NULL ? 0 : duo_tool_refuse(state, "no such operation", value);
+}
+
+/* Do the options suit the experiment? */
+static error_t parse_end(const arguments *a, struct argp_state *state)
+{
+    const duo_bench *const b = a->bench;
+    const experiment *const what = a->what;
+    if (b->plot != NULL && (a->overhead || (what != NULL && !what->plot)))
+        return duo_tool_refuse(state, "--plot is for an operation, not",
+                               a->overhead ? "--overhead" : what->name);
+    if (a->overhead)
+        return what == NULL ? 0 : duo_tool_refuse(state, "--overhead stands alone", what->name);
+    if (what == NULL)
+        return duo_tool_refuse(state, "an operation is missing",
+                               "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed");
+    if (what == &introduction && a->sizes + a->shapes > 0)
+        return duo_tool_refuse(state, "its sizes are fixed", what->name);
+    if (what == &mixed && (a->sizes > 1 || a->shapes > 1))
+        return duo_tool_refuse(state, "one length of the reductions and one shape of sgemm are for",
+                               what->name);
+    if (what != &mixed && (b->neighbours > 0 || b->beside != NULL))
+        return duo_tool_refuse(state, "--busy and --beside are for mixed, not", what->name);
+    if (a->shapes > 0 && !what->shape)
+        return duo_tool_refuse(state, "--shape is for sgemm, not", what->name);
+    if (b->algorithms && what != &shapes)
+        return duo_tool_refuse(state, "--algorithms is for shapes, not", what->name);
+    if (a->transpose && !what->transpose)
+        return duo_tool_refuse(state, "--transpose is for sgemm, not", what->name);
+    return 0;
+}
+
+/* What an option without a value sets; NULL: it has one. */
+static bool *flag_of(arguments *a, int key)
+{
+    switch (key) {
+    case 'q':
+        return &a->bench->quick;
+    case OPTION_CSV:
+        return &a->bench->csv;
+    case OPTION_WAIT:
+        return &a->bench->wait;
+    case OPTION_READS:
+        return &a->bench->reads;
+    case OPTION_ALGORITHMS:
+        return &a->bench->algorithms;
+    case OPTION_COLD:
+        return &a->bench->cold;
+    case OPTION_OVERHEAD:
+        return &a->overhead;
+    default:
+        return NULL;
+    }
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *const a = state->input;
+    duo_bench *const b = a->bench;
+    bool *const flag = flag_of(a, key);
+    int64_t number = 0;
+    error_t refused = 0;
+    if (flag != NULL) *flag = true;
+    if (flag != NULL) return 0;
+    switch (key) {
+    case 'n':
+        return parse_sizes(a, state, value);
+    case 's':
+        return parse_shape(a, state, value);
+    case OPTION_SIDE:
+        return parse_side(b, state, value);
+    case OPTION_MATH:
+        return parse_math(b, state, value);
+    case OPTION_TRANSPOSE:
+        return parse_transpose(a, state, value);
+    case OPTION_PREPARED:
+        return parse_prepared(b, state, value);
+    case OPTION_OFFSET:
+        return duo_tool_number_option(state, "--offset", value, 0, DUO_OFFSETS - 1,
+                                      &b->offset_floats);
+    case OPTION_THREADS:
+        return duo_tool_threads_option(state, value, &b->threads);
+    case OPTION_BUSY:
+        refused = duo_tool_number_option(state, "--busy", value, 0, 4096, &number);
+        b->neighbours = (int)number;
+        return refused;
+    case OPTION_SEED:
+        refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
+        b->seed = (uint64_t)number;
+        return refused;
+    case OPTION_PLOT:
+        b->plot = value;
+        return 0;
+    case OPTION_BESIDE:
+        b->beside = value;
+        return 0;
+    case ARGP_KEY_ARG:
+        return parse_word(a, state, value);
+    case ARGP_KEY_END:
+        return parse_end(a, state);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    options, parse,         "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\n--overhead",
+    doc,     duo_tool_help, NULL,
+    NULL};
 
 int duo_tool_bench(int argc, char **argv)
 {
@@ -335,10 +374,6 @@ int duo_tool_bench(int argc, char **argv)
     arguments a = {.bench = &bench};
     const int status = duo_tool_parse(&argp, argc, argv, &a);
     if (status != 0) return status;
-    const char *const problem_of_plot = bench.plot != NULL ? duo_picture_problem(bench.plot) : NULL;
-    if (problem_of_plot != NULL)
-        fprintf(stderr, "duoblas: cannot draw %s: %s\n", bench.plot, problem_of_plot);
-    if (problem_of_plot != NULL || (bench.plot != NULL && !duo_output_possible(bench.plot)))
-        return DUO_EXIT_FAILURE;
-    return run(&a);
+    if (bench.plot != NULL && !duo_picture_possible(bench.plot)) return DUO_EXIT_FAILURE;
+    return a.overhead ? duo_bench_overhead() : a.what->run(&a);
 }

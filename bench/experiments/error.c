@@ -1,8 +1,9 @@
-/* error.c - errors against float64. */
+/* error.c - see error.h */
+#include "bench/experiments/error.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/experiments/bench.h"
 #include "gpu/backend/devices.h"
 
 /* Terms are summed in float64 in runs, then the runs: of n = 2^31 terms the error is below

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/experiments.h"
+#include "bench/experiments/policy.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
+#include "bench/tool/tool.h"
 
 enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27 };
 /* GPU algorithms of sgemm, OpenBLAS, cuBLAS and the API. */

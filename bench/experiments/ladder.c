@@ -11,8 +11,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bench/experiments/error.h"
+#include "bench/experiments/experiments.h"
 #include "bench/experiments/peak.h"
 #include "bench/peers/openblas.h"
+#include "bench/tool/tool.h"
 
 /* Its side's fastest bare read, or its side's peer; NULL: there is none that works. */
 static const duo_measurement *measure_of(const duo_ladder *ladder, duo_side side, bool bare_read)

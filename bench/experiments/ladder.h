@@ -5,7 +5,7 @@
 #ifndef DUO_LADDER_H
 #define DUO_LADDER_H
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/setup.h"
 
 /* A reduction: 2 algorithms of each side, the API, cuBLAS, CUB, 7 bare reads on the GPU; OpenBLAS,
  * 4 loops, 4 bare reads on the CPU. A product: its algorithms, the API, 4 layouts of cuBLAS,

@@ -2,11 +2,7 @@
 #include <inttypes.h>
 
 #include "bench/experiments/ladder.h"
-
-static const char *side_name(const duo_measurement *m)
-{
-    return m->implementation.side == DUO_SIDE_CPU ? "cpu" : "gpu";
-}
+#include "bench/tool/text.h"
 
 void duo_ladder_head(const duo_bench *b)
 {
@@ -29,8 +25,9 @@ static void print_csv(const duo_problem *problem, const duo_measurement *m)
     const double seconds = m->benchmark.median_seconds;
     printf("%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%d,%.4e,%.4e,%.5g,%.5g,",
            duo_operation_name(problem->operation), matrix ? s[0] : 1, matrix ? s[1] : s[0],
-           matrix ? s[2] : 0, side_name(m), m->implementation.name, m->implementation.threads,
-           seconds, m->benchmark.minimum_seconds, duo_problem_flops(problem) / seconds * 1e-9,
+           matrix ? s[2] : 0, duo_text_side(m->implementation.side), m->implementation.name,
+           m->implementation.threads, seconds, m->benchmark.minimum_seconds,
+           duo_problem_flops(problem) / seconds * 1e-9,
            duo_problem_bytes(problem) / seconds * 1e-9);
     if (m->times_peer > 0.0) printf("%.4g", m->times_peer);
     printf(",");
@@ -64,7 +61,7 @@ static void print_line(const duo_problem *problem, const duo_measurement *m)
     const duo_implementation *const c = &m->implementation;
     const double seconds = m->benchmark.median_seconds;
     if (m->benchmark.failed) {
-        printf("  %-20s %-4s  cannot do it\n", c->name, side_name(m));
+        printf("  %-20s %-4s  cannot do it\n", c->name, duo_text_side(m->implementation.side));
         return;
     }
     const double rate =
@@ -75,8 +72,8 @@ static void print_line(const duo_problem *problem, const duo_measurement *m)
     if (part > 0.0) snprintf(share, sizeof share, "%.1f", 100.0 * part);
     if (m->error >= 0.0) snprintf(error, sizeof error, "%.3g", m->error);
     if (m->error >= 0.0) snprintf(norm, sizeof norm, "%.2e", m->frobenius);
-    printf("  %-20s %-4s %7s  %s  %s  %9.1f  %7s  %7s  %9s", c->name, side_name(m), threads,
-           duo_text_seconds(seconds, median),
+    printf("  %-20s %-4s %7s  %s  %s  %9.1f  %7s  %7s  %9s", c->name,
+           duo_text_side(m->implementation.side), threads, duo_text_seconds(seconds, median),
            duo_text_seconds(m->benchmark.minimum_seconds, minimum), rate, share, ratio, error);
     if (matrix) printf("  %9s", norm);
     printf("%s\n", note_of(problem, m, note));

@@ -15,8 +15,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/experiments/experiments.h"
 #include "bench/experiments/neighbours.h"
 #include "bench/peers/openblas.h"
+#include "bench/tool/interrupt.h"
+#include "bench/tool/tool.h"
 #include "host/machine.h"
 
 /* Idle threads of any library have fallen asleep by then. */

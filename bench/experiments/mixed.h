@@ -4,7 +4,8 @@
 #ifndef DUO_MIXED_H
 #define DUO_MIXED_H
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/error.h"
+#include "bench/experiments/setup.h"
 #include "bench/peers/blas_instance.h"
 
 /* How each is called. */

@@ -3,6 +3,7 @@
 
 #include "bench/experiments/mixed.h"
 #include "bench/measure/statistics.h"
+#include "bench/tool/text.h"
 
 static const char *const way_names[DUO_WAYS] = {
     [DUO_ALONE] = "alone",

@@ -4,8 +4,10 @@
  */
 #include <stdlib.h>
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/experiments.h"
 #include "bench/peers/openblas.h"
+#include "bench/tool/text.h"
+#include "bench/tool/tool.h"
 
 enum {
     OPERATIONS = 3,
@@ -17,10 +19,11 @@ enum {
 
 typedef duo_status (*api_sum)(duo_context *, int64_t, const float *, int64_t, float *);
 
+/* A tiny call; of theirs, one of the functions. */
 typedef struct tiny {
     duo_operation operation;
     int n;
-    duo_cblas_sum theirs; /* NULL: ours */
+    duo_cblas_sum theirs;
     duo_cblas_dot their_dot;
     duo_cblas_gemm their_gemm;
 } tiny;
@@ -72,51 +75,62 @@ static bool multiply_theirs(void *user, int64_t calls)
     return true;
 }
 
-int duo_bench_overhead(void)
+/* ---- The list: ours and theirs of each case, one behind the other ---- */
+
+/* False: the inner BLAS has no such function. */
+static bool find_theirs(tiny *t)
+{
+    if (t->operation == DUO_SGEMM) t->their_gemm = duo_peer_cblas_gemm();
+    if (t->operation == DUO_SDOT) t->their_dot = duo_peer_cblas_dot();
+    if (t->operation == DUO_SASUM || t->operation == DUO_SSUM)
+        t->theirs = duo_peer_cblas_sum(t->operation);
+    return t->their_gemm != NULL || t->their_dot != NULL || t->theirs != NULL;
+}
+
+static bool add(tiny *work, duo_benchmark *benchmark, int *count, duo_operation operation, int n)
+{
+    const bool matrix = operation == DUO_SGEMM;
+    for (int peer = 0; peer < 2; peer++) {
+        tiny *const t = &work[*count];
+        *t = (tiny){.operation = operation, .n = n};
+        if (peer == 1 && !find_theirs(t)) {
+            fprintf(stderr, "duoblas: the inner BLAS has no CBLAS %s to compare with\n",
+                    duo_operation_name(operation));
+            return false;
+        }
+        benchmark[(*count)++] =
+            (duo_benchmark){.run = peer == 1 ? (matrix ? multiply_theirs : run_theirs)
+                                             : (matrix ? multiply_ours : run_ours),
+                            .user = t};
+    }
+    return true;
+}
+
+/* Returns how many; 0, and said on stderr, where there is nothing to compare with. */
+static int list(tiny *work, duo_benchmark *benchmark)
 {
     static const int edges[EDGES] = {2, 3, 4, 8, 12, 16, 32};
     static const int lengths[LENGTHS] = {1,    4,    16,   64,   100,     256,     500,
                                          1000, 1500, 2048, 4096, 1 << 13, 1 << 14, LONGEST};
     static const duo_operation operations[OPERATIONS] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
-    tiny work[BENCHMARKS];
-    duo_benchmark benchmark[BENCHMARKS];
     int count = 0;
-    char blas[384];
-    duo_fill_random(x, LONGEST, 1);
-    duo_fill_random(y, LONGEST, 2);
     for (int i = 0; i < OPERATIONS; i++)
         for (int j = 0; j < LENGTHS; j++)
-            for (int peer = 0; peer < 2; peer++) {
-                tiny *const t = &work[count];
-                *t = (tiny){.operation = operations[i], .n = lengths[j]};
-                if (peer && t->operation == DUO_SDOT) t->their_dot = duo_peer_cblas_dot();
-                if (peer && t->operation != DUO_SDOT) t->theirs = duo_peer_cblas_sum(t->operation);
-                if (peer && t->theirs == NULL && t->their_dot == NULL) {
-                    fprintf(stderr, "duoblas: the inner BLAS has no CBLAS %s to compare with\n",
-                            duo_operation_name(t->operation));
-                    return DUO_EXIT_FAILURE;
-                }
-                benchmark[count++] =
-                    (duo_benchmark){.run = peer ? run_theirs : run_ours, .user = t};
-            }
+            if (!add(work, benchmark, &count, operations[i], lengths[j])) return 0;
     for (int i = 0; i < EDGES; i++)
-        for (int peer = 0; peer < 2; peer++) {
-            tiny *const t = &work[count];
-            *t = (tiny){.operation = DUO_SGEMM, .n = edges[i]};
-            if (peer) t->their_gemm = duo_peer_cblas_gemm();
-            benchmark[count++] =
-                (duo_benchmark){.run = peer ? multiply_theirs : multiply_ours, .user = t};
-        }
-    duo_blas_instance *const peer = duo_blas_instance_get();
-    const int before = duo_blas_instance_begin(peer, 1);
-    const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
-    duo_measure(benchmark, count, &effort);
-    duo_blas_instance_end(peer, before);
-    printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n",
-           effort.rounds, duo_text_blas(blas, sizeof blas));
+        if (!add(work, benchmark, &count, DUO_SGEMM, edges[i])) return 0;
+    return count;
+}
+
+/* ---- Command ---- */
+
+static void print(const tiny *work, const duo_benchmark *benchmark, int count, int rounds)
+{
+    char blas[384];
+    printf("Tiny calls: NULL context, data in cache, median of %d rounds\nBLAS  %s\n", rounds,
+           duo_text_blas(blas, sizeof blas));
     duo_text_blas_warning("      ", stdout);
-    putchar('\n');
-    printf("  %-6s %5s  %21s  %21s  %21s\n  %-6s %5s  %10s %10s  %10s %10s  %10s %10s\n", "", "",
+    printf("\n  %-6s %5s  %21s  %21s  %21s\n  %-6s %5s  %10s %10s  %10s %10s  %10s %10s\n", "", "",
            "duo, ns", "BLAS, ns", "added, ns", "call", "n", "median", "least", "median", "least",
            "median", "least");
     for (int i = 0; i < count; i += 2) {
@@ -127,5 +141,21 @@ int duo_bench_overhead(void)
                theirs->minimum_seconds * 1e9, (ours->median_seconds - theirs->median_seconds) * 1e9,
                (ours->minimum_seconds - theirs->minimum_seconds) * 1e9);
     }
+}
+
+int duo_bench_overhead(void)
+{
+    static const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
+    tiny work[BENCHMARKS];
+    duo_benchmark benchmark[BENCHMARKS];
+    duo_fill_random(x, LONGEST, 1);
+    duo_fill_random(y, LONGEST, 2);
+    const int count = list(work, benchmark);
+    if (count == 0) return DUO_EXIT_FAILURE;
+    duo_blas_instance *const peer = duo_blas_instance_get();
+    const int before = duo_blas_instance_begin(peer, 1);
+    duo_measure(benchmark, count, &effort);
+    duo_blas_instance_end(peer, before);
+    print(work, benchmark, count, effort.rounds);
     return EXIT_SUCCESS;
 }

@@ -7,16 +7,18 @@
  * On the CPU both sides' idle threads stay awake for a while, so that each sample begins with a
  * pause, in which those of the other fall asleep, and a warm-up, which wakes its own.
  */
-#include "bench/experiments/shapes.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/experiments/bench.h"
+#include "bench/experiments/experiments.h"
+#include "bench/experiments/policy.h"
+#include "bench/experiments/shapes_list.h"
 #include "bench/peers/blas_instance.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
+#include "bench/tool/text.h"
+#include "bench/tool/tool.h"
 
 /* Below this share of the peer's rate a shape is a failure. */
 static double least_ratio(duo_side side) { return side == DUO_SIDE_CPU ? 0.95 : 0.9; }

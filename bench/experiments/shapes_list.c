@@ -2,7 +2,7 @@
  * shapes_list.c - sixty shapes of sgemm: squares, primes, products that are tall, wide, deep or
  * flat, and those of neural networks. None takes long on a large GPU.
  */
-#include "bench/experiments/shapes.h"
+#include "bench/experiments/shapes_list.h"
 
 const int64_t duo_shapes[DUO_SHAPES][3] = {
     /* squares: powers of two, round numbers, just off, primes */

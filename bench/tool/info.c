@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/tool/options.h"
+#include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
 #include "choice/profile_in_use.h"

@@ -1,15 +1,9 @@
-/*
- * interrupt.c - Ctrl-C ends the tool at once and leaves no half-written file.
- *
- * Files are written in one go, after all measuring, while the signals are held back. At any other
- * moment nothing of ours is on disk, so that the handler may simply leave; waiting for the end of a
- * measurement could take seconds.
- */
+/* interrupt.c - see interrupt.h */
+#include "bench/tool/interrupt.h"
+
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "bench/tool/tool.h"
 
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 enum { WATCHED = sizeof watched / sizeof watched[0] };

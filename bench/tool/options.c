@@ -1,6 +1,6 @@
-/*
- * options.c - options by argp, and the words that they take.
- */
+/* options.c - see options.h */
+#include "bench/tool/options.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +48,35 @@ int duo_tool_parse(const struct argp *argp, int argc, char **argv, void *input)
 int duo_tool_parse_in_order(const struct argp *argp, int argc, char **argv, void *input)
 {
     return parse(argp, argc, argv, ARGP_IN_ORDER, input);
+}
+
+/* ---- Refusals ---- */
+
+error_t duo_tool_refuse(struct argp_state *state, const char *what, const char *value)
+{
+    argp_error(state, "%s: %s", what, value);
+    return EINVAL;
+}
+
+error_t duo_tool_bad_value(struct argp_state *state, const char *option, const char *value)
+{
+    argp_error(state, "bad value for %s: %s", option, value);
+    return EINVAL;
+}
+
+error_t duo_tool_number_option(struct argp_state *state, const char *option, const char *value,
+                               int64_t low, int64_t high, int64_t *number)
+{
+    if (duo_tool_number(value, low, high, number)) return 0;
+    return duo_tool_bad_value(state, option, value);
+}
+
+error_t duo_tool_threads_option(struct argp_state *state, const char *value, int *threads)
+{
+    int64_t number = *threads;
+    const error_t refused = duo_tool_number_option(state, "--threads", value, 1, 1 << 16, &number);
+    *threads = (int)number;
+    return refused;
 }
 
 /* ---- Words ---- */

@@ -1,15 +1,13 @@
-/*
- * output.c - files that are whole or not there.
- */
+/* output.c - see output.h */
 #define _GNU_SOURCE
+#include "bench/tool/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "bench/tool/tool.h"
 
 static bool complain(const char *path, const char *why)
 {

@@ -7,13 +7,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "bench/tool/output.h"
+
 static bool ends_in(const char *text, const char *end)
 {
     const size_t length = strlen(text), least = strlen(end);
     return length > least && strcmp(text + length - least, end) == 0;
 }
 
-const char *duo_picture_problem(const char *path)
+/* NULL, or why it cannot be drawn. */
+static const char *problem_of(const char *path)
 {
     const bool script = ends_in(path, ".gp");
     if (!script && !ends_in(path, ".svg") && !ends_in(path, ".png"))
@@ -22,6 +25,13 @@ const char *duo_picture_problem(const char *path)
     if (!script && system("gnuplot --version >/dev/null 2>&1") != 0)
         return "gnuplot is missing (Debian: apt install gnuplot-nox); a .gp can be drawn elsewhere";
     return NULL;
+}
+
+bool duo_picture_possible(const char *path)
+{
+    const char *const problem = problem_of(path);
+    if (problem != NULL) fprintf(stderr, "duoblas: cannot draw %s: %s\n", path, problem);
+    return problem == NULL && duo_output_possible(path);
 }
 
 bool duo_picture_open(duo_picture *picture, const char *path, int width, int height)

@@ -5,7 +5,7 @@
 #ifndef DUO_PICTURE_H
 #define DUO_PICTURE_H
 
-#include "bench/tool/tool.h"
+#include "bench/tool/output.h"
 
 typedef struct duo_picture {
     FILE *gnuplot; /* commands go here; `set output` and `set terminal` were sent */
@@ -14,10 +14,11 @@ typedef struct duo_picture {
 } duo_picture;
 
 /*
- * NULL if a file of this name can be drawn on this machine, else why not. By its end it is an SVG,
- * a PNG, or (.gp) a script with all its data, from which gnuplot draws an SVG of the same name.
+ * Can a file of this name be drawn and written on this machine? Says why not on stderr. By its end
+ * it is an SVG, a PNG, or (.gp) a script with all its data, from which gnuplot draws an SVG of the
+ * same name.
  */
-const char *duo_picture_problem(const char *path);
+bool duo_picture_possible(const char *path);
 
 /* Both false, and said on stderr, on failure. Size in pixels. */
 bool duo_picture_open(duo_picture *picture, const char *path, int width, int height);

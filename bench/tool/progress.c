@@ -1,10 +1,11 @@
-/*
- * progress.c - a bar with the time left, on stderr and on a terminal only.
- */
+/* progress.c - see progress.h */
+#include "bench/tool/progress.h"
+
+#include <stdbool.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "bench/measure/benchmark.h"
-#include "bench/tool/tool.h"
 
 enum { BAR = 30 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/tool/options.h"
 #include "bench/tool/tool.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */

@@ -1,12 +1,11 @@
-/*
- * text.c - numbers as people read them.
- */
+/* text.c - see text.h */
+#include "bench/tool/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-#include "bench/tool/tool.h"
 #include "cpu/blas_library.h"
 
 /* value in 1..999 with three significant digits, six characters wide */
@@ -67,6 +66,15 @@ const char *duo_text_transposes(bool transa, bool transb)
 {
     static const char *const names[2][2] = {{"nn", "nt"}, {"tn", "tt"}};
     return names[transa][transb];
+}
+
+const char *duo_text_side(duo_side side) { return side == DUO_SIDE_CPU ? "cpu" : "gpu"; }
+
+const char *duo_text_path(duo_path path)
+{
+    static const char *const names[] = {
+        [DUO_PATH_AUTO] = "auto", [DUO_PATH_CPU] = "cpu", [DUO_PATH_GPU] = "gpu"};
+    return names[path];
 }
 
 const char *duo_text_blas_says(const char *config, const char *core, char *text, size_t size)

@@ -1,0 +1,93 @@
+/* crossing.c - from what size on the GPU wins. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/crossover/crossover.h"
+
+/* All threads must be so much faster than one: an algorithm that was given all may have used
+ * one. */
+static const double kClearGain = 0.97;
+
+const duo_figure *duo_crossover_cpu(const duo_case *c)
+{
+    static const duo_figure none;
+    const duo_figure *best = &none;
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
+    for (int i = 0; i < table.count; i++) {
+        if (table.algorithm[i].side != DUO_SIDE_CPU ||
+            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
+            continue;
+        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.algorithm[i].id];
+        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.algorithm[i].id];
+        const bool gain =
+            all->median_seconds > 0.0 &&
+            (one->median_seconds <= 0.0 || all->median_seconds < kClearGain * one->median_seconds);
+        const duo_figure *const better = gain ? all : one;
+        if (better->median_seconds > 0.0 &&
+            (best == &none || better->median_seconds < best->median_seconds))
+            best = better;
+    }
+    return best;
+}
+
+const duo_figure *duo_crossover_gpu(const duo_case *c, duo_place place)
+{
+    return &c->figure[DUO_SERIES_GPU + (int)place];
+}
+
+double duo_crossover_log_ratio(const duo_case *c, duo_place place)
+{
+    const double gpu = duo_crossover_gpu(c, place)->median_seconds;
+    const double cpu = duo_crossover_cpu(c)->median_seconds;
+    return gpu > 0.0 && cpu > 0.0 && isfinite(gpu) && isfinite(cpu) ? log(gpu / cpu) : (double)NAN;
+}
+
+static bool any_predicted(const duo_case *c, duo_place place)
+{
+    return duo_crossover_gpu(c, place)->predicted || duo_crossover_cpu(c)->predicted;
+}
+
+duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
+                                duo_place place)
+{
+    const duo_case *at[DUO_CASES];
+    int count = 0;
+    for (int i = 0; i < x->cases; i++) {
+        const duo_case *const c = &x->item[i];
+        if (c->problem.operation == operation && strcmp(c->family, family) == 0 &&
+            !isnan(duo_crossover_log_ratio(c, place)))
+            at[count++] = c;
+    }
+    duo_crossing crossing = {.verdict = DUO_WINS_UNKNOWN};
+    if (count == 0) return crossing;
+    int first = count; /* of those from which on the GPU wins everywhere */
+    while (first > 0 && duo_crossover_log_ratio(at[first - 1], place) < 0.0) first--;
+    crossing.largest = at[count - 1]->n;
+    crossing.verdict = first == count ? DUO_WINS_NEVER
+                       : first == 0   ? DUO_WINS_ALWAYS
+                                      : DUO_WINS_FROM;
+    const duo_case *const winner = at[first < count ? first : count - 1];
+    crossing.n = winner->n;
+    crossing.predicted = any_predicted(winner, place);
+    if (crossing.verdict == DUO_WINS_FROM) {
+        const duo_case *const loser = at[first - 1];
+        const double before = duo_crossover_log_ratio(loser, place),
+                     after = duo_crossover_log_ratio(winner, place);
+        const double part = before / (before - after);
+        crossing.between = (double)loser->n * pow((double)winner->n / (double)loser->n, part);
+        crossing.predicted = crossing.predicted || any_predicted(loser, place);
+    }
+    return crossing;
+}
+
+int duo_crossover_families(const duo_crossover *x, duo_operation operation,
+                           const char *family[DUO_CASES])
+{
+    int count = 0;
+    for (int i = 0; i < x->cases; i++) {
+        if (x->item[i].problem.operation != operation) continue;
+        if (count == 0 || strcmp(family[count - 1], x->item[i].family) != 0)
+            family[count++] = x->item[i].family;
+    }
+    return count;
+}

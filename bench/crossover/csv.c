@@ -1,0 +1,73 @@
+/* csv.c - every figure, as comma-separated values. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "bench/crossover/crossover.h"
+#include "bench/tool/output.h"
+#include "bench/tool/text.h"
+#include "bench/tool/tool.h"
+#include "host/machine.h"
+
+static void csv_line(FILE *file, const duo_case *c, const char *residence, duo_side side,
+                     const duo_figure *f)
+{
+    if (f->median_seconds <= 0.0 || !isfinite(f->median_seconds)) return;
+    const int64_t *const s = c->problem.shape;
+    const bool matrix = c->problem.operation == DUO_SGEMM;
+    fprintf(file, "%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%s,%d,%.4e,%.4e,%.5g,%.5g,%s\n",
+            duo_operation_name(c->problem.operation), matrix ? s[0] : 1, matrix ? s[1] : s[0],
+            matrix ? s[2] : 0, residence, duo_text_side(side),
+            f->algorithm != NULL ? f->algorithm : "", f->threads, f->median_seconds,
+            f->minimum_seconds, duo_problem_flops(&c->problem) / f->median_seconds * 1e-9,
+            duo_problem_bytes(&c->problem) / f->median_seconds * 1e-9,
+            f->predicted ? "predicted" : "measured");
+}
+
+static void csv_case(FILE *file, const duo_case *c)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
+    for (int i = 0; i < table.count; i++) {
+        const duo_algorithm *const algorithm = &table.algorithm[i];
+        const bool cpu = algorithm->side == DUO_SIDE_CPU;
+        csv_line(file, c, cpu ? "host" : "queue", algorithm->side,
+                 &c->figure[DUO_SERIES_ONE + (int)algorithm->id]);
+        if (cpu)
+            csv_line(file, c, "host", algorithm->side,
+                     &c->figure[DUO_SERIES_ALL + (int)algorithm->id]);
+    }
+    for (int place = 0; place < DUO_PLACES; place++)
+        csv_line(file, c, duo_place_names[place], DUO_SIDE_GPU,
+                 duo_crossover_gpu(c, (duo_place)place));
+}
+
+bool duo_crossover_csv(const duo_crossover *x, const char *path)
+{
+    duo_output output;
+    char date[DUO_TEXT];
+    if (!duo_output_open(&output, path)) return false;
+    FILE *const file = output.file;
+    fprintf(file,
+            "# tool: duoblas crossover %d.%d.%d\n# commit: %s\n# compiler: %s\n# date: %s\n"
+            "# cpu: %s\n# threads: %d\n# blas: %s\n",
+            DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
+            duo_text_date(date), duo_machine_cpu(), x->threads, x->cpu_blas);
+    duo_text_blas_warning("# ", file);
+    if (x->gpu)
+        fprintf(file, "# gpu: %s\n# driver: CUDA %s\n# clocks: core %d MHz, memory %d MHz (most)\n",
+                x->gpu_name, x->driver, x->device_info.clock_khz / 1000,
+                x->device_info.memory_clock_khz / 1000);
+    else
+        fprintf(file, "# gpu: none (%s); predicted for %s by profile %s\n", x->why, x->assumed->gpu,
+                x->assumed->origin);
+    fprintf(
+        file,
+        "# warm-up: at least one call of each; medians of interleaved rounds\n"
+        "# cache: %s\n# data: uniform in (-1, 1), seed %" PRIu64 "\n"
+        "# residence: host = CPU algorithms; pageable, pinned = host arrays with all transfers; "
+        "resident = on the GPU; queue = the kernel alone in a busy queue\n"
+        "operation,m,n,k,residence,side,algorithm,threads,seconds_median,seconds_min,gflops,"
+        "gbytes_per_second,predicted\n",
+        x->cold ? "cold (data rotate)" : "warm (same data every call)", x->seed);
+    for (int i = 0; i < x->cases; i++) csv_case(file, &x->item[i]);
+    return duo_output_close(&output, true);
+}

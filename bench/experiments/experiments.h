@@ -1,0 +1,31 @@
+/*
+ * experiments.h - what `duoblas bench` can do. Each is in the file of its name and returns the exit
+ * status.
+ */
+#ifndef DUO_EXPERIMENTS_H
+#define DUO_EXPERIMENTS_H
+
+#include "bench/experiments/setup.h"
+
+/* Every algorithm of an operation, beside its peers. */
+int duo_bench_ladder(duo_bench *bench, const duo_problem *problem, int problems);
+
+/* What dispatch chooses beside the peer, in all layouts. problems: 0 for those of shapes_list.h. */
+int duo_bench_shapes(duo_bench *bench, const duo_problem *problem, int problems);
+
+/* What dispatch costs on a tiny call. */
+int duo_bench_overhead(void);
+
+/* The operations by turns, beside busy neighbours and another BLAS. */
+int duo_bench_mixed(duo_bench *bench, const int64_t product[3], int64_t length);
+
+/* Sums of 2^12..2^27 and two products, as an introduction to GPUs has them. */
+int duo_bench_introduction(duo_bench *bench);
+
+/* Errors of the reductions on random vectors. sizes: 0 for the usual lengths. */
+int duo_bench_accuracy(duo_bench *bench, const int64_t *size, int sizes);
+
+/* Errors of the products on matrices of all kinds. problems: 0 for the usual ones. */
+int duo_bench_accuracy_sgemm(duo_bench *bench, const duo_problem *problem, int problems);
+
+#endif
