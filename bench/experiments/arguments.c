@@ -1,0 +1,310 @@
+/* arguments.c - see arguments.h */
+#include "bench/experiments/arguments.h"
+
+#include <string.h>
+
+#include "bench/tool/options.h"
+#include "bench/tool/output.h"
+
+static const char doc[] =
+    "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
+    "cuBLAS), "
+    "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
+    "operands. GPU algorithms work on resident data, in a busy queue."
+    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
+    "sgemm, edges of cubes.\n\n"
+    "  duoblas bench sgemm -n 1000,4092\n"
+    "  duoblas bench sgemm -s 4096x4096x64\n"
+    "  duoblas bench ssum -n 2^10..2^28\n"
+    "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
+    "  duoblas bench introduction     the introductory experiment\n"
+    "  duoblas bench accuracy         errors of the reductions on random vectors\n"
+    "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
+    "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
+    "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
+    "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
+    "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
+    "  duoblas bench --overhead       what dispatch adds to a tiny call";
+
+enum {
+    OPTION_CSV = 256,
+    OPTION_OVERHEAD,
+    OPTION_COLD,
+    OPTION_SEED,
+    OPTION_THREADS,
+    OPTION_WAIT,
+    OPTION_READS,
+    OPTION_SIDE,
+    OPTION_OFFSET,
+    OPTION_PLOT,
+    OPTION_MATH,
+    OPTION_TRANSPOSE,
+    OPTION_ALGORITHMS,
+    OPTION_PREPARED,
+    OPTION_BUSY,
+    OPTION_BESIDE
+};
+
+static const struct argp_option options[] = {
+    {"size", 'n', "SIZES", 0, "Lengths, or edges of cubes", 0},
+    {"shape", 's', "MxNxK", 0, "One shape of sgemm; may be given again", 0},
+    {"csv", OPTION_CSV, NULL, 0, "Comma-separated values instead of a table", 0},
+    {"quick", 'q', NULL, 0, "Fewer and shorter rounds", 0},
+    {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
+    {"wait", OPTION_WAIT, NULL, 0, "The host waits for each call on the GPU, and for its result",
+     0},
+    {"side", OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
+    {"reads", OPTION_READS, NULL, 0,
+     "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
+    {"algorithms", OPTION_ALGORITHMS, NULL, 0,
+     "shapes: every algorithm, to see what the choice loses", 0},
+    {"prepared", OPTION_PREPARED, "a|b|a,b", 0,
+     "sgemm: on the GPU algorithms that split these have done it before, as after duo_prepare", 0},
+    {"math", OPTION_MATH, "accurate|ieee|tf32|float64", 0, "Algorithms that serve this math alone",
+     0},
+    {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0,
+     "A and B of sgemm, t for transposed; shapes: this layout alone", 0},
+    {"offset", OPTION_OFFSET, "FLOATS", 0,
+     "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
+    {"busy", OPTION_BUSY, "N", 0,
+     "mixed: then again beside so many busy processes; as many as processors: one for each", 0},
+    {"beside", OPTION_BESIDE, "LIBRARY", 0,
+     "mixed: this BLAS does a product before each call, as a program does that has its own", 0},
+    {"plot", OPTION_PLOT, "FILE", 0,
+     "Draw GB/s (sgemm: GFLOP/s) against size: .svg or .png, by gnuplot", 0},
+    {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
+    {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
+    {"overhead", OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
+    {0},
+};
+
+/* ---- The experiments ---- */
+
+static const duo_experiment overhead = {.name = "--overhead", .kind = DUO_OVERHEAD};
+static const duo_experiment accuracy = {.name = "accuracy", .kind = DUO_ACCURACY};
+static const duo_experiment accuracy_sgemm = {
+    .name = "accuracy sgemm", .kind = DUO_ACCURACY_SGEMM, .shape = true, .transpose = true};
+
+/* The others have a name of one word. */
+static const duo_experiment experiments[] = {
+    {.name = "sgemm", .kind = DUO_LADDER, .plot = true, .shape = true, .transpose = true},
+    {.name = "sasum", .kind = DUO_LADDER, .plot = true},
+    {.name = "ssum", .kind = DUO_LADDER, .plot = true},
+    {.name = "sdot", .kind = DUO_LADDER, .plot = true},
+    {.name = "introduction", .kind = DUO_INTRODUCTION},
+    {.name = "shapes", .kind = DUO_SHAPES_OF_SGEMM, .shape = true, .transpose = true},
+    {.name = "mixed", .kind = DUO_MIXED, .shape = true},
+};
+
+/* NULL: there is no such experiment. */
+static const duo_experiment *experiment_of(const char *word)
+{
+    if (strcmp(word, accuracy.name) == 0) return &accuracy;
+    for (size_t i = 0; i < sizeof experiments / sizeof experiments[0]; i++)
+        if (strcmp(word, experiments[i].name) == 0) return &experiments[i];
+    return NULL;
+}
+
+/* ---- Parsing ---- */
+
+static error_t parse_sizes(duo_bench_arguments *a, struct argp_state *state, const char *list)
+{
+    for (const char *from = list;;) {
+        int64_t low, high;
+        char word[48];
+        const size_t length = strcspn(from, ",");
+        if (length >= sizeof word) return duo_tool_bad_value(state, "--size", list);
+        memcpy(word, from, length);
+        word[length] = '\0';
+        if (!duo_tool_range(word, &low, &high)) return duo_tool_bad_value(state, "--size", list);
+        for (int64_t size = low; size <= high; size *= 2) {
+            if (a->sizes == DUO_MOST_PROBLEMS)
+                return duo_tool_refuse(state, "too many sizes", list);
+            a->size[a->sizes++] = size;
+        }
+        if (from[length] == '\0') return 0;
+        from += length + 1;
+    }
+}
+
+static error_t parse_shape(duo_bench_arguments *a, struct argp_state *state, const char *value)
+{
+    if (a->shapes == DUO_MOST_PROBLEMS || !duo_tool_shape(value, a->shape[a->shapes]))
+        return duo_tool_bad_value(state, "--shape", value);
+    a->shapes++;
+    return 0;
+}
+
+static error_t parse_side(duo_bench *b, struct argp_state *state, const char *value)
+{
+    const bool cpu = strcmp(value, "cpu") == 0;
+    if (!cpu && strcmp(value, "gpu") != 0) return duo_tool_bad_value(state, "--side", value);
+    b->sides[DUO_SIDE_CPU] = cpu;
+    b->sides[DUO_SIDE_GPU] = !cpu;
+    return 0;
+}
+
+static error_t parse_math(duo_bench *b, struct argp_state *state, const char *value)
+{
+    static const struct {
+        const char *name;
+        duo_math math;
+    } maths[] = {{"accurate", DUO_MATH_ACCURATE},
+                 {"ieee", DUO_MATH_IEEE},
+                 {"tf32", DUO_MATH_TF32},
+                 {"float64", DUO_MATH_FLOAT64}};
+    for (size_t i = 0; i < sizeof maths / sizeof maths[0]; i++) {
+        if (strcmp(value, maths[i].name) != 0) continue;
+        b->math = (int)maths[i].math;
+        return 0;
+    }
+    return duo_tool_bad_value(state, "--math", value);
+}
+
+static error_t parse_transpose(duo_bench_arguments *a, struct argp_state *state, const char *value)
+{
+    if (!duo_tool_transposes(value, &a->transa, &a->transb))
+        return duo_tool_bad_value(state, "--transpose", value);
+    a->transpose = true;
+    a->bench->layout = 2 * a->transa + a->transb;
+    return 0;
+}
+
+static error_t parse_prepared(duo_bench *b, struct argp_state *state, const char *value)
+{
+    b->prepared = strcmp(value, "a") == 0     ? 1
+                  : strcmp(value, "b") == 0   ? 2
+                  : strcmp(value, "a,b") == 0 ? 3
+                                              : 0;
+    return b->prepared != 0 ? 0 : duo_tool_bad_value(state, "--prepared", value);
+}
+
+static error_t parse_word(duo_bench_arguments *a, struct argp_state *state, const char *value)
+{
+    if (a->what == &accuracy && strcmp(value, "sgemm") == 0) {
+        a->what = &accuracy_sgemm;
+        return 0;
+    }
+    if (a->what != NULL) return duo_tool_refuse(state, "unexpected argument", value);
+    a->what = experiment_of(value);
+    return a->what != NULL ? 0 : duo_tool_refuse(state, "no such operation", value);
+}
+
+/* Do the options suit the experiment? */
+static error_t check_options(const duo_bench_arguments *a, struct argp_state *state)
+{
+    const duo_bench *const b = a->bench;
+    const char *const name = a->what->name;
+    const duo_experiment_kind kind = a->what->kind;
+    if (kind == DUO_INTRODUCTION && a->sizes + a->shapes > 0)
+        return duo_tool_refuse(state, "its sizes are fixed", name);
+    if (kind == DUO_MIXED && (a->sizes > 1 || a->shapes > 1))
+        return duo_tool_refuse(state, "one length of the reductions and one shape of sgemm are for",
+                               name);
+    if (kind != DUO_MIXED && (b->neighbours > 0 || b->beside != NULL))
+        return duo_tool_refuse(state, "--busy and --beside are for mixed, not", name);
+    if (a->shapes > 0 && !a->what->shape)
+        return duo_tool_refuse(state, "--shape is for sgemm, not", name);
+    if (b->algorithms && kind != DUO_SHAPES_OF_SGEMM)
+        return duo_tool_refuse(state, "--algorithms is for shapes, not", name);
+    if (a->transpose && !a->what->transpose)
+        return duo_tool_refuse(state, "--transpose is for sgemm, not", name);
+    return 0;
+}
+
+static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
+{
+    const duo_experiment *const named = a->what;
+    if (a->overhead) a->what = &overhead;
+    if (a->bench->plot != NULL && a->what != NULL && !a->what->plot)
+        return duo_tool_refuse(state, "--plot is for an operation, not", a->what->name);
+    if (a->overhead)
+        return named == NULL ? 0 : duo_tool_refuse(state, "--overhead stands alone", named->name);
+    if (a->what == NULL)
+        return duo_tool_refuse(state, "an operation is missing",
+                               "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed");
+    return check_options(a, state);
+}
+
+/* What an option without a value sets; NULL: it has one. */
+static bool *flag_of(duo_bench_arguments *a, int key)
+{
+    switch (key) {
+    case 'q':
+        return &a->bench->quick;
+    case OPTION_CSV:
+        return &a->bench->csv;
+    case OPTION_WAIT:
+        return &a->bench->wait;
+    case OPTION_READS:
+        return &a->bench->reads;
+    case OPTION_ALGORITHMS:
+        return &a->bench->algorithms;
+    case OPTION_COLD:
+        return &a->bench->cold;
+    case OPTION_OVERHEAD:
+        return &a->overhead;
+    default:
+        return NULL;
+    }
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    duo_bench_arguments *const a = state->input;
+    duo_bench *const b = a->bench;
+    bool *const flag = flag_of(a, key);
+    int64_t number = 0;
+    error_t refused = 0;
+    if (flag != NULL) *flag = true;
+    if (flag != NULL) return 0;
+    switch (key) {
+    case 'n':
+        return parse_sizes(a, state, value);
+    case 's':
+        return parse_shape(a, state, value);
+    case OPTION_SIDE:
+        return parse_side(b, state, value);
+    case OPTION_MATH:
+        return parse_math(b, state, value);
+    case OPTION_TRANSPOSE:
+        return parse_transpose(a, state, value);
+    case OPTION_PREPARED:
+        return parse_prepared(b, state, value);
+    case OPTION_OFFSET:
+        return duo_tool_number_option(state, "--offset", value, 0, DUO_OFFSETS - 1,
+                                      &b->offset_floats);
+    case OPTION_THREADS:
+        return duo_tool_threads_option(state, value, &b->threads);
+    case OPTION_BUSY:
+        refused = duo_tool_number_option(state, "--busy", value, 0, 4096, &number);
+        b->neighbours = (int)number;
+        return refused;
+    case OPTION_SEED:
+        refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
+        b->seed = (uint64_t)number;
+        return refused;
+    case OPTION_PLOT:
+        b->plot = value;
+        return 0;
+    case OPTION_BESIDE:
+        b->beside = value;
+        return 0;
+    case ARGP_KEY_ARG:
+        return parse_word(a, state, value);
+    case ARGP_KEY_END:
+        return parse_end(a, state);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp argp = {
+    options, parse,         "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\n--overhead",
+    doc,     duo_tool_help, NULL,
+    NULL};
+
+int duo_bench_parse(int argc, char **argv, duo_bench_arguments *arguments)
+{
+    return duo_tool_parse(&argp, argc, argv, arguments);
+}
