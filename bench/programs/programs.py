@@ -1,22 +1,23 @@
 #!/usr/bin/env python3
 """Programs that were never compiled for DuoBLAS, on OpenBLAS, NVBLAS and the drop-in.
 
-A product of two 8192 x 8192 float32 matrices and of two small ones in NumPy, a search in FAISS and a
-k-means of scikit-learn: each in a process of its own with another library preloaded, round after round,
-so that all meet the same machine. Prints medians of the processes' own medians, in seconds, and how many
-times faster than on OpenBLAS that is; and the largest difference of the results from OpenBLAS's, over
-the largest result. One more process, which is not timed, tells where DuoBLAS's calls went.
+A product of two 8192 x 8192 float32 matrices and of two small ones in NumPy, a search in FAISS and
+a k-means of scikit-learn: each benchmark in a process of its own with another library preloaded,
+round after round, so that all meet the same machine. Prints medians of the processes' own medians,
+in seconds, and how many times faster than on OpenBLAS that is; and the largest difference of the
+results from OpenBLAS's, over the largest result. One more process, which is not timed, tells where
+DuoBLAS's calls went.
 
-    programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N] [TASK...]
+    programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N] [BENCHMARK...]
 
-Two more have tables of their own and run only if they are named: `torch`, training steps and products of
-PyTorch (programs_torch.py), and `turns`, a NumPy with a BLAS of its own by turns with calls of DuoBLAS
-(programs_turns.py).
+Two more have tables of their own and run only if they are named: `torch`, training steps and
+products of PyTorch (programs_torch.py), and `turns`, a NumPy with a BLAS of its own by turns with
+calls of DuoBLAS (programs_turns.py).
 
-LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. Those two run with any Python that has the
-module, as PyPI has it; the others need one whose NumPy takes its BLAS from libblas.so.3, as Debian's does, and
-are left out where their module is missing, as libraries are that are missing. NVBLAS passes what it does not do
-on to OpenBLAS.
+LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. Those two run with any Python
+that has the module, as PyPI has it; the others need one whose NumPy takes its BLAS from
+libblas.so.3, as Debian's does. Benchmarks whose module is missing are left out, and so are
+libraries that are missing. NVBLAS passes what it does not do on to OpenBLAS.
 """
 import argparse
 import json
@@ -32,7 +33,7 @@ import programs_turns
 from programs_child import difference, print_summary, run_child
 
 
-# ---- Tasks: what is timed, and a few numbers of its result ----
+# ---- Benchmarks: what is timed, and a few numbers of its result ----
 
 def numpy_product(n):
     import numpy as np
@@ -61,7 +62,7 @@ def kmeans():
         KMeans(64, n_init=1, max_iter=20, random_state=0).fit(data).cluster_centers_[:, 0])
 
 
-TASKS = {
+BENCHMARKS = {
     "numpy-8192": (lambda: numpy_product(8192), 3),
     "numpy-2048": (lambda: numpy_product(2048), 9),
     "numpy-64": (lambda: numpy_product(64), 2001),
@@ -72,16 +73,16 @@ TASKS = {
 FAMILIES = {"torch": programs_torch, "turns": programs_turns}
 
 
-def run_task(name):
-    prepare, repeats = TASKS[name]
-    task = prepare()
+def run_benchmark(name):
+    prepare, repeats = BENCHMARKS[name]
+    call = prepare()
     start = time.perf_counter()
-    result = task()
+    result = call()
     first = time.perf_counter() - start
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        task()
+        call()
         times.append(time.perf_counter() - start)
     print(json.dumps({"seconds": statistics.median(times), "first": first,
                       "result": [float(x) for x in result]}))
@@ -124,8 +125,8 @@ def print_head(options, openblas):
     return "\nGPU\n  none" not in info
 
 
-def run_tasks(options, names, folder):
-    """Those of TASKS, on every library."""
+def run_benchmarks(options, names, folder):
+    """Those of BENCHMARKS, on every library."""
     libraries = environments(options, folder)
     print(f"{'program':12} {'library':9} {'median s':>10} {'first s':>10} {'times':>7}  difference")
     for name in names:
@@ -157,29 +158,30 @@ def main():
     parser.add_argument("--openblas", help=f"default: {OPENBLAS}; torch, turns: what DuoBLAS finds")
     parser.add_argument("--nvblas")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("tasks", nargs="*", default=list(TASKS), metavar="TASK",
-                        help=", ".join([*TASKS, *FAMILIES]))
+    parser.add_argument("benchmarks", nargs="*", default=list(BENCHMARKS), metavar="BENCHMARK",
+                        help=", ".join([*BENCHMARKS, *FAMILIES]))
     options = parser.parse_intermixed_args()
-    unknown = [name for name in options.tasks if name not in TASKS and name not in FAMILIES]
+    unknown = [name for name in options.benchmarks
+               if name not in BENCHMARKS and name not in FAMILIES]
     if unknown:
-        parser.error(f"no such task: {' '.join(unknown)}")
+        parser.error(f"no such benchmark: {' '.join(unknown)}")
     options.folder = os.path.abspath(options.folder)
-    tasks = [name for name in options.tasks if name in TASKS]
+    chosen = [name for name in options.benchmarks if name in BENCHMARKS]
     with tempfile.TemporaryDirectory() as folder:
-        options.gpu = print_head(options, options.openblas or (OPENBLAS if tasks else None))
-        if tasks:
-            run_tasks(options, tasks, folder)
-        for name in options.tasks:
+        options.gpu = print_head(options, options.openblas or (OPENBLAS if chosen else None))
+        if chosen:
+            run_benchmarks(options, chosen, folder)
+        for name in options.benchmarks:
             if name in FAMILIES:
                 FAMILIES[name].report(options, folder)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2 and sys.argv[1] == "--task":
+    if len(sys.argv) > 2 and sys.argv[1] == "--benchmark":
         name, more = sys.argv[2], sys.argv[3:]
         if name in FAMILIES:
             print(json.dumps(FAMILIES[name].measure(*more)))
         else:
-            run_task(name)
+            run_benchmark(name)
     else:
         main()

@@ -1,4 +1,4 @@
-"""What the tasks of programs.py share: each runs in a process of its own, which prints its figures."""
+"""What the benchmarks share: each runs in a process of its own, which prints its figures."""
 import json
 import os
 import subprocess
@@ -8,8 +8,8 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs.py")
 
 
 def run_child(name, environment, *more):
-    """The task's figures, or None if the process failed."""
-    child = subprocess.run([sys.executable, SCRIPT, "--task", name, *more], env=environment,
+    """The benchmark's figures, or None if the process failed."""
+    child = subprocess.run([sys.executable, SCRIPT, "--benchmark", name, *more], env=environment,
                            capture_output=True, text=True)
     if child.returncode != 0:
         sys.stderr.write(child.stderr[-2000:])

@@ -1,9 +1,9 @@
 """PyTorch with tensors on the CPU, unmodified: without DuoBLAS, and with the drop-in preloaded.
 
-A training step of a network of three layers, whose hidden width is varied, and products of two square
-matrices. Each column is a process of its own, all of them round after round; a cell is the median and
-the 90th percentile of all calls. DuoBLAS left to choose should be as fast as the better of PyTorch's
-own library and the GPU, in every line.
+A training step of a network of three layers, whose hidden width is varied, and products of two
+square matrices. Each column is a process of its own, all of them round after round; a cell is the
+median and the 90th percentile of all calls. DuoBLAS left to choose should be as fast as the better
+of PyTorch's own library and the GPU, in every line.
 """
 import os
 import statistics
@@ -119,9 +119,11 @@ def report(options, folder):
                 return
             runs[column].append(run)
     first = runs["without"][0]
-    print(f"PyTorch {first['torch']}, {first['threads']} threads, tensors on the CPU; ms, and auto / the "
-          f"better of {' and '.join(column for column in ('without', 'gpu') if column in runs)}")
-    print(f"{'':12}" + "".join(f" {column:>19} " for column in runs) + f" {'auto / better':>15}  largest")
+    better = " and ".join(column for column in ("without", "gpu") if column in runs)
+    print(f"PyTorch {first['torch']}, {first['threads']} threads, tensors on the CPU; ms, and "
+          f"auto / the better of {better}")
+    print(f"{'':12}" + "".join(f" {column:>19} " for column in runs) +
+          f" {'auto / better':>15}  largest")
     print(f"{'':12}" + "".join(f" {'median':>9} {'p90':>9} " for column in runs) +
           f" {'median':>7} {'p90':>7}  difference")
     for name in LINES:

@@ -1,9 +1,9 @@
 """A NumPy with a BLAS of its own that takes turns with DuoBLAS in one process.
 
 NumPy of PyPI brings an OpenBLAS with its own threads, which stay awake for a while after a product;
-ours do too. Products of NumPy and calls of libduoblas.so through ctypes, on plain arrays, first each
-alone, then by turns: how long each call took, and how many took a millisecond more than the median of
-the same call alone. The goal is none.
+ours do too. Products of NumPy and calls of libduoblas.so through ctypes, on plain arrays, first
+each alone, then by turns: how long each call took, and how many took a millisecond more than the
+median of the same call alone. The goal is none.
 """
 import ctypes
 import os
@@ -27,10 +27,11 @@ def our_calls(library, numpy):
     """Name to call, checked once against NumPy."""
     duo = ctypes.CDLL(library)
     size, scalar, floats = ctypes.c_int64, ctypes.c_float, ctypes.POINTER(ctypes.c_float)
-    duo.duo_sgemm.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_int, size, size, size,
+    context, word = ctypes.c_void_p, ctypes.c_int
+    duo.duo_sgemm.argtypes = [context, word, word, word, size, size, size,
                               scalar, floats, size, floats, size, scalar, floats, size]
-    duo.duo_sasum.argtypes = [ctypes.c_void_p, size, floats, size, floats]
-    duo.duo_sdot.argtypes = [ctypes.c_void_p, size, floats, size, floats, size, floats]
+    duo.duo_sasum.argtypes = [context, size, floats, size, floats]
+    duo.duo_sdot.argtypes = [context, size, floats, size, floats, size, floats]
     random = numpy.random.default_rng(1)
     n = PRODUCT
     a, b = (random.standard_normal((n, n), dtype=numpy.float32) for _ in range(2))
@@ -116,8 +117,8 @@ def report(options, _folder):
         if run is None:
             print("turns: could not run")
             return
-        print(f"NumPy {run['numpy']}; DUOBLAS_PATH={environment['DUOBLAS_PATH']}; ms, and calls slower than "
-              f"the median alone + {1e3 * SLOW:g} ms")
+        print(f"NumPy {run['numpy']}; DUOBLAS_PATH={environment['DUOBLAS_PATH']}; ms, and calls "
+              f"slower than the median alone + {1e3 * SLOW:g} ms")
         head = f" {'median':>9} {'p99':>9} {'most':>9} {'slow':>5} {'':8}"
         print(f"{'':14}  {'alone':>9} {'':37}  {'by turns':>9}\n{'':14} {head} {head}")
         for name, times in run["turns"].items():
