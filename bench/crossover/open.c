@@ -10,7 +10,7 @@
 
 enum { LEAST_FLOATS = 1024 };
 
-/* Memory that may be taken without pressing anybody. */
+/* Memory that may be taken without making other programs swap. */
 static double available_bytes(void)
 {
     double available = 1e300;

@@ -55,7 +55,7 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
 
 /* ---- The CPU ---- */
 
-/* So long a piece of work that nobody does two where all threads come. */
+/* A piece of work so long that no thread does two of them where all threads come. */
 static const double kPieceSeconds = 5e-6;
 
 static void take_a_while(void *job, int64_t piece)
@@ -67,10 +67,10 @@ static void take_a_while(void *job, int64_t piece)
 }
 
 /*
- * Seconds that sharing out takes, beside the work: a piece for each thread takes as long as one,
- * and what is beyond that. Each is timed alone, and the quick ones count; where a thread of the
- * team had to wait for a processor, another did its piece as well, and that tells of the
- * neighbours.
+ * Seconds that sharing work among threads costs, beside the work. As many pieces as threads take as
+ * long as one piece; what they take beyond it is the cost. Each run is timed by itself. Where a
+ * thread had to wait for a processor another one did its piece as well, and the run took twice as
+ * long: that is the neighbours' doing, and such a run does not count.
  */
 static double fork_and_join(int threads, double most_seconds)
 {
@@ -88,7 +88,7 @@ static double fork_and_join(int threads, double most_seconds)
     return at_least(duo_low_quantile(sample, together), 0.0);
 }
 
-/* Start and join of a team of t threads, fitted by a + b*t. */
+/* What t threads cost, fitted by a + b*t. */
 static void measure_forks(const duo_crossover *x, duo_profile *profile)
 {
     int team[MOST_TEAMS], teams = 0;

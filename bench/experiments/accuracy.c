@@ -18,15 +18,15 @@
 #include "bench/reference/exact_sum.h"
 #include "bench/tool/tool.h"
 
-/* Per line 100 vectors of 2^20 elements, more shorter and fewer longer ones; a tenth if quick. The
- * root mean square of 1000 is known to 3 %. */
+/* A line of the table takes kElements elements: 100 vectors of 2^20, more if they are shorter, fewer
+ * if they are longer, at most VECTORS, whose root mean square is known to 3 %. A tenth if quick. */
 enum { VECTORS = 1000, MOST_COLUMNS = 8 };
 static const int64_t kElements = INT64_C(100) << 20;
 
 typedef struct column {
     duo_implementation implementation;
     char name[24];
-    bool wrong; /* has given what no order of additions can */
+    bool wrong; /* its error was larger than any order of additions makes it */
 
     /* of the vectors of one line */
     double worst, squares;

@@ -44,7 +44,7 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_measurem
 {
     const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
     int count = 0;
-    /* The tables begin with the best. */
+    /* The tables begin with the best; the simplest is to come first. */
     for (int i = table.count - 1; i >= 0; i--)
         if (table.algorithm[i].side == DUO_SIDE_CPU)
             count += add_cpu(b, problem, &table.algorithm[i], &list[count]);
