@@ -155,7 +155,8 @@ awk -F, '/^#/ { next }
     !head { head = NF; columns = $0; next }
     { rows++; if (NF != head || !($9 > 0) || $10 > $9 * 1.0001 ||
                   ($13 != "measured" && $13 != "predicted")) bad = 1 }
-    END { exit !(rows > 20 && head == 13 && columns ~ /^operation,m,n,k,residence,side,algorithm,/ && !bad) }' \
+    END { exit !(rows > 20 && head == 13 && !bad &&
+                 columns ~ /^operation,m,n,k,residence,side,algorithm,/) }' \
     "$place/csv" || fail "the CSV is not as documented"
 DUOBLAS_PROFILE=$place/profile.ini
 export DUOBLAS_PROFILE

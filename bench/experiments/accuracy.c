@@ -18,8 +18,9 @@
 #include "bench/reference/exact_sum.h"
 #include "bench/tool/tool.h"
 
-/* A line of the table takes kElements elements: 100 vectors of 2^20, more if they are shorter, fewer
- * if they are longer, at most VECTORS, whose root mean square is known to 3 %. A tenth if quick. */
+/* A line of the table takes kElements elements: 100 vectors of 2^20, more if they are shorter,
+ * fewer if they are longer, at most VECTORS, whose root mean square is known to 3 %. A tenth if
+ * quick. */
 enum { VECTORS = 1000, MOST_COLUMNS = 8 };
 static const int64_t kElements = INT64_C(100) << 20;
 
