@@ -13,6 +13,7 @@
 #include "gpu/backend/cuda_devices.cuh"
 #include "gpu/backend/cuda_error.cuh"
 #include "gpu/backend/backend.h"
+#include "gpu/backend/memory_cap.h"
 #include "gpu/kernels.h"
 
 /* ---- Memory ---- */
@@ -122,6 +123,7 @@ struct duo_queue {
     char *workspace;    /* of the algorithms that want one; grows */
     size_t workspace_bytes;
     size_t workspace_refused; /* this much there was not when it was last asked for; 0: never */
+    size_t memory_bytes;      /* that the device has; 0: not asked yet */
     int multiprocessors, capability, cache_bytes;
 };
 
@@ -137,7 +139,8 @@ static duo_status give_workspace_back(duo_queue *queue)
     const size_t bytes = queue->workspace_bytes;
     queue->workspace = nullptr;
     queue->workspace_bytes = queue->workspace_refused = 0;
-    return duo_device_release(queue->device, address, bytes); /* waits for the device */
+    duo_memory_give(queue->device, bytes);
+    return release(queue->device, address); /* waits for the device */
 }
 
 /*
@@ -157,9 +160,14 @@ static void grow_workspace(duo_queue *queue, size_t wanted)
         queue->workspace != nullptr)
         return;
     (void)give_workspace_back(queue);
+    size_t free_bytes;
+    if (queue->memory_bytes == 0)
+        duo_cuda_forget(cudaMemGetInfo(&free_bytes, &queue->memory_bytes));
     for (; wanted >= kLeastWorkspace; wanted /= 2) {
         void *address;
-        if (duo_device_allocate(queue->device, wanted, &address) != DUO_OK) {
+        const bool room = duo_memory_take(queue->device, wanted, (double)queue->memory_bytes);
+        if (!room || allocate(queue->device, wanted, &address) != DUO_OK) {
+            if (room) duo_memory_give(queue->device, wanted);
             queue->workspace_refused = wanted;
             continue;
         }
