@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test_kernels.sh LIBRARY SOURCE NVCC [OBJECT...] - what became of the kernels: those of every row
-# keep all their data in registers on every architecture, the float32 products do no float64
-# arithmetic, and the library stays small. OBJECT.ptxas is what ptxas said when the object was
-# compiled (cmake/keep-ptxas).
+# test_kernels.sh LIBRARY SOURCE NVCC [OBJECT...] - what became of the kernels: those of every
+# algorithm keep all their data in registers on every architecture, the float32 products do no
+# float64 arithmetic, and the library stays small. OBJECT.ptxas is what ptxas said when the object
+# was compiled (cmake/keep-ptxas).
 set -euo pipefail
 
 library=$1 source=$2 nvcc=$3
@@ -18,8 +18,8 @@ report() { # VERDICT TEXT: one line, and remember a failure
 # ---- Registers, stack, spills ----
 
 # A line for each architecture, and one for each kernel that is not as it should be.
-read_facts() { # ROW FILE
-    awk -v row="$1" '
+read_facts() { # ALGORITHM FILE
+    awk -v algorithm="$1" '
         /Compiling entry function/ {
             split($0, quoted, "\047")
             function_name = quoted[2]
@@ -45,55 +45,62 @@ read_facts() { # ROW FILE
         END {
             for (i = 1; i <= archs; i++) {
                 a = order[i]
-                printf "    %-20s %-7s %2d kernel%s, %d to %d registers\n", row, a, kernels[a],
-                    kernels[a] == 1 ? "" : "s", least[a], most[a]
+                printf "    %-20s %-7s %2d kernel%s, %d to %d registers\n", algorithm, a,
+                    kernels[a], kernels[a] == 1 ? "" : "s", least[a], most[a]
             }
-            for (i = 1; i <= bads; i++) print "    " row " " bad[i]
+            for (i = 1; i <= bads; i++) print "    " algorithm " " bad[i]
             exit archs == 0 || bads > 0
         }' "$2"
 }
 
-rows=0
+algorithms=0
 for object in "$@"; do
-    row=$(basename "$object" .cu.o)
-    case $row in *_gpu_*) ;; *) continue ;; esac
-    rows=$((rows + 1))
+    algorithm=$(basename "$object" .cu.o)
+    case $algorithm in *_gpu_*) ;; *) continue ;; esac
+    algorithms=$((algorithms + 1))
     if [[ ! -s $object.ptxas ]]; then
-        report FAILED "$row: there is no $object.ptxas"
-    elif read_facts "$row" "$object.ptxas"; then
-        report ok "$row: no stack, no spills"
+        report FAILED "$algorithm: there is no $object.ptxas"
+    elif read_facts "$algorithm" "$object.ptxas"; then
+        report ok "$algorithm: no stack, no spills"
     else
-        report FAILED "$row: stack, spills or a warning of ptxas"
+        report FAILED "$algorithm: stack, spills or a warning of ptxas"
     fi
 done
-if [[ $rows -eq 0 ]]; then report FAILED "there are no objects of GPU rows"; fi
+if [[ $algorithms -eq 0 ]]; then report FAILED "there are no objects of GPU algorithms"; fi
 
-# ---- Float64 in float32 rows: the SASS where it can be had, else the PTX ----
+# ---- Float64 in float32 algorithms: the SASS where it can be had, else the PTX ----
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Where under src/ an object was compiled from: CMake keeps the path.
+source_of() {
+    local path=${1##*/src/}
+    echo "${path%.o}"
+}
+
 is_float64() { [[ $1 == *float64* || $1 == *_f64* ]]; }
 
 for object in "$@"; do
-    row=$(basename "$object" .cu.o)
-    case $row in sgemm_gpu_*) ;; *) continue ;; esac
-    if is_float64 "$row"; then continue; fi
+    algorithm=$(basename "$object" .cu.o)
+    case $algorithm in sgemm_gpu_*) ;; *) continue ;; esac
+    if is_float64 "$algorithm"; then continue; fi
     if command -v cuobjdump >/dev/null; then
         cuobjdump -sass "$object" >"$work/code"
         float64='\<(DFMA|DADD|DMUL|DMMA)\>'
     elif ! command -v "$nvcc" >/dev/null; then
-        echo "skipped: $row: there is no cuobjdump and no nvcc to look for float64 with"
+        echo "skipped: $algorithm: there is no cuobjdump and no nvcc to look for float64 with"
         continue
     else
         "$nvcc" -std=c++17 -O3 -ptx -arch=compute_90a -I"$source/include" -I"$source/src" \
-            "$source/src/gpu/$row.cu" -o "$work/code"
+            "$source/src/$(source_of "$object")" -o "$work/code"
         float64='\.f64'
     fi
-    if grep -qE "$float64" "$work/code"; then
-        report FAILED "$row: float64 arithmetic, $(grep -cE "$float64" "$work/code") instructions"
+    found=$(grep -cE "$float64" "$work/code" || true)
+    if [[ $found != 0 ]]; then
+        report FAILED "$algorithm: float64 arithmetic, $found instructions"
     else
-        report ok "$row: no float64 arithmetic"
+        report ok "$algorithm: no float64 arithmetic"
     fi
 done
 

@@ -1,0 +1,285 @@
+/*
+ * reduce/reduce_shuffle.cuh - sums in one launch and in the one order that the CPU's lanes use too.
+ *
+ * Accepts   any n in [1, 2^36], any increment, any alignment
+ * Threads   256 per thread block, which sums one piece: 2^p neighbouring blocks of 1024 elements.
+ *           Its 8 warps take them in turn, so that it reads one stretch of memory from its
+ *           beginning to its end; their sums meet in shared memory, in order. The last thread
+ *           block to finish adds what the others left (a ticket tells it).
+ * Order     docs/numerics.md: the blocks in adjacent pairs, an odd one moving up, as in a tree padded
+ *           with zeros; at last one rounding. A block whose sum is not finite is summed once more,
+ *           in float64 throughout.
+ * Traffic   4 n bytes per vector, read once
+ *
+ * One block by one warp, and every addition: reduce/block_sum.cuh. Half a block is on its way while the
+ * half before it is added.
+ */
+#ifndef DUO_REDUCE_SHUFFLE_CUH
+#define DUO_REDUCE_SHUFFLE_CUH
+
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/reduce/block_sum.cuh"
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kPart = 128 * kWarps; /* blocks whose sums are in shared memory at a time */
+constexpr int64_t kLongest = (int64_t)1 << 36;
+
+static_assert((kPart & (kPart - 1)) == 0 && kPart >= 32, "a part is a whole tree");
+static_assert(DUO_PARTIALS % (2 * kThreads) == 0, "the last thread block loads them in pairs");
+static_assert(kLongest / kBlock / DUO_PARTIALS <= INT32_MAX, "a piece's length is an int");
+
+struct reduction : vectors {
+    int piece; /* blocks of elements per thread block: a power of two, kWarps or more */
+    double *partials;
+    unsigned *counter;
+    float *result;
+    uint64_t *pinned_result; /* not NULL: the result goes here, with the ticket */
+    uint32_t ticket;
+};
+
+/* ---- Many blocks ---- */
+
+/*
+ * Puts the sums of a warp's blocks in their places among `sums`: the blocks `first`, first + kWarps,
+ * ..., as many as `count`. Missing blocks have sum 0.
+ */
+template <class Leaf, class Value, load_policy Policy>
+static __device__ __forceinline__ void sum_blocks(const reduction &in, int64_t first, int count,
+                                                  double *sums)
+{
+    const int thread = threadIdx.x % 32;
+    bool finite = true;
+    int i = 0;
+    if (Policy != kStrided) {
+        const int64_t whole = (in.n / kBlock - first + kWarps - 1) / kWarps;
+        const int wholes = whole < count ? (int)whole : count; /* may be negative */
+        const float *x = in.x + first * kBlock + thread, *y = in.y + first * kBlock + thread;
+        loaded<Leaf, 16> low, high;
+        if (wholes > 0) load_half<Policy>(low, x, y);
+#pragma unroll 1
+        for (; i < wholes; i++) {
+            load_half<Policy>(high, x + 512, y + 512);
+            Value v = group_sum<Value>(low, 0);
+            v = add(v, group_sum<Value>(low, 8));
+            x += kWarps * kBlock;
+            y += kWarps * kBlock;
+            if (i + 1 < wholes) load_half<Policy>(low, x, y);
+            v = add(v, group_sum<Value>(high, 0));
+            const double sum = add_lanes(add(v, group_sum<Value>(high, 8)));
+            if (thread == 0) sums[i * kWarps] = sum;
+            finite = finite && isfinite(sum);
+        }
+    }
+#pragma unroll 1
+    for (; i < count; i++) {
+        const int64_t element = (first + i * kWarps) * kBlock;
+        const double sum = element < in.n ? block_sum<Leaf, Value>(in, element) : 0.0;
+        if (thread == 0) sums[i * kWarps] = sum;
+        finite = finite && isfinite(sum);
+    }
+    if (finite || sizeof(Value) == sizeof(double)) return;
+    __syncwarp();
+#pragma unroll 1
+    for (i = 0; i < count; i++) {
+        if (isfinite(sums[i * kWarps])) continue;
+        const double sum = block_sum<Leaf, double>(in, (first + i * kWarps) * kBlock);
+        __syncwarp(); /* every thread has looked at the sum */
+        if (thread == 0) sums[i * kWarps] = sum;
+    }
+}
+
+/* Sum of `count` values in shared memory in adjacent pairs, in every thread of the calling warp.
+ * count: a power of two. The values are overwritten. */
+static __device__ __forceinline__ double sum_of_shared(double *value, int count)
+{
+    const int thread = threadIdx.x % 32, each = count / 32;
+    double *const own = value + thread * each;
+    for (int step = 1; step < each; step *= 2)
+        for (int i = 0; i < each; i += 2 * step) own[i] = add(own[i], own[i + step]);
+    double sum = each > 0 ? own[0] : thread < count ? value[thread] : 0.0;
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) sum = add_across(sum, distance);
+    return sum;
+}
+
+/*
+ * Sums in adjacent pairs as they come. Thread L of the warp keeps the sum of the last finished 2^L
+ * until their neighbours to the right are there too.
+ */
+struct pair_sum {
+    double waiting = 0.0;
+
+    /* Adds the sum with this index (0, 1, 2, ...), which every thread of the warp has, and returns
+     * the sum of the largest run that it ends. */
+    __device__ __forceinline__ double add_next(int index, double sum)
+    {
+        int level = 0;
+        for (; index >> level & 1; level++) sum = add(__shfl_sync(kWholeWarp, waiting, level), sum);
+        if (threadIdx.x % 32 == level) waiting = sum;
+        return sum;
+    }
+};
+
+/* Sum of the thread block's piece; valid in the first warp. Every thread must call. */
+template <class Leaf, class Value, load_policy Policy>
+static __device__ __forceinline__ double piece_sum(const reduction &in)
+{
+    __shared__ double sums[kPart];
+    const int warp = threadIdx.x / 32, part = in.piece < kPart ? in.piece : kPart;
+    const int64_t first = (int64_t)blockIdx.x * in.piece;
+    pair_sum pairs;
+    double sum = 0.0;
+    for (int done = 0; done < in.piece; done += part) {
+        if (done > 0) __syncthreads(); /* the sums before were added */
+        sum_blocks<Leaf, Value, Policy>(in, first + done + warp, part / kWarps, sums + warp);
+        __syncthreads();
+        if (warp == 0) sum = pairs.add_next(done / part, sum_of_shared(sums, part));
+    }
+    return sum;
+}
+
+/* Sum of what the thread blocks left in memory, of which each thread loads 2 * Pairs; valid in the
+ * first warp. Every thread must call. */
+template <int Pairs>
+static __device__ __forceinline__ double sum_of_partials(const double *partials, int count)
+{
+    __shared__ double sums[kWarps];
+    const int first = threadIdx.x * 2 * Pairs;
+    double p[Pairs];
+#pragma unroll
+    for (int i = 0; i < Pairs; i++) {
+        double2 pair = {0.0, 0.0};
+        if (first + 2 * i < count)
+            pair = __ldcg(reinterpret_cast<const double2 *>(partials + first) + i);
+        p[i] = add(pair.x, first + 2 * i + 1 < count ? pair.y : 0.0);
+    }
+#pragma unroll
+    for (int width = Pairs / 2; width > 0; width /= 2)
+#pragma unroll
+        for (int i = 0; i < Pairs / 2; i++)
+            if (i < width) p[i] = add(p[2 * i], p[2 * i + 1]);
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) p[0] = add_across(p[0], distance);
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = p[0];
+    __syncthreads();
+    return threadIdx.x < 32 ? sum_of_shared(sums, kWarps) : 0.0;
+}
+
+/* Rounds once and hands the result out; one thread calls. Adding 0.0 turns -0 into +0. */
+static __device__ __forceinline__ void publish(const reduction &in, double sum)
+{
+    const float rounded = __double2float_rn(__dadd_rn(sum, 0.0));
+    const unsigned bits = isnan(rounded) ? 0x7fc00000u : __float_as_uint(rounded);
+    /* One store, so that whoever sees the ticket sees the value; it publishes nothing else, so no
+     * fence is due. The value came from every load of this launch: those are done. */
+    if (in.pinned_result != nullptr)
+        *reinterpret_cast<volatile uint64_t *>(in.pinned_result) = (uint64_t)in.ticket << 32 | bits;
+    else
+        *in.result = __uint_as_float(bits);
+}
+
+/*
+ * Counts the thread blocks that got here; true in the last one, which also leaves the counter at 0.
+ * What this thread wrote before is visible to whoever comes later. (As a release and acquire it is
+ * 0.25 us faster than between two fences, which are sequentially consistent.)
+ */
+static __device__ __forceinline__ bool is_last(unsigned *counter)
+{
+    unsigned before;
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(counter), "r"(gridDim.x - 1)
+                 : "memory");
+    return before == gridDim.x - 1;
+}
+
+/* ---- The kernel ---- */
+
+/*
+ * Thread blocks per multiprocessor for which the registers must do: the most with which nothing
+ * spills from sm_75 to sm_120.
+ */
+template <class Leaf, class Value>
+constexpr int kRoom = Leaf::kVectors == 1 && sizeof(Value) == sizeof(float) ? 4 : 2;
+
+template <class Leaf, class Value, load_policy Policy>
+static __global__ void __launch_bounds__(kThreads, (kRoom<Leaf, Value>))
+    reduce_shuffle(const __grid_constant__ reduction in)
+{
+    double sum = piece_sum<Leaf, Value, Policy>(in);
+    if (gridDim.x == 1) {
+        if (threadIdx.x == 0) publish(in, sum);
+        return;
+    }
+
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        in.partials[blockIdx.x] = sum;
+        last = is_last(in.counter);
+    }
+    __syncthreads();
+    if (!last) return;
+    constexpr int kFew = 2 * 2 * kThreads; /* fewer loads, 0.2 us less */
+    const int count = (int)gridDim.x;
+    sum = count <= kFew ? sum_of_partials<2>(in.partials, count)
+                        : sum_of_partials<DUO_PARTIALS / kThreads / 2>(in.partials, count);
+    if (threadIdx.x == 0) publish(in, sum);
+}
+
+/* ---- run ---- */
+
+/*
+ * Blocks of elements per thread block. More of them for one, up to 16 per warp, keep its loads
+ * flowing, as long as every multiprocessor has two thread blocks; beyond that, more thread blocks
+ * even out their ends, as long as their sums find a place. (H200, n = 2^20 .. 2^28: within 0.5 % of
+ * the best power of two at each.)
+ */
+static inline int blocks_per_piece(int64_t blocks, int multiprocessors)
+{
+    const int64_t enough = 2 * (int64_t)multiprocessors, most = DUO_PARTIALS;
+    int piece = kWarps;
+    while ((blocks - 1) / piece + 1 > (piece < 16 * kWarps ? enough : most)) piece *= 2;
+    return piece;
+}
+
+template <class Leaf, class Value>
+static int queue_reduction(const duo_call *call, const duo_launch *how)
+{
+    const duo_operand *const x = &call->operand[DUO_X];
+    const duo_operand *const y = &call->operand[Leaf::kVectors == 2 ? DUO_Y : DUO_X];
+    if (call->n > kLongest) return (int)cudaErrorInvalidValue;
+
+    reduction in;
+    in.x = x->address;
+    in.y = y->address;
+    in.n = call->n;
+    in.incx = x->ld;
+    in.incy = y->ld;
+    in.partials = how->partials;
+    in.counter = how->counter;
+    in.result = call->operand[DUO_RESULT].address;
+    in.pinned_result = how->pinned_result;
+    in.ticket = how->ticket;
+
+    const int64_t blocks = (in.n + kBlock - 1) / kBlock;
+    in.piece = blocks_per_piece(blocks, how->multiprocessors);
+    const unsigned grid = (unsigned)((blocks + in.piece - 1) / in.piece);
+    if (in.n == 1) in.incx = in.incy = 1;
+    const bool unit = in.incx == 1 && in.incy == 1;
+    const bool fits = in.n * (int64_t)sizeof(float) * Leaf::kVectors <= how->cache_bytes;
+    return queue_kernel(!unit  ? reduce_shuffle<Leaf, Value, kStrided>
+                        : fits ? reduce_shuffle<Leaf, Value, kCached>
+                               : reduce_shuffle<Leaf, Value, kStreamed>,
+                        grid, kThreads, how->stream, in);
+}
+
+template <class Leaf, class Value>
+static int load_reduction()
+{
+    int error = load_kernel(reduce_shuffle<Leaf, Value, kStreamed>);
+    if (error == 0) error = load_kernel(reduce_shuffle<Leaf, Value, kCached>);
+    return error != 0 ? error : load_kernel(reduce_shuffle<Leaf, Value, kStrided>);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * sgemm_gpu_mma.cu - fp32-accurate products from three fp16 products, on any tensor cores.
+ *
+ * Accepts   compute capability 7.5 and higher; k >= 64, below which memory decides
+ * Order     see split/mma/product.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
+ *           cannot hold either by fp32 FMA. Turing has no bf16: there all of these are so
+ */
+#include "gpu/split/mma/refused_blocks.cuh"
+#include "gpu/split/mma/product.cuh"
+#include "gpu/split/panels.cuh"
+
+constexpr int kLeastCapability = 75, kLeastBf16 = 80;
+
+/* On a later device too, where what it runs was compiled for Turing. */
+static bool bf16_absent; /* read and set by the __atomic functions */
+
+template <class Scheme>
+static cudaError_t queue_mma(mma_problem p, const duo_launch *how)
+{
+    const int64_t tiles_i = tiles_of(p.m), tiles_j = tiles_of(p.n);
+    if (tiles_i * tiles_j > INT32_MAX) return cudaErrorInvalidValue;
+    p.tiles_i = (int)tiles_i;
+    p.tiles_j = (int)tiles_j;
+    return queue_dependent(sgemm_mma<Scheme>, (unsigned)(tiles_i * tiles_j), kMmaThreads,
+                           mma_stage<Scheme>::kSharedBytes, how, p);
+}
+
+static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
+{
+    const bool bf16 =
+        how->capability >= kLeastBf16 && !__atomic_load_n(&bf16_absent, __ATOMIC_RELAXED);
+    const mma_problem first = {p.multiply, fp16x3::kWays, p.pending, nullptr};
+    const mma_problem rest = {p.multiply, kPendingBf16, nullptr, p.pending};
+    const fallback_problem fallback = {
+        p.multiply, p.split, bf16 ? kPendingExact : kPendingExact | kPendingBf16, p.pending};
+    cudaError_t error = duo_queue_split_fp16x3(p, how);
+    if (error == cudaSuccess) error = queue_mma<fp16x3>(first, how);
+    if (error != cudaSuccess) return error;
+    error = queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, how,
+                            fallback);
+    if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(rest, how);
+    return (cudaError_t)after_c_changed(error);
+}
+
+static cudaError_t load()
+{
+    cudaError_t error = (cudaError_t)duo_sgemm_gpu_fp16x3_load(); /* what both use */
+    if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_mma<fp16x3>);
+    if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_fallback);
+    cudaFuncAttributes found = {};
+    if (error == cudaSuccess) error = cudaFuncGetAttributes(&found, sgemm_mma<bf16x6>);
+    if (error == cudaSuccess && found.ptxVersion < kLeastBf16)
+        __atomic_store_n(&bf16_absent, true, __ATOMIC_RELAXED);
+    return error;
+}
+
+extern "C" size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how)
+{
+    return panel_bytes(call, call->m, call->n, bf16x6::kPlanes, how);
+}
+
+extern "C" int duo_sgemm_gpu_mma(const duo_call *call, const duo_launch *how)
+{
+    if (how->capability < kLeastCapability) return cudaErrorNotSupported;
+    return (int)queue_product(call, how, bf16x6::kPlanes, queue_kernels);
+}
+
+extern "C" int duo_sgemm_gpu_mma_load(void) { return (int)load(); }

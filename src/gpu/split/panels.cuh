@@ -1,0 +1,165 @@
+/*
+ * split/panels.cuh - a product through planes, from call to panels: workspace, splitting, launches.
+ *
+ * Where the workspace holds the planes of both operands whole, there is one panel; else C is done
+ * in panels of columns and rows, whose operands are split one after the other.
+ */
+#ifndef DUO_SPLIT_PANELS_CUH
+#define DUO_SPLIT_PANELS_CUH
+
+#include "gpu/kernels.h"
+#include "gpu/launch.cuh"
+#include "gpu/split/split.cuh"
+#include "gpu/split/product.cuh"
+
+/* ---- Workspace: control, partial sums, the forms of A and B ---- */
+
+constexpr size_t kPlanesAlignment = 1024; /* of tensors, and of all that is in the workspace */
+constexpr int kSlicedTile = 64 * 128;     /* elements of C in a tile whose k may be cut */
+
+static size_t aligned_bytes(size_t bytes)
+{
+    return (bytes + kPlanesAlignment - 1) / kPlanesAlignment * kPlanesAlignment;
+}
+static size_t words_bytes(int64_t rows, int64_t k)
+{
+    return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * sizeof(uint32_t));
+}
+/* The form of an operand: its words, then its planes. */
+static size_t packed_bytes(int64_t rows, int64_t k, int planes)
+{
+    return words_bytes(rows, k) + aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile *
+                                                kTile * (size_t)planes * sizeof(__half));
+}
+static void put_packed(operand_planes *o, int64_t rows, void *place)
+{
+    o->words = static_cast<uint32_t *>(place);
+    o->planes = static_cast<char *>(place) + words_bytes(rows, o->k);
+}
+/* Partial sums are left by one wave of blocks at most. */
+static size_t partials_bytes(const duo_launch *how)
+{
+    return (size_t)how->multiprocessors * kSlicedTile * sizeof(float);
+}
+/* Of m rows of op(A) and n columns of op(B), unless they have a form elsewhere. */
+static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes,
+                          const duo_launch *how)
+{
+    return kControlBytes + partials_bytes(how) +
+           (call->operand[DUO_A].packed != nullptr ? 0 : packed_bytes(m, call->k, planes)) +
+           (call->operand[DUO_B].packed != nullptr ? 0 : packed_bytes(n, call->k, planes));
+}
+
+/* ---- Launches ---- */
+
+template <class... Parameter>
+static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks, unsigned threads,
+                                   size_t shared_bytes, const duo_launch *how, Parameter... value)
+{
+    return (cudaError_t)queue_kernel_behind_with(kernel, blocks, threads, shared_bytes,
+                                                 how->capability, how->stream, value...);
+}
+
+/* ---- Panels ---- */
+
+constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
+
+/* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C. Operands
+ * with a form elsewhere are not cut. */
+static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int planes,
+                         const duo_launch *how)
+{
+    constexpr int64_t kUnit = 256;
+    const bool whole_m = call->operand[DUO_A].packed != nullptr;
+    const bool whole_n = call->operand[DUO_B].packed != nullptr;
+    while (panel_bytes(call, *m, *n, planes, how) > how->workspace_bytes) {
+        int64_t *const longer = whole_n || (!whole_m && *m >= *n) ? m : n;
+        if (*longer <= kUnit || (whole_m && whole_n)) return false;
+        *longer = (*longer / 2 + kUnit - 1) / kUnit * kUnit;
+    }
+    return true;
+}
+
+struct panel {
+    split_problem split;
+    tensor_problem multiply;
+    uint32_t *pending; /* ways of blocks that are left to kernels behind */
+    uint32_t *tickets; /* of tiles of C whose k is cut */
+    float *partials;
+};
+
+/* Compiled once, in sgemm_gpu_fp16x3.cu. */
+cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how);
+
+template <class Scheme>
+static cudaError_t queue_split(const panel &p, const duo_launch *how)
+{
+    const split_problem &split = p.split;
+    const bool few = split.tiles <= (unsigned)(how->multiprocessors * kFewResident);
+    return queue_dependent(few ? sgemm_split<Scheme, kFewResident>
+                               : sgemm_split<Scheme, Scheme::kSplitResident>,
+                           max(1u, split.tiles), kSplitThreads, 0, how, split);
+}
+
+/* Operand A or B (i) of a product, without a place for its form. */
+static operand_planes operand_of(const duo_call *call, int i)
+{
+    const sgemm_problem whole = sgemm_problem_of(call);
+    operand_planes o = {};
+    o.x = i == DUO_A ? whole.a : whole.b;
+    o.ld = i == DUO_A ? whole.lda : whole.ldb;
+    o.rows = i == DUO_A ? whole.m : whole.n;
+    o.k = whole.k;
+    o.along_k = i == DUO_A ? call->transa : !call->transb;
+    return o;
+}
+
+/* `planes` of each operand; `multiply` queues the kernels of one panel. */
+static cudaError_t queue_product(const duo_call *call, const duo_launch *how, int planes,
+                                 cudaError_t (*multiply)(const panel &p, const duo_launch *how))
+{
+    const sgemm_problem whole = sgemm_problem_of(call);
+    if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not this row's */
+    int64_t panel_m = whole.m, panel_n = whole.n;
+    if (!choose_panel(call, &panel_m, &panel_n, planes, how)) return cudaErrorMemoryAllocation;
+
+    panel p = {};
+    operand_planes &a = p.multiply.a, &b = p.multiply.b;
+    a = operand_of(call, DUO_A);
+    b = operand_of(call, DUO_B);
+    p.multiply.k = whole.k;
+    p.multiply.ldc = whole.ldc;
+    p.multiply.alpha = whole.alpha;
+    p.multiply.beta = whole.beta;
+    char *place = how->workspace;
+    p.pending = reinterpret_cast<uint32_t *>(place);
+    p.tickets = p.pending + 1;
+    place += kControlBytes;
+    p.partials = reinterpret_cast<float *>(place);
+    place += partials_bytes(how);
+    void *const packed_a = call->operand[DUO_A].packed, *const packed_b =
+                                                            call->operand[DUO_B].packed;
+    put_packed(&a, panel_m, packed_a != nullptr ? packed_a : place);
+    if (packed_a == nullptr) place += packed_bytes(panel_m, whole.k, planes);
+    put_packed(&b, panel_n, packed_b != nullptr ? packed_b : place);
+
+    cudaError_t error = cudaSuccess;
+    for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
+        for (int64_t i = 0; i < whole.m && error == cudaSuccess; i += panel_m) {
+            a.rows = p.multiply.m = min(panel_m, whole.m - i);
+            b.rows = p.multiply.n = min(panel_n, whole.n - j);
+            a.x = whole.a + (a.along_k ? i * a.ld : i);
+            b.x = whole.b + (b.along_k ? j * b.ld : j);
+            p.multiply.c = whole.c + i + j * whole.ldc;
+            const int64_t tiles_a = packed_a != nullptr ? 0 : tiles_of(a.rows) * tiles_of(a.k);
+            const int64_t tiles =
+                tiles_a + (packed_b != nullptr ? 0 : tiles_of(b.rows) * tiles_of(b.k));
+            if (tiles > INT32_MAX) return cudaErrorInvalidValue;
+            p.split = split_of(a, b, tiles_a, tiles, p.pending);
+            error = multiply(p, how);
+            if (i > 0 || j > 0) error = (cudaError_t)after_c_changed(error);
+        }
+    return error;
+}
+
+#endif

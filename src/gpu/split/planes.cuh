@@ -1,0 +1,162 @@
+/*
+ * split/planes.cuh - operands as sums of 16-bit planes: their layout, and what is known of a tile;
+ * split/split.cuh writes them.
+ *
+ * An operand is op(A) by rows i or op(B) by columns j: `rows` runs of k elements, in tiles of
+ * 64 rows x 64 k. A tile is scaled by a power of two that brings its largest magnitude to less than
+ * 2 * 2^kShift and at least 1/8 of that, so that tiles of like magnitudes mostly have one scale.
+ * Then each element is split:
+ *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element of
+ *              at least 2^-2 keeps 22 bits; below, an absolute 2^-25 is lost, if anything: such an
+ *              element is called lossy.
+ *     fp16x1   x = the nearest fp16, which has the 11 bits of TF32 from 2^-14 on; below, an absolute
+ *              2^-25 is lost at most: these elements, unless they are 0, are the lossy ones.
+ *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-32.
+ * Planes have k contiguous, whatever the operand's layout and alignment were, and zeros up to whole
+ * tiles:
+ *     fp16x3   one row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
+ *     fp16x1   one row is k elements, of which one copy brings 64
+ *     bf16x6   plane after plane, in each a row is k elements
+ *
+ * Of each tile one word is kept: its exponent, and what the guard needs (split/guard.cuh).
+ */
+#ifndef DUO_SPLIT_PLANES_CUH
+#define DUO_SPLIT_PLANES_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "gpu/sgemm.cuh"
+
+constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
+
+/* How a 64 x 64 block of C may be computed: split/guard.cuh decides. */
+enum duo_way {
+    DUO_WAY_FP16X3, /* and better; where fp16x1 has written the words: by that */
+    DUO_WAY_BF16X6, /* and better */
+    DUO_WAY_EXACT   /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
+};
+
+struct fp16x3 {
+    using element = __half;
+    static constexpr int kPlanes = 2, kShift = 14;
+    static constexpr int kKept = 16;   /* elements from 2^(kShift - kKept) on are never lossy */
+    static constexpr int kStageK = 32; /* of a stage of the ring in shared memory, and of a chain */
+    static constexpr bool kInterleaved = true;
+    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
+    static constexpr int kSplitResident = 4;
+    static constexpr int kProducts = 3;
+    /* Which planes are multiplied, smallest products first. */
+    static __device__ __forceinline__ constexpr int plane_of_a(int product) { return product == 0; }
+    static __device__ __forceinline__ constexpr int plane_of_b(int product) { return product == 1; }
+};
+
+struct fp16x1 {
+    using element = __half;
+    static constexpr int kPlanes = 1, kShift = 14, kKept = 28, kStageK = 64;
+    static constexpr bool kInterleaved = true;
+    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
+    static constexpr int kSplitResident = 6;
+    static constexpr int kProducts = 1;
+    static __device__ __forceinline__ constexpr int plane_of_a(int) { return 0; }
+    static __device__ __forceinline__ constexpr int plane_of_b(int) { return 0; }
+};
+
+struct bf16x6 {
+    using element = __nv_bfloat16;
+    static constexpr int kPlanes = 3, kShift = 48, kKept = 16, kStageK = 32;
+    static constexpr bool kInterleaved = false;
+    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3 | 1u << DUO_WAY_BF16X6;
+    static constexpr int kSplitResident = 5;
+    static constexpr int kProducts = 6;
+    static __device__ __forceinline__ constexpr int plane_of_a(int product)
+    {
+        return product == 0 ? 2 : product == 2 || product == 3 ? 1 : 0;
+    }
+    static __device__ __forceinline__ constexpr int plane_of_b(int product)
+    {
+        return product == 1 ? 2 : product == 2 || product == 4 ? 1 : 0;
+    }
+};
+
+/* One operand, as stored and as planes. */
+struct operand_planes {
+    const float *x;
+    int64_t ld, rows, k;
+    bool along_k; /* neighbours in memory are neighbours in k; else in the row number */
+    void *planes;
+    uint32_t *words; /* [tile of rows][tile of k] */
+};
+
+static __host__ __device__ __forceinline__ int64_t tiles_of(int64_t size)
+{
+    return (size + kTile - 1) / kTile;
+}
+
+/* Elements of one plane. */
+static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_planes &o)
+{
+    return tiles_of(o.rows) * tiles_of(o.k) * kTile * kTile;
+}
+
+/* ---- The word of a tile ---- */
+
+/*
+ * bits 0..8    exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: all zeros
+ * bits 9..15   most elements of any row, unless it is all zeros, that are small, less than 2^-7 after
+ *              2^kShift; elements beyond k do not count
+ * bit 16       some element is lossy, in fp16x1 or fp16x3 (bf16x6: could be in fp16x3)
+ * bit 17       some element is infinite or NaN
+ * bit 18       some row that belongs to the matrix is all zeros
+ * bit 19       some element is faint: beyond bf16x6 too, less than 2^-80 after 2^kShift
+ */
+constexpr int kExponentBias = 200; /* 1 <= exponent + bias < 512 for every float but zero */
+constexpr int kExponentGrain = 4;  /* exponent + bias + 1 is a multiple of it */
+constexpr int kWordSmallShift = 9;
+constexpr uint32_t kWordExponent = 511, kWordSmall = 127u << kWordSmallShift, kWordLossy = 1u << 16,
+                   kWordNonFinite = 1u << 17, kWordZeroRow = 1u << 18, kWordFaint = 1u << 19;
+
+/* floor(log2) of a magnitude by its bits, subnormals too. */
+static __device__ __forceinline__ int exponent_of(uint32_t magnitude)
+{
+    return magnitude >= 1u << 23 ? (int)(magnitude >> 23) - 127 : -118 - __clz((int)magnitude);
+}
+static __device__ __forceinline__ float power_of_two(int e) /* -126 <= e <= 127 */
+{
+    return __int_as_float((e + 127) << 23);
+}
+
+/* What brings a tile to 2^kShift: two factors, because 2^163 is no float; where one is enough the
+ * other is 1. */
+struct tile_scale {
+    float first, second;
+    template <class Scheme>
+    static __device__ __forceinline__ tile_scale of(Scheme, int exponent)
+    {
+        const int up = Scheme::kShift - max(exponent, -149); /* of a tile of zeros: any */
+        return {power_of_two(min(up, 100)), power_of_two(max(up - 100, 0))};
+    }
+    __device__ __forceinline__ float times(float x) const { return x * first * second; }
+};
+
+static __device__ __forceinline__ uint32_t warp_max(uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(~0u, value);
+#else
+    for (int lane = 16; lane > 0; lane /= 2) value = max(value, __shfl_xor_sync(~0u, value, lane));
+    return value;
+#endif
+}
+
+static __device__ __forceinline__ uint32_t warp_or(uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(~0u, value);
+#else
+    for (int lane = 16; lane > 0; lane /= 2) value |= __shfl_xor_sync(~0u, value, lane);
+    return value;
+#endif
+}
+
+#endif

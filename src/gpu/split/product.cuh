@@ -1,0 +1,148 @@
+/*
+ * split/product.cuh - what the kernels share that multiply planes: the problem, the walk over the tiles
+ * of C, the scales, and how a warp's sums enter C.
+ *
+ * C is column-major, and the tensor cores want pairs of neighbours along the second operand of a
+ * product: so the rows of a product are columns j of C (planes of B), its columns are rows i (planes
+ * of A). The sum is kept in units of 2^(G - 2 kShift), G the largest exponents of 64 rows and 64
+ * columns together, so that the scales are powers of two up to 1, whatever the magnitudes are.
+ */
+#ifndef DUO_SPLIT_PRODUCT_CUH
+#define DUO_SPLIT_PRODUCT_CUH
+
+#include "gpu/split/guard.cuh"
+
+constexpr int kStepK = 32;         /* k of a stage of the ring in shared memory */
+constexpr int kTilesTogether = 16; /* rows of tiles that are walked together, for the L2 cache */
+
+struct tensor_problem {
+    operand_planes a, b;
+    float *c;
+    int64_t m, n, k, ldc;
+    float alpha, beta;
+    int tiles_i, tiles_j;
+};
+
+/* Tile t of the walk: groups of Together rows of tiles, column by column. */
+template <int Together>
+static __device__ __forceinline__ void place_of_tile(int tiles_i, int tiles_j, int t, int *ti,
+                                                     int *tj)
+{
+    const int per_group = Together * tiles_i, group = t / per_group, in = t % per_group;
+    const int rows = min(Together, tiles_j - group * Together);
+    *ti = in / rows;
+    *tj = group * Together + in % rows;
+}
+
+static __device__ __forceinline__ uint32_t read_word(const uint32_t *word)
+{
+    uint32_t value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+/* 2^(exponent - limit), 0 where that is no float; both exponents with their biases. */
+static __device__ __forceinline__ float scale_of(uint32_t word_a, uint32_t word_b, int limit)
+{
+    const int e = (int)(word_a & kWordExponent) + (int)(word_b & kWordExponent) - limit + 127;
+    return __int_as_float(max(e, 0) << 23);
+}
+
+/* ---- Shared memory by 32-bit address ---- */
+
+static __device__ __forceinline__ void store_shared(uint32_t to, uint4 v)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+
+/* Where a row's chunk of 16 bytes is in rows of 64 bytes: as the tensor copy swizzles them, so that
+ * eight rows meet all banks. */
+constexpr int kChunkBytes = 16, kRowBytes = kStepK * 2;
+static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
+{
+    return (uint32_t)(row * kRowBytes + (chunk ^ (row / 2 & 3)) * kChunkBytes);
+}
+
+/* ---- C ---- */
+
+/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0, and with -0 added a product
+ * stays what it is. */
+static __device__ __forceinline__ void store_whole_four(const tensor_problem &p, float *c,
+                                                        const float (&sum)[4])
+{
+    float4 more = make_float4(-0.0f, -0.0f, -0.0f, -0.0f);
+    if (p.beta != 0.0f) {
+        const float4 old = *reinterpret_cast<const float4 *>(c);
+        more = make_float4(p.beta * old.x, p.beta * old.y, p.beta * old.z, p.beta * old.w);
+    }
+    *reinterpret_cast<float4 *>(c) =
+        make_float4(fmaf(p.alpha, sum[0], more.x), fmaf(p.alpha, sum[1], more.y),
+                    fmaf(p.alpha, sum[2], more.z), fmaf(p.alpha, sum[3], more.w));
+}
+
+/* Four neighbours of a column of C. `aligned`: as 16 bytes, where all four are inside. */
+static __device__ __forceinline__ void store_four(const tensor_problem &p, float *c, int64_t left,
+                                                  const float (&sum)[4], bool aligned)
+{
+    if (aligned && left >= 4) {
+        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (p.beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
+        *reinterpret_cast<float4 *>(c) = make_float4(
+            blend(p.alpha, sum[0], p.beta, old.x), blend(p.alpha, sum[1], p.beta, old.y),
+            blend(p.alpha, sum[2], p.beta, old.z), blend(p.alpha, sum[3], p.beta, old.w));
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (i < left) c[i] = blend(p.alpha, sum[i], p.beta, p.beta == 0.0f ? 0.0f : c[i]);
+    }
+}
+
+/* sum * 2^(limit - 2 kShift), limit with two biases, without leaving the floats half way. */
+struct unit {
+    float first, second;
+    template <class Scheme>
+    static __device__ __forceinline__ unit of(Scheme, int limit)
+    {
+        const int e = min(max(limit - 2 * kExponentBias - 2 * Scheme::kShift, -252), 254);
+        return {power_of_two(e / 2), power_of_two(e - e / 2)};
+    }
+};
+
+/*
+ * 16 rows i and 16 columns j of C, as a warp has them from two products 16 x 8: lane l has, in
+ * columns l / 4 and l / 4 + 8, the rows 2 (l % 4) and the next, of the first product and of the
+ * second. Lanes in pairs exchange halves, so that each has four neighbours in i. Plain: all are inside,
+ * and aligned; this is short code, for it runs once and cold.
+ */
+template <bool Plain>
+static __device__ __forceinline__ void store_square(const tensor_problem &p, const float *sum,
+                                                    const unit &scale, int64_t first_i,
+                                                    int64_t first_j, bool stored, bool aligned)
+{
+    const int lane = threadIdx.x % 32, odd = lane & 1;
+#pragma unroll
+    for (int e = 0; e < 2; e++) {
+        const float mine0 = odd ? sum[4 + 2 * e] : sum[2 * e],
+                    mine1 = odd ? sum[5 + 2 * e] : sum[1 + 2 * e];
+        const float theirs0 = odd ? sum[2 * e] : sum[4 + 2 * e],
+                    theirs1 = odd ? sum[1 + 2 * e] : sum[5 + 2 * e];
+        const float got0 = __shfl_xor_sync(~0u, theirs0, 1),
+                    got1 = __shfl_xor_sync(~0u, theirs1, 1);
+        float four[4] = {odd ? got0 : mine0, odd ? got1 : mine1, odd ? mine0 : got0,
+                         odd ? mine1 : got1};
+#pragma unroll
+        for (int x = 0; x < 4; x++) four[x] = four[x] * scale.first * scale.second;
+        const int64_t i = first_i + odd * 8 + (lane & 2) * 2;
+        const int64_t j = first_j + lane / 4 + 8 * e;
+        float *const c = p.c + i + j * p.ldc;
+        if constexpr (Plain) {
+            if (stored) store_whole_four(p, c, four);
+        } else if (j < p.n && stored) {
+            store_four(p, c, p.m - i, four, aligned);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * split/wgmma/instructions.cuh - Hopper's asynchronous machinery in words: mbarriers, tensor copies (TMA), matrix
+ * products of warpgroups. Compute capability 9.0 alone (sm_90a).
+ *
+ * A wgmma multiplies two matrices in shared memory, both with k contiguous, in rows of 64 or 128
+ * bytes that the tensor copy has swizzled; the product of a warpgroup is 64 rows. Element (r, c) of
+ * the product: thread 32 * (r / 16) + 4 * (r % 8) + c % 8 / 2, register 4 * (c / 8) + 2 * (r / 8 % 2)
+ * + c % 2.
+ */
+#ifndef DUO_SPLIT_WGMMA_INSTRUCTIONS_CUH
+#define DUO_SPLIT_WGMMA_INSTRUCTIONS_CUH
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
+/* ---- Shared memory and mbarriers, by 32-bit address ---- */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p)
+{
+    uint32_t address; /* opaque, or the compiler computes it again wherever it is used */
+    asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"((uint32_t)__cvta_generic_to_shared(p)));
+    return address;
+}
+
+static __device__ __forceinline__ void barrier_init(uint32_t barrier, uint32_t arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals)
+                 : "memory");
+}
+static __device__ __forceinline__ void barrier_init_done()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/* At the same place in the shared memory of a block of the cluster. Nothing that this thread has written is
+ * published by it, which would take a fence. */
+static __device__ __forceinline__ void barrier_arrive_in(uint32_t barrier, uint32_t block)
+{
+    asm volatile("{\n"
+                 ".reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
+                 "}\n" ::"r"(barrier),
+                 "r"(block)
+                 : "memory");
+}
+/* Of all threads of a cluster. */
+static __device__ __forceinline__ void sync_cluster()
+{
+    asm volatile("barrier.cluster.arrive.release;\n"
+                 "barrier.cluster.wait.acquire;" ::
+                     : "memory");
+}
+static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+static __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity)
+{
+    uint32_t done;
+    do {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}\n"
+                     : "=r"(done)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+    } while (done == 0);
+}
+
+/* ---- Tensor copies: one box of a (k, row, plane) tensor; what lies outside reads as zero ---- */
+
+/* Brings a map where the copies look for it. */
+static __device__ __forceinline__ void prefetch_map(const CUtensorMap *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *map,
+                                                uint32_t barrier, int k, int row)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(k), "r"(row), "r"(0)
+                 : "memory");
+}
+
+/* To the same place in the shared memory of all blocks of the cluster that are in `blocks`, bit by bit,
+ * each of which expects it at its own barrier. */
+static __device__ __forceinline__ void
+copy_box_to(uint16_t blocks, uint32_t to, const CUtensorMap *map, uint32_t barrier, int k, int row)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(to),
+                 "l"(map), "r"(barrier), "r"(k), "r"(row), "r"(0), "h"(blocks)
+                 : "memory");
+}
+
+/* ---- Matrix products ---- */
+
+/* The upper half of an operand's descriptor: swizzle (1: rows of 128 bytes, 2: rows of 64), 8 rows
+ * from one group to the next. */
+template <int RowBytes>
+constexpr uint64_t kDescriptor = (uint64_t)(RowBytes == 128 ? 1 : 2) << 62 |
+                                 (uint64_t)(8 * RowBytes / 16) << 32;
+
+/* The lower half, of the rows from an address on; 1 more is 16 bytes further. */
+static __device__ __forceinline__ uint32_t rows_at(uint32_t address)
+{
+    return address >> 4 | 1u << 16;
+}
+
+/* What this thread has written to shared memory is there for the products of others, once they have
+ * met it at a barrier. */
+static __device__ __forceinline__ void writes_before_products()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+static __device__ __forceinline__ void products_begin()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+static __device__ __forceinline__ void products_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+/* All products are in their registers, but those of the last Pending commits; d is not of these. */
+template <int Pending, int Registers>
+static __device__ __forceinline__ void products_wait(float (&d)[Registers])
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory");
+#pragma unroll
+    for (int i = 0; i < Registers; i++) asm volatile("" : "+f"(d[i])::"memory");
+}
+
+#define DUO_D4(i)  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define DUO_D16(i) DUO_D4(i), DUO_D4(i + 4), DUO_D4(i + 8), DUO_D4(i + 12)
+
+#define DUO_WGMMA_64(type)                                                                         \
+    asm volatile("{\n"                                                                             \
+                 ".reg .pred p;\n"                                                                 \
+                 "setp.ne.b32 p, %34, 0;\n"                                                        \
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." type "." type " "                   \
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "         \
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "     \
+                 "%31}, %32, %33, p, 1, 1, 0, 0;\n"                                                \
+                 "}\n"                                                                             \
+                 : DUO_D16(0), DUO_D16(16)                                                         \
+                 : "l"(a), "l"(b), "r"(add))
+
+#define DUO_WGMMA_128(type)                                                                        \
+    asm volatile("{\n"                                                                             \
+                 ".reg .pred p;\n"                                                                 \
+                 "setp.ne.b32 p, %66, 0;\n"                                                        \
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32." type "." type " "                  \
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "         \
+                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, "     \
+                 "%31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, "     \
+                 "%46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, "     \
+                 "%61, %62, %63}, %64, %65, p, 1, 1, 0, 0;\n"                                      \
+                 "}\n"                                                                             \
+                 : DUO_D16(0), DUO_D16(16), DUO_D16(32), DUO_D16(48)                               \
+                 : "l"(a), "l"(b), "r"(add))
+
+/* d = a b' (add == 0) or d += a b', 16 steps of k, a of 64 rows, b of 64 or 128, by descriptors. */
+static __device__ __forceinline__ void product(float (&d)[32], uint64_t a, uint64_t b, int add,
+                                               __half)
+{
+    DUO_WGMMA_64("f16");
+}
+static __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint64_t b, int add,
+                                               __half)
+{
+    DUO_WGMMA_128("f16");
+}
+static __device__ __forceinline__ void product(float (&d)[32], uint64_t a, uint64_t b, int add,
+                                               __nv_bfloat16)
+{
+    DUO_WGMMA_64("bf16");
+}
+static __device__ __forceinline__ void product(float (&d)[64], uint64_t a, uint64_t b, int add,
+                                               __nv_bfloat16)
+{
+    DUO_WGMMA_128("bf16");
+}
+
+#undef DUO_WGMMA_128
+#undef DUO_WGMMA_64
+#undef DUO_D16
+#undef DUO_D4
+
+#endif

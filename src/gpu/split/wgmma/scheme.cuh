@@ -1,0 +1,258 @@
+/*
+ * split/wgmma/scheme.cuh - the planes of a panel multiplied by split/wgmma/product.cuh (Hopper): tensor maps, tiles.
+ */
+#ifndef DUO_SPLIT_WGMMA_SCHEME_CUH
+#define DUO_SPLIT_WGMMA_SCHEME_CUH
+
+#include <math.h>
+#include <string.h>
+
+#include "gpu/split/panels.cuh"
+#include "gpu/split/wgmma/product.cuh"
+
+/* ---- Tensor maps ---- */
+
+static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
+{
+    void *address = nullptr;
+    cudaDriverEntryPointQueryResult result;
+#if CUDART_VERSION >= 12050
+    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address,
+                                                               12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t error =
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &address, cudaEnableDefault, &result);
+#endif
+    if (error != cudaSuccess) return error;
+    if (result != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
+    memcpy(function, &address, sizeof address);
+    return cudaSuccess;
+}
+
+/* The planes of an operand, in boxes of kStageK x rows. */
+template <class Scheme>
+static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
+{
+    decltype(&cuTensorMapEncodeTiled) encode;
+    const cudaError_t error = encode_function(&encode);
+    if (error != cudaSuccess) return error;
+    const cuuint64_t all_rows = (cuuint64_t)(tiles_of(o.rows) * kTile);
+    const cuuint64_t k = (cuuint64_t)(tiles_of(o.k) * kTile);
+    const bool one = Scheme::kInterleaved;
+    const cuuint64_t length = one ? k * Scheme::kPlanes : k;
+    const cuuint64_t sizes[3] = {length, all_rows, one ? 1u : (cuuint64_t)Scheme::kPlanes};
+    const cuuint64_t strides[2] = {length * 2, length * 2 * all_rows};
+    const cuuint32_t box[3] = {Scheme::kStageK * (one ? Scheme::kPlanes : 1), (cuuint32_t)rows,
+                               one ? 1u : (cuuint32_t)Scheme::kPlanes};
+    const cuuint32_t steps[3] = {1, 1, 1};
+    return (cudaError_t)encode(
+        map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, o.planes, sizes, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, one ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+/* ---- Launches ---- */
+
+template <class Scheme>
+struct tiles_of_scheme;
+template <>
+struct tiles_of_scheme<fp16x3> {
+    using large = wgmma_tile<fp16x3, 128, 2, 4>;
+    using medium = wgmma_tile<fp16x3, 128, 1, 6>;
+    using small = wgmma_tile<fp16x3, 64, 1, 8>;
+};
+template <>
+struct tiles_of_scheme<fp16x1> {
+    using large = wgmma_tile<fp16x1, 128, 2, 4>;
+    using medium = wgmma_tile<fp16x1, 128, 1, 6>;
+    using small = wgmma_tile<fp16x1, 64, 1, 8>;
+};
+template <>
+struct tiles_of_scheme<bf16x6> {
+    using large = wgmma_tile<bf16x6, 128, 2, 3, 2>;
+    using medium = wgmma_tile<bf16x6, 128, 1, 4>;
+    using small = wgmma_tile<bf16x6, 64, 1, 6>;
+};
+
+template <class Tile>
+static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *how)
+{
+    static_assert(!Tile::kSliced || Tile::kI * kTileJ <= kSlicedTile, "partial sums have room");
+    wgmma_problem p = {of.multiply, slices, of.tickets, of.partials};
+    p.tiles_i = (int)((p.m + Tile::kI - 1) / Tile::kI);
+    p.tiles_j = (int)((p.n + kTileJ - 1) / kTileJ);
+    CUtensorMap map_i, map_j;
+    cudaError_t error = make_map<typename Tile::Scheme>(&map_i, p.a, Tile::kBoxI);
+    if (error == cudaSuccess) error = make_map<typename Tile::Scheme>(&map_j, p.b, kTileJ);
+    if (error != cudaSuccess) return error;
+    const int64_t columns = (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster; /* of clusters */
+    const int64_t clusters = p.tiles_i * columns * slices;
+    const int64_t most = max(1, how->multiprocessors / Tile::kCluster);
+    return (cudaError_t)queue_clusters_behind(
+        sgemm_wgmma<Tile>, (unsigned)((clusters < most ? clusters : most) * Tile::kCluster),
+        Tile::kCluster, kWgmmaThreads, Tile::kSharedBytes, how->capability, how->stream, map_i,
+        map_j, p);
+}
+
+/*
+ * Clocks of a tile of C, measured on an H200 under its power limit: the large tile is bound by the
+ * tensor cores, the small one by shared memory, the medium one, where the others leave half of the
+ * multiprocessors idle in their last wave, by either; each has a start and an end that nothing overlaps.
+ * Slices end by writing their sums, and the last of them by reading all.
+ */
+struct tile_clocks {
+    double per_product; /* of the planes, for 32 k */
+    double ends, sharing, per_slice;
+    int most_slices;
+};
+static const tile_clocks kLargeClocks = {760.0, 6000.0, 0.0, 0.0, 1};
+static const tile_clocks kMediumClocks = {410.0, 5000.0, 0.0, 0.0, 1};
+static const tile_clocks kSmallClocks = {225.0, 5000.0, 2000.0, 2800.0, 16};
+
+enum tile_size { TILE_LARGE, TILE_MEDIUM, TILE_SMALL };
+
+struct tile_choice {
+    tile_size size;
+    int slices;
+};
+
+/* Every slice has some of the k_tiles. */
+static void consider(tile_choice *best, double *least, tile_size size, int64_t tiles,
+                     int64_t k_tiles, double steps, int products, const duo_launch *how)
+{
+    static const tile_clocks kClocks[] = {kLargeClocks, kMediumClocks, kSmallClocks};
+    const tile_clocks &clocks = kClocks[size];
+    for (int slices = 1; slices <= clocks.most_slices; slices++) {
+        if (slices > 1 && (tiles * slices > how->multiprocessors || slices > k_tiles)) break;
+        const double waves = ceil((double)(tiles * slices) / how->multiprocessors);
+        const double sharing = slices > 1 ? clocks.sharing + clocks.per_slice * slices : 0.0;
+        const double time =
+            waves * (ceil(steps / slices) * products * clocks.per_product + clocks.ends) + sharing;
+        if (time >= *least) continue;
+        *least = time;
+        *best = {size, slices};
+    }
+}
+
+template <class Scheme>
+static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
+{
+    using large = typename tiles_of_scheme<Scheme>::large;
+    using medium = typename tiles_of_scheme<Scheme>::medium;
+    using small = typename tiles_of_scheme<Scheme>::small;
+    const double steps = (double)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
+    const int products = Scheme::kProducts * Scheme::kStageK / kStepK;
+    const int64_t columns = (p.n + kTileJ - 1) / kTileJ, k_tiles = tiles_of(p.k);
+    const int64_t large_columns =
+        (columns + large::kCluster - 1) / large::kCluster * large::kCluster;
+    tile_choice best = {TILE_LARGE, 1};
+    double least = INFINITY;
+    auto rows = [&](int tile) { return (p.m + tile - 1) / tile; };
+    consider(&best, &least, TILE_LARGE, rows(large::kI) * large_columns, k_tiles, steps, products,
+             how);
+    consider(&best, &least, TILE_MEDIUM, rows(medium::kI) * columns, k_tiles, steps, products, how);
+    consider(&best, &least, TILE_SMALL, rows(small::kI) * columns, k_tiles, steps, products, how);
+    return best;
+}
+
+template <class Scheme>
+static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
+{
+    const tile_choice choice = choose_tile<Scheme>(p.multiply, how);
+    using tiles = tiles_of_scheme<Scheme>;
+    switch (choice.size) {
+    case TILE_LARGE:
+        return queue_wgmma<typename tiles::large>(p, choice.slices, how);
+    case TILE_MEDIUM:
+        return queue_wgmma<typename tiles::medium>(p, choice.slices, how);
+    default:
+        return queue_wgmma<typename tiles::small>(p, choice.slices, how);
+    }
+}
+
+/* ---- Loading ---- */
+
+/* Were the kernels compiled for another architecture than 9.0a, they are empty: then they are absent. */
+static bool wgmma_absent; /* read and set by the __atomic functions */
+
+static bool has_wgmma(const duo_launch *how)
+{
+    return how->capability == 90 && !__atomic_load_n(&wgmma_absent, __ATOMIC_RELAXED);
+}
+
+/* Elsewhere than on Hopper the kernel is empty, and there is less shared memory. */
+template <class Tile>
+static cudaError_t load_wgmma()
+{
+    int capability = 0;
+    cudaFuncAttributes found = {};
+    cudaError_t error = (cudaError_t)current_capability(&capability);
+    if (error != cudaSuccess || capability != 90) return error;
+    error = cudaFuncGetAttributes(&found, sgemm_wgmma<Tile>);
+    if (error != cudaSuccess) return error;
+    if (found.sharedSizeBytes == 0) { /* `wanted` is not there */
+        __atomic_store_n(&wgmma_absent, true, __ATOMIC_RELAXED);
+        return cudaSuccess;
+    }
+    return cudaFuncSetAttribute(sgemm_wgmma<Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                Tile::kSharedBytes);
+}
+
+/* Brings a scheme's kernels onto the current device and lets them have their shared memory. */
+template <class Scheme>
+static cudaError_t load_scheme()
+{
+    cudaError_t error = (cudaError_t)load_kernel(sgemm_split<Scheme, kFewResident>);
+    if (error == cudaSuccess)
+        error = (cudaError_t)load_kernel(sgemm_split<Scheme, Scheme::kSplitResident>);
+    if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::large>();
+    if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::medium>();
+    if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::small>();
+    return error;
+}
+
+/* ---- A scheme's row ---- */
+
+template <class Scheme>
+static cudaError_t queue_scheme_panel(const panel &p, const duo_launch *how)
+{
+    const cudaError_t error = queue_split<Scheme>(p, how);
+    return error == cudaSuccess ? queue_tiles<Scheme>(p, how) : error;
+}
+
+template <class Scheme>
+static size_t scheme_bytes(const duo_call *call, const duo_launch *how)
+{
+    return panel_bytes(call, call->m, call->n, Scheme::kPlanes, how);
+}
+
+template <class Scheme>
+static size_t scheme_packed_bytes(const duo_call *call, int i)
+{
+    return i == DUO_C || call->k == 0 || call->k > kMostK
+               ? 0
+               : packed_bytes(i == DUO_A ? call->m : call->n, call->k, Scheme::kPlanes);
+}
+
+template <class Scheme>
+static cudaError_t queue_packing(const duo_call *call, int i, void *packed, const duo_launch *how)
+{
+    if (!has_wgmma(how)) return cudaErrorNotSupported;
+    operand_planes o = operand_of(call, i);
+    if (o.k == 0) return cudaErrorInvalidValue; /* nothing is multiplied */
+    put_packed(&o, o.rows, packed);
+    const int64_t tiles = tiles_of(o.rows) * tiles_of(o.k);
+    if (tiles > INT32_MAX) return cudaErrorInvalidValue;
+    panel p = {};
+    p.split = split_of(o, {}, tiles, tiles, nullptr);
+    return queue_split<Scheme>(p, how);
+}
+
+template <class Scheme>
+static cudaError_t queue_scheme(const duo_call *call, const duo_launch *how)
+{
+    if (!has_wgmma(how)) return cudaErrorNotSupported;
+    return queue_product(call, how, Scheme::kPlanes, queue_scheme_panel<Scheme>);
+}
+
+#endif

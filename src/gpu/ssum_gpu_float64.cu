@@ -1,9 +1,0 @@
-/* ssum_gpu_float64.cu - sum in float64 throughout; see reduce_shuffle.cuh. */
-#include "gpu/reduce_shuffle.cuh"
-
-extern "C" int duo_ssum_gpu_float64(const duo_call *call, const duo_launch *how)
-{
-    return queue_reduction<plain_leaf, double>(call, how);
-}
-
-extern "C" int duo_ssum_gpu_float64_load(void) { return load_reduction<plain_leaf, double>(); }

@@ -1,9 +1,0 @@
-/* ssum_gpu_shuffle.cu - sum; see reduce_shuffle.cuh. */
-#include "gpu/reduce_shuffle.cuh"
-
-extern "C" int duo_ssum_gpu_shuffle(const duo_call *call, const duo_launch *how)
-{
-    return queue_reduction<plain_leaf, float>(call, how);
-}
-
-extern "C" int duo_ssum_gpu_shuffle_load(void) { return load_reduction<plain_leaf, float>(); }
