@@ -1,18 +1,14 @@
-/*
- * kernels.h - the GPU algorithms as device_cuda.cu sees them.
- *
- * An algorithm queues its kernels on the device that is current. Its functions return a cudaError_t as
- * int; anything but 0 means that nothing was queued that writes an output.
- */
+/* kernels.h - the GPU's algorithms as the backend to CUDA sees them. */
 #ifndef DUO_KERNELS_H
 #define DUO_KERNELS_H
 
+#include "algorithms.h"
 #include "call.h"
 
 /* Partial sums that a reduction may leave for its last block: the scratch of a queue. */
 enum { DUO_PARTIALS = 4096 };
 
-/* What an algorithm needs beside the call. */
+/* What the kernels of a launch need beside the call. */
 typedef struct duo_launch {
     void *stream; /* cudaStream_t */
     int multiprocessors;
@@ -33,64 +29,42 @@ typedef struct duo_launch {
     uint32_t ticket;
 } duo_launch;
 
+/*
+ * An algorithm. Its functions that return int return a cudaError_t, and work on the device that is
+ * current; NULL stands for a function that it has no need of.
+ */
+typedef struct duo_gpu_algorithm {
+    /* Queues its kernels. An error means that nothing was queued that writes an output. */
+    int (*launch)(const duo_call *call, const duo_launch *how);
+    /*
+     * Brings its kernels onto the device, and sets what they need to be launched: before the first
+     * launch there. Where the device cannot run them there is nothing to do.
+     */
+    int (*load)(void);
+    /* Bytes of workspace that it would like; how->workspace is not there yet. NULL: none. */
+    size_t (*workspace)(const duo_call *call, const duo_launch *how);
+    /*
+     * Operand A or B (i), packed: in the layout in which the algorithm reads it. Its bytes, 0 for an
+     * operand that it reads as it is; and queueing the kernel that writes it, without any workspace,
+     * to memory aligned to 256 bytes. Where operand[i].packed is not NULL, launch finds it there.
+     * Both NULL: the algorithm reads all operands as they are.
+     */
+    size_t (*packed_bytes)(const duo_call *call, int i);
+    int (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);
+} duo_gpu_algorithm;
+
+/* duo_NAME of every algorithm in the list that runs on the GPU, each defined in its NAME.cu. */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-int duo_sgemm_gpu_naive(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_tiled(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_fp16x1(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_mma(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_f64(const duo_call *call, const duo_launch *how);
-int duo_sgemm_gpu_skinny(const duo_call *call, const duo_launch *how);
-int duo_sasum_gpu_shuffle(const duo_call *call, const duo_launch *how);
-int duo_sasum_gpu_float64(const duo_call *call, const duo_launch *how);
-int duo_ssum_gpu_shuffle(const duo_call *call, const duo_launch *how);
-int duo_ssum_gpu_float64(const duo_call *call, const duo_launch *how);
-int duo_sdot_gpu_shuffle(const duo_call *call, const duo_launch *how);
-int duo_sdot_gpu_float64(const duo_call *call, const duo_launch *how);
-
-/* Bytes of workspace that an algorithm would like. */
-size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how);
-size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how);
-size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how);
-size_t duo_sgemm_gpu_fp16x1_workspace(const duo_call *call, const duo_launch *how);
-size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how);
-size_t duo_sgemm_gpu_f64_workspace(const duo_call *call, const duo_launch *how);
-size_t duo_sgemm_gpu_skinny_workspace(const duo_call *call, const duo_launch *how);
-
-/*
- * The form in which an algorithm reads operand A or B (i), if it has one: its bytes, and queueing the writing of
- * it, without any workspace, to memory aligned to 256 bytes. Where operand[i].packed is not NULL the algorithm
- * finds it there.
- */
-size_t duo_sgemm_gpu_bf16x6_packed_bytes(const duo_call *call, int i);
-size_t duo_sgemm_gpu_fp16x3_packed_bytes(const duo_call *call, int i);
-size_t duo_sgemm_gpu_fp16x1_packed_bytes(const duo_call *call, int i);
-int duo_sgemm_gpu_bf16x6_pack(const duo_call *call, int i, void *packed, const duo_launch *how);
-int duo_sgemm_gpu_fp16x3_pack(const duo_call *call, int i, void *packed, const duo_launch *how);
-int duo_sgemm_gpu_fp16x1_pack(const duo_call *call, int i, void *packed, const duo_launch *how);
-
-/* Bring an algorithm's kernels onto the current device, and set what they need to be launched: before an algorithm's
- * first launch. Where the device cannot run them there is nothing to do. */
-int duo_sgemm_gpu_naive_load(void);
-int duo_sgemm_gpu_tiled_load(void);
-int duo_sgemm_gpu_ffma_load(void);
-int duo_sgemm_gpu_bf16x6_load(void);
-int duo_sgemm_gpu_fp16x3_load(void);
-int duo_sgemm_gpu_fp16x1_load(void);
-int duo_sgemm_gpu_mma_load(void);
-int duo_sgemm_gpu_f64_load(void);
-int duo_sgemm_gpu_skinny_load(void);
-int duo_sasum_gpu_shuffle_load(void);
-int duo_sasum_gpu_float64_load(void);
-int duo_ssum_gpu_shuffle_load(void);
-int duo_ssum_gpu_float64_load(void);
-int duo_sdot_gpu_shuffle_load(void);
-int duo_sdot_gpu_float64_load(void);
+#define DUO_DECLARE_CPU(name)
+#define DUO_DECLARE_GPU(name)                     extern const duo_gpu_algorithm duo_##name;
+#define DUO_DECLARE(operation, side, maths, name) DUO_DECLARE_##side(name)
+DUO_ALGORITHM_LIST(DUO_DECLARE)
+#undef DUO_DECLARE
+#undef DUO_DECLARE_GPU
+#undef DUO_DECLARE_CPU
 
 #ifdef __cplusplus
 }

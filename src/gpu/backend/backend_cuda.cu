@@ -53,60 +53,38 @@ static duo_status unpin(void *address)
 
 /* ---- Algorithms ---- */
 
-struct gpu_algorithm {
-    duo_algorithm_id id;
+struct table_entry {
     const char *name;
-    int (*launch)(const duo_call *call, const duo_launch *how);
-    int (*load)(void);
-    /* Bytes of workspace that it would like; how->workspace is not there yet. NULL: needs none. */
-    size_t (*workspace)(const duo_call *call, const duo_launch *how);
-    /* NULL: reads operands as they are. */
-    size_t (*packed_bytes)(const duo_call *call, int i);
-    int (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);
+    const duo_gpu_algorithm *algorithm; /* NULL: it runs on the CPU */
 };
 
-#define GPU_ALGORITHM(name)                                                                        \
-    {                                                                                              \
-        DUO_##name, #name, duo_##name, duo_##name##_load, nullptr, nullptr, nullptr                \
-    }
-#define GPU_ALGORITHM_WITH_WORKSPACE(name)                                                         \
-    {                                                                                              \
-        DUO_##name, #name, duo_##name, duo_##name##_load, duo_##name##_workspace, nullptr, nullptr \
-    }
-#define GPU_ALGORITHM_WITH_PACKED(name)                                                            \
-    {                                                                                              \
-        DUO_##name, #name, duo_##name, duo_##name##_load, duo_##name##_workspace,                  \
-            duo_##name##_packed_bytes, duo_##name##_pack                                           \
-    }
-static const gpu_algorithm algorithms[] = {
-    GPU_ALGORITHM_WITH_WORKSPACE(sgemm_gpu_skinny),
-    GPU_ALGORITHM_WITH_PACKED(sgemm_gpu_fp16x3),
-    GPU_ALGORITHM_WITH_PACKED(sgemm_gpu_bf16x6),
-    GPU_ALGORITHM_WITH_PACKED(sgemm_gpu_fp16x1),
-    GPU_ALGORITHM_WITH_WORKSPACE(sgemm_gpu_mma),
-    GPU_ALGORITHM_WITH_WORKSPACE(sgemm_gpu_ffma),
-    GPU_ALGORITHM(sgemm_gpu_tiled),
-    GPU_ALGORITHM(ssum_gpu_shuffle),
-    GPU_ALGORITHM(sasum_gpu_shuffle),
-    GPU_ALGORITHM(sdot_gpu_shuffle),
-    GPU_ALGORITHM(sgemm_gpu_naive),
-    GPU_ALGORITHM(ssum_gpu_float64),
-    GPU_ALGORITHM(sasum_gpu_float64),
-    GPU_ALGORITHM(sdot_gpu_float64),
-    GPU_ALGORITHM_WITH_WORKSPACE(sgemm_gpu_f64),
-};
-static_assert(sizeof algorithms / sizeof algorithms[0] <= 32, "a queue has a bit for each");
-#undef GPU_ALGORITHM_WITH_PACKED
-#undef GPU_ALGORITHM_WITH_WORKSPACE
-#undef GPU_ALGORITHM
+#define ALGORITHM_ON_CPU(name)                    nullptr
+#define ALGORITHM_ON_GPU(name)                    &duo_##name
+#define TABLE_ENTRY(operation, side, maths, name) {#name, ALGORITHM_ON_##side(name)},
+/* By duo_algorithm_id. */
+static const table_entry algorithms[] = {DUO_ALGORITHM_LIST(TABLE_ENTRY)};
+#undef TABLE_ENTRY
+#undef ALGORITHM_ON_GPU
+#undef ALGORITHM_ON_CPU
+
+/* NULL: no GPU algorithm has this number. */
+static const duo_gpu_algorithm *algorithm_of(duo_algorithm_id id)
+{
+    return id >= 0 && id < DUO_ALGORITHMS ? algorithms[id].algorithm : nullptr;
+}
+
+static duo_status status_of(int error, duo_algorithm_id id)
+{
+    return duo_cuda_status((cudaError_t)error, algorithms[id].name);
+}
 
 static duo_status load(int device)
 {
     const duo_cuda_guard current(device);
     duo_status status = current.status;
-    for (const gpu_algorithm &algorithm : algorithms)
-        if (status == DUO_OK)
-            status = duo_cuda_status((cudaError_t)algorithm.load(), algorithm.name);
+    for (int id = 0; id < DUO_ALGORITHMS && status == DUO_OK; id++)
+        if (algorithms[id].algorithm != nullptr)
+            status = status_of(algorithms[id].algorithm->load(), (duo_algorithm_id)id);
     return status;
 }
 
@@ -119,7 +97,7 @@ struct duo_queue {
     cudaEvent_t marks[DUO_MARKS];
     cudaEvent_t behind; /* marks the place in another queue that this one follows */
     void *scratch;      /* the reductions' partial sums, then their counter */
-    uint32_t loaded;    /* a bit for each of the table that this queue has launched before */
+    uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
     char *workspace;    /* of the algorithms that want one; grows */
     size_t workspace_bytes;
     size_t workspace_refused; /* this much there was not when it was last asked for; 0: never */
@@ -274,20 +252,13 @@ static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void
     return DUO_OK;
 }
 
-/* NULL: no GPU algorithm has this number. */
-static const gpu_algorithm *algorithm_of(duo_algorithm_id id)
-{
-    for (const gpu_algorithm &algorithm : algorithms)
-        if (algorithm.id == id) return &algorithm;
-    return nullptr;
-}
-
 /* Loads the algorithm's kernels if the queue has not launched any of them yet. */
-static duo_status load_algorithm(duo_queue *queue, const gpu_algorithm *algorithm)
+static duo_status load_algorithm(duo_queue *queue, duo_algorithm_id id)
 {
-    const uint32_t bit = 1u << (algorithm - algorithms);
+    static_assert(DUO_ALGORITHMS <= 32, "a queue has a bit for each");
+    const uint32_t bit = 1u << id;
     if ((queue->loaded & bit) != 0) return DUO_OK;
-    const duo_status status = duo_cuda_status((cudaError_t)algorithm->load(), algorithm->name);
+    const duo_status status = status_of(algorithm_of(id)->load(), id);
     if (status == DUO_OK) queue->loaded |= bit;
     return status;
 }
@@ -309,9 +280,9 @@ static duo_status launch(duo_queue *queue, duo_algorithm_id id, const duo_call *
 {
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
-    const gpu_algorithm *const algorithm = algorithm_of(id);
+    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
     if (algorithm == nullptr) return duo_cuda_refuse("no GPU algorithm has this number");
-    const duo_status status = load_algorithm(queue, algorithm);
+    const duo_status status = load_algorithm(queue, id);
     if (status != DUO_OK) return status;
     duo_launch how = launch_on(queue);
     how.pinned_result = pinned_result;
@@ -322,12 +293,12 @@ static duo_status launch(duo_queue *queue, duo_algorithm_id id, const duo_call *
         how.workspace = queue->workspace;
         how.workspace_bytes = wanted < queue->workspace_bytes ? wanted : queue->workspace_bytes;
     }
-    return duo_cuda_status((cudaError_t)algorithm->launch(call, &how), algorithm->name);
+    return status_of(algorithm->launch(call, &how), id);
 }
 
 static size_t packed_bytes(duo_algorithm_id id, const duo_call *call, int i)
 {
-    const gpu_algorithm *const algorithm = algorithm_of(id);
+    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
     return algorithm != nullptr && algorithm->packed_bytes != nullptr
                ? algorithm->packed_bytes(call, i)
                : 0;
@@ -338,13 +309,13 @@ static duo_status pack(duo_queue *queue, duo_algorithm_id id, const duo_call *ca
 {
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
-    const gpu_algorithm *const algorithm = algorithm_of(id);
+    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
     if (algorithm == nullptr || algorithm->pack == nullptr)
-        return duo_cuda_refuse("no algorithm with forms has this number");
-    const duo_status status = load_algorithm(queue, algorithm);
+        return duo_cuda_refuse("no algorithm that packs has this number");
+    const duo_status status = load_algorithm(queue, id);
     if (status != DUO_OK) return status;
     const duo_launch how = launch_on(queue);
-    return duo_cuda_status((cudaError_t)algorithm->pack(call, i, memory, &how), algorithm->name);
+    return status_of(algorithm->pack(call, i, memory, &how), id);
 }
 
 static duo_status trim(duo_queue *queue)
@@ -429,33 +400,31 @@ static duo_status after(duo_queue *later, duo_queue *earlier)
 
 extern "C" const duo_backend *duo_backend_default(void)
 {
-    // clang-format off
     static const duo_backend backend = {
-        "cuda",
-        duo_cuda_count,
-        duo_cuda_describe,
-        load,
-        allocate,
-        release,
-        pin,
-        unpin,
-        duo_cuda_classify,
-        open_queue,
-        close_queue,
-        stream_of,
-        copy,
-        copy_now,
-        launch,
-        packed_bytes,
-        pack,
-        trim,
-        mark,
-        wait_mark,
-        finish,
-        idle,
-        after,
-        duo_cuda_detail,
+        .name = "cuda",
+        .count = duo_cuda_count,
+        .describe = duo_cuda_describe,
+        .load = load,
+        .allocate = allocate,
+        .release = release,
+        .pin = pin,
+        .unpin = unpin,
+        .classify = duo_cuda_classify,
+        .open = open_queue,
+        .close = close_queue,
+        .stream = stream_of,
+        .copy = copy,
+        .copy_now = copy_now,
+        .launch = launch,
+        .packed_bytes = packed_bytes,
+        .pack = pack,
+        .trim = trim,
+        .mark = mark,
+        .wait_mark = wait_mark,
+        .finish = finish,
+        .idle = idle,
+        .after = after,
+        .detail = duo_cuda_detail,
     };
-    // clang-format on
     return &backend;
 }

@@ -471,14 +471,14 @@ static tile_choice choose(const sgemm_problem &p, int multiprocessors, size_t wo
     return best;
 }
 
-extern "C" size_t duo_sgemm_gpu_f64_workspace(const duo_call *call, const duo_launch *how)
+static size_t workspace(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const int64_t parts = choose(p, how->multiprocessors, SIZE_MAX).parts;
     return parts == 1 ? 0 : (size_t)parts * sums_bytes(p);
 }
 
-extern "C" int duo_sgemm_gpu_f64(const duo_call *call, const duo_launch *how)
+static int launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const tile_choice best = choose(p, how->multiprocessors, how->workspace_bytes);
@@ -493,7 +493,7 @@ static int load_kernels()
     return error;
 }
 
-extern "C" int duo_sgemm_gpu_f64_load(void)
+static int load()
 {
     int error = load_kernel(add_parts);
     if (error == 0) error = load_kernels<square_tile>();
@@ -501,3 +501,11 @@ extern "C" int duo_sgemm_gpu_f64_load(void)
     if (error == 0) error = load_kernels<wide_tile>();
     return error;
 }
+
+const duo_gpu_algorithm duo_sgemm_gpu_f64 = {
+    .launch = launch,
+    .load = load,
+    .workspace = workspace,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};

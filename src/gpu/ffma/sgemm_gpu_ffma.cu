@@ -264,7 +264,7 @@ static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
                                                how->capability, how->stream, p, x.walk));
 }
 
-extern "C" size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_launch *how)
+static size_t workspace(const duo_call *call, const duo_launch *how)
 {
     plan x;
     if (!choose(call, how, SIZE_MAX, &x)) return 0;
@@ -276,7 +276,7 @@ extern "C" size_t duo_sgemm_gpu_ffma_workspace(const duo_call *call, const duo_l
     return bytes;
 }
 
-extern "C" int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how)
+static int launch(const duo_call *call, const duo_launch *how)
 {
     plan x;
     if (!choose(call, how, how->workspace_bytes, &x)) return (int)cudaErrorInvalidValue;
@@ -284,7 +284,7 @@ extern "C" int duo_sgemm_gpu_ffma(const duo_call *call, const duo_launch *how)
 }
 
 /* A tile whose ring has no room on this device is not used, and not loaded. */
-extern "C" int duo_sgemm_gpu_ffma_load(void)
+static int load()
 {
     int capability = 0;
     int error = current_capability(&capability);
@@ -300,3 +300,11 @@ extern "C" int duo_sgemm_gpu_ffma_load(void)
     }
     return error;
 }
+
+const duo_gpu_algorithm duo_sgemm_gpu_ffma = {
+    .launch = launch,
+    .load = load,
+    .workspace = workspace,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};

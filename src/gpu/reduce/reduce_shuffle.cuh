@@ -282,4 +282,13 @@ static int load_reduction()
     return error != 0 ? error : load_kernel(reduce_shuffle<Leaf, Value, kStrided>);
 }
 
+template <class Leaf, class Value>
+constexpr duo_gpu_algorithm kReduction = {
+    .launch = queue_reduction<Leaf, Value>,
+    .load = load_reduction<Leaf, Value>,
+    .workspace = nullptr,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};
+
 #endif

@@ -1,9 +1,4 @@
 /* sasum_gpu_float64.cu - sum of absolute values in float64 throughout; see reduce/reduce_shuffle.cuh. */
 #include "gpu/reduce/reduce_shuffle.cuh"
 
-extern "C" int duo_sasum_gpu_float64(const duo_call *call, const duo_launch *how)
-{
-    return queue_reduction<absolute_leaf, double>(call, how);
-}
-
-extern "C" int duo_sasum_gpu_float64_load(void) { return load_reduction<absolute_leaf, double>(); }
+const duo_gpu_algorithm duo_sasum_gpu_float64 = kReduction<absolute_leaf, double>;

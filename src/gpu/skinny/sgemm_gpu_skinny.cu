@@ -270,7 +270,7 @@ using tiles_along_rows = tiles_with<false, tile_128_48, skinny_tile<8, 8, 4, 1, 
 using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>>;
 
 /* What the largest tiles take with as many ranges as there may be. */
-extern "C" size_t duo_sgemm_gpu_skinny_workspace(const duo_call *, const duo_launch *how)
+static size_t workspace(const duo_call *, const duo_launch *how)
 {
     int largest = 0;
     for (const skinny_shape &s : tiles_along_k::shape)
@@ -302,7 +302,7 @@ static int queue_skinny(const sgemm_problem &p, skinny_problem &q, const duo_lau
     return queue_sum_ranges(p, q.partial, q.ranges, how);
 }
 
-extern "C" int duo_sgemm_gpu_skinny(const duo_call *call, const duo_launch *how)
+static int launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     skinny_problem q = skinny_problem_of(p, call->transa, call->transb);
@@ -321,7 +321,7 @@ static int load_tiles(int capability)
     return error;
 }
 
-extern "C" int duo_sgemm_gpu_skinny_load(void)
+static int load()
 {
     int capability = 0;
     int error = current_capability(&capability);
@@ -329,3 +329,11 @@ extern "C" int duo_sgemm_gpu_skinny_load(void)
     if (error == 0) error = load_tiles<tiles_along_rows>(capability);
     return error == 0 ? load_tiles<tiles_along_k>(capability) : error;
 }
+
+const duo_gpu_algorithm duo_sgemm_gpu_skinny = {
+    .launch = launch,
+    .load = load,
+    .workspace = workspace,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};

@@ -35,7 +35,7 @@ static void (*const kernel[2][2])(sgemm_problem) = {
     {sgemm_naive<true, false>, sgemm_naive<true, true>},
 };
 
-extern "C" int duo_sgemm_gpu_naive(const duo_call *call, const duo_launch *how)
+static int launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const int64_t blocks = ((p.m + kRows - 1) / kRows) * ((p.n + kColumns - 1) / kColumns);
@@ -44,9 +44,17 @@ extern "C" int duo_sgemm_gpu_naive(const duo_call *call, const duo_launch *how)
                         how->stream, p);
 }
 
-extern "C" int duo_sgemm_gpu_naive_load(void)
+static int load()
 {
     int error = 0;
     for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel[t / 2][t % 2]);
     return error;
 }
+
+const duo_gpu_algorithm duo_sgemm_gpu_naive = {
+    .launch = launch,
+    .load = load,
+    .workspace = nullptr,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};

@@ -254,7 +254,7 @@ static int queue_tiles(const duo_call *call, const sgemm_problem &p, void *strea
                         stream, p);
 }
 
-extern "C" int duo_sgemm_gpu_tiled(const duo_call *call, const duo_launch *how)
+static int launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const double large = (double)largest_share<large_tile>(p, how->multiprocessors);
@@ -263,10 +263,18 @@ extern "C" int duo_sgemm_gpu_tiled(const duo_call *call, const duo_launch *how)
                                           : queue_tiles<large_tile>(call, p, how->stream);
 }
 
-extern "C" int duo_sgemm_gpu_tiled_load(void)
+static int load()
 {
     int error = 0;
     for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel<large_tile>[t / 2][t % 2]);
     for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel<small_tile>[t / 2][t % 2]);
     return error;
 }
+
+const duo_gpu_algorithm duo_sgemm_gpu_tiled = {
+    .launch = launch,
+    .load = load,
+    .workspace = nullptr,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};

@@ -42,27 +42,33 @@ static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
     return (cudaError_t)after_c_changed(error);
 }
 
-static cudaError_t load()
+static int load()
 {
-    cudaError_t error = (cudaError_t)duo_sgemm_gpu_fp16x3_load(); /* what both use */
+    cudaError_t error = (cudaError_t)duo_sgemm_gpu_fp16x3.load(); /* what both use */
     if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_mma<fp16x3>);
     if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_fallback);
     cudaFuncAttributes found = {};
     if (error == cudaSuccess) error = cudaFuncGetAttributes(&found, sgemm_mma<bf16x6>);
     if (error == cudaSuccess && found.ptxVersion < kLeastBf16)
         __atomic_store_n(&bf16_absent, true, __ATOMIC_RELAXED);
-    return error;
+    return (int)error;
 }
 
-extern "C" size_t duo_sgemm_gpu_mma_workspace(const duo_call *call, const duo_launch *how)
+static size_t workspace(const duo_call *call, const duo_launch *how)
 {
     return panel_bytes(call, call->m, call->n, bf16x6::kPlanes, how);
 }
 
-extern "C" int duo_sgemm_gpu_mma(const duo_call *call, const duo_launch *how)
+static int launch(const duo_call *call, const duo_launch *how)
 {
     if (how->capability < kLeastCapability) return cudaErrorNotSupported;
     return (int)queue_product(call, how, bf16x6::kPlanes, queue_kernels);
 }
 
-extern "C" int duo_sgemm_gpu_mma_load(void) { return (int)load(); }
+const duo_gpu_algorithm duo_sgemm_gpu_mma = {
+    .launch = launch,
+    .load = load,
+    .workspace = workspace,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};

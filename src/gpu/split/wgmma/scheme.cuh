@@ -200,7 +200,7 @@ static cudaError_t load_wgmma()
 
 /* Brings a scheme's kernels onto the current device and lets them have their shared memory. */
 template <class Scheme>
-static cudaError_t load_scheme()
+static int load_scheme()
 {
     cudaError_t error = (cudaError_t)load_kernel(sgemm_split<Scheme, kFewResident>);
     if (error == cudaSuccess)
@@ -208,7 +208,7 @@ static cudaError_t load_scheme()
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::large>();
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::medium>();
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::small>();
-    return error;
+    return (int)error;
 }
 
 /* ---- A scheme's row ---- */
@@ -235,7 +235,7 @@ static size_t scheme_packed_bytes(const duo_call *call, int i)
 }
 
 template <class Scheme>
-static cudaError_t queue_packing(const duo_call *call, int i, void *packed, const duo_launch *how)
+static int queue_packing(const duo_call *call, int i, void *packed, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
     operand_planes o = operand_of(call, i);
@@ -249,10 +249,19 @@ static cudaError_t queue_packing(const duo_call *call, int i, void *packed, cons
 }
 
 template <class Scheme>
-static cudaError_t queue_scheme(const duo_call *call, const duo_launch *how)
+static int queue_scheme(const duo_call *call, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
     return queue_product(call, how, Scheme::kPlanes, queue_scheme_panel<Scheme>);
 }
+
+template <class Scheme>
+constexpr duo_gpu_algorithm kSchemeAlgorithm = {
+    .launch = queue_scheme<Scheme>,
+    .load = load_scheme<Scheme>,
+    .workspace = scheme_bytes<Scheme>,
+    .packed_bytes = scheme_packed_bytes<Scheme>,
+    .pack = queue_packing<Scheme>,
+};
 
 #endif

@@ -7,25 +7,4 @@
  */
 #include "gpu/split/wgmma/scheme.cuh"
 
-extern "C" size_t duo_sgemm_gpu_bf16x6_workspace(const duo_call *call, const duo_launch *how)
-{
-    return scheme_bytes<bf16x6>(call, how);
-}
-
-extern "C" int duo_sgemm_gpu_bf16x6(const duo_call *call, const duo_launch *how)
-{
-    return (int)queue_scheme<bf16x6>(call, how);
-}
-
-extern "C" size_t duo_sgemm_gpu_bf16x6_packed_bytes(const duo_call *call, int i)
-{
-    return scheme_packed_bytes<bf16x6>(call, i);
-}
-
-extern "C" int duo_sgemm_gpu_bf16x6_pack(const duo_call *call, int i, void *packed,
-                                         const duo_launch *how)
-{
-    return (int)queue_packing<bf16x6>(call, i, packed, how);
-}
-
-extern "C" int duo_sgemm_gpu_bf16x6_load(void) { return (int)load_scheme<bf16x6>(); }
+const duo_gpu_algorithm duo_sgemm_gpu_bf16x6 = kSchemeAlgorithm<bf16x6>;

@@ -12,25 +12,4 @@ cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how)
     return queue_split<fp16x3>(p, how);
 }
 
-extern "C" size_t duo_sgemm_gpu_fp16x3_workspace(const duo_call *call, const duo_launch *how)
-{
-    return scheme_bytes<fp16x3>(call, how);
-}
-
-extern "C" int duo_sgemm_gpu_fp16x3(const duo_call *call, const duo_launch *how)
-{
-    return (int)queue_scheme<fp16x3>(call, how);
-}
-
-extern "C" size_t duo_sgemm_gpu_fp16x3_packed_bytes(const duo_call *call, int i)
-{
-    return scheme_packed_bytes<fp16x3>(call, i);
-}
-
-extern "C" int duo_sgemm_gpu_fp16x3_pack(const duo_call *call, int i, void *packed,
-                                         const duo_launch *how)
-{
-    return (int)queue_packing<fp16x3>(call, i, packed, how);
-}
-
-extern "C" int duo_sgemm_gpu_fp16x3_load(void) { return (int)load_scheme<fp16x3>(); }
+const duo_gpu_algorithm duo_sgemm_gpu_fp16x3 = kSchemeAlgorithm<fp16x3>;
