@@ -2,6 +2,8 @@
 #ifndef DUO_KERNELS_H
 #define DUO_KERNELS_H
 
+#include <cuda_runtime_api.h>
+
 #include "algorithms.h"
 #include "call.h"
 
@@ -10,7 +12,7 @@ enum { DUO_PARTIALS = 4096 };
 
 /* What the kernels of a launch need beside the call. */
 typedef struct duo_launch {
-    void *stream; /* cudaStream_t */
+    cudaStream_t stream;
     int multiprocessors;
     int capability;      /* 10 * major + minor */
     int64_t cache_bytes; /* L2 */
@@ -30,17 +32,17 @@ typedef struct duo_launch {
 } duo_launch;
 
 /*
- * An algorithm. Its functions that return int return a cudaError_t, and work on the device that is
- * current; NULL stands for a function that it has no need of.
+ * An algorithm. Its functions work on the device that is current; NULL stands for one that it has
+ * no need of.
  */
 typedef struct duo_gpu_algorithm {
     /* Queues its kernels. An error means that nothing was queued that writes an output. */
-    int (*launch)(const duo_call *call, const duo_launch *how);
+    cudaError_t (*launch)(const duo_call *call, const duo_launch *how);
     /*
      * Brings its kernels onto the device, and sets what they need to be launched: before the first
      * launch there. Where the device cannot run them there is nothing to do.
      */
-    int (*load)(void);
+    cudaError_t (*load)(void);
     /* Bytes of workspace that it would like; how->workspace is not there yet. NULL: none. */
     size_t (*workspace)(const duo_call *call, const duo_launch *how);
     /*
@@ -50,7 +52,7 @@ typedef struct duo_gpu_algorithm {
      * Both NULL: the algorithm reads all operands as they are.
      */
     size_t (*packed_bytes)(const duo_call *call, int i);
-    int (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);
+    cudaError_t (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);
 } duo_gpu_algorithm;
 
 /* duo_NAME of every algorithm in the list that runs on the GPU, each defined in its NAME.cu. */

@@ -11,32 +11,31 @@
 
 /* With bytes of dynamic shared memory per block. */
 template <class... Parameter>
-static int queue_kernel_with(void (*kernel)(Parameter...), unsigned blocks,
-                             unsigned threads_per_block, size_t shared_bytes, void *stream,
-                             Parameter... value)
+static cudaError_t queue_kernel_with(void (*kernel)(Parameter...), unsigned blocks,
+                                     unsigned threads_per_block, size_t shared_bytes,
+                                     cudaStream_t stream, Parameter... value)
 {
     void *values[] = {&value...};
-    return (int)cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
-                                 dim3(threads_per_block), values, shared_bytes,
-                                 static_cast<cudaStream_t>(stream));
+    return cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
+                            dim3(threads_per_block), values, shared_bytes, stream);
 }
 
 template <class... Parameter>
-static int queue_kernel(void (*kernel)(Parameter...), unsigned blocks, unsigned threads_per_block,
-                        void *stream, Parameter... value)
+static cudaError_t queue_kernel(void (*kernel)(Parameter...), unsigned blocks,
+                                unsigned threads_per_block, cudaStream_t stream, Parameter... value)
 {
     return queue_kernel_with(kernel, blocks, threads_per_block, 0, stream, value...);
 }
 
 /* Of the current device. */
-static inline int current_capability(int *capability)
+static inline cudaError_t current_capability(int *capability)
 {
     int device, major = 0, minor = 0;
-    int error = (int)cudaGetDevice(&device);
-    if (error == 0)
-        error = (int)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (error == 0)
-        error = (int)cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
     *capability = 10 * major + minor;
     return error;
 }
@@ -92,10 +91,10 @@ static __device__ __forceinline__ void wait_for_kernels_ahead()
 /* Clusters of so many blocks share a part of the device, and may reach each other's shared memory: from
  * compute capability 9.0 on. */
 template <class... Parameter>
-static int queue_clusters_behind(void (*kernel)(Parameter...), unsigned blocks,
-                                 unsigned blocks_per_cluster, unsigned threads_per_block,
-                                 size_t shared_bytes, int capability, void *stream,
-                                 Parameter... value)
+static cudaError_t queue_clusters_behind(void (*kernel)(Parameter...), unsigned blocks,
+                                         unsigned blocks_per_cluster, unsigned threads_per_block,
+                                         size_t shared_bytes, int capability, cudaStream_t stream,
+                                         Parameter... value)
 {
     void *values[] = {&value...};
     cudaLaunchAttribute attribute[2];
@@ -116,25 +115,25 @@ static int queue_clusters_behind(void (*kernel)(Parameter...), unsigned blocks,
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads_per_block);
     config.dynamicSmemBytes = shared_bytes;
-    config.stream = static_cast<cudaStream_t>(stream);
+    config.stream = stream;
     config.attrs = attribute;
     config.numAttrs = attributes;
-    return (int)cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
+    return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
 }
 
 template <class... Parameter>
-static int queue_kernel_behind_with(void (*kernel)(Parameter...), unsigned blocks,
-                                    unsigned threads_per_block, size_t shared_bytes, int capability,
-                                    void *stream, Parameter... value)
+static cudaError_t queue_kernel_behind_with(void (*kernel)(Parameter...), unsigned blocks,
+                                            unsigned threads_per_block, size_t shared_bytes,
+                                            int capability, cudaStream_t stream, Parameter... value)
 {
     return queue_clusters_behind(kernel, blocks, 1, threads_per_block, shared_bytes, capability,
                                  stream, value...);
 }
 
 template <class... Parameter>
-static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
-                               unsigned threads_per_block, int capability, void *stream,
-                               Parameter... value)
+static cudaError_t queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
+                                       unsigned threads_per_block, int capability,
+                                       cudaStream_t stream, Parameter... value)
 {
     return queue_kernel_behind_with(kernel, blocks, threads_per_block, 0, capability, stream,
                                     value...);
@@ -144,18 +143,18 @@ static int queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
  * The error of a launch behind a kernel that changes C. What cannot be queued there is no reason to try
  * another row, which would begin with a C that is half done: it counts as a lost device.
  */
-static inline int after_c_changed(int error)
+static inline cudaError_t after_c_changed(cudaError_t error)
 {
-    return error == (int)cudaSuccess ? error : (int)cudaErrorLaunchFailure;
+    return error == cudaSuccess ? error : cudaErrorLaunchFailure;
 }
 
 /* Asking for a kernel's attributes loads it. */
 template <class... Parameter>
-static int load_kernel(void (*kernel)(Parameter...))
+static cudaError_t load_kernel(void (*kernel)(Parameter...))
 {
     cudaFuncAttributes found;
-    const int error = (int)cudaFuncGetAttributes(&found, reinterpret_cast<const void *>(kernel));
-    if (error == 0 && found.binaryVersion >= kDependentLaunches &&
+    const cudaError_t error = cudaFuncGetAttributes(&found, reinterpret_cast<const void *>(kernel));
+    if (error == cudaSuccess && found.binaryVersion >= kDependentLaunches &&
         found.ptxVersion < kDependentLaunches)
         __atomic_store_n(&no_dependent_launches, true, __ATOMIC_RELAXED);
     return error;
@@ -163,13 +162,12 @@ static int load_kernel(void (*kernel)(Parameter...))
 
 /* More than 48 KiB of shared memory per block have to be asked for. */
 template <class... Parameter>
-static int load_kernel_with(void (*kernel)(Parameter...), size_t shared_bytes)
+static cudaError_t load_kernel_with(void (*kernel)(Parameter...), size_t shared_bytes)
 {
-    const int error = load_kernel(kernel);
-    if (error != 0) return error;
-    return (int)cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
-                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     (int)shared_bytes);
+    const cudaError_t error = load_kernel(kernel);
+    if (error != cudaSuccess) return error;
+    return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
 }
 
 #endif

@@ -73,9 +73,9 @@ static const duo_gpu_algorithm *algorithm_of(duo_algorithm_id id)
     return id >= 0 && id < DUO_ALGORITHMS ? algorithms[id].algorithm : nullptr;
 }
 
-static duo_status status_of(int error, duo_algorithm_id id)
+static duo_status status_of(cudaError_t error, duo_algorithm_id id)
 {
-    return duo_cuda_status((cudaError_t)error, algorithms[id].name);
+    return duo_cuda_status(error, algorithms[id].name);
 }
 
 static duo_status load(int device)

@@ -416,7 +416,7 @@ static void (*const kernel[2][2])(sgemm_problem, k_parts) = {
 };
 
 template <class Tile>
-static int queue_tiles(const duo_call *call, const duo_launch *how, int64_t wanted_parts)
+static cudaError_t queue_tiles(const duo_call *call, const duo_launch *how, int64_t wanted_parts)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     k_parts parts;
@@ -424,17 +424,17 @@ static int queue_tiles(const duo_call *call, const duo_launch *how, int64_t want
     parts.count = p.k == 0 ? 1 : (int)((p.k + parts.steps - 1) / parts.steps);
     parts.sums = reinterpret_cast<double *>(how->workspace);
     parts.sums_ld = round_up(p.m, kGroup);
-    void *const stream = how->stream;
+    const cudaStream_t stream = how->stream;
     const int64_t blocks = count_tiles<Tile>(p) * parts.count;
-    if (blocks > INT32_MAX / kTileRows) return (int)cudaErrorInvalidValue;
-    const int error = queue_kernel(kernel<Tile>[call->transa][call->transb], (unsigned)blocks,
-                                   kThreads, stream, p, parts);
-    if (error != 0 || parts.count == 1) return error;
+    if (blocks > INT32_MAX / kTileRows) return cudaErrorInvalidValue;
+    const cudaError_t error = queue_kernel(kernel<Tile>[call->transa][call->transb],
+                                           (unsigned)blocks, kThreads, stream, p, parts);
+    if (error != cudaSuccess || parts.count == 1) return error;
     return queue_kernel(add_parts, (unsigned)((p.m * p.n + kAddThreads - 1) / kAddThreads),
                         kAddThreads, stream, p, parts);
 }
 
-typedef int (*queue_function)(const duo_call *call, const duo_launch *how, int64_t parts);
+typedef cudaError_t (*queue_function)(const duo_call *call, const duo_launch *how, int64_t parts);
 
 struct tile_choice {
     queue_function queue;
@@ -478,7 +478,7 @@ static size_t workspace(const duo_call *call, const duo_launch *how)
     return parts == 1 ? 0 : (size_t)parts * sums_bytes(p);
 }
 
-static int launch(const duo_call *call, const duo_launch *how)
+static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const tile_choice best = choose(p, how->multiprocessors, how->workspace_bytes);
@@ -486,19 +486,20 @@ static int launch(const duo_call *call, const duo_launch *how)
 }
 
 template <class Tile>
-static int load_kernels()
+static cudaError_t load_kernels()
 {
-    int error = 0;
-    for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel<Tile>[t / 2][t % 2]);
+    cudaError_t error = cudaSuccess;
+    for (int t = 0; t < 4 && error == cudaSuccess; t++)
+        error = load_kernel(kernel<Tile>[t / 2][t % 2]);
     return error;
 }
 
-static int load()
+static cudaError_t load()
 {
-    int error = load_kernel(add_parts);
-    if (error == 0) error = load_kernels<square_tile>();
-    if (error == 0) error = load_kernels<tall_tile>();
-    if (error == 0) error = load_kernels<wide_tile>();
+    cudaError_t error = load_kernel(add_parts);
+    if (error == cudaSuccess) error = load_kernels<square_tile>();
+    if (error == cudaSuccess) error = load_kernels<tall_tile>();
+    if (error == cudaSuccess) error = load_kernels<wide_tile>();
     return error;
 }
 

@@ -231,7 +231,7 @@ static bool choose(const duo_call *call, const duo_launch *how, size_t bytes, pl
     return found;
 }
 
-static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
+static cudaError_t queue_plan(const duo_call *call, const duo_launch *how, plan &x)
 {
     sgemm_problem p = sgemm_problem_of(call);
     float *workspace = reinterpret_cast<float *>(how->workspace);
@@ -243,19 +243,19 @@ static int queue_plan(const duo_call *call, const duo_launch *how, plan &x)
         const packing o = packing_of(call, i, workspace);
         kind[i] = kind_of(o);
         if (!worth_packing(call, how, i, kind[i]) || packed_bytes(o) > left) continue;
-        const int error = queue_kernel_behind(sgemm_ffma_pack, (unsigned)pack_blocks(o), kThreads,
-                                              how->capability, how->stream, o);
-        if (error != 0) return error;
+        const cudaError_t error = queue_kernel_behind(sgemm_ffma_pack, (unsigned)pack_blocks(o),
+                                                      kThreads, how->capability, how->stream, o);
+        if (error != cudaSuccess) return error;
         kind[i] = kVectors;
         (i == DUO_A ? p.a : p.b) = o.to;
         (i == DUO_A ? p.lda : p.ldb) = o.to_ld;
         workspace += packed_bytes(o) / sizeof(float);
         left -= packed_bytes(o);
     }
-    const int error = queue_kernel_behind_with(
+    const cudaError_t error = queue_kernel_behind_with(
         x.tile->product[kind[DUO_A]][kind[DUO_B]], (unsigned)(x.walk.whole + x.runs), kThreads,
         bytes_to_ask_for(x, how), how->capability, how->stream, p, x.walk);
-    if (error != 0 || x.runs == 0) return error;
+    if (error != cudaSuccess || x.runs == 0) return error;
     const bool many = x.runs > kWays / 2 * x.shared_tiles;
     const int64_t threads =
         x.shared_tiles * x.tile->edge_m * x.tile->edge_n / kGroup * (many ? kWays : 1);
@@ -276,27 +276,27 @@ static size_t workspace(const duo_call *call, const duo_launch *how)
     return bytes;
 }
 
-static int launch(const duo_call *call, const duo_launch *how)
+static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     plan x;
-    if (!choose(call, how, how->workspace_bytes, &x)) return (int)cudaErrorInvalidValue;
+    if (!choose(call, how, how->workspace_bytes, &x)) return cudaErrorInvalidValue;
     return queue_plan(call, how, x);
 }
 
 /* A tile whose ring has no room on this device is not used, and not loaded. */
-static int load()
+static cudaError_t load()
 {
     int capability = 0;
-    int error = current_capability(&capability);
-    if (error == 0) error = load_kernel(sgemm_ffma_pack);
+    cudaError_t error = current_capability(&capability);
+    if (error == cudaSuccess) error = load_kernel(sgemm_ffma_pack);
     for (const tile_kernels &tile : tiles) {
-        if (error == 0 && resident(tile, capability) == 0) continue;
+        if (error == cudaSuccess && resident(tile, capability) == 0) continue;
         const size_t most =
             capability >= kDependentLaunches ? bytes_alone(tile, capability) : tile.shared_bytes;
-        for (int kind = 0; kind < 9 && error == 0; kind++)
+        for (int kind = 0; kind < 9 && error == cudaSuccess; kind++)
             error = load_kernel_with(tile.product[kind / 3][kind % 3], most);
-        if (error == 0) error = load_kernel(tile.add_few);
-        if (error == 0) error = load_kernel(tile.add_many);
+        if (error == cudaSuccess) error = load_kernel(tile.add_few);
+        if (error == cudaSuccess) error = load_kernel(tile.add_many);
     }
     return error;
 }

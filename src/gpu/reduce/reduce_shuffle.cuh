@@ -244,11 +244,11 @@ static inline int blocks_per_piece(int64_t blocks, int multiprocessors)
 }
 
 template <class Leaf, class Value>
-static int queue_reduction(const duo_call *call, const duo_launch *how)
+static cudaError_t queue_reduction(const duo_call *call, const duo_launch *how)
 {
     const duo_operand *const x = &call->operand[DUO_X];
     const duo_operand *const y = &call->operand[Leaf::kVectors == 2 ? DUO_Y : DUO_X];
-    if (call->n > kLongest) return (int)cudaErrorInvalidValue;
+    if (call->n > kLongest) return cudaErrorInvalidValue;
 
     reduction in;
     in.x = x->address;
@@ -275,11 +275,11 @@ static int queue_reduction(const duo_call *call, const duo_launch *how)
 }
 
 template <class Leaf, class Value>
-static int load_reduction()
+static cudaError_t load_reduction()
 {
-    int error = load_kernel(reduce_shuffle<Leaf, Value, kStreamed>);
-    if (error == 0) error = load_kernel(reduce_shuffle<Leaf, Value, kCached>);
-    return error != 0 ? error : load_kernel(reduce_shuffle<Leaf, Value, kStrided>);
+    cudaError_t error = load_kernel(reduce_shuffle<Leaf, Value, kStreamed>);
+    if (error == cudaSuccess) error = load_kernel(reduce_shuffle<Leaf, Value, kCached>);
+    return error != cudaSuccess ? error : load_kernel(reduce_shuffle<Leaf, Value, kStrided>);
 }
 
 template <class Leaf, class Value>

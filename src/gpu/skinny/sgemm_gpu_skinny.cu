@@ -281,28 +281,28 @@ static size_t workspace(const duo_call *, const duo_launch *how)
 }
 
 template <class Tiles>
-static int queue_skinny(const sgemm_problem &p, skinny_problem &q, const duo_launch *how)
+static cudaError_t queue_skinny(const sgemm_problem &p, skinny_problem &q, const duo_launch *how)
 {
     skinny_plan plan = plan_of(Tiles::shape, q.size, how->multiprocessors, how->capability);
     const skinny_shape &shape = Tiles::shape[plan.shape];
     const int64_t room = (int64_t)(how->workspace_bytes / sizeof(float)) / (p.m * p.n);
     if (plan.ranges > 1 && plan.ranges > room) split(&plan, shape.slab, p.k, room > 1 ? room : 1);
     const int64_t blocks = plan.row_tiles * plan.column_tiles * plan.ranges;
-    if (blocks > INT32_MAX) return (int)cudaErrorInvalidValue;
+    if (blocks > INT32_MAX) return cudaErrorInvalidValue;
 
     q.row_tiles = (int)plan.row_tiles;
     q.column_tiles = (int)plan.column_tiles;
     q.ranges = (int)plan.ranges;
     q.range = plan.range;
     q.partial = reinterpret_cast<float *>(how->workspace);
-    const int error =
+    const cudaError_t error =
         queue_kernel_behind_with(Tiles::kernel[plan.shape], (unsigned)blocks, kThreads,
                                  shape.shared_bytes, how->capability, how->stream, q);
-    if (error != 0 || q.ranges == 1) return error;
+    if (error != cudaSuccess || q.ranges == 1) return error;
     return queue_sum_ranges(p, q.partial, q.ranges, how);
 }
 
-static int launch(const duo_call *call, const duo_launch *how)
+static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     skinny_problem q = skinny_problem_of(p, call->transa, call->transb);
@@ -312,22 +312,22 @@ static int launch(const duo_call *call, const duo_launch *how)
 
 /* A tile that does not fit is not used, and not loaded. */
 template <class Tiles>
-static int load_tiles(int capability)
+static cudaError_t load_tiles(int capability)
 {
-    int error = 0;
-    for (int i = 0; i < Tiles::kCount && error == 0; i++)
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < Tiles::kCount && error == cudaSuccess; i++)
         if (Tiles::shape[i].resident_on(capability) > 0)
             error = load_kernel_with(Tiles::kernel[i], Tiles::shape[i].shared_bytes);
     return error;
 }
 
-static int load()
+static cudaError_t load()
 {
     int capability = 0;
-    int error = current_capability(&capability);
-    if (error == 0) error = load_kernel(sum_ranges);
-    if (error == 0) error = load_tiles<tiles_along_rows>(capability);
-    return error == 0 ? load_tiles<tiles_along_k>(capability) : error;
+    cudaError_t error = current_capability(&capability);
+    if (error == cudaSuccess) error = load_kernel(sum_ranges);
+    if (error == cudaSuccess) error = load_tiles<tiles_along_rows>(capability);
+    return error == cudaSuccess ? load_tiles<tiles_along_k>(capability) : error;
 }
 
 const duo_gpu_algorithm duo_sgemm_gpu_skinny = {

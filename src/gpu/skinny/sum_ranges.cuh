@@ -49,8 +49,8 @@ static __global__ void __launch_bounds__(kSumThreads) sum_ranges(partial_sums p)
 }
 
 /* Queues it behind the kernel that has left `ranges` times m x n sums. */
-static int queue_sum_ranges(const sgemm_problem &p, const float *partial, int ranges,
-                            const duo_launch *how)
+static cudaError_t queue_sum_ranges(const sgemm_problem &p, const float *partial, int ranges,
+                                    const duo_launch *how)
 {
     partial_sums s = {partial, p.c, p.m, p.m * p.n, p.ldc, ranges, 1, p.alpha, p.beta};
     while (s.shares < kMostShares && s.ranges > kLeastRanges * s.shares &&

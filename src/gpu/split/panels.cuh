@@ -56,8 +56,8 @@ template <class... Parameter>
 static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks, unsigned threads,
                                    size_t shared_bytes, const duo_launch *how, Parameter... value)
 {
-    return (cudaError_t)queue_kernel_behind_with(kernel, blocks, threads, shared_bytes,
-                                                 how->capability, how->stream, value...);
+    return queue_kernel_behind_with(kernel, blocks, threads, shared_bytes, how->capability,
+                                    how->stream, value...);
 }
 
 /* ---- Panels ---- */
@@ -157,7 +157,7 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
             if (tiles > INT32_MAX) return cudaErrorInvalidValue;
             p.split = split_of(a, b, tiles_a, tiles, p.pending);
             error = multiply(p, how);
-            if (i > 0 || j > 0) error = (cudaError_t)after_c_changed(error);
+            if (i > 0 || j > 0) error = after_c_changed(error);
         }
     return error;
 }

@@ -35,19 +35,19 @@ static void (*const kernel[2][2])(sgemm_problem) = {
     {sgemm_naive<true, false>, sgemm_naive<true, true>},
 };
 
-static int launch(const duo_call *call, const duo_launch *how)
+static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const int64_t blocks = ((p.m + kRows - 1) / kRows) * ((p.n + kColumns - 1) / kColumns);
-    if (blocks > INT32_MAX) return (int)cudaErrorInvalidValue;
+    if (blocks > INT32_MAX) return cudaErrorInvalidValue;
     return queue_kernel(kernel[call->transa][call->transb], (unsigned)blocks, kRows * kColumns,
                         how->stream, p);
 }
 
-static int load()
+static cudaError_t load()
 {
-    int error = 0;
-    for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel[t / 2][t % 2]);
+    cudaError_t error = cudaSuccess;
+    for (int t = 0; t < 4 && error == cudaSuccess; t++) error = load_kernel(kernel[t / 2][t % 2]);
     return error;
 }
 

@@ -246,15 +246,15 @@ static void (*const kernel[2][2])(sgemm_problem) = {
 };
 
 template <class Tile>
-static int queue_tiles(const duo_call *call, const sgemm_problem &p, void *stream)
+static cudaError_t queue_tiles(const duo_call *call, const sgemm_problem &p, cudaStream_t stream)
 {
     const int64_t blocks = tiles<Tile>(p);
-    if (blocks > INT32_MAX / kTileRows) return (int)cudaErrorInvalidValue;
+    if (blocks > INT32_MAX / kTileRows) return cudaErrorInvalidValue;
     return queue_kernel(kernel<Tile>[call->transa][call->transb], (unsigned)blocks, Tile::kThreads,
                         stream, p);
 }
 
-static int launch(const duo_call *call, const duo_launch *how)
+static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     const double large = (double)largest_share<large_tile>(p, how->multiprocessors);
@@ -263,11 +263,13 @@ static int launch(const duo_call *call, const duo_launch *how)
                                           : queue_tiles<large_tile>(call, p, how->stream);
 }
 
-static int load()
+static cudaError_t load()
 {
-    int error = 0;
-    for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel<large_tile>[t / 2][t % 2]);
-    for (int t = 0; t < 4 && error == 0; t++) error = load_kernel(kernel<small_tile>[t / 2][t % 2]);
+    cudaError_t error = cudaSuccess;
+    for (int t = 0; t < 4 && error == cudaSuccess; t++)
+        error = load_kernel(kernel<large_tile>[t / 2][t % 2]);
+    for (int t = 0; t < 4 && error == cudaSuccess; t++)
+        error = load_kernel(kernel<small_tile>[t / 2][t % 2]);
     return error;
 }
 

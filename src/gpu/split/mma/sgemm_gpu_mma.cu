@@ -39,19 +39,19 @@ static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
     error = queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, how,
                             fallback);
     if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(rest, how);
-    return (cudaError_t)after_c_changed(error);
+    return after_c_changed(error);
 }
 
-static int load()
+static cudaError_t load()
 {
-    cudaError_t error = (cudaError_t)duo_sgemm_gpu_fp16x3.load(); /* what both use */
-    if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_mma<fp16x3>);
-    if (error == cudaSuccess) error = (cudaError_t)load_kernel(sgemm_fallback);
+    cudaError_t error = duo_sgemm_gpu_fp16x3.load(); /* what both use */
+    if (error == cudaSuccess) error = load_kernel(sgemm_mma<fp16x3>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_fallback);
     cudaFuncAttributes found = {};
     if (error == cudaSuccess) error = cudaFuncGetAttributes(&found, sgemm_mma<bf16x6>);
     if (error == cudaSuccess && found.ptxVersion < kLeastBf16)
         __atomic_store_n(&bf16_absent, true, __ATOMIC_RELAXED);
-    return (int)error;
+    return error;
 }
 
 static size_t workspace(const duo_call *call, const duo_launch *how)
@@ -59,10 +59,10 @@ static size_t workspace(const duo_call *call, const duo_launch *how)
     return panel_bytes(call, call->m, call->n, bf16x6::kPlanes, how);
 }
 
-static int launch(const duo_call *call, const duo_launch *how)
+static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     if (how->capability < kLeastCapability) return cudaErrorNotSupported;
-    return (int)queue_product(call, how, bf16x6::kPlanes, queue_kernels);
+    return queue_product(call, how, bf16x6::kPlanes, queue_kernels);
 }
 
 const duo_gpu_algorithm duo_sgemm_gpu_mma = {

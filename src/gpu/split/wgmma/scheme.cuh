@@ -88,10 +88,10 @@ static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *ho
     const int64_t columns = (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster; /* of clusters */
     const int64_t clusters = p.tiles_i * columns * slices;
     const int64_t most = max(1, how->multiprocessors / Tile::kCluster);
-    return (cudaError_t)queue_clusters_behind(
-        sgemm_wgmma<Tile>, (unsigned)((clusters < most ? clusters : most) * Tile::kCluster),
-        Tile::kCluster, kWgmmaThreads, Tile::kSharedBytes, how->capability, how->stream, map_i,
-        map_j, p);
+    return queue_clusters_behind(sgemm_wgmma<Tile>,
+                                 (unsigned)((clusters < most ? clusters : most) * Tile::kCluster),
+                                 Tile::kCluster, kWgmmaThreads, Tile::kSharedBytes, how->capability,
+                                 how->stream, map_i, map_j, p);
 }
 
 /*
@@ -186,7 +186,7 @@ static cudaError_t load_wgmma()
 {
     int capability = 0;
     cudaFuncAttributes found = {};
-    cudaError_t error = (cudaError_t)current_capability(&capability);
+    cudaError_t error = current_capability(&capability);
     if (error != cudaSuccess || capability != 90) return error;
     error = cudaFuncGetAttributes(&found, sgemm_wgmma<Tile>);
     if (error != cudaSuccess) return error;
@@ -200,15 +200,14 @@ static cudaError_t load_wgmma()
 
 /* Brings a scheme's kernels onto the current device and lets them have their shared memory. */
 template <class Scheme>
-static int load_scheme()
+static cudaError_t load_scheme()
 {
-    cudaError_t error = (cudaError_t)load_kernel(sgemm_split<Scheme, kFewResident>);
-    if (error == cudaSuccess)
-        error = (cudaError_t)load_kernel(sgemm_split<Scheme, Scheme::kSplitResident>);
+    cudaError_t error = load_kernel(sgemm_split<Scheme, kFewResident>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_split<Scheme, Scheme::kSplitResident>);
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::large>();
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::medium>();
     if (error == cudaSuccess) error = load_wgmma<typename tiles_of_scheme<Scheme>::small>();
-    return (int)error;
+    return error;
 }
 
 /* ---- A scheme's row ---- */
@@ -235,7 +234,7 @@ static size_t scheme_packed_bytes(const duo_call *call, int i)
 }
 
 template <class Scheme>
-static int queue_packing(const duo_call *call, int i, void *packed, const duo_launch *how)
+static cudaError_t queue_packing(const duo_call *call, int i, void *packed, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
     operand_planes o = operand_of(call, i);
@@ -249,7 +248,7 @@ static int queue_packing(const duo_call *call, int i, void *packed, const duo_la
 }
 
 template <class Scheme>
-static int queue_scheme(const duo_call *call, const duo_launch *how)
+static cudaError_t queue_scheme(const duo_call *call, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
     return queue_product(call, how, Scheme::kPlanes, queue_scheme_panel<Scheme>);
