@@ -1,7 +1,7 @@
 /*
- * launch.cuh - queueing and loading kernels by their address.
+ * launch.cuh - queueing and loading kernels.
  *
- * cudaLaunchKernel answers for its own launch; the <<<>>> syntax would leave the error to
+ * By cudaLaunchKernel, which answers for its own launch; the <<<>>> syntax would leave the error to
  * cudaGetLastError, which also takes away what the caller of the library had pending.
  */
 #ifndef DUO_LAUNCH_CUH
@@ -9,67 +9,25 @@
 
 #include <cuda_runtime.h>
 
-/* With bytes of dynamic shared memory per block. */
-template <class... Parameter>
-static cudaError_t queue_kernel_with(void (*kernel)(Parameter...), unsigned blocks,
-                                     unsigned threads_per_block, size_t shared_bytes,
-                                     cudaStream_t stream, Parameter... value)
-{
-    void *values[] = {&value...};
-    return cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
-                            dim3(threads_per_block), values, shared_bytes, stream);
-}
+#include "gpu/kernels.h"
+
+/* ---- Queueing ---- */
 
 template <class... Parameter>
 static cudaError_t queue_kernel(void (*kernel)(Parameter...), unsigned blocks,
-                                unsigned threads_per_block, cudaStream_t stream, Parameter... value)
+                                unsigned threads_per_block, const duo_launch *how,
+                                Parameter... value)
 {
-    return queue_kernel_with(kernel, blocks, threads_per_block, 0, stream, value...);
-}
-
-/* Of the current device. */
-static inline cudaError_t current_capability(int *capability)
-{
-    int device, major = 0, minor = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-    if (error == cudaSuccess)
-        error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
-    *capability = 10 * major + minor;
-    return error;
-}
-
-/* Shared memory of a multiprocessor. */
-constexpr size_t shared_memory(int capability)
-{
-    switch (capability) {
-    case 75:
-        return (size_t)65 << 10; /* where a block takes no more */
-    case 80:
-    case 87:
-        return (size_t)164 << 10;
-    case 90:
-    case 100:
-    case 103:
-        return (size_t)228 << 10;
-    default:
-        return (size_t)100 << 10; /* 8.6, 8.9, 12.0, and the least of the others */
-    }
-}
-
-/* How many blocks it holds, of `most`: each takes 1 KiB more than it asks for. */
-constexpr int blocks_that_fit(size_t shared_bytes, int most, int capability)
-{
-    const size_t fit = shared_memory(capability) / (shared_bytes + 1024);
-    return fit < (size_t)most ? (int)fit : most;
+    void *values[] = {&value...};
+    return cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(blocks),
+                            dim3(threads_per_block), values, 0, how->stream);
 }
 
 /*
  * Dependent launches: a kernel may start before the one ahead of it in the stream is done. It has to
  * wait before it touches memory, in all its blocks: else it may be done before that one is. Before
  * compute capability 9.0 it starts behind, as always; also where the driver has compiled it from
- * code for older devices, which does not wait.
+ * PTX for older devices, which does not wait.
  */
 constexpr int kDependentLaunches = 90; /* capability */
 static bool no_dependent_launches;     /* read and set by the __atomic functions */
@@ -88,18 +46,20 @@ static __device__ __forceinline__ void wait_for_kernels_ahead()
 #endif
 }
 
-/* Clusters of so many blocks share a part of the device, and may reach each other's shared memory: from
- * compute capability 9.0 on. */
+/*
+ * As a dependent launch, with bytes of dynamic shared memory per block. The blocks of a cluster share
+ * a part of the device, and may reach each other's shared memory: from compute capability 9.0 on.
+ */
 template <class... Parameter>
 static cudaError_t queue_clusters_behind(void (*kernel)(Parameter...), unsigned blocks,
                                          unsigned blocks_per_cluster, unsigned threads_per_block,
-                                         size_t shared_bytes, int capability, cudaStream_t stream,
+                                         size_t shared_bytes, const duo_launch *how,
                                          Parameter... value)
 {
     void *values[] = {&value...};
     cudaLaunchAttribute attribute[2];
     unsigned attributes = 0;
-    if (capability >= kDependentLaunches &&
+    if (how->capability >= kDependentLaunches &&
         !__atomic_load_n(&no_dependent_launches, __ATOMIC_RELAXED)) {
         cudaLaunchAttribute &early = attribute[attributes++];
         early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -115,37 +75,42 @@ static cudaError_t queue_clusters_behind(void (*kernel)(Parameter...), unsigned 
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(threads_per_block);
     config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream;
+    config.stream = how->stream;
     config.attrs = attribute;
     config.numAttrs = attributes;
     return cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), values);
 }
 
 template <class... Parameter>
-static cudaError_t queue_kernel_behind_with(void (*kernel)(Parameter...), unsigned blocks,
-                                            unsigned threads_per_block, size_t shared_bytes,
-                                            int capability, cudaStream_t stream, Parameter... value)
-{
-    return queue_clusters_behind(kernel, blocks, 1, threads_per_block, shared_bytes, capability,
-                                 stream, value...);
-}
-
-template <class... Parameter>
 static cudaError_t queue_kernel_behind(void (*kernel)(Parameter...), unsigned blocks,
-                                       unsigned threads_per_block, int capability,
-                                       cudaStream_t stream, Parameter... value)
+                                       unsigned threads_per_block, size_t shared_bytes,
+                                       const duo_launch *how, Parameter... value)
 {
-    return queue_kernel_behind_with(kernel, blocks, threads_per_block, 0, capability, stream,
-                                    value...);
+    return queue_clusters_behind(kernel, blocks, 1, threads_per_block, shared_bytes, how, value...);
 }
 
 /*
- * The error of a launch behind a kernel that changes C. What cannot be queued there is no reason to try
- * another row, which would begin with a C that is half done: it counts as a lost device.
+ * The error of a launch behind a kernel that changes C. What cannot be queued there is no reason to
+ * try another algorithm, which would begin with a C that is half done: it counts as a lost device.
  */
 static inline cudaError_t after_c_changed(cudaError_t error)
 {
     return error == cudaSuccess ? error : cudaErrorLaunchFailure;
+}
+
+/* ---- Loading ---- */
+
+/* Of the current device: 10 * major + minor. */
+static inline cudaError_t current_capability(int *capability)
+{
+    int device, major = 0, minor = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+    if (error == cudaSuccess)
+        error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+    *capability = 10 * major + minor;
+    return error;
 }
 
 /* Asking for a kernel's attributes loads it. */

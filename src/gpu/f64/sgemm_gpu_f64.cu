@@ -424,14 +424,13 @@ static cudaError_t queue_tiles(const duo_call *call, const duo_launch *how, int6
     parts.count = p.k == 0 ? 1 : (int)((p.k + parts.steps - 1) / parts.steps);
     parts.sums = reinterpret_cast<double *>(how->workspace);
     parts.sums_ld = round_up(p.m, kGroup);
-    const cudaStream_t stream = how->stream;
     const int64_t blocks = count_tiles<Tile>(p) * parts.count;
     if (blocks > INT32_MAX / kTileRows) return cudaErrorInvalidValue;
     const cudaError_t error = queue_kernel(kernel<Tile>[call->transa][call->transb],
-                                           (unsigned)blocks, kThreads, stream, p, parts);
+                                           (unsigned)blocks, kThreads, how, p, parts);
     if (error != cudaSuccess || parts.count == 1) return error;
     return queue_kernel(add_parts, (unsigned)((p.m * p.n + kAddThreads - 1) / kAddThreads),
-                        kAddThreads, stream, p, parts);
+                        kAddThreads, how, p, parts);
 }
 
 typedef cudaError_t (*queue_function)(const duo_call *call, const duo_launch *how, int64_t parts);

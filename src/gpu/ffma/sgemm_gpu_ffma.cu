@@ -23,6 +23,7 @@
  */
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
+#include "gpu/shared_memory.cuh"
 #include "gpu/ffma/pack.cuh"
 #include "gpu/ffma/product.cuh"
 
@@ -243,8 +244,8 @@ static cudaError_t queue_plan(const duo_call *call, const duo_launch *how, plan 
         const packing o = packing_of(call, i, workspace);
         kind[i] = kind_of(o);
         if (!worth_packing(call, how, i, kind[i]) || packed_bytes(o) > left) continue;
-        const cudaError_t error = queue_kernel_behind(sgemm_ffma_pack, (unsigned)pack_blocks(o),
-                                                      kThreads, how->capability, how->stream, o);
+        const cudaError_t error =
+            queue_kernel_behind(sgemm_ffma_pack, (unsigned)pack_blocks(o), kThreads, 0, how, o);
         if (error != cudaSuccess) return error;
         kind[i] = kVectors;
         (i == DUO_A ? p.a : p.b) = o.to;
@@ -252,16 +253,16 @@ static cudaError_t queue_plan(const duo_call *call, const duo_launch *how, plan 
         workspace += packed_bytes(o) / sizeof(float);
         left -= packed_bytes(o);
     }
-    const cudaError_t error = queue_kernel_behind_with(
-        x.tile->product[kind[DUO_A]][kind[DUO_B]], (unsigned)(x.walk.whole + x.runs), kThreads,
-        bytes_to_ask_for(x, how), how->capability, how->stream, p, x.walk);
+    const cudaError_t error = queue_kernel_behind(x.tile->product[kind[DUO_A]][kind[DUO_B]],
+                                                  (unsigned)(x.walk.whole + x.runs), kThreads,
+                                                  bytes_to_ask_for(x, how), how, p, x.walk);
     if (error != cudaSuccess || x.runs == 0) return error;
     const bool many = x.runs > kWays / 2 * x.shared_tiles;
     const int64_t threads =
         x.shared_tiles * x.tile->edge_m * x.tile->edge_n / kGroup * (many ? kWays : 1);
     return after_c_changed(queue_kernel_behind(many ? x.tile->add_many : x.tile->add_few,
-                                               (unsigned)(threads / kThreads), kThreads,
-                                               how->capability, how->stream, p, x.walk));
+                                               (unsigned)(threads / kThreads), kThreads, 0, how, p,
+                                               x.walk));
 }
 
 static size_t workspace(const duo_call *call, const duo_launch *how)

@@ -271,7 +271,7 @@ static cudaError_t queue_reduction(const duo_call *call, const duo_launch *how)
     return queue_kernel(!unit  ? reduce_shuffle<Leaf, Value, kStrided>
                         : fits ? reduce_shuffle<Leaf, Value, kCached>
                                : reduce_shuffle<Leaf, Value, kStreamed>,
-                        grid, kThreads, how->stream, in);
+                        grid, kThreads, how, in);
 }
 
 template <class Leaf, class Value>

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "gpu/launch.cuh"
+#include "gpu/shared_memory.cuh"
 
 struct skinny_shape {
     int rows, columns, slab; /* rows and slab are powers of two */

@@ -16,6 +16,7 @@
  */
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
+#include "gpu/shared_memory.cuh"
 #include "gpu/sgemm.cuh"
 #include "gpu/skinny/plan.cuh"
 #include "gpu/skinny/tile.cuh"
@@ -295,9 +296,8 @@ static cudaError_t queue_skinny(const sgemm_problem &p, skinny_problem &q, const
     q.ranges = (int)plan.ranges;
     q.range = plan.range;
     q.partial = reinterpret_cast<float *>(how->workspace);
-    const cudaError_t error =
-        queue_kernel_behind_with(Tiles::kernel[plan.shape], (unsigned)blocks, kThreads,
-                                 shape.shared_bytes, how->capability, how->stream, q);
+    const cudaError_t error = queue_kernel_behind(Tiles::kernel[plan.shape], (unsigned)blocks,
+                                                  kThreads, shape.shared_bytes, how, q);
     if (error != cudaSuccess || q.ranges == 1) return error;
     return queue_sum_ranges(p, q.partial, q.ranges, how);
 }

@@ -58,7 +58,7 @@ static cudaError_t queue_sum_ranges(const sgemm_problem &p, const float *partial
         s.shares *= 2;
     const int64_t per_block = kSumThreads / s.shares;
     return queue_kernel_behind(sum_ranges, (unsigned)((s.elements + per_block - 1) / per_block),
-                               kSumThreads, how->capability, how->stream, s);
+                               kSumThreads, 0, how, s);
 }
 
 #endif

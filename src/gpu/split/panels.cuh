@@ -50,16 +50,6 @@ static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes
            (call->operand[DUO_B].packed != nullptr ? 0 : packed_bytes(n, call->k, planes));
 }
 
-/* ---- Launches ---- */
-
-template <class... Parameter>
-static cudaError_t queue_dependent(void (*kernel)(Parameter...), unsigned blocks, unsigned threads,
-                                   size_t shared_bytes, const duo_launch *how, Parameter... value)
-{
-    return queue_kernel_behind_with(kernel, blocks, threads, shared_bytes, how->capability,
-                                    how->stream, value...);
-}
-
 /* ---- Panels ---- */
 
 constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
@@ -96,9 +86,9 @@ static cudaError_t queue_split(const panel &p, const duo_launch *how)
 {
     const split_problem &split = p.split;
     const bool few = split.tiles <= (unsigned)(how->multiprocessors * kFewResident);
-    return queue_dependent(few ? sgemm_split<Scheme, kFewResident>
-                               : sgemm_split<Scheme, Scheme::kSplitResident>,
-                           max(1u, split.tiles), kSplitThreads, 0, how, split);
+    return queue_kernel_behind(few ? sgemm_split<Scheme, kFewResident>
+                                   : sgemm_split<Scheme, Scheme::kSplitResident>,
+                               max(1u, split.tiles), kSplitThreads, 0, how, split);
 }
 
 /* Operand A or B (i) of a product, without a place for its form. */

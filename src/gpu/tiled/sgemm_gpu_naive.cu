@@ -40,8 +40,8 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
     const sgemm_problem p = sgemm_problem_of(call);
     const int64_t blocks = ((p.m + kRows - 1) / kRows) * ((p.n + kColumns - 1) / kColumns);
     if (blocks > INT32_MAX) return cudaErrorInvalidValue;
-    return queue_kernel(kernel[call->transa][call->transb], (unsigned)blocks, kRows * kColumns,
-                        how->stream, p);
+    return queue_kernel(kernel[call->transa][call->transb], (unsigned)blocks, kRows * kColumns, how,
+                        p);
 }
 
 static cudaError_t load()

@@ -246,12 +246,12 @@ static void (*const kernel[2][2])(sgemm_problem) = {
 };
 
 template <class Tile>
-static cudaError_t queue_tiles(const duo_call *call, const sgemm_problem &p, cudaStream_t stream)
+static cudaError_t queue_tiles(const duo_call *call, const sgemm_problem &p, const duo_launch *how)
 {
     const int64_t blocks = tiles<Tile>(p);
     if (blocks > INT32_MAX / kTileRows) return cudaErrorInvalidValue;
     return queue_kernel(kernel<Tile>[call->transa][call->transb], (unsigned)blocks, Tile::kThreads,
-                        stream, p);
+                        how, p);
 }
 
 static cudaError_t launch(const duo_call *call, const duo_launch *how)
@@ -259,8 +259,8 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
     const sgemm_problem p = sgemm_problem_of(call);
     const double large = (double)largest_share<large_tile>(p, how->multiprocessors);
     const double small = (double)largest_share<small_tile>(p, how->multiprocessors);
-    return small * kSmallTileCost < large ? queue_tiles<small_tile>(call, p, how->stream)
-                                          : queue_tiles<large_tile>(call, p, how->stream);
+    return small * kSmallTileCost < large ? queue_tiles<small_tile>(call, p, how)
+                                          : queue_tiles<large_tile>(call, p, how);
 }
 
 static cudaError_t load()

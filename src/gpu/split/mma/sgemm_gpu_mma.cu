@@ -21,8 +21,8 @@ static cudaError_t queue_mma(mma_problem p, const duo_launch *how)
     if (tiles_i * tiles_j > INT32_MAX) return cudaErrorInvalidValue;
     p.tiles_i = (int)tiles_i;
     p.tiles_j = (int)tiles_j;
-    return queue_dependent(sgemm_mma<Scheme>, (unsigned)(tiles_i * tiles_j), kMmaThreads,
-                           mma_stage<Scheme>::kSharedBytes, how, p);
+    return queue_kernel_behind(sgemm_mma<Scheme>, (unsigned)(tiles_i * tiles_j), kMmaThreads,
+                               mma_stage<Scheme>::kSharedBytes, how, p);
 }
 
 static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
@@ -36,8 +36,8 @@ static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
     cudaError_t error = duo_queue_split_fp16x3(p, how);
     if (error == cudaSuccess) error = queue_mma<fp16x3>(first, how);
     if (error != cudaSuccess) return error;
-    error = queue_dependent(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0, how,
-                            fallback);
+    error = queue_kernel_behind(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0,
+                                how, fallback);
     if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(rest, how);
     return after_c_changed(error);
 }

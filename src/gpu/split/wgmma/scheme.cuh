@@ -88,10 +88,9 @@ static cudaError_t queue_wgmma(const panel &of, int slices, const duo_launch *ho
     const int64_t columns = (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster; /* of clusters */
     const int64_t clusters = p.tiles_i * columns * slices;
     const int64_t most = max(1, how->multiprocessors / Tile::kCluster);
-    return queue_clusters_behind(sgemm_wgmma<Tile>,
-                                 (unsigned)((clusters < most ? clusters : most) * Tile::kCluster),
-                                 Tile::kCluster, kWgmmaThreads, Tile::kSharedBytes, how->capability,
-                                 how->stream, map_i, map_j, p);
+    return queue_clusters_behind(
+        sgemm_wgmma<Tile>, (unsigned)((clusters < most ? clusters : most) * Tile::kCluster),
+        Tile::kCluster, kWgmmaThreads, Tile::kSharedBytes, how, map_i, map_j, p);
 }
 
 /*
