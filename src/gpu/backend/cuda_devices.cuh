@@ -1,9 +1,9 @@
 /*
- * cuda_devices.cuh - the driver, the devices and whose context is current.
+ * cuda_devices.cuh - the driver, the devices, and whose context is current.
  *
- * The driver (libcuda.so.1) is opened where it is there. The caller's current context is kept by pushing
- * ours on top of it and popping it again, at the level of the driver: cudaSetDevice would leave a trace,
- * and restoring a device that the caller never touched would even make a context there.
+ * The driver (libcuda.so.1) is opened where there is one. The caller's current context survives: the
+ * driver pushes ours on top of it and pops it again. cudaSetDevice would leave a trace, and restoring
+ * a device that the caller never touched would even make a context there.
  */
 #ifndef DUO_CUDA_DEVICES_CUH
 #define DUO_CUDA_DEVICES_CUH
@@ -12,7 +12,7 @@
 
 #include "gpu/backend/backend.h"
 
-/* Of the backend (device.h). */
+/* Of the backend (backend.h). */
 duo_status duo_cuda_count(int *number);
 duo_status duo_cuda_describe(int device, duo_device_info *info);
 duo_status duo_cuda_classify(const void *address, duo_memory *memory);

@@ -1,7 +1,7 @@
 /*
  * cuda_error.cuh - what CUDA's errors mean to the library.
  *
- * Errors are taken from what each function returns, and cudaGetLastError only takes away what such an
+ * Errors are taken from what each function returns. cudaGetLastError only takes away what such an
  * error left behind, so that an error which the caller has pending survives all that succeeds here.
  */
 #ifndef DUO_CUDA_ERROR_CUH

@@ -1,0 +1,112 @@
+/* cuda_algorithms.cu - the GPU's algorithms: their table, loading and launches. */
+#include "gpu/backend/cuda_algorithms.cuh"
+
+#include "gpu/backend/cuda_devices.cuh"
+#include "gpu/backend/cuda_error.cuh"
+#include "gpu/backend/cuda_queue.cuh"
+#include "gpu/kernels.h"
+
+/* ---- The table ---- */
+
+struct table_entry {
+    const char *name;
+    const duo_gpu_algorithm *algorithm; /* NULL: it runs on the CPU */
+};
+
+/* By duo_algorithm_id. */
+#define ALGORITHM_ON_CPU(name)                    nullptr
+#define ALGORITHM_ON_GPU(name)                    &duo_##name
+#define TABLE_ENTRY(operation, side, maths, name) {#name, ALGORITHM_ON_##side(name)},
+static const table_entry algorithms[] = {DUO_ALGORITHM_LIST(TABLE_ENTRY)};
+#undef TABLE_ENTRY
+#undef ALGORITHM_ON_GPU
+#undef ALGORITHM_ON_CPU
+
+/* NULL: no GPU algorithm has this number. */
+static const duo_gpu_algorithm *algorithm_of(duo_algorithm_id id)
+{
+    return id >= 0 && id < DUO_ALGORITHMS ? algorithms[id].algorithm : nullptr;
+}
+
+static duo_status status_of(cudaError_t error, duo_algorithm_id id)
+{
+    return duo_cuda_status(error, algorithms[id].name);
+}
+
+duo_status duo_cuda_load(int device)
+{
+    const duo_cuda_guard current(device);
+    duo_status status = current.status;
+    for (int id = 0; id < DUO_ALGORITHMS && status == DUO_OK; id++)
+        if (algorithms[id].algorithm != nullptr)
+            status = status_of(algorithms[id].algorithm->load(), (duo_algorithm_id)id);
+    return status;
+}
+
+/* ---- Launches ---- */
+
+/* Loads the algorithm's kernels if the queue has not launched any of them yet. */
+static duo_status load_algorithm(duo_queue *queue, duo_algorithm_id id)
+{
+    static_assert(DUO_ALGORITHMS <= 32, "a queue has a bit for each");
+    const uint32_t bit = 1u << id;
+    if ((queue->loaded & bit) != 0) return DUO_OK;
+    const duo_status status = status_of(algorithm_of(id)->load(), id);
+    if (status == DUO_OK) queue->loaded |= bit;
+    return status;
+}
+
+static duo_launch launch_on(const duo_queue *queue)
+{
+    duo_launch how = {};
+    how.stream = queue->stream;
+    how.multiprocessors = queue->multiprocessors;
+    how.capability = queue->capability;
+    how.cache_bytes = queue->cache_bytes;
+    how.partials = (double *)queue->scratch;
+    how.counter = (unsigned *)((char *)queue->scratch + kPartialsBytes);
+    return how;
+}
+
+duo_status duo_cuda_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                           uint64_t *pinned_result, uint32_t ticket)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
+    if (algorithm == nullptr) return duo_cuda_refuse("no GPU algorithm has this number");
+    const duo_status status = load_algorithm(queue, id);
+    if (status != DUO_OK) return status;
+    duo_launch how = launch_on(queue);
+    how.pinned_result = pinned_result;
+    how.ticket = ticket;
+    if (algorithm->workspace != nullptr) {
+        const size_t wanted = algorithm->workspace(call, &how);
+        if (wanted > 0) duo_cuda_grow_workspace(&queue->workspace, queue->device, wanted);
+        how.workspace = queue->workspace.address;
+        how.workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
+    }
+    return status_of(algorithm->launch(call, &how), id);
+}
+
+size_t duo_cuda_packed_bytes(duo_algorithm_id id, const duo_call *call, int i)
+{
+    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
+    return algorithm != nullptr && algorithm->packed_bytes != nullptr
+               ? algorithm->packed_bytes(call, i)
+               : 0;
+}
+
+duo_status duo_cuda_pack(duo_queue *queue, duo_algorithm_id id, const duo_call *call, int i,
+                         void *memory)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
+    if (algorithm == nullptr || algorithm->pack == nullptr)
+        return duo_cuda_refuse("no algorithm that packs has this number");
+    const duo_status status = load_algorithm(queue, id);
+    if (status != DUO_OK) return status;
+    const duo_launch how = launch_on(queue);
+    return status_of(algorithm->pack(call, i, memory, &how), id);
+}

@@ -1,0 +1,189 @@
+/* cuda_queue.cu - streams: opening and closing, copies, marks, waiting. */
+#include "gpu/backend/cuda_queue.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gpu/backend/cuda_devices.cuh"
+#include "gpu/backend/cuda_error.cuh"
+
+/* ---- Opening and closing ---- */
+
+duo_status duo_cuda_close(duo_queue *queue)
+{
+    const duo_cuda_guard current(queue->device);
+    duo_status status = current.status;
+    if (status == DUO_OK) {
+        /* On a lost device each of these fails at once. */
+        status = duo_cuda_status(cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
+        for (cudaEvent_t mark : queue->marks)
+            if (mark != nullptr) duo_cuda_forget(cudaEventDestroy(mark));
+        if (queue->behind != nullptr) duo_cuda_forget(cudaEventDestroy(queue->behind));
+        if (queue->scratch != nullptr) duo_cuda_forget(cudaFree(queue->scratch));
+        (void)duo_cuda_free_workspace(&queue->workspace, queue->device);
+        if (queue->own_stream) duo_cuda_forget(cudaStreamDestroy(queue->stream));
+    }
+    free(queue);
+    return status;
+}
+
+duo_status duo_cuda_open(int device, void *stream, duo_queue **opened)
+{
+    *opened = nullptr;
+    const duo_cuda_guard current(device);
+    if (current.status != DUO_OK) return current.status;
+    duo_queue *const queue = (duo_queue *)calloc(1, sizeof *queue);
+    if (queue == nullptr) {
+        (void)duo_cuda_refuse("out of host memory");
+        return DUO_ERR_MEMORY;
+    }
+    queue->device = device;
+    queue->stream = (cudaStream_t)stream;
+    queue->multiprocessors = duo_cuda_attribute(device, cudaDevAttrMultiProcessorCount);
+    queue->capability = 10 * duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMajor) +
+                        duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMinor);
+    queue->cache_bytes = duo_cuda_attribute(device, cudaDevAttrL2CacheSize);
+    duo_status status = DUO_OK;
+    if (stream == nullptr) {
+        status = duo_cuda_status(cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking),
+                                 "cudaStreamCreate");
+        if (status != DUO_OK) { /* closing would wait for the default stream */
+            free(queue);
+            return status;
+        }
+        queue->own_stream = true;
+    }
+    for (cudaEvent_t &mark : queue->marks)
+        if (status == DUO_OK)
+            status = duo_cuda_status(cudaEventCreateWithFlags(&mark, cudaEventDisableTiming),
+                                     "cudaEventCreate");
+    if (status == DUO_OK)
+        status = duo_cuda_status(cudaEventCreateWithFlags(&queue->behind, cudaEventDisableTiming),
+                                 "cudaEventCreate");
+    if (status == DUO_OK)
+        status = duo_cuda_status(cudaMalloc(&queue->scratch, kScratchBytes), "cudaMalloc");
+    /* In the stream itself, so that it precedes every kernel; a foreign stream fails here. */
+    if (status == DUO_OK)
+        status = duo_cuda_status(cudaMemsetAsync(queue->scratch, 0, kScratchBytes, queue->stream),
+                                 "cudaMemsetAsync");
+    if (status != DUO_OK) {
+        char why[kDuoCudaLine];
+        snprintf(why, sizeof why, "%s", duo_cuda_detail());
+        (void)duo_cuda_close(queue);
+        (void)duo_cuda_refuse("%s", why);
+        return status;
+    }
+    *opened = queue;
+    return DUO_OK;
+}
+
+duo_status duo_cuda_trim(duo_queue *queue)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_free_workspace(&queue->workspace, queue->device);
+}
+
+void *duo_cuda_stream(duo_queue *queue) { return queue->stream; }
+
+/* ---- Copies ---- */
+
+duo_status duo_cuda_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                         size_t src_pitch, size_t width, size_t height)
+{
+    constexpr size_t kLargestPitch = INT32_MAX; /* of a two-dimensional copy */
+    if (width == 0 || height == 0) return DUO_OK;
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    if (height == 1 || (dst_pitch == width && src_pitch == width))
+        return duo_cuda_status(
+            cudaMemcpyAsync(dst, src, width * height, cudaMemcpyDefault, queue->stream),
+            "cudaMemcpyAsync");
+    if (width <= dst_pitch && width <= src_pitch && dst_pitch <= kLargestPitch &&
+        src_pitch <= kLargestPitch)
+        return duo_cuda_status(cudaMemcpy2DAsync(dst, dst_pitch, src, src_pitch, width, height,
+                                                 cudaMemcpyDefault, queue->stream),
+                               "cudaMemcpy2DAsync");
+    /* Runs more than 2 GiB apart are few. */
+    for (size_t run = 0; run < height; run++) {
+        const duo_status status = duo_cuda_status(
+            cudaMemcpyAsync((char *)dst + run * dst_pitch, (const char *)src + run * src_pitch,
+                            width, cudaMemcpyDefault, queue->stream),
+            "cudaMemcpyAsync");
+        if (status != DUO_OK) return status;
+    }
+    return DUO_OK;
+}
+
+/* Pageable memory is copied by way of the driver's own; when the stream is done, so is that. */
+duo_status duo_cuda_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                             size_t src_pitch, size_t width, size_t height)
+{
+    const duo_status status = duo_cuda_copy(queue, dst, dst_pitch, src, src_pitch, width, height);
+    return status == DUO_OK ? duo_cuda_finish(queue) : status;
+}
+
+/* ---- Marks and waiting ---- */
+
+duo_status duo_cuda_mark(duo_queue *queue, int index)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(cudaEventRecord(queue->marks[index], queue->stream), "cudaEventRecord");
+}
+
+duo_status duo_cuda_wait_mark(duo_queue *queue, int index)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(cudaEventSynchronize(queue->marks[index]), "cudaEventSynchronize");
+}
+
+duo_status duo_cuda_finish(duo_queue *queue)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
+}
+
+duo_status duo_cuda_idle(duo_queue *queue, bool *done)
+{
+    *done = false;
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    const cudaError_t error = cudaStreamQuery(queue->stream);
+    *done = error == cudaSuccess;
+    if (error == cudaErrorNotReady) { /* an answer, not a failure, but some versions note it */
+        duo_cuda_forget(error);
+        return DUO_OK;
+    }
+    return duo_cuda_status(error, "cudaStreamQuery");
+}
+
+/* Only the later queue's event is touched, and recording into the earlier stream is safe beside
+ * anything that its own thread queues. */
+duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
+{
+    if (later == earlier) return DUO_OK;
+    cudaEvent_t here = later->behind;
+    const bool across = later->device != earlier->device; /* an event belongs to its device */
+    duo_status status;
+    {
+        const duo_cuda_guard current(earlier->device);
+        status = current.status;
+        if (status == DUO_OK && across)
+            status = duo_cuda_status(cudaEventCreateWithFlags(&here, cudaEventDisableTiming),
+                                     "cudaEventCreate");
+        if (status != DUO_OK) return status;
+        status = duo_cuda_status(cudaEventRecord(here, earlier->stream), "cudaEventRecord");
+    }
+    {
+        const duo_cuda_guard current(later->device);
+        if (status == DUO_OK) status = current.status;
+        if (status == DUO_OK)
+            status =
+                duo_cuda_status(cudaStreamWaitEvent(later->stream, here, 0), "cudaStreamWaitEvent");
+    }
+    if (across) duo_cuda_forget(cudaEventDestroy(here)); /* what waits for it keeps it */
+    return status;
+}

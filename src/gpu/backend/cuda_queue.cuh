@@ -1,0 +1,42 @@
+/* cuda_queue.cuh - a queue: a stream of one device, and the memory that its algorithms share. */
+#ifndef DUO_CUDA_QUEUE_CUH
+#define DUO_CUDA_QUEUE_CUH
+
+#include <cuda_runtime.h>
+
+#include "gpu/backend/backend.h"
+#include "gpu/backend/cuda_workspace.cuh"
+#include "gpu/kernels.h"
+
+struct duo_queue {
+    int device;
+    bool own_stream;
+    cudaStream_t stream;
+    cudaEvent_t marks[DUO_MARKS];
+    cudaEvent_t behind; /* marks the place in another queue that this one follows */
+    void *scratch;      /* for reductions: kScratchBytes */
+    uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
+    duo_cuda_workspace workspace;
+    int multiprocessors, capability, cache_bytes;
+};
+
+/* A queue's scratch: the partial sums of a reduction, and its counter behind them. */
+constexpr size_t kPartialsBytes = DUO_PARTIALS * sizeof(double);
+constexpr size_t kScratchBytes = kPartialsBytes + 256;
+
+/* Of the backend (backend.h). */
+duo_status duo_cuda_open(int device, void *stream, duo_queue **queue);
+duo_status duo_cuda_close(duo_queue *queue);
+duo_status duo_cuda_trim(duo_queue *queue);
+void *duo_cuda_stream(duo_queue *queue);
+duo_status duo_cuda_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                         size_t src_pitch, size_t width, size_t height);
+duo_status duo_cuda_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                             size_t src_pitch, size_t width, size_t height);
+duo_status duo_cuda_mark(duo_queue *queue, int mark);
+duo_status duo_cuda_wait_mark(duo_queue *queue, int mark);
+duo_status duo_cuda_finish(duo_queue *queue);
+duo_status duo_cuda_idle(duo_queue *queue, bool *idle);
+duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier);
+
+#endif

@@ -1,0 +1,26 @@
+/* cuda_workspace.cuh - the device memory that the algorithms of a queue share, one after the other. */
+#ifndef DUO_CUDA_WORKSPACE_CUH
+#define DUO_CUDA_WORKSPACE_CUH
+
+#include <stddef.h>
+
+#include "duoblas.h"
+
+struct duo_cuda_workspace {
+    char *address;
+    size_t bytes;
+    size_t refused;      /* so much there was not when it was last asked for; 0: never */
+    size_t memory_bytes; /* that the device has; 0: not asked yet */
+};
+
+/*
+ * Makes it as large as wanted, if DUOBLAS_WORKSPACE and the device's memory allow; else as large as
+ * they do, or leaves none: an algorithm that cannot work with what there is says so. The device is
+ * current, here and below.
+ */
+void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, int device, size_t wanted);
+
+/* Waits for the device, and gives the memory back. */
+duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace, int device);
+
+#endif
