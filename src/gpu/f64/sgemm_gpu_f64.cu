@@ -25,10 +25,10 @@
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
+#include "gpu/tile_walk.cuh"
 
-constexpr int kSlab = 16;     /* steps of k per slab */
-constexpr int kSlabs = 3;     /* slabs in the ring */
-constexpr int kTileRows = 16; /* rows of tiles that are walked together, column by column */
+constexpr int kSlab = 16; /* steps of k per slab */
+constexpr int kSlabs = 3; /* slabs in the ring */
 constexpr int kWarps = 4, kThreads = 32 * kWarps;
 
 /* The part of C of a warp, and of one tensor operation, which takes 8 steps of k. */
@@ -260,16 +260,13 @@ static __global__ void __launch_bounds__(kThreads, Tile::kResident)
     __shared__ __align__(16) slab_ring<Tile::kM> a_ring;
     __shared__ __align__(16) slab_ring<Tile::kN> b_ring;
 
-    /* The tile of this block: groups of kTileRows rows of tiles, column by column; all tiles of one
-     * part of k before those of the next. */
+    /* All tiles of one part of k come before those of the next. */
     const int tiles_m = (int)((p.m + Tile::kM - 1) / Tile::kM);
     const int tiles_n = (int)((p.n + Tile::kN - 1) / Tile::kN);
     const int part = (int)blockIdx.x / (tiles_m * tiles_n);
     const int tile = (int)blockIdx.x % (tiles_m * tiles_n);
-    const int per_group = kTileRows * tiles_n; /* at most kTileRows - 1 tiles more than the grid */
-    const int group = tile / per_group, within = tile % per_group;
-    const int rows = min(kTileRows, tiles_m - group * kTileRows);
-    const int tile_i = group * kTileRows + within % rows, tile_j = within / rows;
+    int tile_i, tile_j;
+    place_of_tile<kTilesTogether>(tiles_m, tiles_n, tile, &tile_i, &tile_j);
     const int64_t first_l = part * parts.steps, steps = min(parts.steps, p.k - first_l);
 
     slab_loader<Tile::kM, TransA> a_loader(p.a, p.lda, (int64_t)tile_i * Tile::kM, p.m, first_l);
@@ -425,7 +422,7 @@ static cudaError_t queue_tiles(const duo_call *call, const duo_launch *how, int6
     parts.sums = reinterpret_cast<double *>(how->workspace);
     parts.sums_ld = round_up(p.m, kGroup);
     const int64_t blocks = count_tiles<Tile>(p) * parts.count;
-    if (blocks > INT32_MAX / kTileRows) return cudaErrorInvalidValue;
+    if (blocks > INT32_MAX / kTilesTogether) return cudaErrorInvalidValue;
     const cudaError_t error = queue_kernel(kernel<Tile>[call->transa][call->transb],
                                            (unsigned)blocks, kThreads, how, p, parts);
     if (error != cudaSuccess || parts.count == 1) return error;

@@ -6,11 +6,10 @@
 #define DUO_FFMA_PRODUCT_CUH
 
 #include "gpu/launch.cuh"
+#include "gpu/tile_walk.cuh"
 #include "gpu/ffma/tile.cuh"
 
 /* ---- Who computes what ---- */
-
-constexpr int kTileRows = 16; /* rows of tiles that are walked together, column by column */
 
 /* Tiles in the order in which they are walked: the first `whole` of them by a block each; the slabs
  * of the others in runs of `share`, the last one shorter. */
@@ -23,16 +22,15 @@ struct tile_walk {
     float *parts; /* of tiles, each column by column */
 };
 
-/* The first element of a tile: groups of kTileRows rows of tiles are walked column by column. */
+/* The first element of a tile. */
 template <int EdgeM, int EdgeN>
 static __device__ __forceinline__ void find_tile(const tile_walk &walk, int tile, int64_t *i,
                                                  int64_t *j)
 {
-    const int per_group = kTileRows * walk.tiles_n;
-    const int group = tile / per_group, within = tile % per_group;
-    const int rows = min(kTileRows, walk.tiles_m - group * kTileRows);
-    *i = (int64_t)(group * kTileRows + within % rows) * EdgeM;
-    *j = (int64_t)(within / rows) * EdgeN;
+    int tile_m, tile_n;
+    place_of_tile<kTilesTogether>(walk.tiles_m, walk.tiles_n, tile, &tile_m, &tile_n);
+    *i = (int64_t)tile_m * EdgeM;
+    *j = (int64_t)tile_n * EdgeN;
 }
 
 /* Where in walk.parts: from part to part the tile or the run is another one, never an earlier. */

@@ -189,7 +189,7 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
     const int64_t tiles_m = divide_up(call->m, tile.edge_m);
     const int64_t tiles_n = divide_up(call->n, tile.edge_n);
     const int64_t slabs = divide_up(sgemm_problem_of(call).k, kSlab), all = tiles_m * tiles_n;
-    if (tiles_m > INT32_MAX / kTileRows / tiles_n || slabs > INT32_MAX / 2) return false;
+    if (tiles_m > INT32_MAX / kTilesTogether / tiles_n || slabs > INT32_MAX / 2) return false;
     x->tile = &tile;
     x->walk = {(int)tiles_m, (int)tiles_n, (int)slabs, (int)all, 1, 0, nullptr};
     x->runs = x->shared_tiles = 0;

@@ -11,9 +11,9 @@
 #define DUO_SPLIT_PRODUCT_CUH
 
 #include "gpu/split/guard.cuh"
+#include "gpu/tile_walk.cuh"
 
-constexpr int kStepK = 32;         /* k of a stage of the ring in shared memory */
-constexpr int kTilesTogether = 16; /* rows of tiles that are walked together, for the L2 cache */
+constexpr int kStepK = 32; /* k of a stage of the ring in shared memory */
 
 struct tensor_problem {
     operand_planes a, b;
@@ -22,17 +22,6 @@ struct tensor_problem {
     float alpha, beta;
     int tiles_i, tiles_j;
 };
-
-/* Tile t of the walk: groups of Together rows of tiles, column by column. */
-template <int Together>
-static __device__ __forceinline__ void place_of_tile(int tiles_i, int tiles_j, int t, int *ti,
-                                                     int *tj)
-{
-    const int per_group = Together * tiles_i, group = t / per_group, in = t % per_group;
-    const int rows = min(Together, tiles_j - group * Together);
-    *ti = in / rows;
-    *tj = group * Together + in % rows;
-}
 
 static __device__ __forceinline__ uint32_t read_word(const uint32_t *word)
 {

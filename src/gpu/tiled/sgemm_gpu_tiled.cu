@@ -21,10 +21,10 @@
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
+#include "gpu/tile_walk.cuh"
 
-constexpr int kSlab = 8;      /* steps of k per slab */
-constexpr int kSlabs = 4;     /* slabs in the ring */
-constexpr int kTileRows = 16; /* rows of tiles that are walked together, column by column */
+constexpr int kSlab = 8;  /* steps of k per slab */
+constexpr int kSlabs = 4; /* slabs in the ring */
 
 /* Threads of a warp along the rows and columns of C, and the edge of their float4 groups. */
 constexpr int kLanesM = 8, kLanesN = 4, kGroup = 4;
@@ -140,14 +140,11 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     __shared__ __align__(16) slab_ring<Tile::kM> a_ring;
     __shared__ __align__(16) slab_ring<Tile::kN> b_ring;
 
-    /* The tile of this block: groups of kTileRows rows of tiles, column by column. */
     const int tiles_m = (int)((p.m + Tile::kM - 1) / Tile::kM);
     const int tiles_n = (int)((p.n + Tile::kN - 1) / Tile::kN);
-    const int per_group = kTileRows * tiles_n; /* at most kTileRows - 1 tiles more than the grid */
-    const int group = blockIdx.x / per_group, within = blockIdx.x % per_group;
-    const int rows = min(kTileRows, tiles_m - group * kTileRows);
-    const int64_t first_i = (int64_t)(group * kTileRows + within % rows) * Tile::kM;
-    const int64_t first_j = (int64_t)(within / rows) * Tile::kN;
+    int tile_m, tile_n;
+    place_of_tile<kTilesTogether>(tiles_m, tiles_n, blockIdx.x, &tile_m, &tile_n);
+    const int64_t first_i = (int64_t)tile_m * Tile::kM, first_j = (int64_t)tile_n * Tile::kN;
 
     slab_loader<Tile::kM, Tile::kThreads, TransA> a_loader(p.a, p.lda, first_i, p.m, p.k);
     slab_loader<Tile::kN, Tile::kThreads, !TransB> b_loader(p.b, p.ldb, first_j, p.n, p.k);
@@ -249,7 +246,7 @@ template <class Tile>
 static cudaError_t queue_tiles(const duo_call *call, const sgemm_problem &p, const duo_launch *how)
 {
     const int64_t blocks = tiles<Tile>(p);
-    if (blocks > INT32_MAX / kTileRows) return cudaErrorInvalidValue;
+    if (blocks > INT32_MAX / kTilesTogether) return cudaErrorInvalidValue;
     return queue_kernel(kernel<Tile>[call->transa][call->transb], (unsigned)blocks, Tile::kThreads,
                         how, p);
 }

@@ -129,7 +129,7 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
         const int lane = threadIdx.x % 32, warp_i = threadIdx.x / 32 * kWarpI;
         const int k_tiles = (int)tiles_of(p.k), steps = (int)((p.k + kStepK - 1) / kStepK);
         int ti, tj;
-        place_of_tile<kTilesTogether>(p.tiles_i, p.tiles_j, (int)blockIdx.x, &ti, &tj);
+        place_of_tile<kTilesTogether>(p.tiles_j, p.tiles_i, (int)blockIdx.x, &tj, &ti);
         const uint32_t *const words_i = p.a.words + (int64_t)ti * k_tiles;
         const uint32_t *const words_j = p.b.words + (int64_t)tj * k_tiles;
         int limit;

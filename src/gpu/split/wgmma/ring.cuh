@@ -73,7 +73,7 @@ struct cluster_walk {
     static __device__ __forceinline__ void place(const wgmma_problem &p, int t, int *ti, int *tj)
     {
         place_of_tile<kTilesTogether / Tile::kCluster>(
-            p.tiles_i, (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster, t, ti, tj);
+            (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster, p.tiles_i, t, tj, ti);
         *tj = *tj * Tile::kCluster + (int)blockIdx.x % Tile::kCluster;
     }
 };
