@@ -35,11 +35,41 @@ static inline sgemm_problem sgemm_problem_of(const duo_call *call)
     return p;
 }
 
-/* The new element of C. `old` counts only where beta != 0; callers read it only then. */
-static __device__ __forceinline__ float blend(float alpha, float sum, float beta, float old)
+/* ---- How a result enters C ---- */
+
+/* The new element of C, computed in Real. `old` counts only where beta != 0; callers read it only
+ * then. */
+template <class Real>
+static __device__ __forceinline__ float blend(Real alpha, Real sum, Real beta, Real old)
 {
-    if (beta == 0.0f) return alpha * sum;
-    return alpha == 0.0f ? beta * old : fmaf(alpha, sum, beta * old);
+    if (beta == 0) return (float)(alpha * sum);
+    return alpha == 0 ? (float)(beta * old) : (float)fma(alpha, sum, beta * old);
+}
+
+/* Do all columns of C begin on 16 bytes? */
+static __device__ __forceinline__ bool columns_aligned(const float *c, int64_t ldc)
+{
+    return reinterpret_cast<uintptr_t>(c) % 16 == 0 && ldc % 4 == 0;
+}
+
+/*
+ * Four neighbours in a column of C, of which rows_left are inside; `aligned`: the first is on 16
+ * bytes. Each becomes renew(sum, old); old is read only where beta != 0, else it is 0.
+ */
+template <class Sum, class Renew>
+static __device__ __forceinline__ void update_four(float *c, const Sum (&sum)[4], float beta,
+                                                   int64_t rows_left, bool aligned, Renew renew)
+{
+    if (aligned && rows_left >= 4) {
+        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        if (beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
+        *reinterpret_cast<float4 *>(c) = make_float4(renew(sum[0], old.x), renew(sum[1], old.y),
+                                                     renew(sum[2], old.z), renew(sum[3], old.w));
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (i < rows_left) c[i] = renew(sum[i], beta == 0.0f ? 0.0f : c[i]);
+    }
 }
 
 #endif

@@ -227,32 +227,6 @@ struct k_parts {
     int64_t sums_ld; /* distance of their columns, a multiple of kGroup */
 };
 
-/* The new element of C, rounded once. `old` counts only where beta != 0. */
-static __device__ __forceinline__ float blend_f64(double alpha, double sum, double beta, double old)
-{
-    if (beta == 0.0) return (float)(alpha * sum);
-    return alpha == 0.0 ? (float)(beta * old) : (float)fma(alpha, sum, beta * old);
-}
-
-/* Up to 4 elements of a column of C; `aligned`: 16 bytes at once, where all 4 are inside. */
-static __device__ __forceinline__ void update_group(const sgemm_problem &p, float *c,
-                                                    const double (&sum)[kGroup], int64_t rows_left,
-                                                    bool aligned)
-{
-    if (aligned && rows_left >= kGroup) {
-        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (p.beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
-        *reinterpret_cast<float4 *>(c) = make_float4(
-            blend_f64(p.alpha, sum[0], p.beta, old.x), blend_f64(p.alpha, sum[1], p.beta, old.y),
-            blend_f64(p.alpha, sum[2], p.beta, old.z), blend_f64(p.alpha, sum[3], p.beta, old.w));
-    } else {
-#pragma unroll
-        for (int i = 0; i < kGroup; i++)
-            if (i < rows_left)
-                c[i] = blend_f64(p.alpha, sum[i], p.beta, p.beta == 0.0f ? 0.0f : c[i]);
-    }
-}
-
 template <class Tile, bool TransA, bool TransB>
 static __global__ void __launch_bounds__(kThreads, Tile::kResident)
     sgemm_f64(sgemm_problem p, k_parts parts)
@@ -327,7 +301,10 @@ static __global__ void __launch_bounds__(kThreads, Tile::kResident)
         }
     }
 
-    const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % kGroup == 0;
+    const bool aligned = columns_aligned(p.c, p.ldc);
+    auto renew = [&](double whole, float old) {
+        return blend<double>(p.alpha, whole, p.beta, old);
+    };
     const int64_t i = (int64_t)tile_i * Tile::kM + warp_i + kGroup * g;
     if (i >= p.m) return;
 #pragma unroll
@@ -345,7 +322,7 @@ static __global__ void __launch_bounds__(kThreads, Tile::kResident)
                 to[0] = make_double2(group_sum[0], group_sum[1]);
                 to[1] = make_double2(group_sum[2], group_sum[3]);
             } else {
-                update_group(p, p.c + (i + j * p.ldc), group_sum, p.m - i, aligned);
+                update_four(p.c + (i + j * p.ldc), group_sum, p.beta, p.m - i, aligned, renew);
             }
         }
 }
@@ -364,7 +341,7 @@ static __global__ void __launch_bounds__(kAddThreads) add_parts(sgemm_problem p,
 #pragma unroll 8
     for (int part = 0; part < parts.count; part++, from += p.n * parts.sums_ld) sum += *from;
     float *const c = p.c + (i + j * p.ldc);
-    *c = blend_f64(p.alpha, sum, p.beta, p.beta == 0.0f ? 0.0f : *c);
+    *c = blend<double>(p.alpha, sum, p.beta, p.beta == 0.0f ? 0.0f : *c);
 }
 
 /* ---- Tiles and parts ---- */

@@ -175,7 +175,8 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
 
         /* The tile goes to C, or whole to the workspace as a part, or to the ring where a column of
          * C may begin anywhere, and from there to C, so that a warp writes neighbours. */
-        const bool part = first > 0 || last < walk.slabs, by_ring = !part && !columns_aligned(p);
+        const bool part = first > 0 || last < walk.slabs,
+                   by_ring = !part && !columns_aligned(p.c, p.ldc);
         tile_target to = {p.c + (first_i + first_j * p.ldc), p.ldc, p.m - first_i, p.n - first_j,
                           p.beta};
         if (part || by_ring) {
@@ -193,10 +194,11 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
 #pragma unroll
                 for (int g = 0; g < kThreadM / kGroup; g++) {
                     const int tile_i = i + g * kStrideM;
-                    update_group(to.first + (tile_i + tile_j * to.ld),
-                                 make_float4(sum[n][kGroup * g], sum[n][kGroup * g + 1],
-                                             sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]),
-                                 to.beta, to.rows - tile_i);
+                    const float group[kGroup] = {sum[n][kGroup * g], sum[n][kGroup * g + 1],
+                                                 sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]};
+                    update_four(to.first + (tile_i + tile_j * to.ld), group, to.beta,
+                                to.rows - tile_i, true,
+                                [&](float x, float old) { return settle(x, to.beta, old); });
                 }
             }
         }
@@ -261,10 +263,9 @@ static __global__ void __launch_bounds__(kThreads) sgemm_ffma_add(sgemm_problem 
     i += at % Tile::kM;
     j += at / Tile::kM;
     if (j >= p.n) return;
-    if (columns_aligned(p))
-        update_group(p.c + (i + j * p.ldc), sum, p.beta, p.m - i);
-    else
-        update_elements(p.c + (i + j * p.ldc), sum, p.beta, p.m - i);
+    const float four[kGroup] = {sum.x, sum.y, sum.z, sum.w};
+    update_four(p.c + (i + j * p.ldc), four, p.beta, p.m - i, columns_aligned(p.c, p.ldc),
+                [&](float x, float old) { return settle(x, p.beta, old); });
 }
 
 #endif

@@ -150,42 +150,12 @@ static __device__ __forceinline__ float settle(float sum, float beta, float old)
     return beta == 0.0f ? sum : fmaf(beta, old, sum);
 }
 
-/* Up to 4 elements of a column. */
-static __device__ __forceinline__ void update_elements(float *c, float4 sum, float beta,
-                                                       int64_t rows_left)
-{
-    const float sums[kGroup] = {sum.x, sum.y, sum.z, sum.w};
-#pragma unroll
-    for (int i = 0; i < kGroup; i++)
-        if (i < rows_left) c[i] = settle(sums[i], beta, beta == 0.0f ? 0.0f : c[i]);
-}
-
 /* Where a tile goes: rows and columns from its first element on, all columns on 16 bytes. */
 struct tile_target {
     float *first;
     int64_t ld, rows, columns;
     float beta;
 };
-
-/* Up to 4 elements of a column, the first of them on 16 bytes. */
-static __device__ __forceinline__ void update_group(float *c, float4 sum, float beta,
-                                                    int64_t rows_left)
-{
-    if (rows_left >= kGroup) {
-        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
-        *reinterpret_cast<float4 *>(c) =
-            make_float4(settle(sum.x, beta, old.x), settle(sum.y, beta, old.y),
-                        settle(sum.z, beta, old.z), settle(sum.w, beta, old.w));
-    } else {
-        update_elements(c, sum, beta, rows_left);
-    }
-}
-
-static __device__ __forceinline__ bool columns_aligned(const sgemm_problem &p)
-{
-    return reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % kGroup == 0;
-}
 
 static __device__ __forceinline__ float4 add(float4 a, float4 b)
 {

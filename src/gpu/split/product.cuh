@@ -71,23 +71,6 @@ static __device__ __forceinline__ void store_whole_four(const tensor_problem &p,
                     fmaf(p.alpha, sum[2], more.z), fmaf(p.alpha, sum[3], more.w));
 }
 
-/* Four neighbours of a column of C. `aligned`: as 16 bytes, where all four are inside. */
-static __device__ __forceinline__ void store_four(const tensor_problem &p, float *c, int64_t left,
-                                                  const float (&sum)[4], bool aligned)
-{
-    if (aligned && left >= 4) {
-        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (p.beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
-        *reinterpret_cast<float4 *>(c) = make_float4(
-            blend(p.alpha, sum[0], p.beta, old.x), blend(p.alpha, sum[1], p.beta, old.y),
-            blend(p.alpha, sum[2], p.beta, old.z), blend(p.alpha, sum[3], p.beta, old.w));
-    } else {
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            if (i < left) c[i] = blend(p.alpha, sum[i], p.beta, p.beta == 0.0f ? 0.0f : c[i]);
-    }
-}
-
 /* sum * 2^(limit - 2 kShift), limit with two biases, without leaving the floats half way. */
 struct unit {
     float first, second;
@@ -129,7 +112,9 @@ static __device__ __forceinline__ void store_square(const tensor_problem &p, con
         if constexpr (Plain) {
             if (stored) store_whole_four(p, c, four);
         } else if (j < p.n && stored) {
-            store_four(p, c, p.m - i, four, aligned);
+            update_four(c, four, p.beta, p.m - i, aligned, [&](float sum_of, float old) {
+                return blend(p.alpha, sum_of, p.beta, old);
+            });
         }
     }
 }

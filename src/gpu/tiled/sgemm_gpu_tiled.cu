@@ -115,24 +115,6 @@ struct slab_loader {
     }
 };
 
-/* Up to 4 elements of a column of C; `aligned`: 16 bytes at once, where all 4 are inside. */
-static __device__ __forceinline__ void update_group(const sgemm_problem &p, float *c,
-                                                    const float (&sum)[kGroup], int64_t rows_left,
-                                                    bool aligned)
-{
-    if (aligned && rows_left >= kGroup) {
-        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (p.beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
-        *reinterpret_cast<float4 *>(c) = make_float4(
-            blend(p.alpha, sum[0], p.beta, old.x), blend(p.alpha, sum[1], p.beta, old.y),
-            blend(p.alpha, sum[2], p.beta, old.z), blend(p.alpha, sum[3], p.beta, old.w));
-    } else {
-#pragma unroll
-        for (int i = 0; i < kGroup; i++)
-            if (i < rows_left) c[i] = blend(p.alpha, sum[i], p.beta, p.beta == 0.0f ? 0.0f : c[i]);
-    }
-}
-
 template <class Tile, bool TransA, bool TransB>
 static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     sgemm_tiled(sgemm_problem p)
@@ -202,7 +184,8 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
         }
     }
 
-    const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % kGroup == 0;
+    const bool aligned = columns_aligned(p.c, p.ldc);
+    auto renew = [&](float sum_of, float old) { return blend(p.alpha, sum_of, p.beta, old); };
 #pragma unroll
     for (int n = 0; n < Tile::kThreadN; n++) {
         const int64_t column = first_j + j + n / kGroup * kStrideN + n % kGroup;
@@ -212,7 +195,7 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
             const int64_t row = first_i + i + g * kStrideM;
             const float group_sum[kGroup] = {sum[n][kGroup * g], sum[n][kGroup * g + 1],
                                              sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]};
-            update_group(p, p.c + (row + column * p.ldc), group_sum, p.m - row, aligned);
+            update_four(p.c + (row + column * p.ldc), group_sum, p.beta, p.m - row, aligned, renew);
         }
     }
 }

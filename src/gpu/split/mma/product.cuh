@@ -215,7 +215,7 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
             }
         }
 
-        const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
+        const bool aligned = columns_aligned(p.c, p.ldc);
         const int64_t first_i = (int64_t)ti * kTile + warp_i, first_j = (int64_t)tj * kTile;
 #pragma unroll
         for (int x = 0; x < kSquaresJ; x++)

@@ -217,7 +217,7 @@ static __device__ __forceinline__ void store_half(const tensor_problem &p,
                                                   uint32_t stored, int64_t first_i, int64_t first_j)
 {
     const int warp = threadIdx.x % kWarpgroup / 32;
-    const bool aligned = reinterpret_cast<uintptr_t>(p.c) % 16 == 0 && p.ldc % 4 == 0;
+    const bool aligned = columns_aligned(p.c, p.ldc);
     auto store = [&](auto plain) {
 #pragma unroll
         for (int g = 0; g < Tile::kWidth / 8; g += 2)
