@@ -19,12 +19,12 @@
  * Copies are 4 bytes each, so that one code serves every alignment. Where an operand's neighbours
  * in memory are neighbours in k, 16 threads copy 16 of them.
  */
-#include <cuda_pipeline_primitives.h>
 #include <math.h>
 
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
+#include "gpu/slab_loader.cuh"
 #include "gpu/tile_walk.cuh"
 
 constexpr int kSlab = 16; /* steps of k per slab */
@@ -34,91 +34,22 @@ constexpr int kWarps = 4, kThreads = 32 * kWarps;
 /* The part of C of a warp, and of one tensor operation, which takes 8 steps of k. */
 constexpr int kWarpEdge = 32, kMmaM = 16, kMmaN = 8, kMmaK = 8;
 constexpr int kAlongM = kWarpEdge / kMmaM, kAlongN = kWarpEdge / kMmaN; /* operations */
-constexpr int kGroup = 4; /* neighbours that a lane reads from shared memory at once */
 static_assert(kAlongM == 2 && kAlongN == 4, "a group is shared by 2 operations along m, 4 along n");
 
 /* Resident: blocks per multiprocessor to make room for. */
 template <int WarpsM, int WarpsN, int Resident>
-struct tile_shape {
+struct f64_tile {
     static_assert(WarpsM * WarpsN == kWarps, "a warp for each of its parts");
     static constexpr int kWarpsN = WarpsN, kResident = Resident;
     static constexpr int kM = WarpsM * kWarpEdge, kN = WarpsN * kWarpEdge;
 };
 
-using square_tile = tile_shape<2, 2, 3>; /* 64 x 64 */
-using tall_tile = tile_shape<4, 1, 2>;   /* 128 x 32: more registers, for more copies */
-using wide_tile = tile_shape<1, 4, 2>;   /* 32 x 128 */
-
-/* Shared memory row of a slab: float4-aligned, and 4 banks further than the row before. */
-template <int Edge>
-constexpr int kPitch = Edge + 4;
+using square_tile = f64_tile<2, 2, 3>; /* 64 x 64 */
+using tall_tile = f64_tile<4, 1, 2>;   /* 128 x 32: more registers, for more copies */
+using wide_tile = f64_tile<1, 4, 2>;   /* 32 x 128 */
 
 template <int Edge>
 using slab_ring = float[kSlabs][kSlab][kPitch<Edge>];
-
-/*
- * One operand's way into shared memory: element (i, l), i along the edge of the tile, l along k.
- * AlongK: neighbours in memory are neighbours in l; else in i. All threads of the block take part;
- * each copies kCopies elements of a slab, at equal distances in memory and in the slab.
- */
-template <int Edge, bool AlongK>
-struct slab_loader {
-    static constexpr int kCopies = Edge * kSlab / kThreads;
-    static constexpr int kStepI = AlongK ? kThreads / kSlab : 0;
-    static constexpr int kStepL = AlongK ? 0 : kThreads / Edge;
-    static_assert(AlongK ? Edge % (kThreads / kSlab) == 0
-                         : kThreads % Edge == 0 && kSlab % (kThreads / Edge) == 0,
-                  "the threads cover a slab in whole steps");
-
-    const float *next; /* this thread's first element of the next slab */
-    int64_t ld;
-    int i_left; /* rows or columns of the tile from this thread's first element on; may be < 0 */
-    int place;  /* of that element in a slab */
-    bool edge;  /* the tile runs over the end of the matrix */
-
-    static __device__ int first_i() { return AlongK ? threadIdx.x / kSlab : threadIdx.x % Edge; }
-    static __device__ int first_l() { return AlongK ? threadIdx.x % kSlab : threadIdx.x / Edge; }
-
-    /* A tile begins at (i, l) of the matrix; the matrix ends before `extent`. */
-    __device__ slab_loader(const float *matrix, int64_t matrix_ld, int64_t i, int64_t extent,
-                           int64_t l)
-        : ld(matrix_ld)
-    {
-        const int64_t from_i = i + first_i(), from_l = l + first_l();
-        next = matrix + (AlongK ? from_l + from_i * ld : from_i + from_l * ld);
-        edge = extent - i < Edge;
-        i_left = (int)min(extent - i, (int64_t)Edge) - first_i();
-        place = first_l() * kPitch<Edge> + first_i();
-    }
-
-    /* Starts the copy of the next slab; the part ends after `left` steps of k from its first. */
-    __device__ __forceinline__ void load(float (*slab)[kPitch<Edge>], int64_t left)
-    {
-        constexpr int kStepPlace = kStepL * kPitch<Edge> + kStepI;
-        const int64_t step = (AlongK ? kStepI : kStepL) * ld;
-        float *const to = &slab[0][0] + place;
-        const float *from = next;
-        if (left >= kSlab && !edge) {
-#pragma unroll
-            for (int copy = 0; copy < kCopies; copy++, from += step) {
-                __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
-                asm volatile("" : "+l"(from)); /* else all distances to `next` wait in registers */
-            }
-        } else {
-            /* Zeros stand in for what is outside: for both operands at the same l, so that a sum
-             * gains +0 * +0 there; sums that gain anything else are outside C. */
-#pragma unroll 1 /* few blocks come here; unrolled, all would spill registers */
-            for (int copy = 0; copy < kCopies; copy++, from += step) {
-                if (copy * kStepI < i_left && copy * kStepL + first_l() < left)
-                    __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
-                else
-                    to[copy * kStepPlace] = 0.0f;
-                asm volatile("" : "+l"(from));
-            }
-        }
-        next += AlongK ? kSlab : kSlab * ld;
-    }
-};
 
 /*
  * sum += a b, by a warp, for 16 rows and 4 groups of 8 columns of C, and 8 steps of k. For each
@@ -243,8 +174,10 @@ static __global__ void __launch_bounds__(kThreads, Tile::kResident)
     place_of_tile<kTilesTogether>(tiles_m, tiles_n, tile, &tile_i, &tile_j);
     const int64_t first_l = part * parts.steps, steps = min(parts.steps, p.k - first_l);
 
-    slab_loader<Tile::kM, TransA> a_loader(p.a, p.lda, (int64_t)tile_i * Tile::kM, p.m, first_l);
-    slab_loader<Tile::kN, !TransB> b_loader(p.b, p.ldb, (int64_t)tile_j * Tile::kN, p.n, first_l);
+    slab_loader<Tile::kM, kSlab, kThreads, TransA> a_loader(p.a, p.lda, (int64_t)tile_i * Tile::kM,
+                                                            p.m, first_l);
+    slab_loader<Tile::kN, kSlab, kThreads, !TransB> b_loader(p.b, p.ldb, (int64_t)tile_j * Tile::kN,
+                                                             p.n, first_l);
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int g = lane / 4, t = lane % 4; /* as in multiply() */

@@ -77,8 +77,8 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
          * front. */
         const int missing = (int)((int64_t)walk.slabs * kSlab - p.k);
         const int64_t first_l = (int64_t)first * kSlab - missing;
-        slab_loader<Tile::kM, KindA> a_loader(p.a, p.lda, first_i, p.m, first_l);
-        slab_loader<Tile::kN, KindB> b_loader(p.b, p.ldb, first_j, p.n, first_l);
+        ffma_loader<Tile::kM, KindA> a_loader(p.a, p.lda, first_i, p.m, first_l);
+        ffma_loader<Tile::kN, KindB> b_loader(p.b, p.ldb, first_j, p.n, first_l);
 
         float sum[kThreadN][kThreadM] = {};
         float a[2][kThreadM], b[2][kThreadN];

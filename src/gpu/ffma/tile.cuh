@@ -7,8 +7,8 @@
 
 #include <cuda_pipeline_primitives.h>
 
-#include "gpu/fragment.cuh"
 #include "gpu/sgemm.cuh"
+#include "gpu/slab.cuh"
 
 constexpr int kThreads = 256; /* per block */
 constexpr int kResident = 2;  /* blocks per multiprocessor: 128 registers per thread */
@@ -20,13 +20,9 @@ constexpr int kLeastBlocks = kResident;
 constexpr int kSlab = 16; /* steps of k per slab */
 constexpr int kSlabs = 4; /* slabs in the ring */
 
-/* Threads of a warp along the rows and columns of C, and the edge of their float4 groups. */
-constexpr int kLanesM = 4, kLanesN = 8, kGroup = 4;
+/* Threads of a warp along the rows and columns of C. */
+constexpr int kLanesM = 4, kLanesN = 8;
 static_assert(kLanesM * kLanesN == 32, "a warp is 32 threads");
-
-/* Shared memory row of a slab: float4-aligned, and 4 banks further than the row before. */
-template <int Edge>
-constexpr int kPitch = Edge + 4;
 
 /* Elements of C per thread, and per warp. */
 constexpr int kThreadM = 8, kThreadN = 8;
@@ -40,7 +36,7 @@ static_assert(kThreadM % kGroup == 0 && kThreadN % kGroup == 0, "fragments are f
  * on sm_90a instead of up to 60 %).
  */
 template <int WarpsM, int WarpsN, int WarpsL, int Abreast>
-struct tile_shape {
+struct ffma_tile {
     static constexpr int kWarpsM = WarpsM, kWarpsN = WarpsN, kWarpsL = WarpsL, kAbreast = Abreast;
     static constexpr int kM = WarpsM * kWarpM, kN = WarpsN * kWarpN;
     static constexpr int kSteps = kSlab / WarpsL; /* of a slab, for one warp */
@@ -53,12 +49,12 @@ struct tile_shape {
     static_assert(kN * kPitch<kM> <= kRingFloats, "the tile fits into the ring");
 };
 
-using large_tile = tile_shape<4, 2, 1, 1>;   /* 128 x 128 */
-using tallest_tile = tile_shape<8, 1, 1, 1>; /* 256 x 64 */
-using widest_tile = tile_shape<2, 4, 1, 1>;  /* 64 x 256 */
-using tall_tile = tile_shape<4, 1, 2, 2>;    /* 128 x 64 */
-using wide_tile = tile_shape<2, 2, 2, 2>;    /* 64 x 128 */
-using small_tile = tile_shape<2, 1, 4, 1>;   /* 64 x 64 */
+using large_tile = ffma_tile<4, 2, 1, 1>;   /* 128 x 128 */
+using tallest_tile = ffma_tile<8, 1, 1, 1>; /* 256 x 64 */
+using widest_tile = ffma_tile<2, 4, 1, 1>;  /* 64 x 256 */
+using tall_tile = ffma_tile<4, 1, 2, 2>;    /* 128 x 64 */
+using wide_tile = ffma_tile<2, 2, 2, 2>;    /* 64 x 128 */
+using small_tile = ffma_tile<2, 1, 4, 1>;   /* 64 x 64 */
 
 /* How an operand is copied: 16 bytes along the edge of the tile, 4 bytes along it, or, where its
  * neighbours in memory are neighbours in k, 4 bytes along k. */
@@ -70,7 +66,7 @@ enum copy_kind { kVectors, kAlongEdge, kAlongK };
  * sums outside C; l before the first one of a matrix must be 0.
  */
 template <int Edge, copy_kind Kind>
-struct slab_loader {
+struct ffma_loader {
     static constexpr bool kWide = Kind == kVectors, kTurned = Kind == kAlongK;
     /* Threads along i; elements between the copies of a thread along i and l; copies along both. */
     static constexpr int kAcross = kWide ? Edge / kGroup : kTurned ? kThreads / 8 : 32;
@@ -86,7 +82,7 @@ struct slab_loader {
     int place;    /* of this thread's first element in a slab */
     int l;        /* likewise */
 
-    __device__ slab_loader(const float *matrix, int64_t matrix_ld, int64_t first, int64_t extent,
+    __device__ ffma_loader(const float *matrix, int64_t matrix_ld, int64_t first, int64_t extent,
                            int64_t first_l)
     {
         const int t = threadIdx.x;

@@ -85,14 +85,14 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     const bool whole_groups =
         rows_left >= Tile::kRows ? Tile::kRows % kGroup == 0 : rows_left % kGroup == 0;
     const bool wide_x = p.wide_x && (AlongK || whole_groups);
-    slab_loader<Tile::kRows, kSlab> x_loader(
+    skinny_loader<Tile::kRows, kSlab> x_loader(
         p.x, p.ldx, AlongK, wide_x ? kGroup : 1, first_row, p.size.rows, range * p.range,
         AlongK ? kPitchX<Tile, AlongK> : 1, AlongK ? 1 : kPitchX<Tile, AlongK>);
     const int64_t end_column =
         columns_left < Tile::kColumns ? p.size.columns : first_column + Tile::kColumns;
-    slab_loader<Tile::kColumnsCopied, kSlab> y_loader(p.y, p.ldy, p.size.y_along_k, 1, first_column,
-                                                      end_column, range * p.range, 1,
-                                                      kPitchY<Tile>);
+    skinny_loader<Tile::kColumnsCopied, kSlab> y_loader(p.y, p.ldy, p.size.y_along_k, 1,
+                                                        first_column, end_column, range * p.range,
+                                                        1, kPitchY<Tile>);
 
     auto load_next = [&](int slot) {
         if (to_load > 0) {

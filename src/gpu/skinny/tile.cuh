@@ -11,8 +11,9 @@
 #include <cuda_pipeline_primitives.h>
 #include <stdint.h>
 
+#include "gpu/slab.cuh"
+
 constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kGroup = 4; /* floats that are read from shared memory at once */
 
 constexpr int power_of_two_from(int n)
 {
@@ -64,7 +65,7 @@ struct slabs {
  * the same l; what is outside along the edge stays undefined: it gets only into sums outside C.
  */
 template <int Edge, int Slab>
-struct slab_loader {
+struct skinny_loader {
     static_assert(Edge <= kThreads && (Slab <= kThreads || Edge == 1), "parts at equal distances");
 
     const float *next;     /* this thread's first part of the next slab */
@@ -89,9 +90,9 @@ struct slab_loader {
     }
 
     /* pitch_e, pitch_l: floats of the slab from one e, one l to the next. */
-    __device__ slab_loader(const float *matrix, int64_t ld, bool neighbours_in_k, int width,
-                           int64_t first_e, int64_t extent, int64_t first_l, int pitch_e,
-                           int pitch_l)
+    __device__ skinny_loader(const float *matrix, int64_t ld, bool neighbours_in_k, int width,
+                             int64_t first_e, int64_t extent, int64_t first_l, int pitch_e,
+                             int pitch_l)
     {
         along_k = neighbours_in_k;
         const walk w = walk_of(width);
