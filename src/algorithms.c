@@ -18,6 +18,7 @@ bool duo_algorithm_calls_blas(duo_algorithm_id id)
 
 const char *duo_operation_name(duo_operation operation)
 {
-    static const char *const names[] = {"sgemm", "sasum", "ssum", "sdot"};
+    static const char *const names[DUO_OPERATIONS] = {
+        [DUO_SGEMM] = "sgemm", [DUO_SASUM] = "sasum", [DUO_SSUM] = "ssum", [DUO_SDOT] = "sdot"};
     return operation < DUO_OPERATIONS ? names[operation] : "";
 }

@@ -1,10 +1,11 @@
 /*
  * algorithms.h - the list of all algorithms.
  *
- * A line is one algorithm: its operation, the side it runs on, the maths it serves, and its name,
- * which is that of its file and its function too. What the library keeps of an algorithm (its
- * number, its place in the dispatch table, its curve in a profile, its kernels) is made from this
- * list. The order is that of predictions, and of two that cost the same the first is chosen.
+ * A line is one algorithm: its operation, the side it runs on, the maths it serves (DUO_SERVES_ in
+ * choice/algorithm.h) and its name, which its file and its function have too. What the library
+ * keeps of an algorithm (its number, its entry in the dispatch table, its curve in a profile, its
+ * kernels) is made from this list. The algorithms of one operation are neighbours. Predictions come
+ * in this order, and of two algorithms that cost the same the first is chosen.
  */
 #ifndef DUO_ALGORITHMS_H
 #define DUO_ALGORITHMS_H
@@ -51,7 +52,7 @@ typedef enum duo_algorithm_id {
 } duo_algorithm_id;
 
 const char *duo_algorithm_name(duo_algorithm_id id);
-/* May its thread be inside the inner BLAS while it runs? */
+/* Does it call the inner BLAS? A fork may then find its thread in there. */
 bool duo_algorithm_calls_blas(duo_algorithm_id id);
 const char *duo_operation_name(duo_operation operation);
 

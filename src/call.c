@@ -1,7 +1,7 @@
 /* call.c - calls of an operation with all operands in plain host memory (call.h). */
 #include "call.h"
 
-/* An operand in plain host memory without an address, or none that is touched. */
+/* An operand in plain host memory, without an address. Neither read nor written: not touched. */
 static duo_operand plain(int64_t rows, int64_t columns, bool read, bool written)
 {
     const bool touched = read || written;

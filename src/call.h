@@ -10,7 +10,6 @@
 #define DUO_CALL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "duoblas.h"
@@ -28,8 +27,9 @@ typedef enum duo_operation {
 } duo_operation;
 
 /*
- * What became of something that another algorithm, or another way, may do instead: a duo_status, or
- * DUO_DECLINED: not mine, nothing was written, try the next.
+ * The outcome of work that another algorithm may do instead: a duo_status, or DUO_DECLINED, which
+ * means that the next algorithm is to be tried. Nothing was written then, unless the function
+ * reports how much was. DUO_DECLINED never reaches the user.
  */
 typedef int duo_outcome;
 enum { DUO_DECLINED = 1 };
@@ -37,9 +37,9 @@ enum { DUO_DECLINED = 1 };
 typedef struct duo_region duo_region; /* data/region.h */
 
 /*
- * Fortran's sgemm: every argument by address, lengths of the two strings last. Integers are 64 bits
- * wide, with values that fit into 32: a library that reads the first half alone finds the same
- * there, as bytes are in ascending order.
+ * Fortran's sgemm: every argument is passed by address, and the lengths of the two strings come
+ * last. Integers are stored as 64 bits, and their values fit into 32: on a little-endian processor
+ * a library with integers of 32 bits reads the same values from the first half.
  */
 typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int64_t *m,
                                   const int64_t *n, const int64_t *k, const float *alpha,
@@ -53,26 +53,28 @@ typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const 
  * address is its logical first element. Bytes between the runs are never touched.
  */
 typedef struct duo_operand {
-    float *address; /* the caller's; in a placed copy: where it is on the algorithm's side */
+    float *address; /* the caller's; in a placed copy of the call, that on the algorithm's side */
     int64_t rows, columns, ld;
-    bool read, written; /* both false: not touched at all, address may be NULL */
+    bool read, written; /* both false: the operand is not touched, and address may be NULL */
 
+    /* Found out by data/locate.c. */
     duo_residence residence;
-    bool on_host, on_device; /* is a current copy there? */
-    duo_region *region;      /* the region that holds it whole, or NULL */
-    bool crosses;            /* overlaps regions without lying in one of them */
-    double credit_seconds;   /* DUO_AT_STALE: so much of sending it has been earned (execute.c) */
-    bool prepared;           /* duo_prepare has promised that it rarely changes */
-    /* In a placed copy: */
-    bool pending;      /* counted in its region's pending */
-    bool host_written; /* noted by duo_residency_host_write */
-    void *packed;      /* on the GPU: device memory where it is packed for the algorithm, or NULL */
+    bool on_host, on_device; /* is there a current copy of the operand? */
+    duo_region *region;      /* the region that holds the whole operand, or NULL */
+    bool crosses;            /* the operand overlaps regions without lying in one of them */
+    double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (execute.c) */
+    bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
+
+    /* Set by placing, in the placed copy of the call alone. */
+    bool pending;      /* the operand is counted in region->pending */
+    bool host_written; /* the call's host_write is in the list of data/residency.c */
+    void *packed;      /* GPU: device memory with the operand packed for the algorithm, or NULL */
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
 enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
 
-/* The host memory that a call writes to: data/residency.h. */
+/* A note that a call is writing to the host memory [low, high): see data/residency.h. */
 typedef struct duo_host_write {
     struct duo_host_write *next;
     uintptr_t low, high;
@@ -80,38 +82,38 @@ typedef struct duo_host_write {
 
 typedef struct duo_call {
     duo_operation operation;
-    bool swapped; /* a row-major sgemm: the caller's A is operand B, and his m is n */
+    bool swapped; /* a row-major sgemm: A and B, and m and n, are the caller's exchanged */
     bool transa, transb;
     int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS];
     int threads;               /* on the CPU: how many to use, >= 1 */
-    duo_fortran_sgemm program; /* sgemm: the program's own BLAS, to be used on the CPU; or NULL */
-    duo_host_write host_write; /* in a placed copy; see host_written */
+    duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
+    duo_host_write host_write; /* in a placed copy: in use where an operand is host_written */
 } duo_call;
 
-/* A call with operands in plain host memory, dense and without addresses: for predictions, and to
- * be given addresses. */
+/* A call whose operands are dense and in plain host memory. They have no addresses: a prediction
+ * needs none, and to run the call the caller sets them. */
 duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
                         float beta);
 duo_call duo_call_reduction(duo_operation operation, int64_t n);
 
-/* Bytes the call moves for this operand if it has to be sent: rows * columns floats. */
+/* Bytes of the operand's elements: what a transfer of it moves. */
 static inline double duo_operand_bytes(const duo_operand *o)
 {
     return 4.0 * (double)o->rows * (double)o->columns;
 }
 
-/* Does the call read or write it at all? */
+/* Does the call read or write the operand? */
 static inline bool duo_operand_touched(const duo_operand *o) { return o->read || o->written; }
 
-/* Does it lie in a kept array? */
+/* Does the operand lie in a kept array? */
 static inline bool duo_operand_kept(const duo_operand *o)
 {
     return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
 
-/* Does it read a kept array whose copy on the device is not current? */
+/* Does the call read a kept array whose device copy is not current? */
 static inline bool duo_call_stale(const duo_call *call)
 {
     bool stale = false;

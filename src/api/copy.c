@@ -8,13 +8,14 @@
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 
-typedef struct end { /* of a copy */
+/* One end of a copy: its destination or its source. */
+typedef struct end {
     char *address;
     duo_region *region;
     bool on_device, crosses;
 } end;
 
-/* Where one end of a copy is. An unregistered device pointer is foreign. */
+/* Finds out where one end is. DUO_ERR_FOREIGN: in device memory that is not registered. */
 static duo_status find_end(const void *address, size_t bytes, end *e)
 {
     const uintptr_t low = (uintptr_t)address;
@@ -39,7 +40,7 @@ static bool is_pinned(const end *e)
 
 static uintptr_t low_of(const end *e) { return (uintptr_t)e->address; }
 
-/* Both ends are known; the residency lock is held. */
+/* Under the residency lock. */
 static duo_status copy_between(duo_resources *res, const end *dst, const end *src, size_t bytes)
 {
     duo_status status = DUO_OK;
@@ -86,5 +87,5 @@ duo_status duo_copy(duo_context *given, void *dst, const void *src, size_t bytes
     if (status == DUO_OK) status = find_end(src, bytes, &from);
     if (status == DUO_OK) status = copy_between(&ctx->resources, &to, &from, bytes);
     duo_residency_unlock();
-    return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status;
+    return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status; /* for want of staging memory */
 }

@@ -7,7 +7,7 @@ duo_status duo_explain_last(duo_context *given, duo_decision *decision)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (decision == NULL) return DUO_ERR_NULL;
     if (decision->size < sizeof *decision) return DUO_ERR_SIZE;
-    if (ctx->last.tiny) ctx->resources.report.note[0] = '\0';
+    if (ctx->last.tiny) ctx->resources.report.note[0] = '\0'; /* the note is of an earlier call */
     const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
     duo_last_complete(&ctx->last, &conditions);
     duo_last_describe(&ctx->last, ctx->resources.report.note, decision);

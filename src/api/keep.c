@@ -33,7 +33,7 @@ duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
     const duo_status status =
         duo_coherence_changed(&ctx->resources, (uintptr_t)host, (uintptr_t)host + bytes);
     duo_residency_unlock();
-    /* A device that is lost is found by the next use. */
+    /* What is lost with a device is reported by the next call that needs it. */
     return status == DUO_ERR_LOST ? DUO_OK : status;
 }
 
@@ -63,7 +63,7 @@ duo_status duo_release(duo_context *given, void *host)
         return DUO_ERR_RANGE;
     }
     const duo_status status = duo_coherence_fetch(&ctx->resources, region);
-    /* What could not be fetched now may be fetched later: it is forgotten only with its device. */
+    /* After any other failure the array stays registered: a later fetch may succeed. */
     if (status == DUO_OK || status == DUO_ERR_LOST) {
         duo_coherence_settle(&ctx->resources, region);
         duo_region_drop_copy(region);

@@ -17,13 +17,13 @@ static size_t padded(size_t bytes)
     return some > SIZE_MAX - ALIGNMENT ? 0 : (some + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Is there so much host memory at all? More is not worth asking anybody for. */
+/* Does the machine have so much memory at all? Linux would promise more than there is. */
 static bool host_has(size_t bytes)
 {
     return (double)bytes <= (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Registers new memory; on failure the caller takes it back. */
+/* Registers new memory. On failure the caller frees the memory. */
 static duo_status enlist(duo_region_kind kind, void *address, size_t bytes, int device)
 {
     duo_residency_lock();
@@ -32,7 +32,7 @@ static duo_status enlist(duo_region_kind kind, void *address, size_t bytes, int 
     return status == DUO_OK ? DUO_OK : DUO_ERR_MEMORY;
 }
 
-/* Host memory that stands in for what no GPU could give. */
+/* Plain host memory in place of device or pinned memory that could not be had. */
 static duo_status host_instead(duo_region_kind kind, size_t bytes, void **ptr)
 {
     if (!host_has(bytes)) return DUO_ERR_MEMORY;
@@ -46,7 +46,7 @@ static duo_status host_instead(duo_region_kind kind, size_t bytes, void **ptr)
     return status;
 }
 
-/* Device memory, or a status other than DUO_OK: the reason is noted. */
+/* On failure the reason is noted (duo_error_detail), and plain host memory serves. */
 static duo_status device_memory(duo_context *ctx, size_t bytes, void **ptr)
 {
     void *address;
@@ -122,8 +122,9 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
     if (freed.kind == DUO_REGION_HOSTED || freed.kind == DUO_REGION_PLAIN)
         free(ptr);
     else if (duo_forked())
-        return DUO_OK; /* the parent's */
+        return DUO_OK; /* the memory is the parent's */
     else if (freed.kind == DUO_REGION_PINNED) {
+        /* A transfer of this context may still use it: no queue is noted for pinned memory. */
         if (ctx->resources.queue != NULL && duo_device_usable(ctx->resources.queue_device))
             (void)duo_queue_finish(ctx->resources.queue);
         (void)duo_backend_current()->unpin(ptr);

@@ -1,4 +1,4 @@
-/* reduce.c - sasum, ssum and sdot, the full way: check arguments, take the quick returns, hand
+/* reduce.c - sasum, ssum and sdot of any size: check arguments, take the quick returns, hand
  * over. */
 #include "api/reduce.h"
 

@@ -1,22 +1,23 @@
 /*
- * reduce.h - what duo_sasum, duo_ssum and duo_sdot share: the short way of a tiny call.
+ * reduce.h - what duo_sasum, duo_ssum and duo_sdot share.
  *
- * A dispatcher must not cost more than a few nanoseconds where a call takes ten: contiguous data in
- * plain host memory, at most policy.tiny long, goes straight to the CPU algorithm's kernel. The
- * limit is computed from the algorithms' costs.
+ * A tiny call takes ten nanoseconds, so dispatch must not take more than a few: contiguous vectors
+ * in plain host memory, of at most policy.tiny elements, go straight to the CPU algorithm's kernel.
+ * The limit is computed from the algorithms' costs (call/policy.c).
  */
 #ifndef DUO_REDUCE_H
 #define DUO_REDUCE_H
 
 #include "call/context.h"
-#include "cpu/lanes.h"
 #include "data/residency.h"
 
+/* Does this vector certainly lie in no region? */
 static inline bool duo_reduce_plain(const float *p, int64_t n)
 {
     return !duo_residency_near((uintptr_t)p, (uintptr_t)(p + n));
 }
 
+/* Remembers a tiny call for duo_explain_last. */
 static inline void duo_reduce_remember(duo_context *ctx, duo_operation operation, int64_t n)
 {
     ctx->last.tiny = true;
@@ -25,7 +26,7 @@ static inline void duo_reduce_remember(duo_context *ctx, duo_operation operation
     ctx->last.algorithm = ctx->policy.tiny_algorithm[operation];
 }
 
-/* The whole call, from its first check on. */
+/* A call of any size, from its first check on. */
 duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, const float *x,
                       int64_t incx, const float *y, int64_t incy, float *result);
 

@@ -1,6 +1,8 @@
 /* sasum.c - duo_sasum. */
 #include "api/reduce.h"
 
+#include "cpu/lanes.h"
+
 duo_status duo_sasum(duo_context *given, int64_t n, const float *x, int64_t incx, float *result)
 {
     duo_context *const ctx = given == NULL ? duo_context_default : duo_context_of(given);

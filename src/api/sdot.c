@@ -1,6 +1,8 @@
 /* sdot.c - duo_sdot. */
 #include "api/reduce.h"
 
+#include "cpu/lanes.h"
+
 duo_status duo_sdot(duo_context *given, int64_t n, const float *x, int64_t incx, const float *y,
                     int64_t incy, float *result)
 {

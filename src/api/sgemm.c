@@ -19,8 +19,8 @@ static bool addressable(int64_t rows, int64_t columns, int64_t ld)
 
 static int64_t at_least_1(int64_t size) { return size > 1 ? size : 1; }
 
-/* An operand's place in the call; `address` loses its const, `written` says whether that matters.
- * What is found out later, where it lies, is left as it is. */
+/* Fills in what the caller said of an operand. `address` loses its const: `written` says whether
+ * anything is written there. What duo_locate finds out is left as it is. */
 static void set_operand(duo_operand *o, const float *address, int64_t rows, int64_t columns,
                         int64_t ld, bool read, bool written)
 {
@@ -35,7 +35,7 @@ static void set_operand(duo_operand *o, const float *address, int64_t rows, int6
 /* What the caller said, checked. Row-major storage of a matrix is column-major storage of its
  * transpose: there C' = op(B)' op(A)'. */
 typedef struct product {
-    bool swapped, transa, transb, reads; /* reads: A and B at all */
+    bool swapped, transa, transb, reads; /* reads: are A and B read at all? */
     int64_t m, n, k, lda, ldb, ldc, a_rows, a_columns, b_rows, b_columns;
     float alpha, beta;
     const float *a, *b;
@@ -66,18 +66,19 @@ static bool near(const float *x, int64_t rows, int64_t columns, int64_t ld)
     return duo_residency_near(low, low + sizeof(float) * (size_t)((columns - 1) * ld + rows));
 }
 
-/* Does it touch memory near what is registered? */
+/* May the product touch a registered region? */
 static bool near_registered(const product *p)
 {
-    if (!duo_residency_near(0, UINTPTR_MAX)) return false; /* nothing is, as mostly */
+    if (!duo_residency_near(0, UINTPTR_MAX)) return false; /* nothing is registered, as mostly */
     return near(p->c, p->m, p->n, p->ldc) ||
            (p->reads && (near(p->a, p->a_rows, p->a_columns, p->lda) ||
                          near(p->b, p->b_rows, p->b_columns, p->ldb)));
 }
 
 /*
- * A tiny call goes without a duo_call where it can: to fill one in takes as long as to multiply.
- * What duo_explain_last wants to know it finds out of the few things that are remembered here.
+ * Runs a tiny product without a duo_call where that is possible: to fill one in takes as long as to
+ * multiply. The few things that are remembered here suffice for duo_explain_last to find out the
+ * rest (call/last.c). False: the algorithm declined, and nothing was written.
  */
 static bool run_tiny(duo_context *ctx, const product *p)
 {
@@ -146,7 +147,7 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     if (!nothing && (c == NULL || (p.reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
 
     const int64_t tiny = ctx->policy.tiny[DUO_SGEMM];
-    const bool empty = nothing || (!p.reads && beta == 1.0f);
+    const bool empty = nothing || (!p.reads && beta == 1.0f); /* C stays as it is */
     if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p) && run_tiny(ctx, &p))
         return DUO_OK;
     duo_call call = {0};

@@ -6,8 +6,8 @@
 #include "host/machine.h"
 #include "host/team.h"
 
-/* A sum of host memory on the GPU, through workspace and stages, so that their first sizes are
- * there. */
+/* Sums host memory on the GPU once, so that workspace and staging buffers exist in their first
+ * sizes. */
 static void sum_once(duo_context *ctx)
 {
     enum { LENGTH = 256 };
@@ -45,10 +45,11 @@ duo_status duo_synchronize(duo_context *given)
         status = duo_queue_finish(ctx->resources.queue);
         if (status != DUO_OK) (void)duo_resources_failed(&ctx->resources, status, "synchronize");
     }
-    if (!duo_device_usable(ctx->resources.device))
-        status = DUO_ERR_LOST; /* the queue may have moved on */
+    /* The queue may have moved from the context's lost device to another (duo_resources_reach). */
+    if (!duo_device_usable(ctx->resources.device)) status = DUO_ERR_LOST;
     if (!ctx->resources.unwaited) return DUO_OK;
-    ctx->resources.unwaited = status != DUO_OK && status != DUO_ERR_LOST; /* they may come yet */
+    /* After another failure the outputs may still come, and can be waited for again. */
+    ctx->resources.unwaited = status != DUO_OK && status != DUO_ERR_LOST;
     return status;
 }
 
