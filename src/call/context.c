@@ -16,8 +16,8 @@ enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
 
 __thread duo_context *duo_context_default;
 
-static duo_context *pool;   /* ended ones, to be used again */
-static duo_context *newest; /* of all, whatever has become of them */
+static duo_context *pool;   /* ended contexts, to be used again */
+static duo_context *newest; /* the head of the list of all contexts, ended ones too */
 
 /* Default contexts of threads that have ended, with queue and workspace, for the next thread. */
 static duo_context *idle_defaults;
@@ -45,7 +45,8 @@ static void set_default_policy(duo_context *ctx)
     duo_last_forget(&ctx->last);
 }
 
-/* A context of zeros. The list of all is whole whenever the lock is free, as it is at a fork. */
+/* A context of zeros. The list of all contexts is whole whenever the lock is free, and the lock is
+ * free at a fork. */
 static duo_context *take(void)
 {
     duo_lock(DUO_LOCK_CONTEXTS);
@@ -92,7 +93,8 @@ duo_status duo_context_end(duo_context *ctx)
 
 /* ---- Default contexts ---- */
 
-/* A thread ends: no CUDA call here, its context just waits for another thread. */
+/* A thread ends: its default context waits for another thread. No CUDA call is made in a thread's
+ * destructor. */
 static void retire(void *value)
 {
     duo_context *const ctx = value;
@@ -103,11 +105,12 @@ static void retire(void *value)
     duo_context_default = NULL;
 }
 
-/* Where the process has used up its keys, a default context ends with its thread, unused for
- * ever. */
+/* A process has a limited number of keys. Where all are taken, the default context of a thread that
+ * ends is not used again. */
 static void make_key(void) { has_key = pthread_key_create(&default_key, retire) == 0; }
 
-/* That of a thread that has ended: the policy is the new thread's, not its predecessor's. */
+/* Makes the default context of a thread that has ended one for the calling thread: with the
+ * environment's policy, not with what the other thread had set. */
 static void renew(duo_context *ctx)
 {
     duo_resources *const res = &ctx->resources;
@@ -153,7 +156,7 @@ duo_status duo_context_open(duo_context *ctx)
 {
     duo_resources *const res = &ctx->resources;
     const duo_status status = duo_resources_open(res);
-    if (res->opened) { /* the profile may be of another GPU */
+    if (res->opened) { /* the profile in use may be of another GPU */
         duo_device_info info = {.size = sizeof info};
         res->opened = false;
         if (duo_backend_current()->describe(res->queue_device, &info) == DUO_OK)
@@ -167,7 +170,7 @@ duo_status duo_context_open(duo_context *ctx)
 static void in_child(void)
 {
     for (duo_context *ctx = newest; ctx != NULL; ctx = ctx->older) {
-        /* A thread that is gone may have held the locks of the inner BLAS. */
+        /* A thread that is not in the child may have held locks of the inner BLAS. */
         if (ctx->running != NULL && duo_algorithm_calls_blas(ctx->running->id))
             duo_blas_library_abandon("another thread was inside it when the process forked");
         duo_resources_in_child(&ctx->resources);

@@ -1,8 +1,8 @@
 /*
  * context.h - a context: its policy, what it holds on a device, and its last call.
  *
- * One thread uses it at a time. Contexts are never freed: an ended one waits in a pool, so that a
- * stale handle is recognised.
+ * One thread uses a context at a time. Contexts are never freed: an ended one waits in a pool, so
+ * that a stale handle is recognised by its magic number.
  */
 #ifndef DUO_CONTEXT_H
 #define DUO_CONTEXT_H
@@ -16,28 +16,29 @@ struct duo_context {
     duo_policy policy;
     duo_resources resources;
     duo_last last;
-    /* The CPU algorithm that its thread is in, or NULL; read after a fork alone. */
+    /* The CPU algorithm that the context's thread is in, or NULL: for the child after a fork. */
     const duo_algorithm *running;
-    duo_context *next;  /* in the pool */
-    duo_context *older; /* made before this one */
+    duo_context *next;  /* in the pool, or among the idle default contexts */
+    duo_context *older; /* in the list of all: the one made before */
 };
 
-/* The context to use: ctx, or this thread's default one if NULL. Returns NULL for one that is not
- * live. */
+/* The context to use: ctx, or the calling thread's default one if ctx is NULL. NULL: ctx is not
+ * live, or out of memory. */
 duo_context *duo_context_of(duo_context *ctx);
 
-/* This thread's default context if it has one already.  */
+/* The calling thread's default context; NULL: it has none yet. */
 extern __thread duo_context *duo_context_default;
 
 /* A new context with the environment's policy, or NULL. */
 duo_context *duo_context_make(void);
-/* Ends one that is live and no thread's default. */
+/* Ends a context. DUO_ERR_CONTEXT: it is not live, or it is the calling thread's default. */
 duo_status duo_context_end(duo_context *ctx);
 
-/* The queue on its device, opened if need be. DUO_ERR_DEVICE: no usable GPU (noted). */
+/* Opens the context's queue on its device, if that is not done yet. DUO_ERR_DEVICE: there is no
+ * usable GPU, and the report says why. */
 duo_status duo_context_open(duo_context *ctx);
 
-/* Runs a CPU algorithm, all operands in host memory. DUO_OK or DUO_DECLINED. */
+/* Runs a CPU algorithm; all operands are in host memory. DUO_OK or DUO_DECLINED. */
 static inline duo_outcome duo_context_run(duo_context *ctx, const duo_algorithm *algorithm,
                                           const duo_call *call)
 {

@@ -1,9 +1,9 @@
 /*
  * execute.c - the way of a call (execute.h).
  *
- * An algorithm that cannot go on before it wrote anything declines, and the next cheapest runs. A
- * device that fails while results come home has written part of C; the CPU then computes the rest,
- * so a failure costs time, not the answer.
+ * An algorithm that cannot go on, and has written nothing yet, declines; the next cheapest runs.
+ * When a device fails while C comes home, part of C is written already: the CPU then computes the
+ * rest. So a failure costs time, not the answer.
  */
 #define _GNU_SOURCE
 #include "call/execute.h"
@@ -31,9 +31,9 @@ static double now_seconds(void)
 static bool on_gpu(const duo_choice *choice) { return choice->algorithm->side == DUO_SIDE_GPU; }
 
 /*
- * A kept array that is stale on the device stays there until sending it pays. Each call that ran on
- * the CPU for that reason alone earns what it lost towards the sending, so that in the end at most
- * twice the best is spent.
+ * A kept array whose device copy is stale is not sent until that pays. Each call that ran on the
+ * CPU for that reason alone credits the array with the time that it lost, so that in all at most
+ * twice the least possible time is spent.
  */
 static void earn_credit(const duo_call *call, const duo_choice *choice, int count, int ran,
                         const duo_profile *profile)
@@ -71,11 +71,11 @@ typedef struct execution {
     duo_conditions conditions;
     duo_choice choice[DUO_CANDIDATES];
     int count;
-    bool asked;   /* the driver, about operands that are not registered */
-    int64_t done; /* elements of C that are final, in order */
+    bool asked;   /* was the driver asked about operands that are not registered? */
+    int64_t done; /* so many elements of C, the first in order of columns, are final */
 } execution;
 
-/* Predicts; where it is wanted the CPU's algorithms alone, if one of them is sure to be chosen. */
+/* Predicts all algorithms; with cpu_first the CPU's alone, if one of those is sure to be chosen. */
 static void predict(execution *e, bool cpu_first)
 {
     duo_last *const last = &e->ctx->last;
@@ -87,17 +87,16 @@ static void predict(execution *e, bool cpu_first)
     if (short_list) last->conditions = e->conditions;
 }
 
-/* Opening the device may show that there is none, or it is lost: then every prediction that counted
- * on it is void. */
-static void strike_gpu(execution *e)
+/* There is no usable device, or the CPU has to finish: no GPU algorithm may be chosen any more. */
+static void rule_out_gpu(execution *e)
 {
     for (int i = 0; i < e->count; i++)
         if (on_gpu(&e->choice[i])) e->choice[i].accepts = false;
 }
 
-/* The CPU's algorithms alone were predicted, and their best declined: now all, that one struck
- * out. */
-static void predict_others(execution *e, const duo_algorithm *declined)
+/* The CPU's algorithms alone were predicted, and the best of them declined: now all algorithms are
+ * predicted, and that one stays declined. */
+static void predict_all(execution *e, const duo_algorithm *declined)
 {
     e->count = duo_predict(e->call, &e->conditions, e->choice);
     for (int i = 0; i < e->count; i++) e->choice[i].declined = e->choice[i].algorithm == declined;
@@ -105,7 +104,7 @@ static void predict_others(execution *e, const duo_algorithm *declined)
     e->ctx->last.candidates = e->count;
 }
 
-/* Is the call so long that asking the driver about its operands does not count? */
+/* Is the call so long that asking the driver about an operand takes less than 2 % of it? */
 static bool worth_asking(const duo_choice *best, const duo_profile *profile)
 {
     enum { SHARE = 50 };
@@ -122,16 +121,16 @@ static duo_outcome run(execution *e, const duo_choice *best)
     return duo_run_cpu(e->ctx, call, best->algorithm);
 }
 
-/* Best has declined: what is left to choose from, and where the operands are now. */
-static duo_status strike(execution *e, int best)
+/* choice[best] has declined: updates what is left to choose from, and where the operands are. */
+static duo_status after_declining(execution *e, int best)
 {
     const bool gpu = on_gpu(&e->choice[best]);
     e->choice[best].declined = true;
-    if (e->ctx->last.short_list) predict_others(e, e->choice[best].algorithm);
+    if (e->ctx->last.short_list) predict_all(e, e->choice[best].algorithm);
     if (!gpu) return DUO_OK;
     /* With part of C written, or the device gone, the CPU has to finish. */
-    if (e->done > 0 || !duo_device_usable(e->ctx->resources.device)) strike_gpu(e);
-    return duo_locate(e->ctx->resources.device, e->call); /* copies may have gone */
+    if (e->done > 0 || !duo_device_usable(e->ctx->resources.device)) rule_out_gpu(e);
+    return duo_locate(e->ctx->resources.device, e->call); /* device copies may be gone */
 }
 
 /* Runs the cheapest that accepts, and the next if it declines. *ran: its index in choice[]. */
@@ -142,7 +141,7 @@ static duo_outcome run_cheapest(execution *e, int *ran)
         if (i < 0) return DUO_ERR_MEMORY; /* not reached: one CPU algorithm never declines */
         const duo_choice *const best = &e->choice[i];
         if (on_gpu(best) && duo_context_open(e->ctx) != DUO_OK) {
-            strike_gpu(e);
+            rule_out_gpu(e);
             continue;
         }
         if (!e->asked && worth_asking(best, e->conditions.profile)) {
@@ -155,7 +154,7 @@ static duo_outcome run_cheapest(execution *e, int *ran)
             *ran = i;
             return outcome;
         }
-        const duo_status again = strike(e, i);
+        const duo_status again = after_declining(e, i);
         if (again != DUO_OK) return again;
     }
 }
@@ -176,7 +175,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     e.done = 0;
     predict(&e, !timed);
     if (ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
-        (void)duo_context_open(ctx); /* notes why */
+        (void)duo_context_open(ctx); /* for the note that says why */
     int ran = -1;
     const duo_outcome outcome = run_cheapest(&e, &ran);
     if (ran < 0) return outcome; /* nothing could run: an error before anything was written */
@@ -185,8 +184,8 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     last->threads = on_gpu(choice) ? 0 : call->threads;
     last->predicted_seconds = choice->seconds;
     if (outcome == DUO_OK) earn_credit(call, e.choice, e.count, ran, e.conditions.profile);
-    (void)duo_upload_consumed(res); /* a device that fails now is found by whoever wants its data */
-    memcpy(last->choice, e.choice, sizeof e.choice[0] * (size_t)e.count); /* as they turned out */
+    (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
+    memcpy(last->choice, e.choice, sizeof e.choice[0] * (size_t)e.count); /* with what declined */
     if (timed) last->seconds = now_seconds() - start;
     if (timed) duo_verbose_call(ctx);
     return (duo_status)outcome;

@@ -4,14 +4,14 @@
 
 #include "call/context.h"
 
-/* The call's arguments are checked and its quick returns taken. */
+/* Runs a call whose arguments are checked and whose quick returns are taken. */
 duo_status duo_execute(duo_context *ctx, duo_call *call);
 
-/* Writes a value to a result that may be anywhere: the reductions' quick returns. */
+/* A reduction's quick return: writes `value` to the result, wherever that is. */
 duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t n, float value,
                              float *result);
 
-/* A call whose quick return leaves nothing to do. */
+/* sgemm's quick return: remembers a call that has nothing to do. */
 void duo_execute_nothing(duo_context *ctx, const duo_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * last.h - the last call of a context: what was chosen, and what was predicted.
  *
- * Small calls leave behind only what is needed to find the rest again when somebody asks.
+ * A small call leaves only so much behind that the rest can be computed when somebody asks.
  */
 #ifndef DUO_LAST_H
 #define DUO_LAST_H
@@ -9,27 +9,27 @@
 #include "choice/select.h"
 
 typedef struct duo_last {
-    bool tiny;       /* only operation, sizes and factors of `call`, and `algorithm`, are set */
-    bool short_list; /* choice[] has the CPU's algorithms alone; the rest follows from conditions */
+    bool tiny;       /* only the operation, sizes and factors of `call`, and `algorithm`, are set */
+    bool short_list; /* choice[] has the CPU's algorithms alone, predicted under `conditions` */
     duo_conditions conditions;
-    duo_call call;                  /* operation DUO_OPERATIONS: there was none yet */
-    const duo_algorithm *algorithm; /* that ran; NULL: a quick return */
-    int threads;
+    duo_call call;                     /* its operation is DUO_OPERATIONS: there was no call yet */
+    const duo_algorithm *algorithm;    /* the one that ran; NULL: a quick return */
+    int threads;                       /* CPU threads that it had; 0: it ran on the GPU */
     double predicted_seconds, seconds; /* seconds < 0: not measured */
-    int candidates;
+    int candidates;                    /* entries of choice[] */
     duo_choice choice[DUO_CANDIDATES];
 } duo_last;
 
 /* There was no call yet. */
 void duo_last_forget(duo_last *last);
 
-/* A call begins, with these predictions. */
+/* Remembers a call that begins, with its `count` predictions. */
 void duo_last_begin(duo_last *last, const duo_call *call, const duo_choice *choice, int count);
 
-/* Finds again what was left out; conditions: of the context now. */
+/* Computes what was left out. conditions: those of the context now, for a tiny call. */
 void duo_last_complete(duo_last *last, const duo_conditions *conditions);
 
-/* The public form of a complete one; decision->size is set. */
+/* Fills in the public decision from a complete `last`. The caller has set decision->size. */
 void duo_last_describe(const duo_last *last, const char *note, duo_decision *decision);
 
 #endif

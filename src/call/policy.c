@@ -25,8 +25,8 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
     return conditions;
 }
 
-/* What serves a call of this edge (sgemm) or length with all operands in plain host memory, if it
- * takes one thread. */
+/* The algorithm that a call of this edge (sgemm) or length would take if all its operands were in
+ * plain host memory; NULL: it would take several threads, or there is none. */
 static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_operation operation,
                                           int64_t size)
 {
@@ -39,7 +39,8 @@ static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_
     return best >= 0 && choice[best].threads == 1 ? choice[best].algorithm : NULL;
 }
 
-/* The largest size that is looked at: beyond it to predict takes a small part of the call. */
+/* The largest limits of tiny calls. Beyond them a prediction takes a small part of the call's time;
+ * sgemm_cpu_openblas.h counts on the edge. */
 static const int64_t kLargestTinyEdge = 512, kLargestTinyLength = 32768;
 
 static void find_limit(duo_policy *policy, const duo_conditions *conditions,
@@ -57,9 +58,9 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
 
 void duo_policy_changed(duo_policy *policy, const duo_resources *res)
 {
-    /* One thread, because a tiny call must not ask OpenMP anything; GPU as promising as its profile
-     * says. Costs grow with every size, so the limit of cubes holds for all that fits in the
-     * cube. */
+    /* A call that is worth several threads is not tiny: OpenMP would have to be asked for their
+     * number. The GPU counts as usable and as fast as its profile says. Costs grow with every size,
+     * so the limit for cubes holds for all shapes that fit in the cube. */
     const duo_conditions conditions = {.profile = duo_profile_in_use(),
                                        .path = policy->path,
                                        .math = policy->math,
@@ -68,7 +69,7 @@ void duo_policy_changed(duo_policy *policy, const duo_resources *res)
                                        .gpu = policy->path != DUO_PATH_CPU,
                                        .device_memory_bytes = 1e18};
     const bool possible = !duo_report_wanted(&res->report) && policy->path != DUO_PATH_GPU &&
-                          policy->math != DUO_MATH_FLOAT64; /* the short way is float32's */
+                          policy->math != DUO_MATH_FLOAT64; /* tiny calls use float32 kernels */
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         policy->tiny[operation] = -1;
         policy->tiny_algorithm[operation] = NULL;

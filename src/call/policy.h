@@ -10,22 +10,22 @@
 
 typedef struct duo_policy {
     /*
-     * Tiny calls skip prediction: operands in plain host memory, nothing registered near them, and
-     * every size at most this. Follows from the algorithms' costs; -1 while a call has to be told
-     * of, or anything but float32 on either side is asked for.
+     * Tiny calls skip prediction: their operands are in plain host memory, near no region, and
+     * every size is at most this one. The limits follow from the algorithms' costs. They are -1
+     * while each call is to be logged, and where the path is the GPU's or the math is float64.
      */
     int64_t tiny[DUO_OPERATIONS];
     const duo_algorithm *tiny_algorithm[DUO_OPERATIONS];
 
     duo_path path;
     duo_math math;
-    duo_fortran_sgemm program; /* the program's own sgemm, to be used on the CPU; or NULL */
+    duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
 } duo_policy;
 
-/* Under which conditions a call of this thread is made now. */
+/* The conditions under which a call of this context is made now, by the calling thread. */
 duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *res);
 
-/* After any change of policy, threads or log: finds the limits of tiny calls again. */
+/* Computes the limits of tiny calls, after any change of policy, threads or log. */
 void duo_policy_changed(duo_policy *policy, const duo_resources *res);
 
 #endif

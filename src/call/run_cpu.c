@@ -25,7 +25,7 @@ duo_outcome duo_run_cpu_rest(duo_context *ctx, const duo_call *call, const duo_a
     if (b->address != NULL) b->address += column * b_step;
     *(call->transb ? &b->rows : &b->columns) -= column;
     c->address += column * c->ld;
-    if (rows_done > 0) { /* the rest of one column */
+    if (rows_done > 0) {
         duo_call part = rest;
         part.m = call->m - rows_done;
         part.n = 1;
@@ -37,7 +37,7 @@ duo_outcome duo_run_cpu_rest(duo_context *ctx, const duo_call *call, const duo_a
         part.operand[DUO_C].columns = 1;
         const duo_outcome status = duo_run_cpu(ctx, &part, algorithm);
         if (status != DUO_OK) return status;
-        *finished += part.m; /* another algorithm may have to do the others */
+        *finished += part.m; /* if whole columns are declined below, another algorithm does them */
         if (b->address != NULL) b->address += b_step;
         *(call->transb ? &b->rows : &b->columns) -= 1;
         c->address += c->ld;

@@ -7,11 +7,11 @@
 #include "data/place_host.h"
 #include "gpu/backend/devices.h"
 
-/* Waits for the ticket in the pinned word. The queue is asked now and then whether it still
- * lives. */
+/* Waits until the pinned word has this reduction's ticket, and takes the result out of it. Now and
+ * then the queue is asked whether it still works. */
 static duo_status poll_result(const duo_resources *res, float *value)
 {
-    enum { SPINS = 4096 };
+    enum { SPINS = 4096 }; /* looks at the word between two questions to the driver */
     bool idle = false;
     for (;;) {
         for (int spin = 0; spin < SPINS; spin++) {
@@ -25,13 +25,13 @@ static duo_status poll_result(const duo_resources *res, float *value)
             __builtin_ia32_pause();
 #endif
         }
-        if (idle) return DUO_ERR_LOST; /* all done, and no result */
+        if (idle) return DUO_ERR_LOST; /* the queue had done all, and no result has come */
         const duo_status status = duo_backend_current()->idle(res->queue, &idle);
         if (status != DUO_OK) return status;
     }
 }
 
-/* Places the operands and queues the work; *polled: the result comes by the pinned word. */
+/* Places the operands and queues the work. *polled: will the result come by the pinned word? */
 static duo_outcome launch(duo_resources *res, const duo_call *call, duo_call *local,
                           const duo_algorithm *algorithm, bool *polled)
 {
@@ -63,7 +63,7 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call)
         (void)duo_resources_failed(res, status, "wait for the result");
         return DUO_DECLINED;
     }
-    res->reading_host = false; /* there is a result: everything has been read */
+    res->reading_host = false; /* the result is there, so every operand has been read */
     return duo_place_result(res, &call->operand[DUO_RESULT], value);
 }
 
@@ -76,8 +76,8 @@ static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local
     const duo_outcome taken =
         polled ? take_result(res, call) : duo_place_from_device(res, call, local, done);
     if (polled && taken == DUO_DECLINED) return DUO_DECLINED;
-    /* Outputs that stay on the device are unwaited until somebody has waited for them. */
-    const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same */
+    /* Nobody has waited yet for an output that stays on the device. */
+    const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same operand */
     if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) res->unwaited = true;
     return taken == DUO_OK ? DUO_OK : DUO_DECLINED;
 }

@@ -40,7 +40,7 @@ static void put_seconds(line *l, double seconds)
         put(l, "%.3fs", seconds);
 }
 
-/* Once a process, to whoever first wants lines: what makes every sgemm slower than it could be. */
+/* Tells once in a process, to whoever first wants lines, what makes every sgemm slow. */
 static void warn_once(const duo_report *report)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -51,10 +51,12 @@ static void warn_once(const duo_report *report)
     duo_report_line(report, l.text);
 }
 
-/* What was called, on what. */
+/* The operation, its sizes, and where its operands were. */
 static void put_call(line *l, const duo_call *call, const duo_decision *d)
 {
-    static const char *const residences[] = {"-", "pageable", "pinned", "kept", "stale", "device"};
+    static const char *const residences[] = {
+        [DUO_AT_UNUSED] = "-",  [DUO_AT_PAGEABLE] = "pageable", [DUO_AT_PINNED] = "pinned",
+        [DUO_AT_KEPT] = "kept", [DUO_AT_STALE] = "stale",       [DUO_AT_DEVICE] = "device"};
     const char *const first = residences[d->residence[0]],
                       *const second = residences[d->residence[1]],
                       *const third = residences[d->residence[2]];

@@ -4,7 +4,7 @@
 
 #include "call/context.h"
 
-/* Of the last call, to whoever wants lines. */
+/* Writes the line of the context's last call, if anyone wants lines. */
 void duo_verbose_call(duo_context *ctx);
 
 #endif
