@@ -13,12 +13,13 @@
 static const duo_algorithm algorithms[DUO_ALGORITHMS] = {DUO_ALGORITHM_LIST(ENTRY)};
 #undef ENTRY
 
-/* The list goes operation by operation: an operation's algorithms are neighbours in it. */
+/* An operation's algorithms are neighbours in the list: its table is a part of `algorithms`. */
 #define IS_SASUM(operation, side, maths, name) +(DUO_##operation == DUO_SASUM)
 #define IS_SSUM(operation, side, maths, name)  +(DUO_##operation == DUO_SSUM)
 #define IS_SDOT(operation, side, maths, name)  +(DUO_##operation == DUO_SDOT)
 enum {
-    SASUM_FIRST = DUO_SGEMM_ALGORITHMS,
+    SGEMM_FIRST = 0,
+    SASUM_FIRST = SGEMM_FIRST + DUO_SGEMM_ALGORITHMS,
     SSUM_FIRST = SASUM_FIRST DUO_ALGORITHM_LIST(IS_SASUM),
     SDOT_FIRST = SSUM_FIRST DUO_ALGORITHM_LIST(IS_SSUM),
     SDOT_END = SDOT_FIRST DUO_ALGORITHM_LIST(IS_SDOT)
@@ -26,9 +27,17 @@ enum {
 _Static_assert((int)SDOT_END == (int)DUO_ALGORITHMS, "every operation of the list has a table");
 _Static_assert(DUO_SGEMM_ALGORITHMS <= DUO_CANDIDATES, "a decision has room for every candidate");
 
+enum { SGEMM_END = SASUM_FIRST, SASUM_END = SSUM_FIRST, SSUM_END = SDOT_FIRST };
+#define IN_ITS_TABLE(operation, side, maths, name)                                                 \
+    _Static_assert((int)DUO_##name >= (int)operation##_FIRST &&                                    \
+                       (int)DUO_##name < (int)operation##_END,                                     \
+                   "an operation's algorithms are neighbours in the list");
+DUO_ALGORITHM_LIST(IN_ITS_TABLE)
+#undef IN_ITS_TABLE
+
 const duo_algorithm_table duo_algorithm_tables[DUO_OPERATIONS] = {
-    [DUO_SGEMM] = {algorithms, SASUM_FIRST},
-    [DUO_SASUM] = {algorithms + SASUM_FIRST, SSUM_FIRST - SASUM_FIRST},
-    [DUO_SSUM] = {algorithms + SSUM_FIRST, SDOT_FIRST - SSUM_FIRST},
+    [DUO_SGEMM] = {algorithms + SGEMM_FIRST, SGEMM_END - SGEMM_FIRST},
+    [DUO_SASUM] = {algorithms + SASUM_FIRST, SASUM_END - SASUM_FIRST},
+    [DUO_SSUM] = {algorithms + SSUM_FIRST, SSUM_END - SSUM_FIRST},
     [DUO_SDOT] = {algorithms + SDOT_FIRST, SDOT_END - SDOT_FIRST},
 };

@@ -1,10 +1,9 @@
 /*
  * algorithm.h - the dispatch table: what each algorithm accepts, and what it costs here.
  *
- * The cheapest algorithm that serves the context's math and accepts the call runs; one that cannot
- * go on before it wrote anything declines, and the next cheapest runs. For every math one CPU
- * algorithm accepts every call and never declines. Accepts and cost are C that is always built, so
- * that predictions work without CUDA.
+ * The cheapest algorithm that serves the context's math and accepts the call runs. One that cannot
+ * go on, and has written nothing yet, declines; the next cheapest runs. For every math one CPU
+ * algorithm accepts every call and never declines.
  */
 #ifndef DUO_ALGORITHM_H
 #define DUO_ALGORITHM_H
@@ -16,8 +15,8 @@
 /* The maths that an algorithm serves, a bit for each. */
 enum {
     DUO_SERVES_FLOAT32 = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_IEEE | 1 << DUO_MATH_TF32,
-    DUO_SERVES_TENSOR = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32, /* not by fp32 FMA alone */
-    DUO_SERVES_TF32 = 1 << DUO_MATH_TF32, /* operands rounded: on request alone */
+    DUO_SERVES_TENSOR = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32, /* accurate, but not fp32 */
+    DUO_SERVES_TF32 = 1 << DUO_MATH_TF32, /* rounds its operands: on request alone */
     DUO_SERVES_FLOAT64 = 1 << DUO_MATH_FLOAT64
 };
 
@@ -25,10 +24,11 @@ typedef struct duo_algorithm {
     duo_algorithm_id id;
     const char *name;
     duo_side side;
-    unsigned maths;
+    unsigned maths; /* DUO_SERVES_... */
     duo_accepts accepts;
     duo_cost cost;
-    /* CPU: does it, all operands in host memory. NULL on the GPU, where the backend launches id. */
+    /* CPU: does the call, whose operands are all in host memory. GPU: NULL; the backend launches
+     * the algorithm by its id. */
     duo_outcome (*run)(const duo_call *call);
 } duo_algorithm;
 
@@ -40,7 +40,7 @@ typedef struct duo_algorithm_table {
 
 extern const duo_algorithm_table duo_algorithm_tables[DUO_OPERATIONS];
 
-/* How many of the list are sgemm's, as a constant. */
+/* The number of sgemm's algorithms, as a constant. */
 #define DUO_ALGORITHM_IS_SGEMM(operation, side, maths, name) +(DUO_##operation == DUO_SGEMM)
 enum { DUO_SGEMM_ALGORITHMS = 0 DUO_ALGORITHM_LIST(DUO_ALGORITHM_IS_SGEMM) };
 #undef DUO_ALGORITHM_IS_SGEMM

@@ -1,8 +1,8 @@
 /*
  * costs.h - what each algorithm accepts, and how long it would take under given conditions.
  *
- * C that is always built, so that predictions work without CUDA: sgemm_cpu_costs.c,
- * sgemm_gpu_costs.c, reduce_costs.c.
+ * Defined in sgemm_cpu_costs.c, sgemm_gpu_costs.c and reduce_costs.c: C that is always built, so
+ * that a GPU's time can be predicted without CUDA.
  */
 #ifndef DUO_COSTS_H
 #define DUO_COSTS_H
@@ -17,17 +17,16 @@ typedef struct duo_conditions {
     duo_path path;
     duo_math math;
     int threads;                /* most CPU threads for this call, >= 1 */
-    bool gpu;                   /* usable, or not looked at yet */
-    double device_memory_bytes; /* most that workspace on the device may take */
-    /* Of the device; 0: not looked at yet. */
-    int capability; /* 10 * major + minor */
-    int multiprocessors;
+    bool gpu;                   /* the device is usable, or was not looked at yet */
+    double device_memory_bytes; /* most that operands which are sent may take on the device */
+    int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
+    int multiprocessors;        /* of the device; 0: not looked at yet */
 } duo_conditions;
 
-/* Can it do this call? */
+/* Can the algorithm do this call? */
 typedef bool (*duo_accepts)(const duo_call *call, const duo_conditions *conditions);
-/* Seconds expected for the work itself, without transfers (select.c adds them); *threads: CPU
- * threads that it would use, 0 on the GPU. */
+/* Seconds that the algorithm is expected to take, without transfers (select.c adds them).
+ * *threads: the CPU threads that it would use; 0 on the GPU. */
 typedef double (*duo_cost)(const duo_call *call, const duo_conditions *conditions, int *threads);
 
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \

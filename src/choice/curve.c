@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* pow would take longer than all else in a prediction. */
+/* x^exponent, exponent >= 1. pow would take longer than all else in a prediction. */
 static double power(double x, int exponent)
 {
     double result = x;
@@ -18,7 +18,7 @@ double duo_curve_seconds(const duo_curve *curve, double work, int growth)
     if (!(work > power(curve->size[0], growth))) return curve->seconds[0];
     const double most = power(curve->size[last], growth);
     if (work >= most) return curve->seconds[last] * (work / most);
-    int low = 0, high = last; /* work lies between theirs, or at low's */
+    int low = 0, high = last; /* the work of `low` <= work < the work of `high` */
     while (high - low > 1) {
         const int middle = (low + high) / 2;
         if (power(curve->size[middle], growth) <= work)
@@ -26,7 +26,7 @@ double duo_curve_seconds(const duo_curve *curve, double work, int growth)
         else
             high = middle;
     }
-    /* Straight between the points: exact for a + b*work, and monotone. */
+    /* Linear between the points: exact for a + b * work, and never falling. */
     const double from = power(curve->size[low], growth), to = power(curve->size[high], growth);
     const double part = (work - from) / (to - from);
     return curve->seconds[low] + part * (curve->seconds[high] - curve->seconds[low]);

@@ -5,10 +5,10 @@
 enum { DUO_CURVE_POINTS = 40 };
 
 /*
- * Seconds against a size: reductions against n, sgemm against the edge of the cube, cbrt(m*n*k).
- * CPU algorithms: one thread, operands in host memory. GPU algorithms: operands on the device, from
- * the call to the end of the kernel as seen from a queue that is kept busy (launch included, the
- * result's way to the host not).
+ * Measured seconds by size. A reduction's size is n; that of sgemm is the edge of a cube, m = n =
+ * k. A CPU algorithm is measured on one thread with operands in host memory. A GPU algorithm is
+ * measured with operands on the device, in a queue that is kept busy: the launch is in it, the
+ * result's way to the host is not.
  */
 typedef struct duo_curve {
     int count; /* 0: not measured */
@@ -16,9 +16,9 @@ typedef struct duo_curve {
 } duo_curve;
 
 /*
- * Seconds for so much work: n of a reduction (growth 1: a size is work), m*n*k of sgemm (growth 3:
- * a size is the edge of a cube). Between two points straight in the work; below the first point its
- * seconds; above the last point growing with the work. Infinite if there are no points.
+ * Seconds for an amount of work, which is size^growth: n of a reduction (growth 1), m*n*k of sgemm
+ * (growth 3). Between two points seconds are linear in the work; below the first point they are
+ * its seconds; above the last point they are proportional to the work. Infinite without points.
  */
 double duo_curve_seconds(const duo_curve *curve, double work, int growth);
 

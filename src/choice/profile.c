@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ini.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "host/machine.h"
 
 enum { FORMAT = 3, LARGEST_FILE_BYTES = 1 << 20, LONGEST_LINE = 190 };
+_Static_assert(LONGEST_LINE + 2 <= INI_MAX_LINE, "inih cuts longer lines without telling");
 
 /* ---- Fields: one table serves reading and writing ---- */
 
@@ -57,6 +59,7 @@ static const field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
+/* Whole numbers in the file are from low to high, in units. */
 static const struct {
     long long low, high;
     double unit;
@@ -104,7 +107,7 @@ static int read_point(reader *r, const char *section, const char *name, const ch
         if (curve->count == DUO_CURVE_POINTS) return wrong(r, section, name, "too many points");
         if (curve->count > 0 && !((double)size > curve->size[curve->count - 1]))
             return wrong(r, section, name, "sizes must grow");
-        /* A prediction from a falling curve may be negative, and would always win. */
+        /* Seconds extrapolated from a falling curve may be negative: they would always win. */
         const double seconds = (double)picoseconds * 1e-12;
         if (curve->count > 0 && !(seconds >= curve->seconds[curve->count - 1]))
             return wrong(r, section, name, "more work takes less time");
@@ -161,7 +164,6 @@ bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t
 {
     reader r = {.profile = profile};
     memset(profile, 0, sizeof *profile);
-    /* The parser cuts long lines silently: refuse them. */
     for (const char *line = text; *line != '\0';) {
         const size_t length = strcspn(line, "\n");
         if (length > LONGEST_LINE) {
@@ -252,7 +254,7 @@ bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size)
 
 /* ---- Writing ---- */
 
-/* Text values lose what the format gives a meaning to. */
+/* Characters of a text that have a meaning in the format become commas. */
 static void write_text(FILE *file, const char *name, const char *text)
 {
     fprintf(file, "%s = ", name);

@@ -4,28 +4,31 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice/algorithm.h"
+#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "host/environment.h"
 #include "host/lock.h"
-#include "choice/algorithm.h"
 #include "host/machine.h"
 
-/* src/profiles/, turned into strings by the build. */
+/* src/choice/profiles/, turned into strings by the build. */
 extern const char duo_profile_text_h100[];
 extern const char duo_profile_text_h200[];
 extern const char duo_profile_text_generic[];
 
 static _Atomic(const duo_profile *) in_use;
 static duo_profile h100, h200, generic;
-static duo_profile unmeasured; /* the generic one, for the kernels of the inner BLAS here */
-static duo_profile measured;   /* a file's, as far as it holds here */
-static duo_profile loaded;     /* that, and what it lacks from built-in ones */
-static duo_profile mixed;      /* the one in use with another GPU part */
+static duo_profile unmeasured; /* the generic profile, slowed down to this inner BLAS's kernels */
+static duo_profile measured;   /* a file's profile, as far as it holds here */
+static duo_profile loaded;     /* `measured`, with what it lacks from built-in profiles */
+static duo_profile mixed;      /* the profile that was in use, with another GPU part */
 static bool built_in_ready;
-static char why[1024], other_host[200]; /* why the built-in ones are not of this host */
+static char why[1024];       /* what duo_profile_why tells */
+static char other_host[200]; /* why the built-in profiles are not of this host */
 
 static void add_why(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -40,7 +43,7 @@ static void add_why(const char *format, ...)
 
 /* ---- Parts ---- */
 
-/* A profile measured without a GPU takes link and GPU algorithms from another. */
+/* The GPU part of a profile is its link and the curves of the GPU's algorithms. */
 static void borrow_gpu_part(duo_profile *to, const duo_profile *from)
 {
     memcpy(to->gpu, from->gpu, sizeof to->gpu);
@@ -60,8 +63,8 @@ static void borrow_gpu_part(duo_profile *to, const duo_profile *from)
     }
 }
 
-/* Algorithms of a side that were not measured: their curves from another profile. */
-static void borrow_missing_rows(duo_profile *to, const duo_profile *from, duo_side side)
+/* Takes the curves of a side's algorithms that were not measured from another profile. */
+static void borrow_missing_curves(duo_profile *to, const duo_profile *from, duo_side side)
 {
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         const duo_algorithm_table table = duo_algorithm_tables[operation];
@@ -79,18 +82,18 @@ static void borrow_missing_figures(duo_profile *to, const duo_profile *from)
     if (!(to->sgemm_efficiency > 0.0)) to->sgemm_efficiency = from->sgemm_efficiency;
 }
 
-/* The curves that are of an inner BLAS and its kernels. */
 static bool same_blas(const duo_profile *p)
 {
     return strcmp(p->blas, duo_blas_library_name()) == 0;
 }
 
+/* Drops the curves that hold only for one inner BLAS and its kernels. */
 static void forget_blas(duo_profile *p)
 {
     p->curve[DUO_sgemm_cpu_openblas].count = p->curve[DUO_sgemm_cpu_float64].count = 0;
 }
 
-/* Is the whole CPU part of a built-in profile that of this host? */
+/* Was the CPU part of a built-in profile measured on a host like this one in everything? */
 static bool same_host(const duo_profile *p, char *problem, size_t size)
 {
     if (!duo_profile_fits(p, problem, size)) return false;
@@ -103,8 +106,8 @@ static bool same_host(const duo_profile *p, char *problem, size_t size)
 }
 
 /*
- * The generic profile, measured with AVX-512 kernels, as narrower ones would have it: times on a
- * Zen 4 at 256^3 to 1000^3.
+ * The generic profile was measured with AVX-512 kernels on a Zen 4. Narrower kernels take `times`
+ * as long: seen there in products of 256^3 to 1000^3.
  */
 static void prepare_unmeasured(void)
 {
@@ -120,7 +123,7 @@ static void prepare_unmeasured(void)
     for (int i = 0; i < curve->count; i++) curve->seconds[i] *= times[duo_width_of_kernels(core)];
 }
 
-/* The built-in profile of this GPU, or that of the one most like it. */
+/* The built-in profile of this GPU; the H100's for any other GPU. */
 static const duo_profile *built_in_for(const char *gpu)
 {
     return strcmp(gpu, h200.gpu) == 0 ? &h200 : &h100;
@@ -136,7 +139,7 @@ static void prepare_built_in(void)
     snprintf(h100.origin, sizeof h100.origin, "built-in h100");
     snprintf(h200.origin, sizeof h200.origin, "built-in h200");
     snprintf(generic.origin, sizeof generic.origin, "built-in generic");
-    borrow_missing_rows(&h100, &h200, DUO_SIDE_GPU);
+    borrow_missing_curves(&h100, &h200, DUO_SIDE_GPU);
     borrow_gpu_part(&generic, &h100);
     built_in_ready = true;
 }
@@ -165,8 +168,8 @@ bool duo_profile_user_path(char *path, size_t size)
 
 /* ---- Choosing ---- */
 
-/* The built-in profile whose CPU part is used: this host's, or the generic one; then `other_host`
- * says why not the former. */
+/* The built-in profile whose CPU part is used: that of this host, or else the generic one. Then
+ * `other_host` says why none is of this host. */
 static const duo_profile *host_profile(void)
 {
     other_host[0] = '\0';
@@ -177,6 +180,7 @@ static const duo_profile *host_profile(void)
     return &unmeasured;
 }
 
+/* Has the profile no curve of this operation on the CPU? */
 static bool lacks(const duo_profile *p, duo_operation operation)
 {
     bool any = false;
@@ -186,7 +190,7 @@ static bool lacks(const duo_profile *p, duo_operation operation)
     return !any;
 }
 
-/* `loaded` is `measured` and what that lacks; says what comes from where. */
+/* Makes `loaded` from `measured` and what that lacks; `why` says what comes from where. */
 static void complete(const duo_profile *host)
 {
     const int threads = duo_machine_threads();
@@ -208,16 +212,15 @@ static void complete(const duo_profile *host)
         add_why("; what several threads take is scaled, from %d to %d", measured.threads, threads);
     loaded = measured;
     borrow_missing_figures(&loaded, host);
-    borrow_missing_rows(&loaded, host, DUO_SIDE_CPU);
+    borrow_missing_curves(&loaded, host, DUO_SIDE_CPU);
     if (!(loaded.upload_pageable > 0.0)) {
         borrow_gpu_part(&loaded, &h100);
         add_why("; GPU part: %s", h100.origin);
     }
-    borrow_missing_rows(&loaded, built_in_for(loaded.gpu), DUO_SIDE_GPU);
+    borrow_missing_curves(&loaded, built_in_for(loaded.gpu), DUO_SIDE_GPU);
 }
 
-/* Tries one file; true if it serves. A file that is not there at all is no news unless it was asked
- * for. */
+/* Tries one file; true if it serves. `why` tells of a missing file only if that was asked for. */
 static bool try_file(const char *path, const char *whose, bool asked, const duo_profile *host)
 {
     char problem[300];
@@ -257,7 +260,8 @@ const duo_profile *duo_profile_in_use(void)
 {
     const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_acquire);
     if (profile != NULL) return profile;
-    /* Here, as they ask OpenMP and open libraries: a fork may hold that up before this lock. */
+    /* These two are called before the lock is taken: they ask OpenMP and open libraries, and a fork
+     * waits for this lock. */
     (void)duo_machine_threads();
     (void)duo_blas_library_get();
     duo_lock(DUO_LOCK_PROFILE);
@@ -272,7 +276,7 @@ const duo_profile *duo_profile_in_use(void)
 
 const duo_profile *duo_profile_measured(void)
 {
-    /* The one in use may be `loaded` with another GPU part: by its origin. */
+    /* By its origin, for the profile in use may be `mixed`: `loaded` with another GPU part. */
     const duo_profile *const profile = duo_profile_in_use();
     const bool file = measured.origin[0] != '\0' && strcmp(profile->origin, measured.origin) == 0;
     return file ? &measured : NULL;

@@ -5,35 +5,37 @@
 #include "choice/profile.h"
 
 /*
- * The profile in use: DUOBLAS_PROFILE, else the user's own ($XDG_CONFIG_HOME/duoblas/profile.ini,
- * default ~/.config), else a built-in one. Loaded once; never NULL. `why`: one line on how it was
- * chosen, and which of its parts come from elsewhere.
+ * The profile in use: the file named by DUOBLAS_PROFILE, else the user's own
+ * ($XDG_CONFIG_HOME/duoblas/profile.ini, default ~/.config), else a built-in profile. It is loaded
+ * once and never NULL. duo_profile_why tells in one line how it was chosen, and which of its parts
+ * come from elsewhere.
  *
- * Of a file whose signature fits (duo_profile_fits) all is used but the curves of sgemm through
- * another inner BLAS, or through other kernels of it. Figures of several threads hold for any
- * number: they are scaled. What is missing, or is not used, is that of the built-in profile of this
- * host, if there is one: its CPU, inner BLAS, kernels and number of threads are the same. Else it
- * is the generic one's, and of the other built-in profiles the GPU part alone is used.
+ * Of a file that fits (duo_profile_fits) everything is used, but the curves that call the inner
+ * BLAS only if the inner BLAS and its kernels are the same. Figures of several threads are scaled
+ * to any other number of threads. What the file lacks, or what of it is not used, comes from the
+ * built-in profile of this host, if there is one: its CPU, inner BLAS, kernels and number of
+ * threads are this host's. Otherwise it comes from the generic profile, and only the GPU part of
+ * the other built-in profiles is used.
  */
 const duo_profile *duo_profile_in_use(void);
 const char *duo_profile_why(void);
 
-/* What the profile in use has that was measured on this machine, as it now is: nothing borrowed.
- * NULL: it is a built-in one. */
+/* That part of the profile in use that was measured on this machine as it now is; nothing in it is
+ * borrowed. NULL: the profile in use is a built-in one. */
 const duo_profile *duo_profile_measured(void);
 
 /* The default path of the user's profile in `path`; false where there is none (no home, AT_SECURE).
  */
 bool duo_profile_user_path(char *path, size_t size);
 
-/* A GPU of this name was opened: where the profile in use is of another GPU, its GPU part is
- * replaced by that of the built-in profile for this one. */
+/* A GPU of this name was opened. If the profile in use is of another GPU, its GPU part is replaced
+ * by that of the built-in profile for this GPU. */
 void duo_profile_check_gpu(const char *gpu);
 
-/* Built-in by name: "h100", "h200" or "generic". NULL: no such. */
+/* A built-in profile by name: "h100", "h200" or "generic". NULL: there is none of this name. */
 const duo_profile *duo_profile_built_in(const char *name);
 
-/* For tests: forget the profile in use, so that the next call loads again; or use this one. */
+/* For tests: forget the profile in use, so that the next call loads one again; or use this one. */
 void duo_profile_reset(void);
 void duo_profile_use(const duo_profile *profile);
 

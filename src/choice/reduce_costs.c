@@ -1,15 +1,15 @@
 /*
  * reduce_costs.c - what the algorithms of sasum, ssum and sdot accept, and what they cost here.
  *
- * CPU: the serial curve, shared by all threads for the price of a parallel region. GPU: the
- * measured curve; strided data moves whole 32-byte sectors, as many bytes as 8 elements each. A
- * float64 algorithm without a curve takes a multiple of the float32 one's time.
+ * CPU: the curve of one thread; all threads share the work for the price of a job of the team. GPU:
+ * the measured curve; each strided element moves a whole sector of memory, 32 bytes or 8 elements.
+ * A float64 algorithm without a curve takes a multiple of the float32 algorithm's time.
  */
 #include <math.h>
 
 #include "choice/costs.h"
 
-/* How many elements' worth of memory one element of this operand moves, a line holding `line`
+/* How many elements memory moves for one element of this operand, if it moves lines of `line`
  * elements. */
 static double stride_factor(const duo_operand *o, double line)
 {
@@ -32,9 +32,9 @@ static bool always(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * Time of a float64 algorithm over that of the float32 algorithm. CPU: Zen 4, one thread, takes 1.5
- * to 3.7 times as long in its caches and as long beyond them. GPU: both wait for memory (H100, n >=
- * 2^20).
+ * Time of a float64 algorithm over the float32 algorithm's. CPU: one thread of a Zen 4 takes 1.5 to
+ * 3.7 times as long in its caches, and as long beyond them. GPU: both wait for memory (an H100, n
+ * from 2^20 on).
  */
 static const double kCpuFloat64Times = 2.0, kGpuFloat64Times = 1.0;
 
@@ -47,8 +47,8 @@ static double seconds_at(const duo_conditions *conditions, duo_algorithm_id id,
     return times * duo_curve_seconds(&curve[float32], n, 1);
 }
 
-/* How much faster all threads are than one: as many times as they are, but never more than on data
- * in memory, where they share its bandwidth. The serial curve ends there. */
+/* How much faster all threads are than one: their number, but at most the ratio of all threads'
+ * memory bandwidth to one thread's, which is that of the serial curve's last point. */
 static double speed_up(const duo_call *call, const duo_conditions *conditions,
                        const duo_curve *serial)
 {
@@ -63,12 +63,11 @@ static double cpu_cost(const duo_call *call, const duo_conditions *conditions, d
                        duo_algorithm_id float32, int *threads)
 {
     const duo_profile *const p = conditions->profile;
-    const double factor = worst_stride(call, 16.0);
+    const double factor = worst_stride(call, 16.0); /* a cache line is 16 elements */
     const double serial =
         seconds_at(conditions, id, float32, kCpuFloat64Times, (double)call->n) * fmin(factor, 4.0);
     *threads = 1;
     if (conditions->threads == 1) return serial;
-    /* All threads or one: OpenMP's runtime ends and makes threads where teams change in size. */
     const double parallel = p->fork_seconds + p->fork_seconds_per_thread * conditions->threads +
                             serial / speed_up(call, conditions, &p->curve[float32]);
     if (parallel < serial) *threads = conditions->threads;
@@ -88,7 +87,7 @@ static double gpu_cost(const duo_call *call, const duo_conditions *conditions, d
                        duo_algorithm_id float32, int *threads)
 {
     *threads = 0;
-    /* Data that is sent arrives packed; only data that is there already is strided. */
+    /* Data that is sent arrives without gaps; only data that is there already is strided. */
     double factor = 1.0;
     for (int i = 0; i < 2; i++)
         if (call->operand[i].on_device)
@@ -96,7 +95,7 @@ static double gpu_cost(const duo_call *call, const duo_conditions *conditions, d
     return seconds_at(conditions, id, float32, kGpuFloat64Times, (double)call->n * factor);
 }
 
-/* Accepts and cost of one algorithm, `like` being the float32 one of its side. */
+/* Accepts and cost of one algorithm; `like` is the float32 algorithm of its side. */
 #define COSTS(name, like, accepts, side_cost)                                                      \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \
     {                                                                                              \

@@ -1,9 +1,9 @@
 /* select.c - predicts every algorithm's time for a call and picks the cheapest that accepts. */
-#include <math.h>
-
 #include "choice/select.h"
 
-/* Time to move an operand's bytes over the link, one way. */
+#include <math.h>
+
+/* Seconds to move an operand over the link, one way. */
 static double link_seconds(const duo_operand *o, const duo_profile *p, bool to_device)
 {
     const bool pinned = o->residence == DUO_AT_PINNED;
@@ -35,12 +35,12 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
     return seconds + (waits ? profile->round_trip_seconds : 0.0);
 }
 
-/* duo_predict of the algorithms of some sides, a bit for each. */
+/* duo_predict for some sides only; `sides` has a bit for each. */
 static int predict(const duo_call *call, const duo_conditions *conditions, unsigned sides,
                    duo_choice choice[DUO_CANDIDATES])
 {
     const duo_algorithm_table table = duo_algorithm_tables[call->operation];
-    double transfer[2] = {-1.0, -1.0};
+    double transfer[2] = {-1.0, -1.0}; /* by duo_side; < 0: not computed yet */
     int count = 0;
     for (int i = 0; i < table.count; i++) {
         const duo_algorithm *const algorithm = &table.algorithm[i];
@@ -48,7 +48,7 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
         if (!duo_algorithm_serves(algorithm, conditions->math)) continue;
         duo_choice *const c = &choice[count++];
         *c = (duo_choice){.algorithm = algorithm, .accepts = algorithm->accepts(call, conditions)};
-        if (!c->accepts) { /* without a GPU that is most of them */
+        if (!c->accepts) { /* without a GPU these are most: nothing more is computed for them */
             c->seconds = (double)INFINITY;
             continue;
         }
@@ -86,7 +86,6 @@ int duo_select(const duo_choice *choice, int count, const duo_conditions *condit
             best = i;
             continue;
         }
-        /* On the GPU's path any GPU algorithm goes before any CPU algorithm. */
         const duo_side side = choice[i].algorithm->side, best_side = choice[best].algorithm->side;
         const bool better = conditions->path == DUO_PATH_GPU && side != best_side
                                 ? side == DUO_SIDE_GPU

@@ -7,29 +7,30 @@
 typedef struct duo_choice {
     const duo_algorithm *algorithm;
     bool accepts;
-    bool declined; /* set by the caller to strike it out */
-    int threads;
-    double seconds; /* work, transfers and the result's way back */
+    bool declined;  /* set by the caller: not to be chosen any more */
+    int threads;    /* CPU threads that it would use; 0 on the GPU */
+    double seconds; /* predicted: work, transfers and the result's way back; infinite: refused */
 } duo_choice;
 
-/* Fills choice[] in the order of the list with the prediction of every algorithm that serves the
- * math; returns how many (<= DUO_CANDIDATES). */
+/* Predicts every algorithm that serves the math, in the order of the list. Returns how many. */
 int duo_predict(const duo_call *call, const duo_conditions *conditions,
                 duo_choice choice[DUO_CANDIDATES]);
 
 /*
- * The same of the CPU's algorithms alone, where duo_select would choose one of them from all: on
- * the path auto, when the way of operands and result takes longer than the whole call on the CPU.
- * Else 0; so too with stale operands, which earn what the GPU would have saved. Small calls are
- * mostly such, and to predict the GPU's algorithms would take longer than they do.
+ * Predicts the CPU's algorithms alone, if duo_select is sure to choose one of them: on the path
+ * auto, when sending the operands and waiting for the result takes longer than the whole call on
+ * the CPU. Otherwise returns 0. Most small calls are like this, and predicting the GPU's algorithms
+ * would take longer than the call. Also returns 0 with a stale operand, whose credit is computed
+ * from the GPU's predictions (execute.c).
  */
 int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
                     duo_choice choice[DUO_CANDIDATES]);
 
-/* The index of the one to run: cheapest that accepts and is not declined. -1: none left. */
+/* The index of the algorithm to run: the cheapest that accepts and has not declined; on the GPU's
+ * path any GPU algorithm goes before any CPU algorithm. -1: none is left. */
 int duo_select(const duo_choice *choice, int count, const duo_conditions *conditions);
 
-/* Seconds to bring what the call reads to this side and what it writes back to where it belongs. */
+/* Seconds to bring what the call reads to this side, and what it writes to where it belongs. */
 double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profile *profile);
 
 #endif

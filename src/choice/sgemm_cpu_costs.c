@@ -1,10 +1,10 @@
 /*
  * sgemm_cpu_costs.c - what the CPU's sgemm algorithms accept, and what they cost here.
  *
- * Cost is the measured curve at the edge of the cube of equal work. What a shape packs and moves
- * beyond the cube is added, and tiles are shared out as the algorithm does it. One of another math
- * without a curve takes a multiple of a float32 algorithm's time. Transfers are select.c's
- * business.
+ * The cost of a product is that of the cube of equal work on the measured curve, plus what the
+ * product packs and moves beyond that cube. Tiles are shared among threads as the algorithm shares
+ * them. A float64 algorithm without a curve takes a multiple of a float32 algorithm's time.
+ * Transfers are added by select.c.
  */
 #include <math.h>
 
@@ -12,8 +12,8 @@
 #include "cpu/blas_library.h"
 #include "cpu/sgemm_tiles.h"
 
-/* Of t threads, from 1 for one to what was measured with all of the profile's: these may have been
- * two to a core, or short of memory, as fewer are not. */
+/* The efficiency of t threads: 1 for one thread, and what was measured for the profile's number.
+ * That many may be two to a core, or short of memory bandwidth, where fewer threads are not. */
 static double efficiency(const duo_profile *p, double t)
 {
     const double measured = p->threads;
@@ -21,39 +21,40 @@ static double efficiency(const duo_profile *p, double t)
     return 1.0 - (1.0 - p->sgemm_efficiency) * (t - 1.0) / (measured - 1.0);
 }
 
-/* These are numbers: the functions of C, which look for NaNs, take longer. */
+/* fmin and fmax take longer: they look for NaNs. */
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* How many tiles a side of this length has; 1 + 1e-15 tiles, as roots may come out, are one. */
+/* How many tiles a side of this length has. 1e-12: a side that is a cube root may be a rounding
+ * error longer than whole tiles. */
 static double tiles_on(double side, int64_t tile)
 {
     return (double)((int64_t)(side * (1.0 - 1e-12)) / tile + 1);
 }
 
 /*
- * A product as a CPU algorithm shares it out: tiles of C, whose parts of A and B every tile packs
- * for itself. The curve, of cubes on one thread, has the same in it: what a cube of equal work
- * packs and moves.
+ * A product as a CPU algorithm shares it out: tiles of C, each of which packs its own parts of A
+ * and B. The curve was measured with cubes on one thread, so it contains what such a cube packs.
  */
 typedef struct sharing {
-    double work;         /* multiplications, those of a tile's empty rows too */
-    double cube;         /* edge of the cube of as much work */
-    double down, across; /* tiles of C */
-    double cube_down, cube_across;
-    double pieces;      /* for the team: tiles, times parts of k */
-    double pack, touch; /* an element of A and B, and of C: as many that are summed take as long */
+    double work;                   /* multiplications, those of a tile's empty rows too */
+    double cube;                   /* edge of the cube of equal work */
+    double down, across;           /* tiles of C */
+    double cube_down, cube_across; /* tiles of the cube's C */
+    double pieces;                 /* pieces for the team: tiles times parts of k */
+    /* Cost of packing an element of A or B, and of updating one of C: in floats that are summed. */
+    double pack, touch;
 } sharing;
 
-/* Seconds of one thread to move so many floats of a product whose operands are `all` floats: it
- * reads from where these fit in, as a sum does. */
+/* Seconds of one thread to move so many floats of a product whose operands have `all` floats: as
+ * fast as a sum of `all` floats reads them, which lie in the same level of the caches. */
 static double move_seconds(const duo_conditions *conditions, double all, double moved)
 {
     const duo_curve *const sum = &conditions->profile->curve[DUO_ssum_cpu_lanes];
     return sum->count > 0 ? duo_curve_seconds(sum, all, 1) / all * moved : 0.0;
 }
 
-/* What one thread takes to pack and to move beyond what the cube does. */
+/* Seconds that one thread packs and moves longer than for the cube. */
 static double extra_moves(const duo_call *call, const duo_conditions *conditions, const sharing *s)
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
@@ -66,8 +67,8 @@ static double extra_moves(const duo_call *call, const duo_conditions *conditions
     return larger(0.0, here - cube);
 }
 
-/* How much faster t threads move data than one: never more than on data in memory, where they share
- * its bandwidth. */
+/* How much faster t threads move data than one: at most the ratio of all threads' memory bandwidth
+ * to one thread's, which is that of the last point of ssum's curve. */
 static double move_speed_up(const duo_profile *p, double t)
 {
     const duo_curve *const sum = &p->curve[DUO_ssum_cpu_lanes];
@@ -77,8 +78,8 @@ static double move_speed_up(const duo_profile *p, double t)
 }
 
 /*
- * On one thread, or on all that there are pieces for, if that is faster. Pieces are done in rounds,
- * of which the last one may leave threads idle.
+ * Seconds on one thread, or on all threads that there are pieces for, if that is faster. Pieces are
+ * done in rounds, and in the last round threads may be idle.
  */
 static double cpu_seconds(const duo_call *call, const duo_conditions *conditions, const sharing *s,
                           double multiply, int *threads)
@@ -111,21 +112,23 @@ static bool always(const duo_call *call, const duo_conditions *conditions)
     return true;
 }
 
-/* Multiplications; fewer elements of C than this are summed up no faster, for each waits for
- * itself. */
+/* Multiplications. A C of fewer than 16 elements takes as long as one of 16: each sum waits for its
+ * own additions. */
 static double work_of(const duo_call *call)
 {
     const double least = 16.0;
     return larger((double)call->m * (double)call->n, least) * larger((double)call->k, 1.0);
 }
 
-/* Tiles on each side of a cube, about as duo_sgemm_tiles has them: 48 in all, of 65536
- * multiplications at least, with edges from 32 to 512. */
+/* Tiles on each side of a cube's C, about as duo_sgemm_tiles cuts it. */
 static double tiles_of_cube(double edge, double work)
 {
+    const double most = 7.0; /* on a side of a square of all pieces */
+    _Static_assert(6 * 6 < DUO_SGEMM_PIECES && DUO_SGEMM_PIECES <= 7 * 7, "7 is their root");
     const double wanted =
-        work < DUO_SGEMM_ONE_TILE ? 1.0 : smaller(7.0, ceil(sqrt(work / 65536.0)));
-    return larger(smaller(wanted, tiles_on(edge, 32)), tiles_on(edge, 512));
+        work < DUO_SGEMM_ONE_TILE ? 1.0 : smaller(most, ceil(sqrt(work / DUO_SGEMM_PIECE_WORK)));
+    return larger(smaller(wanted, tiles_on(edge, DUO_SGEMM_SMALLEST_EDGE)),
+                  tiles_on(edge, DUO_SGEMM_LARGEST_EDGE));
 }
 
 static sharing openblas_sharing(const duo_call *call, const duo_conditions *conditions)
@@ -142,10 +145,11 @@ static sharing openblas_sharing(const duo_call *call, const duo_conditions *cond
         .across = (double)t.across,
         .cube_down = side,
         .cube_across = side,
-        /* It has threads of its own, of which nothing is known: as many as it likes. */
+        /* Nothing is known of a library's own threads: as many pieces as there are threads. */
         .pieces = its_own ? (double)conditions->threads
                           : (double)t.down * (double)t.across * (double)t.parts,
-        /* From fifty shapes on a Zen 4: C is read and written; most of A and B is read alone. */
+        /* From fifty shapes on one thread of a Zen 4. C is read and written; most of A and B is
+         * only read. */
         .pack = 1.5,
         .touch = 2.0};
 }
@@ -158,8 +162,8 @@ double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *c
     return cpu_seconds(call, conditions, &s, duo_curve_seconds(curve, s.work, 3), threads);
 }
 
-/* Work of the plain algorithm as the cube of equal work has it: its tiles' rows are always as
- * many. */
+/* Every tile of the plain algorithm does 64 rows, empty ones too: `work` is that of a cube whose
+ * empty rows cost as much. */
 static sharing plain_sharing(const duo_call *call)
 {
     const double m = (double)call->m, n = (double)call->n, k = larger((double)call->k, 1.0);
@@ -173,7 +177,7 @@ static sharing plain_sharing(const duo_call *call)
                      .cube_down = cube_down,
                      .cube_across = tiles_on(cube, DUO_PLAIN_COLUMNS),
                      .pieces = down * across,
-                     .pack = 8.0, /* in plain C, as the products are */
+                     .pack = 8.0, /* an estimate: plain C packs slower than OpenBLAS */
                      .touch = 8.0};
 }
 
@@ -185,7 +189,8 @@ double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *cond
     return cpu_seconds(call, conditions, &s, duo_curve_seconds(curve, s.work, 3), threads);
 }
 
-/* dgemm has half as many elements in a vector, and copies of the operands come before it. */
+/* Over the float32 algorithm's time: a vector holds half as many float64, and operands are copied
+ * first. An estimate; 2.3 was seen at n = 1024 (commit 9a65f8f). */
 static const double kCpuFloat64Times = 2.2;
 
 /* The tiles of sgemm_cpu_openblas, cut again where they are large; k stays whole. */
@@ -207,7 +212,7 @@ double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *co
                  .across = tiles_on((double)call->n, columns),
                  .cube_down = side,
                  .cube_across = side,
-                 .pack = 6.0, /* widened, then packed */
+                 .pack = 6.0, /* an estimate: an element is converted first, then packed */
                  .touch = 16.0};
     s.pieces = s.down * s.across;
     const duo_curve *const curve = conditions->profile->curve;

@@ -1,16 +1,16 @@
 /*
  * sgemm_gpu_costs.c - what the GPU's sgemm algorithms accept, and what they cost here.
  *
- * Cost is the measured curve at the edge of the cube of equal work, every dimension rounded up to
- * the algorithm's tile first: a tile that is half empty takes as long as a full one. One of another
- * math without a curve takes a multiple of a float32 algorithm's time. Transfers are select.c's
- * business.
+ * The cost of a product is that of the cube of equal work on the measured curve. Every size is
+ * rounded up to the algorithm's tile first: a tile that is half empty takes as long as a full one.
+ * An algorithm of another math without a curve takes a multiple of a float32 algorithm's time.
+ * select.c adds transfers. Sizes of tiles are those of the kernels in src/gpu.
  */
 #include <math.h>
 
 #include "choice/costs.h"
 
-/* A size of 0 counts as 1: what has nothing to multiply is predicted too. */
+/* The size in whole tiles. A size of 0 counts as 1: a call with k = 0 is predicted, too. */
 static double round_up(int64_t size, double tile)
 {
     return ceil((double)(size > 1 ? size : 1) / tile) * tile;
@@ -24,7 +24,7 @@ static double cube_seconds(const duo_call *call, const duo_conditions *condition
     return duo_curve_seconds(&conditions->profile->curve[id], work, 3);
 }
 
-/* By the algorithm's own curve, or `times` as long as the float32 algorithm where there is none. */
+/* By the algorithm's own curve; where that is missing, `times` the seconds of `float32`. */
 static double float64_seconds(const duo_call *call, const duo_conditions *conditions,
                               duo_algorithm_id id, duo_algorithm_id float32, double times,
                               double tile_m, double tile_n, double tile_k)
@@ -44,16 +44,16 @@ static bool fits_device(const duo_call *call, const duo_conditions *conditions)
     return conditions->gpu && bytes <= conditions->device_memory_bytes;
 }
 
-/* Seconds to read so many bytes of device memory: as a sum does. */
+/* Seconds to read so many bytes of device memory: what ssum takes for them. */
 static double memory_seconds(const duo_conditions *conditions, double bytes)
 {
     return duo_curve_seconds(&conditions->profile->curve[DUO_ssum_gpu_shuffle], bytes / 4.0, 1);
 }
 
 /*
- * What an algorithm's curve, which is of cubes, does not show of a product of the same work (m, n,
- * k: in whole tiles): memory traffic beyond the cube's, for operands that move per_element bytes
- * each.
+ * Seconds for memory traffic that a product of m x n x k has beyond the cube of equal work: the
+ * curve, of cubes, does not show it. An element of A or B moves per_element bytes, one of C moves
+ * 4. Sizes are in whole tiles.
  */
 static double extra_traffic(const duo_conditions *conditions, double per_element, double m,
                             double n, double k)
@@ -72,14 +72,14 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
            extra_traffic(conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
 }
 
-/* Multiprocessors of the device; until one was looked at, of an H100, whose curves are used till
- * then. */
+/* Multiprocessors of the device. Until a device was looked at those of an H100, 132: its curves are
+ * used till then. */
 static double multiprocessors_of(const duo_conditions *conditions)
 {
     return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
 }
 
-/* How many times as many multiprocessors the cube's tiles of C keep busy. */
+/* How many times as many multiprocessors the tiles of the cube's C keep busy as those of m x n. */
 static double idle_times(double multiprocessors, double m, double n, double k, double tile)
 {
     const double edge = cbrt(m * n * k) / tile;
@@ -87,10 +87,10 @@ static double idle_times(double multiprocessors, double m, double n, double k, d
 }
 
 /*
- * The curve of an algorithm whose blocks have a tile of C each, however long k is: a C of fewer
- * tiles than the cube's leaves more multiprocessors idle, one of more tiles fewer. That concerns
- * the work, but not the launch, which is all that the smallest cube takes. Where tiles are shared
- * out, few do no harm (most_idle: 1), but many need no sharing.
+ * Seconds of an algorithm whose blocks compute a tile of C each, over all of k. A C of fewer tiles
+ * than the cube's leaves more multiprocessors idle, a C of more tiles leaves fewer. The launch,
+ * which is all that the smallest cube takes, is not affected. An algorithm that shares a tile among
+ * blocks has most_idle = 1: few tiles do it no harm, and with many tiles it need not share.
  */
 static double tiles_seconds(const duo_call *call, const duo_conditions *conditions,
                             duo_algorithm_id id, double tile_k, double most_idle)
@@ -122,8 +122,8 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
            extra_traffic(conditions, 4.0, m, n, k);
 }
 
-/* The error bound of products on tensor cores holds from here on (docs/numerics.md): not to be
- * lowered for speed. */
+/* The error bound of products on tensor cores holds from k = 64 on (docs/numerics.md): do not lower
+ * this for speed. */
 static const int64_t kLeastTensorK = 64;
 
 static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
@@ -133,33 +133,35 @@ static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
            fits_device(call, conditions);
 }
 
-/* Bytes that an element of an operand moves that is split: read, its planes written and read. */
+/* Bytes that an element of A or B moves where operands are split: it is read, and its planes of 2
+ * bytes each are written and read. */
 static double split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
 
-/* Of so many seconds, what a call takes whose prepared operands are split already: not less than
- * half of them, for what is saved is an estimate. */
+/* What is left of `seconds` where prepared operands are split already: at least half, for what is
+ * saved is an estimate. */
 static double without_splitting(const duo_call *call, const duo_conditions *conditions,
                                 double planes, double seconds)
 {
     double elements = 0.0;
     for (int i = DUO_A; i <= DUO_B; i++)
         if (call->operand[i].prepared) elements += duo_operand_bytes(&call->operand[i]) / 4.0;
-    const double written_and_read = 4.0 + 2.0 * planes;
+    const double read_and_written = 4.0 + 2.0 * planes; /* bytes of an element, in splitting */
     const double saved =
-        memory_seconds(conditions, written_and_read * elements) - memory_seconds(conditions, 0.0);
+        memory_seconds(conditions, read_and_written * elements) - memory_seconds(conditions, 0.0);
     return fmax(seconds - saved, 0.5 * seconds);
 }
 
 /*
- * Tiles are 64 x 128, and 64 of k; at most 16 blocks share one. A tile's beginning and end take as
- * long as so many more steps of k, and of equal work a flat product has more tiles than the cube.
+ * Tiles are 64 x 128 and 64 of k, and at most 16 blocks share a tile. To begin and to end a tile
+ * takes as long as `ends` more steps of k, and a flat product has more tiles than the cube of equal
+ * work.
  */
 static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
                          duo_algorithm_id id, double planes, int *threads)
 {
     const double multiprocessors = multiprocessors_of(conditions);
-    const double most_slices = 16.0; /* blocks that share k of one tile (split-K) */
-    const double ends = 64.0;        /* from 4096 x 4096 x 64 and 8192 x 8192 x 128 on an H200 */
+    const double most_slices = 16.0; /* blocks that share one tile along k (split-K) */
+    const double ends = 64.0; /* steps of k; from 4096 x 4096 x 64 and 8192 x 8192 x 128, H200 */
     const double m = round_up(call->m, 64), n = round_up(call->n, 128), k = round_up(call->k, 64);
     const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
     const double same = m * n * k * (1.0 + ends / k) / (1.0 + ends / edge);
@@ -182,7 +184,8 @@ double duo_sgemm_gpu_fp16x3_cost(const duo_call *call, const duo_conditions *con
     return wgmma_cost(call, conditions, DUO_sgemm_gpu_fp16x3, 2.0, threads);
 }
 
-/* Over the time of sgemm_gpu_fp16x3, where there is no curve. */
+/* Over the time of sgemm_gpu_fp16x3, where there is no curve: an estimate, for it does one product
+ * instead of three, but splits its operands all the same. */
 static const double kFp16x1Times = 0.5;
 
 double duo_sgemm_gpu_fp16x1_cost(const duo_call *call, const duo_conditions *conditions,
@@ -194,7 +197,7 @@ double duo_sgemm_gpu_fp16x1_cost(const duo_call *call, const duo_conditions *con
     return measured ? seconds : kFp16x1Times * seconds;
 }
 
-/* Turing has the first tensor cores that this algorithm knows. */
+/* From Turing (7.5) on: Volta's tensor cores have other instructions. */
 static bool has_mma(const duo_call *call, const duo_conditions *conditions)
 {
     const bool turing = conditions->capability == 0 || conditions->capability >= 75;
@@ -203,14 +206,15 @@ static bool has_mma(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * Where tensor cores add fp16 products only 2 to 4 times as fast as there are fp32 FMAs, three
- * products for one hardly pay, and a curve may have been borrowed from a device with 15 times as
- * many: there it is no cheaper than sgemm_gpu_ffma.
+ * On devices whose tensor cores do only 2 to 4 times as many fp16 products as there are fp32 FMAs,
+ * three products for one hardly pay. The curve may be borrowed from a device that does 15 times as
+ * many, so on those devices the algorithm counts as no cheaper than sgemm_gpu_ffma.
  */
 double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 64);
     const int c = conditions->capability;
+    /* Capabilities with many tensor cores; 0: not looked at yet. */
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
     const double seconds =
         tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, (double)INFINITY) +
@@ -221,8 +225,9 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
 }
 
 /*
- * Time over that of sgemm_gpu_tiled: with FP64 tensor cores (H200: 0.8 to 1.0), and without, where
- * there is one FP64 unit for 64 of FP32. There a curve may have been borrowed from a device with.
+ * Times over those of sgemm_gpu_tiled. With FP64 tensor cores: 0.8 to 1.0 on an H200. Without them
+ * there is one FP64 unit for 64 of FP32; the curve may be borrowed from a device that has them, so
+ * the estimate for such a device is a lower bound of its cost.
  */
 static const double kTensorFloat64Times = 1.0, kFmaFloat64Times = 50.0;
 
@@ -238,13 +243,13 @@ double duo_sgemm_gpu_f64_cost(const duo_call *call, const duo_conditions *condit
                 kFmaFloat64Times * cube_seconds(call, conditions, DUO_sgemm_gpu_tiled, 64, 64, 16));
 }
 
-static const int64_t kWidest = 48; /* tile of sgemm_gpu_skinny */
+static const int64_t kWidest = 48; /* columns of the widest tile of sgemm_gpu_skinny */
 
-/* Thin, or so small, both C and the work, that larger tiles take longer to begin and to end than to
- * multiply. */
+/* Is the product thin? Or are both C and the work so small that larger tiles take longer to begin
+ * and to end than to multiply? */
 static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
 {
-    const double edge = 320.0; /* of such cubes on an H200 */
+    const double edge = 320.0; /* of the largest such cube on an H200 */
     const double c = (double)call->m * (double)call->n;
     const bool small = c <= edge * edge && c * (double)call->k <= edge * edge * edge;
     return fits_device(call, conditions) && (call->m <= kWidest || call->n <= kWidest || small);
@@ -252,21 +257,21 @@ static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
 
 /*
  * Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. As
- * many blocks share k as there are multiprocessors for, and to begin and to end takes each as long
- * as 160 more k: so of nine shapes measured on an H200 at commit 91a391a seven get the faster of
- * this algorithm and sgemm_gpu_ffma, two lose 2 and 7 %.
+ * many blocks share k as there are multiprocessors for, and each takes as long as 160 more steps of
+ * k to begin and to end. With 160, of nine shapes measured on an H200 at commit 91a391a, seven get
+ * the faster of this algorithm and sgemm_gpu_ffma; two lose 2 and 7 %.
  */
 static double wide_work(double multiprocessors, double rows, double k)
 {
-    const double ends = 160.0; /* of a block */
+    const double ends = 160.0; /* steps of k */
     const double blocks = fmax(1.0, fmin(multiprocessors / (rows / 128.0), k / 32.0));
     return rows * (double)kWidest * (k + ends * blocks);
 }
 
 /*
- * Seconds to multiply; a thin tile is a multiple of 8 wide, but above 32 it is the widest. The
- * algorithm's own curve ends where it does not accept larger cubes. Work beyond it, or all where
- * there is none, is done at the rate that tiled has at its largest size.
+ * Seconds to multiply. A tile is a multiple of 8 wide up to 32; above 32 it is the widest. The
+ * algorithm's own curve ends where larger cubes are not accepted. Work beyond that end, or all work
+ * without a curve, is done at the rate that sgemm_gpu_tiled has at its largest size.
  */
 static double skinny_multiply(const duo_call *call, const duo_conditions *conditions)
 {
@@ -287,12 +292,12 @@ static double skinny_multiply(const duo_call *call, const duo_conditions *condit
     return duo_curve_seconds(own, own_work, 3) + (work - own_work) / rate;
 }
 
-/* To multiply and to read the operands, which overlap, but not fully; ssum reads as fast. */
+/* Multiplying and reading the operands overlap, but not fully: hence hypot. */
 double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    const double launch = memory_seconds(conditions, 0.0); /* it is in the other as well */
+    const double launch = memory_seconds(conditions, 0.0); /* it is in both, and counts once */
     const double read = memory_seconds(conditions, 4.0 * (m * k + k * n + m * n)) - launch;
     *threads = 0;
     return hypot(read, skinny_multiply(call, conditions));

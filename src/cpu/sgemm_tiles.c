@@ -4,26 +4,20 @@
 #include <math.h>
 #include <stdbool.h>
 
-/*
- * Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with AVX-512. Every tile packs
- * its own parts of A and B: few and square tiles pack least, but more than threads leave nobody
- * waiting for the last. From 64^3 on pieces pay, of a microsecond or two (65536 multiplications).
- * Edges are whole tiles of OpenBLAS's kernels, 16 x 4.
- */
 enum {
-    PIECE_WORK = DUO_SGEMM_ONE_TILE / 2,
-    PIECES = 48,
-    LARGEST_EDGE = 512,
-    ROWS_UNIT = 16,
+    PIECE_WORK = DUO_SGEMM_PIECE_WORK,
+    PIECES = DUO_SGEMM_PIECES,
+    LARGEST_EDGE = DUO_SGEMM_LARGEST_EDGE,
+    SMALLEST_EDGE = DUO_SGEMM_SMALLEST_EDGE,
+    ROWS_UNIT = 16, /* tiles are multiples of 16 x 4, the tile of OpenBLAS's kernels */
     COLUMNS_UNIT = 4,
-    SMALLEST_EDGE = 32, /* below, parts of k are better */
-    SMALLEST_STEPS = 1024,
-    FEW_THREADS = 4 /* for more the tiles are not put together */
+    SMALLEST_STEPS = 1024, /* of a part of k; measured as the pieces were (sgemm_tiles.h) */
+    FEW_THREADS = 4        /* for more threads the tiles are not put together */
 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Most sizes are short, for which processors divide in a fraction of the time. */
+/* Most sizes fit in 32 bits, which processors divide in a fraction of the time of 64. */
 static int64_t quotient(int64_t a, int64_t b)
 {
     return (((uint64_t)a | (uint64_t)b) >> 32) == 0 ? (int64_t)((uint32_t)a / (uint32_t)b) : a / b;
@@ -31,23 +25,23 @@ static int64_t quotient(int64_t a, int64_t b)
 
 static int64_t ceiling(int64_t a, int64_t b) { return quotient(a - 1, b) + 1; }
 
-/* size in so many parts of a multiple of the unit */
+/* The length of a part, where `size` is cut into `parts` of a multiple of `unit`. */
 static int64_t part(int64_t size, int64_t parts, int64_t unit)
 {
     return ceiling(ceiling(size, parts), unit) * unit;
 }
 
-/* How many pieces the work is worth; sizes may be any, so in floating point. */
+/* How many pieces the work is worth. In floating point, as the work may exceed 64 bits. */
 static int64_t pieces_of(int64_t m, int64_t n, int64_t k)
 {
     const double pieces = (double)m * (double)n * (double)k / PIECE_WORK;
     return pieces < 1.0 ? 1 : pieces > PIECES ? PIECES : (int64_t)pieces;
 }
 
-/* C in tiles, `down` of them below each other and about as many as `pieces` in all. */
+/* C cut into tiles of rows x columns, `down` of them below each other. */
 typedef struct cut {
     int64_t down, rows, columns;
-    double cost; /* packing, and the pieces that there are too few of */
+    double cost; /* edges of a tile, which it packs; times as much where pieces are missing */
 } cut;
 
 static cut cut_into(int64_t m, int64_t n, int64_t pieces, int64_t down)
@@ -59,14 +53,14 @@ static cut cut_into(int64_t m, int64_t n, int64_t pieces, int64_t down)
     return (cut){down, rows, columns, (double)(rows + columns) * times};
 }
 
-/* No tiles have shorter edges. Grows from the squarest on, to both sides. */
+/* A lower bound of the cost of a cut. It grows from the squarest cut on, to both sides. */
 static double least_cost(int64_t m, int64_t n, int64_t pieces, int64_t down)
 {
     return (double)m / (double)down + (double)n * (double)down / (double)pieces;
 }
 
-/* Tries those from `down` on, one way, as long as one may be better; of equal ones the fewest
- * down. */
+/* Tries cuts from `down` on, in one direction, as long as one may be better than *best. Of equal
+ * cuts the one with the fewest tiles down is taken. */
 static void search(int64_t m, int64_t n, int64_t pieces, int64_t down, int step, cut *best)
 {
     for (; down >= 1 && down <= pieces; down += step) {
@@ -77,7 +71,7 @@ static void search(int64_t m, int64_t n, int64_t pieces, int64_t down, int step,
     }
 }
 
-/* The tiles that pack least, of those that are about as many as `pieces`. */
+/* The tiles that pack least, about `pieces` of them. */
 static duo_tiles squarest(int64_t m, int64_t n, int64_t pieces)
 {
     const double square = sqrt((double)pieces * (double)m / (double)n);
@@ -93,21 +87,22 @@ duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k)
     return (duo_tiles){m, n, k, 1, 1, 1};
 }
 
-/* A tile that is not smaller has its operands packed; OpenBLAS has other kernels for up to 10^6. */
+/* Multiplications of a tile from which on OpenBLAS packs its operands for sure: it has other
+ * kernels for up to 10^6. */
 static const double kPackedWork = 1 << 20;
 
-/* Of an element of A or B, in multiplications: 48 tiles of 1024^3 on one thread take 12 % longer
- * than one (Zen 4). */
+/* Cost of packing an element of A or B, in multiplications: on one thread of a Zen 4, 48 tiles of
+ * 1024^3 take 12 % longer than one. */
 static const double kPackCost = 9.0;
 
-/* Of the last tile, the smallest one. */
+/* Multiplications of the last tile, which is the smallest one. */
 static double least_work(const duo_tiles *t, int64_t m, int64_t n, int64_t k)
 {
     const int64_t rows = m - (t->down - 1) * t->rows, columns = n - (t->across - 1) * t->columns;
     return (double)rows * (double)columns * (double)k;
 }
 
-/* In multiplications of one step of k: what the thread with most to do multiplies and packs. */
+/* What the thread with most to do multiplies and packs in one step of k, in multiplications. */
 static double longest_share(const duo_tiles *t, int threads)
 {
     const double pieces = (double)ceiling(t->down * t->across, threads);
@@ -119,7 +114,7 @@ duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, i
 {
     if (threads > FEW_THREADS || t.parts > 1) return t;
     if (least_work(&t, m, n, k) < kPackedWork) return t;
-    const int64_t wanted = threads > 1 ? 2 * threads : 1; /* a helper that comes late finds some */
+    const int64_t wanted = threads > 1 ? 2 * threads : 1; /* so that late helpers find tiles left */
     duo_tiles best = t;
     for (int64_t down = 1; down <= t.down; down++)
         for (int64_t across = 1; across <= t.across; across++) {
