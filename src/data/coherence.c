@@ -1,18 +1,18 @@
-/* coherence.c - copies of kept arrays made current, and work on regions in order (coherence.h). */
+/* coherence.c - the copies of kept arrays, and the order of work on regions (coherence.h). */
 #include "data/coherence.h"
 
 #include "data/residency.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 
-/* Behind a failure: where a device was found lost, the regions know of it before anybody looks. */
-static duo_status swept(duo_status status)
+/* If a device was found lost, its regions are swept before anyone looks at them again. */
+static duo_status sweep_if_lost(duo_status status)
 {
     if (status == DUO_ERR_LOST) duo_residency_sweep();
     return status;
 }
 
-/* The context's queue could not follow one of that device: is it the other that is lost? */
+/* The context's queue could not follow a queue of device `other`: is that device the lost one? */
 static bool other_is_lost(const duo_resources *res, int other)
 {
     bool idle;
@@ -23,16 +23,16 @@ static bool other_is_lost(const duo_resources *res, int other)
 duo_status duo_coherence_claim(duo_resources *res, duo_region *region)
 {
     if (region->last == res->queue) return DUO_OK;
-    const int other = region->last_device; /* what that did is done, if it is lost */
+    const int other = region->last_device; /* a lost device has no work to follow */
     if (region->last != NULL && duo_device_usable(other)) {
         const duo_status status = duo_queue_after(res->queue, region->last);
         if (status == DUO_ERR_LOST && other_is_lost(res, other)) {
             duo_device_lose(other, "its work could not be followed");
             duo_residency_sweep();
             if (region->lost) return DUO_ERR_LOST;
-            if (region->device == other) return DUO_ERR_DEVICE; /* its copy there is no more */
+            if (region->device == other) return DUO_ERR_DEVICE; /* the device copy is gone */
         } else if (status != DUO_OK) {
-            return swept(duo_resources_failed(res, status, "follow another queue"));
+            return sweep_if_lost(duo_resources_failed(res, status, "follow another queue"));
         }
     }
     region->last = res->queue;
@@ -40,7 +40,8 @@ duo_status duo_coherence_claim(duo_resources *res, duo_region *region)
     return DUO_OK;
 }
 
-/* A transfer found a device lost: the context's own alone? Then another reaches the region. */
+/* A transfer found a device lost. Was it only the context's own, not the region's? Then a second
+ * try reaches the region by a queue on the region's device. */
 static bool only_own_lost(duo_status status, const duo_region *region)
 {
     return status == DUO_ERR_LOST && !region->lost && duo_device_usable(region->device);
@@ -56,7 +57,7 @@ static duo_status fetch_stale(duo_resources *res, duo_region *region)
                                     (char *)region->device_copy + stale.from, stale.to - stale.from,
                                     false);
     if (status == DUO_OK) region->host_stale = (duo_range){0, 0};
-    return swept(status);
+    return sweep_if_lost(status);
 }
 
 duo_status duo_coherence_fetch(duo_resources *res, duo_region *region)
@@ -99,7 +100,7 @@ duo_status duo_coherence_send(duo_resources *res, duo_region *region)
     const duo_status status =
         duo_upload_bytes(res, (char *)region->device_copy + stale.from,
                          (const char *)region->low + stale.from, stale.to - stale.from, false);
-    if (status != DUO_OK) return swept(status);
+    if (status != DUO_OK) return sweep_if_lost(status);
     region->device_stale = (duo_range){0, 0};
     region->credit_seconds = 0.0;
     return DUO_OK;
@@ -112,13 +113,13 @@ static duo_status send_part(duo_resources *res, duo_region *region, size_t from,
     if (status == DUO_OK)
         status = duo_upload_bytes(res, (char *)region->device_copy + from,
                                   (const char *)region->low + from, to - from, false);
-    return swept(status);
+    return sweep_if_lost(status);
 }
 
 duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t from, size_t to)
 {
     duo_packed_stale(&region->packed, from, to);
-    if (from == 0 && to == duo_region_bytes(region)) { /* all of it: nothing older matters */
+    if (from == 0 && to == duo_region_bytes(region)) { /* all of it: the host copy is current */
         region->lost = false;
         region->host_stale = (duo_range){0, 0};
         region->device_stale = (duo_range){from, to};
@@ -126,7 +127,7 @@ duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t 
     }
     const bool newer = !duo_range_empty(region->host_stale) || !duo_range_empty(region->writing);
     if (!newer || region->device_copy == NULL) {
-        /* Whole elements: the host copy is current all around, and half a float helps nobody. */
+        /* Whole elements become stale: the host's bytes around [from, to) are current, too. */
         enum { ELEMENT = sizeof(float) };
         const size_t before = (region->low + from) % ELEMENT, odd = (region->low + to) % ELEMENT;
         const size_t end = duo_region_bytes(region), after = odd > 0 ? ELEMENT - odd : 0;
@@ -135,8 +136,8 @@ duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t 
                            to + after < end ? to + after : end);
         return DUO_OK;
     }
-    /* The device has, or will have, newer bytes elsewhere in the array: bring it fully up to date
-     * now. Without that nobody could tell any more which bytes are newer where. */
+    /* The device copy has, or will have, newer bytes elsewhere in the array. What the host wrote is
+     * sent now: one range for each copy cannot tell which bytes between the two are newer where. */
     const duo_status status = send_part(res, region, from, to);
     return only_own_lost(status, region) ? send_part(res, region, from, to) : status;
 }

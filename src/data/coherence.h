@@ -1,40 +1,43 @@
 /*
- * coherence.h - the two copies of a kept array, and the order of work on any region: which bytes
- * are stale in which copy, and how they become current.
+ * coherence.h - brings the two copies of a kept array up to date, and orders the work of several
+ * queues on one region.
  *
- * All under the residency lock. A failure leaves the region as it was, unless its device was lost.
+ * All functions need the residency lock. A failure leaves a region as it was, unless its device was
+ * lost.
  */
 #ifndef DUO_COHERENCE_H
 #define DUO_COHERENCE_H
 
 #include "data/resources.h"
 
-/* The context's queue is about to use the region's bytes on the device: it follows what others
- * queued. */
+/* The context's queue is about to use the region's bytes on the device: it is made to follow what
+ * other queues have there, and becomes the region's last queue. */
 duo_status duo_coherence_claim(duo_resources *res, duo_region *region);
 
-/* A device copy for a kept array that has none; nothing in it is current. */
+/* Allocates the device copy of a kept array that has none; none of its bytes are current. */
 duo_status duo_coherence_make_copy(duo_resources *res, duo_region *region);
 
-/* Makes the device copy of a kept array current, be it a new one. */
+/* Makes the device copy of a kept array current; allocates it if there is none. */
 duo_status duo_coherence_send(duo_resources *res, duo_region *region);
 
 /* Makes the host copy of a kept array current. */
 duo_status duo_coherence_fetch(duo_resources *res, duo_region *region);
 
-/* The same of every kept array that [low, high) touches; the first failure, after all. */
+/* Fetches every kept array that [low, high) touches. Returns the first failure, after all. */
 duo_status duo_coherence_fetch_all(duo_resources *res, uintptr_t low, uintptr_t high);
 
-/* Waits for the work that was queued on a region, whoever queued it, before it goes. */
+/* Waits for the work on a region that is about to go, whoever queued it. */
 void duo_coherence_settle(duo_resources *res, duo_region *region);
 
-/* The host wrote bytes [from, to) of a kept array. */
+/* The host wrote bytes [from, to) of a kept array: they are stale on the device, or are sent. */
 duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t from, size_t to);
 
-/* The same of every kept array that [low, high) touches; the first failure, after all. */
+/* The host wrote [low, high): the same for every kept array that this touches. Returns the first
+ * failure, after all. */
 duo_status duo_coherence_written_all(duo_resources *res, uintptr_t low, uintptr_t high);
 
-/* The user says so of [low, high), also of device memory, where packed operands become stale. */
+/* The user wrote [low, high): the same, and packed operands of device memory become stale, too. A
+ * kept array whose changes could not be sent to a lost device is lost. */
 duo_status duo_coherence_changed(duo_resources *res, uintptr_t low, uintptr_t high);
 
 #endif

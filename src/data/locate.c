@@ -13,8 +13,8 @@ static duo_status locate_operand(int device, duo_operand *o)
     duo_operand_span(o, &low, &high);
     duo_region *const region = duo_residency_find(low, high, &o->crosses);
     if (o->crosses) {
-        /* Running over the end of device memory is a mistake; parts of kept arrays are looked
-         * after. */
+        /* An operand that runs over the end of device memory is a mistake. One that runs over the
+         * end of a kept array is allowed. */
         for (const duo_region *r = duo_residency_first(low, high); r != NULL;
              r = duo_residency_next(r, high))
             if (duo_region_is_device(r)) return DUO_ERR_RANGE;

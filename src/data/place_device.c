@@ -8,7 +8,8 @@
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 
-/* The copy of a kept array is on another device: brings it home, and gives it back there. */
+/* The device copy of a kept array is on another device: fetches what is newer there, and frees the
+ * copy. */
 static duo_outcome leave_other_device(duo_resources *res, duo_region *region)
 {
     duo_status status = duo_coherence_fetch(res, region);
@@ -23,14 +24,15 @@ static duo_outcome leave_other_device(duo_resources *res, duo_region *region)
     return DUO_OK;
 }
 
-/* Is every byte of the region written by this operand? */
+/* Does writing this operand, which spans `part`, write every byte of its region? */
 static bool covers(const duo_operand *o, duo_range part)
 {
     const bool without_gaps = o->columns == 1 || o->ld == o->rows;
     return without_gaps && part.from == 0 && part.to == duo_region_bytes(o->region);
 }
 
-/* A kept operand: its region's device copy, with everything in it that the call needs. */
+/* Places an operand in a kept array: in the device copy, where all that the call needs is made
+ * current. */
 static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_region *const region = o->region;
@@ -44,7 +46,7 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
         outcome = leave_other_device(res, region);
         if (outcome != DUO_OK) return outcome;
     }
-    if (o->written && !o->read && covers(o, part)) { /* nothing to send */
+    if (o->written && !o->read && covers(o, part)) { /* the call writes all: nothing to send */
         if (region->device_copy == NULL) outcome = duo_coherence_make_copy(res, region);
         if (outcome == DUO_OK) outcome = duo_coherence_claim(res, region);
     } else if (o->written || duo_range_meets(region->device_stale, part.from, part.to) ||
@@ -59,7 +61,7 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
     return DUO_OK;
 }
 
-/* A host operand: a compact copy in the workspace. */
+/* Places an operand in host memory: as a copy without gaps in the workspace. */
 static duo_status place_workspace(duo_resources *res, const duo_operand *o, int i,
                                   duo_operand *local)
 {
@@ -73,14 +75,14 @@ static duo_status place_workspace(duo_resources *res, const duo_operand *o, int 
                       o->residence == DUO_AT_PINNED);
 }
 
-/* A result of a reduction that goes to the host: its way is the pinned word, not a copy. */
+/* Is operand i a reduction's result for the host? It comes by the pinned word, not by a copy. */
 static bool is_polled(const duo_call *call, int i)
 {
     return call->operation != DUO_SGEMM && i == DUO_RESULT && !call->operand[i].on_device;
 }
 
-/* An operand in a region that has bytes on the device: where they are, noted as pending. Under the
- * lock. */
+/* Places an operand in a region that has bytes on a device, and counts it as pending. Under the
+ * residency lock. */
 static duo_outcome place_region(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_region *const region = o->region;
@@ -120,8 +122,9 @@ static duo_outcome place_operand(duo_resources *res, const duo_call *call, duo_c
     return outcome;
 }
 
-/* The packed operands of the call, when all operands have their places: memory is theirs first.
- * What was changed since it was placed is not current any more. */
+/* Finds, or makes, the packed operands of the call. This comes after all operands are placed, so
+ * that packed operands take only memory that is left. An operand that another thread has changed
+ * since it was placed is not packed. */
 static void find_packed(duo_resources *res, duo_algorithm_id algorithm, const duo_call *call,
                         duo_call *local)
 {
@@ -150,14 +153,15 @@ duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
     return DUO_OK;
 }
 
-/* The device copy of this operand will be newer than the host's when what is queued is done. */
+/* Work was queued that writes this operand: its bytes are newer on the device than on the host. */
 static void wrote_device(const duo_resources *res, const duo_operand *o)
 {
     duo_region *const region = o->region;
     const duo_range part = duo_region_part(o->region, o);
     duo_packed_stale(&region->packed, part.from, part.to);
     if (!duo_operand_kept(o)) return;
-    /* The device was lost meanwhile; what has a copy now is another. */
+    /* The device was lost meanwhile, and the result with it; a device copy that is there now is a
+     * new one. */
     if (region->device_copy == NULL || region->device != res->device) {
         region->lost = true;
         return;
@@ -180,8 +184,7 @@ void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *
         if (written && --region->pending_writes == 0) region->writing = (duo_range){0, 0};
         if (!queued) continue;
         if (written) wrote_device(res, &call->operand[i]);
-        duo_place_claim_again(
-            res, region); /* which may find that the device is lost, with what it wrote */
+        duo_place_claim_again(res, region); /* last: it may find that the device is lost */
     }
     duo_residency_unlock();
 }
@@ -192,13 +195,13 @@ duo_status duo_place_from_device(duo_resources *res, const duo_call *call, const
     const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
     const duo_operand *const o = &call->operand[i];
     *done = 0;
-    if (local->operand[i].pending) return DUO_OK; /* it stays there */
-    /* Straight into pinned memory only where a half-written C could be computed again from nothing.
-     */
+    if (local->operand[i].pending) return DUO_OK; /* C stays on the device */
+    /* The device writes pinned memory itself only where C is not read: after a failure nobody knows
+     * how much of C is written, and all of it has to be computed again. */
     const duo_status status =
         duo_download(res, o->address, o->ld, local->operand[i].address, local->operand[i].ld,
                      o->rows, o->columns, o->residence == DUO_AT_PINNED && !o->read, done);
-    /* Also of what came before a failure: the device's copy is old there. */
+    /* Also for elements that came before a failure: kept arrays that C touches have changed. */
     const duo_status told = *done > 0 ? duo_place_wrote_host(res, o) : DUO_OK;
     return status == DUO_OK ? told : status;
 }

@@ -6,15 +6,17 @@
 #include "data/resources.h"
 
 /*
- * Copies `call` to `local` with addresses on the device, for an algorithm, and sends what is
- * missing there. Device copies of kept arrays stay where they are until duo_place_queued, which has
- * to follow, also on failure; so has duo_place_end. DUO_DECLINED: another algorithm may do.
+ * Copies `call` to `local` with addresses on the device, for an algorithm, and sends what is not
+ * current there. The operands of regions are pending from then on: their device memory stays where
+ * it is until duo_place_queued, which has to follow, also on failure. So has duo_place_end.
  */
 duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
                                 const duo_call *call, duo_call *local);
-/* The work on these operands has been queued, or will not be. */
+
+/* The work on these operands has been queued; or (`queued` is false) it will not be. */
 void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *local, bool queued);
-/* Takes C home. *done as in duo_download. */
+
+/* Takes C home, if it belongs in host memory. *done as in duo_download. */
 duo_status duo_place_from_device(duo_resources *res, const duo_call *call, const duo_call *local,
                                  int64_t *done);
 

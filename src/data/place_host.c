@@ -11,10 +11,10 @@
 #include "gpu/backend/devices.h"
 
 /*
- * Makes the host's copies of the kept arrays that an operand touches current. If the call writes to
- * them, they stay the only ones that are written until duo_place_end: what is newer on one side is
- * known by one range of bytes for each side, and the columns of two C may lie between each other.
- * So calls that have been placed to write to a device copy are let go first; they wait for nobody.
+ * If the call writes to the arrays, no call may write to their device copies until duo_place_end: a
+ * region has one stale range for each copy, and columns of two matrices C may lie between each
+ * other. So calls that were placed to write to a device copy finish placing first; they wait for
+ * nobody.
  */
 duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 {
@@ -34,7 +34,7 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
             duo_residency_unlock();
             (void)sched_yield();
             duo_residency_lock();
-            r = duo_residency_first(low, high); /* that one may have gone */
+            r = duo_residency_first(low, high); /* the region may be gone */
         }
     }
     const duo_status status = duo_coherence_fetch_all(res, low, high);
@@ -59,8 +59,8 @@ void duo_place_claim_again(duo_resources *res, duo_region *region)
     if (duo_coherence_claim(res, region) != DUO_OK) (void)duo_queue_finish(res->queue);
 }
 
-/* A device operand: a compact copy in host memory. */
-static duo_status borrow(duo_resources *res, const duo_operand *o, duo_operand *local)
+/* An operand in device memory: copies it to host memory, without gaps. */
+static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
     local->ld = o->rows;
@@ -70,8 +70,8 @@ static duo_status borrow(duo_resources *res, const duo_operand *o, duo_operand *
     if (status == DUO_OK) status = duo_coherence_claim(res, o->region);
     duo_residency_unlock();
     if (status != DUO_OK || !o->read) return status;
-    /* A vector with a negative or zero increment is gathered element by element on the host side.
-     */
+    /* A transfer takes no negative or zero increment on the device: all the memory that the vector
+     * spans is copied, and its elements are gathered here. */
     if (o->rows == 1 && o->ld <= 0) {
         uintptr_t low, high;
         duo_operand_span(o, &low, &high);
@@ -99,7 +99,7 @@ duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call 
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o)) continue;
         if (o->residence == DUO_AT_DEVICE) {
-            status = borrow(res, o, &local->operand[i]);
+            status = copy_to_host(res, o, &local->operand[i]);
             continue;
         }
         status = duo_place_bring_home(res, local, i);
@@ -117,7 +117,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
     duo_residency_lock();
     if (status == DUO_OK) duo_place_claim_again(res, o->region);
     const duo_range part = duo_region_part(o->region, o);
-    duo_packed_stale(&o->region->packed, part.from, part.to); /* a part may be there anyway */
+    duo_packed_stale(&o->region->packed, part.from, part.to); /* a failed upload wrote a part */
     duo_residency_unlock();
     return status;
 }
@@ -129,7 +129,8 @@ duo_status duo_place_result(duo_resources *res, const duo_operand *o, float valu
         *o->address = value;
         return DUO_OK;
     }
-    /* Nobody fetches between the two. What comes after a failure may read it as an operand. */
+    /* Under the lock, so that nobody fetches old bytes over the result. On failure the old value
+     * comes back: the algorithm that runs next may read it as an operand. */
     duo_operand_span(o, &low, &high);
     duo_residency_lock();
     const float before = *o->address;

@@ -1,4 +1,4 @@
-/* prepared.h - packs an operand that duo_prepare has promised to change rarely. */
+/* prepared.h - packs an operand of which duo_prepare has said that it rarely changes. */
 #ifndef DUO_PREPARED_H
 #define DUO_PREPARED_H
 
@@ -6,10 +6,10 @@
 #include "data/resources.h"
 
 /*
- * Operand i of a call that was placed on the device for an algorithm, `part` of its region: device
- * memory where it is packed, or will be when the work is done that the context's queue has now.
- * NULL: the algorithm packs nothing, nothing was promised, or there is no room. Under the residency
- * lock, behind a claim.
+ * For operand i of a placed call, which is `part` of its region: device memory that holds the
+ * operand packed for the algorithm, once the context's queue has done its work so far. NULL: the
+ * algorithm packs nothing, nothing was promised, or there is no room. The caller holds the residency
+ * lock and has claimed the region under it.
  */
 void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local, int i,
                    duo_range part);

@@ -10,8 +10,8 @@ duo_range duo_region_part(const duo_region *region, const duo_operand *o)
     return (duo_range){low - region->low, high - region->low};
 }
 
-/* Bytes before the device copy in its allocation, which is aligned to 256: what is aligned for the
- * caller is so for the kernels. */
+/* Bytes of the allocation that lie before the device copy. Allocations are aligned to 256 bytes, so
+ * the copy has the alignment of the array, and kernels may rely on what the caller aligned. */
 static size_t lead_of(const duo_region *region) { return region->low % 256; }
 
 duo_status duo_region_make_copy(duo_region *region, int device)
@@ -38,7 +38,7 @@ void duo_region_drop_copy(duo_region *region)
     region->last = NULL;
 }
 
-/* What is lost with the device, before the device copy itself is given back or forgotten. */
+/* Notes what is lost with the device; the caller then frees the device copy, or forgets it. */
 static void lose(duo_region *region)
 {
     region->last = NULL;
@@ -58,10 +58,10 @@ void duo_region_lose(duo_region *region)
 
 void duo_region_in_child(duo_region *region)
 {
-    /* Another thread may have had it between two states. Its stale range then covers what was stale
-     * before that work; what the work itself writes is undefined at a fork anyway. */
+    /* Another thread may have been changing the region at the fork. Its stale range then covers
+     * what was stale before that work; what the work itself writes is undefined at a fork. */
     lose(region);
-    region->device_copy = NULL; /* the parent's */
+    region->device_copy = NULL; /* its memory is the parent's */
     region->pending = region->pending_writes = 0;
     region->writing = (duo_range){0, 0};
 }

@@ -1,8 +1,8 @@
 /*
  * region.h - a registered range of addresses: what it is, and where its current bytes are.
  *
- * Every field is read and written under the residency lock; docs/architecture.md has a table of who
- * changes which of them, and when.
+ * Every field is read and written under the residency lock; `kind`, `low` and `high`, which never
+ * change, are also read without it. docs/architecture.md tells who changes which field, and when.
  */
 #ifndef DUO_REGION_H
 #define DUO_REGION_H
@@ -21,26 +21,26 @@ typedef enum duo_region_kind {
 } duo_region_kind;
 
 struct duo_region {
-    /* All kinds. */
+    /* All kinds of region. */
     duo_region_kind kind;
-    uintptr_t low, high; /* addresses [low, high) */
-    int device;          /* of its bytes there, or where these would go */
-    bool lost;           /* the only current copy was on a device that is lost */
+    uintptr_t low, high; /* its addresses [low, high) */
+    int device;          /* DEVICE, ADOPTED: where it is; KEPT: where its device copy is or was */
+    bool lost;           /* the region's only current copy was on a device that is lost */
 
-    /* What has bytes on a device: DEVICE, ADOPTED, KEPT. */
-    duo_queue *last; /* the queue that used them last; NULL: none, or all is done */
-    int last_device; /* that queue's */
-    int pending;     /* calls that hold an address of theirs and have not queued their work yet */
-    int pending_writes; /* those of them that will write */
-    duo_range writing;  /* where these will write; empty while there are none */
+    /* Regions that have bytes on a device: DEVICE, ADOPTED, and KEPT by its device copy. */
+    duo_queue *last;    /* the queue that used these bytes last; NULL: none, or its work is done */
+    int last_device;    /* the device of the queue `last` */
+    int pending;        /* placed operands here, whose calls have not queued their work yet */
+    int pending_writes; /* those of them that will be written */
+    duo_range writing;  /* the bytes that pending_writes will write; empty while that is 0 */
     duo_packed_list packed;
 
     /* KEPT: an array in host memory and its device copy. */
-    void *device_copy; /* NULL until its first use there */
-    bool refused;      /* the device had no room for it: used as plain host memory */
-    duo_range host_stale, device_stale; /* bytes of each copy that are newer in the other */
-    /* Of the next sending, so much has been earned by calls that went without. */
-    double credit_seconds;
+    void *device_copy;      /* address of the copy on `device`; NULL: none yet, or none any more */
+    bool refused;           /* there was no room for a device copy: used as plain host memory */
+    duo_range host_stale;   /* bytes that are newer in the device copy */
+    duo_range device_stale; /* bytes that are newer in host memory */
+    double credit_seconds;  /* taken off the price of the next sending; infinite before the first */
 };
 
 static inline bool duo_region_is_device(const duo_region *region)
@@ -53,19 +53,19 @@ static inline size_t duo_region_bytes(const duo_region *region)
     return region->high - region->low;
 }
 
-/* The part of it that an operand within it spans. */
+/* The bytes of the region that an operand within it spans. */
 duo_range duo_region_part(const duo_region *region, const duo_operand *o);
 
-/* A device copy for a kept array; nothing in it is current. */
+/* Allocates the device copy of a kept array; none of its bytes are current. */
 duo_status duo_region_make_copy(duo_region *region, int device);
 
-/* Gives a kept array's device copy back, whatever is in it, and every packed operand. */
+/* Frees a kept array's device copy, whatever is in it, and every packed operand. */
 void duo_region_drop_copy(duo_region *region);
 
-/* Its device is lost: what only that had is lost, too. */
+/* The region's device is lost: bytes that were current only there are lost, too. */
 void duo_region_lose(duo_region *region);
 
-/* In a child process: the device and the other threads are gone, and nothing may be given back. */
+/* In a child process there are no devices and no other threads, and no device memory is freed. */
 void duo_region_in_child(duo_region *region);
 
 #endif

@@ -9,12 +9,13 @@
 #include "host/fork.h"
 #include "host/lock.h"
 
-/* Changed under both locks, so that it is whole wherever the process forks. */
+/* Changed under the residency lock and the table lock. A fork waits for the table lock, so in the
+ * child the table is whole. */
 static duo_region **table; /* sorted by address */
-static size_t count, room;
+static size_t count, room; /* regions in the table, and regions that it has room for */
 _Atomic uintptr_t duo_residency_lowest = UINTPTR_MAX, duo_residency_highest;
 
-static int swept; /* losses of devices that the regions know of */
+static int swept; /* duo_devices_losses() at the last sweep */
 
 void duo_residency_sweep(void)
 {
@@ -82,7 +83,7 @@ static void publish_bounds(void)
                           memory_order_release);
 }
 
-/* Room for one more. */
+/* Makes room for one more region. */
 static bool grow(void)
 {
     if (count < room) return true;
@@ -182,7 +183,7 @@ void duo_residency_forget_queue(const duo_queue *queue)
 /* In a child process every device is lost, and nothing on it may be touched. */
 static void in_child(void)
 {
-    host_writes = NULL; /* by threads that are not here */
+    host_writes = NULL; /* notes of calls in threads that the child does not have */
     for (size_t i = 0; i < count; i++) duo_region_in_child(table[i]);
 }
 

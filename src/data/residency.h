@@ -11,16 +11,15 @@
 
 #include "data/region.h"
 
-/* The lock on all regions, held also while they are sent and fetched. Whoever takes it finds the
- * regions of lost devices swept. */
+/* The lock on all regions, held also while they are sent and fetched. Taking it sweeps. */
 void duo_residency_lock(void);
 void duo_residency_unlock(void);
 
-/* Regions of devices that were found lost meanwhile lose what only these had: for holders of the
- * lock, after a failure. */
+/* Sweeps: if devices were found lost since the last sweep, their regions lose what only these
+ * devices had. Holders of the lock call it after a failure, before they look at a region again. */
 void duo_residency_sweep(void);
 
-/* From the lowest address of all regions to the highest, for calls that have to do with none. */
+/* All regions lie in [lowest, highest): a call outside of it need not take the lock. */
 extern _Atomic uintptr_t duo_residency_lowest, duo_residency_highest;
 
 /* May a region meet [low, high)? Lock-free; false means certainly not. */
@@ -30,7 +29,8 @@ static inline bool duo_residency_near(uintptr_t low, uintptr_t high)
            high > atomic_load_explicit(&duo_residency_lowest, memory_order_acquire);
 }
 
-/* The region that holds [low, high) whole; else NULL, and *crosses says whether it overlaps any. */
+/* The region that holds all of [low, high); else NULL, and *crosses tells whether [low, high)
+ * overlaps any region. */
 duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses);
 
 /* The region that begins at this address, or NULL. */
@@ -41,22 +41,23 @@ duo_region *duo_residency_starting_at(const void *address);
 duo_region *duo_residency_first(uintptr_t low, uintptr_t high);
 duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
 
-/* DUO_ERR_RANGE: overlaps a region that is there. DUO_ERR_MEMORY. *region may be NULL if not
- * wanted. */
+/* Registers a region. DUO_ERR_SIZE, DUO_ERR_MEMORY, or DUO_ERR_RANGE: it overlaps another region.
+ * region may be NULL. */
 duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
                              duo_region **region);
 void duo_residency_remove(duo_region *region); /* and frees it */
 
 /*
- * Calls that write to host memory in or around kept arrays are noted from duo_residency_host_write
- * until they have told what they wrote, in duo_residency_host_wrote. Meanwhile no call begins to
- * write to the device copy of an array that theirs meet. The note is the call's.
+ * A call that writes to host memory in or around kept arrays is noted in a list, from
+ * duo_residency_host_write to duo_residency_host_wrote. Meanwhile no call is placed to write to the
+ * device copy of an array that [low, high) meets (duo_residency_host_written). The caller owns the
+ * note.
  */
 void duo_residency_host_write(duo_host_write *note, uintptr_t low, uintptr_t high);
 void duo_residency_host_wrote(const duo_host_write *note);
 bool duo_residency_host_written(const duo_region *region);
 
-/* The queue is about to end and all its work is done. */
+/* Before a queue is closed, whose work is done: no region remembers it any more. */
 void duo_residency_forget_queue(const duo_queue *queue);
 
 #endif

@@ -77,21 +77,22 @@ static void free_stages(duo_resources *res)
     }
 }
 
-/* Waits for the queue's work, while no lock need be held. */
+/* Waits for the queue's work. No lock need be held. */
 static duo_status finish_queue(duo_resources *res)
 {
     const duo_status status = duo_queue_finish(res->queue);
     return status == DUO_OK ? DUO_OK : duo_resources_failed(res, status, "finish");
 }
 
-/* Closes the queue, which no region knows any more. */
+/* Closes the queue, which no region remembers any more, and frees its buffers. `finished`: the
+ * status of waiting for its work. */
 static duo_status end_queue(duo_resources *res, duo_status finished)
 {
     const duo_backend *const backend = duo_backend_current();
     free_stages(res);
     free_workspace(res);
     if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
-    const duo_status closed = backend->close(res->queue); /* which has waited once more */
+    const duo_status closed = backend->close(res->queue); /* waits once more */
     const bool unwaited = res->unwaited;
     res->pinned_result = NULL;
     res->queue = NULL;
@@ -117,7 +118,7 @@ duo_status duo_resources_reach(duo_resources *res, const duo_region *region)
     if (!duo_device_usable(region->device)) return DUO_ERR_LOST;
     if (duo_device_usable(res->device) || res->on_gpu) return status;
     if (res->queue != NULL && res->queue_device == region->device) return DUO_OK;
-    const bool unwaited = res->unwaited; /* what the lost device had; duo_synchronize says so */
+    const bool unwaited = res->unwaited; /* of the lost device: duo_synchronize is to tell */
     if (res->queue != NULL) {
         const duo_status finished = finish_queue(res);
         duo_residency_forget_queue(res->queue);
@@ -152,7 +153,8 @@ duo_status duo_resources_pin_result(duo_resources *res)
 {
     void *word = NULL;
     if (res->pinned_result != NULL) return DUO_OK;
-    const duo_status status = duo_backend_current()->pin(res->queue_device, 64, &word);
+    enum { LINE = 64 }; /* a cache line of its own, as the host polls it */
+    const duo_status status = duo_backend_current()->pin(res->queue_device, LINE, &word);
     if (status != DUO_OK) return duo_resources_failed(res, status, "pin a word for results");
     res->pinned_result = word;
     *res->pinned_result = 0;

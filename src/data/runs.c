@@ -6,11 +6,11 @@
 #include "host/team.h"
 
 enum {
-    SHARE_FLOATS = 1 << 15, /* that one thread copies at once: 10 us */
+    SHARE_FLOATS = 1 << 15, /* a piece for the team: 10 us */
     MOST_THREADS = 8        /* more do not copy faster */
 };
 
-/* Copies elements [from, from + count) of the list between host runs and a packed buffer. */
+/* Copies elements [from, from + count) between host runs and a packed buffer. */
 static void pack_piece(const duo_runs *r, float *host, float *packed, int64_t from, int64_t count,
                        bool to_host)
 {

@@ -2,7 +2,7 @@
  * runs.h - runs of floats in host memory, packed without the gaps between them.
  *
  * `columns` runs of `rows` floats, ld apart: the columns of a matrix, or with rows = 1 a strided
- * vector. Their elements, in order, are one list, of which a transfer takes pieces.
+ * vector. A transfer counts their elements in order and takes pieces [from, from + count).
  */
 #ifndef DUO_RUNS_H
 #define DUO_RUNS_H
@@ -14,7 +14,7 @@ typedef struct duo_runs {
     int64_t rows, columns, ld;
 } duo_runs;
 
-/* Runs that are contiguous on the host and, device_ld apart, on the device are one run. */
+/* Runs without gaps between them, both on the host and (device_ld apart) on the device, are one. */
 static inline duo_runs duo_runs_of(int64_t rows, int64_t columns, int64_t ld, int64_t device_ld)
 {
     if (columns == 1 || (ld == rows && device_ld == rows)) return (duo_runs){rows * columns, 1, 1};

@@ -1,5 +1,5 @@
 /*
- * transfer.c - host <-> device (transfer.h).
+ * transfer.c - transfers between host and device (transfer.h).
  *
  * Pageable memory goes through the ring of pinned stages, packed without gaps. Where nothing can be
  * pinned, pieces go one by one through plain memory.
@@ -14,13 +14,13 @@
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 
-/* Floats of a run from which on the device fetches runs from pinned memory one by one itself:
- * shorter ones are packed first, as each takes a request of its own over the link. */
+/* The shortest run, in floats, that the device copies from or to pinned memory itself. Shorter runs
+ * are packed first: each would be a request of its own over the link. */
 enum { SHORTEST_RUN = 64 };
 
 static int threads_of(const duo_resources *res) { return duo_machine_threads_for(res->threads); }
 
-/* ---- The device's side of a piece ---- */
+/* ---- Pieces ---- */
 
 /* duo_queue_copy, or duo_queue_copy_now where the packed buffer is plain memory. */
 typedef duo_status (*copying)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
@@ -43,7 +43,7 @@ static duo_status copy_piece(duo_resources *res, copying copy, const duo_runs *r
     while (i < count && status == DUO_OK) {
         const int64_t column = (from + i) / r->rows, row = (from + i) % r->rows;
         float *const there = device + column * device_ld + row;
-        /* Whole runs at once; a partial run alone. */
+        /* All whole runs in one copy; a partial run, first or last, in a copy of its own. */
         int64_t piece = r->rows - row < count - i ? r->rows - row : count - i, columns = 1;
         if (row == 0 && count - i >= r->rows) columns = (count - i) / r->rows;
         const size_t width = (size_t)piece * sizeof(float);
@@ -69,7 +69,7 @@ static duo_status copy_direct(duo_resources *res, const duo_runs *r, float *devi
             ? duo_queue_copy(res->queue, device, there, host, here, width, (size_t)r->columns)
             : duo_queue_copy(res->queue, host, here, device, there, width, (size_t)r->columns);
     if (status != DUO_OK) return duo_stage_give_up(res, status, "queue a transfer");
-    if (to_device) { /* the call may have a later reason to wait anyway */
+    if (to_device) { /* not awaited: the call may wait for its result anyway */
         res->reading_host = true;
         return DUO_OK;
     }
@@ -87,7 +87,6 @@ duo_status duo_upload_consumed(duo_resources *res)
     return status == DUO_OK ? DUO_OK : duo_stage_wait_for_all(res, status, "wait for a transfer");
 }
 
-/* Short runs are packed first: the device would fetch them one by one over the link. */
 static bool can_go_direct(const duo_runs *r)
 {
     return r->columns == 1 || (r->rows >= SHORTEST_RUN && r->ld >= r->rows);
@@ -95,7 +94,7 @@ static bool can_go_direct(const duo_runs *r)
 
 /* ---- Without pinned memory ---- */
 
-/* Did the stages fail for want of pinned memory, so that there is the other way? */
+/* Did making stages fail for want of pinned memory? Then a transfer goes through plain memory. */
 static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
 
 /* Piece by piece through plain memory. *done as in duo_download. */
@@ -171,7 +170,7 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
     if (go_unpinned(status))
         return transfer_unpinned(res, &r, device, device_ld, host, false, done);
     const int threads = threads_of(res);
-    struct {
+    struct { /* a ring of pieces that the device copies */
         int stage;
         int64_t from, count;
     } flight[DUO_STAGES];
@@ -237,7 +236,7 @@ static duo_status transfer_rest(duo_resources *res, char *device, char *host, si
     return status;
 }
 
-/* Bytes: whole floats through the ring, and the rest. */
+/* Bytes: whole floats as one run, then what is left. */
 static duo_status transfer_bytes(duo_resources *res, char *device, char *host, size_t bytes,
                                  bool direct, bool to_device)
 {
