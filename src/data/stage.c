@@ -5,7 +5,8 @@
 
 /* Bytes of a stage. Pinning takes long, and many programs never need large stages. */
 enum { SMALL_STAGE = 64 << 10, LARGE_STAGE = DUO_LARGEST_STAGE };
-_Static_assert((int)DUO_STAGES < (int)DUO_MARKS, "every stage has a mark, and duo_upload_consumed the last");
+_Static_assert((int)DUO_STAGES < (int)DUO_MARKS,
+               "every stage has a mark, and duo_upload_consumed the last");
 
 duo_status duo_stage_still_there(const duo_resources *res)
 {
