@@ -8,8 +8,11 @@
 
 #include "bench/reference/accuracy_data.h"
 #include "bench/reference/exact_sum.h"
-#include "harness.h"
-#include "oracle.h"
+#include "support/calls.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/oracle.h"
+#include "support/run_algorithm.h"
 
 enum { LONGEST = 1000000, SHARP = 1025 };
 

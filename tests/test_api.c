@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/backend/backend.h"
-#include "harness.h"
-#include "sim_device.h"
 #include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/data.h"
+#include "support/harness.h"
 
 static int devices(void)
 {

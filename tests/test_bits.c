@@ -16,14 +16,16 @@
 #include <xmmintrin.h>
 #endif
 
-#include "bits_data.h"
-#include "child.h"
 #include "cpu/lanes.h"
-#include "gpu/backend/backend.h"
-#include "harness.h"
-#include "row_reference.h"
-#include "gpu/backend/devices.h"
 #include "cpu/lanes_reduce.h"
+#include "gpu/backend/devices.h"
+#include "support/algorithm_order.h"
+#include "support/bits_data.h"
+#include "support/calls.h"
+#include "support/child.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/run_algorithm.h"
 
 enum {
     LONGEST = 1000000,

@@ -12,10 +12,12 @@
 #include <time.h>
 
 #include "cpu/lanes.h"
-#include "gpu/backend/backend.h"
-#include "harness.h"
-#include "row_reference.h"
 #include "gpu/backend/devices.h"
+#include "support/algorithm_order.h"
+#include "support/calls.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/run_algorithm.h"
 
 enum { EXIT_SKIPPED = 77 };
 static const int64_t kFloats = (INT64_C(1) << 31) + 6;

@@ -16,10 +16,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "blas_abi.h"
-#include "harness.h"
-#include "oracle.h"
-#include "sim_device.h"
+#include "sim/sim.h"
+#include "support/arrays.h"
+#include "support/blas_abi.h"
+#include "support/harness.h"
+#include "support/oracle.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>

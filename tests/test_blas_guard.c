@@ -13,9 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "blas_abi.h"
-#include "child.h"
-#include "harness.h"
+#include "support/blas_abi.h"
+#include "support/child.h"
+#include "support/data.h"
+#include "support/harness.h"
 
 enum { PAGE = 4096, PAGES = 48, FLOATS = PAGES * PAGE / (int)sizeof(float), STRAY = 3 };
 

@@ -16,12 +16,14 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
 #include "cpu/private_library.h"
-#include "harness.h"
-#include "sanitizers.h"
+#include "support/calls.h"
+#include "support/child.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/sanitizers.h"
 
 /* ---- What is installed ---- */
 

@@ -11,8 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness.h"
-#include "oracle.h"
+#include "support/calls.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/oracle.h"
+#include "support/run_algorithm.h"
 
 enum { PAGE = 4096, PAGE_FLOATS = PAGE / 4, M = 7, N = 5, K = 6 };
 

@@ -3,8 +3,8 @@
  */
 #include <math.h>
 
-#include "harness.h"
-#include "choice/profile.h"
+#include "choice/curve.h"
+#include "support/harness.h"
 
 static bool close_to(double x, double y) { return fabs(x - y) <= 1e-9 * fabs(y); }
 

@@ -12,13 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "child.h"
+#include "choice/profile_in_use.h"
+#include "choice/select.h"
 #include "cpu/blas_library.h"
 #include "cpu/sgemm_tiles.h"
-#include "harness.h"
-#include "sim_device.h"
 #include "gpu/backend/devices.h"
-#include "choice/profile_in_use.h"
+#include "sim/sim.h"
+#include "support/calls.h"
+#include "support/child.h"
+#include "support/harness.h"
+#include "support/places.h"
 
 /* ---- A machine made by hand ---- */
 

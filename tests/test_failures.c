@@ -16,10 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness.h"
-#include "reference_order.h"
-#include "sim_device.h"
 #include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/harness.h"
+#include "support/places.h"
+#include "support/reference_order.h"
 
 /* ---- Watchdog ---- */
 

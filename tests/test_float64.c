@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "child.h"
 #include "bench/reference/exact_sum.h"
-#include "harness.h"
-#include "reference_order.h"
-#include "sim_device.h"
 #include "choice/profile_in_use.h"
+#include "choice/select.h"
+#include "sim/sim.h"
+#include "support/calls.h"
+#include "support/child.h"
+#include "support/harness.h"
+#include "support/places.h"
+#include "support/reference_order.h"
 
 static const duo_operation operations[] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
 enum { OPERATIONS = 3 };

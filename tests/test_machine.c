@@ -14,15 +14,16 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "call/context.h"
-#include "folder.h"
-#include "harness.h"
-#include "sim_device.h"
+#include "choice/algorithm.h"
+#include "gpu/backend/devices.h"
+#include "host/fork.h"
 #include "host/machine.h"
 #include "host/quota.h"
-#include "host/fork.h"
-#include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/child.h"
+#include "support/folder.h"
+#include "support/harness.h"
 
 /* ---- A root directory of our own ---- */
 

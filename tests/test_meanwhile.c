@@ -11,8 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exact.h"
+#include "call.h"
 #include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/data.h"
+#include "support/exact.h"
+#include "support/harness.h"
 
 /* ---- Between placing and queueing ---- */
 
@@ -140,7 +144,7 @@ static void moved_meanwhile(void)
         shared = a;
         shared_elements = N * N;
         shared_sum = sum_of(a, N * N);
-        poison(c, N * N);
+        test_fill_poison(c, N * N);
         CHECK_STATUS(DUO_OK, square(one, N, a, a, 0.0f, c));
         CHECK(come_between == NULL, "nobody came between");
         CHECK(same_floats(c, expected, N * N), "wrong values");
@@ -569,7 +573,7 @@ static void columns_between(void)
     CHECK_STATUS(DUO_OK, duo_set_path(s.ctx[1], DUO_PATH_CPU));
     for (int round = 0; round < ROUNDS; round++) {
         test_case("crossing/columns between/%d", round);
-        poison(strip, 5 * E);
+        test_fill_poison(strip, 5 * E);
         CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], strip + E, E * sizeof *strip));
         come_between = start_even_columns;
         CHECK_STATUS(DUO_OK, duo_sgemm(s.ctx[0], DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, E, 1, E,

@@ -12,9 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "exact.h"
+#include "choice/algorithm.h"
 #include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/calls.h"
+#include "support/child.h"
+#include "support/exact.h"
+#include "support/harness.h"
+#include "support/places.h"
 
 /* Large enough for the rows of a Hopper GPU that split. On the simulated device one thread computes. */
 static int64_t edge(void) { return test_mode_now() == MODE_GPU ? 600 : 24; }

@@ -14,12 +14,16 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "cpu/blas_library.h"
-#include "folder.h"
-#include "harness.h"
-#include "host/machine.h"
+#include "choice/algorithm.h"
+#include "choice/curve.h"
 #include "choice/profile_in_use.h"
+#include "cpu/blas_library.h"
+#include "host/machine.h"
+#include "support/calls.h"
+#include "support/child.h"
+#include "support/data.h"
+#include "support/folder.h"
+#include "support/harness.h"
 
 /* ---- In a folder of our own ---- */
 

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness.h"
-#include "oracle.h"
-#include "reference_order.h"
-#include "sim_device.h"
+#include "sim/sim.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/oracle.h"
+#include "support/places.h"
+#include "support/reference_order.h"
+#include "support/run_algorithm.h"
 
 static const duo_operation operations[] = {DUO_SASUM, DUO_SSUM, DUO_SDOT};
 enum { OPERATIONS = 3 };

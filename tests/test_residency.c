@@ -14,9 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "exact.h"
 #include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/arrays.h"
+#include "support/child.h"
+#include "support/exact.h"
+#include "support/harness.h"
 
 static uint64_t sent_since(uint64_t before) { return sim_uploaded_bytes() - before; }
 
@@ -96,12 +99,12 @@ static void outputs_stay(void)
     multiply(N, a, b, expected);
 
     test_case("fetch/whole");
-    poison(c, N * N);
+    test_fill_poison(c, N * N);
     CHECK_STATUS(DUO_OK, duo_keep(ctx, c, N * N * sizeof *c));
     uint64_t up = sim_uploaded_bytes(), down = sim_downloaded_bytes();
     CHECK_STATUS(DUO_OK, square(ctx, N, a, b, 0.0f, c));
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
-    if (test_gpu_side()) CHECK(all_poison(c, N * N), "the host copy was touched");
+    if (test_gpu_side()) CHECK(test_all_poison(c, N * N), "the host copy was touched");
     if (counting()) {
         CHECK(sim_downloaded_bytes() == down, "something came back");
         CHECK(sent_since(up) == 2 * N * N * sizeof *c, "%ju bytes sent: C is only written",
@@ -155,7 +158,7 @@ static void outputs_stay(void)
     CHECK(gaps, "the gaps were changed");
 
     test_case("fetch/release-brings-it");
-    poison(c, N * N);
+    test_fill_poison(c, N * N);
     CHECK_STATUS(DUO_OK, duo_keep(ctx, c, N * N * sizeof *c));
     CHECK_STATUS(DUO_OK, square(ctx, N, a, b, 0.0f, c));
     CHECK_STATUS(DUO_OK, duo_release(ctx, c));
@@ -191,7 +194,7 @@ static void outputs_stay(void)
 
     test_case("result/kept");
     float *const r = new_floats(64);
-    poison(r, 64);
+    test_fill_poison(r, 64);
     CHECK_STATUS(DUO_OK, duo_keep(ctx, r, 64 * sizeof *r));
     r[20] = 1.0f;
     CHECK_STATUS(DUO_OK, duo_changed(ctx, r + 20, sizeof *r));
@@ -200,7 +203,8 @@ static void outputs_stay(void)
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, r, 64 * sizeof *r));
     CHECK(r[3] == sum_of(a, N * N) && r[40] == sum_of(b, N * N) && r[20] == 1.0f, "%g %g %g",
           (double)r[3], (double)r[40], (double)r[20]);
-    CHECK(all_poison(r, 3) && all_poison(r + 4, 16) && all_poison(r + 41, 23), "neighbours");
+    CHECK(test_all_poison(r, 3) && test_all_poison(r + 4, 16) && test_all_poison(r + 41, 23),
+          "neighbours");
     CHECK_STATUS(DUO_OK, duo_release(ctx, r));
 
     end_without_leaks(ctx);
@@ -395,7 +399,7 @@ static void cpu_side(void)
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, N * N * sizeof *a, &da));
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof sum, &dr));
     CHECK_STATUS(DUO_OK, duo_copy(ctx, da, a, N * N * sizeof *a));
-    poison(c, N * N);
+    test_fill_poison(c, N * N);
     CHECK_STATUS(DUO_OK, duo_keep(ctx, c, N * N * sizeof *c));
 
     for (int round = 0; round < 3; round++) {
@@ -568,8 +572,8 @@ static void copies(void)
     float *const expected = new_floats(Q * Q);
     fill(a, Q * Q, 1);
     multiply(Q, a, a, expected);
-    poison(c, Q * Q);
-    poison(d, Q * Q);
+    test_fill_poison(c, Q * Q);
+    test_fill_poison(d, Q * Q);
     CHECK_STATUS(DUO_OK, duo_keep(ctx, c, Q * Q * sizeof *c));
     CHECK_STATUS(DUO_OK, duo_keep(ctx, d, Q * Q * sizeof *d));
     CHECK_STATUS(DUO_OK, square(ctx, Q, a, a, 0.0f, c));
@@ -786,7 +790,7 @@ static void pinned_operands_are_free_at_return(void)
         fill(x, N, round);
         const float expected = sum_of(x, N);
         CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, x, 1, result));
-        poison(x, N);
+        test_fill_poison(x, N);
         CHECK_STATUS(DUO_OK, duo_copy(ctx, &sum, result, sizeof sum));
         CHECK(sum == expected, "sum %g, expected %g", (double)sum, (double)expected);
     }
@@ -815,7 +819,7 @@ static void long_transfers(void)
     pthread_t thread;
     test_case("copy/long");
     fill(x, N, 1);
-    poison(y, N);
+    test_fill_poison(y, N);
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, N * sizeof *x, &device));
     if (counting()) sim_hold(true);
     if (counting() && pthread_create(&thread, NULL, let_go_later, NULL) != 0) abort();

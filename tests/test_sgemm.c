@@ -9,9 +9,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "harness.h"
-#include "oracle.h"
-#include "sim_device.h"
+#include "sim/sim.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/oracle.h"
+#include "support/places.h"
+#include "support/run_algorithm.h"
 
 /* One problem; extra: how much the leading dimensions exceed the least ones. */
 typedef struct problem {

@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness.h"
-#include "oracle.h"
 #include "bench/reference/sgemm_data.h"
+#include "support/arrays.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/oracle.h"
+#include "support/run_algorithm.h"
 
 static bool long_run(void)
 {

@@ -12,13 +12,17 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "bench/reference/exact_sum.h"
+#include "choice/profile_in_use.h"
+#include "choice/select.h"
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
-#include "bench/reference/exact_sum.h"
-#include "harness.h"
-#include "oracle.h"
-#include "sim_device.h"
-#include "choice/profile_in_use.h"
+#include "sim/sim.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/oracle.h"
+#include "support/places.h"
+#include "support/run_algorithm.h"
 
 /* ---- A problem ---- */
 

@@ -3,11 +3,13 @@
  * any number of threads.
  */
 #include "cpu/sgemm_tiles.h"
+#include "support/arrays.h"
+#include "support/calls.h"
+#include "support/harness.h"
+#include "support/run_algorithm.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "harness.h"
 
 /* ---- The tiles ---- */
 

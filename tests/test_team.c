@@ -22,11 +22,12 @@
 #include <xmmintrin.h>
 #endif
 
-#include "child.h"
 #include "duoblas.h"
-#include "harness.h"
-#include "sanitizers.h"
 #include "host/team.h"
+#include "support/child.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/sanitizers.h"
 
 enum { SEVERAL = 16 }; /* members of most jobs here */
 

@@ -18,12 +18,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "call/context.h"
+#include "choice/algorithm.h"
 #include "cpu/blas_library.h"
-#include "harness.h"
-#include "sanitizers.h"
-#include "sim_device.h"
+#include "sim/sim.h"
+#include "support/child.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/sanitizers.h"
 
 static bool counting(void) { return test_mode_now() == MODE_SIM; }
 static duo_path device_path(void) { return test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU; }

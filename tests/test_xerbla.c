@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blas_abi.h"
-#include "harness.h"
+#include "support/blas_abi.h"
+#include "support/harness.h"
 
 static void wrong_arguments_end_nothing(void)
 {

@@ -1,6 +1,6 @@
 /* child.c - runs the test program itself again (child.h). */
 #define _GNU_SOURCE
-#include "child.h"
+#include "support/child.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,10 @@
 /* row_reference.c - see row_reference.h */
-#include "row_reference.h"
+#include "support/algorithm_order.h"
+
+#include "choice/algorithm.h"
+#include "support/reference_order.h"
 
 #include <string.h>
-
-#include "reference_order.h"
 
 static const row_reference table[] = {
     {"cpu_lanes", DUO_MATH_ACCURATE, reference_order},

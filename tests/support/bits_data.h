@@ -4,7 +4,7 @@
 #ifndef BITS_DATA_H
 #define BITS_DATA_H
 
-#include "harness.h"
+#include "support/data.h"
 
 /*
  * An element of either vector; i is its place, by which the rates of special values change. y of a

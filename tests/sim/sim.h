@@ -1,5 +1,5 @@
 /*
- * sim_device.h - a simulated GPU behind the backend (src/gpu/device.h).
+ * sim.h - a simulated GPU behind the backend (src/gpu/backend/backend.h).
  *
  * Its memory has real addresses that the host can neither read nor write. Copies and kernels are
  * queued and carried out later by one worker thread per queue, so forgotten waits show. Every
@@ -9,8 +9,8 @@
  * Device numbers 0 .. SIM_DEVICES - 1; one device unless told otherwise. Controls may be called
  * from any thread; they act at once. `nth` counts from 1 = the next.
  */
-#ifndef DUO_TESTS_SIM_DEVICE_H
-#define DUO_TESTS_SIM_DEVICE_H
+#ifndef DUO_TESTS_SIM_SIM_H
+#define DUO_TESTS_SIM_SIM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
  * oracle.c - references and the error bounds that the public header promises.
  */
-#include "oracle.h"
+#include "support/oracle.h"
 
 #include "bench/reference/exact_sum.h"
 

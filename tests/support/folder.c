@@ -1,12 +1,12 @@
 /* folder.c - a folder of the test's own. */
 #define _GNU_SOURCE
-#include "folder.h"
+#include "support/folder.h"
+
+#include "support/harness.h"
 
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "harness.h"
 
 static char path[512];
 

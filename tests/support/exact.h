@@ -6,8 +6,9 @@
 
 #include <stdlib.h>
 
-#include "harness.h"
-#include "sim_device.h"
+#include "sim/sim.h"
+#include "support/data.h"
+#include "support/harness.h"
 
 /* On the simulated device what happened is counted, and what fails can be told. */
 static inline bool counting(void) { return test_mode_now() == MODE_SIM; }
@@ -61,18 +62,6 @@ static inline bool same_floats(const float *x, const float *y, int64_t n)
     for (int64_t i = 0; i < n; i++)
         if (!(x[i] == y[i])) return false;
     return true;
-}
-
-static inline bool all_poison(const float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!test_is_poison(x[i])) return false;
-    return true;
-}
-
-static inline void poison(float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) x[i] = test_poison();
 }
 
 /* What an explicit context took must be given back with it. */

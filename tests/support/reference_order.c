@@ -3,7 +3,7 @@
  *
  * Compile with -ffp-contract=off: a fused multiply-add would change the bits.
  */
-#include "reference_order.h"
+#include "support/reference_order.h"
 
 #include <float.h>
 #include <math.h>

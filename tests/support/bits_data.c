@@ -1,5 +1,7 @@
 /* bits_data.c - see bits_data.h */
-#include "bits_data.h"
+#include "support/bits_data.h"
+
+#include "support/data.h"
 
 #include <math.h>
 #include <string.h>

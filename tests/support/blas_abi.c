@@ -1,5 +1,5 @@
 /* blas_abi.c - one call, through every name of BLAS (blas_abi.h). */
-#include "blas_abi.h"
+#include "support/blas_abi.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,0 +1,28 @@
+/*
+ * backend.h - the functions of the simulated backend that work on queues; for its table alone.
+ */
+#ifndef DUO_TESTS_SIM_BACKEND_H
+#define DUO_TESTS_SIM_BACKEND_H
+
+#include "gpu/backend/backend.h"
+
+duo_status sim_backend_open(int device, void *stream, duo_queue **queue);
+duo_status sim_backend_close(duo_queue *queue);
+void *sim_backend_stream(duo_queue *queue);
+duo_status sim_backend_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                            size_t src_pitch, size_t width, size_t height);
+duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                                size_t src_pitch, size_t width, size_t height);
+duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                              uint64_t *pinned_result, uint32_t ticket);
+size_t sim_backend_packed_bytes(duo_algorithm_id id, const duo_call *call, int i);
+duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id id, const duo_call *call, int i,
+                            void *memory);
+duo_status sim_backend_trim(duo_queue *queue);
+duo_status sim_backend_mark(duo_queue *queue, int mark);
+duo_status sim_backend_wait_mark(duo_queue *queue, int mark);
+duo_status sim_backend_finish(duo_queue *queue);
+duo_status sim_backend_idle(duo_queue *queue, bool *idle);
+duo_status sim_backend_after(duo_queue *later, duo_queue *earlier);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * backend_queue.c - the simulated device behind the backend's table: queues, and the work on them.
+ */
+#include "sim/backend.h"
+
+#include "choice/algorithm.h"
+#include "sim/checks.h"
+#include "sim/memory.h"
+#include "sim/worker.h"
+
+#include <stdlib.h>
+
+duo_status sim_backend_open(int device, void *stream, duo_queue **queue)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_OPEN, device, &go);
+    if (!go) return sim_leave(status);
+    duo_queue *q = calloc(1, sizeof *q);
+    progress *p = calloc(1, sizeof *p);
+    if (q == NULL || p == NULL) abort();
+    p->references = 1;
+    q->device = device;
+    q->stream = stream;
+    q->last = &q->first;
+    q->progress = p;
+    q->random = sim.count[SIM_OPEN];
+    q->next = sim.queues;
+    sim.queues = q;
+    if (pthread_create(&q->worker, NULL, sim_work_on, q) != 0) abort();
+    *queue = q;
+    return sim_leave(DUO_OK);
+}
+
+duo_status sim_backend_close(duo_queue *queue)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_CLOSE, queue->device, &go);
+    queue->closing = true;
+    pthread_cond_broadcast(&sim_changed);
+    pthread_mutex_unlock(&sim_lock);
+    pthread_join(queue->worker, NULL);
+
+    pthread_mutex_lock(&sim_lock);
+    duo_queue **link = &sim.queues;
+    while (*link != queue) link = &(*link)->next;
+    *link = queue->next;
+    if (--queue->progress->references == 0) free(queue->progress);
+    if (status == DUO_OK && sim.lost[queue->device]) status = sim_answer_lost(queue->device);
+    free(queue);
+    return sim_leave(status);
+}
+
+void *sim_backend_stream(duo_queue *queue) { return queue->stream; }
+
+/* Has the lock. */
+static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                              size_t src_pitch, size_t width, size_t height, bool plain)
+{
+    if (width == 0 || height == 0) return DUO_OK;
+    const work w = {.kind = WORK_COPY,
+                    .plain = plain,
+                    .dst = dst,
+                    .src = src,
+                    .dst_pitch = dst_pitch,
+                    .src_pitch = src_pitch,
+                    .width = width,
+                    .height = height};
+    if (!sim_copy_legal(&w, queue->device)) return DUO_ERR_DEVICE;
+    if (sim_in_range(dst) && !sim_in_range(src)) sim.uploaded += width * height;
+    if (sim_in_range(src) && !sim_in_range(dst)) sim.downloaded += width * height;
+    return sim_append(queue, &w);
+}
+
+duo_status sim_backend_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                            size_t src_pitch, size_t width, size_t height)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_COPY, queue->device, &go);
+    if (go) status = append_copy(queue, dst, dst_pitch, src, src_pitch, width, height, false);
+    return sim_leave(status);
+}
+
+/* The GPU row of an operation by its number, or NULL. */
+static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm_id id)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
+    for (int i = 0; i < table.count; i++)
+        if (table.algorithm[i].id == id && table.algorithm[i].side == DUO_SIDE_GPU)
+            return &table.algorithm[i];
+    return NULL;
+}
+
+/* Every simulated row of sgemm has a form, so that it is met often: a compact copy, which is all that
+ * the row then reads. */
+size_t sim_backend_packed_bytes(duo_algorithm_id row, const duo_call *call, int i)
+{
+    const duo_operand *const o = &call->operand[i];
+    if (gpu_algorithm(DUO_SGEMM, row) == NULL || i == DUO_C) return 0;
+    return (size_t)o->rows * (size_t)o->columns * sizeof(float);
+}
+
+duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id row, const duo_call *call, int i,
+                            void *memory)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_PACK, queue->device, &go);
+    if (!go) return sim_leave(status);
+    const duo_operand *const o = &call->operand[i];
+    if (sim_backend_packed_bytes(row, call, i) == 0) {
+        sim_violation("form: row %d has none of operand %d", (int)row, i);
+        return sim_leave(DUO_ERR_DEVICE);
+    }
+    const work w = {.kind = WORK_COPY,
+                    .dst = memory,
+                    .src = (const char *)o->address,
+                    .dst_pitch = (size_t)o->rows * sizeof(float),
+                    .src_pitch = (size_t)o->ld * sizeof(float),
+                    .width = (size_t)o->rows * sizeof(float),
+                    .height = (size_t)o->columns};
+    if (!sim_copy_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
+    return sim_leave(sim_append(queue, &w));
+}
+
+/* What a row reads of an operand that has a form. */
+static duo_operand formed(const duo_operand *o)
+{
+    duo_operand f = *o;
+    f.address = f.packed;
+    f.ld = f.rows;
+    return f;
+}
+
+duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                              uint64_t *slot, uint32_t ticket)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_LAUNCH, queue->device, &go);
+    if (!go) return sim_leave(status);
+    const duo_algorithm *const row = gpu_algorithm(call->operation, id);
+    if (row == NULL) {
+        sim_violation("launch: row %d does not do operation %d on a GPU", (int)id,
+                      (int)call->operation);
+        return sim_leave(DUO_ERR_DEVICE);
+    }
+    work w = {.kind = WORK_LAUNCH,
+              .call = *call,
+              .algorithm = row,
+              .pinned_result = slot,
+              .ticket = ticket};
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &w.call.operand[i];
+        if (o->packed == NULL) continue;
+        if (sim_backend_packed_bytes(id, call, i) == 0)
+            sim_violation("launch: row %d has no form", (int)id);
+        *o = formed(o);
+    }
+    if (!sim_launch_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
+    sim.last_algorithm = id;
+    return sim_leave(sim_append(queue, &w));
+}
+
+/* Simulated rows need no workspace. */
+duo_status sim_backend_trim(duo_queue *queue)
+{
+    (void)queue;
+    return DUO_OK;
+}
+
+duo_status sim_backend_mark(duo_queue *queue, int mark)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_MARK, queue->device, &go);
+    if (go && (mark < 0 || mark >= DUO_MARKS)) {
+        sim_violation("mark %d", mark);
+        status = DUO_ERR_DEVICE;
+    } else if (go) {
+        queue->mark[mark] = queue->progress->queued;
+    }
+    return sim_leave(status);
+}
+
+/* Waits for the queue to be past a point; has the lock. */
+static duo_status wait_for(duo_queue *queue, uint64_t target)
+{
+    while (queue->progress->done < target) pthread_cond_wait(&sim_changed, &sim_lock);
+    return sim.lost[queue->device] ? sim_answer_lost(queue->device) : DUO_OK;
+}
+
+duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                                size_t src_pitch, size_t width, size_t height)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_COPY, queue->device, &go);
+    if (go) status = append_copy(queue, dst, dst_pitch, src, src_pitch, width, height, true);
+    if (go && status == DUO_OK) status = wait_for(queue, queue->progress->queued);
+    return sim_leave(status);
+}
+
+duo_status sim_backend_wait_mark(duo_queue *queue, int mark)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_WAIT, queue->device, &go);
+    if (go && (mark < 0 || mark >= DUO_MARKS)) {
+        sim_violation("wait_mark %d", mark);
+        status = DUO_ERR_DEVICE;
+    } else if (go) {
+        status = wait_for(queue, queue->mark[mark]);
+    }
+    return sim_leave(status);
+}
+
+duo_status sim_backend_finish(duo_queue *queue)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_WAIT, queue->device, &go);
+    if (go) status = wait_for(queue, queue->progress->queued);
+    return sim_leave(status);
+}
+
+duo_status sim_backend_idle(duo_queue *queue, bool *idle)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_IDLE, queue->device, &go);
+    if (go) *idle = queue->progress->done == queue->progress->queued;
+    return sim_leave(status);
+}
+
+duo_status sim_backend_after(duo_queue *later, duo_queue *earlier)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_AFTER, later->device, &go);
+    if (!go) return sim_leave(status);
+    if (sim.lost[earlier->device]) return sim_leave(sim_answer_lost(earlier->device));
+    earlier->progress->references++;
+    const work w = {
+        .kind = WORK_AFTER, .earlier = earlier->progress, .target = earlier->progress->queued};
+    return sim_leave(sim_append(later, &w));
+}

@@ -1,0 +1,72 @@
+/*
+ * checks.c - may an operation touch the memory that it is given? See checks.h.
+ */
+#include "sim/checks.h"
+
+#include "sim/memory.h"
+
+/* Do [low, high) belong to someone whom this device can reach? Needs the lock. */
+static bool reachable(int device, uintptr_t low, uintptr_t high, bool any_device, bool plain,
+                      const char *what)
+{
+    if (plain && !sim_in_range((const void *)low)) return true;
+    const block *b = sim_block_around(low, high);
+    if (b == NULL) {
+        sim_violation("%s: [%#jx, %#jx) is not in live device or pinned memory", what,
+                      (uintmax_t)low, (uintmax_t)high);
+        return false;
+    }
+    if (b->kind != BLOCK_PINNED && b->device != device && !any_device) {
+        sim_violation("%s: memory of device %d used on device %d", what, b->device, device);
+        return false;
+    }
+    return true;
+}
+
+static uintptr_t copy_end(const char *first, size_t pitch, size_t width, size_t height)
+{
+    return (uintptr_t)first + (height - 1) * pitch + width;
+}
+
+bool sim_copy_legal(const work *w, int device)
+{
+    if (w->height > 1 && (w->dst_pitch < w->width || w->src_pitch < w->width)) {
+        sim_violation("copy: a pitch is smaller than the width");
+        return false;
+    }
+    const bool dst =
+        reachable(device, (uintptr_t)w->dst, copy_end(w->dst, w->dst_pitch, w->width, w->height),
+                  true, w->plain, "copy to");
+    const bool src =
+        reachable(device, (uintptr_t)w->src, copy_end(w->src, w->src_pitch, w->width, w->height),
+                  true, w->plain, "copy from");
+    return dst && src;
+}
+
+bool sim_launch_legal(const work *w, int device)
+{
+    static const char *const name[DUO_OPERANDS] = {"operand a/x", "operand b/y",
+                                                   "operand c/result"};
+    bool legal = true;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *o = &w->call.operand[i];
+        if ((!o->read && !o->written) || o->rows <= 0 || o->columns <= 0) continue;
+        if (i == DUO_RESULT && w->pinned_result != NULL) continue;
+        uintptr_t low, high;
+        duo_operand_span(o, &low, &high);
+        if (low % sizeof(float) != 0) {
+            sim_violation("launch: %s is not aligned to 4 bytes", name[i]);
+            legal = false;
+        }
+        if (!reachable(device, low, high, false, false, name[i])) legal = false;
+    }
+    if (w->pinned_result != NULL) {
+        const block *b =
+            sim_block_around((uintptr_t)w->pinned_result, (uintptr_t)(w->pinned_result + 1));
+        if (b == NULL || b->kind != BLOCK_PINNED || (uintptr_t)w->pinned_result % 8 != 0) {
+            sim_violation("launch: the slot is not 8 aligned bytes of live pinned memory");
+            legal = false;
+        }
+    }
+    return legal;
+}

@@ -1,0 +1,32 @@
+/*
+ * memory.h - memory of the simulated devices, and pinned host memory.
+ *
+ * Device addresses lie in a range that the host may not touch; the bytes behind them are in a
+ * shadow of the same size, at a fixed distance, that only the workers and sim_read/sim_write use.
+ * All of these need the lock, but for sim_in_range and sim_behind.
+ */
+#ifndef DUO_TESTS_SIM_MEMORY_H
+#define DUO_TESTS_SIM_MEMORY_H
+
+#include "sim/state.h"
+
+#define SIM_POISON_BYTES ((size_t)16 << 20) /* so much of a new allocation is filled with NaN */
+
+bool sim_in_range(const void *address); /* a device address? */
+
+/* Where the bytes of a device address are; pinned addresses are their own. */
+void *sim_behind(const void *address);
+
+uint64_t sim_used_bytes(int device, bool pinned);
+void sim_add_block(uintptr_t start, size_t bytes, int device, block_kind kind);
+
+/* The live block that starts at an address, or -1. */
+int sim_find_block(const void *address, block_kind kind);
+/* The live block that holds [low, high), or NULL. */
+const block *sim_block_around(uintptr_t low, uintptr_t high);
+
+/* Addresses are handed out upwards and come back late, so that use after release is seen. */
+duo_status sim_take_memory(int device, size_t bytes, block_kind kind, void **address);
+void sim_drop_block(int index);
+
+#endif

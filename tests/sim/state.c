@@ -1,0 +1,100 @@
+/*
+ * state.c - bookkeeping of the simulated device; see state.h.
+ */
+#define _GNU_SOURCE
+#include "sim/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+sim_state sim = {.devices = 1,
+                 .memory = (uint64_t)1 << 30,
+                 .pinned_memory = SIM_UNLIMITED,
+                 .last_algorithm = DUO_ALGORITHMS};
+
+pthread_mutex_t sim_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t sim_changed = PTHREAD_COND_INITIALIZER;
+
+static _Thread_local char detail_text[160];
+
+void sim_say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(detail_text, sizeof detail_text, format, arguments);
+    va_end(arguments);
+}
+
+const char *sim_said(void) { return detail_text; }
+
+void sim_violation(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    sim.violations++;
+    fputs("simulated device: VIOLATION: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+bool sim_drained(int device)
+{
+    for (const duo_queue *q = sim.queues; q != NULL; q = q->next)
+        if (q->device == device && q->progress->done < q->progress->queued) return false;
+    return true;
+}
+
+duo_status sim_answer_lost(int device)
+{
+    sim.lost[device] = true;
+    pthread_cond_broadcast(&sim_changed);
+    while (!sim_drained(device)) pthread_cond_wait(&sim_changed, &sim_lock);
+    for (int i = 0; i < sim.blocks; i++)
+        if (sim.block[i].device == device && sim.block[i].kind != BLOCK_PINNED)
+            sim.block[i].gone = true;
+    sim_say("simulated device %d: lost", device);
+    return DUO_ERR_LOST;
+}
+
+/* In a forked child there are no workers, and the lock may be held for ever. */
+bool sim_in_child(void) { return sim.owner != 0 && sim.owner != getpid(); }
+
+bool sim_forked(void)
+{
+    if (!sim_in_child()) return false;
+    sim_violation("used in a forked child");
+    return true;
+}
+
+duo_status sim_enter(sim_kind kind, int device, bool *go)
+{
+    pthread_mutex_lock(&sim_lock);
+    if (sim.owner == 0) sim.owner = getpid();
+    *go = false;
+    sim.count[kind]++;
+    const bool any_device = kind == SIM_CLOSE || kind == SIM_CLASSIFY; /* or none */
+    if (device >= SIM_DEVICES || device < 0 || (device >= sim.devices && !any_device)) {
+        sim_violation("call %d on device %d of %d", (int)kind, device, sim.devices);
+        return DUO_ERR_DEVICE;
+    }
+    order *o = &sim.order[kind];
+    if (o->nth > 0 && --o->nth == 0) {
+        if (o->times > 0) o->times--;
+        o->nth = o->times != 0;
+        sim.wait_failed |= kind == SIM_WAIT;
+        sim_say("simulated device %d: told to answer %d", device, (int)o->status);
+        return o->status == DUO_ERR_LOST ? sim_answer_lost(device) : o->status;
+    }
+    if (sim.lost[device] && kind != SIM_CLOSE && kind != SIM_RELEASE)
+        return sim_answer_lost(device);
+    *go = true;
+    return DUO_OK;
+}
+
+duo_status sim_leave(duo_status status)
+{
+    pthread_mutex_unlock(&sim_lock);
+    return status;
+}

@@ -1,0 +1,106 @@
+/*
+ * state.h - what the simulated device knows of itself, and how a call of the backend enters and
+ * leaves it.
+ *
+ * One lock guards all bookkeeping; the work itself runs outside it. Whenever a call answers that the
+ * device is lost, nothing runs on that device any more, as with a real sticky error.
+ */
+#ifndef DUO_TESTS_SIM_STATE_H
+#define DUO_TESTS_SIM_STATE_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "sim/sim.h"
+
+#define SIM_UNLIMITED UINT64_MAX
+
+typedef enum block_kind { BLOCK_DEVICE, BLOCK_FOREIGN, BLOCK_PINNED } block_kind;
+
+typedef struct block {
+    uintptr_t start;
+    size_t bytes;
+    int device;
+    block_kind kind;
+    bool gone; /* its device was lost; it may still be released */
+} block;
+
+/* How far a queue is; outlives it while others wait for it. */
+typedef struct progress {
+    uint64_t queued, done;
+    int references;
+} progress;
+
+typedef struct work work; /* worker.h */
+
+struct duo_queue {
+    int device;
+    void *stream;
+    pthread_t worker;
+    work *first, **last;
+    progress *progress;
+    uint64_t mark[DUO_MARKS];
+    bool closing;
+    uint64_t random;
+    struct duo_queue *next;
+};
+
+typedef struct order {
+    int nth, times; /* nth == 0: not armed */
+    duo_status status;
+} order;
+
+typedef struct sim_state {
+    pid_t owner;
+    char *range, *shadow; /* SIM_DEVICES times DEVICE_RANGE */
+    size_t next[SIM_DEVICES];
+    block *block;
+    int blocks, block_room;
+    duo_queue *queues;
+
+    int devices;
+    bool lost[SIM_DEVICES];
+    uint64_t memory, pinned_memory;
+    int delay_microseconds;
+    bool hold;
+    order order[SIM_KINDS];
+    int async_nth;
+    bool async_garbage;
+
+    uint64_t count[SIM_KINDS], uploaded, downloaded;
+    duo_algorithm_id last_algorithm;
+    int violations;
+    bool wait_failed; /* has one been told to? Then nobody can know what is done */
+} sim_state;
+
+extern sim_state sim;
+extern pthread_mutex_t sim_lock;
+extern pthread_cond_t sim_changed; /* an operation was queued or done, or a control was used */
+
+/* Sets the text that the backend's detail() gives this thread, and that text. */
+void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const char *sim_said(void);
+
+/* ---- All of these need the lock ---- */
+
+/* Counts and tells of something that breaks the backend's contract. */
+void sim_violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+bool sim_drained(int device); /* has all queued work of the device been done? */
+
+/* Every answer "lost" goes through here: waits until nothing runs on the device any more. */
+duo_status sim_answer_lost(int device);
+
+/* ---- Entering and leaving ---- */
+
+bool sim_in_child(void); /* of the process that used the device first */
+bool sim_forked(void);   /* the same, and a violation if so */
+
+/*
+ * Counts a call and answers what it has been told to answer. Takes the lock, which the caller gives
+ * back with sim_leave(). Sets *go if the call is to be carried out.
+ */
+duo_status sim_enter(sim_kind kind, int device, bool *go);
+duo_status sim_leave(duo_status status);
+
+#endif

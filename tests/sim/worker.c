@@ -1,0 +1,117 @@
+/*
+ * worker.c - the thread of a queue, which carries out its work; see worker.h.
+ */
+#define _GNU_SOURCE
+#include "sim/worker.h"
+
+#include "sim/checks.h"
+#include "sim/kernels.h"
+#include "sim/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void destroy_outputs(const work *w)
+{
+    if (w->kind == WORK_COPY) {
+        for (size_t r = 0; r < w->height; r++)
+            memset((char *)sim_behind(w->dst) + r * w->dst_pitch, 0xfe, w->width);
+        return;
+    }
+    const duo_operand *c = &w->call.operand[DUO_C];
+    if (w->pinned_result != NULL || !c->written) return;
+    char *first = sim_behind(c->address);
+    for (int64_t j = 0; j < c->columns; j++)
+        memset(first + j * c->ld * 4, 0xfe, (size_t)c->rows * 4);
+}
+
+static void carry_out(const work *w)
+{
+    if (w->kind == WORK_COPY) {
+        for (size_t r = 0; r < w->height; r++)
+            memmove((char *)sim_behind(w->dst) + r * w->dst_pitch,
+                    (const char *)sim_behind(w->src) + r * w->src_pitch, w->width);
+    } else if (w->kind == WORK_LAUNCH) {
+        if (w->call.operation == DUO_SGEMM)
+            sim_run_sgemm(w);
+        else
+            sim_run_reduction(w, &w->call);
+    }
+}
+
+static void sleep_at_random(duo_queue *queue, int microseconds)
+{
+    queue->random = queue->random * 6364136223846793005u + 1442695040888963407u;
+    const long nanoseconds = (long)((queue->random >> 33) % (uint64_t)microseconds) * 1000;
+    nanosleep(&(struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000}, NULL);
+}
+
+/* One operation, from the head of the queue; has the lock, and gives it up while it works. */
+static void step(duo_queue *queue)
+{
+    work *w = queue->first;
+    queue->first = w->next;
+    if (queue->first == NULL) queue->last = &queue->first;
+    if (w->kind == WORK_AFTER) {
+        while (w->earlier->done < w->target && !sim.lost[queue->device])
+            pthread_cond_wait(&sim_changed, &sim_lock);
+        if (--w->earlier->references == 0) free(w->earlier);
+    } else if (!sim.lost[queue->device]) {
+        const int delay = sim.delay_microseconds;
+        if (delay > 0) {
+            pthread_mutex_unlock(&sim_lock);
+            sleep_at_random(queue, delay);
+            pthread_mutex_lock(&sim_lock);
+        }
+        const bool legal = w->kind == WORK_COPY ? sim_copy_legal(w, queue->device)
+                                                : sim_launch_legal(w, queue->device);
+        const bool fails = w->fails;
+        if (fails) sim.lost[queue->device] = true;
+        if (legal && (!fails || w->garbage)) {
+            pthread_mutex_unlock(&sim_lock);
+            if (fails)
+                destroy_outputs(w);
+            else
+                carry_out(w);
+            pthread_mutex_lock(&sim_lock);
+        }
+    }
+    free(w);
+    queue->progress->done++;
+    pthread_cond_broadcast(&sim_changed);
+}
+
+void *sim_work_on(void *argument)
+{
+    duo_queue *queue = argument;
+    pthread_mutex_lock(&sim_lock);
+    for (;;) {
+        const bool stopped = sim.hold && !sim.lost[queue->device];
+        if (queue->first != NULL && !stopped)
+            step(queue);
+        else if (queue->first == NULL && queue->closing)
+            break;
+        else
+            pthread_cond_wait(&sim_changed, &sim_lock);
+    }
+    pthread_mutex_unlock(&sim_lock);
+    return NULL;
+}
+
+duo_status sim_append(duo_queue *queue, const work *what)
+{
+    work *w = malloc(sizeof *w);
+    if (w == NULL) return DUO_ERR_DEVICE;
+    *w = *what;
+    w->next = NULL;
+    if (w->kind != WORK_AFTER && sim.async_nth > 0 && --sim.async_nth == 0) {
+        w->fails = true;
+        w->garbage = sim.async_garbage;
+    }
+    *queue->last = w;
+    queue->last = &w->next;
+    queue->progress->queued++;
+    pthread_cond_broadcast(&sim_changed);
+    return DUO_OK;
+}

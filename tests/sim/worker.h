@@ -1,0 +1,37 @@
+/*
+ * worker.h - work that is queued, and the thread of each queue that carries it out later.
+ */
+#ifndef DUO_TESTS_SIM_WORKER_H
+#define DUO_TESTS_SIM_WORKER_H
+
+#include "choice/algorithm.h"
+#include "sim/state.h"
+
+typedef enum work_kind { WORK_COPY, WORK_LAUNCH, WORK_AFTER } work_kind;
+
+struct work {
+    struct work *next;
+    work_kind kind;
+    bool fails, garbage; /* an asynchronous failure */
+    bool plain;          /* a copy whose host memory need not be pinned */
+
+    char *dst; /* copy */
+    const char *src;
+    size_t dst_pitch, src_pitch, width, height;
+
+    duo_call call; /* launch */
+    const duo_algorithm *algorithm;
+    uint64_t *pinned_result;
+    uint32_t ticket;
+
+    progress *earlier; /* after */
+    uint64_t target;
+};
+
+/* The body of a queue's thread; argument: its duo_queue. */
+void *sim_work_on(void *argument);
+
+/* Appends a copy of an operation; needs the lock. */
+duo_status sim_append(duo_queue *queue, const work *what);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * arrays.h - matrices and vectors in guarded memory: what is written outside of them shows.
+ */
+#ifndef DUO_TESTS_ARRAYS_H
+#define DUO_TESTS_ARRAYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/data.h"
+
+enum { ARRAY_ALIGNMENT = 64 }; /* of an array at offset 0 */
+
+/* A matrix of `runs` runs of `length` floats, ld apart, between two canary zones; the gaps between
+ * the runs hold poison. A vector is runs of length 1. */
+typedef struct test_array {
+    float *data;
+    int64_t length, runs, ld;
+    size_t bytes; /* from data to the end of the last run; 0 if it has none */
+    char *block;  /* what is allocated */
+    size_t block_bytes;
+} test_array;
+
+/* Elements start as poison. offset: floats past a 64-byte boundary. Ends the program without
+ * memory. */
+test_array test_array_new(int64_t length, int64_t runs, int64_t ld, int64_t offset);
+void test_array_fill(test_array *array, test_rng *rng, test_data data);
+test_array test_array_copy(const test_array *array); /* same offset, same content */
+bool test_array_intact(const test_array *array);     /* canaries and gaps as they were made */
+bool test_array_equal(const test_array *x, const test_array *y); /* elements, by bits */
+void test_array_free(test_array *array);
+
+#endif
