@@ -4,8 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/reference/exact_sum.h"

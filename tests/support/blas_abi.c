@@ -51,6 +51,8 @@ bool blas_abi_is_cblas(blas_abi abi) { return abi == ABI_CBLAS || abi == ABI_CBL
 
 bool blas_abi_is_wide(blas_abi abi) { return abi != ABI_FORTRAN && abi != ABI_CBLAS; }
 
+int64_t blas_wide_step(blas_abi abi) { return blas_abi_is_wide(abi) ? 3000000001 : 1500000001; }
+
 int blas_transpose(char letter)
 {
     switch (letter) {
@@ -67,6 +69,8 @@ int blas_transpose(char letter)
         return letter;
     }
 }
+
+bool blas_is_transposed(char letter) { return letter != 'N' && letter != 'n'; }
 
 static void fortran_sgemm(blas_abi abi, const blas_product *p)
 {

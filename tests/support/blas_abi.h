@@ -27,6 +27,10 @@ const char *blas_abi_name(blas_abi abi);
 bool blas_abi_is_cblas(blas_abi abi);
 bool blas_abi_is_wide(blas_abi abi); /* integers of 64 bits */
 
+/* A distance of elements of which three need more than the ABI's integers of 32 bits have, or of
+ * which one does where they have 64. */
+int64_t blas_wide_step(blas_abi abi);
+
 /* Wrong values are handed on as they are: a letter that is none of NnTtCc as its number. */
 typedef struct blas_product {
     int layout;
@@ -48,6 +52,7 @@ duo_status blas_sgemm(blas_abi abi, const blas_product *p);
 
 /* duo_transpose of a letter. */
 int blas_transpose(char letter);
+bool blas_is_transposed(char letter);
 
 /* DUO_SASUM, DUO_SSUM or DUO_SDOT; y and incy are for DUO_SDOT alone. */
 float blas_reduce(blas_abi abi, duo_operation operation, int64_t n, const float *x, int64_t incx,

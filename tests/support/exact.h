@@ -13,6 +13,8 @@
 /* On the simulated device what happened is counted, and what fails can be told. */
 static inline bool counting(void) { return test_mode_now() == MODE_SIM; }
 
+static inline uint64_t sent_since(uint64_t before) { return sim_uploaded_bytes() - before; }
+
 static inline float *new_floats(int64_t n)
 {
     float *const x = malloc((size_t)n * sizeof *x);

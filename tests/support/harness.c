@@ -84,6 +84,11 @@ bool test_check_status(int expected, int got, const char *text, const char *file
                       duo_status_string((duo_status)got), expected);
 }
 
+void test_contains(const char *text, const char *what)
+{
+    CHECK(strstr(text, what) != NULL, "no \"%s\" in \"%.300s\"", what, text);
+}
+
 void test_skip(const char *why) { printf("    SKIPPED: %s\n", why); }
 
 /* Read by the sanitizers, where there is one: asking for too much memory is a test, not an error. */
@@ -184,6 +189,14 @@ void test_context_end(duo_context *ctx)
 {
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
+}
+
+duo_context *test_dead_context(void)
+{
+    duo_context *ctx = NULL;
+    CHECK_STATUS(DUO_OK, duo_create(&ctx));
+    CHECK_STATUS(DUO_OK, duo_destroy(ctx));
+    return ctx;
 }
 
 /* ---- Capture ---- */

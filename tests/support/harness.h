@@ -41,6 +41,7 @@ void test_reset(void);
  * checks the statuses of duo_synchronize and duo_destroy. */
 duo_context *test_context(void);
 void test_context_end(duo_context *ctx);
+duo_context *test_dead_context(void); /* a handle that was a context once */
 
 /* Names the case that this thread now works on, and counts it: a problem string such as
  * "sgemm/gpu_tiled/nt/129x65x33/ld+3/a=1,b=0". Failing checks print it. */
@@ -53,6 +54,9 @@ void test_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool test_check(bool ok, const char *text, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 bool test_check_status(int expected, int got, const char *text, const char *file, int line);
+
+/* An assertion: the text has this in it. */
+void test_contains(const char *text, const char *what);
 
 /* Says that a test does nothing in this mode or on this machine, and why. */
 void test_skip(const char *why);

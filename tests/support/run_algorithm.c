@@ -8,7 +8,6 @@
 #include "support/data.h"
 #include "support/harness.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int test_rows(duo_operation operation, const duo_algorithm *row[DUO_CANDIDATES])

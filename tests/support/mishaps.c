@@ -1,0 +1,73 @@
+/*
+ * mishaps.c - what the tests of failures share; see mishaps.h.
+ */
+#define _GNU_SOURCE
+#include "support/mishaps.h"
+
+#include "sim/sim.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/reference_order.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE_SECONDS = 60 };
+
+static char now_at[200]; /* the case, where a signal handler can reach it */
+
+static void bark(int number)
+{
+    static const char text[] = "watchdog: hangs in ";
+    (void)number;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    (void)!write(STDERR_FILENO, now_at, strlen(now_at));
+    (void)!write(STDERR_FILENO, "\n", 1);
+    _exit(3);
+}
+
+void watch(void) { signal(SIGALRM, bark); }
+
+void begin_case(const char *name)
+{
+    snprintf(now_at, sizeof now_at, "%s", name);
+    test_case("%s", name);
+    alarm(PATIENCE_SECONDS);
+}
+
+void check_later_calls(duo_context *ctx, bool must_be_cpu)
+{
+    float x[200], sum = test_poison(), c[16], ones[16];
+    for (int i = 0; i < 200; i++) x[i] = (float)(i % 7);
+    for (int i = 0; i < 16; i++) ones[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, 200, x, 1, &sum));
+    CHECK(sum == reference_order(DUO_SSUM, 200, x, 1, NULL, 1), "%g", (double)sum);
+    duo_decision d = {.size = sizeof d};
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    if (must_be_cpu) CHECK(d.side == DUO_SIDE_CPU, "%s after a loss", d.algorithm);
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4, 4, 4, 1.0f,
+                                   ones, 4, ones, 4, 0.0f, c, 4));
+    CHECK(c[0] == 4.0f && c[15] == 4.0f, "%g %g", (double)c[0], (double)c[15]);
+    void *memory = NULL, *host = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof x, &memory));
+    CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, sizeof x, &host));
+    if (memory != NULL && host != NULL) {
+        memcpy(host, x, sizeof x);
+        CHECK_STATUS(DUO_OK, duo_copy(ctx, memory, host, sizeof x));
+        sum = test_poison();
+        CHECK_STATUS(DUO_OK, duo_ssum(ctx, 200, memory, 1, &sum));
+        CHECK(sum == reference_order(DUO_SSUM, 200, x, 1, NULL, 1), "%g", (double)sum);
+    }
+    CHECK_STATUS(DUO_OK, duo_free(ctx, memory));
+    CHECK_STATUS(DUO_OK, duo_free_host(ctx, host));
+}
+
+const char *kind_name(sim_kind kind)
+{
+    static const char *const names[SIM_KINDS + 1] = {
+        "count", "load",   "allocate", "release", "pin",  "unpin", "classify", "open", "close",
+        "copy",  "launch", "form",     "mark",    "wait", "idle",  "after",    "async"};
+    return names[kind];
+}

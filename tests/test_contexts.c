@@ -1,0 +1,121 @@
+/*
+ * test_contexts.c - several contexts, and several devices, that use the same arrays: each sees what
+ * the other wrote, in order.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/exact.h"
+#include "support/harness.h"
+
+static void two_contexts(void)
+{
+    enum { N = 32, ROUNDS = 60 };
+    duo_context *const writer = test_context(), *const reader = test_context();
+    float *const a = new_floats(N * N), *const c = new_floats(N * N);
+    float *const expected = new_floats(N * N);
+    void *device = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc(writer, N * N * sizeof *c, &device));
+    CHECK_STATUS(DUO_OK, duo_keep(writer, c, N * N * sizeof *c));
+    CHECK_STATUS(DUO_OK, duo_keep(writer, a, N * N * sizeof *a));
+    if (counting()) sim_set_delay(300);
+    for (int round = 0; round < ROUNDS; round++) {
+        test_case("contexts/in-order/%d", round);
+        fill(a, N * N, round);
+        CHECK_STATUS(DUO_OK, duo_changed(reader, a, N * N * sizeof *a));
+        multiply(N, a, a, expected);
+        const float sum = sum_of(expected, N * N);
+        /* One writes, the other reads what it wrote; then the other way about. */
+        CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, c));
+        check_sum(reader, c, N * N, sum);
+        CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, device));
+        CHECK_STATUS(DUO_OK, square(reader, N, a, a, 1.0f, device));
+        check_sum(writer, device, N * N, 2.0f * sum);
+        /* Written while the other may still be reading. */
+        CHECK_STATUS(DUO_OK, duo_ssum(reader, N * N, c, 1, (float *)device + 1));
+        CHECK_STATUS(DUO_OK, square(writer, N, a, a, 1.0f, c));
+        float first;
+        CHECK_STATUS(DUO_OK, duo_copy(writer, &first, (float *)device + 1, sizeof first));
+        CHECK(first == sum, "%g, expected %g", (double)first, (double)sum);
+        CHECK_STATUS(DUO_OK, duo_fetch(reader, c, sizeof *c));
+        bool right = true;
+        for (int64_t i = 0; i < N * N; i++) right = right && c[i] == 2.0f * expected[i];
+        CHECK(right, "wrong values");
+    }
+    test_case("contexts/destroy-leaves-arrays");
+    CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, c));
+    CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, device));
+    CHECK_STATUS(DUO_OK, duo_destroy(writer));
+    check_sum(reader, device, N * N, sum_of(expected, N * N));
+    CHECK_STATUS(DUO_OK, duo_fetch(reader, c, sizeof *c));
+    CHECK(same_floats(c, expected, N * N), "wrong values");
+    CHECK_STATUS(DUO_ERR_CONTEXT, duo_fetch(writer, c, sizeof *c));
+    CHECK_STATUS(DUO_OK, duo_release(reader, c));
+    CHECK_STATUS(DUO_OK, duo_release(reader, a));
+    CHECK_STATUS(DUO_OK, duo_free(reader, device));
+    if (counting()) sim_set_delay(0);
+    end_without_leaks(reader);
+    free(a);
+    free(c);
+    free(expected);
+}
+
+/* A kept array whose device copy belongs to one device is used on another. */
+static void two_devices(void)
+{
+    enum { N = 40 };
+    if (!counting()) {
+        test_skip("needs two devices");
+        return;
+    }
+    sim_set_devices(2);
+    duo_backend_install(sim_backend());
+    duo_context *const first = test_context(), *const second = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_device(second, 1));
+    CHECK_STATUS(DUO_ERR_DEVICE, duo_set_device(second, 2));
+    float *const a = new_floats(N * N), *const c = new_floats(N * N);
+    float *const expected = new_floats(N * N);
+    void *device = NULL;
+    fill(a, N * N, 1);
+    multiply(N, a, a, expected);
+    const float sum = sum_of(expected, N * N);
+    CHECK_STATUS(DUO_OK, duo_keep(first, c, N * N * sizeof *c));
+    CHECK_STATUS(DUO_OK, duo_malloc(first, N * N * sizeof *c, &device));
+    sim_set_delay(200);
+    for (int round = 0; round < 10; round++) {
+        test_case("devices/%d", round);
+        duo_context *const one = round % 2 == 0 ? first : second;
+        duo_context *const other = round % 2 == 0 ? second : first;
+        CHECK_STATUS(DUO_OK, square(one, N, a, a, 0.0f, c));
+        check_sum(other, c, N * N, sum);
+        CHECK_STATUS(DUO_OK, square(other, N, a, a, 1.0f, c));
+        check_sum(one, c, N * N, 2.0f * sum);
+        CHECK_STATUS(DUO_OK, square(one, N, a, a, 0.0f, device));
+        CHECK_STATUS(DUO_OK, square(other, N, a, a, 2.0f, device));
+        check_sum(one, device, N * N, 3.0f * sum);
+        check_sum(other, device, N * N, 3.0f * sum);
+    }
+    CHECK_STATUS(DUO_OK, duo_set_device(first, 1)); /* its work is done before it moves */
+    CHECK_STATUS(DUO_OK, square(first, N, a, a, 0.0f, c));
+    CHECK_STATUS(DUO_OK, duo_set_device(first, 0));
+    check_sum(first, c, N * N, sum);
+    sim_set_delay(0);
+    CHECK_STATUS(DUO_OK, duo_release(second, c));
+    CHECK_STATUS(DUO_OK, duo_free(second, device));
+    CHECK(same_floats(c, expected, N * N), "wrong values");
+    CHECK_STATUS(DUO_OK, duo_destroy(first));
+    end_without_leaks(second);
+    free(a);
+    free(c);
+    free(expected);
+}
+
+static const test_entry tests[] = {
+    {"two_contexts", two_contexts},
+    {"two_devices", two_devices},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "contexts", tests); }

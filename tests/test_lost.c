@@ -1,0 +1,256 @@
+/*
+ * test_lost.c - a device is lost between calls, with work in its queue, or beside another one: what
+ * the host has survives, what the device alone had is told to be lost, and later calls are right.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/mishaps.h"
+#include "support/reference_order.h"
+
+/* Kept arrays whose host copy is current survive a loss; newer device content does not. */
+static void lost_between_calls(void)
+{
+    enum { N = 5000, E = 20 };
+    float *const x = malloc(N * sizeof *x);
+    float a[E * E], c[E * E], d[E * E], sum = 0.0f;
+    if (x == NULL) abort();
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 11 - 4);
+    for (int i = 0; i < E * E; i++) {
+        a[i] = 1.0f;
+        c[i] = d[i] = 5.0f;
+    }
+    begin_case("lost/between-calls");
+    duo_context *ctx = NULL, *other = NULL;
+    CHECK_STATUS(DUO_OK, duo_create(&ctx));
+    CHECK_STATUS(DUO_OK, duo_create(&other));
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+    CHECK_STATUS(DUO_OK, duo_set_path(other, DUO_PATH_GPU));
+    void *memory = NULL, *pinned = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, N * sizeof *x, &memory));
+    CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, N * sizeof *x, &pinned));
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, memory, x, N * sizeof *x));
+    memcpy(pinned, x, N * sizeof *x);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, N * sizeof *x));
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, c, sizeof c));
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, d, sizeof d));
+    const float expected = reference_order(DUO_SSUM, N, x, 1, NULL, 1);
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, x, 1, &sum));
+    CHECK_STATUS(DUO_OK, duo_ssum(other, N, x, 1, &sum));
+    for (int i = 0; i < 2; i++)
+        CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, E, E, E,
+                                       1.0f, a, E, a, E, 0.0f, i == 0 ? c : d, E));
+    CHECK_STATUS(DUO_OK, duo_fetch(ctx, d, sizeof d));
+    sim_lose(0);
+
+    begin_case("lost/kept-and-current");
+    for (int i = 0; i < 2; i++) {
+        sum = test_poison();
+        CHECK_STATUS(DUO_OK, duo_ssum(i == 0 ? ctx : other, N, x, 1, &sum));
+        CHECK(sum == expected, "%g", (double)sum);
+        sum = test_poison();
+        CHECK_STATUS(DUO_OK, duo_ssum(i == 0 ? ctx : other, N, pinned, 1, &sum));
+        CHECK(sum == expected, "%g", (double)sum);
+        CHECK_STATUS(DUO_OK, duo_ssum(i == 0 ? ctx : other, E * E, d, 1, &sum));
+        CHECK(sum == (float)(E * E * E), "%g", (double)sum);
+    }
+    CHECK_STATUS(DUO_OK, duo_fetch(ctx, x, N * sizeof *x));
+    CHECK_STATUS(DUO_OK, duo_changed(ctx, x, N * sizeof *x));
+    begin_case("lost/the-only-copy");
+    sum = test_poison();
+    CHECK_STATUS(DUO_ERR_LOST, duo_ssum(ctx, N, memory, 1, &sum));
+    CHECK_STATUS(DUO_ERR_LOST, duo_ssum(ctx, E * E, c, 1, &sum));
+    CHECK_STATUS(DUO_ERR_LOST, duo_ssum(other, 3, c, 1, &sum));
+    CHECK(test_is_poison(sum), "the result was touched");
+    CHECK_STATUS(DUO_ERR_LOST, duo_fetch(ctx, c, 4));
+    CHECK_STATUS(DUO_ERR_LOST, duo_copy(ctx, a, c, 4));
+    CHECK_STATUS(DUO_ERR_LOST, duo_copy(ctx, a, memory, 4));
+    CHECK_STATUS(DUO_ERR_LOST, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, E, E, E,
+                                         1.0f, a, E, a, E, 1.0f, c, E));
+    begin_case("lost/written-anew");
+    /* The program fills the array again: then it is as good as new. */
+    for (int i = 0; i < E * E; i++) c[i] = 2.0f;
+    CHECK_STATUS(DUO_OK, duo_changed(ctx, c, sizeof c));
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, E * E, c, 1, &sum));
+    CHECK(sum == (float)(2 * E * E), "%g", (double)sum);
+    begin_case("lost/later-calls");
+    check_later_calls(ctx, true);
+    check_later_calls(other, true);
+    int count = 0;
+    CHECK_STATUS(DUO_OK, duo_device_count(&count));
+    duo_status status = duo_release(ctx, c);
+    CHECK(status == DUO_OK, "%d", (int)status);
+    CHECK_STATUS(DUO_OK, duo_release(ctx, d));
+    CHECK_STATUS(DUO_OK, duo_release(other, x));
+    CHECK_STATUS(DUO_OK, duo_free(other, memory));
+    CHECK_STATUS(DUO_OK, duo_free_host(ctx, pinned));
+    for (int i = 0; i < 2; i++) {
+        status = duo_destroy(i == 0 ? ctx : other);
+        CHECK(status == DUO_OK || status == DUO_ERR_LOST, "%d", (int)status);
+    }
+    begin_case("lost/new-context");
+    duo_context *late = NULL;
+    CHECK_STATUS(DUO_OK, duo_create(&late));
+    CHECK_STATUS(DUO_OK, duo_set_path(late, DUO_PATH_GPU));
+    check_later_calls(late, true);
+    CHECK_STATUS(DUO_OK, duo_synchronize(late));
+    CHECK_STATUS(DUO_OK, duo_destroy(late));
+    alarm(0);
+    free(x);
+}
+
+/* Forgetting arrays that are lost, and a queue full of work that is dropped. */
+static void lost_with_work_queued(void)
+{
+    enum { E = 24 };
+    float a[E * E], c[E * E];
+    for (int i = 0; i < E * E; i++) a[i] = c[i] = 1.0f;
+    for (int held = 0; held < 2; held++) {
+        begin_case(held ? "lost/while-held" : "lost/while-busy");
+        test_reset();
+        duo_context *ctx = NULL;
+        CHECK_STATUS(DUO_OK, duo_create(&ctx));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+        CHECK_STATUS(DUO_OK, duo_keep(ctx, a, sizeof a));
+        CHECK_STATUS(DUO_OK, duo_keep(ctx, c, sizeof c));
+        CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, E, E, E,
+                                       1.0f, a, E, a, E, 0.0f, c, E));
+        CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
+        if (held) sim_hold(true);
+        for (int i = 0; i < 20; i++)
+            CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, E, E, E,
+                                           1.0f, a, E, a, E, 1.0f, c, E));
+        sim_lose(0);
+        sim_hold(false);
+        CHECK_STATUS(DUO_ERR_LOST, duo_synchronize(ctx));
+        CHECK_STATUS(DUO_ERR_LOST, duo_fetch(ctx, c, sizeof c));
+        CHECK_STATUS(DUO_OK, duo_fetch(ctx, a, sizeof a));
+        check_later_calls(ctx, true);
+        CHECK_STATUS(DUO_ERR_LOST, duo_release(ctx, c));
+        CHECK_STATUS(DUO_OK, duo_release(ctx, a));
+        CHECK_STATUS(DUO_ERR_RANGE, duo_release(ctx, c));
+        const duo_status status = duo_destroy(ctx);
+        CHECK(status == DUO_OK || status == DUO_ERR_LOST, "%d", (int)status);
+    }
+    alarm(0);
+}
+
+/* Loss with plain operands costs nothing but time: no verb afterwards complains either. */
+static void lost_without_data(void)
+{
+    enum { N = 20000 };
+    float *const x = malloc(N * sizeof *x), sum = test_poison();
+    if (x == NULL) abort();
+    for (int i = 0; i < N; i++) x[i] = (float)(i % 13);
+    float total = sum;
+    begin_case("lost/without-data");
+    duo_context *ctx = NULL;
+    CHECK_STATUS(DUO_OK, duo_create(&ctx));
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, x, 1, &total));
+    sim_fail_async(1, true);
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, x, 1, &total));
+    CHECK(total == reference_order(DUO_SSUM, N, x, 1, NULL, 1), "%g", (double)total);
+    duo_decision d = {.size = sizeof d};
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    CHECK(d.side == DUO_SIDE_CPU && d.note[0] != '\0', "%s, note \"%s\"", d.algorithm, d.note);
+    CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
+    CHECK_STATUS(DUO_OK, duo_destroy(ctx));
+    alarm(0);
+    free(x);
+}
+
+/* ---- Of two devices one is lost: whoever works on the other, or only passes by, loses nothing ---- */
+
+enum { NEIGHBOUR_EDGE = 30, NEIGHBOUR_FLOATS = NEIGHBOUR_EDGE * NEIGHBOUR_EDGE };
+
+static void square_of_ones(duo_context *ctx, float *c)
+{
+    float ones[NEIGHBOUR_FLOATS];
+    for (int i = 0; i < NEIGHBOUR_FLOATS; i++) ones[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, NEIGHBOUR_EDGE,
+                                   NEIGHBOUR_EDGE, NEIGHBOUR_EDGE, 1.0f, ones, NEIGHBOUR_EDGE, ones,
+                                   NEIGHBOUR_EDGE, 0.0f, c, NEIGHBOUR_EDGE));
+}
+
+static void check_sum(duo_context *ctx, const float *x, float want)
+{
+    float sum = test_poison();
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, NEIGHBOUR_FLOATS, x, 1, &sum));
+    CHECK(sum == want, "%g, not %g", (double)sum, (double)want);
+}
+
+static void neighbour_lost(void)
+{
+    const float all = (float)NEIGHBOUR_EDGE * NEIGHBOUR_FLOATS;
+    static float product[NEIGHBOUR_FLOATS], more[NEIGHBOUR_FLOATS], x[NEIGHBOUR_FLOATS];
+    for (int noticed = 0; noticed < 2; noticed++) {
+        char name[100];
+        snprintf(name, sizeof name, "neighbour/%s", noticed ? "noticed" : "unnoticed");
+        begin_case(name);
+        test_reset();
+        sim_set_devices(2);
+        duo_context *ctx[2] = {NULL, NULL};
+        for (int i = 0; i < 2; i++) {
+            CHECK_STATUS(DUO_OK, duo_create(&ctx[i]));
+            CHECK_STATUS(DUO_OK, duo_set_device(ctx[i], i));
+            CHECK_STATUS(DUO_OK, duo_set_path(ctx[i], DUO_PATH_GPU));
+        }
+        for (int i = 0; i < NEIGHBOUR_FLOATS; i++) x[i] = 2.0f;
+        CHECK_STATUS(DUO_OK, duo_keep(ctx[0], x, sizeof x));
+        CHECK_STATUS(DUO_OK, duo_keep(ctx[1], product, sizeof product));
+        CHECK_STATUS(DUO_OK, duo_keep(ctx[1], more, sizeof more));
+        check_sum(ctx[0], x, 2.0f * NEIGHBOUR_FLOATS); /* last used by device 0, and there */
+        square_of_ones(ctx[1], product);
+        CHECK_STATUS(DUO_OK,
+                     duo_fetch(ctx[0], product, sizeof product)); /* last used by device 0 */
+        square_of_ones(ctx[1], more);
+        sim_lose(0);
+        if (noticed) CHECK_STATUS(DUO_OK, duo_warm_up(ctx[0]));
+
+        check_sum(ctx[1], product, all);
+        check_sum(ctx[1], x, 2.0f * NEIGHBOUR_FLOATS);
+        CHECK(duo_device_usable(1), "the device that works counts as lost");
+        /* A part of it is written on the host, while the rest is newer on the device. */
+        more[0] = 5.0f;
+        CHECK_STATUS(DUO_OK, duo_changed(ctx[0], more, sizeof more[0]));
+        CHECK_STATUS(DUO_OK, duo_fetch(ctx[0], more, sizeof more));
+        CHECK(more[0] == 5.0f && more[1] == (float)NEIGHBOUR_EDGE, "%g, %g", (double)more[0],
+              (double)more[1]);
+        square_of_ones(ctx[1], more);
+        check_sum(ctx[0], more, all); /* on the CPU */
+        CHECK(!duo_device_usable(0) && duo_device_usable(1), "which is lost?");
+        square_of_ones(ctx[1], product);
+        CHECK_STATUS(DUO_OK, duo_release(ctx[0], product));
+        CHECK(product[3] == (float)NEIGHBOUR_EDGE, "%g", (double)product[3]);
+        CHECK_STATUS(DUO_OK, duo_release(ctx[0], more));
+        CHECK_STATUS(DUO_OK, duo_release(ctx[1], x));
+        CHECK_STATUS(DUO_OK, duo_synchronize(ctx[1]));
+        for (int i = 0; i < 2; i++) {
+            const duo_status ended = duo_destroy(ctx[i]);
+            CHECK(ended == DUO_OK || (i == 0 && ended == DUO_ERR_LOST), "destroy: %d", (int)ended);
+        }
+    }
+    alarm(0);
+}
+
+static const test_entry tests[] = {
+    {"lost_without_data", lost_without_data},
+    {"lost_between_calls", lost_between_calls},
+    {"lost_with_work_queued", lost_with_work_queued},
+    {"neighbour_lost", neighbour_lost},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    watch();
+    return test_main(argc, argv, "lost", tests);
+}

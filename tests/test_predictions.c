@@ -1,0 +1,244 @@
+/*
+ * test_predictions.c - what calls are predicted to take: prepared operands, the shapes of sgemm on
+ * the CPU, and random calls on every built-in profile.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <string.h>
+
+#include "choice/profile_in_use.h"
+#include "choice/select.h"
+#include "cpu/blas_library.h"
+#include "cpu/sgemm_tiles.h"
+#include "support/calls.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/made_machine.h"
+
+/* ---- Prepared operands ---- */
+
+/* What a row saves by them grows with each, and only rows that split save any. */
+static void prepared_operands(void)
+{
+    const duo_profile *const profile = duo_profile_built_in("h200");
+    const duo_conditions conditions = {.profile = profile,
+                                       .threads = 1,
+                                       .gpu = true,
+                                       .capability = 90,
+                                       .device_memory_bytes = 1e12};
+    static const int64_t sizes[][3] = {
+        {4096, 4096, 4096}, {512, 4096, 4096}, {4096, 128, 64}, {1000, 999, 65}};
+    float x;
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        double seconds[4][DUO_CANDIDATES];
+        duo_choice choice[DUO_CANDIDATES];
+        int count = 0;
+        for (unsigned which = 0; which < 4; which++) {
+            duo_call call =
+                test_sgemm_call(false, false, sizes[s][0], sizes[s][1], sizes[s][2], 1.0f, &x,
+                                sizes[s][0], &x, sizes[s][2], 0.0f, &x, sizes[s][0]);
+            for (int i = 0; i < DUO_OPERANDS; i++) {
+                call.operand[i].residence = DUO_AT_DEVICE;
+                call.operand[i].on_device = true;
+                call.operand[i].prepared = (which >> i & 1) != 0;
+            }
+            count = duo_predict(&call, &conditions, choice);
+            for (int i = 0; i < count; i++) seconds[which][i] = choice[i].seconds;
+        }
+        for (int i = 0; i < count; i++) {
+            const char *const name = choice[i].algorithm->name;
+            const bool splits =
+                strcmp(name, "sgemm_gpu_fp16x3") == 0 || strcmp(name, "sgemm_gpu_bf16x6") == 0;
+            test_case("prepared/%jdx%jdx%jd/%s", (intmax_t)sizes[s][0], (intmax_t)sizes[s][1],
+                      (intmax_t)sizes[s][2], name);
+            if (!choice[i].accepts || choice[i].algorithm->side == DUO_SIDE_CPU) continue;
+            if (splits)
+                CHECK(seconds[1][i] < seconds[0][i] && seconds[2][i] < seconds[0][i] &&
+                          seconds[3][i] <= seconds[1][i] && seconds[3][i] <= seconds[2][i] &&
+                          seconds[3][i] >= 0.5 * seconds[0][i],
+                      "%g, with A %g, B %g, both %g", seconds[0][i], seconds[1][i], seconds[2][i],
+                      seconds[3][i]);
+            else
+                CHECK(seconds[3][i] == seconds[0][i], "%g, prepared %g", seconds[0][i],
+                      seconds[3][i]);
+        }
+    }
+}
+
+/* ---- What sgemm costs on the CPU, by the shape ---- */
+
+/* The row's cost for m x n x k, A and B without gaps, on at most so many threads. */
+static double cpu_cost(duo_algorithm_id id, const duo_profile *profile, int64_t m, int64_t n,
+                       int64_t k, int most, int *threads)
+{
+    float x = 0.0f;
+    const duo_call call = test_sgemm_call(false, false, m, n, k, 1.0f, &x, m, &x, k, 0.0f, &x, m);
+    const duo_conditions conditions = {.profile = profile, .path = DUO_PATH_CPU, .threads = most};
+    for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++)
+        if (duo_algorithm_tables[DUO_SGEMM].algorithm[i].id == id)
+            return duo_algorithm_tables[DUO_SGEMM].algorithm[i].cost(&call, &conditions, threads);
+    return -1.0;
+}
+
+static void shapes_on_the_cpu(void)
+{
+    static const char *const names[] = {"h100", "h200", "generic"};
+    const duo_profile *const generic = duo_profile_built_in("generic");
+    int threads;
+    for (int i = 0; i < 3; i++) {
+        const duo_profile *const p = duo_profile_built_in(names[i]);
+        for (int row = 0; row < 2; row++) {
+            const duo_algorithm_id id = row == 0 ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_plain;
+            const duo_curve *const curve = &p->curve[id];
+            test_case("shapes/cubes-are-the-curve/%s/%s", names[i], duo_algorithm_name(id));
+            for (int j = 0; j < curve->count; j++) {
+                const int64_t edge = (int64_t)curve->size[j];
+                const double ratio =
+                    cpu_cost(id, p, edge, edge, edge, 1, &threads) / curve->seconds[j];
+                CHECK(ratio > 0.999 && ratio < 1.1, "edge %d: %g times", (int)edge, ratio);
+            }
+        }
+    }
+
+    /* A tile of the plain row works on 64 rows, however few there are, and is for one thread. */
+    test_case("shapes/plain/1x1x1000000");
+    const double dot = cpu_cost(DUO_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
+    CHECK(dot > 4e-3 && dot < 0.1 && threads == 1, "%g s on %d threads", dot, threads);
+    test_case("shapes/plain/tiles");
+    new_machine(1e-3, 1.0);
+    machine.fork_seconds = 0.0;
+    CHECK(close_to(cpu_cost(DUO_sgemm_cpu_plain, &machine, 64, 32, 1000, 4, &threads), 1e-3) &&
+              threads == 1,
+          "%d threads for a tile", threads);
+    CHECK(
+        close_to(cpu_cost(DUO_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads), 2e-3 / 3.0) &&
+            threads == 2,
+        "three tiles in two rounds, %d threads", threads);
+
+    /* As many threads as pieces, and in whole rounds. */
+    test_case("shapes/openblas/pieces");
+    const duo_blas_library *const library = duo_blas_library_get();
+    if (library == NULL || library->threads == DUO_BLAS_ITS_OWN)
+        test_skip("the inner BLAS does not get pieces");
+    else
+        for (int64_t n = 1; n <= 4096; n += n / 7 + 1) {
+            const duo_tiles t = duo_sgemm_tiles(96, n, 96);
+            const double pieces = (double)(t.down * t.across * t.parts);
+            const double most = pieces < 10.0 ? pieces : 10.0, rounds = ceil(pieces / most);
+            const double seconds =
+                cpu_cost(DUO_sgemm_cpu_openblas, &machine, 96, n, 96, 10, &threads);
+            CHECK(threads == (int)most && seconds >= 0.999e-3 * rounds / pieces,
+                  "n = %d: %g pieces, %d threads, %g s", (int)n, pieces, threads, seconds);
+        }
+
+    /* A thin product takes the time to move its operands. */
+    for (int64_t k = 1; k <= 4; k++) {
+        test_case("shapes/openblas/1000x1000x%d", (int)k);
+        const double one = cpu_cost(DUO_sgemm_cpu_openblas, generic, 1000, 1000, k, 1, &threads);
+        CHECK(one > 60e-6 && one < 300e-6, "%g s on one thread", one);
+        const double many = cpu_cost(DUO_sgemm_cpu_openblas, generic, 1000, 1000, k, 16, &threads);
+        CHECK(many > 30e-6 && many <= one, "%g s on %d threads", many, threads);
+    }
+    test_case("shapes/openblas/16x4096x4096");
+    const double wide = cpu_cost(DUO_sgemm_cpu_openblas, generic, 16, 4096, 4096, 1, &threads);
+    CHECK(wide > 8e-3 && wide < 16e-3, "%g s", wide);
+
+    /* With C on the device its way home and back is not all that the CPU would take. */
+    test_case("shapes/kept");
+    float x = 0.0f;
+    duo_call call =
+        test_sgemm_call(false, false, 1000, 1000, 1, 1.0f, &x, 1000, &x, 1, 0.0f, &x, 1000);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        call.operand[i].residence = i == DUO_C ? DUO_AT_KEPT : DUO_AT_PAGEABLE;
+        call.operand[i].on_host = true;
+        call.operand[i].on_device = i == DUO_C;
+    }
+    duo_choice choice[DUO_CANDIDATES];
+    const duo_conditions conditions = {.profile = generic,
+                                       .math = DUO_MATH_ACCURATE,
+                                       .threads = 2,
+                                       .gpu = true,
+                                       .device_memory_bytes = 8e10};
+    const int count = duo_predict(&call, &conditions, choice);
+    const int best = duo_select(choice, count, &conditions);
+    CHECK(choice[best].algorithm->side == DUO_SIDE_GPU, "%s, %g s", choice[best].algorithm->name,
+          choice[best].seconds);
+    duo_profile_reset();
+}
+
+/* ---- A prediction is never nonsense ---- */
+
+static void predictions_are_sane(void)
+{
+    static const char *const names[] = {"h100", "h200", "generic"};
+    enum { TRIALS = 2000 };
+    int shorts = 0;
+    test_rng rng = test_rng_for("predictions_are_sane");
+    for (int trial = 0; trial < TRIALS; trial++) {
+        const duo_profile *const profile = duo_profile_built_in(names[trial % 3]);
+        const bool float64 = trial % 5 == 0;
+        const duo_conditions conditions = {.profile = profile,
+                                           .math = float64 ? DUO_MATH_FLOAT64 : DUO_MATH_ACCURATE,
+                                           .threads = (int)test_between(&rng, 1, 300),
+                                           .gpu = test_random(&rng) % 4 != 0,
+                                           .device_memory_bytes = 8e10};
+        if (trial % 100 == 0) test_case("predictions/%d..", trial);
+        duo_call call;
+        float x;
+        if (trial % 3 == 0) {
+            const int64_t m = 1 + (int64_t)pow(2.0, 15.0 * test_unit(&rng));
+            const int64_t n = 1 + (int64_t)pow(2.0, 15.0 * test_unit(&rng));
+            const int64_t k = (int64_t)pow(2.0, 15.0 * test_unit(&rng)) - 1;
+            call = test_sgemm_call(false, false, m, n, k, 1.0f, &x, m, &x, k + 1, 0.0f, &x, m);
+        } else {
+            const duo_operation op = (duo_operation)(DUO_SASUM + test_random(&rng) % 3);
+            const int64_t n = 1 + (int64_t)pow(2.0, 33.0 * test_unit(&rng));
+            call = test_reduce_call(op, n, &x, test_between(&rng, 1, 40), &x,
+                                    test_between(&rng, -3, 40), &x);
+        }
+        for (int i = 0; i < DUO_OPERANDS; i++) {
+            const duo_residence at =
+                (duo_residence)test_between(&rng, DUO_AT_PAGEABLE, DUO_AT_DEVICE);
+            call.operand[i].residence = at;
+            call.operand[i].on_device = at == DUO_AT_KEPT || at == DUO_AT_DEVICE;
+            call.operand[i].on_host = at != DUO_AT_DEVICE;
+        }
+        duo_choice choice[DUO_CANDIDATES];
+        const int count = duo_predict(&call, &conditions, choice);
+        const int best = duo_select(choice, count, &conditions);
+        CHECK(best >= 0 && choice[best].accepts, "no row takes it");
+        for (int i = 0; i < count; i++) {
+            const double seconds = choice[i].seconds;
+            CHECK(choice[i].accepts ? seconds > 0.0 && isfinite(seconds) : isinf(seconds) != 0,
+                  "%s: %g s", choice[i].algorithm->name, seconds);
+            CHECK(choice[i].threads >= 0 && choice[i].threads <= conditions.threads,
+                  "%s: %d threads", choice[i].algorithm->name, choice[i].threads);
+            if (choice[i].accepts && best >= 0)
+                CHECK(choice[best].seconds <= seconds, "%s is cheaper", choice[i].algorithm->name);
+            CHECK(duo_algorithm_serves(choice[i].algorithm, conditions.math), "another math");
+            if (!conditions.gpu)
+                CHECK(choice[i].algorithm->side == DUO_SIDE_CPU || !choice[i].accepts, "no GPU");
+        }
+        /* Where the CPU's rows alone are predicted, the whole prediction chooses the same. */
+        duo_choice alone[DUO_CANDIDATES];
+        const int few = duo_predict_cpu(&call, &conditions, alone);
+        if (few == 0 || best < 0) continue;
+        const duo_choice *const chosen = &alone[duo_select(alone, few, &conditions)];
+        CHECK(chosen->algorithm == choice[best].algorithm &&
+                  chosen->threads == choice[best].threads &&
+                  chosen->seconds == choice[best].seconds,
+              "%s alone, %s of all", chosen->algorithm->name, choice[best].algorithm->name);
+        shorts++;
+    }
+    test_case("predictions/cpu-alone");
+    CHECK(shorts > TRIALS / 20 && shorts < TRIALS * 19 / 20, "%d of %d", shorts, TRIALS);
+}
+
+static const test_entry tests[] = {
+    {"prepared_operands", prepared_operands},
+    {"shapes_on_the_cpu", shapes_on_the_cpu},
+    {"predictions_are_sane", predictions_are_sane},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "predictions", tests); }
