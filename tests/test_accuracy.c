@@ -1,5 +1,5 @@
 /*
- * test_accuracy.c - the error of every row of the reductions against the bound of the public
+ * test_accuracy.c - the error of every algorithm of the reductions against the bound of the public
  * header, on data that tries it: positive, cancelling, of exponents far apart, ill-conditioned.
  */
 #include <math.h>
@@ -70,13 +70,13 @@ static void check_rows(duo_operation operation, int kind, int64_t n, int64_t off
 {
     double bound;
     const double want = oracle_reduce(operation, n, x, 1, y, 1, &bound);
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int found = test_rows(operation, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int found = test_algorithms(operation, algorithms);
     for (int r = 0; r < found; r++) {
         float got = test_poison();
-        test_case("%s/n=%jd/%s", rows[r]->name, (intmax_t)n, name_of(kind));
+        test_case("%s/n=%jd/%s", algorithms[r]->name, (intmax_t)n, name_of(kind));
         const duo_call call = test_reduce_call(operation, n, x, 1, y, 1, &got);
-        CHECK_STATUS(DUO_OK, test_run_row(rows[r], &call, offset, offset % 2 != 0));
+        CHECK_STATUS(DUO_OK, test_run_algorithm(algorithms[r], &call, offset, offset % 2 != 0));
         const double error = fabs((double)got - want);
         CHECK(error <= bound, "got %.9g, exact %.17g, error %.3g, bound %.3g", (double)got, want,
               error, bound);

@@ -229,7 +229,7 @@ static void explanations(void)
     for (int i = 0; i < d.candidates; i++)
         found = found ||
                 (strcmp(d.candidate[i].algorithm, d.algorithm) == 0 && d.candidate[i].accepts != 0);
-    CHECK(found, "the row that ran is no candidate");
+    CHECK(found, "the algorithm that ran is no candidate");
 
     for (int l = DUO_ROW_MAJOR; l <= DUO_COL_MAJOR; l++) {
         CHECK_STATUS(DUO_OK, duo_sgemm(ctx, (duo_layout)l, DUO_NO_TRANS, DUO_NO_TRANS, 2, 3, 4,
@@ -242,7 +242,7 @@ static void explanations(void)
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 0, 3, 4, 1.0f, x,
                                    4, y, 4, 0.0f, c, 3));
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(strcmp(d.operation, "sgemm") == 0 && d.algorithm == NULL && d.m == 0, "row %s",
+    CHECK(strcmp(d.operation, "sgemm") == 0 && d.algorithm == NULL && d.m == 0, "algorithm %s",
           d.algorithm == NULL ? "NULL" : d.algorithm);
     CHECK_STATUS(DUO_OK, duo_sasum(ctx, 0, x, 1, &result));
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));

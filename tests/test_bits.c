@@ -1,9 +1,9 @@
 /*
- * test_bits.c - the reductions bit by bit: every row, clone and thread count against the literal
+ * test_bits.c - the reductions bit by bit: every algorithm, clone and thread count against the literal
  * order of summation, on random problems.
  *
  * A case is one problem, for which the reference runs once; a comparison is one result held against
- * it. The registered form makes a few thousand comparisons; DUOBLAS_TEST_LONG=1 makes more than
+ * it. As it is registered it makes a few thousand comparisons; DUOBLAS_TEST_LONG=1 makes more than
  * 100 000 in each mode, in a few minutes.
  */
 #include <math.h>
@@ -38,7 +38,7 @@ enum {
 
 static _Alignas(64) float pool_x[POOL], pool_y[POOL];
 
-/* ---- Where the rows of this mode work ---- */
+/* ---- Where the algorithms of this mode work ---- */
 
 static struct {
     duo_context *ctx;
@@ -55,15 +55,15 @@ static void open_there(void)
     there.y = pool_y;
     if (!test_gpu_side()) return;
     const duo_backend *const backend = duo_backend_current();
-    void *x = NULL, *y = NULL, *slot = NULL, *result = NULL;
+    void *x = NULL, *y = NULL, *pinned = NULL, *result = NULL;
     CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_x, &x));
     CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_y, &y));
     CHECK_STATUS(DUO_OK, backend->open(0, NULL, &there.queue));
-    CHECK_STATUS(DUO_OK, backend->pin(0, sizeof *there.pinned_result, &slot));
+    CHECK_STATUS(DUO_OK, backend->pin(0, sizeof *there.pinned_result, &pinned));
     CHECK_STATUS(DUO_OK, backend->pin(0, sizeof *there.result, &result));
     there.x = x;
     there.y = y;
-    there.pinned_result = slot;
+    there.pinned_result = pinned;
     there.result = result;
 }
 
@@ -211,7 +211,7 @@ static float by_api(const problem *p, duo_math math, int threads)
     return result;
 }
 
-static float by_gpu_row(const duo_algorithm *row, const problem *p, bool by_slot)
+static float by_gpu_algorithm(const duo_algorithm *algorithm, const problem *p, bool by_pinned)
 {
     static uint32_t ticket;
     const duo_backend *const backend = duo_backend_current();
@@ -219,20 +219,21 @@ static float by_gpu_row(const duo_algorithm *row, const problem *p, bool by_slot
     *there.result = test_poison();
     *there.pinned_result = 0;
     ticket++;
-    CHECK_STATUS(DUO_OK, backend->launch(there.queue, row->id, &call,
-                                         by_slot ? there.pinned_result : NULL, ticket));
+    CHECK_STATUS(DUO_OK, backend->launch(there.queue, algorithm->id, &call,
+                                         by_pinned ? there.pinned_result : NULL, ticket));
     CHECK_STATUS(DUO_OK, backend->finish(there.queue));
-    if (!by_slot) return *there.result;
-    CHECK(*there.pinned_result >> 32 == ticket, "slot %#jx", (uintmax_t)*there.pinned_result);
+    if (!by_pinned) return *there.result;
+    CHECK(*there.pinned_result >> 32 == ticket, "ticket and result %#jx",
+          (uintmax_t)*there.pinned_result);
     return bits_to_float((uint32_t)*there.pinned_result);
 }
 
-static float by_cpu_row(const duo_algorithm *row, const problem *p, int threads)
+static float by_cpu_algorithm(const duo_algorithm *algorithm, const problem *p, int threads)
 {
     float result = test_poison();
     duo_call call = call_of(p, there.x, there.y, &result);
     call.threads = threads;
-    CHECK_STATUS(DUO_OK, row->run(&call));
+    CHECK_STATUS(DUO_OK, algorithm->run(&call));
     return result;
 }
 
@@ -245,7 +246,7 @@ static int draw_teams(test_rng *rng, int64_t n, int team[3])
     return n > DUO_UNIT ? 3 : 1;
 }
 
-static void by_every_clone(const duo_algorithm *row, duo_math math, const problem *p,
+static void by_every_clone(const duo_algorithm *algorithm, duo_math math, const problem *p,
                            const char *kind, test_rng *rng, float want)
 {
     char runner[sizeof tallies[0][0].name];
@@ -254,35 +255,35 @@ static void by_every_clone(const duo_algorithm *row, duo_math math, const proble
         int team[3];
         const int teams = draw_teams(rng, p->n, team);
         duo_lanes_set(duo_lanes_clone(c));
-        snprintf(runner, sizeof runner, "%s/%s", strchr(row->name, '_') + 1, clone);
+        snprintf(runner, sizeof runner, "%s/%s", strchr(algorithm->name, '_') + 1, clone);
         for (int t = 0; t < teams && p->n > 0; t++)
-            compare(p, kind, runner, team[t], by_cpu_row(row, p, team[t]), want);
+            compare(p, kind, runner, team[t], by_cpu_algorithm(algorithm, p, team[t]), want);
         snprintf(runner, sizeof runner, "API/%s", clone);
         compare(p, kind, runner, team[0], by_api(p, math, team[0]), want);
     }
     duo_lanes_set(NULL);
 }
 
-static void by_both_results(const duo_algorithm *row, duo_math math, const problem *p,
+static void by_both_results(const duo_algorithm *algorithm, duo_math math, const problem *p,
                             const char *kind, float want)
 {
-    const char *const algorithm = strchr(row->name, '_') + 1;
+    const char *const name = strchr(algorithm->name, '_') + 1;
     char runner[sizeof tallies[0][0].name];
-    for (int by_slot = 0; by_slot < 2 && p->n > 0; by_slot++) {
-        snprintf(runner, sizeof runner, "%s/%s", algorithm, by_slot ? "slot" : "memory");
-        compare(p, kind, runner, 0, by_gpu_row(row, p, by_slot), want);
+    for (int by_pinned = 0; by_pinned < 2 && p->n > 0; by_pinned++) {
+        snprintf(runner, sizeof runner, "%s/%s", name, by_pinned ? "pinned" : "memory");
+        compare(p, kind, runner, 0, by_gpu_algorithm(algorithm, p, by_pinned), want);
     }
     compare(p, kind, "API", 0, by_api(p, math, 1), want);
 }
 
-/* The case's name, the row's order, and what it gives. False if the row has none. */
-static bool expect(const duo_algorithm *row, const problem *p, const char *kind, duo_math *math,
-                   float *want)
+/* The case's name, the algorithm's order, and what it gives. False if the algorithm has none. */
+static bool expect(const duo_algorithm *algorithm, const problem *p, const char *kind,
+                   duo_math *math, float *want)
 {
-    test_case("%s/n=%jd/inc=%jd,%jd/x+%jd,y+%jd/%s", row->name, (intmax_t)p->n, (intmax_t)p->incx,
-              (intmax_t)p->incy, (intmax_t)p->x % 16, (intmax_t)p->y % 16, kind);
-    const row_reference *const reference = order_of_algorithm(row);
-    if (!CHECK(reference != NULL, "%s has no literal order to compare with", row->name))
+    test_case("%s/n=%jd/inc=%jd,%jd/x+%jd,y+%jd/%s", algorithm->name, (intmax_t)p->n,
+              (intmax_t)p->incx, (intmax_t)p->incy, (intmax_t)p->x % 16, (intmax_t)p->y % 16, kind);
+    const algorithm_order *const reference = order_of_algorithm(algorithm);
+    if (!CHECK(reference != NULL, "%s has no literal order to compare with", algorithm->name))
         return false;
     const duo_call call = call_of(p, pool_x, pool_y, NULL);
     *math = reference->math;
@@ -293,30 +294,30 @@ static bool expect(const duo_algorithm *row, const problem *p, const char *kind,
 
 static void random_problems(void)
 {
-    const char *const form = getenv("DUOBLAS_TEST_LONG");
-    const bool long_packed = form != NULL && strcmp(form, "1") == 0;
+    const char *const asked = getenv("DUOBLAS_TEST_LONG");
+    const bool long_run = asked != NULL && strcmp(asked, "1") == 0;
     test_rng rng = test_rng_for("bits");
     open_there();
     for (int k = 0; k < BITS_KINDS; k++) {
         const char *const kind = bits_kinds[k].name;
         fill_pools(&rng, &bits_kinds[k]);
-        for (int i = 0; i < (long_packed ? LONG_CASES : SHORT_CASES); i++) {
+        for (int i = 0; i < (long_run ? LONG_CASES : SHORT_CASES); i++) {
             const problem p = draw_problem(&rng);
-            const duo_algorithm *rows[DUO_CANDIDATES];
-            const int found = test_rows(p.operation, rows);
+            const duo_algorithm *algorithms[DUO_CANDIDATES];
+            const int found = test_algorithms(p.operation, algorithms);
             for (int r = 0; r < found; r++) {
                 duo_math math;
                 float want;
-                if (!expect(rows[r], &p, kind, &math, &want)) continue;
+                if (!expect(algorithms[r], &p, kind, &math, &want)) continue;
                 if (test_gpu_side())
-                    by_both_results(rows[r], math, &p, kind, want);
+                    by_both_results(algorithms[r], math, &p, kind, want);
                 else
-                    by_every_clone(rows[r], math, &p, kind, &rng, want);
+                    by_every_clone(algorithms[r], math, &p, kind, &rng, want);
             }
         }
     }
     close_there();
-    if (long_packed)
+    if (long_run)
         CHECK(comparisons >= LONG_COMPARISONS, "only %jd comparisons", (intmax_t)comparisons);
     report();
 }
@@ -328,7 +329,7 @@ static void float_modes(void)
     static const unsigned modes[] = {0x8040, 0x6000, 0x4000, 0xE040};
     test_rng rng = test_rng_for("modes");
     if (test_gpu_side()) {
-        test_skip("the CPU's rows alone depend on it");
+        test_skip("the CPU's algorithms alone depend on it");
         return;
     }
     open_there();
@@ -338,17 +339,17 @@ static void float_modes(void)
             problem p = draw_problem(&rng);
             p.n = i % 10 == 0 ? 150000 : test_between(&rng, 1, 4000);
             p.x = p.y = test_between(&rng, 0, 15);
-            const duo_algorithm *rows[DUO_CANDIDATES];
-            const int found = test_rows(p.operation, rows);
+            const duo_algorithm *algorithms[DUO_CANDIDATES];
+            const int found = test_algorithms(p.operation, algorithms);
             for (int r = 0; r < found; r++) {
                 duo_math math;
                 float want;
-                if (!expect(rows[r], &p, bits_kinds[k].name, &math, &want)) continue;
+                if (!expect(algorithms[r], &p, bits_kinds[k].name, &math, &want)) continue;
                 for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
                     const unsigned before = _mm_getcsr(), mode = (before & 0x1FBF) | modes[i % 4];
                     duo_lanes_set(duo_lanes_clone(c));
                     _mm_setcsr(mode);
-                    const float got = by_cpu_row(rows[r], &p, 1 + i % 2);
+                    const float got = by_cpu_algorithm(algorithms[r], &p, 1 + i % 2);
                     const unsigned after = _mm_getcsr();
                     _mm_setcsr(before);
                     CHECK((after & ~0x3Fu) == (mode & ~0x3Fu), "mode %x became %x", mode, after);
@@ -477,7 +478,7 @@ static void float_flags(void)
 #if defined(__x86_64__)
     static const unsigned flags[] = {0, FLAG_INVALID, FLAG_OVERFLOW, FLAG_INVALID | FLAG_OVERFLOW};
     if (test_gpu_side()) {
-        test_skip("the CPU's rows alone depend on it");
+        test_skip("the CPU's algorithms alone depend on it");
         return;
     }
     test_case("flags/traps");

@@ -35,7 +35,7 @@ enum { PROBLEMS = sizeof problems / sizeof problems[0], REVERSED = PROBLEMS - 1 
 static float *host, *there;
 static duo_context *ctx;
 static duo_queue *queue;
-static uint64_t *slot;
+static uint64_t *pinned_result;
 
 static double seconds_now(void)
 {
@@ -69,17 +69,17 @@ static bool open_there(void)
     CHECK_STATUS(DUO_OK, duo_copy(ctx, device, host, bytes));
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
     CHECK_STATUS(DUO_OK, duo_backend_current()->open(0, NULL, &queue));
-    CHECK_STATUS(DUO_OK, duo_backend_current()->pin(0, sizeof *slot, &pinned));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->pin(0, sizeof *pinned_result, &pinned));
     there = device;
-    slot = pinned;
-    return there != NULL && slot != NULL;
+    pinned_result = pinned;
+    return there != NULL && pinned_result != NULL;
 }
 
 static void close_there(void)
 {
     if (test_gpu_side()) {
         CHECK_STATUS(DUO_OK, duo_backend_current()->close(queue));
-        CHECK_STATUS(DUO_OK, duo_backend_current()->unpin(slot));
+        CHECK_STATUS(DUO_OK, duo_backend_current()->unpin(pinned_result));
         CHECK_STATUS(DUO_OK, duo_free(ctx, there));
     }
     test_context_end(ctx);
@@ -113,7 +113,7 @@ static void by_api(const duo_call *call, const float *y, int64_t incy, float wan
     compare("API", 0, began, result, want);
 }
 
-static void by_cpu_row(const duo_algorithm *row, duo_call *call, float want)
+static void by_cpu_algorithm(const duo_algorithm *algorithm, duo_call *call, float want)
 {
     static const int teams[] = {1, 2, 5};
     for (int c = 0; duo_lanes_clone(c) != NULL; c++) {
@@ -123,48 +123,50 @@ static void by_cpu_row(const duo_algorithm *row, duo_call *call, float want)
             duo_lanes_set(duo_lanes_clone(c));
             call->threads = teams[t];
             call->operand[DUO_RESULT].address = &result;
-            CHECK_STATUS(DUO_OK, row->run(call));
+            CHECK_STATUS(DUO_OK, algorithm->run(call));
             compare(duo_lanes_clone(c)->name, teams[t], began, result, want);
         }
     }
     duo_lanes_set(NULL);
 }
 
-static void by_gpu_row(const duo_algorithm *row, const duo_call *call, float want)
+static void by_gpu_algorithm(const duo_algorithm *algorithm, const duo_call *call, float want)
 {
     static const uint32_t ticket = 7;
     const double began = seconds_now();
-    *slot = 0;
-    CHECK_STATUS(DUO_OK, duo_backend_current()->launch(queue, row->id, call, slot, ticket));
+    *pinned_result = 0;
+    CHECK_STATUS(DUO_OK,
+                 duo_backend_current()->launch(queue, algorithm->id, call, pinned_result, ticket));
     CHECK_STATUS(DUO_OK, duo_backend_current()->finish(queue));
-    CHECK(*slot >> 32 == ticket, "slot %#jx", (uintmax_t)*slot);
-    const uint32_t bits = (uint32_t)*slot;
+    CHECK(*pinned_result >> 32 == ticket, "ticket and result %#jx", (uintmax_t)*pinned_result);
+    const uint32_t bits = (uint32_t)*pinned_result;
     float result;
     memcpy(&result, &bits, sizeof result);
-    compare(row->name, 0, began, result, want);
+    compare(algorithm->name, 0, began, result, want);
 }
 
-static void run_problem(const duo_algorithm *row, duo_operation operation, int i)
+static void run_problem(const duo_algorithm *algorithm, duo_operation operation, int i)
 {
     const int64_t n = problems[i].n, incx = problems[i].inc, incy = i == REVERSED ? -incx : incx;
     /* Behind x by one, reversed in the same memory: its first address is the array's. */
     const int64_t y = i == REVERSED ? 0 : 1;
-    test_case("%s/n=%jd/inc=%jd,%jd", row->name, (intmax_t)n, (intmax_t)incx, (intmax_t)incy);
-    const row_reference *const reference = order_of_algorithm(row);
-    if (!CHECK(reference != NULL, "%s has no literal order to compare with", row->name)) return;
+    test_case("%s/n=%jd/inc=%jd,%jd", algorithm->name, (intmax_t)n, (intmax_t)incx, (intmax_t)incy);
+    const algorithm_order *const reference = order_of_algorithm(algorithm);
+    if (!CHECK(reference != NULL, "%s has no literal order to compare with", algorithm->name))
+        return;
 
     const double began = seconds_now();
     const duo_call here = test_reduce_call(operation, n, host, incx, host + y, incy, NULL);
     const float want = reference->order(operation, n, here.operand[DUO_X].address, incx,
                                         here.operand[DUO_Y].address, incy);
-    printf("    %s, n = %jd, increment %jd\n", row->name, (intmax_t)n, (intmax_t)incx);
+    printf("    %s, n = %jd, increment %jd\n", algorithm->name, (intmax_t)n, (intmax_t)incx);
     say("literal order", 1, began, want);
 
     duo_call call = test_reduce_call(operation, n, there, incx, there + y, incy, NULL);
     if (test_gpu_side())
-        by_gpu_row(row, &call, want);
+        by_gpu_algorithm(algorithm, &call, want);
     else
-        by_cpu_row(row, &call, want);
+        by_cpu_algorithm(algorithm, &call, want);
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, reference->math));
     by_api(&call, there + y, incy, want);
 }
@@ -173,10 +175,11 @@ static void huge(void)
 {
     if (!open_there()) return;
     for (int operation = DUO_SASUM; operation <= DUO_SDOT; operation++) {
-        const duo_algorithm *rows[DUO_CANDIDATES];
-        const int found = test_rows((duo_operation)operation, rows);
+        const duo_algorithm *algorithms[DUO_CANDIDATES];
+        const int found = test_algorithms((duo_operation)operation, algorithms);
         for (int r = 0; r < found; r++)
-            for (int i = 0; i < PROBLEMS; i++) run_problem(rows[r], (duo_operation)operation, i);
+            for (int i = 0; i < PROBLEMS; i++)
+                run_problem(algorithms[r], (duo_operation)operation, i);
     }
     close_there();
 }

@@ -114,8 +114,6 @@ static int64_t span(int64_t length, int64_t runs, int64_t ld)
     return length > 0 && runs > 0 ? (runs - 1) * ld + length : 0;
 }
 
-static bool is_turned(char letter) { return letter != 'N' && letter != 'n'; }
-
 /* Makes of C as it was what it should be. by_row: are its runs, or those of op(A), op(B), rows? */
 static void multiply(const blas_product *p, float *c, const bool by_row[3])
 {
@@ -148,7 +146,8 @@ static void one_product(test_rng *rng, const fence f[3])
                       .alpha = alphas[test_random(rng) % 16 / 5],
                       .beta = betas[test_random(rng) % 3]};
     const bool rows = p.layout == DUO_ROW_MAJOR;
-    const bool by_row[3] = {is_turned(p.transa) != rows, is_turned(p.transb) != rows, rows};
+    const bool by_row[3] = {blas_is_transposed(p.transa) != rows,
+                            blas_is_transposed(p.transb) != rows, rows};
     const int64_t height[3] = {p.m, p.k, p.m}, width[3] = {p.k, p.n, p.n};
     int64_t ld[3];
     operand o[3];

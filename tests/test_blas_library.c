@@ -59,8 +59,8 @@ enum { OPENBLAS_BUILDS = sizeof openblas_builds / sizeof openblas_builds[0] };
 
 /* ---- Products, of integers ---- */
 
-/* Is it right by this row, in all four orders of storage? */
-static bool multiplies(int (*row)(const duo_call *), int64_t m, int64_t n, int64_t k)
+/* Is it right by this algorithm, in all four orders of storage? */
+static bool multiplies(int (*run)(const duo_call *), int64_t m, int64_t n, int64_t k)
 {
     float *const a = malloc((size_t)(m * k) * sizeof *a),
                  *const b = malloc((size_t)(k * n) * sizeof *b),
@@ -74,7 +74,7 @@ static bool multiplies(int (*row)(const duo_call *), int64_t m, int64_t n, int64
         for (int64_t i = 0; i < m * n; i++) c[i] = test_poison();
         const duo_call call = test_sgemm_call(transa, transb, m, n, k, 1.0f, a, transa ? k : m, b,
                                               transb ? n : k, 0.0f, c, m);
-        right = row(&call) == DUO_OK && right;
+        right = run(&call) == DUO_OK && right;
         for (int64_t j = 0; j < n; j++)
             for (int64_t i = 0; i < m; i++) {
                 float sum = 0.0f;

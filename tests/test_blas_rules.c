@@ -262,20 +262,20 @@ static void gaps_are_neither_read_nor_written(void)
     test_context_end(ctx);
 }
 
-/* Each row of the CPU, whichever of them the call itself took. All elements of A and B are 1. */
+/* Each algorithm of the CPU, whichever of them the call itself took. All elements of A and B are 1. */
 static void rows_stay_inside(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
                              float *const x[3])
 {
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         const duo_call call = test_sgemm_call(transa, transb, m, n, k, 1.0f, x[0], transa ? k : m,
                                               x[1], transb ? n : k, 0.0f, x[2], m);
-        if (!test_row_accepts(rows[r], &call)) continue;
-        const int status = rows[r]->run(&call);
+        if (!test_algorithm_accepts(algorithms[r], &call)) continue;
+        const int status = algorithms[r]->run(&call);
         bool right = true;
         for (int64_t i = 0; i < m * n; i++) right = right && x[2][i] == (float)k;
-        CHECK(status == DUO_OK && right, "%s: status %d", rows[r]->name, status);
+        CHECK(status == DUO_OK && right, "%s: status %d", algorithms[r]->name, status);
     }
 }
 

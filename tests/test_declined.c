@@ -40,7 +40,7 @@ static void declined(void)
     test_case("declined/both");
     sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 2);
     multiply_ones(ctx);
-    CHECK(last_decision(ctx).side == DUO_SIDE_CPU, "row %s", last_decision(ctx).algorithm);
+    CHECK(last_decision(ctx).side == DUO_SIDE_CPU, "algorithm %s", last_decision(ctx).algorithm);
     CHECK(last_decision(ctx).note[0] != '\0', "no note");
     const duo_decision d = last_decision(ctx);
     CHECK(close_to(d.predicted_seconds, 3e-3) || strcmp(d.algorithm, "sgemm_cpu_plain") == 0,
@@ -89,7 +89,7 @@ static void multiply_deep(duo_context *ctx)
                                    DEPTH, 1.0f, ones, EDGE, ones, DEPTH, 0.0f, product, EDGE));
 }
 
-/* An sgemm_ that leads back to the library: the row that calls it then declines. */
+/* An sgemm_ that leads back to the library: the algorithm that calls it then declines. */
 static void lead_back(const char *transa, const char *transb, const int64_t *m, const int64_t *n,
                       const int64_t *k, const float *alpha, const float *a, const int64_t *lda,
                       const float *b, const int64_t *ldb, const float *beta, float *c,
@@ -101,7 +101,7 @@ static void lead_back(const char *transa, const char *transb, const int64_t *m, 
 }
 
 /* In a process of its own, for the inner BLAS is given up there. */
-static int report_next_row(void)
+static int report_next_algorithm(void)
 {
     duo_blas_library *const library = (duo_blas_library *)(uintptr_t)duo_blas_library_get();
     if (library == NULL) return printf("no BLAS") < 0;
@@ -120,7 +120,7 @@ static int report_next_row(void)
     return sim_violations() != 0;
 }
 
-/* The next is the cheapest of all, also where the CPU's rows alone had been predicted. */
+/* The next is the cheapest of all, also where the CPU's algorithms alone had been predicted. */
 static void declined_by_cpu(void)
 {
     static test_child child;
@@ -207,6 +207,6 @@ static const test_entry tests[] = {
 
 int main(int argc, char **argv)
 {
-    if (test_child_task(argc, argv) != NULL) return report_next_row();
+    if (test_child_task(argc, argv) != NULL) return report_next_algorithm();
     return test_main(argc, argv, "declined", tests);
 }

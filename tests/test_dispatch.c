@@ -17,11 +17,11 @@
 
 /* ---- The cheapest algorithm that accepts ---- */
 
-/* Four rows in every order of cost; the others take longer. */
+/* Four algorithms in every order of cost; the others take longer. */
 static void cheapest(void)
 {
-    static const duo_algorithm_id rows[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_plain,
-                                            DUO_sgemm_gpu_naive, DUO_sgemm_gpu_tiled};
+    static const duo_algorithm_id ids[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_plain,
+                                           DUO_sgemm_gpu_naive, DUO_sgemm_gpu_tiled};
     for (int order = 0; order < 24; order++) {
         new_machine(1.0, 1.0);
         free_link();
@@ -32,25 +32,26 @@ static void cheapest(void)
             rank[j] = swap;
         }
         for (int i = 0; i < 4; i++) {
-            algorithm_takes(rows[i], 1e-3 * (1 + rank[i]));
+            algorithm_takes(ids[i], 1e-3 * (1 + rank[i]));
             if (rank[i] == 0) winner = i;
         }
         test_case("cheapest/%d", order);
         duo_context *const ctx = context_on(DUO_PATH_AUTO);
         multiply_ones(ctx);
-        check_algorithm(ctx, duo_algorithm_name(rows[winner]));
+        check_algorithm(ctx, duo_algorithm_name(ids[winner]));
         const duo_decision d = last_decision(ctx);
         CHECK(d.candidates == serving_algorithms(), "%d candidates", d.candidates);
         for (int i = 0; i < 4; i++)
-            check_predicted(&d, duo_algorithm_name(rows[i]), 1e-3 * (1 + rank[i]));
+            check_predicted(&d, duo_algorithm_name(ids[i]), 1e-3 * (1 + rank[i]));
         CHECK(close_to(d.predicted_seconds, 1e-3), "%g s predicted", d.predicted_seconds);
-        if (winner >= 2) CHECK(sim_last_algorithm() == rows[winner], "another row was launched");
+        if (winner >= 2)
+            CHECK(sim_last_algorithm() == ids[winner], "another algorithm was launched");
         test_context_end(ctx);
     }
     duo_profile_reset();
 }
 
-/* The row that rounds to TF32, though by far the cheapest, runs where that was asked for alone. */
+/* The algorithm that rounds to TF32, though by far the cheapest, runs where that was asked for alone. */
 static void tf32_on_request(void)
 {
     static const duo_math maths[] = {DUO_MATH_TF32, DUO_MATH_ACCURATE, DUO_MATH_IEEE,
@@ -66,7 +67,7 @@ static void tf32_on_request(void)
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, maths[i % 4]));
         multiply_ones(ctx);
         const duo_decision d = last_decision(ctx);
-        CHECK(d.algorithm != NULL && (strcmp(d.algorithm, rounds) == 0) == asked, "row %s",
+        CHECK(d.algorithm != NULL && (strcmp(d.algorithm, rounds) == 0) == asked, "algorithm %s",
               d.algorithm == NULL ? "none" : d.algorithm);
         CHECK((candidate(&d, rounds) != NULL) == asked, "is it a candidate?");
         /* Whatever is more accurate than asked for may serve too. */

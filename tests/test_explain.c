@@ -73,7 +73,7 @@ static void explain(void)
             found = found || (d.algorithm != NULL && strcmp(d.algorithm, one->algorithm) == 0 &&
                               one->side == d.side && one->accepts != 0);
         }
-        CHECK(found, "the row that ran is no candidate");
+        CHECK(found, "the algorithm that ran is no candidate");
     }
     test_case("explain/operands-that-are-not-read");
     CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 20, 20, 20, 0.0f,
@@ -89,11 +89,11 @@ static void explain(void)
     d = last_decision(ctx);
     CHECK(d.algorithm == NULL && strcmp(d.operation, "sgemm") == 0 && d.m == 0 && d.n == 20 &&
               d.k == 30,
-          "row %s", d.algorithm == NULL ? "none" : d.algorithm);
+          "algorithm %s", d.algorithm == NULL ? "none" : d.algorithm);
     float r = 5.0f;
     CHECK_STATUS(DUO_OK, duo_sdot(ctx, 0, NULL, 1, NULL, 1, &r));
     d = last_decision(ctx);
-    CHECK(d.algorithm == NULL && strcmp(d.operation, "sdot") == 0 && r == 0.0f, "row %s, %g",
+    CHECK(d.algorithm == NULL && strcmp(d.operation, "sdot") == 0 && r == 0.0f, "algorithm %s, %g",
           d.algorithm == NULL ? "none" : d.algorithm, (double)r);
 
     test_case("explain/an-error-is-no-call");

@@ -237,11 +237,11 @@ static data telling_data(duo_operation operation, int64_t n, test_rng *rng)
     return d;
 }
 
-static void check_row(duo_context *ctx, const char *part)
+static void check_algorithm(duo_context *ctx, const char *part)
 {
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.algorithm != NULL && strstr(d.algorithm, part) != NULL, "row %s, not one of %s",
+    CHECK(d.algorithm != NULL && strstr(d.algorithm, part) != NULL, "algorithm %s, not one of %s",
           d.algorithm == NULL ? "none" : d.algorithm, part);
 }
 
@@ -260,7 +260,7 @@ static void change_of_math(void)
         got = test_poison();
         CHECK_STATUS(DUO_OK, call(ctx, &d, &got));
         check_sum(&d, got, "after the change");
-        check_row(ctx, test_gpu_side() ? "_gpu_float64" : "_cpu_float64");
+        check_algorithm(ctx, test_gpu_side() ? "_gpu_float64" : "_cpu_float64");
         CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)4)); /* changes nothing */
         CHECK_STATUS(DUO_OK, call(ctx, &d, &got));
         check_sum(&d, got, "after a refused change");
@@ -298,7 +298,7 @@ static void places(void)
             CHECK_STATUS(DUO_OK, call(ctx, &there, &got));
             CHECK(test_same(single, d.bits_32), "%.9g in float32", (double)single);
             check_sum(&d, got, "in place");
-            check_row(ctx, "_float64");
+            check_algorithm(ctx, "_float64");
         }
         test_take(ctx, &x);
         test_take(ctx, &y);
@@ -327,27 +327,27 @@ static void fall_back(void)
         float got = test_poison();
         CHECK_STATUS(DUO_OK, call(ctx, &d, &got));
         check_sum(&d, got, "GPU");
-        check_row(ctx, "_gpu_float64");
+        check_algorithm(ctx, "_gpu_float64");
         if (how == 0) sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 1);
         if (how == 1) sim_fail(SIM_LAUNCH, 1, DUO_ERR_LOST, 1);
         if (how == 2) sim_fail_async(1, true);
         got = test_poison();
         CHECK_STATUS(DUO_OK, call(ctx, &d, &got));
         check_sum(&d, got, "CPU");
-        check_row(ctx, "_cpu_float64");
+        check_algorithm(ctx, "_cpu_float64");
         (void)duo_destroy(ctx);
         free_data(&d);
     }
     test_reset();
 }
 
-/* For every math some CPU row takes any call, and no row takes another math's. */
-static void a_row_for_every_math(void)
+/* For every math some CPU algorithm takes any call, and none takes another math's. */
+static void an_algorithm_for_every_math(void)
 {
     for (int i = 0; i < OPERATIONS * (DUO_MATH_FLOAT64 + 1); i++) {
         const duo_operation operation = operations[i / (DUO_MATH_FLOAT64 + 1)];
         const duo_math math = (duo_math)(i % (DUO_MATH_FLOAT64 + 1));
-        test_case("float64/rows/%s/math=%d", duo_operation_name(operation), (int)math);
+        test_case("float64/algorithms/%s/math=%d", duo_operation_name(operation), (int)math);
         const duo_conditions conditions = {
             .profile = duo_profile_in_use(), .math = math, .threads = 1};
         const duo_call c = test_reduce_call(operation, 10, NULL, 1, NULL, 1, NULL);
@@ -360,7 +360,7 @@ static void a_row_for_every_math(void)
             takes += choice[r].algorithm->side == DUO_SIDE_CPU;
             CHECK(float64 == (math == DUO_MATH_FLOAT64), "%s", choice[r].algorithm->name);
         }
-        CHECK(takes == 1, "%d CPU rows take it", takes);
+        CHECK(takes == 1, "%d CPU algorithms take it", takes);
     }
 }
 
@@ -404,7 +404,7 @@ static const test_entry tests[] = {
     {"change_of_math", change_of_math},
     {"places", places},
     {"fall_back", fall_back},
-    {"a_row_for_every_math", a_row_for_every_math},
+    {"an_algorithm_for_every_math", an_algorithm_for_every_math},
     {"environment", environment},
     {NULL, NULL},
 };

@@ -373,8 +373,8 @@ static void fork_while_device_works(void)
     free_known_work(&s);
 }
 
-/* The row that serves the context's sgemm, or "wrong". */
-static const char *row_of_sgemm(duo_context *ctx, const known_work *s)
+/* The algorithm that serves the context's sgemm, or "wrong". */
+static const char *algorithm_of_sgemm(duo_context *ctx, const known_work *s)
 {
     duo_decision d = {.size = sizeof d};
     return all_four(ctx, s) && duo_explain_last(ctx, &d) == DUO_OK ? d.algorithm : "wrong";
@@ -394,18 +394,18 @@ static void fork_inside_blas(void)
     make_known_work(&s, 9);
     duo_context *const ctx = test_context(), *const other = test_context();
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
-    const bool serves = strcmp(row_of_sgemm(ctx, &s), "sgemm_cpu_openblas") == 0;
+    const bool serves = strcmp(algorithm_of_sgemm(ctx, &s), "sgemm_cpu_openblas") == 0;
     for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
-        const duo_algorithm *const row = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
-        if (row->side != DUO_SIDE_CPU) continue;
-        const bool inside = row->id != DUO_sgemm_cpu_plain;
-        test_case("fork-inside-blas/%s", row->name);
-        other->running = row;
+        const duo_algorithm *const algorithm = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
+        if (algorithm->side != DUO_SIDE_CPU) continue;
+        const bool inside = algorithm->id != DUO_sgemm_cpu_plain;
+        test_case("fork-inside-blas/%s", algorithm->name);
+        other->running = algorithm;
         fflush(stdout);
         const pid_t pid = fork();
         if (pid == 0) {
             const bool abandoned = duo_blas_library_get() == NULL;
-            const bool plain = strcmp(row_of_sgemm(ctx, &s), "sgemm_cpu_plain") == 0;
+            const bool plain = strcmp(algorithm_of_sgemm(ctx, &s), "sgemm_cpu_plain") == 0;
             const bool float64 = duo_set_math(ctx, DUO_MATH_FLOAT64) == DUO_OK && all_four(ctx, &s);
             _exit(abandoned == inside && plain == (inside || !serves) && float64 ? 0 : 1);
         }

@@ -17,7 +17,7 @@
 
 /* ---- Prepared operands ---- */
 
-/* What a row saves by them grows with each, and only rows that split save any. */
+/* What an algorithm saves by them grows with each, and only those that split save any. */
 static void prepared_operands(void)
 {
     const duo_profile *const profile = duo_profile_built_in("h200");
@@ -67,7 +67,7 @@ static void prepared_operands(void)
 
 /* ---- What sgemm costs on the CPU, by the shape ---- */
 
-/* The row's cost for m x n x k, A and B without gaps, on at most so many threads. */
+/* The algorithm's cost for m x n x k, A and B without gaps, on at most so many threads. */
 static double cpu_cost(duo_algorithm_id id, const duo_profile *profile, int64_t m, int64_t n,
                        int64_t k, int most, int *threads)
 {
@@ -87,8 +87,8 @@ static void shapes_on_the_cpu(void)
     int threads;
     for (int i = 0; i < 3; i++) {
         const duo_profile *const p = duo_profile_built_in(names[i]);
-        for (int row = 0; row < 2; row++) {
-            const duo_algorithm_id id = row == 0 ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_plain;
+        for (int which = 0; which < 2; which++) {
+            const duo_algorithm_id id = which == 0 ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_plain;
             const duo_curve *const curve = &p->curve[id];
             test_case("shapes/cubes-are-the-curve/%s/%s", names[i], duo_algorithm_name(id));
             for (int j = 0; j < curve->count; j++) {
@@ -100,7 +100,7 @@ static void shapes_on_the_cpu(void)
         }
     }
 
-    /* A tile of the plain row works on 64 rows, however few there are, and is for one thread. */
+    /* A tile of the plain algorithm has 64 rows, however few there are, and is for one thread. */
     test_case("shapes/plain/1x1x1000000");
     const double dot = cpu_cost(DUO_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
     CHECK(dot > 4e-3 && dot < 0.1 && threads == 1, "%g s on %d threads", dot, threads);
@@ -206,7 +206,7 @@ static void predictions_are_sane(void)
         duo_choice choice[DUO_CANDIDATES];
         const int count = duo_predict(&call, &conditions, choice);
         const int best = duo_select(choice, count, &conditions);
-        CHECK(best >= 0 && choice[best].accepts, "no row takes it");
+        CHECK(best >= 0 && choice[best].accepts, "no algorithm takes it");
         for (int i = 0; i < count; i++) {
             const double seconds = choice[i].seconds;
             CHECK(choice[i].accepts ? seconds > 0.0 && isfinite(seconds) : isinf(seconds) != 0,
@@ -219,7 +219,7 @@ static void predictions_are_sane(void)
             if (!conditions.gpu)
                 CHECK(choice[i].algorithm->side == DUO_SIDE_CPU || !choice[i].accepts, "no GPU");
         }
-        /* Where the CPU's rows alone are predicted, the whole prediction chooses the same. */
+        /* Where the CPU's algorithms alone are predicted, the whole prediction chooses the same. */
         duo_choice alone[DUO_CANDIDATES];
         const int few = duo_predict_cpu(&call, &conditions, alone);
         if (few == 0 || best < 0) continue;

@@ -2,9 +2,9 @@
  * test_prepare.c - duo_prepare: factors are split once, and nobody can tell but by the clock.
  *
  * Every change of a prepared array has to reach the next product: what the program, the library's
- * calls on either side, and foreign work wrote. On the simulated device each row reads its forms
+ * calls on either side, and foreign work wrote. On the simulated device each algorithm reads its packed operands
  * alone, so that an old one shows, and the writings are counted. All data are small integers: every
- * product is exact. The model of test_residency prepares at random; test_failures lets forms fail.
+ * product is exact. The model of test_residency prepares at random; test_failures lets packing fail.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -21,10 +21,10 @@
 #include "support/harness.h"
 #include "support/places.h"
 
-/* Large enough for the rows of a Hopper GPU that split. On the simulated device one thread computes. */
+/* Large enough for the algorithms of a Hopper GPU that split. On the simulated device one thread computes. */
 static int64_t edge(void) { return test_mode_now() == MODE_GPU ? 600 : 24; }
 
-/* How often a form was written since the last time. */
+/* How many operands were packed since the last time. */
 static uint64_t packed_written(void)
 {
     static uint64_t before;
@@ -37,7 +37,7 @@ static void check_written(uint64_t expected)
 {
     const uint64_t written = packed_written();
     if (counting())
-        CHECK(written == expected, "%ju forms written, expected %ju", (uintmax_t)written,
+        CHECK(written == expected, "%ju operands packed, expected %ju", (uintmax_t)written,
               (uintmax_t)expected);
 }
 
@@ -133,7 +133,7 @@ static void product(duo_context *ctx, const factors *f)
 
 static const test_place places[] = {PLACE_KEPT, PLACE_DEVICE};
 
-/* Has the row of the last call forms? Of a GPU's rows those of Hopper have some. */
+/* Does the algorithm of the last call pack? Of a GPU's those for Hopper do. */
 static void check_packed(duo_context *ctx)
 {
     duo_decision d = {.size = sizeof d};
@@ -142,10 +142,10 @@ static void check_packed(duo_context *ctx)
     const duo_call call = test_sgemm_call(false, false, edge(), edge(), edge(), 1.0f, NULL, edge(),
                                           NULL, edge(), 0.0f, NULL, edge());
     size_t bytes = 0;
-    for (int row = 0; row < DUO_ALGORITHMS; row++)
-        if (strcmp(duo_algorithm_name((duo_algorithm_id)row), d.algorithm) == 0)
-            bytes = duo_backend_current()->packed_bytes((duo_algorithm_id)row, &call, DUO_A);
-    CHECK(bytes > 0, "%s ran, which has no forms", d.algorithm);
+    for (int id = 0; id < DUO_ALGORITHMS; id++)
+        if (strcmp(duo_algorithm_name((duo_algorithm_id)id), d.algorithm) == 0)
+            bytes = duo_backend_current()->packed_bytes((duo_algorithm_id)id, &call, DUO_A);
+    CHECK(bytes > 0, "%s ran, which does not pack", d.algorithm);
 }
 
 static void split_once(void)
@@ -168,7 +168,7 @@ static void split_once(void)
         }
 }
 
-/* One form for each way in which a matrix is used; A transposed is B as it is. */
+/* One packed operand for each way in which a matrix is used; A transposed is B as it is. */
 static void ways(void)
 {
     test_case("prepare/ways");
@@ -262,7 +262,7 @@ static void foreign_writes(void)
     end_without_leaks(ctx);
 }
 
-/* Of an array with a matrix in each half one half changes: the other's form stays. */
+/* Of an array with a matrix in each half one half changes: the other's packed operand stays. */
 static void parts(void)
 {
     const int64_t n = edge();
@@ -341,7 +341,7 @@ static void no_room(void)
     end_without_leaks(ctx);
 }
 
-/* Operands have their places before anything has a form: what is kept fits as it did before. */
+/* Operands have their places before anything is packed: what is kept fits as it did before. */
 static void places_first(void)
 {
     if (!counting()) {
@@ -399,7 +399,7 @@ static void room_elsewhere(void)
     end_without_leaks(other);
 }
 
-/* The context that wrote the forms is gone. */
+/* The context that packed them is gone. */
 static void written_by_another(void)
 {
     for (int p = 0; p < 2; p++) {
@@ -421,14 +421,14 @@ static void written_by_another(void)
 
 static duo_context *taker;
 static float *taken;
-static duo_status take_back(duo_queue *queue, duo_algorithm_id row, const duo_call *call,
-                            uint64_t *slot, uint32_t ticket)
+static duo_status take_back(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                            uint64_t *pinned_result, uint32_t ticket)
 {
     CHECK_STATUS(DUO_OK, duo_prepare(taker, taken, 0));
-    return sim_backend()->launch(queue, row, call, slot, ticket);
+    return sim_backend()->launch(queue, algorithm, call, pinned_result, ticket);
 }
 
-/* Taken back by another while a call is about to be launched: it still finds its forms. */
+/* Taken back by another while a call is about to be launched: it still finds its packed operands. */
 static void taken_back_meanwhile(void)
 {
     if (!counting()) {
@@ -445,7 +445,7 @@ static void taken_back_meanwhile(void)
     for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
     taken = f.at[0];
     for (int again = 0; again < 3; again++) product(ctx, &f);
-    CHECK(sim_violations() == 0, "a form was gone");
+    CHECK(sim_violations() == 0, "a packed operand was gone");
     end_factors(ctx, &f);
     test_context_end(taker);
     end_without_leaks(ctx);
@@ -481,7 +481,7 @@ static void forked(void)
     end_without_leaks(ctx);
 }
 
-/* Ever other parts of an array are used as factors: their forms do not grow without end. */
+/* Ever other parts of an array are used as factors: what is packed does not grow without end. */
 static void many_parts(void)
 {
     enum { ROWS = 64, COLUMNS = 64, USES = 400 };
@@ -509,7 +509,7 @@ static void many_parts(void)
     free(a);
 }
 
-/* One context writes a form, another uses it at once; then the other way about. */
+/* One context packs an operand, another uses it at once; then the other way about. */
 static void two_contexts(void)
 {
     const int64_t n = edge();
@@ -524,7 +524,7 @@ static void two_contexts(void)
         duo_context *const first = round % 2 == 0 ? one : other;
         duo_context *const second = round % 2 == 0 ? other : one;
         change(first, &f, round % 3 == 0, 0, n * n, round);
-        /* Its result stays on the device, so that it returns before the forms are written. */
+        /* Its result stays on the device, so that it returns before they are packed. */
         CHECK_STATUS(DUO_OK, duo_sgemm(first, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n,
                                        1.0f, f.at[0], n, f.at[1], n, 0.0f, c, n));
         (void)packed_written();

@@ -143,7 +143,7 @@ static void signature(void)
 
 /* ---- The built-in ones ---- */
 
-/* Every row of the operation has a cost. */
+/* Every algorithm of the operation has a cost. */
 static void check_predictable(const duo_profile *p, duo_operation operation)
 {
     enum { N = 1000 };

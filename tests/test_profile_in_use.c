@@ -37,13 +37,13 @@ static int report_profile(void)
     const bool ok = p != NULL && duo_profile_in_use() == p && sane(p) && whole(p);
     printf("%s|%s|", p == NULL ? "" : p->origin, duo_profile_why());
     /* Curves of the file begin at a size of 1, built-in ones do not. */
-    static const duo_algorithm_id rows[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_plain,
-                                            DUO_ssum_cpu_lanes, DUO_sgemm_gpu_tiled};
+    static const duo_algorithm_id ids[] = {DUO_sgemm_cpu_openblas, DUO_sgemm_cpu_plain,
+                                           DUO_ssum_cpu_lanes, DUO_sgemm_gpu_tiled};
     for (int i = 0; i < 4 && p != NULL; i++)
-        printf("%s=%s ", duo_algorithm_name(rows[i]) + strlen("sgemm_") - (i == 2),
-               p->curve[rows[i]].size[0] == 1.0 ? "own" : "other");
+        printf("%s=%s ", duo_algorithm_name(ids[i]) + strlen("sgemm_") - (i == 2),
+               p->curve[ids[i]].size[0] == 1.0 ? "own" : "other");
     if (p != NULL) printf("link=%s ", p->upload_pageable == 5e9 ? "own" : "other");
-    printf("measured=%d|", measured == NULL ? 0 : measured->curve[rows[0]].count > 0 ? 2 : 1);
+    printf("measured=%d|", measured == NULL ? 0 : measured->curve[ids[0]].count > 0 ? 2 : 1);
     /* It must serve a call, whatever it is. */
     float x[100], sum = 0.0f;
     for (int i = 0; i < 100; i++) x[i] = 1.0f;

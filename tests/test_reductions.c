@@ -1,5 +1,5 @@
 /*
- * test_reductions.c - sasum, ssum and sdot: every row, and the public functions with operands and
+ * test_reductions.c - sasum, ssum and sdot: every algorithm, and the public functions with operands and
  * result in every residence, against the oracle's bound and, bit for bit, against the documented
  * order of summation of the math.
  */
@@ -100,34 +100,34 @@ static void check_result(const vectors *v, float got, int status)
           (unsigned)test_bits(v->bits), v->want, v->bound, intact ? "" : ", guards broken");
 }
 
-/* ---- Rows ---- */
+/* ---- Algorithms ---- */
 
-static void run_on_row(const duo_algorithm *row, const problem *p, const vectors *v, bool by_slot,
-                       int threads)
+static void run_on(const duo_algorithm *algorithm, const problem *p, const vectors *v,
+                   bool by_pinned, int threads)
 {
-    name_case(p, row->name);
+    name_case(p, algorithm->name);
     float result[3] = {test_poison(), test_poison(), test_poison()};
     duo_call call =
         test_reduce_call(p->operation, p->n, v->x.data, p->incx,
                          p->operation == DUO_SDOT ? v->y.data : NULL, p->incy, &result[1]);
     call.threads = threads;
-    CHECK(test_row_accepts(row, &call), "%s does not take it", row->name);
-    const int status = test_run_row(row, &call, p->offset, by_slot);
+    CHECK(test_algorithm_accepts(algorithm, &call), "%s does not take it", algorithm->name);
+    const int status = test_run_algorithm(algorithm, &call, p->offset, by_pinned);
     check_result(v, result[1], status);
     CHECK(test_is_poison(result[0]) && test_is_poison(result[2]), "written beside the result");
 }
 
-/* Every row, under a math that it serves. */
+/* Every algorithm, under a math that it serves. */
 static void run_on_rows(const problem *p, vectors *v)
 {
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(p->operation, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(p->operation, algorithms);
     for (int m = 0; m < MATHS; m++) {
         expect(p, maths[m], v);
         for (int r = 0; r < count; r++) {
-            if (!duo_algorithm_serves(rows[r], maths[m])) continue;
-            run_on_row(rows[r], p, v, false, 1);
-            run_on_row(rows[r], p, v, true, 2);
+            if (!duo_algorithm_serves(algorithms[r], maths[m])) continue;
+            run_on(algorithms[r], p, v, false, 1);
+            run_on(algorithms[r], p, v, true, 2);
         }
     }
 }
@@ -145,7 +145,7 @@ static const int64_t lengths[] = {1,     2,     3,     7,      8,      9,     15
                                   65535, 65536, 65537, 131072, 131077, 200003};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
-static void row_lengths(void)
+static void algorithm_lengths(void)
 {
     test_rng rng = test_rng_for("reductions lengths");
     for (int o = 0; o < OPERATIONS; o++) {
@@ -158,7 +158,7 @@ static void row_lengths(void)
     }
 }
 
-static void row_offsets(void)
+static void algorithm_offsets(void)
 {
     test_rng rng = test_rng_for("reductions offsets");
     static const int64_t some[] = {5, 16, 100, 1024, 1030, 70001};
@@ -168,7 +168,7 @@ static void row_offsets(void)
                 run_rows(&(problem){operations[o], some[i], 1, 1, offset, DATA_SIGNED}, &rng);
 }
 
-static void row_strides(void)
+static void algorithm_strides(void)
 {
     test_rng rng = test_rng_for("reductions strides");
     static const int64_t incs[] = {1, 2, 3, 5, 16, 33, -1, -2, -7, 0};
@@ -185,7 +185,7 @@ static void row_strides(void)
     }
 }
 
-static void row_random(void)
+static void algorithm_random(void)
 {
     test_rng rng = test_rng_for("reductions random");
     for (int i = 0; i < 1500; i++) {
@@ -204,7 +204,7 @@ static void row_random(void)
 }
 
 /* NaN, infinities, overflow on the way, subnormal numbers and signed zeros, at random places. */
-static void row_special_values(void)
+static void algorithm_special_values(void)
 {
     static const float special[] = {NAN,      INFINITY, -INFINITY, FLT_MAX,
                                     -FLT_MAX, 1e-40f,   -1e-40f,   -0.0f};
@@ -228,7 +228,7 @@ static void row_special_values(void)
 }
 
 /* All elements the same: sums that overflow, cancel, or stay subnormal. */
-static void row_extremes(void)
+static void algorithm_extremes(void)
 {
     static const float value[] = {FLT_MAX, FLT_MAX / 4, 1e-45f, -0.0f, 0.0f};
     test_rng rng = test_rng_for("reductions extremes");
@@ -278,8 +278,8 @@ static void run_public(duo_context *ctx, duo_math math, const problem *p, const 
     const duo_status status = call_public(ctx, p, x.address, y.address, result.address);
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.algorithm == NULL || (strstr(d.algorithm, "float64") != NULL) == float64, "row %s",
-          d.algorithm);
+    CHECK(d.algorithm == NULL || (strstr(d.algorithm, "float64") != NULL) == float64,
+          "algorithm %s", d.algorithm);
     test_take(ctx, &result);
     test_take(ctx, &x);
     if (p->operation == DUO_SDOT) test_take(ctx, &y);
@@ -393,12 +393,12 @@ static void dot_properties(void)
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
-        {"row_lengths", row_lengths},
-        {"row_offsets", row_offsets},
-        {"row_strides", row_strides},
-        {"row_random", row_random},
-        {"row_special_values", row_special_values},
-        {"row_extremes", row_extremes},
+        {"algorithm_lengths", algorithm_lengths},
+        {"algorithm_offsets", algorithm_offsets},
+        {"algorithm_strides", algorithm_strides},
+        {"algorithm_random", algorithm_random},
+        {"algorithm_special_values", algorithm_special_values},
+        {"algorithm_extremes", algorithm_extremes},
         {"public_residences", public_residences},
         {"public_random", public_random},
         {"public_large", public_large},

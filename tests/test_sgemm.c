@@ -1,5 +1,5 @@
 /*
- * test_sgemm.c - every sgemm row, and duo_sgemm with operands in every residence, against the
+ * test_sgemm.c - every algorithm of sgemm, and duo_sgemm with operands in every residence, against the
  * oracle: shapes x transposes x layouts x leading dimensions x scalars x offsets.
  */
 #define _GNU_SOURCE
@@ -116,17 +116,17 @@ static void check_operands(const problem *p, const operands *o, int status)
 
 /* ---- Running it ---- */
 
-static void run_row(const duo_algorithm *row, const problem *p, test_rng *rng)
+static void run_on(const duo_algorithm *algorithm, const problem *p, test_rng *rng)
 {
-    name_case(p, row->name);
+    name_case(p, algorithm->name);
     operands o = make_operands(p, rng);
     const oracle_product q = product_of(p, &o);
-    if (test_row_rounds(row)) oracle_tf32_bound(&q, o.bound, o.bound);
+    if (test_algorithm_rounds(algorithm)) oracle_tf32_bound(&q, o.bound, o.bound);
     const duo_call call =
         test_sgemm_call(p->transa != DUO_NO_TRANS, p->transb != DUO_NO_TRANS, p->m, p->n, p->k,
                         p->alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p->beta, o.c.data, o.c.ld);
-    if (test_row_accepts(row, &call)) {
-        const int status = test_run_row(row, &call, p->offset, false);
+    if (test_algorithm_accepts(algorithm, &call)) {
+        const int status = test_run_algorithm(algorithm, &call, p->offset, false);
         if (status != DUO_DECLINED) check_operands(p, &o, status);
     }
     free_operands(&o);
@@ -189,11 +189,11 @@ enum { EDGES = sizeof edges / sizeof edges[0] };
 
 static int64_t random_edge(test_rng *rng) { return edges[test_between(rng, 0, EDGES - 1)]; }
 
-static void row_squares(void)
+static void algorithm_squares(void)
 {
     test_rng rng = test_rng_for("sgemm squares");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int e = 0; e < EDGES; e++) {
             for (int t = 0; t < 4; t++) {
@@ -202,33 +202,33 @@ static void row_squares(void)
                 p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
                 p.transb = t / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
                 if (p.alpha == 0.0f) p.alpha = 1.5f;
-                run_row(rows[r], &p, &rng);
+                run_on(algorithms[r], &p, &rng);
             }
         }
     }
 }
 
-static void row_tile_edges(void)
+static void algorithm_tile_edges(void)
 {
     test_rng rng = test_rng_for("sgemm tile edges");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 240; i++) {
             problem p = random_problem(&rng);
             p.m = random_edge(&rng);
             p.n = random_edge(&rng);
             p.k = random_edge(&rng);
-            run_row(rows[r], &p, &rng);
+            run_on(algorithms[r], &p, &rng);
         }
     }
 }
 
-static void row_scalars(void)
+static void algorithm_scalars(void)
 {
     test_rng rng = test_rng_for("sgemm scalars");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 5 * 5 * 4; i++) {
             problem p = random_problem(&rng);
@@ -237,12 +237,12 @@ static void row_scalars(void)
             p.beta = betas[i / 5 % 5];
             p.transa = i / 25 % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
             p.transb = i / 50 != 0 ? DUO_TRANS : DUO_NO_TRANS;
-            run_row(rows[r], &p, &rng);
+            run_on(algorithms[r], &p, &rng);
         }
     }
 }
 
-static void row_odd_shapes(void)
+static void algorithm_odd_shapes(void)
 {
     static const int64_t shapes[][3] = {
         {131, 61, 257}, {257, 131, 61},  {61, 257, 131},  {1, 1, 1},       {1, 1, 5000},
@@ -252,8 +252,8 @@ static void row_odd_shapes(void)
         {130, 258, 66}, {131, 33, 4004}, {29, 203, 8004}, {45, 9001, 130},
     };
     test_rng rng = test_rng_for("sgemm odd shapes");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
             for (int t = 0; t < 4; t++) {
@@ -262,34 +262,34 @@ static void row_odd_shapes(void)
                 p.transa = t % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
                 p.transb = t / 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
                 if (p.alpha == 0.0f) p.alpha = -0.75f;
-                run_row(rows[r], &p, &rng);
+                run_on(algorithms[r], &p, &rng);
             }
         }
     }
 }
 
-static void row_random(void)
+static void algorithm_random(void)
 {
     test_rng rng = test_rng_for("sgemm random");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 2000; i++) {
             problem p = random_problem(&rng);
             p.m = test_between(&rng, 1, 40);
             p.n = test_between(&rng, 1, 40);
             p.k = test_between(&rng, 0, 40);
-            run_row(rows[r], &p, &rng);
+            run_on(algorithms[r], &p, &rng);
         }
     }
 }
 
-/* CPU rows with several threads, and every row twice: the same bits. */
-static void row_same_bits(void)
+/* CPU algorithms with several threads, and every algorithm twice: the same bits. */
+static void algorithm_same_bits(void)
 {
     test_rng rng = test_rng_for("sgemm same bits");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 30; i++) {
             problem p = random_problem(&rng);
@@ -297,24 +297,24 @@ static void row_same_bits(void)
             p.n = test_between(&rng, 1, 150);
             p.k = test_between(&rng, 1, 150);
             p.alpha = 1.25f;
-            name_case(&p, rows[r]->name);
+            name_case(&p, algorithms[r]->name);
             operands o = make_operands(&p, &rng);
             const oracle_product q = product_of(&p, &o);
-            if (test_row_rounds(rows[r])) oracle_tf32_bound(&q, o.bound, o.bound);
+            if (test_algorithm_rounds(algorithms[r])) oracle_tf32_bound(&q, o.bound, o.bound);
             duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
                                             p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
                                             p.beta, o.c.data, o.c.ld);
             call.threads = 1 + i % 3;
             test_array before = test_array_copy(&o.c);
-            const int status = test_row_accepts(rows[r], &call)
-                                   ? test_run_row(rows[r], &call, p.offset, false)
+            const int status = test_algorithm_accepts(algorithms[r], &call)
+                                   ? test_run_algorithm(algorithms[r], &call, p.offset, false)
                                    : (int)DUO_DECLINED;
             if (status != DUO_DECLINED) check_operands(&p, &o, status);
-            /* Rows with forms: four runs are one with each set of operands that have one. */
+            /* Of four runs with packed operands each has another of A, B, both or none packed. */
             for (int run = 1; run < 4 && status != DUO_DECLINED; run++) {
                 test_array other = test_array_copy(&before);
                 call.operand[DUO_C].address = other.data;
-                CHECK_STATUS(DUO_OK, test_run_row(rows[r], &call, p.offset, false));
+                CHECK_STATUS(DUO_OK, test_run_algorithm(algorithms[r], &call, p.offset, false));
                 CHECK(test_array_equal(&o.c, &other), "two runs differ");
                 test_array_free(&other);
             }
@@ -326,12 +326,12 @@ static void row_same_bits(void)
 
 /* Zeros are not skipped: 0 * Inf and 0 * NaN are NaN, and Inf comes through where nothing meets
  * it. */
-static void row_special_values(void)
+static void algorithm_special_values(void)
 {
     static const float special[] = {INFINITY, -INFINITY, NAN};
     test_rng rng = test_rng_for("sgemm special");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
         for (int i = 0; i < 96; i++) {
             problem p = random_problem(&rng);
@@ -340,7 +340,7 @@ static void row_special_values(void)
             p.k = test_between(&rng, 1, 40);
             p.alpha = i % 2 == 0 ? 1.0f : -2.0f;
             p.data = DATA_SIGNED;
-            name_case(&p, rows[r]->name);
+            name_case(&p, algorithms[r]->name);
             operands o = make_operands(&p, &rng);
             test_array *const zeros = i % 3 == 0 ? &o.b : &o.a; /* all of it, or all but one */
             for (int64_t j = 0; i % 3 < 2 && j < zeros->runs; j++)
@@ -353,12 +353,12 @@ static void row_special_values(void)
             if (p.beta != 0.0f && i % 5 == 0) o.c_before.data[0] = o.c.data[0] = special[i / 5 % 3];
             const oracle_product q = product_of(&p, &o);
             oracle_sgemm(&q, o.want, o.bound);
-            if (test_row_rounds(rows[r])) oracle_tf32_bound(&q, o.bound, o.bound);
+            if (test_algorithm_rounds(algorithms[r])) oracle_tf32_bound(&q, o.bound, o.bound);
             const duo_call call = test_sgemm_call(
                 p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m, p.n, p.k, p.alpha,
                 o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, o.c.data, o.c.ld);
-            if (test_row_accepts(rows[r], &call)) {
-                const int status = test_run_row(rows[r], &call, p.offset, false);
+            if (test_algorithm_accepts(algorithms[r], &call)) {
+                const int status = test_run_algorithm(algorithms[r], &call, p.offset, false);
                 if (status != DUO_DECLINED) check_operands(&p, &o, status);
             }
             free_operands(&o);
@@ -490,13 +490,15 @@ typedef struct vast_problem {
     bool transa, transb;
 } vast_problem;
 
-static int call_vast(const duo_algorithm *row, const vast_problem *p, const vast x[3])
+static int call_vast(const duo_algorithm *algorithm, const vast_problem *p, const vast x[3])
 {
-    if (row != NULL) {
+    if (algorithm != NULL) {
         const duo_call call =
             test_sgemm_call(p->transa, p->transb, p->m, p->n, p->k, 2.0f, x[0].data, p->ld,
                             x[1].data, p->ld, -1.0f, x[2].data, p->ld);
-        return test_row_accepts(row, &call) ? test_run_row(row, &call, 0, false) : DUO_DECLINED;
+        return test_algorithm_accepts(algorithm, &call)
+                   ? test_run_algorithm(algorithm, &call, 0, false)
+                   : DUO_DECLINED;
     }
     duo_context *ctx = test_context();
     const int status = duo_sgemm(ctx, DUO_COL_MAJOR, p->transa ? DUO_TRANS : DUO_NO_TRANS,
@@ -506,14 +508,14 @@ static int call_vast(const duo_algorithm *row, const vast_problem *p, const vast
     return status;
 }
 
-/* Small integers in matrices whose columns are far apart; on one row, or through the public
- * function if row is NULL. */
-static void run_vast(const duo_algorithm *row, const vast_problem *p)
+/* Small integers in matrices whose columns are far apart; on one algorithm, or through the public
+ * function if algorithm is NULL. */
+static void run_vast(const duo_algorithm *algorithm, const vast_problem *p)
 {
     enum { LARGEST = 32 };
     const int64_t rows[3] = {p->transa ? p->k : p->m, p->transb ? p->n : p->k, p->m};
     const int64_t columns[3] = {p->transa ? p->m : p->k, p->transb ? p->k : p->n, p->n};
-    test_case("sgemm/%s/%c%c/%jdx%jdx%jd/ld=%jd", row == NULL ? "public" : row->name,
+    test_case("sgemm/%s/%c%c/%jdx%jdx%jd/ld=%jd", algorithm == NULL ? "public" : algorithm->name,
               p->transa ? 't' : 'n', p->transb ? 't' : 'n', (intmax_t)p->m, (intmax_t)p->n,
               (intmax_t)p->k, (intmax_t)p->ld);
     vast x[3];
@@ -545,14 +547,15 @@ static void run_vast(const duo_algorithm *row, const vast_problem *p)
                                   .c = x[2].data,
                                   .ldc = p->ld};
         oracle_sgemm(&q, want, bound);
-        const int status = call_vast(row, p, x);
+        const int status = call_vast(algorithm, p, x);
         bool right = true;
         for (int64_t i = 0; i < p->m; i++)
             for (int64_t j = 0; j < p->n; j++)
                 right = right && oracle_close(want[i * p->n + j], 0.0, x[2].data[i + j * p->ld]);
         if (status != DUO_DECLINED) CHECK(status == DUO_OK && right, "status %d", status);
-        CHECK(status != DUO_DECLINED || (row != NULL && strstr(row->name, "plain") == NULL),
-              "the last row declined");
+        CHECK(status != DUO_DECLINED ||
+                  (algorithm != NULL && strstr(algorithm->name, "plain") == NULL),
+              "the last algorithm declined");
     }
     for (int i = 0; i < 3; i++) vast_free(&x[i]);
 }
@@ -560,18 +563,18 @@ static void run_vast(const duo_algorithm *row, const vast_problem *p)
 static void beyond_32_bits(void)
 {
     static const vast_problem problems[] = {
-        {20, 18, 19, INT32_MAX / 16, false, false}, /* the most that an inner BLAS gets */
-        {5, 3, 4, ((int64_t)1 << 30) + 7, false, false},
-        {5, 3, 4, ((int64_t)1 << 31) + 11, false, false},
+        {.m = 20, .n = 18, .k = 19, .ld = INT32_MAX / 16}, /* the most that an inner BLAS gets */
+        {.m = 5, .n = 3, .k = 4, .ld = ((int64_t)1 << 30) + 7},
+        {.m = 5, .n = 3, .k = 4, .ld = ((int64_t)1 << 31) + 11},
     };
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int i = 0; i < 3; i++) {
         for (int t = 0; t < 4; t++) {
             vast_problem p = problems[i];
             p.transa = t % 2 != 0;
             p.transb = t / 2 != 0;
-            for (int r = 0; r < count; r++) run_vast(rows[r], &p);
+            for (int r = 0; r < count; r++) run_vast(algorithms[r], &p);
             run_vast(NULL, &p);
         }
     }
@@ -580,13 +583,13 @@ static void beyond_32_bits(void)
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
-        {"row_squares", row_squares},
-        {"row_tile_edges", row_tile_edges},
-        {"row_scalars", row_scalars},
-        {"row_odd_shapes", row_odd_shapes},
-        {"row_random", row_random},
-        {"row_same_bits", row_same_bits},
-        {"row_special_values", row_special_values},
+        {"algorithm_squares", algorithm_squares},
+        {"algorithm_tile_edges", algorithm_tile_edges},
+        {"algorithm_scalars", algorithm_scalars},
+        {"algorithm_odd_shapes", algorithm_odd_shapes},
+        {"algorithm_random", algorithm_random},
+        {"algorithm_same_bits", algorithm_same_bits},
+        {"algorithm_special_values", algorithm_special_values},
         {"public_residences", public_residences},
         {"public_random", public_random},
         {"public_large", public_large},

@@ -1,5 +1,5 @@
 /*
- * test_sgemm_accuracy.c - the error of every sgemm row that does not work in float64, and of
+ * test_sgemm_accuracy.c - the error of every algorithm of sgemm that does not work in float64, and of
  * duo_sgemm, against the bounds of the public header, on the data of sgemm_data.h; and the Frobenius
  * norm of the error against that of a plain fp32 FMA chain.
  *
@@ -64,7 +64,7 @@ static float scalar(test_rng *rng)
 
 static int64_t extra(test_rng *rng) { return test_between(rng, 0, 1) * test_between(rng, 1, 9); }
 
-/* Some rows are for k >= 64 alone: half of the problems are theirs. */
+/* Some algorithms are for k >= 64 alone: half of the problems are theirs. */
 static problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t work)
 {
     problem p = {.layout = DUO_COL_MAJOR, .data = data};
@@ -112,7 +112,7 @@ static test_array new_matrix(const problem *p, bool trans, int64_t rows, int64_t
     return test_array_new(length, runs, length + more, p->offset);
 }
 
-/* The call as the rows see it: of a row-major problem, C' = op(B)' op(A)'. */
+/* The call as the algorithms see it: of a row-major problem, C' = op(B)' op(A)'. */
 static duo_call call_of(const problem *p, const operands *o, float *c)
 {
     return p->layout == DUO_COL_MAJOR
@@ -205,33 +205,34 @@ static double check_result(const problem *p, const operands *o, const test_array
     return worst;
 }
 
-/* ---- Rows ---- */
+/* ---- Algorithms ---- */
 
 /* Those of this mode that serve a math: all that serve the default one do. */
-static int rows_for(duo_math math, const duo_algorithm *row[DUO_SGEMM_ALGORITHMS])
+static int algorithms_for(duo_math math, const duo_algorithm *algorithm[DUO_SGEMM_ALGORITHMS])
 {
     const duo_side side = test_gpu_side() ? DUO_SIDE_GPU : DUO_SIDE_CPU;
     int count = 0;
     for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++) {
         const duo_algorithm *const r = &duo_algorithm_tables[DUO_SGEMM].algorithm[i];
-        if (r->side == side && duo_algorithm_serves(r, math)) row[count++] = r;
+        if (r->side == side && duo_algorithm_serves(r, math)) algorithm[count++] = r;
     }
     return count;
 }
 
-static const double *bounds_of(const duo_algorithm *row, const operands *o)
+static const double *bounds_of(const duo_algorithm *algorithm, const operands *o)
 {
-    return test_row_rounds(row) ? o->tf32_bound : o->bound;
+    return test_algorithm_rounds(algorithm) ? o->tf32_bound : o->bound;
 }
 
-/* Runs the row on a copy of C. False: it does not take the call; else free the copy. */
-static bool run_row(const duo_algorithm *row, const problem *p, const operands *o, test_array *c,
-                    int *status)
+/* Runs the algorithm on a copy of C. False: it does not take the call; else free the copy. */
+static bool run_on(const duo_algorithm *algorithm, const problem *p, const operands *o,
+                   test_array *c, int *status)
 {
     *c = test_array_copy(&o->c);
     const duo_call call = call_of(p, o, c->data);
-    *status = test_row_accepts(row, &call) ? test_run_row(row, &call, p->offset, false)
-                                           : (int)DUO_DECLINED;
+    *status = test_algorithm_accepts(algorithm, &call)
+                  ? test_run_algorithm(algorithm, &call, p->offset, false)
+                  : (int)DUO_DECLINED;
     if (*status != DUO_DECLINED) return true;
     test_array_free(c);
     return false;
@@ -246,17 +247,17 @@ static void print_worst(const char *name, int cases, const double worst[DUO_SGEM
     printf("\n");
 }
 
-static void row_bounds(void)
+static void algorithm_bounds(void)
 {
-    /* A GPU row may take two problems of three; the simulated device has one code for all rows. */
+    /* A GPU algorithm may take two problems of three; the simulated device has one code for all. */
     static const int usual[] = {[MODE_CPU] = 5100, [MODE_SIM] = 750, [MODE_GPU] = 7800};
     const int cases = cases_of(usual[test_mode_now()]);
     const int64_t work = INT64_C(1) << (long_run() ? 23 : 20);
     static double worst[DUO_SGEMM_ALGORITHMS][DUO_SGEMM_KINDS];
     int done[DUO_SGEMM_ALGORITHMS] = {0};
     test_rng rng = test_rng_for("sgemm accuracy rows");
-    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
-    const int count = rows_for(DUO_MATH_TF32, rows);
+    const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
+    const int count = algorithms_for(DUO_MATH_TF32, algorithms);
     for (int i = 0; i < cases; i++) {
         const int kind = i % DUO_SGEMM_KINDS;
         problem p = random_problem(&rng, &duo_sgemm_kinds[kind], work);
@@ -265,16 +266,16 @@ static void row_bounds(void)
         for (int r = 0; r < count; r++) {
             test_array c;
             int status;
-            name_case(&p, rows[r]->name);
-            if (!run_row(rows[r], &p, &o, &c, &status)) continue;
-            worst[r][kind] =
-                fmax(worst[r][kind], check_result(&p, &o, &c, bounds_of(rows[r], &o), status));
+            name_case(&p, algorithms[r]->name);
+            if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
+            worst[r][kind] = fmax(worst[r][kind],
+                                  check_result(&p, &o, &c, bounds_of(algorithms[r], &o), status));
             done[r]++;
             test_array_free(&c);
         }
         free_operands(&o);
     }
-    for (int r = 0; r < count; r++) print_worst(rows[r]->name, done[r], worst[r]);
+    for (int r = 0; r < count; r++) print_worst(algorithms[r]->name, done[r], worst[r]);
 }
 
 static const duo_sgemm_data *exact_data(void)
@@ -293,7 +294,7 @@ static const duo_sgemm_data *wide_data(void)
 }
 
 /* More tiles than a GPU has multiprocessors, and sums longer than any pipeline or split. */
-static void row_large(void)
+static void algorithm_large(void)
 {
     static const struct {
         int64_t m, n, k;
@@ -301,6 +302,7 @@ static void row_large(void)
         bool panels; /* with a workspace of 8 MB too, in panels where operands are split */
         bool gpu;    /* there alone: for tiles of C that are large */
     } shapes[] = {
+        /* m    n     k       trans A, B    panels gpu */
         {2051, 2305, 65, false, true, false, false},  {4099, 1283, 64, true, true, false, false},
         {131, 4101, 513, false, false, true, false},  {515, 517, 1027, true, false, true, false},
         {67, 35, 131073, false, false, false, false}, {2305, 2311, 301, false, false, false, true},
@@ -313,8 +315,8 @@ static void row_large(void)
         return;
     }
     test_rng rng = test_rng_for("sgemm accuracy large");
-    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
-    const int count = rows_for(DUO_MATH_TF32, rows);
+    const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
+    const int count = algorithms_for(DUO_MATH_TF32, algorithms);
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
         /* Of the last shape the guard takes all tiles from fp16x3, several from one block. */
         const bool last = i / 2 == sizeof shapes / sizeof shapes[0] - 1;
@@ -342,9 +344,9 @@ static void row_large(void)
         for (int r = 0; r < count; r++) {
             test_array c;
             int status;
-            name_case(&p, rows[r]->name);
-            if (!run_row(rows[r], &p, &o, &c, &status)) continue;
-            (void)check_result(&p, &o, &c, bounds_of(rows[r], &o), status);
+            name_case(&p, algorithms[r]->name);
+            if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
+            (void)check_result(&p, &o, &c, bounds_of(algorithms[r], &o), status);
             test_array_free(&c);
         }
         free_operands(&o);
@@ -388,10 +390,10 @@ static void take_sample(const problem *p, const operands *o, sample *s)
     free(a);
 }
 
-static void check_sample(const duo_algorithm *row, const problem *p, const sample *s,
+static void check_sample(const duo_algorithm *algorithm, const problem *p, const sample *s,
                          const test_array *c, int status)
 {
-    const double *const bounds = test_row_rounds(row) ? s->tf32_bound : s->bound;
+    const double *const bounds = test_algorithm_rounds(algorithm) ? s->tf32_bound : s->bound;
     int64_t wrong = 0, first = 0;
     for (int64_t at = s->count * p->n - 1; at >= 0; at--) {
         const float got = c->data[sampled_row(at / p->n) + at % p->n * c->ld];
@@ -399,8 +401,9 @@ static void check_sample(const duo_algorithm *row, const problem *p, const sampl
         wrong++;
         first = at;
     }
-    CHECK(status == DUO_OK && wrong == 0, "status %d, %jd wrong, the first in row %jd, column %jd",
-          status, (intmax_t)wrong, (intmax_t)sampled_row(first / p->n), (intmax_t)(first % p->n));
+    CHECK(status == DUO_OK && wrong == 0,
+          "status %d, %jd wrong, the first in algorithm %jd, column %jd", status, (intmax_t)wrong,
+          (intmax_t)sampled_row(first / p->n), (intmax_t)(first % p->n));
     CHECK(test_array_intact(c), "written outside C");
 }
 
@@ -443,7 +446,7 @@ static void shrinking_rows(const problem *p, operands *o, test_rng *rng)
 /* Of the tiles of C that one block of a kernel does, one after the other, or of the blocks of a tile, some
  * are done in another way, or with another scale. And one without tiles that are whole, or columns that
  * begin at 16 bytes, large enough to be packed ahead. */
-static void row_mixed(void)
+static void algorithm_mixed(void)
 {
     static const struct {
         const char *name;
@@ -451,17 +454,17 @@ static void row_mixed(void)
         int64_t edge, k; /* on a GPU: large tiles and several waves, or medium ones and one */
         int64_t extra;   /* of the leading dimensions */
     } mixes[] = {
-        {"NaN columns", nan_columns, 6144, 512, 0},
-        {"NaN neighbours", nan_neighbours, 6144, 512, 0},
-        {"wide columns", wide_columns, 6144, 512, 0},
-        {"NaN rows", nan_rows, 1408, 200, 0},
-        {"shrinking rows", shrinking_rows, 1408, 200, 0},
-        {"odd columns", NULL, 6147, 515, 2},
+        {"NaN columns", nan_columns, .edge = 6144, .k = 512},
+        {"NaN neighbours", nan_neighbours, .edge = 6144, .k = 512},
+        {"wide columns", wide_columns, .edge = 6144, .k = 512},
+        {"NaN rows", nan_rows, .edge = 1408, .k = 200},
+        {"shrinking rows", shrinking_rows, .edge = 1408, .k = 200},
+        {"odd columns", NULL, .edge = 6147, .k = 515, .extra = 2},
     };
     const bool large = test_mode_now() == MODE_GPU;
     test_rng rng = test_rng_for("sgemm accuracy mixed");
-    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
-    const int count = rows_for(DUO_MATH_TF32, rows);
+    const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
+    const int count = algorithms_for(DUO_MATH_TF32, algorithms);
     for (size_t i = 0; i < 2 * sizeof mixes / sizeof mixes[0]; i++) {
         problem p = {.layout = DUO_COL_MAJOR,
                      .m = large ? mixes[i / 2].edge : 4 * BLOCK,
@@ -492,9 +495,9 @@ static void row_mixed(void)
         for (int r = 0; r < count; r++) {
             test_array c;
             int status;
-            name_case(&p, rows[r]->name);
-            if (!run_row(rows[r], &p, &o, &c, &status)) continue;
-            check_sample(rows[r], &p, &s, &c, status);
+            name_case(&p, algorithms[r]->name);
+            if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
+            check_sample(algorithms[r], &p, &s, &c, status);
             test_array_free(&c);
         }
         free(s.want);
@@ -569,9 +572,9 @@ static double squares(const problem *p, const operands *o, const float *c, int64
 
 /* Two norms of so many roundings differ by some percent. On the CPU also the product is rounded
  * where there is no fused multiply-add: 1.06 times a chain's norm, measured where few terms count. */
-static double allowed_ratio(const duo_algorithm *row)
+static double allowed_ratio(const duo_algorithm *algorithm)
 {
-    return row->side == DUO_SIDE_CPU ? 1.1 : 1.05;
+    return algorithm->side == DUO_SIDE_CPU ? 1.1 : 1.05;
 }
 
 /* Where few elements outweigh all others, norms compare single roundings. */
@@ -585,10 +588,10 @@ static void norms(void)
     static const int64_t shapes[][3] = {
         {192, 160, 64}, {128, 96, 100}, {96, 128, 257}, {64, 96, 1000}, {96, 64, 4096}};
     test_rng rng = test_rng_for("sgemm accuracy norms");
-    const duo_algorithm *rows[DUO_SGEMM_ALGORITHMS];
+    const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
     double largest[DUO_SGEMM_ALGORITHMS] = {0.0};
-    const int count = rows_for(DUO_MATH_ACCURATE, rows);
-    const int problems = test_mode_now() == MODE_SIM ? 4 : 5 * 4; /* one code for all rows */
+    const int count = algorithms_for(DUO_MATH_ACCURATE, algorithms);
+    const int problems = test_mode_now() == MODE_SIM ? 4 : 5 * 4; /* one code for all */
     for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++) {
         for (int s = 0; s < problems; s++) {
             if (!has_norm(&duo_sgemm_kinds[kind])) continue;
@@ -608,10 +611,10 @@ static void norms(void)
             for (int r = 0; r < count; r++) {
                 test_array c;
                 int status;
-                name_case(&p, rows[r]->name);
-                if (!run_row(rows[r], &p, &o, &c, &status)) continue;
+                name_case(&p, algorithms[r]->name);
+                if (!run_on(algorithms[r], &p, &o, &c, &status)) continue;
                 const double ratio = sqrt(squares(&p, &o, c.data, c.ld)) / allowed;
-                CHECK(status == DUO_OK && ratio <= allowed_ratio(rows[r]),
+                CHECK(status == DUO_OK && ratio <= allowed_ratio(algorithms[r]),
                       "status %d, norm of the error %.3f times a chain's", status, ratio);
                 largest[r] = fmax(largest[r], ratio);
                 test_array_free(&c);
@@ -621,14 +624,19 @@ static void norms(void)
         }
     }
     for (int r = 0; r < count; r++)
-        printf("    %s: norm of the error / a chain's: at most %.3f\n", rows[r]->name, largest[r]);
+        printf("    %s: norm of the error / a chain's: at most %.3f\n", algorithms[r]->name,
+               largest[r]);
 }
 
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {
-        {"row_bounds", row_bounds},       {"row_large", row_large}, {"row_mixed", row_mixed},
-        {"public_bounds", public_bounds}, {"norms", norms},         {NULL, NULL},
+        {"algorithm_bounds", algorithm_bounds},
+        {"algorithm_large", algorithm_large},
+        {"algorithm_mixed", algorithm_mixed},
+        {"public_bounds", public_bounds},
+        {"norms", norms},
+        {NULL, NULL},
     };
     return test_main(argc, argv, "sgemm_accuracy", tests);
 }

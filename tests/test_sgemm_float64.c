@@ -1,9 +1,9 @@
 /*
- * test_sgemm_float64.c - duo_sgemm under DUO_MATH_FLOAT64 and its rows, against the exact result:
+ * test_sgemm_float64.c - duo_sgemm under DUO_MATH_FLOAT64 and its algorithms, against the exact result:
  * the promised bound on data that cancel, 0.51 ulp on ordinary data.
  *
  * What sgemm may read and write, shapes, alignment and special values: test_sgemm.c, whose tests
- * walk these rows with all others.
+ * walk these algorithms with all others.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -211,12 +211,12 @@ static const char *row_here(void)
     return test_gpu_side() ? "sgemm_gpu_f64" : "sgemm_cpu_float64";
 }
 
-static void check_row(duo_context *ctx, const char *row)
+static void check_algorithm(duo_context *ctx, const char *name)
 {
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    CHECK(d.algorithm != NULL && strcmp(d.algorithm, row) == 0, "row %s, not %s",
-          d.algorithm == NULL ? "none" : d.algorithm, row);
+    CHECK(d.algorithm != NULL && strcmp(d.algorithm, name) == 0, "algorithm %s, not %s",
+          d.algorithm == NULL ? "none" : d.algorithm, name);
 }
 
 static duo_context *float64_context(void)
@@ -261,7 +261,7 @@ static void shapes(void)
             name_case(&p, "public");
             operands o = make_operands(&p, &rng);
             if (CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o))) check_result(&p, &o);
-            check_row(ctx, row_here());
+            check_algorithm(ctx, row_here());
             free_operands(&o);
         }
     test_context_end(ctx);
@@ -341,33 +341,33 @@ static void range(void)
     test_context_end(ctx);
 }
 
-/* ---- Rows ---- */
+/* ---- Algorithms ---- */
 
-/* The rows of this mode themselves, twice and on several threads: right, and the same bits. */
-static void rows_twice(void)
+/* The algorithms of this mode themselves, twice and on several threads: right, and the same bits. */
+static void algorithms_twice(void)
 {
     test_rng rng = test_rng_for("sgemm float64 rows");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
-        if (!duo_algorithm_serves(rows[r], DUO_MATH_FLOAT64)) continue;
+        if (!duo_algorithm_serves(algorithms[r], DUO_MATH_FLOAT64)) continue;
         for (int i = 0; i < 40; i++) {
             problem p = random_problem(&rng);
             p.layout = DUO_COL_MAJOR;
             p.m = test_between(&rng, 1, 150);
             p.n = test_between(&rng, 1, 150);
             p.k = i % 4 == 0 ? test_between(&rng, 1000, 3000) : test_between(&rng, 1, 300);
-            name_case(&p, rows[r]->name);
+            name_case(&p, algorithms[r]->name);
             operands o = make_operands(&p, &rng);
             duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
                                             p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
                                             p.beta, o.c.data, o.c.ld);
             test_array second = test_array_copy(&o.c);
             call.threads = 1 + i % 3;
-            CHECK_STATUS(DUO_OK, test_run_row(rows[r], &call, p.offset, false));
+            CHECK_STATUS(DUO_OK, test_run_algorithm(algorithms[r], &call, p.offset, false));
             check_result(&p, &o);
             call.operand[DUO_C].address = second.data;
-            CHECK_STATUS(DUO_OK, test_run_row(rows[r], &call, p.offset, false));
+            CHECK_STATUS(DUO_OK, test_run_algorithm(algorithms[r], &call, p.offset, false));
             CHECK(test_array_equal(&o.c, &second), "two runs differ");
             test_array_free(&second);
             free_operands(&o);
@@ -434,7 +434,7 @@ static void cpu_without_memory(void)
         CHECK(getrlimit(RLIMIT_AS, &before) == 0, "getrlimit");
         const struct rlimit none = {0, before.rlim_max};
         CHECK(setrlimit(RLIMIT_AS, &none) == 0, "setrlimit");
-        void *const memory = malloc((size_t)8 << 20); /* less than the row asks for */
+        void *const memory = malloc((size_t)8 << 20); /* less than the algorithm asks for */
         const int status = run_on_cpu(&p, &o);
         CHECK(setrlimit(RLIMIT_AS, &before) == 0, "setrlimit back");
         CHECK(memory == NULL, "there was memory");
@@ -446,13 +446,13 @@ static void cpu_without_memory(void)
 #endif
 }
 
-/* ---- The choice of a row ---- */
+/* ---- The choice of an algorithm ---- */
 
-/* Under DUO_MATH_FLOAT64 the two rows of it, of which the CPU's takes everything; else neither. */
-static void a_row_for_every_math(void)
+/* Under DUO_MATH_FLOAT64 the two algorithms of it, of which the CPU's takes everything; else neither. */
+static void an_algorithm_for_every_math(void)
 {
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
-        test_case("sgemm-float64/rows/math=%d", math);
+        test_case("sgemm-float64/algorithms/math=%d", math);
         const duo_conditions conditions = {
             .profile = duo_profile_in_use(), .math = (duo_math)math, .threads = 1};
         duo_call c = test_sgemm_call(false, false, 9, 9, 9, 1.0f, NULL, INT64_MAX / 64, NULL,
@@ -469,7 +469,7 @@ static void a_row_for_every_math(void)
                       (isfinite(choice[r].seconds) != 0) == choice[r].accepts,
                   "%s: %g s", choice[r].algorithm->name, choice[r].seconds);
         }
-        CHECK(takes == 1, "%d CPU rows take it", takes);
+        CHECK(takes == 1, "%d CPU algorithms take it", takes);
     }
 }
 
@@ -490,7 +490,7 @@ static void change_of_math(void)
         CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)4)); /* changes nothing */
         CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
         CHECK((judge(&p, &o).beyond_bound == 0) == float64, "of the other math");
-        if (float64) check_row(ctx, row_here());
+        if (float64) check_algorithm(ctx, row_here());
     }
     free_operands(&o);
     test_context_end(ctx);
@@ -546,13 +546,13 @@ static void fall_back(void)
         CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
         CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
         CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
-        check_row(ctx, "sgemm_gpu_f64");
+        check_algorithm(ctx, "sgemm_gpu_f64");
         if (how == 0) sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 1);
         if (how == 1) sim_fail(SIM_LAUNCH, 1, DUO_ERR_LOST, 1);
         if (how == 2) sim_fail_async(1, true);
         CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
         check_result(&p, &o);
-        check_row(ctx, "sgemm_cpu_float64");
+        check_algorithm(ctx, "sgemm_cpu_float64");
         (void)duo_destroy(ctx);
         free_operands(&o);
     }
@@ -566,10 +566,10 @@ int main(int argc, char **argv)
         {"small_shapes", small_shapes},
         {"data_that_cancel", data_that_cancel},
         {"range", range},
-        {"rows_twice", rows_twice},
+        {"algorithms_twice", algorithms_twice},
         {"cpu_without_dgemm", cpu_without_dgemm},
         {"cpu_without_memory", cpu_without_memory},
-        {"a_row_for_every_math", a_row_for_every_math},
+        {"an_algorithm_for_every_math", an_algorithm_for_every_math},
         {"change_of_math", change_of_math},
         {"places", places},
         {"fall_back", fall_back},

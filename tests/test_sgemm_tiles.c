@@ -142,7 +142,7 @@ static shape random_shape(test_rng *rng, int kind)
     }
 }
 
-static void check_bits(const duo_algorithm *row, test_rng *rng, int kind)
+static void check_bits(const duo_algorithm *algorithm, test_rng *rng, int kind)
 {
     static const int threads[] = {2, 3, 5, 16};
     static const float scalars[] = {0.0f, 1.0f, -1.0f, 0.37f};
@@ -158,12 +158,12 @@ static void check_bits(const duo_algorithm *row, test_rng *rng, int kind)
     test_array_fill(&b, rng, DATA_NORMAL);
     if (beta != 0.0f) test_array_fill(&c, rng, DATA_NORMAL);
     test_array first = test_array_copy(&c);
-    test_case("bits/%s/%c%c/%jdx%jdx%jd/a=%g,b=%g", row->name, transa ? 't' : 'n',
+    test_case("bits/%s/%c%c/%jdx%jdx%jd/a=%g,b=%g", algorithm->name, transa ? 't' : 'n',
               transb ? 't' : 'n', (intmax_t)s.m, (intmax_t)s.n, (intmax_t)s.k, (double)alpha,
               (double)beta);
     duo_call call = test_sgemm_call(transa, transb, s.m, s.n, s.k, alpha, a.data, a.ld, b.data,
                                     b.ld, beta, first.data, first.ld);
-    CHECK(row->run(&call) == DUO_OK, "one thread");
+    CHECK(algorithm->run(&call) == DUO_OK, "one thread");
     bool finite = true;
     for (int64_t j = 0; j < s.n; j++)
         for (int64_t i = 0; i < s.m; i++) finite = isfinite(first.data[i + j * first.ld]) && finite;
@@ -172,7 +172,7 @@ static void check_bits(const duo_algorithm *row, test_rng *rng, int kind)
         test_array next = test_array_copy(&c);
         call.operand[DUO_C].address = next.data;
         call.threads = threads[i];
-        CHECK(row->run(&call) == DUO_OK && test_array_equal(&first, &next) &&
+        CHECK(algorithm->run(&call) == DUO_OK && test_array_equal(&first, &next) &&
                   test_array_intact(&next),
               "other bits on %d threads", threads[i]);
         test_array_free(&next);
@@ -187,10 +187,10 @@ static void check_bits(const duo_algorithm *row, test_rng *rng, int kind)
 static void same_bits(void)
 {
     test_rng rng = test_rng_for("bits of tiles");
-    const duo_algorithm *rows[DUO_CANDIDATES];
-    const int count = test_rows(DUO_SGEMM, rows);
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++)
-        for (int i = 0; i < 100; i++) check_bits(rows[r], &rng, i % 6);
+        for (int i = 0; i < 100; i++) check_bits(algorithms[r], &rng, i % 6);
 }
 
 static const test_entry tests[] = {

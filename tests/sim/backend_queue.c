@@ -83,7 +83,7 @@ duo_status sim_backend_copy(duo_queue *queue, void *dst, size_t dst_pitch, const
     return sim_leave(status);
 }
 
-/* The GPU row of an operation by its number, or NULL. */
+/* The GPU algorithm of an operation by its number, or NULL. */
 static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm_id id)
 {
     const duo_algorithm_table table = duo_algorithm_tables[operation];
@@ -93,25 +93,25 @@ static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm
     return NULL;
 }
 
-/* Every simulated row of sgemm has a form, so that it is met often: a compact copy, which is all that
- * the row then reads. */
-size_t sim_backend_packed_bytes(duo_algorithm_id row, const duo_call *call, int i)
+/* Every simulated algorithm of sgemm packs, so that packed operands are met often: a compact copy,
+ * which is all that the algorithm then reads. */
+size_t sim_backend_packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];
-    if (gpu_algorithm(DUO_SGEMM, row) == NULL || i == DUO_C) return 0;
+    if (gpu_algorithm(DUO_SGEMM, algorithm) == NULL || i == DUO_C) return 0;
     return (size_t)o->rows * (size_t)o->columns * sizeof(float);
 }
 
-duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id row, const duo_call *call, int i,
-                            void *memory)
+duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                            int i, void *memory)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
     const duo_status status = sim_enter(SIM_PACK, queue->device, &go);
     if (!go) return sim_leave(status);
     const duo_operand *const o = &call->operand[i];
-    if (sim_backend_packed_bytes(row, call, i) == 0) {
-        sim_violation("form: row %d has none of operand %d", (int)row, i);
+    if (sim_backend_packed_bytes(algorithm, call, i) == 0) {
+        sim_violation("pack: algorithm %d does not pack operand %d", (int)algorithm, i);
         return sim_leave(DUO_ERR_DEVICE);
     }
     const work w = {.kind = WORK_COPY,
@@ -125,8 +125,8 @@ duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id row, const duo_ca
     return sim_leave(sim_append(queue, &w));
 }
 
-/* What a row reads of an operand that has a form. */
-static duo_operand formed(const duo_operand *o)
+/* What an algorithm reads of an operand that is packed. */
+static duo_operand as_packed(const duo_operand *o)
 {
     duo_operand f = *o;
     f.address = f.packed;
@@ -135,36 +135,36 @@ static duo_operand formed(const duo_operand *o)
 }
 
 duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
-                              uint64_t *slot, uint32_t ticket)
+                              uint64_t *pinned_result, uint32_t ticket)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
     const duo_status status = sim_enter(SIM_LAUNCH, queue->device, &go);
     if (!go) return sim_leave(status);
-    const duo_algorithm *const row = gpu_algorithm(call->operation, id);
-    if (row == NULL) {
-        sim_violation("launch: row %d does not do operation %d on a GPU", (int)id,
+    const duo_algorithm *const algorithm = gpu_algorithm(call->operation, id);
+    if (algorithm == NULL) {
+        sim_violation("launch: algorithm %d does not do operation %d on a GPU", (int)id,
                       (int)call->operation);
         return sim_leave(DUO_ERR_DEVICE);
     }
     work w = {.kind = WORK_LAUNCH,
               .call = *call,
-              .algorithm = row,
-              .pinned_result = slot,
+              .algorithm = algorithm,
+              .pinned_result = pinned_result,
               .ticket = ticket};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &w.call.operand[i];
         if (o->packed == NULL) continue;
         if (sim_backend_packed_bytes(id, call, i) == 0)
-            sim_violation("launch: row %d has no form", (int)id);
-        *o = formed(o);
+            sim_violation("launch: algorithm %d does not pack", (int)id);
+        *o = as_packed(o);
     }
     if (!sim_launch_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
     sim.last_algorithm = id;
     return sim_leave(sim_append(queue, &w));
 }
 
-/* Simulated rows need no workspace. */
+/* Simulated algorithms need no workspace. */
 duo_status sim_backend_trim(duo_queue *queue)
 {
     (void)queue;

@@ -64,7 +64,7 @@ bool sim_launch_legal(const work *w, int device)
         const block *b =
             sim_block_around((uintptr_t)w->pinned_result, (uintptr_t)(w->pinned_result + 1));
         if (b == NULL || b->kind != BLOCK_PINNED || (uintptr_t)w->pinned_result % 8 != 0) {
-            sim_violation("launch: the slot is not 8 aligned bytes of live pinned memory");
+            sim_violation("launch: the pinned result is not 8 aligned bytes of live pinned memory");
             legal = false;
         }
     }

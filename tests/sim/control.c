@@ -118,9 +118,9 @@ uint64_t sim_downloaded_bytes(void)
 duo_algorithm_id sim_last_algorithm(void)
 {
     pthread_mutex_lock(&sim_lock);
-    const duo_algorithm_id row = sim.last_algorithm;
+    const duo_algorithm_id algorithm = sim.last_algorithm;
     pthread_mutex_unlock(&sim_lock);
-    return row;
+    return algorithm;
 }
 
 int sim_violations(void)

@@ -1,8 +1,8 @@
 /*
- * row_reference.h - which literal order of summation each row of the reductions must reproduce.
+ * algorithm_order.h - the literal order of summation that each algorithm of the reductions must give.
  */
-#ifndef ROW_REFERENCE_H
-#define ROW_REFERENCE_H
+#ifndef DUO_TESTS_ALGORITHM_ORDER_H
+#define DUO_TESTS_ALGORITHM_ORDER_H
 
 #include "choice/algorithm.h"
 
@@ -10,13 +10,13 @@
 typedef float (*reference_function)(duo_operation operation, int64_t n, const float *x,
                                     int64_t incx, const float *y, int64_t incy);
 
-typedef struct row_reference {
-    const char *algorithm; /* the row's name without its operation */
-    duo_math math;         /* under which the public functions take the row */
+typedef struct algorithm_order {
+    const char *name; /* of the algorithm, without its operation */
+    duo_math math;    /* under which the public functions take it */
     reference_function order;
-} row_reference;
+} algorithm_order;
 
-/* NULL for a row without a line in the table: the test that walks the rows must then fail. */
-const row_reference *order_of_algorithm(const duo_algorithm *row);
+/* NULL for an algorithm without a line in the table: the test that walks the list must then fail. */
+const algorithm_order *order_of_algorithm(const duo_algorithm *algorithm);
 
 #endif

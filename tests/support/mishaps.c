@@ -68,6 +68,6 @@ const char *kind_name(sim_kind kind)
 {
     static const char *const names[SIM_KINDS + 1] = {
         "count", "load",   "allocate", "release", "pin",  "unpin", "classify", "open", "close",
-        "copy",  "launch", "form",     "mark",    "wait", "idle",  "after",    "async"};
+        "copy",  "launch", "pack",     "mark",    "wait", "idle",  "after",    "async"};
     return names[kind];
 }

@@ -10,23 +10,23 @@
 
 #include <string.h>
 
-int test_rows(duo_operation operation, const duo_algorithm *row[DUO_CANDIDATES])
+int test_algorithms(duo_operation operation, const duo_algorithm *algorithm[DUO_CANDIDATES])
 {
     const duo_side side = test_mode_now() == MODE_CPU ? DUO_SIDE_CPU : DUO_SIDE_GPU;
     const duo_algorithm_table *table = &duo_algorithm_tables[operation];
     int count = 0;
     for (int i = 0; i < table->count; i++)
-        if (table->algorithm[i].side == side) row[count++] = &table->algorithm[i];
+        if (table->algorithm[i].side == side) algorithm[count++] = &table->algorithm[i];
     return count;
 }
 
-bool test_row_rounds(const duo_algorithm *row)
+bool test_algorithm_rounds(const duo_algorithm *algorithm)
 {
-    return duo_algorithm_serves(row, DUO_MATH_TF32) &&
-           !duo_algorithm_serves(row, DUO_MATH_ACCURATE);
+    return duo_algorithm_serves(algorithm, DUO_MATH_TF32) &&
+           !duo_algorithm_serves(algorithm, DUO_MATH_ACCURATE);
 }
 
-bool test_row_accepts(const duo_algorithm *row, const duo_call *call)
+bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call)
 {
     const duo_conditions conditions = {
         .profile = duo_profile_in_use(),
@@ -36,11 +36,11 @@ bool test_row_accepts(const duo_algorithm *row, const duo_call *call)
         .gpu = test_mode_now() != MODE_CPU,
         .capability = test_mode_now() == MODE_CPU ? 0 : duo_device_capability(0),
         .device_memory_bytes = 1e18};
-    return row->accepts(call, &conditions);
+    return algorithm->accepts(call, &conditions);
 }
 
 /* Device memory, pinned memory of the same size, and a queue, kept for the length of a test; device
- * memory for the forms of A and B. */
+ * memory for A and B as packed operands. */
 static struct {
     duo_queue *queue;
     char *device, *pinned, *packed;
@@ -68,14 +68,14 @@ static duo_status make_arena(size_t bytes)
     test_release_arena();
     const duo_backend *backend = duo_backend_current();
     const size_t grown = 2 * bytes;
-    void *device = NULL, *pinned = NULL, *slot = NULL;
+    void *device = NULL, *pinned = NULL, *result = NULL;
     duo_status status = backend->open(0, NULL, &arena.queue);
     if (status == DUO_OK) status = backend->allocate(0, grown, &device);
     if (status == DUO_OK) status = backend->pin(0, grown, &pinned);
-    if (status == DUO_OK) status = backend->pin(0, sizeof(uint64_t), &slot);
+    if (status == DUO_OK) status = backend->pin(0, sizeof(uint64_t), &result);
     arena.device = device;
     arena.pinned = pinned;
-    arena.pinned_result = slot;
+    arena.pinned_result = result;
     arena.bytes = status == DUO_OK ? grown : 0;
     return status;
 }
@@ -125,14 +125,14 @@ static void empty_image(const duo_operand *o, const image *im)
     for (int64_t j = 0; j < o->columns; j++) test_fill_poison(first + j * im->ld, o->rows);
 }
 
-/* Where the row has forms, products are done by turns with none, with that of A, of B, and of both. */
-static duo_status write_packed(const duo_algorithm *row, duo_call *moved)
+/* Where the algorithm packs operands, products are done by turns with none packed, A, B, and both. */
+static duo_status write_packed(const duo_algorithm *algorithm, duo_call *moved)
 {
     static unsigned product;
     const duo_backend *backend = duo_backend_current();
     size_t bytes[2];
     for (int i = DUO_A; i <= DUO_B; i++)
-        bytes[i] = (backend->packed_bytes(row->id, moved, i) + IMAGE_ALIGNMENT - 1) /
+        bytes[i] = (backend->packed_bytes(algorithm->id, moved, i) + IMAGE_ALIGNMENT - 1) /
                    IMAGE_ALIGNMENT * IMAGE_ALIGNMENT;
     if (bytes[0] + bytes[1] == 0) return DUO_OK;
     const unsigned which = product++ % 4;
@@ -143,21 +143,22 @@ static duo_status write_packed(const duo_algorithm *row, duo_call *moved)
         if (arena.packed != NULL) status = backend->release(0, arena.packed);
         arena.packed = NULL;
         arena.all_packed_bytes = 2 * (bytes[0] + bytes[1]);
-        void *forms = NULL;
-        if (status == DUO_OK) status = backend->allocate(0, arena.all_packed_bytes, &forms);
-        arena.packed = forms;
+        void *memory = NULL;
+        if (status == DUO_OK) status = backend->allocate(0, arena.all_packed_bytes, &memory);
+        arena.packed = memory;
     }
     char *place = arena.packed;
     for (int i = DUO_A; i <= DUO_B && status == DUO_OK; i++) {
         if (bytes[i] == 0) continue;
-        status = backend->pack(arena.queue, row->id, moved, i, place);
+        status = backend->pack(arena.queue, algorithm->id, moved, i, place);
         moved->operand[i].packed = place;
         place += bytes[i];
     }
     return status;
 }
 
-static int run_gpu_row(const duo_algorithm *row, const duo_call *call, int64_t offset, bool by_slot)
+static int run_gpu_algorithm(const duo_algorithm *algorithm, const duo_call *call, int64_t offset,
+                             bool by_pinned)
 {
     const duo_backend *backend = duo_backend_current();
     duo_call moved = *call;
@@ -179,10 +180,10 @@ static int run_gpu_row(const duo_algorithm *row, const duo_call *call, int64_t o
     const uint32_t ticket = (uint32_t)test_bits(test_poison()) + (uint32_t)call->n;
     __atomic_store_n(arena.pinned_result, 0, __ATOMIC_RELEASE);
     status = backend->copy(arena.queue, arena.device, bytes, arena.pinned, bytes, bytes, 1);
-    if (status == DUO_OK && call->operation == DUO_SGEMM) status = write_packed(row, &moved);
+    if (status == DUO_OK && call->operation == DUO_SGEMM) status = write_packed(algorithm, &moved);
     if (status == DUO_OK)
-        status = backend->launch(arena.queue, row->id, &moved, by_slot ? arena.pinned_result : NULL,
-                                 ticket);
+        status = backend->launch(arena.queue, algorithm->id, &moved,
+                                 by_pinned ? arena.pinned_result : NULL, ticket);
     if (status == DUO_OK)
         status = backend->copy(arena.queue, arena.pinned, bytes, arena.device, bytes, bytes, 1);
     const duo_status finished = backend->finish(arena.queue);
@@ -193,17 +194,18 @@ static int run_gpu_row(const duo_algorithm *row, const duo_call *call, int64_t o
         if (im[i].bytes > 0) empty_image(&call->operand[i], &im[i]);
     CHECK(test_all_poison((float *)(void *)arena.pinned, (int64_t)(bytes / sizeof(float))),
           "written outside the outputs, on the device");
-    if (by_slot) {
-        const uint64_t slot = __atomic_load_n(arena.pinned_result, __ATOMIC_ACQUIRE);
-        const uint32_t bits = (uint32_t)slot;
-        CHECK(slot >> 32 == ticket, "slot %#jx", (uintmax_t)slot);
+    if (by_pinned) {
+        const uint64_t answer = __atomic_load_n(arena.pinned_result, __ATOMIC_ACQUIRE);
+        const uint32_t bits = (uint32_t)answer;
+        CHECK(answer >> 32 == ticket, "ticket and result %#jx", (uintmax_t)answer);
         memcpy(call->operand[DUO_RESULT].address, &bits, sizeof bits);
     }
     return DUO_OK;
 }
 
-int test_run_row(const duo_algorithm *row, const duo_call *call, int64_t offset, bool by_slot)
+int test_run_algorithm(const duo_algorithm *algorithm, const duo_call *call, int64_t offset,
+                       bool by_pinned)
 {
-    if (row->side == DUO_SIDE_CPU) return row->run(call);
-    return run_gpu_row(row, call, offset, by_slot);
+    if (algorithm->side == DUO_SIDE_CPU) return algorithm->run(call);
+    return run_gpu_algorithm(algorithm, call, offset, by_pinned);
 }

@@ -6,25 +6,27 @@
 
 #include "choice/algorithm.h"
 
-/* Rows of an operation that can be run in this mode: CPU rows in cpu mode, GPU rows otherwise. */
-int test_rows(duo_operation operation, const duo_algorithm *row[DUO_CANDIDATES]);
+/* Algorithms of an operation that can be run in this mode: the CPU's in cpu mode, else the GPU's.
+ * Returns how many. */
+int test_algorithms(duo_operation operation, const duo_algorithm *algorithm[DUO_CANDIDATES]);
 
-/* Does the row round its operands to TF32? */
-bool test_row_rounds(const duo_algorithm *row);
+bool test_algorithm_rounds(const duo_algorithm *algorithm); /* its operands, to TF32? */
 
-/* Does the row take the call, on a conditions where everything is allowed? */
-bool test_row_accepts(const duo_algorithm *row, const duo_call *call);
+/* Does the algorithm take the call where nothing is ruled out: no path, no lack of memory? */
+bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call);
 
 /*
- * Runs a call whose operands are in host memory on this very row: a CPU row directly, a GPU row
- * through the backend in use (allocate, copy, launch, copy back). On the device, the operand lies
- * `offset` floats past a 256-byte boundary between poison, which must be the same afterwards; very
- * long gaps are left out there. by_slot: a reduction answers through the slot instead of device
- * memory. DUO_OK, DUO_DECLINED, or a status.
+ * Runs a call whose operands are in host memory on this very algorithm: one of the CPU directly, one
+ * of the GPU through the backend in use (allocate, copy, launch, copy back). On the device the
+ * operands lie `offset` floats past a 256-byte boundary between poison, which must be the same
+ * afterwards; very long gaps are left out there. by_pinned: a reduction answers through pinned
+ * memory, with a ticket, instead of device memory. DUO_OK, DUO_DECLINED, or a status.
  */
-int test_run_row(const duo_algorithm *row, const duo_call *call, int64_t offset, bool by_slot);
+int test_run_algorithm(const duo_algorithm *algorithm, const duo_call *call, int64_t offset,
+                       bool by_pinned);
 
-/* Gives back the memory that test_run_row keeps from call to call; the harness does after each test. */
+/* Gives back the memory that test_run_algorithm keeps from call to call, as the harness does after
+ * each test. */
 void test_release_arena(void);
 
 #endif
