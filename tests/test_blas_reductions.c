@@ -36,48 +36,12 @@ typedef struct reduce_facts {
 
 static const float up[] = {1, -2, 3, -4, 5, -6}, tens[] = {10, 20, 30, 40, 50, 60};
 static const float nans[] = {NAN, NAN}, one_nan[] = {1, NAN, 2}, zeros[] = {0, 0, 0};
-static const float infinities[] = {INFINITY, 1, -INFINITY};
-static const float minus_zero[] = {-0.0f, -0.0f}, ones[] = {1, 1, 1, 1};
+static const float both_inf[] = {INFINITY, 1, -INFINITY};
+static const float minus_0[] = {-0.0f, -0.0f}, ones[] = {1, 1, 1, 1};
 static const float subnormal[] = {0x1p-149f, -0x1p-140f, 0x1p-149f};
+#define SUBNORMAL_SUM  (0x1p-148f - 0x1p-140f)
+#define SUBNORMAL_ASUM (0x1p-148f + 0x1p-140f)
 static const float huge[] = {FLT_MAX, FLT_MAX, -FLT_MAX, -FLT_MAX};
-
-static const reduce_facts
-    sasum_plain = {DUO_SASUM, 6, up, 1, NULL, 0, 21},
-    sasum_step = {DUO_SASUM, 3, up, 2, NULL, 0, 9},
-    sasum_inc_zero = {DUO_SASUM, 4, NULL, 0, NULL, 0, 0},
-    sasum_inc_negative = {DUO_SASUM, 4, up, -1, NULL, 0, 0},
-    sasum_n_zero = {DUO_SASUM, 0, nans, 1, NULL, 0, 0},
-    sasum_n_negative = {DUO_SASUM, -5, NULL, 1, NULL, 0, 0},
-    sasum_nan = {DUO_SASUM, 3, one_nan, 1, NULL, 0, NAN},
-    sasum_infinities = {DUO_SASUM, 3, infinities, 1, NULL, 0, INFINITY},
-    sasum_minus_zeros = {DUO_SASUM, 2, minus_zero, 1, NULL, 0, 0},
-    sasum_subnormals = {DUO_SASUM, 3, subnormal, 1, NULL, 0, 0x1p-140f + 0x1p-148f},
-    sasum_overflow = {DUO_SASUM, 4, huge, 1, NULL, 0, INFINITY},
-    ssum_plain = {DUO_SSUM, 6, up, 1, NULL, 0, -3}, ssum_step = {DUO_SSUM, 2, up, 5, NULL, 0, -5},
-    ssum_inc_zero = {DUO_SSUM, 4, up, 0, NULL, 0, 0},
-    ssum_inc_negative = {DUO_SSUM, 4, NULL, -3, NULL, 0, 0},
-    ssum_n_zero = {DUO_SSUM, 0, NULL, 1, NULL, 0, 0},
-    ssum_n_negative = {DUO_SSUM, -1, nans, 1, NULL, 0, 0},
-    ssum_nan = {DUO_SSUM, 3, one_nan, 1, NULL, 0, NAN},
-    ssum_infinities = {DUO_SSUM, 3, infinities, 1, NULL, 0, NAN},
-    ssum_subnormals = {DUO_SSUM, 3, subnormal, 1, NULL, 0, 0x1p-148f - 0x1p-140f},
-    ssum_partial_overflow = {DUO_SSUM, 4, huge, 1, NULL, 0, 0},
-    sdot_plain = {DUO_SDOT, 6, up, 1, tens, 1, -210},
-    sdot_steps = {DUO_SDOT, 2, up, 2, tens, 3, 130},
-    sdot_n_negative = {DUO_SDOT, -4, up, 1, tens, 1, 0},
-    sdot_n_zero = {DUO_SDOT, 0, NULL, 1, NULL, 1, 0},
-    sdot_one_backwards = {DUO_SDOT, 3, up, 1, tens, -1, 20},
-    sdot_both_backwards = {DUO_SDOT, 3, up, -1, tens, -1, 60},
-    sdot_far_backwards = {DUO_SDOT, 3, up, -2, tens, 1, 140},
-    sdot_inc_zero = {DUO_SDOT, 3, up, 0, tens, 1, 60},
-    sdot_inc_zero_too = {DUO_SDOT, 3, up, 1, tens, 0, 20},
-    sdot_incs_zero = {DUO_SDOT, 4, tens, 0, tens, 0, 400},
-    sdot_x_is_y = {DUO_SDOT, 6, up, 1, up, 1, 91},
-    sdot_zero_nan = {DUO_SDOT, 3, zeros, 1, one_nan, 1, NAN},
-    sdot_zero_infinity = {DUO_SDOT, 3, infinities, 1, zeros, 1, NAN},
-    sdot_minus_zeros = {DUO_SDOT, 2, minus_zero, 1, ones, 1, 0},
-    sdot_subnormals = {DUO_SDOT, 3, subnormal, 1, ones, 1, 0x1p-148f - 0x1p-140f},
-    sdot_partial_overflow = {DUO_SDOT, 4, huge, 1, ones, 1, 0};
 
 static void reduction(blas_abi abi, const void *facts)
 {
@@ -246,64 +210,60 @@ static void the_environment_is_left_alone(blas_abi abi, const void *facts)
 
 /* ---- The table ---- */
 
-#define REDUCTION(name)                                                                            \
-    {                                                                                              \
-#name, reduction, &name                                                                    \
-    }
-#define IN_WORDS(name)                                                                             \
-    {                                                                                              \
-#name, name, NULL                                                                          \
-    }
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+/* clang-format off */
+#define REDUCTION(name, ...) {#name, reduction, &(const reduce_facts){__VA_ARGS__}}
+#define IN_WORDS(name)       {#name, name, NULL}
 
 static const blas_promise reduce_promises[] = {
-    REDUCTION(sasum_plain),
-    REDUCTION(sasum_step),
-    REDUCTION(sasum_inc_zero),
-    REDUCTION(sasum_inc_negative),
-    REDUCTION(sasum_n_zero),
-    REDUCTION(sasum_n_negative),
-    REDUCTION(sasum_nan),
-    REDUCTION(sasum_infinities),
-    REDUCTION(sasum_minus_zeros),
-    REDUCTION(sasum_subnormals),
-    REDUCTION(sasum_overflow),
-    REDUCTION(ssum_plain),
-    REDUCTION(ssum_step),
-    REDUCTION(ssum_inc_zero),
-    REDUCTION(ssum_inc_negative),
-    REDUCTION(ssum_n_zero),
-    REDUCTION(ssum_n_negative),
-    REDUCTION(ssum_nan),
-    REDUCTION(ssum_infinities),
-    REDUCTION(ssum_subnormals),
-    REDUCTION(ssum_partial_overflow),
-    REDUCTION(sdot_plain),
-    REDUCTION(sdot_steps),
-    REDUCTION(sdot_n_negative),
-    REDUCTION(sdot_n_zero),
-    REDUCTION(sdot_one_backwards),
-    REDUCTION(sdot_both_backwards),
-    REDUCTION(sdot_far_backwards),
-    REDUCTION(sdot_inc_zero),
-    REDUCTION(sdot_inc_zero_too),
-    REDUCTION(sdot_incs_zero),
-    REDUCTION(sdot_x_is_y),
-    REDUCTION(sdot_zero_nan),
-    REDUCTION(sdot_zero_infinity),
-    REDUCTION(sdot_minus_zeros),
-    REDUCTION(sdot_subnormals),
-    REDUCTION(sdot_partial_overflow),
+    /*        name                   operation   n  x        incx  y      incy  want */
+    REDUCTION(sasum_plain,           DUO_SASUM,  6, up,         1, NULL,     0, 21),
+    REDUCTION(sasum_step,            DUO_SASUM,  3, up,         2, NULL,     0, 9),
+    REDUCTION(sasum_inc_zero,        DUO_SASUM,  4, NULL,       0, NULL,     0, 0),
+    REDUCTION(sasum_inc_negative,    DUO_SASUM,  4, up,        -1, NULL,     0, 0),
+    REDUCTION(sasum_n_zero,          DUO_SASUM,  0, nans,       1, NULL,     0, 0),
+    REDUCTION(sasum_n_negative,      DUO_SASUM, -5, NULL,       1, NULL,     0, 0),
+    REDUCTION(sasum_nan,             DUO_SASUM,  3, one_nan,    1, NULL,     0, NAN),
+    REDUCTION(sasum_infinities,      DUO_SASUM,  3, both_inf,   1, NULL,     0, INFINITY),
+    REDUCTION(sasum_minus_zeros,     DUO_SASUM,  2, minus_0,    1, NULL,     0, 0),
+    REDUCTION(sasum_subnormals,      DUO_SASUM,  3, subnormal,  1, NULL,     0, SUBNORMAL_ASUM),
+    REDUCTION(sasum_overflow,        DUO_SASUM,  4, huge,       1, NULL,     0, INFINITY),
+    REDUCTION(ssum_plain,            DUO_SSUM,   6, up,         1, NULL,     0, -3),
+    REDUCTION(ssum_step,             DUO_SSUM,   2, up,         5, NULL,     0, -5),
+    REDUCTION(ssum_inc_zero,         DUO_SSUM,   4, up,         0, NULL,     0, 0),
+    REDUCTION(ssum_inc_negative,     DUO_SSUM,   4, NULL,      -3, NULL,     0, 0),
+    REDUCTION(ssum_n_zero,           DUO_SSUM,   0, NULL,       1, NULL,     0, 0),
+    REDUCTION(ssum_n_negative,       DUO_SSUM,  -1, nans,       1, NULL,     0, 0),
+    REDUCTION(ssum_nan,              DUO_SSUM,   3, one_nan,    1, NULL,     0, NAN),
+    REDUCTION(ssum_infinities,       DUO_SSUM,   3, both_inf,   1, NULL,     0, NAN),
+    REDUCTION(ssum_subnormals,       DUO_SSUM,   3, subnormal,  1, NULL,     0, SUBNORMAL_SUM),
+    REDUCTION(ssum_partial_overflow, DUO_SSUM,   4, huge,       1, NULL,     0, 0),
+    REDUCTION(sdot_plain,            DUO_SDOT,   6, up,         1, tens,     1, -210),
+    REDUCTION(sdot_steps,            DUO_SDOT,   2, up,         2, tens,     3, 130),
+    REDUCTION(sdot_n_negative,       DUO_SDOT,  -4, up,         1, tens,     1, 0),
+    REDUCTION(sdot_n_zero,           DUO_SDOT,   0, NULL,       1, NULL,     1, 0),
+    REDUCTION(sdot_one_backwards,    DUO_SDOT,   3, up,         1, tens,    -1, 20),
+    REDUCTION(sdot_both_backwards,   DUO_SDOT,   3, up,        -1, tens,    -1, 60),
+    REDUCTION(sdot_far_backwards,    DUO_SDOT,   3, up,        -2, tens,     1, 140),
+    REDUCTION(sdot_inc_zero,         DUO_SDOT,   3, up,         0, tens,     1, 60),
+    REDUCTION(sdot_inc_zero_too,     DUO_SDOT,   3, up,         1, tens,     0, 20),
+    REDUCTION(sdot_incs_zero,        DUO_SDOT,   4, tens,       0, tens,     0, 400),
+    REDUCTION(sdot_x_is_y,           DUO_SDOT,   6, up,         1, up,       1, 91),
+    REDUCTION(sdot_zero_nan,         DUO_SDOT,   3, zeros,      1, one_nan,  1, NAN),
+    REDUCTION(sdot_zero_infinity,    DUO_SDOT,   3, both_inf,   1, zeros,    1, NAN),
+    REDUCTION(sdot_minus_zeros,      DUO_SDOT,   2, minus_0,    1, ones,     1, 0),
+    REDUCTION(sdot_subnormals,       DUO_SDOT,   3, subnormal,  1, ones,     1, SUBNORMAL_SUM),
+    REDUCTION(sdot_partial_overflow, DUO_SDOT,   4, huge,       1, ones,     1, 0),
     IN_WORDS(sums_of_large_values),
     IN_WORDS(wide_increments),
     IN_WORDS(negative_in_the_upper_half),
     IN_WORDS(lengths_and_increments),
     IN_WORDS(the_environment_is_left_alone),
 };
+/* clang-format on */
 
 static void semantics_of_reductions(void)
 {
-    run_promises("reductions", reduce_promises, COUNT(reduce_promises));
+    run_promises("reductions", reduce_promises, sizeof reduce_promises / sizeof reduce_promises[0]);
 }
 
 static const test_entry tests[] = {

@@ -24,7 +24,7 @@ typedef enum fill {
     ZEROS,
     POISON,
     ONE_NAN, /* the first element; all others are integers */
-    ONE_INFINITY,
+    ONE_INF,
     NONE,     /* NULL */
     NO_ENTRY, /* memory that cannot be read */
     TINY,     /* multiples of 2^-149 */
@@ -35,8 +35,10 @@ typedef enum fill {
 typedef struct gemm_facts {
     float alpha, beta;
     fill a, b, c;
-    int64_t k; /* -1: of the size; else this */
+    int64_t k; /* OF_SIZE: of the sizes below; else this */
 } gemm_facts;
+
+enum { OF_SIZE = -1 };
 
 static const struct {
     int64_t m, n, k;
@@ -52,7 +54,7 @@ static void fill_matrix(test_array *x, test_rng *rng, fill with)
                                      : DATA_INTEGER);
     if (x->bytes == 0) return;
     if (with == ONE_NAN) x->data[0] = NAN;
-    if (with == ONE_INFINITY) x->data[0] = INFINITY;
+    if (with == ONE_INF) x->data[0] = INFINITY;
     for (int64_t r = 0; r < x->runs; r++) {
         for (int64_t i = 0; i < x->length; i++) {
             float *const at = &x->data[i + r * x->ld];
@@ -159,7 +161,7 @@ static void products(blas_abi abi, const void *facts)
                               .transb = letters[(turn + turn / 3) % 6],
                               .m = sizes[s].m,
                               .n = sizes[s].n,
-                              .k = f->k < 0 ? sizes[s].k : f->k};
+                              .k = f->k == OF_SIZE ? sizes[s].k : f->k};
             check_product(abi, f, &p);
         }
     }
@@ -168,48 +170,12 @@ static void products(blas_abi abi, const void *facts)
 /* Beyond what any path keeps for small products, and no multiple of any tile. */
 static void one_large_product(blas_abi abi, const void *facts)
 {
-    static const gemm_facts integers = {2.0f, -1.0f, INTEGERS, INTEGERS, INTEGERS, -1};
+    static const gemm_facts integers = {2.0f, -1.0f, INTEGERS, INTEGERS, INTEGERS, OF_SIZE};
     blas_product p = {
         .layout = DUO_COL_MAJOR, .transa = 'N', .transb = 't', .m = 131, .n = 67, .k = 129};
     (void)facts;
     check_product(abi, &integers, &p);
 }
-
-static const gemm_facts plain = {1.0f, 1.0f, INTEGERS, INTEGERS, INTEGERS, -1},
-                        scaled = {-0.5f, 3.0f, INTEGERS, INTEGERS, INTEGERS, -1},
-                        rounded = {0.7f, 1.3f, NORMAL, NORMAL, NORMAL, -1},
-                        beta_zero = {1.0f, 0.0f, INTEGERS, INTEGERS, POISON, -1},
-                        beta_minus_zero = {1.0f, -0.0f, INTEGERS, INTEGERS, POISON, -1},
-                        beta_zero_infinity = {1.0f, 0.0f, INTEGERS, INTEGERS, ONE_INFINITY, -1},
-                        alpha_zero_nan = {0.0f, 2.0f, POISON, POISON, INTEGERS, -1},
-                        alpha_zero_null = {0.0f, 2.0f, NONE, NONE, INTEGERS, -1},
-                        alpha_zero_no_entry = {0.0f, -1.0f, NO_ENTRY, NO_ENTRY, INTEGERS, -1},
-                        alpha_minus_zero = {-0.0f, 0.5f, NONE, NONE, INTEGERS, -1},
-                        alpha_zero_beta_one = {0.0f, 1.0f, NONE, NONE, POISON, -1},
-                        alpha_zero_beta_one_signs = {0.0f, 1.0f, NONE, NONE, MINUS_ZEROS, -1},
-                        alpha_zero_c_nan = {0.0f, 2.0f, NONE, NONE, ONE_NAN, -1},
-                        both_zero = {0.0f, 0.0f, NONE, NONE, POISON, -1},
-                        both_zero_infinity = {0.0f, 0.0f, POISON, POISON, ONE_INFINITY, -1},
-                        k_zero_beta_zero = {1.0f, 0.0f, NONE, NONE, POISON, 0},
-                        k_zero_beta_one = {1.0f, 1.0f, NONE, NONE, POISON, 0},
-                        k_zero_beta = {1.0f, -3.0f, NO_ENTRY, NO_ENTRY, INTEGERS, 0},
-                        k_zero_alpha_nan = {NAN, 1.0f, NONE, NONE, INTEGERS, 0},
-                        k_zero_alpha_nan_beta = {NAN, 2.0f, NONE, NONE, INTEGERS, 0},
-                        k_zero_beta_nan = {1.0f, NAN, NONE, NONE, INTEGERS, 0},
-                        alpha_nan = {NAN, 0.0f, INTEGERS, INTEGERS, INTEGERS, -1},
-                        beta_nan = {1.0f, NAN, INTEGERS, INTEGERS, INTEGERS, -1},
-                        alpha_zero_beta_nan = {0.0f, NAN, NONE, NONE, INTEGERS, -1},
-                        nan_times_zero = {1.0f, 0.0f, ONE_NAN, ZEROS, POISON, -1},
-                        zero_times_nan = {1.0f, 0.0f, ZEROS, ONE_NAN, POISON, -1},
-                        infinity_times_zero = {1.0f, 1.0f, ONE_INFINITY, ZEROS, INTEGERS, -1},
-                        zero_times_infinity = {1.0f, 1.0f, ZEROS, ONE_INFINITY, INTEGERS, -1},
-                        nan_in_c = {1.0f, 1.0f, INTEGERS, INTEGERS, ONE_NAN, -1},
-                        infinity_in_c = {1.0f, -2.0f, INTEGERS, INTEGERS, ONE_INFINITY, -1},
-                        overflow = {2.0f, 0.0f, LARGEST, LARGEST, POISON, -1},
-                        subnormals = {1.0f, 0.0f, TINY, INTEGERS, POISON, -1},
-                        subnormals_added = {1.0f, 1.0f, INTEGERS, TINY, TINY, -1},
-                        subnormal_c = {0.0f, 3.0f, NONE, NONE, TINY, -1},
-                        minus_zeros = {1.0f, 0.0f, MINUS_ZEROS, INTEGERS, POISON, -1};
 
 /* ---- Promises that need words ---- */
 
@@ -369,52 +335,47 @@ static void calls_run_on_the_side_of_the_path(blas_abi abi, const void *facts)
 
 /* ---- The table ---- */
 
-#define PRODUCTS(name)                                                                             \
-    {                                                                                              \
-#name, products, &name                                                                     \
-    }
-#define IN_WORDS(name)                                                                             \
-    {                                                                                              \
-#name, name, NULL                                                                          \
-    }
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+/* clang-format off */
+#define PRODUCTS(name, ...) {#name, products, &(const gemm_facts){__VA_ARGS__}}
+#define IN_WORDS(name)      {#name, name, NULL}
 
 static const blas_promise gemm_promises[] = {
-    PRODUCTS(plain),
-    PRODUCTS(scaled),
-    PRODUCTS(rounded),
-    PRODUCTS(beta_zero),
-    PRODUCTS(beta_minus_zero),
-    PRODUCTS(beta_zero_infinity),
-    PRODUCTS(alpha_zero_nan),
-    PRODUCTS(alpha_zero_null),
-    PRODUCTS(alpha_zero_no_entry),
-    PRODUCTS(alpha_minus_zero),
-    PRODUCTS(alpha_zero_beta_one),
-    PRODUCTS(alpha_zero_beta_one_signs),
-    PRODUCTS(alpha_zero_c_nan),
-    PRODUCTS(both_zero),
-    PRODUCTS(both_zero_infinity),
-    PRODUCTS(k_zero_beta_zero),
-    PRODUCTS(k_zero_beta_one),
-    PRODUCTS(k_zero_beta),
-    PRODUCTS(k_zero_alpha_nan),
-    PRODUCTS(k_zero_alpha_nan_beta),
-    PRODUCTS(k_zero_beta_nan),
-    PRODUCTS(alpha_nan),
-    PRODUCTS(beta_nan),
-    PRODUCTS(alpha_zero_beta_nan),
-    PRODUCTS(nan_times_zero),
-    PRODUCTS(zero_times_nan),
-    PRODUCTS(infinity_times_zero),
-    PRODUCTS(zero_times_infinity),
-    PRODUCTS(nan_in_c),
-    PRODUCTS(infinity_in_c),
-    PRODUCTS(overflow),
-    PRODUCTS(subnormals),
-    PRODUCTS(subnormals_added),
-    PRODUCTS(subnormal_c),
-    PRODUCTS(minus_zeros),
+    /*       name                       alpha   beta  A            B         C            k */
+    PRODUCTS(plain,                         1,     1, INTEGERS,    INTEGERS, INTEGERS,    OF_SIZE),
+    PRODUCTS(scaled,                    -0.5f,     3, INTEGERS,    INTEGERS, INTEGERS,    OF_SIZE),
+    PRODUCTS(rounded,                    0.7f,  1.3f, NORMAL,      NORMAL,   NORMAL,      OF_SIZE),
+    PRODUCTS(beta_zero,                     1,     0, INTEGERS,    INTEGERS, POISON,      OF_SIZE),
+    PRODUCTS(beta_minus_zero,               1, -0.0f, INTEGERS,    INTEGERS, POISON,      OF_SIZE),
+    PRODUCTS(beta_zero_infinity,            1,     0, INTEGERS,    INTEGERS, ONE_INF,     OF_SIZE),
+    PRODUCTS(alpha_zero_nan,                0,     2, POISON,      POISON,   INTEGERS,    OF_SIZE),
+    PRODUCTS(alpha_zero_null,               0,     2, NONE,        NONE,     INTEGERS,    OF_SIZE),
+    PRODUCTS(alpha_zero_no_entry,           0,    -1, NO_ENTRY,    NO_ENTRY, INTEGERS,    OF_SIZE),
+    PRODUCTS(alpha_minus_zero,          -0.0f,  0.5f, NONE,        NONE,     INTEGERS,    OF_SIZE),
+    PRODUCTS(alpha_zero_beta_one,           0,     1, NONE,        NONE,     POISON,      OF_SIZE),
+    PRODUCTS(alpha_zero_beta_one_signs,     0,     1, NONE,        NONE,     MINUS_ZEROS, OF_SIZE),
+    PRODUCTS(alpha_zero_c_nan,              0,     2, NONE,        NONE,     ONE_NAN,     OF_SIZE),
+    PRODUCTS(both_zero,                     0,     0, NONE,        NONE,     POISON,      OF_SIZE),
+    PRODUCTS(both_zero_infinity,            0,     0, POISON,      POISON,   ONE_INF,     OF_SIZE),
+    PRODUCTS(k_zero_beta_zero,              1,     0, NONE,        NONE,     POISON,      0),
+    PRODUCTS(k_zero_beta_one,               1,     1, NONE,        NONE,     POISON,      0),
+    PRODUCTS(k_zero_beta,                   1,    -3, NO_ENTRY,    NO_ENTRY, INTEGERS,    0),
+    PRODUCTS(k_zero_alpha_nan,            NAN,     1, NONE,        NONE,     INTEGERS,    0),
+    PRODUCTS(k_zero_alpha_nan_beta,       NAN,     2, NONE,        NONE,     INTEGERS,    0),
+    PRODUCTS(k_zero_beta_nan,               1,   NAN, NONE,        NONE,     INTEGERS,    0),
+    PRODUCTS(alpha_nan,                   NAN,     0, INTEGERS,    INTEGERS, INTEGERS,    OF_SIZE),
+    PRODUCTS(beta_nan,                      1,   NAN, INTEGERS,    INTEGERS, INTEGERS,    OF_SIZE),
+    PRODUCTS(alpha_zero_beta_nan,           0,   NAN, NONE,        NONE,     INTEGERS,    OF_SIZE),
+    PRODUCTS(nan_times_zero,                1,     0, ONE_NAN,     ZEROS,    POISON,      OF_SIZE),
+    PRODUCTS(zero_times_nan,                1,     0, ZEROS,       ONE_NAN,  POISON,      OF_SIZE),
+    PRODUCTS(infinity_times_zero,           1,     1, ONE_INF,     ZEROS,    INTEGERS,    OF_SIZE),
+    PRODUCTS(zero_times_infinity,           1,     1, ZEROS,       ONE_INF,  INTEGERS,    OF_SIZE),
+    PRODUCTS(nan_in_c,                      1,     1, INTEGERS,    INTEGERS, ONE_NAN,     OF_SIZE),
+    PRODUCTS(infinity_in_c,                 1,    -2, INTEGERS,    INTEGERS, ONE_INF,     OF_SIZE),
+    PRODUCTS(overflow,                      2,     0, LARGEST,     LARGEST,  POISON,      OF_SIZE),
+    PRODUCTS(subnormals,                    1,     0, TINY,        INTEGERS, POISON,      OF_SIZE),
+    PRODUCTS(subnormals_added,              1,     1, INTEGERS,    TINY,     TINY,        OF_SIZE),
+    PRODUCTS(subnormal_c,                   0,     3, NONE,        NONE,     TINY,        OF_SIZE),
+    PRODUCTS(minus_zeros,                   1,     0, MINUS_ZEROS, INTEGERS, POISON,      OF_SIZE),
     IN_WORDS(one_large_product),
     IN_WORDS(zeros_of_a_sum_are_positive),
     IN_WORDS(a_may_be_b),
@@ -424,8 +385,12 @@ static const blas_promise gemm_promises[] = {
     IN_WORDS(wide_leading_dimensions),
     IN_WORDS(calls_run_on_the_side_of_the_path),
 };
+/* clang-format on */
 
-static void semantics_of_sgemm(void) { run_promises("sgemm", gemm_promises, COUNT(gemm_promises)); }
+static void semantics_of_sgemm(void)
+{
+    run_promises("sgemm", gemm_promises, sizeof gemm_promises / sizeof gemm_promises[0]);
+}
 
 static const test_entry tests[] = {
     {"semantics_of_sgemm", semantics_of_sgemm},

@@ -22,77 +22,64 @@
 
 /* ---- Scenarios: an operation on data in certain places ---- */
 
+typedef enum way {
+    ON_GPU,
+    ON_CPU,
+    PACKED /* on the GPU, with A and B packed ahead by duo_prepare */
+} way;
+
 typedef struct scenario {
     const char *name;
     duo_operation operation;
     test_place a, b, c; /* of sgemm; x, y, result of the reductions */
     float beta;
-    int64_t m, n, k; /* reductions: n */
-    duo_path path;
-    bool prepared; /* A and B, by duo_prepare */
+    int64_t m, n, k; /* reductions: n alone */
+    way way;
 } scenario;
 
 enum { LD_EXTRA = 3 };
 
+/* clang-format off */
+#define HOST PLACE_PAGEABLE
+#define PIN  PLACE_PINNED
+#define DEV  PLACE_DEVICE
+#define KEPT PLACE_KEPT
+
 static const scenario scenarios[] = {
-    {"ssum/pageable", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU, false},
-    {"ssum/large", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 3000001, 0,
-     DUO_PATH_GPU, false},
-    {"sasum/pinned", DUO_SASUM, PLACE_PINNED, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU, false},
-    {"sdot/kept+pageable", DUO_SDOT, PLACE_KEPT, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU, false},
-    {"sdot/device+kept", DUO_SDOT, PLACE_DEVICE, PLACE_KEPT, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_GPU, false},
-    {"sdot/device+kept/cpu", DUO_SDOT, PLACE_DEVICE, PLACE_KEPT, PLACE_PAGEABLE, 0, 1, 9001, 0,
-     DUO_PATH_CPU, false},
-    {"ssum/kept/result-kept", DUO_SSUM, PLACE_KEPT, PLACE_PAGEABLE, PLACE_KEPT, 0, 1, 9001, 0,
-     DUO_PATH_GPU, false},
-    {"ssum/pageable/result-on-device", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_DEVICE, 0, 1,
-     9001, 0, DUO_PATH_GPU, false},
-    {"ssum/pageable/result-pinned", DUO_SSUM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PINNED, 0, 1,
-     9001, 0, DUO_PATH_GPU, false},
-    {"sgemm/pageable/b=0", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 0, 37, 29, 17,
-     DUO_PATH_GPU, false},
-    {"sgemm/pageable/b=-1", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, -1, 37, 29,
-     17, DUO_PATH_GPU, false},
-    {"sgemm/pinned/b=2", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 2, 37, 29, 17,
-     DUO_PATH_GPU, false},
-    {"sgemm/pinned/b=0", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 0, 37, 29, 17,
-     DUO_PATH_GPU, false},
+    /* name                            operation  a     b     c   beta     m        n   k  way */
+    {"ssum/pageable",                  DUO_SSUM,  HOST, HOST, HOST,  0,    0,    9001,  0, ON_GPU},
+    {"ssum/large",                     DUO_SSUM,  HOST, HOST, HOST,  0,    0, 3000001,  0, ON_GPU},
+    {"sasum/pinned",                   DUO_SASUM, PIN,  HOST, HOST,  0,    0,    9001,  0, ON_GPU},
+    {"sdot/kept+pageable",             DUO_SDOT,  KEPT, HOST, HOST,  0,    0,    9001,  0, ON_GPU},
+    {"sdot/device+kept",               DUO_SDOT,  DEV,  KEPT, HOST,  0,    0,    9001,  0, ON_GPU},
+    {"sdot/device+kept/cpu",           DUO_SDOT,  DEV,  KEPT, HOST,  0,    0,    9001,  0, ON_CPU},
+    {"ssum/kept/result-kept",          DUO_SSUM,  KEPT, HOST, KEPT,  0,    0,    9001,  0, ON_GPU},
+    {"ssum/pageable/result-on-device", DUO_SSUM,  HOST, HOST, DEV,   0,    0,    9001,  0, ON_GPU},
+    {"ssum/pageable/result-pinned",    DUO_SSUM,  HOST, HOST, PIN,   0,    0,    9001,  0, ON_GPU},
+    {"sgemm/pageable/b=0",             DUO_SGEMM, HOST, HOST, HOST,  0,   37,      29, 17, ON_GPU},
+    {"sgemm/pageable/b=-1",            DUO_SGEMM, HOST, HOST, HOST, -1,   37,      29, 17, ON_GPU},
+    {"sgemm/pinned/b=2",               DUO_SGEMM, PIN,  PIN,  PIN,   2,   37,      29, 17, ON_GPU},
+    {"sgemm/pinned/b=0",               DUO_SGEMM, PIN,  PIN,  PIN,   0,   37,      29, 17, ON_GPU},
     /* columns long enough for the device to read and write them in place */
-    {"sgemm/pinned-direct/b=2", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 2, 80, 29, 17,
-     DUO_PATH_GPU, false},
-    {"sgemm/pinned-direct/b=0", DUO_SGEMM, PLACE_PINNED, PLACE_PINNED, PLACE_PINNED, 0, 80, 29, 17,
-     DUO_PATH_GPU, false},
-    {"sgemm/kept/b=0", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 0, 37, 29, 17, DUO_PATH_GPU,
-     false},
-    {"sgemm/kept/b=1", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_KEPT, 1, 37, 29, 17, DUO_PATH_GPU,
-     false},
-    {"sgemm/kept+c-pageable/b=1", DUO_SGEMM, PLACE_KEPT, PLACE_KEPT, PLACE_PAGEABLE, 1, 37, 29, 17,
-     DUO_PATH_GPU, false},
-    {"sgemm/device/b=1", DUO_SGEMM, PLACE_DEVICE, PLACE_DEVICE, PLACE_DEVICE, 1, 37, 29, 17,
-     DUO_PATH_GPU, false},
-    {"sgemm/device+c-pageable/b=1", DUO_SGEMM, PLACE_DEVICE, PLACE_PAGEABLE, PLACE_PAGEABLE, 1, 37,
-     29, 17, DUO_PATH_GPU, false},
-    {"sgemm/mixed/cpu", DUO_SGEMM, PLACE_DEVICE, PLACE_KEPT, PLACE_DEVICE, 1, 37, 29, 17,
-     DUO_PATH_CPU, false},
-    {"sgemm/prepared/b=0", DUO_SGEMM, PLACE_KEPT, PLACE_DEVICE, PLACE_PAGEABLE, 0, 37, 29, 17,
-     DUO_PATH_GPU, true},
-    {"sgemm/prepared/b=1", DUO_SGEMM, PLACE_DEVICE, PLACE_KEPT, PLACE_KEPT, 1, 37, 29, 17,
-     DUO_PATH_GPU, true},
+    {"sgemm/pinned-direct/b=2",        DUO_SGEMM, PIN,  PIN,  PIN,   2,   80,      29, 17, ON_GPU},
+    {"sgemm/pinned-direct/b=0",        DUO_SGEMM, PIN,  PIN,  PIN,   0,   80,      29, 17, ON_GPU},
+    {"sgemm/kept/b=0",                 DUO_SGEMM, KEPT, KEPT, KEPT,  0,   37,      29, 17, ON_GPU},
+    {"sgemm/kept/b=1",                 DUO_SGEMM, KEPT, KEPT, KEPT,  1,   37,      29, 17, ON_GPU},
+    {"sgemm/kept+c-pageable/b=1",      DUO_SGEMM, KEPT, KEPT, HOST,  1,   37,      29, 17, ON_GPU},
+    {"sgemm/device/b=1",               DUO_SGEMM, DEV,  DEV,  DEV,   1,   37,      29, 17, ON_GPU},
+    {"sgemm/device+c-pageable/b=1",    DUO_SGEMM, DEV,  HOST, HOST,  1,   37,      29, 17, ON_GPU},
+    {"sgemm/mixed/cpu",                DUO_SGEMM, DEV,  KEPT, DEV,   1,   37,      29, 17, ON_CPU},
+    {"sgemm/prepared/b=0",             DUO_SGEMM, KEPT, DEV,  HOST,  0,   37,      29, 17, PACKED},
+    {"sgemm/prepared/b=1",             DUO_SGEMM, DEV,  KEPT, KEPT,  1,   37,      29, 17, PACKED},
     /* C comes back in several pieces: the device can die between two of them */
-    {"sgemm/large/b=3", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE, 3, 1501, 1301, 2,
-     DUO_PATH_GPU, false},
-    {"sgemm/large/b=0", DUO_SGEMM, PLACE_PAGEABLE, PLACE_KEPT, PLACE_PAGEABLE, 0, 1501, 1301, 2,
-     DUO_PATH_GPU, false},
-    {"sgemm/large/kept-c/b=1", DUO_SGEMM, PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_KEPT, 1, 1501, 1301,
-     2, DUO_PATH_GPU, false},
+    {"sgemm/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3, 1501,    1301,  2, ON_GPU},
+    {"sgemm/large/b=0",                DUO_SGEMM, HOST, KEPT, HOST,  0, 1501,    1301,  2, ON_GPU},
+    {"sgemm/large/kept-c/b=1",         DUO_SGEMM, HOST, HOST, KEPT,  1, 1501,    1301,  2, ON_GPU},
 };
+/* clang-format on */
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
-static bool is_large(const scenario *s) { return s->m * s->n > 1000000; }
+static bool is_large(const scenario *s) { return s->n > 1000000 || s->m * s->n > 1000000; }
 
 /* Host images of what the operands hold at first, and of what the output must hold in the end. */
 typedef struct world {
@@ -189,7 +176,7 @@ static void put_operands(world *w, duo_context *ctx)
         default:
             break;
         }
-        if (w->s->prepared && i < 2)
+        if (w->s->way == PACKED && i < 2)
             CHECK_STATUS(DUO_OK, duo_prepare(ctx, w->address[i], work->bytes));
     }
 }
@@ -302,7 +289,7 @@ static bool run(world *w, const mishap *what, int nth)
         drop_operands(w, ctx, false);
     }
     put_operands(w, ctx);
-    CHECK_STATUS(DUO_OK, duo_set_path(ctx, s->path));
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, s->way == ON_CPU ? DUO_PATH_CPU : DUO_PATH_GPU));
 
     arm(what, nth);
     const uint64_t before = events(what);

@@ -25,14 +25,14 @@ static void (*come_between)(const duo_call *call), (*come_behind)(const duo_call
 static duo_context *intruder;
 static float *intruder_result;
 
-static duo_status launch_after(duo_queue *queue, duo_algorithm_id row, const duo_call *call,
-                               uint64_t *slot, uint32_t ticket)
+static duo_status launch_after(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                               uint64_t *pinned_result, uint32_t ticket)
 {
     void (*const before)(const duo_call *) = come_between;
     void (*const behind)(const duo_call *) = come_behind;
     come_between = come_behind = NULL;
     if (before != NULL) before(call);
-    const duo_status status = sim_backend()->launch(queue, row, call, slot, ticket);
+    const duo_status status = sim_backend()->launch(queue, algorithm, call, pinned_result, ticket);
     if (behind != NULL) behind(call);
     return status;
 }
@@ -207,13 +207,13 @@ static void written_meanwhile(void)
         bool across; /* the other is on another device; where one is lost, he goes there then */
         bool lost;
     } kinds[] = {
-        {"changed before", change_around, NULL, false, false},
-        {"changed behind", NULL, change_around, false, false},
-        {"computed before", multiply_around, NULL, false, false},
-        {"computed behind", NULL, multiply_around, false, false},
-        {"read behind, across", NULL, read_around, true, false},
-        {"lost", lose_device, NULL, false, true},
-        {"lost, across", lose_device, NULL, true, true},
+        {"changed before", .before = change_around},
+        {"changed behind", .behind = change_around},
+        {"computed before", .before = multiply_around},
+        {"computed behind", .behind = multiply_around},
+        {"read behind, across", .behind = read_around, .across = true},
+        {"lost", .before = lose_device, .lost = true},
+        {"lost, across", .before = lose_device, .across = true, .lost = true},
     };
     if (!counting()) {
         test_skip("needs a backend that can be watched");
