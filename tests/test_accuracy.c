@@ -66,7 +66,7 @@ static void fill(test_rng *rng, int kind, duo_operation operation, int64_t n)
 
 static double worst[DUO_OPERATIONS][KINDS]; /* largest error / bound */
 
-static void check_rows(duo_operation operation, int kind, int64_t n, int64_t offset)
+static void check_algorithms(duo_operation operation, int kind, int64_t n, int64_t offset)
 {
     double bound;
     const double want = oracle_reduce(operation, n, x, 1, y, 1, &bound);
@@ -95,7 +95,7 @@ static void bounds(void)
                 const int trials = trials_of(kind, n);
                 for (int t = 0; t < trials; t++) {
                     fill(&rng, kind, (duo_operation)operation, n);
-                    check_rows((duo_operation)operation, kind, n, t % 16);
+                    check_algorithms((duo_operation)operation, kind, n, t % 16);
                 }
             }
         }

@@ -250,7 +250,8 @@ static void explanations(void)
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
 
-/* Predictions of sizes that are 0 divide and take logarithms: the program's flags show none of it. */
+/* Predictions of sizes that are 0 divide and take logarithms: the program's flags show none of
+ * it. */
 static void quiet_explanations(void)
 {
     static float x[320 * 320];

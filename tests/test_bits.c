@@ -1,9 +1,9 @@
 /*
- * test_bits.c - the reductions bit by bit: every algorithm, clone and thread count against the literal
- * order of summation, on random problems.
+ * test_bits.c - the reductions bit by bit: every algorithm, clone and thread count against the
+ * literal order of summation, on random problems.
  *
  * A case is one problem, for which the reference runs once; a comparison is one result held against
- * it. As it is registered it makes a few thousand comparisons; DUOBLAS_TEST_LONG=1 makes more than
+ * it. As ctest runs it, it makes a few thousand comparisons; DUOBLAS_TEST_LONG=1 makes more than
  * 100 000 in each mode, in a few minutes.
  */
 #include <math.h>
@@ -29,7 +29,7 @@
 
 enum {
     LONGEST = 1000000,
-    POOL = 4 * LONGEST + 65536, /* room for the widest increment, and to start anywhere */
+    POOL = 4 * LONGEST + 65536, /* with the widest increment, and any start */
     SHORT_CASES = 150,          /* for each kind of data */
     LONG_CASES = 6500,
     LONG_COMPARISONS = 100000,

@@ -114,7 +114,8 @@ static int64_t span(int64_t length, int64_t runs, int64_t ld)
     return length > 0 && runs > 0 ? (runs - 1) * ld + length : 0;
 }
 
-/* Makes of C as it was what it should be. by_row: are its runs, or those of op(A), op(B), rows? */
+/* c: from what it held before the call to what it should hold after it. by_row: do the runs of C,
+ * op(A) and op(B) hold rows? */
 static void multiply(const blas_product *p, float *c, const bool by_row[3])
 {
     const bool product = p->alpha != 0.0f;

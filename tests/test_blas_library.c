@@ -1,9 +1,9 @@
 /*
- * test_blas_library.c - the inner BLAS: an instance of our own that nobody else in the process sees,
- * on one thread, with kernels for this CPU, of any size of integer.
+ * test_blas_library.c - the inner BLAS: an instance of our own that nobody else in the process
+ * sees, on one thread, with kernels for this CPU, and integers of 32 or 64 bits.
  *
- * What it is depends on the environment and on what the process has opened before, so each case runs
- * in a child process.
+ * What it is depends on the environment and on what the process has opened before, so each case
+ * runs in a child process.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -111,7 +111,7 @@ static int threads_here(void)
 
 /* ---- In children ---- */
 
-/* What the program itself has of the library with this name. */
+/* What the program itself has opened under this name. */
 typedef struct own_blas {
     void *sgemm;
     int (*get_threads)(void);
@@ -160,7 +160,8 @@ static int program_after(bool use_ours)
     return right && (!use_ours || all_sizes()) ? 0 : 1;
 }
 
-/* Nobody who asks for the library by name is given ours; it is set to one thread, and has no others. */
+/* Nobody who asks for the library by name is given ours; it is set to one thread, and has no
+ * others. */
 static int unseen(void)
 {
     const int before = threads_here();
@@ -180,7 +181,8 @@ static int unseen(void)
 
 extern char **environ;
 
-/* The environment, while and after the library is opened with a variable of ours. */
+/* While the library is opened a variable of ours is in the environment; afterwards the environment
+ * is as before. */
 static int environment_kept(void)
 {
     char **const before = environ;
@@ -222,7 +224,8 @@ static int environment_grows(void)
     return 0;
 }
 
-/* Opened with narrow kernels, by us or by OPENBLAS_CORETYPE, it is widened or not. */
+/* A library that has chosen kernels narrower than the CPU's vectors is given wider ones; not so if
+ * OPENBLAS_CORETYPE asked for the narrow ones. */
 static int widen(void)
 {
     duo_blas_library library;
@@ -262,8 +265,8 @@ static void *multiply_here(void *result)
     return NULL;
 }
 
-/* LLVM's OpenMP serves this program; the inner BLAS has GNU's. Nobody makes threads: also not where the
- * caller is a thread that GNU's has not met. */
+/* This program uses LLVM's OpenMP, the inner BLAS GNU's. Neither makes threads for our products,
+ * also not where the calling thread is new to GNU's. */
 static int with_libomp(void)
 {
     if (dlsym(RTLD_DEFAULT, "__kmpc_global_thread_num") == NULL) {
@@ -300,7 +303,7 @@ static int run_task(const char *task)
 
 /* ---- The tests ---- */
 
-/* Runs a task to its end with these settings; it has to be happy. */
+/* Runs a task with these settings; its exit status has to be 0. */
 static void run_child(const char *task, const char *one, const char *two, test_child *child)
 {
     test_child_run(task, (const char *const[]){one, two, NULL}, 60, child);

@@ -262,9 +262,10 @@ static void gaps_are_neither_read_nor_written(void)
     test_context_end(ctx);
 }
 
-/* Each algorithm of the CPU, whichever of them the call itself took. All elements of A and B are 1. */
-static void rows_stay_inside(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
-                             float *const x[3])
+/* Each algorithm of the CPU, whichever of them the call itself took. All elements of A and B are
+ * 1. */
+static void algorithms_stay_inside(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
+                                   float *const x[3])
 {
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
@@ -304,7 +305,7 @@ static void sgemm_stays_inside_its_arrays(void)
             for (int64_t j = 0; j < m * n; j++) right = right && x[2][j] == (float)(k + 1);
             CHECK(status == DUO_OK && right, "status %d", (int)status);
             if (test_mode_now() == MODE_CPU)
-                rows_stay_inside(transa != DUO_NO_TRANS, transb != DUO_NO_TRANS, m, n, k, x);
+                algorithms_stay_inside(transa != DUO_NO_TRANS, transb != DUO_NO_TRANS, m, n, k, x);
         }
     }
     for (int i = 0; i < 3; i++) fence_free(&f[i]);

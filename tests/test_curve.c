@@ -50,7 +50,7 @@ static void growth(void)
     }
 }
 
-/* Exact for a fixed cost and a rate, which is what most algorithms take. */
+/* Exact for a fixed cost plus a rate, which is what most algorithms take. */
 static void line(void)
 {
     test_case("curve/line");

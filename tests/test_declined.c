@@ -120,7 +120,8 @@ static int report_next_algorithm(void)
     return sim_violations() != 0;
 }
 
-/* The next is the cheapest of all, also where the CPU's algorithms alone had been predicted. */
+/* The next to run is the cheapest of all that are left, also where at first only the CPU's
+ * algorithms had been predicted. */
 static void declined_by_cpu(void)
 {
     static test_child child;

@@ -325,8 +325,8 @@ static void *let_go_later(void *unused)
     return NULL;
 }
 
-/* Many times what is on the way at once, while the device does nothing: no piece may be filled anew
- * before the device has read it. */
+/* Much more than the staging memory holds, while the device does nothing: no piece of that memory
+ * may be filled anew before the device has read it. */
 static void long_transfers(void)
 {
     enum { N = 12000001 };

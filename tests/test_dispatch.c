@@ -51,7 +51,8 @@ static void cheapest(void)
     duo_profile_reset();
 }
 
-/* The algorithm that rounds to TF32, though by far the cheapest, runs where that was asked for alone. */
+/* The algorithm that rounds to TF32, though by far the cheapest, runs where that was asked for
+ * alone. */
 static void tf32_on_request(void)
 {
     static const duo_math maths[] = {DUO_MATH_TF32, DUO_MATH_ACCURATE, DUO_MATH_IEEE,
@@ -197,7 +198,7 @@ static void same_call_changes_side(void)
     sum_all(ctx, vector);
     check_side(ctx, DUO_SIDE_GPU);
     test_case("same-call/changed-every-time");
-    /* An array that must be sent each time is no better than a plain one. */
+    /* An array that must be sent each time is no better on the device than a plain one. */
     int on_cpu = 0;
     for (int i = 0; i < 20; i++) {
         CHECK_STATUS(DUO_OK, duo_changed(ctx, vector, VECTOR * sizeof *vector));

@@ -73,7 +73,7 @@ static void check_environment(const char *setting, const char *expected, int lin
           "%d lines: %.400s", count_lines(child.err, ""), child.err);
 }
 
-/* An inner BLAS that was asked for in vain is told of once, before the line of the first call. */
+/* That the inner BLAS asked for is not there is told once, before the line of the first call. */
 static void warnings(void)
 {
     static const char *const verbose[] = {"DUOBLAS_VERBOSE=0", "DUOBLAS_VERBOSE=1",

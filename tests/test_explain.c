@@ -13,7 +13,7 @@
 
 /* ---- Explaining ---- */
 
-/* A decision is told as it was made, whatever was set since. */
+/* duo_explain_last tells a decision as it was made, whatever was set since. */
 static void explain_after_another_policy(void)
 {
     new_machine(1e-7, 1e-3);

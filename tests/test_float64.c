@@ -1,6 +1,6 @@
 /*
- * test_float64.c - what DUO_MATH_FLOAT64 promises: faithful sums of data that cancel, and its bits
- * whatever serves the call.
+ * test_float64.c - what DUO_MATH_FLOAT64 promises of the reductions: faithful sums of data that
+ * cancel, and the same bits whatever algorithm serves the call.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -245,7 +245,7 @@ static void check_algorithm(duo_context *ctx, const char *part)
           d.algorithm == NULL ? "none" : d.algorithm, part);
 }
 
-/* Small enough for the short way, which is not taken; and back. */
+/* A tiny call, for which the short way of float32 must not be taken; and then back to float32. */
 static void change_of_math(void)
 {
     test_rng rng = test_rng_for("change");

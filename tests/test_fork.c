@@ -330,7 +330,8 @@ static void *fetch(void *kept)
     return duo_fetch(NULL, kept, sizeof(float)) == DUO_OK ? kept : NULL;
 }
 
-/* A fork does not wait until a device has done its work, though a lock is held all that time. */
+/* A fork does not wait until a device has done its work, though another thread holds a lock all
+ * that time. */
 static void fork_while_device_works(void)
 {
     if (!counting() || UNDER_TSAN) {
@@ -381,8 +382,9 @@ static const char *algorithm_of_sgemm(duo_context *ctx, const known_work *s)
 }
 
 /*
- * Another thread's being inside the inner BLAS at a fork cannot be brought about at will, so its
- * mark is set by hand: the child then must do without, as locks in there may be taken for ever.
+ * That another thread is inside the inner BLAS at a fork cannot be arranged, so the mark that says
+ * so is set by hand. The child must then do without the inner BLAS, whose locks may stay taken for
+ * ever.
  */
 static void fork_inside_blas(void)
 {

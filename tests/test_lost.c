@@ -106,7 +106,8 @@ static void lost_between_calls(void)
     free(x);
 }
 
-/* Forgetting arrays that are lost, and a queue full of work that is dropped. */
+/* A queue full of work is dropped with its device; the kept arrays that only it had are lost, and
+ * can be released. */
 static void lost_with_work_queued(void)
 {
     enum { E = 24 };
@@ -142,7 +143,7 @@ static void lost_with_work_queued(void)
     alarm(0);
 }
 
-/* Loss with plain operands costs nothing but time: no verb afterwards complains either. */
+/* With plain operands a loss costs nothing but time: later calls return DUO_OK as well. */
 static void lost_without_data(void)
 {
     enum { N = 20000 };
@@ -167,7 +168,7 @@ static void lost_without_data(void)
     free(x);
 }
 
-/* ---- Of two devices one is lost: whoever works on the other, or only passes by, loses nothing ---- */
+/* ---- One of two devices is lost: who works on the other loses nothing ---- */
 
 enum { NEIGHBOUR_EDGE = 30, NEIGHBOUR_FLOATS = NEIGHBOUR_EDGE * NEIGHBOUR_EDGE };
 

@@ -111,7 +111,7 @@ static void quota_version1(void)
     test_folder_end();
 }
 
-/* The smallest limit on the way from the process's group to the root holds. */
+/* The smallest limit on the path from the process's cgroup to the root holds. */
 static void quota_of_parents(void)
 {
     test_folder_begin();
@@ -164,7 +164,7 @@ static void quota_of_parents(void)
 static int report_threads(void)
 {
     printf("threads=%d", duo_machine_threads());
-    /* A large reduction must not use more. */
+    /* A large reduction must not use more threads. */
     enum { N = 1 << 21 };
     float *const x = malloc(N * sizeof *x), result = 0.0f;
     if (x == NULL) return 1;
@@ -373,7 +373,7 @@ static int report_device(void)
     sim_reset();
     duo_backend_install(sim_backend());
     sim_set_devices(3);
-    /* A context from before the devices are counted, by somebody else. */
+    /* A context that is created before another call counts the devices. */
     int count;
     const bool ok = duo_create(&ctx) == DUO_OK && duo_device_count(&count) == DUO_OK &&
                     conditions_of(ctx).gpu && duo_set_path(ctx, DUO_PATH_GPU) == DUO_OK &&

@@ -1,10 +1,12 @@
 /*
- * test_meanwhile.c - what others do to the arrays of a call between two of its steps: locating,
- * placing, launching, marking, taking home.
+ * test_meanwhile.c - what other callers do to the arrays of a call between two of its steps:
+ * locating its operands, bringing them to a side, launching, marking what was written, fetching the
+ * result.
  *
- * On the simulated device somebody comes just before or behind a launch, or before an allocation, by
- * way of the backend: changes, computes, reads, loses the device. What is computed in the end must be
- * right, or told to be lost; threads that write to disjoint parts of one array find all of it there.
+ * The test's own backend lets another caller act just before or after a launch, or before an
+ * allocation, of the simulated device: it changes an array, computes into it, reads it, or loses
+ * the device. The result must be right in the end, or reported as lost; and of threads that write
+ * to disjoint parts of one array none loses what it wrote.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,9 +20,9 @@
 #include "support/exact.h"
 #include "support/harness.h"
 
-/* ---- Between placing and queueing ---- */
+/* ---- Between bringing operands to the device and the launch ---- */
 
-/* Before the next launch, and behind it; NULL: nobody does. */
+/* Called just before the next launch, and just after it; NULL: nothing is. */
 static void (*come_between)(const duo_call *call), (*come_behind)(const duo_call *call);
 static duo_context *intruder;
 static float *intruder_result;
@@ -65,8 +67,8 @@ static void read_behind(const duo_call *call)
                  duo_ssum(intruder, 1, c->address + c->ld * c->columns, 1, intruder_result));
 }
 
-/* Two contexts write and read one array; the reader comes between the writer's placing and its
- * launch, and again after it: the second time it must see what was written. */
+/* Two contexts write and read one array. The reader comes after the writer was given the device
+ * copy and before its launch, and again after it: the second time it must see what was written. */
 static void claimed_meanwhile(void)
 {
     enum { N = 24, ROUNDS = 30 };
@@ -117,8 +119,8 @@ static void read_shared(const duo_call *call)
     check_sum(intruder, shared, shared_elements, shared_sum);
 }
 
-/* A reader on another device comes between a call's placing and its launch, and would take the one
- * copy of a kept array to its own device. */
+/* Between the moment when a call is given the device copy of a kept array and its launch, a reader
+ * on another device would move that one copy to its own device. */
 static void moved_meanwhile(void)
 {
     enum { N = 24, ROUNDS = 10 };
@@ -166,7 +168,8 @@ static void moved_meanwhile(void)
 enum { E = 12, PART = E * E };
 static float *parts, *right;
 
-/* What is not on the device yet is sent with the sum: not what lies between the two changes. */
+/* The sum of the first part sends what changed there, but must not send what lies between the two
+ * changed parts, where the launch writes. */
 static void change_around(const duo_call *call)
 {
     (void)call;
@@ -191,20 +194,21 @@ static void read_around(const duo_call *call)
     check_sum(intruder, parts, PART, sum_of(right, PART));
 }
 
-/* The array's last user is another now, and the device is lost when he is waited for. */
+/* Another context is the last that used the array now, and the device is lost when that one's work
+ * is waited for. */
 static void lose_device(const duo_call *call)
 {
     read_around(call);
     sim_fail(SIM_AFTER, 1, DUO_ERR_LOST, 1);
 }
 
-/* Others change an array, write to it and read it, before and behind a launch that writes to it. */
+/* Others change an array, write to it and read it, before and after a launch that writes to it. */
 static void written_meanwhile(void)
 {
     static const struct {
         const char *name;
         void (*before)(const duo_call *), (*behind)(const duo_call *);
-        bool across; /* the other is on another device; where one is lost, he goes there then */
+        bool across; /* the other context is on another device; with lost, it moves there */
         bool lost;
     } kinds[] = {
         {"changed before", .before = change_around},
@@ -382,7 +386,7 @@ static void compute_and_fail(const duo_call *call)
     sim_fail(SIM_COPY, 1, DUO_ERR_DEVICE, 2);
 }
 
-/* What only a lost device had is told to be lost, and nothing older is taken for it. */
+/* What only the lost device had is reported as lost, and no older content is taken for it. */
 static void lost_meanwhile(void)
 {
     if (!counting()) {
@@ -503,7 +507,7 @@ static void crossing_in_pieces(void)
     free(ones);
 }
 
-/* Rows of a matrix, the other half of its columns' elements. */
+/* A matrix of two blocks of rows: of each column one half belongs to either block. */
 enum { ROWS_EACH = 4, COLUMNS_ALL = 40, COLUMNS_KEPT = 30, LD = 2 * ROWS_EACH };
 static float halves[LD * COLUMNS_ALL];
 
@@ -519,8 +523,8 @@ static void add_to_other_rows(const duo_call *call)
     add_ones(now->ctx[1], now->ones, COLUMNS_KEPT, halves + ROWS_EACH);
 }
 
-/* A call whose C crosses the end of a kept array writes to the host's copy; another one's rows lie
- * between its. */
+/* A call whose C reaches beyond the end of a kept array writes to the host's copy, while another
+ * call writes the rows between those of its C. */
 static void rows_between(void)
 {
     if (!counting()) {
@@ -560,7 +564,8 @@ static void start_even_columns(const duo_call *call)
     usleep(500);
 }
 
-/* One column is kept, computed into and released, while another thread writes to those around it. */
+/* One column is kept, computed into and released, while another thread writes to those around
+ * it. */
 static void columns_between(void)
 {
     enum { ROUNDS = 100 };

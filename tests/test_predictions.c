@@ -143,7 +143,7 @@ static void shapes_on_the_cpu(void)
     const double wide = cpu_cost(DUO_sgemm_cpu_openblas, generic, 16, 4096, 4096, 1, &threads);
     CHECK(wide > 8e-3 && wide < 16e-3, "%g s", wide);
 
-    /* With C on the device its way home and back is not all that the CPU would take. */
+    /* With C on the device the CPU would need more than the time to fetch C and send it back. */
     test_case("shapes/kept");
     float x = 0.0f;
     duo_call call =

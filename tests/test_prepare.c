@@ -1,10 +1,12 @@
 /*
- * test_prepare.c - duo_prepare: factors are split once, and nobody can tell but by the clock.
+ * test_prepare.c - duo_prepare: prepared factors are packed once, and nothing but the time shows
+ * it.
  *
- * Every change of a prepared array has to reach the next product: what the program, the library's
- * calls on either side, and foreign work wrote. On the simulated device each algorithm reads its packed operands
- * alone, so that an old one shows, and the writings are counted. All data are small integers: every
- * product is exact. The model of test_residency prepares at random; test_failures lets packing fail.
+ * Every change of a prepared array has to reach the next product, whether the program, a call on
+ * either side, or a kernel of the program's own wrote it. On the simulated device each algorithm
+ * reads its packed operands alone, so that an old one shows; and how often operands are packed is
+ * counted. All data are small integers: every product is exact. The model of test_residency
+ * prepares at random; test_failures lets packing fail.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -21,7 +23,8 @@
 #include "support/harness.h"
 #include "support/places.h"
 
-/* Large enough for the algorithms of a Hopper GPU that split. On the simulated device one thread computes. */
+/* Large enough for the algorithms of a Hopper GPU that split. On the simulated device one thread
+ * computes. */
 static int64_t edge(void) { return test_mode_now() == MODE_GPU ? 600 : 24; }
 
 /* How many operands were packed since the last time. */
@@ -370,7 +373,7 @@ static void places_first(void)
     free(c);
 }
 
-/* Once a device had no room; another has. */
+/* One device has no room for packed operands; another one has. */
 static void room_elsewhere(void)
 {
     if (!counting()) {
@@ -428,7 +431,8 @@ static duo_status take_back(duo_queue *queue, duo_algorithm_id algorithm, const 
     return sim_backend()->launch(queue, algorithm, call, pinned_result, ticket);
 }
 
-/* Taken back by another while a call is about to be launched: it still finds its packed operands. */
+/* Another thread takes the promise of duo_prepare back while a call is about to be launched: the
+ * call still finds its packed operands. */
 static void taken_back_meanwhile(void)
 {
     if (!counting()) {
@@ -481,7 +485,8 @@ static void forked(void)
     end_without_leaks(ctx);
 }
 
-/* Ever other parts of an array are used as factors: what is packed does not grow without end. */
+/* Each product uses other parts of an array as factors: the memory for packed operands does not
+ * grow without end. */
 static void many_parts(void)
 {
     enum { ROWS = 64, COLUMNS = 64, USES = 400 };

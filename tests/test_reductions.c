@@ -1,7 +1,7 @@
 /*
- * test_reductions.c - sasum, ssum and sdot: every algorithm, and the public functions with operands and
- * result in every residence, against the oracle's bound and, bit for bit, against the documented
- * order of summation of the math.
+ * test_reductions.c - sasum, ssum and sdot: every algorithm, and the public functions with operands
+ * and result in every residence, against the oracle's bound and, bit for bit, against the
+ * documented order of summation of the math.
  */
 #include <float.h>
 #include <math.h>
@@ -52,7 +52,7 @@ static test_array new_vector(int64_t n, int64_t inc, int64_t offset, test_data d
     return x;
 }
 
-/* Sets what is wanted from what the vectors hold now. */
+/* Sets the expected result, and its bound, of what the vectors hold now. */
 static void expect(const problem *p, duo_math math, vectors *v)
 {
     const bool two = p->operation == DUO_SDOT, float64 = math == DUO_MATH_FLOAT64;
@@ -118,7 +118,7 @@ static void run_on(const duo_algorithm *algorithm, const problem *p, const vecto
 }
 
 /* Every algorithm, under a math that it serves. */
-static void run_on_rows(const problem *p, vectors *v)
+static void run_algorithms_on(const problem *p, vectors *v)
 {
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(p->operation, algorithms);
@@ -132,10 +132,10 @@ static void run_on_rows(const problem *p, vectors *v)
     }
 }
 
-static void run_rows(const problem *p, test_rng *rng)
+static void run_algorithms(const problem *p, test_rng *rng)
 {
     vectors v = make_vectors(p, rng);
-    run_on_rows(p, &v);
+    run_algorithms_on(p, &v);
     free_vectors(&v);
 }
 
@@ -152,7 +152,7 @@ static void algorithm_lengths(void)
         for (int i = 0; i < LENGTHS; i++) {
             for (int data = DATA_SIGNED; data <= DATA_WIDE; data++) {
                 const problem p = {operations[o], lengths[i], 1, 1, 0, (test_data)data};
-                run_rows(&p, &rng);
+                run_algorithms(&p, &rng);
             }
         }
     }
@@ -165,7 +165,7 @@ static void algorithm_offsets(void)
     for (int o = 0; o < OPERATIONS; o++)
         for (int i = 0; i < 6; i++)
             for (int64_t offset = 0; offset <= 16; offset++)
-                run_rows(&(problem){operations[o], some[i], 1, 1, offset, DATA_SIGNED}, &rng);
+                run_algorithms(&(problem){operations[o], some[i], 1, 1, offset, DATA_SIGNED}, &rng);
 }
 
 static void algorithm_strides(void)
@@ -178,8 +178,8 @@ static void algorithm_strides(void)
         for (int i = 0; i < 6; i++) {
             for (int x = 0; x < (two ? 10 : 6); x++) {
                 const int64_t incy = two ? incs[test_between(&rng, 0, 9)] : 1;
-                run_rows(&(problem){operations[o], some[i], incs[x], incy, x % 3, DATA_SIGNED},
-                         &rng);
+                run_algorithms(
+                    &(problem){operations[o], some[i], incs[x], incy, x % 3, DATA_SIGNED}, &rng);
             }
         }
     }
@@ -199,7 +199,7 @@ static void algorithm_random(void)
         }
         p.offset = test_between(&rng, 0, 8);
         p.data = (test_data)test_between(&rng, DATA_SIGNED, DATA_WIDE);
-        run_rows(&p, &rng);
+        run_algorithms(&p, &rng);
     }
 }
 
@@ -222,7 +222,7 @@ static void algorithm_special_values(void)
             if (p.operation == DUO_SDOT && j % 2 == 1)
                 v.y.data[test_between(&rng, 0, p.n - 1)] = special[(which + j) % 8];
         }
-        run_on_rows(&p, &v);
+        run_algorithms_on(&p, &v);
         free_vectors(&v);
     }
 }
@@ -242,7 +242,7 @@ static void algorithm_extremes(void)
                         v.x.data[j] = alternate != 0 && j % 2 != 0 ? -value[i] : value[i];
                         if (operations[o] == DUO_SDOT) v.y.data[j] = 1.0f;
                     }
-                    run_on_rows(&p, &v);
+                    run_algorithms_on(&p, &v);
                     free_vectors(&v);
                 }
             }

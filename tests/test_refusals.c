@@ -15,7 +15,7 @@
 #include "support/mishaps.h"
 #include "support/reference_order.h"
 
-/* What is only asked of the backend at the start. */
+/* Calls of the backend that are made at the start alone. */
 static void fail_at_the_start(void)
 {
     float x[300], sum;
@@ -47,7 +47,8 @@ static void fail_at_the_start(void)
     alarm(0);
 }
 
-/* duo_malloc, duo_malloc_host, duo_copy and the verbs when the device refuses. */
+/* duo_malloc, duo_malloc_host, duo_copy and the functions for kept arrays when the device
+ * refuses. */
 static void fail_memory(void)
 {
     enum { N = 3000 };
@@ -144,14 +145,15 @@ static void fail_after(void)
 /* ---- For a while ---- */
 
 /*
- * The way to a device refuses for a while: what is there alone is not lost by that. Each verb that wants
- * it says so, and succeeds afterwards, unless the device had to be given up.
+ * For a while the device refuses every call of one kind. What only it has is not lost by that: each
+ * function that needs it says that it failed, and succeeds afterwards, unless the device had to be
+ * given up.
  */
 typedef enum verb { FETCH, RELEASE, COPY, SUM_KEPT, SUM_DEVICE, SYNCHRONIZE, VERBS } verb;
 
 typedef struct hostage {
-    float *kept, *home; /* EDGE * EDGE; the kept one's newest content is on the device */
-    void *memory;       /* so many, on the device */
+    float *kept, *home; /* HOSTAGE_FLOATS each; the newest content of kept is on the device */
+    void *memory;       /* as many floats, on the device */
 } hostage;
 
 enum { HOSTAGE_EDGE = 40, HOSTAGE_FLOATS = HOSTAGE_EDGE * HOSTAGE_EDGE };

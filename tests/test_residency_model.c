@@ -76,7 +76,7 @@ static bool kept_anywhere(const model *w, int64_t from, int64_t to)
     return false;
 }
 
-/* Host memory that is not kept must always be current: look around what a call touched. */
+/* Host memory that is not kept must always be current: looks around what a call touched. */
 static void check_around(model *w, int64_t from, int64_t to)
 {
     const space *const s = &w->space[0];
@@ -248,7 +248,7 @@ static void do_sgemm(model *w)
     if (c.space == 0) check_around(w, c.at, c.at + span(&c));
 }
 
-/* Promises not to change something, and breaks it by telling of every change. */
+/* Prepares a factor, and sometimes takes that back. Every later change of it is told as usual. */
 static void do_prepare(model *w)
 {
     const piece p = w->factor[any(w, 0, FACTORS - 1)];

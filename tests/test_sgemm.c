@@ -1,6 +1,6 @@
 /*
- * test_sgemm.c - every algorithm of sgemm, and duo_sgemm with operands in every residence, against the
- * oracle: shapes x transposes x layouts x leading dimensions x scalars x offsets.
+ * test_sgemm.c - every algorithm of sgemm, and duo_sgemm with operands in every residence, against
+ * the oracle: shapes x transposes x layouts x leading dimensions x scalars x offsets.
  */
 #define _GNU_SOURCE
 #include <math.h>

@@ -1,9 +1,10 @@
 /*
- * test_sgemm_accuracy.c - the error of every algorithm of sgemm that does not work in float64, and of
- * duo_sgemm, against the bounds of the public header, on the data of sgemm_data.h; and the Frobenius
- * norm of the error against that of a plain fp32 FMA chain.
+ * test_sgemm_accuracy.c - the error of every algorithm of sgemm that does not work in float64, and
+ * of duo_sgemm, against the bounds of the public header, on the data of sgemm_data.h; and the
+ * Frobenius norm of the error against that of a plain fp32 FMA chain.
  *
- * DUOBLAS_TEST_LONG=1: twenty times the cases, and larger ones; 0: a twentieth, as for sanitizers.
+ * DUOBLAS_TEST_LONG=1 makes twenty times the cases, and larger ones; 0, as for sanitizers, a
+ * twentieth.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static bool long_run(void)
     return text != NULL && strcmp(text, "1") == 0;
 }
 
-/* Under tools that make everything slow. */
+/* For tools that make everything slow, such as sanitizers. */
 static bool short_run(void) { return getenv("DUOBLAS_TEST_LONG") != NULL && !long_run(); }
 
 static int cases_of(int usual)
@@ -207,7 +208,7 @@ static double check_result(const problem *p, const operands *o, const test_array
 
 /* ---- Algorithms ---- */
 
-/* Those of this mode that serve a math: all that serve the default one do. */
+/* Those of this mode's side that serve a math. Whatever serves the default one serves TF32. */
 static int algorithms_for(duo_math math, const duo_algorithm *algorithm[DUO_SGEMM_ALGORITHMS])
 {
     const duo_side side = test_gpu_side() ? DUO_SIDE_GPU : DUO_SIDE_CPU;
@@ -285,7 +286,7 @@ static const duo_sgemm_data *exact_data(void)
     return data;
 }
 
-/* Too wide for fp16x3, everywhere. */
+/* Data of exponents too far apart for fp16x3 in every tile. */
 static const duo_sgemm_data *wide_data(void)
 {
     const duo_sgemm_data *data = duo_sgemm_kinds;
@@ -300,7 +301,7 @@ static void algorithm_large(void)
         int64_t m, n, k;
         bool transa, transb;
         bool panels; /* with a workspace of 8 MB too, in panels where operands are split */
-        bool gpu;    /* there alone: for tiles of C that are large */
+        bool gpu;    /* on a GPU alone: for tiles of C that are large */
     } shapes[] = {
         /* m    n     k       trans A, B    panels gpu */
         {2051, 2305, 65, false, true, false, false},  {4099, 1283, 64, true, true, false, false},
@@ -318,7 +319,8 @@ static void algorithm_large(void)
     const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
     const int count = algorithms_for(DUO_MATH_TF32, algorithms);
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
-        /* Of the last shape the guard takes all tiles from fp16x3, several from one block. */
+        /* With the last shape the guard refuses fp16x3 for all tiles, several of which one block
+         * computes. */
         const bool last = i / 2 == sizeof shapes / sizeof shapes[0] - 1;
         if (shapes[i / 2].gpu && test_mode_now() != MODE_GPU) continue;
         if (small_workspace && !shapes[i / 2].panels) continue;
@@ -407,13 +409,13 @@ static void check_sample(const duo_algorithm *algorithm, const problem *p, const
     CHECK(test_array_intact(c), "written outside C");
 }
 
-/* Columns 0 and 64 of op(B) hold NaN, or more powers of two than fp16. */
+/* Columns 0 and 64 of op(B) hold NaN, or exponents farther apart than fp16 has. */
 static void nan_columns(const problem *p, operands *o, test_rng *rng)
 {
     (void)rng;
     for (int64_t j = 0; j <= BLOCK; j += BLOCK) o->b.data[p->k / 3 + j * o->b.ld] = NAN;
 }
-/* Of all that a cluster of blocks multiplies at once. */
+/* NaN in both tiles that a cluster of blocks multiplies at once. */
 static void nan_neighbours(const problem *p, operands *o, test_rng *rng)
 {
     (void)rng;
@@ -443,9 +445,10 @@ static void shrinking_rows(const problem *p, operands *o, test_rng *rng)
             o->a.data[i + l * o->a.ld] *= 0x1p-12f;
 }
 
-/* Of the tiles of C that one block of a kernel does, one after the other, or of the blocks of a tile, some
- * are done in another way, or with another scale. And one without tiles that are whole, or columns that
- * begin at 16 bytes, large enough to be packed ahead. */
+/* Of the tiles of C that one block of a kernel computes one after the other, or of the BLOCK x
+ * BLOCK parts of a tile, some are computed in another way, or with another scale, than their
+ * neighbours. The last mix has no whole tiles at the edges and columns that do not begin at
+ * multiples of 16 bytes, in matrices large enough to be packed ahead. */
 static void algorithm_mixed(void)
 {
     static const struct {
@@ -473,7 +476,7 @@ static void algorithm_mixed(void)
                      .alpha = 1.0f,
                      .beta = (float)(i % 2),
                      .data = &(duo_sgemm_data){.name = mixes[i / 2].name}};
-        if (large && short_run() && p.m > 4096) { /* several waves all the same */
+        if (large && short_run() && p.m > 4096) { /* still several waves of blocks */
             p.m = p.n = 4096 + p.m % 4;
             p.k = 128 + p.k % 4;
         }
@@ -571,13 +574,14 @@ static double squares(const problem *p, const operands *o, const float *c, int64
 }
 
 /* Two norms of so many roundings differ by some percent. On the CPU also the product is rounded
- * where there is no fused multiply-add: 1.06 times a chain's norm, measured where few terms count. */
+ * where there is no fused multiply-add: 1.06 times a chain's norm, measured where few terms
+ * count. */
 static double allowed_ratio(const duo_algorithm *algorithm)
 {
     return algorithm->side == DUO_SIDE_CPU ? 1.1 : 1.05;
 }
 
-/* Where few elements outweigh all others, norms compare single roundings. */
+/* Where few elements outweigh all others a norm compares single roundings, which says nothing. */
 static bool has_norm(const duo_sgemm_data *data)
 {
     return data->spread <= 20 && data->apart == 0 && data->planted == 0 && !data->exact;

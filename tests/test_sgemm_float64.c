@@ -1,6 +1,6 @@
 /*
- * test_sgemm_float64.c - duo_sgemm under DUO_MATH_FLOAT64 and its algorithms, against the exact result:
- * the promised bound on data that cancel, 0.51 ulp on ordinary data.
+ * test_sgemm_float64.c - duo_sgemm under DUO_MATH_FLOAT64 and its algorithms, against the exact
+ * result: the promised bound on data that cancel, 0.51 ulp on ordinary data.
  *
  * What sgemm may read and write, shapes, alignment and special values: test_sgemm.c, whose tests
  * walk these algorithms with all others.
@@ -131,7 +131,7 @@ static void name_case(const problem *p, const char *where)
 
 /* ---- The judge ---- */
 
-/* What all elements judged so far have in common. */
+/* Of all elements judged so far. */
 typedef struct tally {
     int64_t elements, ordinary; /* of these, those to which the promise of 0.51 ulp applies */
     double worst_ulp;           /* of the latter */
@@ -284,7 +284,8 @@ static void small_shapes(void)
     test_context_end(ctx);
 }
 
-/* Within the bound, and beyond it in float32: the data are as hard as they should be. */
+/* Within the bound; and sums in float32 are beyond it, so the data are as hard as they should
+ * be. */
 static void data_that_cancel(void)
 {
     static const int64_t sizes[][3] = {{7, 9, 33}, {33, 18, 501}, {70, 66, 1001}, {5, 6, 20001}};
@@ -343,7 +344,8 @@ static void range(void)
 
 /* ---- Algorithms ---- */
 
-/* The algorithms of this mode themselves, twice and on several threads: right, and the same bits. */
+/* The algorithms of this mode themselves, twice and on several threads: right, and the same
+ * bits. */
 static void algorithms_twice(void)
 {
     test_rng rng = test_rng_for("sgemm float64 rows");
@@ -448,7 +450,8 @@ static void cpu_without_memory(void)
 
 /* ---- The choice of an algorithm ---- */
 
-/* Under DUO_MATH_FLOAT64 the two algorithms of it, of which the CPU's takes everything; else neither. */
+/* DUO_MATH_FLOAT64 has two algorithms, of which the CPU's takes every call; no other math has
+ * either. */
 static void an_algorithm_for_every_math(void)
 {
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
@@ -473,7 +476,7 @@ static void an_algorithm_for_every_math(void)
     }
 }
 
-/* A call small enough for the short way, which is not taken; and back. */
+/* A tiny call, for which the short way of float32 must not be taken; and then back to float32. */
 static void change_of_math(void)
 {
     test_rng rng = test_rng_for("sgemm float64 change");

@@ -1,6 +1,6 @@
 /*
- * test_sgemm_tiles.c - how a product is shared out: tiles that cover C, and by them the same bits on
- * any number of threads.
+ * test_sgemm_tiles.c - how a product is shared out: tiles that cover C, and by them the same bits
+ * on any number of threads.
  */
 #include "cpu/sgemm_tiles.h"
 #include "support/arrays.h"
@@ -99,7 +99,8 @@ static void tiles_cover(void)
     }
 }
 
-/* Large products leave work for many threads, and small ones with a long k do so by k. */
+/* Large products are cut into enough tiles for many threads; small ones with a long k into parts of
+ * k. */
 static void work_for_many(void)
 {
     static const int64_t shapes[][3] = {{1000, 1000, 1000}, {4096, 16, 4096}, {16, 4096, 4096},

@@ -189,8 +189,8 @@ static void helpers_come(void)
     }
 }
 
-/* How long this thread's turns on a processor are, in ns; 0: the system does not say (Linux before 6.12),
- * or would not say it of this kind of thread. */
+/* The length of this thread's time slices, in ns; 0 where the kernel does not tell it (Linux before
+ * 6.12), or has none for its scheduling policy. */
 static uint64_t turn_here(void)
 {
     struct {
@@ -220,13 +220,14 @@ static void compare_turns(void *job, int64_t piece)
     if (turn_here() >= t->callers) atomic_fetch_add(&t->long_ones, 1);
 }
 
-/* Whoever only spins on a processor is to give way to a helper. */
+/* Helpers ask for shorter time slices than the caller has, so that they soon get a processor on
+ * which another thread only spins. */
 static void short_turns(void)
 {
     test_case("team/short turns");
     turns t = {.caller = gettid(), .callers = turn_here()};
     if (t.callers == 0) {
-        test_skip("this system has no turns of a length of their own");
+        test_skip("this system has no time slices for each thread");
         return;
     }
     for (int i = 0; i < 200 && t.by_helpers < 20; i++) duo_team_run(compare_turns, &t, 64, 4);
@@ -242,7 +243,8 @@ typedef struct lateness {
     int processors; /* that helpers may have */
 } lateness;
 
-/* Is this thread on the caller's processor, or not (there: false), within so many ms? */
+/* Does this thread get to the caller's processor (or, with there = false, to another one) within so
+ * many ms? */
 static bool gets_to(const lateness *l, bool there, int64_t ms)
 {
     struct timespec now, begun;
@@ -279,7 +281,8 @@ static void look_at_processors(void *job, int64_t piece)
         atomic_fetch_add(&l->confined, 1);
 }
 
-/* A helper that has lost its processor ends its piece on the caller's, and then has all of them again. */
+/* A helper that another program keeps from its processor is moved to the caller's, ends its piece
+ * there, and may use all processors again afterwards. */
 static void late_helpers(void)
 {
     test_case("team/late helpers");
@@ -338,7 +341,8 @@ static void *run_free(void *wrong)
     return NULL;
 }
 
-/* Does a job come to its end meanwhile? It is tried in another thread, to be able to go on if not. */
+/* Can another job be done meanwhile? Tried in another thread, so that the test goes on if it
+ * cannot. */
 static void check_free(gate *g)
 {
     pthread_t thread;
@@ -416,7 +420,8 @@ static void compare_mode(void *job, int64_t piece)
     const volatile float zero = 0.0f,
                          infinite = 1.0f / zero; /* ends the process if it is trapped */
     (void)infinite;
-    /* What a piece leaves is not for the next: it may be of another job. */
+    /* A floating-point mode that a piece sets must not reach the next piece, which may be another
+     * job's. */
     fesetround(FE_TOWARDZERO);
 }
 

@@ -375,7 +375,7 @@ static void openmp_caller(void)
 
 /* ---- No keys left ---- */
 
-/* The others are of libraries, as OpenMP's, that keep something of theirs for each thread. */
+/* Keys that the test made. Others belong to libraries, such as OpenMP's. */
 static bool our_key[PTHREAD_KEYS_MAX];
 
 static void *sum_in_a_thread(void *values)
@@ -392,7 +392,8 @@ static void *sum_in_a_thread(void *values)
     return good && same ? values : NULL;
 }
 
-/* In a process of its own, whose first call finds every key in use: the number of what went wrong. */
+/* In a process of its own, whose first call finds every key in use: the number of what went
+ * wrong. */
 static int use_every_key(void)
 {
     static const void *before[PTHREAD_KEYS_MAX];

@@ -1,6 +1,6 @@
 /*
- * checks.h - may an operation touch the memory that it is given? Whatever it may not is a violation.
- * Looked at when it is queued and again when it is carried out; needs the lock.
+ * checks.h - may an operation touch the memory that it is given? Whatever it may not is a
+ * violation. Looked at when it is queued and again when it is carried out; needs the lock.
  */
 #ifndef DUO_TESTS_SIM_CHECKS_H
 #define DUO_TESTS_SIM_CHECKS_H

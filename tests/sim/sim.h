@@ -2,9 +2,9 @@
  * sim.h - a simulated GPU behind the backend (src/gpu/backend/backend.h).
  *
  * Its memory has real addresses that the host can neither read nor write. Copies and kernels are
- * queued and carried out later by one worker thread per queue, so forgotten waits show. Every
- * address that the work touches must lie whole in a live allocation or in live pinned memory;
- * anything else is counted as a violation. It can be told to fail.
+ * queued and carried out later, by one worker thread per queue, so that a wait that was forgotten
+ * shows. Every address that the work touches must lie whole in a live allocation or in live pinned
+ * memory; anything else is counted as a violation. It can be told to fail.
  *
  * Device numbers 0 .. SIM_DEVICES - 1; one device unless told otherwise. Controls may be called
  * from any thread; they act at once. `nth` counts from 1 = the next.

@@ -2,8 +2,8 @@
  * state.h - what the simulated device knows of itself, and how a call of the backend enters and
  * leaves it.
  *
- * One lock guards all bookkeeping; the work itself runs outside it. Whenever a call answers that the
- * device is lost, nothing runs on that device any more, as with a real sticky error.
+ * One lock guards all bookkeeping; the work itself runs outside it. Whenever a call answers that
+ * the device is lost, nothing runs on that device any more, as with a real sticky error.
  */
 #ifndef DUO_TESTS_SIM_STATE_H
 #define DUO_TESTS_SIM_STATE_H
@@ -70,7 +70,7 @@ typedef struct sim_state {
     uint64_t count[SIM_KINDS], uploaded, downloaded;
     duo_algorithm_id last_algorithm;
     int violations;
-    bool wait_failed; /* has one been told to? Then nobody can know what is done */
+    bool wait_failed; /* was a wait told to fail? Then callers cannot know what is done */
 } sim_state;
 
 extern sim_state sim;

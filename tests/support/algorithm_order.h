@@ -1,5 +1,6 @@
 /*
- * algorithm_order.h - the literal order of summation that each algorithm of the reductions must give.
+ * algorithm_order.h - the literal order of summation that each algorithm of the reductions must
+ * give.
  */
 #ifndef DUO_TESTS_ALGORITHM_ORDER_H
 #define DUO_TESTS_ALGORITHM_ORDER_H
@@ -16,7 +17,8 @@ typedef struct algorithm_order {
     reference_function order;
 } algorithm_order;
 
-/* NULL for an algorithm without a line in the table: the test that walks the list must then fail. */
+/* NULL for an algorithm without a line in the table: the test that walks the list must then
+ * fail. */
 const algorithm_order *order_of_algorithm(const duo_algorithm *algorithm);
 
 #endif

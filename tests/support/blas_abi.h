@@ -1,5 +1,5 @@
 /*
- * blas_abi.h - one call, through every name of BLAS that callers know it by.
+ * blas_abi.h - one operation, called by each of its names in BLAS.
  *
  * The drop-in's own sources are linked into the test program. Calls are made as badly as the ABI
  * lets a caller make them: integers of 32 bits that go by value have garbage in the upper half of

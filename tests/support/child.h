@@ -2,7 +2,8 @@
  * child.h - runs the test program itself again, in a fresh process with another environment.
  *
  * The environment and the machine are read once per process, so whatever depends on them is tried
- * in a child: main() asks test_child_task first and, if it names a task, does that and returns.
+ * in a child process: main() asks test_child_task first and, if there is a task, does it and
+ * returns.
  */
 #ifndef DUO_TESTS_CHILD_H
 #define DUO_TESTS_CHILD_H

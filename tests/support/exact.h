@@ -1,5 +1,6 @@
 /*
- * exact.h - small integers as data, so that every sum and product is exact and every wrong byte shows.
+ * exact.h - small integers as data, so that every sum and product is exact and every wrong byte
+ * shows.
  */
 #ifndef DUO_TESTS_EXACT_H
 #define DUO_TESTS_EXACT_H
@@ -10,7 +11,7 @@
 #include "support/data.h"
 #include "support/harness.h"
 
-/* On the simulated device what happened is counted, and what fails can be told. */
+/* On the simulated device, which counts what happens and fails on demand. */
 static inline bool counting(void) { return test_mode_now() == MODE_SIM; }
 
 static inline uint64_t sent_since(uint64_t before) { return sim_uploaded_bytes() - before; }

@@ -1,5 +1,5 @@
 /*
- * folder.h - a folder of the test's own, one at a time, below TMPDIR or where the system has its
+ * folder.h - a folder of the test's own, one at a time, below TMPDIR or the system's folder for
  * temporary files.
  */
 #ifndef DUO_TESTS_FOLDER_H

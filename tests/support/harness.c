@@ -91,7 +91,8 @@ void test_contains(const char *text, const char *what)
 
 void test_skip(const char *why) { printf("    SKIPPED: %s\n", why); }
 
-/* Read by the sanitizers, where there is one: asking for too much memory is a test, not an error. */
+/* Read by the sanitizers, where there is one: asking for too much memory is a test, not an
+ * error. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }

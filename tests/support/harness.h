@@ -4,7 +4,8 @@
  * A test program is called as `test_x cpu|sim|gpu [-seed N] [-only TEXT]`:
  *   cpu   calls are forced to the CPU side
  *   sim   the simulated GPU (sim/sim.h) is installed and calls are forced to the GPU side
- *   gpu   the real backend, forced to the GPU side; exit status 77 and a loud line where there is none
+ *   gpu   calls are forced to the GPU side of a real GPU; exit status 77, and a line that says why,
+ *         where there is none
  * It prints the number of cases and assertions and returns nonzero if one failed. Comparisons are
  * written so that a NaN fails.
  */
@@ -34,7 +35,8 @@ test_mode test_mode_now(void);
 bool test_gpu_side(void); /* sim or gpu: there is a device */
 uint64_t test_seed(void); /* of -seed, or the usual one */
 
-/* A process state as after start: in sim mode resets the simulated device and installs its backend. */
+/* A process state as after start: in sim mode resets the simulated device and installs its
+ * backend. */
 void test_reset(void);
 
 /* A new context that is forced to the side of the mode; destroy it with test_context_end, which
@@ -47,7 +49,8 @@ duo_context *test_dead_context(void); /* a handle that was a context once */
  * "sgemm/gpu_tiled/nt/129x65x33/ld+3/a=1,b=0". Failing checks print it. */
 void test_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* One assertion; on failure prints file, line, case name and the message. Any thread. Returns ok. */
+/* One assertion; on failure prints file, line, case name and the message. Any thread. Returns
+ * ok. */
 #define CHECK(ok, ...) test_check((ok), #ok, __FILE__, __LINE__, __VA_ARGS__)
 #define CHECK_STATUS(expected, call)                                                               \
     test_check_status((expected), (call), #call, __FILE__, __LINE__)

@@ -15,7 +15,8 @@ extern duo_profile machine; /* in use since new_machine; tests change it */
 /* This algorithm takes so long, whatever the size. */
 void algorithm_takes(duo_algorithm_id id, double seconds);
 
-/* All algorithms take `cpu` or `gpu` seconds; one thread; a link of 1 GB/s pageable, 10 GB/s pinned. */
+/* All algorithms take `cpu` or `gpu` seconds; one thread; a link of 1 GB/s pageable, 10 GB/s
+ * pinned. */
 void new_machine(double cpu, double gpu);
 void free_link(void); /* the link costs nothing */
 

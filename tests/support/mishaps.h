@@ -16,7 +16,8 @@ void begin_case(const char *name); /* as test_case, and winds the watchdog up; a
 /* Of a call of the backend; SIM_KINDS: of work that fails while it runs. */
 const char *kind_name(sim_kind kind);
 
-/* Plain calls after whatever happened: must be right, and on the CPU where there is nothing else. */
+/* Plain calls after whatever happened: must be right, and on the CPU where there is nothing
+ * else. */
 void check_later_calls(duo_context *ctx, bool must_be_cpu);
 
 #endif

@@ -9,7 +9,8 @@
 /* Memory that can be neither read nor written. */
 float *no_entry(void);
 
-/* Pages come into being where they are written. Ends the program without address space. */
+/* Address space whose pages take memory only once they are written. Ends the program if there is
+ * none. */
 float *wide_memory(size_t bytes);
 
 #endif

@@ -125,7 +125,8 @@ static void empty_image(const duo_operand *o, const image *im)
     for (int64_t j = 0; j < o->columns; j++) test_fill_poison(first + j * im->ld, o->rows);
 }
 
-/* Where the algorithm packs operands, products are done by turns with none packed, A, B, and both. */
+/* Where the algorithm packs operands, products are done by turns with none packed, A, B, and
+ * both. */
 static duo_status write_packed(const duo_algorithm *algorithm, duo_call *moved)
 {
     static unsigned product;

@@ -16,8 +16,8 @@ bool test_algorithm_rounds(const duo_algorithm *algorithm); /* its operands, to 
 bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call);
 
 /*
- * Runs a call whose operands are in host memory on this very algorithm: one of the CPU directly, one
- * of the GPU through the backend in use (allocate, copy, launch, copy back). On the device the
+ * Runs a call whose operands are in host memory on this very algorithm: one of the CPU directly,
+ * one of the GPU through the backend in use (allocate, copy, launch, copy back). On the device the
  * operands lie `offset` floats past a 256-byte boundary between poison, which must be the same
  * afterwards; very long gaps are left out there. by_pinned: a reduction answers through pinned
  * memory, with a ticket, instead of device memory. DUO_OK, DUO_DECLINED, or a status.

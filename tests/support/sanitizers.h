@@ -1,7 +1,7 @@
 /*
- * sanitizers.h - which sanitizer this is built with: ThreadSanitizer does not take forks of processes
- * with threads, AddressSanitizer's malloc keeps its locks in the child (gcc 12: libasan waits for one of its
- * own), and all of them take the whole address space.
+ * sanitizers.h - which sanitizer this is built with: ThreadSanitizer does not support forks of
+ * processes with threads; in a forked child locks of AddressSanitizer's malloc may stay taken (gcc
+ * 12: libasan waits for one of its own); and all of them reserve the whole address space.
  */
 #ifndef DUO_TESTS_SANITIZERS_H
 #define DUO_TESTS_SANITIZERS_H
