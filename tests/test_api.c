@@ -132,7 +132,7 @@ static void setters(void)
 /* A stream of the caller's is handed to the backend, and the context's own comes back with NULL. */
 static void streams(void)
 {
-    if (test_mode_now() != MODE_SIM) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }
@@ -173,12 +173,12 @@ static void device_facts(void)
               info.multiprocessors > 0 && info.driver_version > 0,
           "%s, %ju of %ju bytes free", info.name, (uintmax_t)info.memory_free_bytes,
           (uintmax_t)info.memory_bytes);
-    CHECK(test_mode_now() != MODE_SIM || strcmp(info.name, "Simulated GPU") == 0, "%s", info.name);
+    CHECK(!test_on_sim() || strcmp(info.name, "Simulated GPU") == 0, "%s", info.name);
 }
 
 static void several_devices(void)
 {
-    if (test_mode_now() != MODE_SIM) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }
@@ -385,7 +385,7 @@ static void silence(void)
 /* Everything that a context took is given back with it. */
 static void nothing_leaks(void)
 {
-    if (test_mode_now() != MODE_SIM) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }

@@ -173,7 +173,7 @@ static void adopting(void)
     CHECK_STATUS(DUO_ERR_DEVICE, duo_adopt(ctx, host, sizeof host));
     CHECK_STATUS(DUO_ERR_NULL, duo_disown(ctx, NULL));
     CHECK_STATUS(DUO_ERR_RANGE, duo_disown(ctx, host));
-    if (test_mode_now() == MODE_SIM) {
+    if (test_on_sim()) {
         test_case("adopt, disown");
         char *const foreign = sim_foreign_malloc(0, 4096);
         CHECK_STATUS(DUO_OK, duo_adopt(ctx, foreign + 256, 1024));
@@ -197,7 +197,7 @@ static void adopting(void)
  * always checked. */
 static void foreign_pointers(void)
 {
-    if (test_mode_now() != MODE_SIM) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }
@@ -245,7 +245,7 @@ static void foreign_pointers(void)
 /* What was only on a device is gone with it. */
 static void lost_device(void)
 {
-    if (test_mode_now() != MODE_SIM) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }

@@ -16,9 +16,10 @@
 #include "support/blas_abi.h"
 #include "support/child.h"
 #include "support/data.h"
+#include "support/fence.h"
 #include "support/harness.h"
 
-enum { PAGE = 4096, PAGES = 48, FLOATS = PAGES * PAGE / (int)sizeof(float), STRAY = 3 };
+enum { PAGES = 48, FLOATS = PAGES * FENCE_PAGE / (int)sizeof(float), STRAY = 3 };
 
 /* ---- Stray accesses ---- */
 
@@ -45,25 +46,7 @@ static void catch_stray_accesses(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* ---- Memory between two pages that cannot be touched ---- */
-
-typedef struct fence {
-    float *low, *high; /* the first float, and behind the last */
-} fence;
-
-static fence fence_new(void)
-{
-    char *const block =
-        mmap(NULL, (PAGES + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED || mprotect(block + PAGE, PAGES * PAGE, PROT_READ | PROT_WRITE) != 0) {
-        perror("fence");
-        exit(EXIT_FAILURE);
-    }
-    float *const low = (float *)(void *)(block + PAGE);
-    return (fence){low, low + FLOATS};
-}
-
-static void fence_free(fence *f) { munmap((char *)f->low - PAGE, (PAGES + 2) * PAGE); }
+/* ---- Operands at an end of a fence ---- */
 
 /* `count` floats at the end or at the beginning of a fence, all integers -3 .. 3 but 0, and their
  * neighbours where there is room for any. */
@@ -228,13 +211,13 @@ static int calls_of_mode(void) { return test_gpu_side() ? 20000 : 200000; }
 
 static void use_the_path_of_the_mode(void)
 {
-    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU));
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_path()));
 }
 
 static void products_stay_inside_their_operands(void)
 {
     test_rng rng = test_rng_for("guarded products");
-    fence f[3] = {fence_new(), fence_new(), fence_new()};
+    fence f[3] = {fence_new(PAGES), fence_new(PAGES), fence_new(PAGES)};
     use_the_path_of_the_mode();
     for (int i = 0; i < calls_of_mode(); i++) one_product(&rng, f);
     for (int i = 0; i < 3; i++) fence_free(&f[i]);
@@ -244,7 +227,7 @@ static void products_stay_inside_their_operands(void)
 static void reductions_stay_inside_their_operands(void)
 {
     test_rng rng = test_rng_for("guarded reductions");
-    fence f[2] = {fence_new(), fence_new()};
+    fence f[2] = {fence_new(PAGES), fence_new(PAGES)};
     use_the_path_of_the_mode();
     for (int i = 0; i < calls_of_mode(); i++) one_reduction(&rng, f);
     for (int i = 0; i < 2; i++) fence_free(&f[i]);
@@ -255,7 +238,7 @@ static void reductions_stay_inside_their_operands(void)
 static void stray_accesses_are_told(void)
 {
     for (int side = 0; side < 2; side++) {
-        fence f = fence_new();
+        fence f = fence_new(PAGES);
         const float *const x = side == 0 ? f.high - 7 : f.low - 1;
         snprintf(call_text, sizeof call_text, "a call made to fail");
         test_case("stray/%s", side == 0 ? "end" : "begin");

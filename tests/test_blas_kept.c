@@ -16,8 +16,8 @@
 static void kept_arrays(void)
 {
     enum { KEPT = 40 * 40 };
-    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU));
-    if (test_mode_now() == MODE_SIM) sim_set_delay(2000);
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_path()));
+    if (test_on_sim()) sim_set_delay(2000);
     for (int abi = 0; abi < ABI_NATIVE; abi++) {
         for (int round = 0; round < 4; round++) {
             test_rng rng = test_rng_for("kept");

@@ -12,49 +12,13 @@
 
 #include "support/calls.h"
 #include "support/data.h"
+#include "support/fence.h"
 #include "support/harness.h"
+#include "support/odd_memory.h"
 #include "support/oracle.h"
 #include "support/run_algorithm.h"
 
-enum { PAGE = 4096, PAGE_FLOATS = PAGE / 4, M = 7, N = 5, K = 6 };
-
-/* ---- Memory whose neighbours cannot be touched ---- */
-
-/* `pages` pages that can be used between two that cannot. */
-typedef struct fence {
-    char *block;
-    size_t pages;
-} fence;
-
-static fence fence_new(size_t pages)
-{
-    fence f = {mmap(NULL, (pages + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
-               pages};
-    if (f.block == MAP_FAILED ||
-        (pages > 0 && mprotect(f.block + PAGE, pages * PAGE, PROT_READ | PROT_WRITE) != 0)) {
-        perror("fence");
-        exit(EXIT_FAILURE);
-    }
-    return f;
-}
-
-static void fence_free(fence *f) { munmap(f->block, (f->pages + 2) * PAGE); }
-
-static float *fence_low(const fence *f) { return (float *)(void *)(f->block + PAGE); }
-
-/* The address from which `count` floats end where the usable pages end. */
-static float *fence_high(const fence *f, int64_t count)
-{
-    return (float *)(void *)(f->block + PAGE + f->pages * PAGE) - count;
-}
-
-/* Nothing in it may be touched. */
-static float *untouchable(void)
-{
-    static fence f;
-    if (f.block == NULL) f = fence_new(0);
-    return (float *)(void *)f.block;
-}
+enum { PAGE_FLOATS = FENCE_PAGE / 4, M = 7, N = 5, K = 6 };
 
 /* ---- sgemm: what is read ---- */
 
@@ -163,13 +127,13 @@ static void alpha_zero_never_reads_a_and_b(void)
 {
     scaling_alone("alpha=0,NULL", 0.0f, K, NULL, NULL);
     scaling_alone("alpha=-0,NULL", -0.0f, K, NULL, NULL);
-    scaling_alone("alpha=0,unreadable", 0.0f, K, untouchable(), untouchable());
+    scaling_alone("alpha=0,unreadable", 0.0f, K, no_entry(), no_entry());
 }
 
 static void k_zero_never_reads_a_and_b(void)
 {
     scaling_alone("k=0,NULL", 1.0f, 0, NULL, NULL);
-    scaling_alone("k=0,unreadable", 1.0f, 0, untouchable(), untouchable());
+    scaling_alone("k=0,unreadable", 1.0f, 0, no_entry(), no_entry());
     scaling_alone("k=0,alpha=nan", NAN, 0, NULL, NULL);
 }
 
@@ -187,7 +151,7 @@ static void alpha_and_beta_zero_give_positive_zeros(void)
 static void empty_c_does_nothing(void)
 {
     duo_context *ctx = test_context();
-    float *const no = untouchable();
+    float *const no = no_entry();
     for (int l = 0; l < 2; l++) {
         for (int i = 0; i < 3; i++) {
             const int64_t m = i == 0 ? 0 : 4, n = i == 1 ? 0 : i == 2 ? 0 : 4, k = 4;
@@ -219,9 +183,9 @@ static void gaps_are_neither_read_nor_written(void)
     float *x[3];
     for (int i = 0; i < 3; i++) {
         f[i] = fence_new(2 * COLUMNS - 1);
-        x[i] = fence_low(&f[i]);
+        x[i] = f[i].low;
         for (int j = 0; j + 1 < COLUMNS; j++)
-            mprotect(x[i] + (2 * j + 1) * PAGE_FLOATS, PAGE, PROT_NONE);
+            mprotect(x[i] + (2 * j + 1) * PAGE_FLOATS, FENCE_PAGE, PROT_NONE);
     }
     /* A is PAGE_FLOATS x 3, B is 3 x 3 within three such columns, C like A. */
     for (int t = 0; t < 2; t++) {
@@ -291,8 +255,7 @@ static void sgemm_stays_inside_its_arrays(void)
             const int64_t m = size, n = t % 2 != 0 ? size : 3, k = t % 3 != 0 ? size : 5;
             float *x[3];
             const int64_t count[3] = {m * k, k * n, m * n};
-            for (int i = 0; i < 3; i++)
-                x[i] = t / 4 != 0 ? fence_low(&f[i]) : fence_high(&f[i], count[i]);
+            for (int i = 0; i < 3; i++) x[i] = t / 4 != 0 ? f[i].low : f[i].high - count[i];
             for (int i = 0; i < 3; i++)
                 for (int64_t j = 0; j < count[i]; j++) x[i][j] = 1.0f;
             test_case("sgemm/fence/%jdx%jdx%jd/%s", (intmax_t)m, (intmax_t)n, (intmax_t)k,
@@ -318,8 +281,8 @@ static void reductions_stay_inside_their_arrays(void)
     fence fx = fence_new(9), fy = fence_new(9);
     for (int64_t n = 1; n <= 9 * PAGE_FLOATS; n += n < 150 ? 1 : n < 2100 ? 61 : 811) {
         for (int low = 0; low < 2; low++) {
-            float *x = low != 0 ? fence_low(&fx) : fence_high(&fx, n);
-            float *y = low != 0 ? fence_low(&fy) : fence_high(&fy, n);
+            float *x = low != 0 ? fx.low : fx.high - n;
+            float *y = low != 0 ? fy.low : fy.high - n;
             for (int64_t i = 0; i < n; i++) x[i] = -1.0f, y[i] = 2.0f;
             float asum = NAN, sum = NAN, dot = NAN, backwards = NAN;
             test_case("reductions/fence/n=%jd/%s", (intmax_t)n, low != 0 ? "low" : "high");
@@ -409,7 +372,7 @@ static void row_major_is_the_transposed_problem(void)
 static void reductions_of_nothing_are_zero(void)
 {
     duo_context *ctx = test_context();
-    const float *const no = untouchable();
+    const float *const no = no_entry();
     static const int64_t none[] = {0, -1, -1000, INT64_MIN};
     static const int64_t incs[] = {1, 0, -1, 5, INT64_MIN, INT64_MAX};
     for (int i = 0; i < 4; i++) {
@@ -432,8 +395,8 @@ static void sums_with_no_increment_are_zero(void)
     for (int j = 0; j < 4; j++) {
         test_case("sums/inc=%jd", (intmax_t)incs[j]);
         float r[4] = {NAN, NAN, NAN, NAN};
-        CHECK_STATUS(DUO_OK, duo_sasum(ctx, 10, untouchable(), incs[j], &r[0]));
-        CHECK_STATUS(DUO_OK, duo_ssum(ctx, 10, untouchable(), incs[j], &r[1]));
+        CHECK_STATUS(DUO_OK, duo_sasum(ctx, 10, no_entry(), incs[j], &r[0]));
+        CHECK_STATUS(DUO_OK, duo_ssum(ctx, 10, no_entry(), incs[j], &r[1]));
         CHECK_STATUS(DUO_OK, duo_sasum(ctx, 10, NULL, incs[j], &r[2]));
         CHECK_STATUS(DUO_OK, duo_ssum(ctx, INT64_MAX, NULL, incs[j], &r[3]));
         for (int o = 0; o < 4; o++) CHECK(test_same(r[o], 0.0f), "%d: %g", o, (double)r[o]);

@@ -71,21 +71,14 @@ static const float *address_of(const test_array *x, fill with)
     return with == NONE ? NULL : with == NO_ENTRY ? no_entry() : x->data;
 }
 
-/* rows x columns, as stored. */
-static test_array new_matrix(int layout, bool turned, int64_t rows, int64_t columns)
-{
-    const bool swap = (layout == DUO_ROW_MAJOR) != turned;
-    const int64_t length = swap ? columns : rows;
-    return test_array_new(length, swap ? rows : columns, length + 3, 1);
-}
-
 /* Elements of C against the definition; also that A, B, and the gaps of C are as before. */
 static void check_product(blas_abi abi, const gemm_facts *f, blas_product *p)
 {
     test_rng rng = test_rng_for("semantics");
-    test_array a = new_matrix(p->layout, blas_is_transposed(p->transa), p->m, p->k);
-    test_array b = new_matrix(p->layout, blas_is_transposed(p->transb), p->k, p->n);
-    test_array c = new_matrix(p->layout, false, p->m, p->n);
+    const bool rows = p->layout == DUO_ROW_MAJOR;
+    test_array a = test_array_matrix(rows, blas_is_transposed(p->transa), p->m, p->k, 3, 1);
+    test_array b = test_array_matrix(rows, blas_is_transposed(p->transb), p->k, p->n, 3, 1);
+    test_array c = test_array_matrix(rows, false, p->m, p->n, 3, 1);
     fill_matrix(&a, &rng, f->a);
     fill_matrix(&b, &rng, f->b);
     fill_matrix(&c, &rng, f->c);
@@ -137,7 +130,7 @@ static void check_product(blas_abi abi, const gemm_facts *f, blas_product *p)
         }
     }
     test_case("%s/%dx%dx%d/%s/%c%c", promise_name, (int)p->m, (int)p->n, (int)p->k,
-              p->layout == DUO_ROW_MAJOR ? "rows" : "columns", p->transa, p->transb);
+              rows ? "rows" : "columns", p->transa, p->transb);
     CHECK(status == DUO_OK && right, "status %d", (int)status);
     CHECK(test_array_intact(&c), "wrote outside C");
     CHECK(test_array_equal(&a, &a_before) && test_array_intact(&a), "wrote to A");

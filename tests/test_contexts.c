@@ -20,7 +20,7 @@ static void two_contexts(void)
     CHECK_STATUS(DUO_OK, duo_malloc(writer, N * N * sizeof *c, &device));
     CHECK_STATUS(DUO_OK, duo_keep(writer, c, N * N * sizeof *c));
     CHECK_STATUS(DUO_OK, duo_keep(writer, a, N * N * sizeof *a));
-    if (counting()) sim_set_delay(300);
+    if (test_on_sim()) sim_set_delay(300);
     for (int round = 0; round < ROUNDS; round++) {
         test_case("contexts/in-order/%d", round);
         fill(a, N * N, round);
@@ -55,7 +55,7 @@ static void two_contexts(void)
     CHECK_STATUS(DUO_OK, duo_release(reader, c));
     CHECK_STATUS(DUO_OK, duo_release(reader, a));
     CHECK_STATUS(DUO_OK, duo_free(reader, device));
-    if (counting()) sim_set_delay(0);
+    if (test_on_sim()) sim_set_delay(0);
     end_without_leaks(reader);
     free(a);
     free(c);
@@ -66,7 +66,7 @@ static void two_contexts(void)
 static void two_devices(void)
 {
     enum { N = 40 };
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs two devices");
         return;
     }

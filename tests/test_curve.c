@@ -4,9 +4,8 @@
 #include <math.h>
 
 #include "choice/curve.h"
+#include "support/data.h"
 #include "support/harness.h"
-
-static bool close_to(double x, double y) { return fabs(x - y) <= 1e-9 * fabs(y); }
 
 static void empty(void)
 {
@@ -28,8 +27,8 @@ static void growth(void)
             if (i > 0) curve.seconds[i] = fmax(curve.seconds[i], curve.seconds[i - 1]);
         }
         for (int i = 0; i < curve.count; i++)
-            CHECK(close_to(duo_curve_seconds(&curve, pow(curve.size[i], growth), growth),
-                           curve.seconds[i]),
+            CHECK(test_close(duo_curve_seconds(&curve, pow(curve.size[i], growth), growth),
+                             curve.seconds[i], 1e-9),
                   "point %d is not met", i);
         double before = 0.0;
         const double largest = 4.0 * curve.size[curve.count - 1];
@@ -41,8 +40,8 @@ static void growth(void)
             before = seconds;
         }
         const double end = curve.seconds[curve.count - 1], last = curve.size[curve.count - 1];
-        CHECK(close_to(duo_curve_seconds(&curve, pow(10.0 * last, growth), growth),
-                       end * pow(10.0, growth)),
+        CHECK(test_close(duo_curve_seconds(&curve, pow(10.0 * last, growth), growth),
+                         end * pow(10.0, growth), 1e-9),
               "beyond the last point");
         CHECK(duo_curve_seconds(&curve, 0.0, growth) <= curve.seconds[0], "before the first point");
         CHECK(!isnan(duo_curve_seconds(&curve, 1e300, growth)), "far beyond");
@@ -66,8 +65,8 @@ static void one_point(void)
     test_case("curve/one-point");
     const duo_curve curve = {.count = 1, .size = {100.0}, .seconds = {1e-6}};
     CHECK(duo_curve_seconds(&curve, 1.0, 1) > 0.0, "before");
-    CHECK(close_to(duo_curve_seconds(&curve, 100.0, 1), 1e-6), "at");
-    CHECK(close_to(duo_curve_seconds(&curve, 1000.0, 1), 1e-5), "beyond");
+    CHECK(test_close(duo_curve_seconds(&curve, 100.0, 1), 1e-6, 1e-9), "at");
+    CHECK(test_close(duo_curve_seconds(&curve, 1000.0, 1), 1e-5, 1e-9), "beyond");
 }
 
 static void not_monotone(void)

@@ -12,6 +12,7 @@
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/child.h"
+#include "support/data.h"
 #include "support/harness.h"
 #include "support/made_machine.h"
 
@@ -43,7 +44,8 @@ static void declined(void)
     CHECK(last_decision(ctx).side == DUO_SIDE_CPU, "algorithm %s", last_decision(ctx).algorithm);
     CHECK(last_decision(ctx).note[0] != '\0', "no note");
     const duo_decision d = last_decision(ctx);
-    CHECK(close_to(d.predicted_seconds, 3e-3) || strcmp(d.algorithm, "sgemm_cpu_plain") == 0,
+    CHECK(test_close(d.predicted_seconds, 3e-3, 1e-6) ||
+              strcmp(d.algorithm, "sgemm_cpu_plain") == 0,
           "%g s", d.predicted_seconds);
     test_case("declined/reduction");
     sim_fail(SIM_LAUNCH, 1, DUO_ERR_DEVICE, 1);

@@ -190,7 +190,7 @@ static void copies(void)
 static void adopted(void)
 {
     enum { N = 1 << 18 }; /* large enough to be checked */
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs device memory from elsewhere");
         return;
     }
@@ -262,12 +262,12 @@ static void results_on_device(void)
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
     r = memory;
     test_case("result/does-not-wait");
-    if (counting()) sim_hold(true); /* a call that waits would never return */
+    if (test_on_sim()) sim_hold(true); /* a call that waits would never return */
     CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, dx, 1, r));
     CHECK_STATUS(DUO_OK, duo_ssum(ctx, N / 2, dx, 1, r + 1));
     CHECK_STATUS(DUO_OK, duo_sdot(ctx, N, dx, 1, dx, -1, r + 2));
     CHECK_STATUS(DUO_OK, duo_sasum(ctx, 0, dx, 1, r + 3));
-    if (counting()) sim_hold(false);
+    if (test_on_sim()) sim_hold(false);
     CHECK_STATUS(DUO_OK, duo_copy(ctx, got, r, sizeof got));
     CHECK(got[0] == sum_of(x, N) && got[1] == sum_of(x, N / 2) && got[3] == 0.0f, "%g %g %g",
           (double)got[0], (double)got[1], (double)got[3]);
@@ -298,7 +298,7 @@ static void pinned_operands_are_free_at_return(void)
     CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, N * sizeof(float), &memory));
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof(float), &result));
     float *const x = memory;
-    if (counting()) sim_set_delay(500);
+    if (test_on_sim()) sim_set_delay(500);
     for (int round = 0; round < ROUNDS; round++) {
         test_case("pinned/free-at-return/%d", round);
         float sum = test_poison();
@@ -309,7 +309,7 @@ static void pinned_operands_are_free_at_return(void)
         CHECK_STATUS(DUO_OK, duo_copy(ctx, &sum, result, sizeof sum));
         CHECK(sum == expected, "sum %g, expected %g", (double)sum, (double)expected);
     }
-    if (counting()) sim_set_delay(0);
+    if (test_on_sim()) sim_set_delay(0);
     CHECK_STATUS(DUO_OK, duo_free(ctx, result));
     CHECK_STATUS(DUO_OK, duo_free_host(ctx, x));
     end_without_leaks(ctx);
@@ -338,10 +338,10 @@ static void long_transfers(void)
     fill(x, N, 1);
     test_fill_poison(y, N);
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, N * sizeof *x, &device));
-    if (counting()) sim_hold(true);
-    if (counting() && pthread_create(&thread, NULL, let_go_later, NULL) != 0) abort();
+    if (test_on_sim()) sim_hold(true);
+    if (test_on_sim() && pthread_create(&thread, NULL, let_go_later, NULL) != 0) abort();
     CHECK_STATUS(DUO_OK, duo_copy(ctx, device, x, N * sizeof *x));
-    if (counting()) pthread_join(thread, NULL);
+    if (test_on_sim()) pthread_join(thread, NULL);
     CHECK_STATUS(DUO_OK, duo_copy(ctx, y, device, N * sizeof *x));
     CHECK(same_floats(x, y, N), "wrong values");
     CHECK_STATUS(DUO_OK, duo_free(ctx, device));
@@ -361,16 +361,16 @@ static void trim(void)
     test_case("trim");
     check_sum(ctx, x, N, sum_of(x, N));
     const uint64_t held = sim_allocated_bytes(0);
-    if (counting()) CHECK(held >= N * sizeof *x, "%ju bytes held", (uintmax_t)held);
+    if (test_on_sim()) CHECK(held >= N * sizeof *x, "%ju bytes held", (uintmax_t)held);
     test_case("trim/no-new-memory-for-sizes-seen");
     const uint64_t allocations = sim_count(SIM_ALLOCATE), pins = sim_count(SIM_PIN);
     for (int i = 0; i < 5; i++) check_sum(ctx, x, N, sum_of(x, N));
-    if (counting())
+    if (test_on_sim())
         CHECK(sim_count(SIM_ALLOCATE) == allocations && sim_count(SIM_PIN) == pins,
               "memory was taken again");
     test_case("trim/gives-back");
     CHECK_STATUS(DUO_OK, duo_trim(ctx));
-    if (counting())
+    if (test_on_sim())
         CHECK(sim_allocated_bytes(0) < held, "%ju bytes held", (uintmax_t)sim_allocated_bytes(0));
     CHECK_STATUS(DUO_OK, duo_trim(ctx));
     check_sum(ctx, x, N, sum_of(x, N));
@@ -426,7 +426,7 @@ static int use_little_memory(void)
 
 static void memory_cap(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }
@@ -444,7 +444,7 @@ static void memory_cap(void)
 static void full_device(void)
 {
     enum { N = 1 << 16 };
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }

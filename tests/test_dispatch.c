@@ -43,7 +43,7 @@ static void cheapest(void)
         CHECK(d.candidates == serving_algorithms(), "%d candidates", d.candidates);
         for (int i = 0; i < 4; i++)
             check_predicted(&d, duo_algorithm_name(ids[i]), 1e-3 * (1 + rank[i]));
-        CHECK(close_to(d.predicted_seconds, 1e-3), "%g s predicted", d.predicted_seconds);
+        CHECK(test_close(d.predicted_seconds, 1e-3, 1e-6), "%g s predicted", d.predicted_seconds);
         if (winner >= 2)
             CHECK(sim_last_algorithm() == ids[winner], "another algorithm was launched");
         test_context_end(ctx);

@@ -55,12 +55,6 @@ typedef struct data {
     float bits, bits_32; /* of the orders in float64 and in float32 */
 } data;
 
-/* A full mantissa at an exponent of -30 to 0, so that sums need more than 53 bits. */
-static float wide_random(test_rng *rng)
-{
-    return ldexpf((float)(2.0 * test_unit(rng) - 1.0), (int)test_between(rng, -30, 0));
-}
-
 static double term(const data *d, int64_t i)
 {
     const double x = (double)d->x.data[i];
@@ -101,8 +95,8 @@ static data new_data(duo_operation operation, int64_t n, int stay, double condit
     d.y = test_array_new(1, n, 1, test_between(rng, 0, 15));
     double magnitudes = 0.0;
     for (int64_t i = 0; i + 1 < n - stay; i += 2) {
-        d.x.data[i] = wide_random(rng);
-        d.y.data[i] = wide_random(rng);
+        d.x.data[i] = test_wide(rng);
+        d.y.data[i] = test_wide(rng);
         d.x.data[i + 1] = -2.0f * d.x.data[i];
         d.y.data[i + 1] = 0.5f * d.y.data[i];
         if (operation != DUO_SDOT) d.x.data[i + 1] = -d.x.data[i];
@@ -310,7 +304,7 @@ static void places(void)
 /* The GPU refuses the launch, or is lost while it works: the CPU gives the same bits. */
 static void fall_back(void)
 {
-    if (test_mode_now() != MODE_SIM) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }

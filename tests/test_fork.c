@@ -23,9 +23,6 @@
 #include "support/known_work.h"
 #include "support/sanitizers.h"
 
-static bool counting(void) { return test_mode_now() == MODE_SIM; }
-static duo_path device_path(void) { return test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU; }
-
 /* ---- After use ---- */
 
 /* In a child of a process that had used everything: the number of what went wrong. */
@@ -62,7 +59,7 @@ static int live_on_as_child(duo_context *ctx, const known_work *s, float *kept, 
     wrong += duo_destroy(fresh) != DUO_OK;
     wrong += duo_release(ctx, kept) != DUO_OK || duo_free(ctx, device) != DUO_OK;
     wrong += duo_synchronize(ctx) != DUO_OK || duo_destroy(ctx) != DUO_OK;
-    if (counting()) wrong += sim_violations() > 0;
+    if (test_on_sim()) wrong += sim_violations() > 0;
     return wrong;
 }
 
@@ -79,7 +76,7 @@ static void fork_after_use(void)
     for (int i = 0; i < 100; i++) newer[i] = 1.0f;
     duo_context *const ctx = test_context();
     void *device = NULL;
-    CHECK_STATUS(DUO_OK, duo_set_path(NULL, device_path()));
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_path()));
     CHECK_STATUS(DUO_OK, duo_keep(ctx, kept, sizeof kept));
     CHECK_STATUS(DUO_OK, duo_keep(ctx, newer, sizeof newer));
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, 400, &device));
@@ -89,7 +86,7 @@ static void fork_after_use(void)
         CHECK(all_four(ctx, &s) && all_four(NULL, &s), "wrong values in the parent");
         CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
         CHECK(all_four(ctx, &s), "wrong values in the parent");
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx, device_path()));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, test_path()));
         CHECK_STATUS(DUO_OK, duo_ssum(ctx, 1000, kept, 1, &sum));
         CHECK_STATUS(DUO_OK,
                      duo_ssum(ctx, 100, newer, 1, &sum)); /* sends it, so what is next stays */
@@ -194,7 +191,7 @@ static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_FLOAT64, DUO_MATH_I
 static void *busy(void *argument)
 {
     storm *const w = argument;
-    w->wrong += duo_set_path(NULL, w->index % 4 == 0 ? device_path() : DUO_PATH_CPU) != DUO_OK;
+    w->wrong += duo_set_path(NULL, w->index % 4 == 0 ? test_path() : DUO_PATH_CPU) != DUO_OK;
     w->wrong += duo_set_threads(NULL, w->index % 2 == 0 ? 0 : 3) != DUO_OK;
     float mine[500];
     for (int i = 0; i < 500; i++) mine[i] = 1.0f;
@@ -334,7 +331,7 @@ static void *fetch(void *kept)
  * that time. */
 static void fork_while_device_works(void)
 {
-    if (!counting() || UNDER_TSAN) {
+    if (!test_on_sim() || UNDER_TSAN) {
         test_skip("a device that can be held up is needed, and no thread sanitizer");
         return;
     }

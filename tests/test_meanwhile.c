@@ -72,7 +72,7 @@ static void read_behind(const duo_call *call)
 static void claimed_meanwhile(void)
 {
     enum { N = 24, ROUNDS = 30 };
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a backend that can be watched");
         return;
     }
@@ -124,7 +124,7 @@ static void read_shared(const duo_call *call)
 static void moved_meanwhile(void)
 {
     enum { N = 24, ROUNDS = 10 };
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs two devices");
         return;
     }
@@ -219,7 +219,7 @@ static void written_meanwhile(void)
         {"lost", .before = lose_device, .lost = true},
         {"lost, across", .before = lose_device, .across = true, .lost = true},
     };
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a backend that can be watched");
         return;
     }
@@ -298,7 +298,7 @@ static void both_sides_write(void)
     pthread_t threads[WRITERS];
     duo_context *const keeper = test_context();
     CHECK_STATUS(DUO_OK, duo_keep(keeper, matrix, WIDE * LONG * sizeof *matrix));
-    if (counting()) sim_set_delay(30);
+    if (test_on_sim()) sim_set_delay(30);
     for (int w = 0; w < WRITERS; w++) {
         bands[w] = (band){test_context(), matrix + w * BAND, a, ROUNDS};
         if (w == 0) CHECK_STATUS(DUO_OK, duo_set_path(bands[w].ctx, DUO_PATH_CPU));
@@ -308,7 +308,7 @@ static void both_sides_write(void)
         pthread_join(threads[w], NULL);
         test_context_end(bands[w].ctx);
     }
-    if (counting()) sim_set_delay(0);
+    if (test_on_sim()) sim_set_delay(0);
     CHECK_STATUS(DUO_OK, duo_release(keeper, matrix));
     int wrong = 0;
     for (int j = 0; j < LONG; j++)
@@ -389,7 +389,7 @@ static void compute_and_fail(const duo_call *call)
 /* What only the lost device had is reported as lost, and no older content is taken for it. */
 static void lost_meanwhile(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a backend that can be watched");
         return;
     }
@@ -486,7 +486,7 @@ static void add_in_pieces(sim_kind kind, int nth, int64_t columns, const float *
 
 static void crossing_in_pieces(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a device that can be told to fail");
         return;
     }
@@ -527,7 +527,7 @@ static void add_to_other_rows(const duo_call *call)
  * call writes the rows between those of its C. */
 static void rows_between(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a backend that can be watched");
         return;
     }
@@ -569,7 +569,7 @@ static void start_even_columns(const duo_call *call)
 static void columns_between(void)
 {
     enum { ROUNDS = 100 };
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a backend that can be watched");
         return;
     }

@@ -107,13 +107,14 @@ static void shapes_on_the_cpu(void)
     test_case("shapes/plain/tiles");
     new_machine(1e-3, 1.0);
     machine.fork_seconds = 0.0;
-    CHECK(close_to(cpu_cost(DUO_sgemm_cpu_plain, &machine, 64, 32, 1000, 4, &threads), 1e-3) &&
+    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_plain, &machine, 64, 32, 1000, 4, &threads), 1e-3,
+                     1e-6) &&
               threads == 1,
           "%d threads for a tile", threads);
-    CHECK(
-        close_to(cpu_cost(DUO_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads), 2e-3 / 3.0) &&
-            threads == 2,
-        "three tiles in two rounds, %d threads", threads);
+    CHECK(test_close(cpu_cost(DUO_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads),
+                     2e-3 / 3.0, 1e-6) &&
+              threads == 2,
+          "three tiles in two rounds, %d threads", threads);
 
     /* As many threads as pieces, and in whole rounds. */
     test_case("shapes/openblas/pieces");

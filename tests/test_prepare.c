@@ -5,7 +5,7 @@
  * Every change of a prepared array has to reach the next product, whether the program, a call on
  * either side, or a kernel of the program's own wrote it. On the simulated device each algorithm
  * reads its packed operands alone, so that an old one shows; and how often operands are packed is
- * counted. All data are small integers: every product is exact. The model of test_residency
+ * counted. All data are small integers: every product is exact. The model of test_residency_model
  * prepares at random; test_failures lets packing fail.
  */
 #define _GNU_SOURCE
@@ -39,7 +39,7 @@ static uint64_t packed_written(void)
 static void check_written(uint64_t expected)
 {
     const uint64_t written = packed_written();
-    if (counting())
+    if (test_on_sim())
         CHECK(written == expected, "%ju operands packed, expected %ju", (uintmax_t)written,
               (uintmax_t)expected);
 }
@@ -303,13 +303,13 @@ static void taken_back(void)
         duo_context *const ctx = test_context();
         factors f = new_factors(ctx, places[p]);
         product(ctx, &f);
-        const uint64_t before = counting() ? sim_allocated_bytes(0) : 0;
+        const uint64_t before = test_on_sim() ? sim_allocated_bytes(0) : 0;
         for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], f.bytes));
         product(ctx, &f);
-        if (counting())
+        if (test_on_sim())
             CHECK(sim_allocated_bytes(0) >= before + 2 * f.bytes, "no memory was taken");
         for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(ctx, f.at[i], 0));
-        if (counting())
+        if (test_on_sim())
             CHECK(sim_allocated_bytes(0) == before, "%ju bytes, expected %ju",
                   (uintmax_t)sim_allocated_bytes(0), (uintmax_t)before);
         (void)packed_written();
@@ -323,7 +323,7 @@ static void taken_back(void)
 /* Preparing is a hint: without memory the products go on without it. */
 static void no_room(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a device whose memory can be made small");
         return;
     }
@@ -347,7 +347,7 @@ static void no_room(void)
 /* Operands have their places before anything is packed: what is kept fits as it did before. */
 static void places_first(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a device whose memory can be made small");
         return;
     }
@@ -376,7 +376,7 @@ static void places_first(void)
 /* One device has no room for packed operands; another one has. */
 static void room_elsewhere(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs two devices");
         return;
     }
@@ -410,13 +410,13 @@ static void written_by_another(void)
         duo_context *const one = test_context(), *const other = test_context();
         factors f = new_factors(one, places[p]);
         for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(one, f.at[i], f.bytes));
-        if (counting()) sim_set_delay(300);
+        if (test_on_sim()) sim_set_delay(300);
         product(one, &f);
         test_context_end(one);
         (void)packed_written();
         product(other, &f);
         check_written(0);
-        if (counting()) sim_set_delay(0);
+        if (test_on_sim()) sim_set_delay(0);
         end_factors(other, &f);
         end_without_leaks(other);
     }
@@ -435,7 +435,7 @@ static duo_status take_back(duo_queue *queue, duo_algorithm_id algorithm, const 
  * call still finds its packed operands. */
 static void taken_back_meanwhile(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a backend that can be watched");
         return;
     }
@@ -506,7 +506,7 @@ static void many_parts(void)
         for (int p = 0; p < COLUMNS; p++) expected += a[use + p * ROWS] * b[p];
         CHECK(c[0] == expected, "use %d: %g, expected %g", use, (double)c[0], (double)expected);
     }
-    if (counting())
+    if (test_on_sim())
         CHECK(sim_allocated_bytes(0) < 8 * bytes + (1 << 20), "%ju bytes are held",
               (uintmax_t)sim_allocated_bytes(0));
     CHECK_STATUS(DUO_OK, duo_release(ctx, a));
@@ -521,7 +521,7 @@ static void two_contexts(void)
     duo_context *const one = test_context(), *const other = test_context();
     factors f = new_factors(one, PLACE_KEPT);
     for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_prepare(one, f.at[i], f.bytes));
-    if (counting()) sim_set_delay(300);
+    if (test_on_sim()) sim_set_delay(300);
     void *c = NULL;
     CHECK_STATUS(DUO_OK, duo_malloc(one, f.bytes, &c));
     for (int round = 0; round < 12; round++) {
@@ -536,7 +536,7 @@ static void two_contexts(void)
         product(second, &f);
         check_written(0);
     }
-    if (counting()) sim_set_delay(0);
+    if (test_on_sim()) sim_set_delay(0);
     CHECK_STATUS(DUO_OK, duo_free(one, c));
     end_factors(other, &f);
     test_context_end(one);
@@ -545,7 +545,7 @@ static void two_contexts(void)
 
 static void two_devices(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs two devices");
         return;
     }
@@ -569,7 +569,7 @@ static void two_devices(void)
 
 static void lost_device(void)
 {
-    if (!counting()) {
+    if (!test_on_sim()) {
         test_skip("needs a device that can be lost");
         return;
     }

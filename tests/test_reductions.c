@@ -294,7 +294,7 @@ static void public_residences(void)
     static const int64_t some[] = {1, 100, 1025, 66000};
     test_rng rng = test_rng_for("reductions residences");
     duo_context *ctx = test_context();
-    if (test_mode_now() == MODE_SIM) sim_set_delay(40); /* forgotten waits show */
+    if (test_on_sim()) sim_set_delay(40); /* forgotten waits show */
     for (int o = 0; o < OPERATIONS; o++) {
         for (int i = 0; i < PLACES * PLACES * PLACES; i++) {
             const test_place place[3] = {(test_place)(i % PLACES),
@@ -353,7 +353,7 @@ static void public_default_context(void)
 {
     test_rng rng = test_rng_for("reductions default context");
     const test_place place[3] = {PLACE_PAGEABLE, PLACE_PAGEABLE, PLACE_PAGEABLE};
-    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU));
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_path()));
     for (int o = 0; o < OPERATIONS; o++)
         for (int64_t n = 0; n <= 130; n++)
             for (int m = 0; m < MATHS; m++)

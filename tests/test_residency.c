@@ -25,7 +25,7 @@ static void sent_once(void)
     CHECK_STATUS(DUO_OK, duo_keep(ctx, x, N * sizeof *x));
     uint64_t before = sim_uploaded_bytes();
     check_sum(ctx, x, N, sum_of(x, N));
-    if (counting())
+    if (test_on_sim())
         CHECK(sent_since(before) == N * sizeof *x, "%ju bytes sent", (uintmax_t)sent_since(before));
     test_case("keep/not-again");
     before = sim_uploaded_bytes();
@@ -35,7 +35,8 @@ static void sent_once(void)
     float result;
     CHECK_STATUS(DUO_OK, duo_sdot(ctx, N / 2, x + 1, 2, x + N - N / 2, -1, &result));
     CHECK_STATUS(DUO_OK, duo_sasum(ctx, N / 3, x, 3, &result));
-    if (counting()) CHECK(sent_since(before) == 0, "%ju bytes sent", (uintmax_t)sent_since(before));
+    if (test_on_sim())
+        CHECK(sent_since(before) == 0, "%ju bytes sent", (uintmax_t)sent_since(before));
 
     test_case("keep/stale-without-changed");
     const float old = sum_of(x, N);
@@ -45,7 +46,7 @@ static void sent_once(void)
     CHECK_STATUS(DUO_OK, duo_changed(ctx, x + 5, sizeof *x));
     before = sim_uploaded_bytes();
     check_sum(ctx, x, N, sum_of(x, N));
-    if (counting())
+    if (test_on_sim())
         CHECK(sent_since(before) >= sizeof *x && sent_since(before) < N, "%ju bytes sent",
               (uintmax_t)sent_since(before));
 
@@ -58,7 +59,7 @@ static void sent_once(void)
     before = sim_uploaded_bytes();
     check_sum(ctx, x + 2000, 500, sum_of(x + 2000, 500)); /* elsewhere */
     check_sum(ctx, x, N, sum_of(x, N));
-    if (counting())
+    if (test_on_sim())
         CHECK(sent_since(before) >= 800 && sent_since(before) <= 900 * sizeof *x, "%ju bytes sent",
               (uintmax_t)sent_since(before));
 
@@ -72,7 +73,7 @@ static void sent_once(void)
     before = sim_uploaded_bytes();
     x[7] += 1.0f;
     check_sum(ctx, x, N, sum_of(x, N));
-    if (counting())
+    if (test_on_sim())
         CHECK(sent_since(before) == N * sizeof *x, "%ju bytes sent", (uintmax_t)sent_since(before));
     end_without_leaks(ctx);
     free(x);
@@ -95,7 +96,7 @@ static void outputs_stay(void)
     CHECK_STATUS(DUO_OK, square(ctx, N, a, b, 0.0f, c));
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
     if (test_gpu_side()) CHECK(test_all_poison(c, N * N), "the host copy was touched");
-    if (counting()) {
+    if (test_on_sim()) {
         CHECK(sim_downloaded_bytes() == down, "something came back");
         CHECK(sent_since(up) == 2 * N * N * sizeof *c, "%ju bytes sent: C is only written",
               (uintmax_t)sent_since(up));
@@ -103,23 +104,23 @@ static void outputs_stay(void)
     test_case("fetch/used-before-it-is-fetched");
     up = sim_uploaded_bytes();
     check_sum(ctx, c, N * N, sum_of(expected, N * N));
-    if (counting()) CHECK(sent_since(up) == 0, "%ju bytes sent", (uintmax_t)sent_since(up));
+    if (test_on_sim()) CHECK(sent_since(up) == 0, "%ju bytes sent", (uintmax_t)sent_since(up));
     test_case("fetch/any-part-fetches-all");
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, c + 17, sizeof *c));
     CHECK(same_floats(c, expected, N * N), "wrong values");
-    if (counting())
+    if (test_on_sim())
         CHECK(sim_downloaded_bytes() - down >= N * N * sizeof *c, "too little came back");
     test_case("fetch/nothing-to-fetch");
     down = sim_downloaded_bytes();
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, c, N * N * sizeof *c));
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, c, 0));
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, a, N * N * sizeof *a));
-    if (counting()) CHECK(sim_downloaded_bytes() == down, "something came back");
+    if (test_on_sim()) CHECK(sim_downloaded_bytes() == down, "something came back");
     CHECK(same_floats(c, expected, N * N), "wrong values");
     test_case("fetch/device-copy-is-still-good");
     up = sim_uploaded_bytes();
     check_sum(ctx, c, N * N, sum_of(expected, N * N));
-    if (counting()) CHECK(sent_since(up) == 0, "%ju bytes sent", (uintmax_t)sent_since(up));
+    if (test_on_sim()) CHECK(sent_since(up) == 0, "%ju bytes sent", (uintmax_t)sent_since(up));
     test_case("fetch/beta");
     CHECK_STATUS(DUO_OK, square(ctx, N, a, b, 2.0f, c));
     CHECK_STATUS(DUO_OK, duo_fetch(ctx, c, sizeof *c));
@@ -406,7 +407,7 @@ static void cpu_side(void)
         CHECK_STATUS(DUO_OK, duo_ssum(ctx, N * N, da, 1, dr));
         CHECK_STATUS(DUO_OK, duo_copy(ctx, &sum, dr, sizeof sum));
         CHECK(sum == sum_of(a, N * N), "result on the device: %g", (double)sum);
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, test_path()));
         check_sum(ctx, c, N * N, 2.0f * sum_of(expected, N * N));
         CHECK_STATUS(DUO_OK, duo_fetch(ctx, c, 1));
         bool right = true;
@@ -424,7 +425,7 @@ static void cpu_side(void)
         for (int64_t i = 0; i < N * N; i++) right = right && got[i] == -expected[i];
         CHECK(right, "wrong values");
         CHECK_STATUS(DUO_OK, duo_free(ctx, dc));
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, test_path()));
     }
     CHECK_STATUS(DUO_OK, duo_release(ctx, c));
     CHECK_STATUS(DUO_OK, duo_free(ctx, da));

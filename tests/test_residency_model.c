@@ -310,7 +310,7 @@ static void do_policy(model *w)
         break;
     }
     default:
-        expect(w, DUO_OK, duo_set_path(ctx, test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU), "path");
+        expect(w, DUO_OK, duo_set_path(ctx, test_path()), "path");
     }
 }
 
@@ -336,7 +336,7 @@ static void run_model(const char *label, int64_t count, int64_t longest, int kee
     for (int i = 0; i < keeps; i++) do_keep(&w);
     for (int step = 0; step < steps && !w.wrong; step++) {
         if (step % 100 == 0) test_case("%s/step-%d..", label, step);
-        if (counting() && step % 50 == 0) sim_set_delay(any(&w, 0, 3) == 0 ? 40 : 0);
+        if (test_on_sim() && step % 50 == 0) sim_set_delay(any(&w, 0, 3) == 0 ? 40 : 0);
         const int64_t what = any(&w, 0, 99);
         if (what < 6)
             do_keep(&w);
@@ -379,9 +379,9 @@ static void run_model(const char *label, int64_t count, int64_t longest, int kee
         free(w.space[i].truth);
     }
     free(w.owner);
-    if (counting()) sim_set_delay(0);
+    if (test_on_sim()) sim_set_delay(0);
     for (int i = 0; i < CONTEXTS; i++) test_context_end(w.context[i]);
-    if (counting()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
+    if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
 }
 
 static void model_few(void) { run_model("model/few", 6000, 900, 8, 4000); }

@@ -47,13 +47,12 @@ static void name_case(const problem *p, const char *where)
               (intmax_t)p->offset, test_data_name(p->data));
 }
 
-/* A stored rows x columns matrix, transposed or not, in the layout. */
+/* Of which op is rows x columns. */
 static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns,
                              int64_t extra)
 {
-    const bool turned = (trans != DUO_NO_TRANS) != (p->layout == DUO_ROW_MAJOR);
-    const int64_t length = turned ? columns : rows, runs = turned ? rows : columns;
-    return test_array_new(length, runs, (length > 0 ? length : 1) + extra, p->offset);
+    return test_array_matrix(p->layout == DUO_ROW_MAJOR, trans != DUO_NO_TRANS, rows, columns,
+                             extra, p->offset);
 }
 
 static oracle_product product_of(const problem *p, const operands *o)
@@ -372,7 +371,7 @@ static void public_residences(void)
 {
     test_rng rng = test_rng_for("sgemm residences");
     duo_context *ctx = test_context();
-    if (test_mode_now() == MODE_SIM) sim_set_delay(40); /* forgotten waits show */
+    if (test_on_sim()) sim_set_delay(40); /* forgotten waits show */
     for (int i = 0; i < PLACES * PLACES * PLACES; i++) {
         const test_place place[3] = {(test_place)(i % PLACES), (test_place)(i / PLACES % PLACES),
                                      (test_place)(i / PLACES / PLACES)};

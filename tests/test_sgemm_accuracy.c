@@ -108,9 +108,7 @@ static void name_case(const problem *p, const char *where)
 static test_array new_matrix(const problem *p, bool trans, int64_t rows, int64_t columns,
                              int64_t more)
 {
-    const bool turned = trans != (p->layout == DUO_ROW_MAJOR);
-    const int64_t length = turned ? columns : rows, runs = turned ? rows : columns;
-    return test_array_new(length, runs, length + more, p->offset);
+    return test_array_matrix(p->layout == DUO_ROW_MAJOR, trans, rows, columns, more, p->offset);
 }
 
 /* The call as the algorithms see it: of a row-major problem, C' = op(B)' op(A)'. */
@@ -311,7 +309,7 @@ static void algorithm_large(void)
         {2304, 2308, 301, true, true, false, true},   {2305, 2311, 301, true, false, true, true},
     };
     const bool small_workspace = getenv("DUOBLAS_WORKSPACE") != NULL;
-    if (test_mode_now() == MODE_SIM) {
+    if (test_on_sim()) {
         test_skip("the simulated device has no tiles");
         return;
     }
@@ -595,7 +593,7 @@ static void norms(void)
     const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
     double largest[DUO_SGEMM_ALGORITHMS] = {0.0};
     const int count = algorithms_for(DUO_MATH_ACCURATE, algorithms);
-    const int problems = test_mode_now() == MODE_SIM ? 4 : 5 * 4; /* one code for all */
+    const int problems = test_on_sim() ? 4 : 5 * 4; /* one code for all */
     for (int kind = 0; kind < DUO_SGEMM_KINDS; kind++) {
         for (int s = 0; s < problems; s++) {
             if (!has_norm(&duo_sgemm_kinds[kind])) continue;

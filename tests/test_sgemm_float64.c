@@ -45,11 +45,12 @@ typedef struct operands {
     test_array a, b, c, c_before;
 } operands;
 
-static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns)
+/* Of which op is rows x columns. */
+static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns,
+                             int64_t extra)
 {
-    const bool turned = (trans != DUO_NO_TRANS) != (p->layout == DUO_ROW_MAJOR);
-    const int64_t length = turned ? columns : rows, runs = turned ? rows : columns;
-    return test_array_new(length, runs, length + p->extra, p->offset);
+    return test_array_matrix(p->layout == DUO_ROW_MAJOR, trans != DUO_NO_TRANS, rows, columns,
+                             extra, p->offset);
 }
 
 static float *element(const problem *p, const test_array *x, duo_transpose trans, int64_t i,
@@ -57,12 +58,6 @@ static float *element(const problem *p, const test_array *x, duo_transpose trans
 {
     return x->data + (trans == DUO_NO_TRANS ? oracle_index(p->layout, i, j, x->ld)
                                             : oracle_index(p->layout, j, i, x->ld));
-}
-
-/* A full mantissa at an exponent of -30 to 0, so that sums need more than 53 bits. */
-static float wide_random(test_rng *rng)
-{
-    return ldexpf((float)(2.0 * test_unit(rng) - 1.0), (int)test_between(rng, -30, 0));
 }
 
 /* Pairs of steps of k whose products cancel, and one that stays; in random order. */
@@ -84,21 +79,21 @@ static void fill_cancelling(const problem *p, operands *o, test_rng *rng)
             *element(p, &o->a, p->transa, i, l) =
                 stays    ? (float)(1e-6 * (1.0 + test_unit(rng)))
                 : second ? -2.0f * *element(p, &o->a, p->transa, i, first)
-                         : wide_random(rng);
+                         : test_wide(rng);
         for (int64_t j = 0; j < p->n; j++)
             *element(p, &o->b, p->transb, l, j) =
                 stays    ? 1.0f
                 : second ? 0.5f * *element(p, &o->b, p->transb, first, j)
-                         : wide_random(rng);
+                         : test_wide(rng);
     }
     free(order);
 }
 
 static operands make_operands(const problem *p, test_rng *rng)
 {
-    operands o = {.a = new_matrix(p, p->transa, p->m, p->k),
-                  .b = new_matrix(p, p->transb, p->k, p->n),
-                  .c = new_matrix(p, DUO_NO_TRANS, p->m, p->n)};
+    operands o = {.a = new_matrix(p, p->transa, p->m, p->k, p->extra),
+                  .b = new_matrix(p, p->transb, p->k, p->n, p->extra),
+                  .c = new_matrix(p, DUO_NO_TRANS, p->m, p->n, p->extra)};
     const test_data data = p->kind == KIND_UNIT ? DATA_UNIT : DATA_NORMAL;
     if (p->kind == KIND_CANCELLING) {
         fill_cancelling(p, &o, rng);
@@ -206,7 +201,7 @@ static duo_status multiply(duo_context *ctx, const problem *p, operands *o)
                      o->a.ld, o->b.data, o->b.ld, p->beta, o->c.data, o->c.ld);
 }
 
-static const char *row_here(void)
+static const char *algorithm_here(void)
 {
     return test_gpu_side() ? "sgemm_gpu_f64" : "sgemm_cpu_float64";
 }
@@ -261,7 +256,7 @@ static void shapes(void)
             name_case(&p, "public");
             operands o = make_operands(&p, &rng);
             if (CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o))) check_result(&p, &o);
-            check_algorithm(ctx, row_here());
+            check_algorithm(ctx, algorithm_here());
             free_operands(&o);
         }
     test_context_end(ctx);
@@ -493,7 +488,7 @@ static void change_of_math(void)
         CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)4)); /* changes nothing */
         CHECK_STATUS(DUO_OK, multiply(ctx, &p, &o));
         CHECK((judge(&p, &o).beyond_bound == 0) == float64, "of the other math");
-        if (float64) check_algorithm(ctx, row_here());
+        if (float64) check_algorithm(ctx, algorithm_here());
     }
     free_operands(&o);
     test_context_end(ctx);
@@ -531,7 +526,7 @@ static void places(void)
 /* The GPU refuses the launch, or is lost while it works: the CPU keeps the promise. */
 static void fall_back(void)
 {
-    if (test_mode_now() != MODE_SIM) {
+    if (!test_on_sim()) {
         test_skip("needs the simulated device");
         return;
     }
@@ -578,5 +573,5 @@ int main(int argc, char **argv)
         {"fall_back", fall_back},
         {NULL, NULL},
     };
-    return test_main(argc, argv, "sgemm-float64", tests);
+    return test_main(argc, argv, "sgemm_float64", tests);
 }

@@ -18,9 +18,6 @@
 #include "support/known_work.h"
 #include "support/sanitizers.h"
 
-static bool counting(void) { return test_mode_now() == MODE_SIM; }
-static duo_path device_path(void) { return test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU; }
-
 /* ---- Many at once ---- */
 
 typedef struct worker {
@@ -100,13 +97,13 @@ static void mixed(void)
             CHECK_STATUS(DUO_OK, duo_keep(ctx, s.x, KNOWN_FLOATS * sizeof *s.x));
             CHECK_STATUS(DUO_OK, duo_keep(ctx, s.a, KNOWN_EDGE * KNOWN_EDGE * sizeof *s.a));
         }
-        if (counting()) sim_set_delay(30);
+        if (test_on_sim()) sim_set_delay(30);
         for (int i = 0; i < THREADS; i++)
             workers[i] = (worker){
                 .s = &s, .index = i + kept * THREADS, .rounds = 12, .own_context = i % 2 == 0};
         const int wrong = crowd(THREADS, mixed_calls, workers);
         CHECK(wrong == 0, "%d things went wrong", wrong);
-        if (counting()) sim_set_delay(0);
+        if (test_on_sim()) sim_set_delay(0);
         if (kept) {
             CHECK_STATUS(DUO_OK, duo_release(ctx, s.x));
             CHECK_STATUS(DUO_OK, duo_release(ctx, s.a));
@@ -149,7 +146,7 @@ static void many_callers(void)
 static void *call_device(void *argument)
 {
     worker *const w = argument;
-    w->wrong += duo_set_path(NULL, device_path()) != DUO_OK;
+    w->wrong += duo_set_path(NULL, test_path()) != DUO_OK;
     w->wrong += !all_four(NULL, w->s);
     return NULL;
 }
@@ -171,7 +168,7 @@ static void churn(void)
         wrong += crowd(AT_ONCE, call_device, workers);
     }
     CHECK(wrong == 0, "%d things went wrong", wrong);
-    if (counting()) {
+    if (test_on_sim()) {
         CHECK(sim_count(SIM_OPEN) - opened <= 2 * AT_ONCE, "%ju queues were opened",
               (uintmax_t)(sim_count(SIM_OPEN) - opened));
         CHECK(sim_leaks() - alive <= 20 * AT_ONCE, "%d things are alive", sim_leaks() - alive);
@@ -190,7 +187,7 @@ typedef struct reader {
 static void *read_shared(void *argument)
 {
     worker *const w = argument;
-    w->wrong += duo_set_path(NULL, device_path()) != DUO_OK;
+    w->wrong += duo_set_path(NULL, test_path()) != DUO_OK;
     for (int round = 0; round < w->rounds; round++) w->wrong += !all_four(NULL, w->s);
     return NULL;
 }
@@ -211,7 +208,7 @@ static void kept_and_shared(void)
         const int wrong = crowd(THREADS, read_shared, workers);
         CHECK(wrong == 0, "%d things went wrong", wrong);
         const uint64_t sent = sim_uploaded_bytes() - before;
-        if (counting())
+        if (test_on_sim())
             CHECK(sent == (KNOWN_FLOATS + KNOWN_EDGE * KNOWN_EDGE) * sizeof(float),
                   "%ju bytes were sent", (uintmax_t)sent);
         /* All have ended: the program may write. */
@@ -237,7 +234,7 @@ static void *read_without_waiting(void *argument)
 {
     reader *const r = argument;
     duo_context *ctx = NULL;
-    r->wrong += duo_set_path(ctx, device_path()) != DUO_OK;
+    r->wrong += duo_set_path(ctx, test_path()) != DUO_OK;
     r->wrong += duo_ssum(ctx, KNOWN_FLOATS, r->s->x, 1, r->result) != DUO_OK;
     r->wrong += duo_sasum(ctx, KNOWN_FLOATS, r->s->x, 1, r->result + 1) != DUO_OK;
     return NULL;
@@ -256,7 +253,7 @@ static void write_after_readers(void)
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof got, &results));
     CHECK_STATUS(DUO_OK, duo_copy(ctx, results, got, sizeof got));
     CHECK_STATUS(DUO_OK, duo_keep(ctx, s.x, KNOWN_FLOATS * sizeof *s.x));
-    if (counting()) sim_set_delay(400);
+    if (test_on_sim()) sim_set_delay(400);
     for (int round = 0; round < ROUNDS; round++) {
         test_case("write-after-readers/%d", round);
         pthread_t threads[THREADS];
@@ -287,7 +284,7 @@ static void write_after_readers(void)
                   "reader %d got %g and %g, expected %g and %g", i, (double)got[i][0],
                   (double)got[i][1], (double)sum_before, (double)asum_before);
     }
-    if (counting()) sim_set_delay(0);
+    if (test_on_sim()) sim_set_delay(0);
     CHECK_STATUS(DUO_OK, duo_release(ctx, s.x));
     CHECK_STATUS(DUO_OK, duo_free(ctx, results));
     test_context_end(ctx);
@@ -329,7 +326,7 @@ static void openmp_caller(void)
     int wrong = 0;
 #pragma omp parallel for num_threads(4) schedule(dynamic) reduction(+ : wrong)
     for (int i = 0; i < 60; i++) {
-        wrong += duo_set_path(NULL, i % 2 == 0 ? device_path() : DUO_PATH_AUTO) != DUO_OK;
+        wrong += duo_set_path(NULL, i % 2 == 0 ? test_path() : DUO_PATH_AUTO) != DUO_OK;
         wrong += !all_four(NULL, &s);
     }
     CHECK(wrong == 0, "%d calls are wrong", wrong);
@@ -339,7 +336,7 @@ static void openmp_caller(void)
     {
         duo_context *ctx = NULL;
         wrong += duo_create(&ctx) != DUO_OK;
-        wrong += duo_set_path(ctx, device_path()) != DUO_OK;
+        wrong += duo_set_path(ctx, test_path()) != DUO_OK;
 #pragma omp for
         for (int i = 0; i < 24; i++) wrong += !all_four(ctx, &s);
         wrong += duo_destroy(ctx) != DUO_OK;

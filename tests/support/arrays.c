@@ -27,6 +27,14 @@ test_array test_array_new(int64_t length, int64_t runs, int64_t ld, int64_t offs
     return array;
 }
 
+test_array test_array_matrix(bool row_major, bool transposed, int64_t rows, int64_t columns,
+                             int64_t extra, int64_t offset)
+{
+    const bool by_rows = row_major != transposed;
+    const int64_t length = by_rows ? columns : rows, runs = by_rows ? rows : columns;
+    return test_array_new(length, runs, (length > 0 ? length : 1) + extra, offset);
+}
+
 void test_array_fill(test_array *array, test_rng *rng, test_data data)
 {
     for (int64_t r = 0; r < array->runs; r++)

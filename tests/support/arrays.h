@@ -25,6 +25,10 @@ typedef struct test_array {
 /* Elements start as poison. offset: floats past a 64-byte boundary. Ends the program without
  * memory. */
 test_array test_array_new(int64_t length, int64_t runs, int64_t ld, int64_t offset);
+/* The stored matrix of which op is rows x columns; its leading dimension exceeds the least one by
+ * `extra`. */
+test_array test_array_matrix(bool row_major, bool transposed, int64_t rows, int64_t columns,
+                             int64_t extra, int64_t offset);
 void test_array_fill(test_array *array, test_rng *rng, test_data data);
 test_array test_array_copy(const test_array *array); /* same offset, same content */
 bool test_array_intact(const test_array *array);     /* canaries and gaps as they were made */

@@ -14,7 +14,7 @@
 /* The sides that calls without a context can be told to take in this mode. */
 static int paths_of_mode(duo_path path[2])
 {
-    path[0] = test_gpu_side() ? DUO_PATH_GPU : DUO_PATH_CPU;
+    path[0] = test_path();
     path[1] = DUO_PATH_AUTO;
     return test_gpu_side() ? 2 : 1;
 }

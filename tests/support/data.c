@@ -30,6 +30,11 @@ int64_t test_between(test_rng *rng, int64_t low, int64_t high)
 
 double test_unit(test_rng *rng) { return (double)(test_random(rng) >> 11) * 0x1p-53; }
 
+float test_wide(test_rng *rng)
+{
+    return ldexpf((float)(2.0 * test_unit(rng) - 1.0), (int)test_between(rng, -30, 0));
+}
+
 /* 24 random bits, so that every value of the uniform kinds is exact. */
 static float unit_float(test_rng *rng) { return (float)(test_random(rng) >> 40) * 0x1p-24f; }
 
@@ -77,6 +82,8 @@ uint32_t test_bits(float x)
 }
 
 bool test_same(float x, float y) { return test_bits(x) == test_bits(y); }
+
+bool test_close(double x, double y, double relative) { return fabs(x - y) <= relative * fabs(y); }
 
 float test_poison(void)
 {

@@ -18,6 +18,9 @@ uint64_t test_random(test_rng *rng);
 int64_t test_between(test_rng *rng, int64_t low, int64_t high); /* both ends included */
 double test_unit(test_rng *rng);                                /* [0, 1) */
 
+/* A full mantissa at an exponent of -30 to 0: sums of them need more than 53 bits. */
+float test_wide(test_rng *rng);
+
 typedef enum test_data {
     DATA_SIGNED,  /* uniform in [-1, 1) */
     DATA_UNIT,    /* uniform in [0, 1) */
@@ -32,7 +35,8 @@ void test_fill(test_rng *rng, test_data data, float *x, int64_t count);
 const char *test_data_name(test_data data);
 
 uint32_t test_bits(float x);
-bool test_same(float x, float y); /* same bits */
+bool test_same(float x, float y);                     /* same bits */
+bool test_close(double x, double y, double relative); /* false for a NaN */
 
 float test_poison(void); /* the NaN that fills gaps and unread outputs */
 bool test_is_poison(float x);

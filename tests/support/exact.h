@@ -11,9 +11,7 @@
 #include "support/data.h"
 #include "support/harness.h"
 
-/* On the simulated device, which counts what happens and fails on demand. */
-static inline bool counting(void) { return test_mode_now() == MODE_SIM; }
-
+/* Bytes sent to the simulated device since it had counted so many. */
 static inline uint64_t sent_since(uint64_t before) { return sim_uploaded_bytes() - before; }
 
 static inline float *new_floats(int64_t n)
@@ -71,7 +69,7 @@ static inline bool same_floats(const float *x, const float *y, int64_t n)
 static inline void end_without_leaks(duo_context *ctx)
 {
     test_context_end(ctx);
-    if (counting()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
+    if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
 }
 
 #endif

@@ -31,6 +31,10 @@ test_mode test_mode_now(void) { return mode; }
 
 bool test_gpu_side(void) { return mode != MODE_CPU; }
 
+bool test_on_sim(void) { return mode == MODE_SIM; }
+
+duo_path test_path(void) { return mode == MODE_CPU ? DUO_PATH_CPU : DUO_PATH_GPU; }
+
 uint64_t test_seed(void) { return seed; }
 
 static void check_contract(void)
@@ -182,7 +186,7 @@ duo_context *test_context(void)
 {
     duo_context *ctx = NULL;
     CHECK_STATUS(DUO_OK, duo_create(&ctx));
-    CHECK_STATUS(DUO_OK, duo_set_path(ctx, mode == MODE_CPU ? DUO_PATH_CPU : DUO_PATH_GPU));
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, test_path()));
     return ctx;
 }
 

@@ -33,6 +33,8 @@ int test_main(int argc, char **argv, const char *suite, const test_entry *tests)
 
 test_mode test_mode_now(void);
 bool test_gpu_side(void); /* sim or gpu: there is a device */
+bool test_on_sim(void);   /* sim: what happens is counted, and fails on demand */
+duo_path test_path(void); /* that forces calls to the side of the mode */
 uint64_t test_seed(void); /* of -seed, or the usual one */
 
 /* A process state as after start: in sim mode resets the simulated device and installs its

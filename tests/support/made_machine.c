@@ -86,13 +86,11 @@ const duo_candidate *candidate(const duo_decision *d, const char *name)
     return NULL;
 }
 
-bool close_to(double x, double y) { return fabs(x - y) <= 1e-6 * fabs(y); }
-
 void check_predicted(const duo_decision *d, const char *name, double seconds)
 {
     const duo_candidate *const c = candidate(d, name);
-    CHECK(c != NULL && close_to(c->predicted_seconds, seconds), "%s: %g s, expected %g", name,
-          c == NULL ? -1.0 : c->predicted_seconds, seconds);
+    CHECK(c != NULL && test_close(c->predicted_seconds, seconds, 1e-6), "%s: %g s, expected %g",
+          name, c == NULL ? -1.0 : c->predicted_seconds, seconds);
 }
 
 float *vector;

@@ -30,7 +30,6 @@ void check_algorithm(duo_context *ctx, const char *name); /* the last call's */
 void check_side(duo_context *ctx, duo_side side);
 
 const duo_candidate *candidate(const duo_decision *d, const char *name); /* or NULL */
-bool close_to(double x, double y);
 /* What the candidate was predicted to take. */
 void check_predicted(const duo_decision *d, const char *name, double seconds);
 

@@ -8,6 +8,7 @@
 #include "choice/curve.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
+#include "support/data.h"
 #include "support/folder.h"
 #include "support/harness.h"
 
@@ -99,8 +100,6 @@ char *good_text(void)
     return read_text(path);
 }
 
-static bool close_to(double x, double y) { return fabs(x - y) <= 1e-9 * fabs(y); }
-
 void check_equal(const duo_profile *got, const duo_profile *want)
 {
     const struct {
@@ -136,15 +135,16 @@ void check_equal(const duo_profile *got, const duo_profile *want)
         {"query_seconds", got->query_seconds, want->query_seconds},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        CHECK(close_to(numbers[i].got, numbers[i].want), "%s: %g became %g", numbers[i].name,
-              numbers[i].want, numbers[i].got);
+        CHECK(test_close(numbers[i].got, numbers[i].want, 1e-9), "%s: %g became %g",
+              numbers[i].name, numbers[i].want, numbers[i].got);
     for (int id = 0; id < DUO_ALGORITHMS; id++) {
         const duo_curve *const a = &got->curve[id], *const b = &want->curve[id];
         if (!CHECK(a->count == b->count, "%s: %d points became %d",
                    duo_algorithm_name((duo_algorithm_id)id), b->count, a->count))
             continue;
         for (int i = 0; i < b->count; i++)
-            CHECK(close_to(a->size[i], b->size[i]) && close_to(a->seconds[i], b->seconds[i]),
+            CHECK(test_close(a->size[i], b->size[i], 1e-9) &&
+                      test_close(a->seconds[i], b->seconds[i], 1e-9),
                   "%s point %d", duo_algorithm_name((duo_algorithm_id)id), i);
     }
 }
