@@ -1,6 +1,6 @@
 /*
- * two_openmps.c - a program with OpenMP of its own for test_openmp.sh: with LLVM's, while the inner BLAS
- * has GNU's.
+ * two_openmps.c - a program with OpenMP of its own for test_openmp.sh: with LLVM's, while the inner
+ * BLAS has GNU's.
  *
  *   two_openmps alone      calls from one thread, and in a child; one thread makes no others
  *   two_openmps region     calls from all threads of a parallel region; no more threads than these
