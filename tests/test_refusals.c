@@ -15,7 +15,7 @@
 #include "support/mishaps.h"
 #include "support/reference_order.h"
 
-/* Calls of the backend that are made at the start alone. */
+/* What is called at the start alone fails. */
 static void fail_at_the_start(void)
 {
     float x[300], sum;

@@ -1,6 +1,6 @@
 /*
- * test_sgemm_threads.c - products of several callers at once, with other and other numbers of
- * threads, and beside the program's own use of the same BLAS library.
+ * test_sgemm_threads.c - products of several callers at once, each with another number of
+ * threads than the one before, and beside the program's own use of the same BLAS library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -17,14 +17,10 @@ static duo_status backend_count(int *count)
     sim.count[SIM_COUNT]++;
     if (sim.owner == 0) sim.owner = getpid();
     *count = sim.devices;
-    order *o = &sim.order[SIM_COUNT];
     duo_status status = DUO_OK;
-    if (o->nth > 0 && --o->nth == 0) {
-        if (o->times > 0) o->times--;
-        o->nth = o->times != 0;
-        status = o->status;
+    if (sim_told(SIM_COUNT, &status)) {
         *count = 0;
-        sim_say("simulated driver: told to answer %d", (int)o->status);
+        sim_say("simulated driver: told to answer %d", (int)status);
     } else if (sim.devices == 0) {
         sim_say("simulated driver: no device");
     }

@@ -68,6 +68,16 @@ bool sim_forked(void)
     return true;
 }
 
+bool sim_told(sim_kind kind, duo_status *status)
+{
+    order *const o = &sim.order[kind];
+    if (o->nth <= 0 || --o->nth > 0) return false;
+    if (o->times > 0) o->times--;
+    o->nth = o->times != 0;
+    *status = o->status;
+    return true;
+}
+
 duo_status sim_enter(sim_kind kind, int device, bool *go)
 {
     pthread_mutex_lock(&sim_lock);
@@ -79,13 +89,11 @@ duo_status sim_enter(sim_kind kind, int device, bool *go)
         sim_violation("call %d on device %d of %d", (int)kind, device, sim.devices);
         return DUO_ERR_DEVICE;
     }
-    order *o = &sim.order[kind];
-    if (o->nth > 0 && --o->nth == 0) {
-        if (o->times > 0) o->times--;
-        o->nth = o->times != 0;
+    duo_status told;
+    if (sim_told(kind, &told)) {
         sim.wait_failed |= kind == SIM_WAIT;
-        sim_say("simulated device %d: told to answer %d", device, (int)o->status);
-        return o->status == DUO_ERR_LOST ? sim_answer_lost(device) : o->status;
+        sim_say("simulated device %d: told to answer %d", device, (int)told);
+        return told == DUO_ERR_LOST ? sim_answer_lost(device) : told;
     }
     if (sim.lost[device] && kind != SIM_CLOSE && kind != SIM_RELEASE)
         return sim_answer_lost(device);

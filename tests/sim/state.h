@@ -86,6 +86,9 @@ const char *sim_said(void);
 /* Counts and tells of something that breaks the backend's contract. */
 void sim_violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Is this call one that has been told to answer *status? Counts down to it. */
+bool sim_told(sim_kind kind, duo_status *status);
+
 bool sim_drained(int device); /* has all queued work of the device been done? */
 
 /* Every answer "lost" goes through here: waits until nothing runs on the device any more. */

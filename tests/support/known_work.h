@@ -6,6 +6,7 @@
 #define DUO_TESTS_KNOWN_WORK_H
 
 #include <stdbool.h>
+
 #include "duoblas.h"
 
 enum { KNOWN_FLOATS = 40000, KNOWN_EDGE = 48 };

@@ -6,6 +6,7 @@
 #define DUO_TESTS_MISHAPS_H
 
 #include <stdbool.h>
+
 #include "duoblas.h"
 #include "sim/sim.h"
 

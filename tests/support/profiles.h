@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
 #include "choice/profile.h"
 
 /* The path of a file in the test's folder; the string lives until the next but 63. */
