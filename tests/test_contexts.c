@@ -3,6 +3,7 @@
  * the other wrote, in order.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdlib.h>
 
 #include "gpu/backend/devices.h"

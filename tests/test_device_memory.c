@@ -3,6 +3,7 @@
  * stay there; and what happens where it is full or capped.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

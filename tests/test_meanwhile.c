@@ -9,7 +9,9 @@
  * to disjoint parts of one array none loses what it wrote.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

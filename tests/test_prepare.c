@@ -9,6 +9,7 @@
  * prepares at random; test_failures lets packing fail.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

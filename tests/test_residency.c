@@ -5,6 +5,7 @@
  * simulated device the bytes sent are counted; on a real one the counts are left out.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /*
  * command.c - from what size on does the GPU win on this machine? Options and order of work.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/crossover/crossover.h"

@@ -7,6 +7,7 @@
 #ifndef DUO_CROSSOVER_H
 #define DUO_CROSSOVER_H
 
+#include <stdio.h>
 #include "bench/measure/implementation.h"
 #include "choice/algorithm.h"
 #include "gpu/backend/backend.h"

@@ -1,6 +1,7 @@
 /* csv.c - every figure, as comma-separated values. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/tool/output.h"

@@ -7,6 +7,7 @@
  * profile.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/crossover/crossover.h"

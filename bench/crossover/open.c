@@ -1,5 +1,6 @@
 /* open.c - memory, context and device of the crossover benchmark. */
 #include <math.h>
+#include <stdio.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/tool/text.h"

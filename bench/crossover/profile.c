@@ -2,6 +2,7 @@
  * profile.c - the profile: curves from the cases, and what sharing work among threads costs.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/crossover/crossover.h"

@@ -1,6 +1,7 @@
 /* report.c - tables and crossover sizes, as people read them. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/crossover/crossover.h"

@@ -5,6 +5,7 @@
  * The host waits after every call, as a program does that needs each result: these are times that a
  * user sees, launch and way back included. numba_reference.py times the same cases in Python.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

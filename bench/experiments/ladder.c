@@ -9,6 +9,7 @@
 #include "bench/experiments/ladder.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/experiments/error.h"

@@ -5,6 +5,7 @@
  * An algorithm of ours is one line, whatever its threads; so are the bare reads of a side, the
  * fastest of each size.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/experiments/ladder.h"

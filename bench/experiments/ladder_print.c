@@ -1,5 +1,6 @@
 /* ladder_print.c - the ladder as a table that people read, or as CSV. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "bench/experiments/ladder.h"
 #include "bench/tool/text.h"

@@ -11,6 +11,7 @@
  */
 #include "bench/experiments/mixed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,6 @@
 /* mixed_print.c - what the turns cost, as a table that people read, or as CSV. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "bench/experiments/mixed.h"
 #include "bench/measure/statistics.h"

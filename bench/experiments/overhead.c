@@ -2,6 +2,7 @@
  * overhead.c - nanoseconds of a tiny call: the public API with a NULL context beside CBLAS of
  * the inner library, which computes on one thread.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/experiments/experiments.h"

@@ -2,6 +2,7 @@
 #include "bench/experiments/setup.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "bench/peers/cublas.h"
 #include "bench/tool/text.h"

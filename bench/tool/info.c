@@ -1,6 +1,7 @@
 /*
  * info.c - facts of this machine, as the library sees them, and advice where something is amiss.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "bench/tool/options.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

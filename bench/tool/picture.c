@@ -3,6 +3,7 @@
 #include "bench/tool/picture.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

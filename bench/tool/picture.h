@@ -5,6 +5,8 @@
 #ifndef DUO_PICTURE_H
 #define DUO_PICTURE_H
 
+#include <stdio.h>
+
 #include "bench/tool/output.h"
 
 typedef struct duo_picture {

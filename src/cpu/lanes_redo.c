@@ -7,6 +7,8 @@
  */
 #include "cpu/lanes_redo.h"
 
+#include <math.h>
+
 #include "cpu/lanes_tree.h"
 
 double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,

@@ -1,6 +1,7 @@
 /* report.c - lines, events and notes of a context (report.h). */
 #include "host/report.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

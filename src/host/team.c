@@ -24,6 +24,7 @@
 #include "host/team.h"
 
 #include <linux/futex.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -9,6 +9,7 @@
 #define DUO_TESTS_SIM_STATE_H
 
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "sim/sim.h"
