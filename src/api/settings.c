@@ -1,7 +1,5 @@
 /* settings.c - the setters of a context: path, math, threads, device, stream, log, the program's
  * BLAS. */
-#include <math.h>
-
 #include "call/context.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"

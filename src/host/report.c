@@ -1,7 +1,6 @@
 /* report.c - lines, events and notes of a context (report.h). */
 #include "host/report.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

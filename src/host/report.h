@@ -5,10 +5,8 @@
 #ifndef DUO_REPORT_H
 #define DUO_REPORT_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 typedef struct duo_report {
     int verbose; /* DUOBLAS_VERBOSE: 1 a line for every call, 2 events too */

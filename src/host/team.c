@@ -24,7 +24,6 @@
 #include "host/team.h"
 
 #include <linux/futex.h>
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
