@@ -1,15 +1,17 @@
 /* peak.c - see peak.h */
 #include "bench/experiments/peak.h"
 
+#include "gpu/split/schemes.h"
+
 /* ---- The units of each algorithm ---- */
 
 /* 16-bit products of tensor cores that make one of float32's. An algorithm of the list that serves
  * TENSOR or TF32 does not compile without its line here. */
 enum {
-    PRODUCTS_sgemm_gpu_bf16x6 = 6,
-    PRODUCTS_sgemm_gpu_fp16x3 = 3,
-    PRODUCTS_sgemm_gpu_fp16x1 = 1,
-    PRODUCTS_sgemm_gpu_mma = 3
+#define PRODUCTS_OF_SCHEME(name, planes, products) PRODUCTS_sgemm_gpu_##name = (products),
+    DUO_SCHEME_LIST(PRODUCTS_OF_SCHEME)
+#undef PRODUCTS_OF_SCHEME
+        PRODUCTS_sgemm_gpu_mma = PRODUCTS_sgemm_gpu_fp16x3
 };
 
 typedef enum unit { FP32_LANES, TENSOR_16_BIT, TENSOR_FLOAT64 } unit;

@@ -23,61 +23,10 @@
 #ifndef DUO_SPLIT_PLANES_CUH
 #define DUO_SPLIT_PLANES_CUH
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "gpu/sgemm.cuh"
+#include "gpu/split/scheme.cuh"
 
 constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
-
-/* How a 64 x 64 block of C may be computed: split/guard.cuh decides. */
-enum duo_way {
-    DUO_WAY_FP16X3, /* and better; where fp16x1 has written the words: by that */
-    DUO_WAY_BF16X6, /* and better */
-    DUO_WAY_EXACT   /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
-};
-
-struct fp16x3 {
-    using element = __half;
-    static constexpr int kPlanes = 2, kShift = 14;
-    static constexpr int kKept = 16;   /* elements from 2^(kShift - kKept) on are never lossy */
-    static constexpr int kStageK = 32; /* of a stage of the ring in shared memory, and of a chain */
-    static constexpr bool kInterleaved = true;
-    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
-    static constexpr int kSplitResident = 4;
-    static constexpr int kProducts = 3;
-    /* Which planes are multiplied, smallest products first. */
-    static __device__ __forceinline__ constexpr int plane_of_a(int product) { return product == 0; }
-    static __device__ __forceinline__ constexpr int plane_of_b(int product) { return product == 1; }
-};
-
-struct fp16x1 {
-    using element = __half;
-    static constexpr int kPlanes = 1, kShift = 14, kKept = 28, kStageK = 64;
-    static constexpr bool kInterleaved = true;
-    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
-    static constexpr int kSplitResident = 6;
-    static constexpr int kProducts = 1;
-    static __device__ __forceinline__ constexpr int plane_of_a(int) { return 0; }
-    static __device__ __forceinline__ constexpr int plane_of_b(int) { return 0; }
-};
-
-struct bf16x6 {
-    using element = __nv_bfloat16;
-    static constexpr int kPlanes = 3, kShift = 48, kKept = 16, kStageK = 32;
-    static constexpr bool kInterleaved = false;
-    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3 | 1u << DUO_WAY_BF16X6;
-    static constexpr int kSplitResident = 5;
-    static constexpr int kProducts = 6;
-    static __device__ __forceinline__ constexpr int plane_of_a(int product)
-    {
-        return product == 0 ? 2 : product == 2 || product == 3 ? 1 : 0;
-    }
-    static __device__ __forceinline__ constexpr int plane_of_b(int product)
-    {
-        return product == 1 ? 2 : product == 2 || product == 4 ? 1 : 0;
-    }
-};
 
 /* One operand, as stored and as planes. */
 struct operand_planes {

@@ -1,17 +1,17 @@
 /*
- * wgmma/block.cuh - what the warpgroups of a block of sgemm_wgmma know of it, each of its own accord:
+ * split/wgmma/block.cuh - what the warpgroups of a block of sgemm_wgmma know of it, each of its own accord:
  * its shared memory, the tiles of C that it walks, its slice of k; and their places in the ring.
  */
-#ifndef DUO_WGMMA_BLOCK_CUH
-#define DUO_WGMMA_BLOCK_CUH
+#ifndef DUO_SPLIT_WGMMA_BLOCK_CUH
+#define DUO_SPLIT_WGMMA_BLOCK_CUH
 
-#include "gpu/split/wgmma/ring.cuh"
+#include "gpu/split/wgmma/tile.cuh"
 
 template <class Tile>
 struct wgmma_block {
     /*
      * Shared memory: the stages; for each stage a barrier "it is full" and one "it may be filled"; for
-     * each verdict (wgmma/verdict.cuh) one "it is there", and the verdict. Two can be under way: of
+     * each verdict (split/wgmma/verdict.cuh) one "it is there", and the verdict. Two can be under way: of
      * the tile and of the one before it, by turns.
      */
     uint32_t ring, full, empty, judged;
@@ -53,11 +53,14 @@ template <class Tile>
 struct ring_place {
     int stage = 0;
     uint32_t phase = 0; /* of the stage's barriers: it changes with every round */
+    uint32_t at = 0;    /* of the stage from the start of the ring, in units of 16 bytes */
 
     __device__ __forceinline__ void advance()
     {
+        at += Tile::kStageBytes / 16;
         if (++stage == Tile::kStages) {
             stage = 0;
+            at = 0;
             phase ^= 1;
         }
     }

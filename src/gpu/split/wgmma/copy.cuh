@@ -1,6 +1,6 @@
-/* wgmma/copy.cuh - the warpgroup that copies: stages of A and B, from tile to tile into the ring. */
-#ifndef DUO_WGMMA_COPY_CUH
-#define DUO_WGMMA_COPY_CUH
+/* split/wgmma/copy.cuh - the warpgroup that copies: stages of A and B, from tile to tile into the ring. */
+#ifndef DUO_SPLIT_WGMMA_COPY_CUH
+#define DUO_SPLIT_WGMMA_COPY_CUH
 
 #include "gpu/split/wgmma/block.cuh"
 
@@ -22,7 +22,7 @@ static __device__ __forceinline__ void copy_tiles(const wgmma_block<Tile> &block
                 barrier_wait(block.judged + 8 * (turn & 1), turn / 2 & 1);
                 if (!block.wanted[turn & 1]) break;
             }
-            const uint32_t to = block.ring + place.stage * Tile::kStageBytes;
+            const uint32_t to = block.ring + 16 * place.at;
             const uint32_t here = block.full + 8 * place.stage;
             const int k = step * Scheme::kStageK * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
             barrier_wait(block.empty + 8 * place.stage, place.phase ^ 1);

@@ -1,14 +1,15 @@
 /*
- * wgmma/multiply.cuh - the sums of a tile of C: chains of products, and their promotion to fp32.
+ * split/wgmma/multiply.cuh - the sums of a tile of C: chains of products, and their promotion to fp32.
  *
  * A chain is the products of the planes of kStageK k, in the tensor cores' own sums. Times the scale
  * of its tiles it is added to registers by one FMA.
  */
-#ifndef DUO_WGMMA_MULTIPLY_CUH
-#define DUO_WGMMA_MULTIPLY_CUH
+#ifndef DUO_SPLIT_WGMMA_MULTIPLY_CUH
+#define DUO_SPLIT_WGMMA_MULTIPLY_CUH
 
 #include <type_traits>
 
+#include "gpu/split/wgmma/chain.cuh"
 #include "gpu/split/wgmma/verdict.cuh"
 
 /* The reading side of the ring, of one warpgroup. */
@@ -16,21 +17,11 @@ template <class Tile>
 struct stage_reader : ring_place<Tile> {
     const wgmma_block<Tile> &block;
     uint32_t j_rows, i_rows; /* of the first stage (rows_at) */
-    uint32_t at = 0;         /* of the stage in the ring, in units of 16 bytes */
 
     __device__ __forceinline__ stage_reader(const wgmma_block<Tile> &of_block, int multiplier)
         : block(of_block), j_rows(rows_at(block.ring + multiplier * 64 * Tile::kRowBytes)),
           i_rows(rows_at(block.ring + Tile::kBytesJ))
     {
-    }
-    __device__ __forceinline__ void advance()
-    {
-        at += Tile::kStageBytes / 16;
-        if (++this->stage == Tile::kStages) {
-            this->stage = 0;
-            at = 0;
-            this->phase ^= 1;
-        }
     }
     __device__ __forceinline__ uint32_t full() const { return block.full + 8 * this->stage; }
     __device__ __forceinline__ void wait() const { barrier_wait(full(), this->phase); }

@@ -25,6 +25,7 @@
 #include "gpu/split/wgmma/copy.cuh"
 #include "gpu/split/wgmma/multiply.cuh"
 #include "gpu/split/wgmma/refused_blocks.cuh"
+#include "gpu/split/wgmma/store.cuh"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || !defined(__CUDA_ARCH__)
 #define DUO_HAS_WGMMA 1

@@ -17,7 +17,8 @@
 
 #include "gpu/split/exact.cuh"
 #include "gpu/split/split.cuh"
-#include "gpu/split/wgmma/ring.cuh"
+#include "gpu/split/wgmma/chain.cuh"
+#include "gpu/split/wgmma/store.cuh"
 
 constexpr int kRunsPerRow = kStepK / kRun;
 static_assert(kTile * kRunsPerRow == kMultiplyingThreads, "a thread has a run of 64 rows x 32 k");

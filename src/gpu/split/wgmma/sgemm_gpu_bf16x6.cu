@@ -5,6 +5,6 @@
  * Order     see split/wgmma/product.cuh; blocks of C whose operands have Inf, NaN or magnitudes further
  *           apart than bf16x6 holds together, by fp32 FMA
  */
-#include "gpu/split/wgmma/scheme.cuh"
+#include "gpu/split/wgmma/algorithm.cuh"
 
 const duo_gpu_algorithm duo_sgemm_gpu_bf16x6 = kSchemeAlgorithm<bf16x6>;

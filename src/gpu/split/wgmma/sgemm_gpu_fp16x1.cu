@@ -5,6 +5,6 @@
  * Order     see split/wgmma/product.cuh; blocks of C that the guard keeps from fp16x1 by bf16x6, and what
  *           that cannot hold either by fp32 FMA
  */
-#include "gpu/split/wgmma/scheme.cuh"
+#include "gpu/split/wgmma/algorithm.cuh"
 
 const duo_gpu_algorithm duo_sgemm_gpu_fp16x1 = kSchemeAlgorithm<fp16x1>;

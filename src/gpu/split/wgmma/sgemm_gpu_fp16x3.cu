@@ -5,7 +5,7 @@
  * Order     see split/wgmma/product.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what
  *           that cannot hold either by fp32 FMA
  */
-#include "gpu/split/wgmma/scheme.cuh"
+#include "gpu/split/wgmma/algorithm.cuh"
 
 cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how)
 {

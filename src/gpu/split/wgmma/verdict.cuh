@@ -1,11 +1,11 @@
 /*
- * wgmma/verdict.cuh - which blocks of 64 x 64 of a tile of C the guard allows this kernel to store.
+ * split/wgmma/verdict.cuh - which blocks of 64 x 64 of a tile of C the guard allows this kernel to store.
  *
  * Every warp reads the words of the tile's rows and columns for itself; the first warpgroup that
  * multiplies tells the one that copies whether anything of the tile is wanted.
  */
-#ifndef DUO_WGMMA_VERDICT_CUH
-#define DUO_WGMMA_VERDICT_CUH
+#ifndef DUO_SPLIT_WGMMA_VERDICT_CUH
+#define DUO_SPLIT_WGMMA_VERDICT_CUH
 
 #include "gpu/split/wgmma/block.cuh"
 

@@ -1,0 +1,81 @@
+/*
+ * split/wgmma/tile.cuh - a tile of C and its stages in shared memory, the problem, and the tiles of a block.
+ */
+#ifndef DUO_SPLIT_WGMMA_TILE_CUH
+#define DUO_SPLIT_WGMMA_TILE_CUH
+
+#include "gpu/split/product.cuh"
+#include "gpu/split/wgmma/warpgroups.cuh"
+
+/*
+ * A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. A cluster of blocks has neighbours
+ * along the columns: their rows i are the same, and each block copies a part of them for all, which
+ * spares the L2 cache, and power.
+ */
+template <class Scheme_, int Width_, int Halves_, int Stages_, int Cluster_ = 1>
+struct wgmma_tile {
+    using Scheme = Scheme_;
+    static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_, kCluster = Cluster_;
+    static constexpr int kI = kWidth * kHalves;
+    static constexpr bool kSliced = kI == kTile;     /* may k be cut? Few tiles are small ones */
+    static constexpr bool kTwoChains = kHalves == 1; /* there are registers for two */
+    static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
+    static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
+    static constexpr int kCopies = Scheme::kInterleaved ? 1 : Scheme::kPlanes;
+    static constexpr int kStepsPerTile = kTile / Scheme::kStageK; /* of k, with one scale */
+    static constexpr int kBytesJ = kTileJ * kRowBytes * kCopies;
+    static constexpr int kBoxI = kI / kCluster; /* rows i that a block copies, at once */
+    static constexpr int kBytesBox = kBoxI * kRowBytes * kCopies;
+    static constexpr int kStageBytes = kBytesJ + kCluster * kBytesBox;
+    static constexpr int kAlignment = 1024; /* of a stage: the swizzle repeats */
+    static constexpr int kSharedBytes = kStageBytes * kStages + kAlignment + 16 * kStages + 16;
+    static_assert(kBytesJ % kAlignment == 0 && kBytesBox % kAlignment == 0, "every box is aligned");
+    static_assert(kSharedBytes <= 227 * 1024, "a block of compute capability 9.0 has 227 KiB");
+    static_assert(kWidth % kTile == 0, "a scale belongs to 64 rows");
+    static_assert(kBoxI % kWidth == 0, "a half lies in one box");
+
+    /* From the start of an operand's part of a stage to a plane's 16 k, in units of 16 bytes. */
+    static __device__ __forceinline__ constexpr uint32_t offset(int rows, int plane, int step)
+    {
+        return (uint32_t)(((Scheme::kInterleaved ? plane * 64 : plane * rows * kRowBytes) +
+                           step * 32) >>
+                          4);
+    }
+};
+
+struct wgmma_problem : tensor_problem {
+    int slices;        /* ranges of k that are multiplied apart */
+    uint32_t *tickets; /* 0 between launches; for each tile and warpgroup */
+    float *partials;
+};
+
+/* The tiles of a block are numbers first, first + stride, ... of its cluster's walk. */
+template <class Tile>
+struct cluster_walk {
+    int first, stride, end;
+    __device__ __forceinline__ explicit cluster_walk(const wgmma_problem &p)
+        : first((int)blockIdx.x / (p.slices * Tile::kCluster)),
+          stride((int)gridDim.x / (p.slices * Tile::kCluster)),
+          end(p.tiles_i * ((p.tiles_j + Tile::kCluster - 1) / Tile::kCluster))
+    {
+    }
+    static_assert(kTilesTogether % Tile::kCluster == 0, "whole clusters are walked together");
+    /* Where it is in C; with a cluster, perhaps behind the last column. */
+    static __device__ __forceinline__ void place(const wgmma_problem &p, int t, int *ti, int *tj)
+    {
+        place_of_tile<kTilesTogether / Tile::kCluster>(
+            (p.tiles_j + Tile::kCluster - 1) / Tile::kCluster, p.tiles_i, t, tj, ti);
+        *tj = *tj * Tile::kCluster + (int)blockIdx.x % Tile::kCluster;
+    }
+};
+
+/* The first step of a slice: whole tiles of k. */
+template <class Tile>
+static __device__ __forceinline__ int first_step_of(int steps, int slice, int slices)
+{
+    constexpr int kSteps = Tile::kStepsPerTile;
+    const int tiles = (steps + kSteps - 1) / kSteps;
+    return min((int)((int64_t)tiles * slice / slices) * kSteps, steps);
+}
+
+#endif
