@@ -9,7 +9,7 @@
 
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
-#include "gpu/split/split.cuh"
+#include "gpu/split/split_pass.cuh"
 #include "gpu/split/product.cuh"
 
 /* ---- Workspace: control, partial sums, the forms of A and B ---- */

@@ -1,6 +1,6 @@
 /*
  * split/planes.cuh - operands as sums of 16-bit planes: their layout, and what is known of a tile;
- * split/split.cuh writes them.
+ * split/split_pass.cuh writes them.
  *
  * An operand is op(A) by rows i or op(B) by columns j: `rows` runs of k elements, in tiles of
  * 64 rows x 64 k. A tile is scaled by a power of two that brings its largest magnitude to less than

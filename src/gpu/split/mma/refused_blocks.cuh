@@ -9,7 +9,7 @@
 #define DUO_SPLIT_MMA_REFUSED_BLOCKS_CUH
 
 #include "gpu/split/exact.cuh"
-#include "gpu/split/split.cuh"
+#include "gpu/split/split_pass.cuh"
 
 static_assert(kExactThreads == kSplitThreads, "one kernel does both");
 

@@ -16,7 +16,7 @@
 #define DUO_SPLIT_WGMMA_REFUSED_BLOCKS_CUH
 
 #include "gpu/split/exact.cuh"
-#include "gpu/split/split.cuh"
+#include "gpu/split/split_pass.cuh"
 #include "gpu/split/wgmma/chain.cuh"
 #include "gpu/split/wgmma/store.cuh"
 

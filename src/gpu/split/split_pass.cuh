@@ -1,0 +1,69 @@
+/*
+ * split/split_pass.cuh - the pass that writes the planes and words of split/planes.cuh.
+ *
+ * Accepts   any extent, k, leading dimension, alignment and order of an operand
+ * Threads   256 per block; a block splits a tile of 64 rows x 64 k
+ * Traffic   4 bytes read and 2 per plane written for each element, and a word for each tile
+ *
+ * It is bound by memory where the operands are large, else by its instructions.
+ */
+#ifndef DUO_SPLIT_SPLIT_PASS_CUH
+#define DUO_SPLIT_SPLIT_PASS_CUH
+
+#include "gpu/launch.cuh"
+#include "gpu/split/split_tile.cuh"
+
+/* Blocks per multiprocessor to make room for: 4 where all tiles run at once, else what was fastest on
+ * an H200, by 5 to 20 %. */
+constexpr int kFewResident = 4;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kMostResident = 2; /* Turing has room for 4 with few registers, which spill */
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+constexpr int kMostResident = 8;
+#else
+constexpr int kMostResident = 4; /* with fewer registers the code of some spills */
+#endif
+
+struct split_problem {
+    operand_planes operand[2];
+    unsigned tiles_of_first, tiles;    /* of the first operand, of both */
+    unsigned k_tiles, k_tiles_inverse; /* along k, and 2^32 over it, or a little less */
+    uint32_t *control; /* kControlBytes, cleared here: what is pending, and the tickets of tiles; or
+                          NULL */
+};
+static inline split_problem split_of(const operand_planes &first, const operand_planes &second,
+                                     int64_t tiles_of_first, int64_t tiles, uint32_t *control)
+{
+    const unsigned k_tiles = (unsigned)tiles_of(first.k);
+    return {{first, second}, (unsigned)tiles_of_first, (unsigned)tiles,
+            k_tiles,         UINT32_MAX / k_tiles,     control};
+}
+constexpr size_t kControlBytes = 4096;
+constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
+
+/* Tile `tile` of both operands. Not by index into the problem: an array of parameters would be copied
+ * to local memory for that. */
+template <class Scheme>
+static __device__ __forceinline__ void split_tile_of(const split_problem &p, unsigned tile,
+                                                     bool words)
+{
+    const bool second = tile >= p.tiles_of_first;
+    const operand_planes o = second ? p.operand[1] : p.operand[0];
+    split_tile<Scheme>(o, second ? tile - p.tiles_of_first : tile, p.k_tiles, p.k_tiles_inverse,
+                       words);
+}
+
+template <class Scheme, int Resident>
+static __global__ void __launch_bounds__(kSplitThreads,
+                                         Resident < kMostResident ? Resident : kMostResident)
+    sgemm_split(split_problem p)
+{
+    let_next_kernel_start();
+    wait_for_kernels_ahead();
+    if (blockIdx.x == 0 && p.control != nullptr)
+        for (unsigned x = threadIdx.x; x < kControlBytes / sizeof(uint32_t); x += kSplitThreads)
+            p.control[x] = 0;
+    if (blockIdx.x < p.tiles) split_tile_of<Scheme>(p, blockIdx.x, true);
+}
+
+#endif
