@@ -1,0 +1,157 @@
+/*
+ * ffma/plan.cuh - which tile a product takes, who computes what, and which operands are packed ahead.
+ *
+ * By what each plan is expected to cost, in clock cycles of one multiprocessor. The numbers are fitted
+ * to an H200, where they are within 7 % (rms) of 354 plans of 24 shapes.
+ */
+#ifndef DUO_FFMA_PLAN_CUH
+#define DUO_FFMA_PLAN_CUH
+
+#include <stdint.h>
+
+#include "gpu/ffma/kernels.cuh"
+#include "gpu/ffma/pack.cuh"
+#include "gpu/kernels.h"
+
+constexpr double kFmaPerCycle = 128.0;                /* of a multiprocessor */
+constexpr double kCopyCycles[] = {0.0, 0.027, 0.064}; /* an element more than in kVectors */
+constexpr double kTileCycles = 2450.0;                /* to fill the ring and to store the tile */
+constexpr double kUsualEdge = 128.0;                  /* of a tile, where packing is decided */
+constexpr double kPackCycles = 6000.0;                /* a kernel that packs an operand, and */
+constexpr double kPackElementCycles = 0.75; /* an element of it, for all multiprocessors together */
+constexpr double kUneven = 0.5;             /* of a tile, where the last ones find uneven room */
+constexpr double kAddCycles = 2200.0;       /* the second kernel, and */
+constexpr double kByteCycles = 0.073;       /* a byte of parts, written and read */
+constexpr int kLeastShare = 4;              /* slabs that the ring is worth filling for */
+
+struct plan {
+    const tile_kernels *tile;
+    tile_shares shares;
+    int64_t runs, shared_tiles;
+    double cycles;
+};
+
+static int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static size_t bytes_of(const plan &x)
+{
+    const int64_t parts = x.runs > 0 ? x.shared_tiles + x.runs - 1 : 0;
+    return (size_t)(parts * x.tile->edge_m * x.tile->edge_n) * sizeof(float);
+}
+
+/* ---- Packing ahead ---- */
+
+/* Operand i (DUO_A or DUO_B), to be packed to `to`. */
+static packing packing_of(const duo_call *call, int i, float *to)
+{
+    const sgemm_problem p = sgemm_problem_of(call);
+    const int64_t extent = i == DUO_A ? p.m : p.n;
+    return {i == DUO_A ? p.a : p.b,
+            to,
+            i == DUO_A ? p.lda : p.ldb,
+            packed_ld(extent),
+            extent,
+            p.k,
+            i == DUO_A ? call->transa : !call->transb};
+}
+
+static size_t packed_bytes(const packing &o) { return (size_t)(o.to_ld * o.k) * sizeof(float); }
+
+/* How it is copied as it is. */
+static copy_kind kind_of(const packing &o)
+{
+    if (o.along_k) return kAlongK;
+    const bool whole = reinterpret_cast<uintptr_t>(o.from) % 16 == 0 && o.ld % kGroup == 0 &&
+                       o.extent % kGroup == 0;
+    return whole ? kVectors : kAlongEdge;
+}
+
+/* Does it pay to pack operand i that is copied in this way? It is copied for each tile of the other one's
+ * extent. */
+static bool worth_packing(const duo_call *call, const duo_launch *how, int i, copy_kind kind)
+{
+    const packing o = packing_of(call, i, nullptr);
+    const double times = (double)(i == DUO_A ? call->n : call->m) / kUsualEdge;
+    const double saved = (kCopyCycles[kind] * times - kPackElementCycles) * (double)o.extent *
+                         (double)o.k / how->multiprocessors;
+    return saved > kPackCycles && pack_blocks(o) <= INT32_MAX;
+}
+
+/* Is it turned by every tile that needs it? */
+static bool turned_by_tiles(const duo_call *call, const duo_launch *how, int i)
+{
+    return packing_of(call, i, nullptr).along_k && !worth_packing(call, how, i, kAlongK);
+}
+
+/* ---- The plan: of the shape and the transposes alone, so that alignment does not change bits ---- */
+
+/* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
+static double block_cycles(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
+                           double blocks, int64_t slabs)
+{
+    const double turned = (turned_by_tiles(call, how, DUO_A) ? tile.edge_m : 0.0) +
+                          (turned_by_tiles(call, how, DUO_B) ? (double)tile.edge_n : 0.0);
+    const double slab = kSlab * (tile.edge_m * tile.edge_n / (kFmaPerCycle * tile.efficiency) +
+                                 kCopyCycles[kAlongK] * turned);
+    return blocks * ((double)slabs * slab + kTileCycles);
+}
+
+/* Whole tiles of the busiest multiprocessor. Where the last ones are no more than there are
+ * multiprocessors, they meet on some all the same, and others have none. */
+static double busiest(int64_t all, const duo_launch *how, int together)
+{
+    const int64_t each = divide_up(all, how->multiprocessors);
+    return (double)each + (each > 1 && each % together != 0 ? kUneven : 0.0);
+}
+
+/* Every tile by a block of its own. False: more of them than a grid may have. */
+static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
+                       plan *x)
+{
+    const int64_t tiles_m = divide_up(call->m, tile.edge_m);
+    const int64_t tiles_n = divide_up(call->n, tile.edge_n);
+    const int64_t slabs = divide_up(sgemm_problem_of(call).k, kSlab), all = tiles_m * tiles_n;
+    if (tiles_m > INT32_MAX / kTilesTogether / tiles_n || slabs > INT32_MAX / 2) return false;
+    x->tile = &tile;
+    x->shares = {(int)tiles_m, (int)tiles_n, (int)slabs, (int)all, 1, 0, nullptr};
+    x->runs = x->shared_tiles = 0;
+    x->cycles =
+        block_cycles(call, how, tile, busiest(all, how, resident(tile, how->capability)), slabs);
+    return true;
+}
+
+/* Shares out those that do not fill the multiprocessors. False: there are none. */
+static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
+{
+    const int64_t sms = how->multiprocessors, slabs = x->shares.slabs;
+    const int64_t slots = sms * resident(*x->tile, how->capability);
+    const int64_t rest = x->shares.whole % slots, total = rest * slabs;
+    if (total == 0) return false;
+    const int64_t least = divide_up(total, slots);
+    const int64_t share = least < kLeastShare ? kLeastShare : least;
+    x->shares.whole -= (int)rest;
+    x->shares.share = (int)share;
+    x->shares.shared_slabs = total;
+    x->runs = divide_up(total, share);
+    x->shared_tiles = rest;
+    x->cycles = block_cycles(call, how, *x->tile, (double)(x->shares.whole / sms), slabs) +
+                block_cycles(call, how, *x->tile, (double)divide_up(x->runs, sms), share) +
+                kAddCycles + kByteCycles * (double)bytes_of(*x) / (double)sms;
+    return true;
+}
+
+/* The plan that is expected to end first, within the bytes of workspace. */
+static bool choose(const duo_call *call, const duo_launch *how, size_t bytes, plan *best)
+{
+    bool found = false;
+    for (const tile_kernels &tile : tiles) {
+        plan x;
+        if (resident(tile, how->capability) == 0 || !plan_whole(call, how, tile, &x)) continue;
+        if (!found || x.cycles < best->cycles) *best = x;
+        found = true;
+        if (share_rest(call, how, &x) && bytes_of(x) <= bytes && x.cycles < best->cycles) *best = x;
+    }
+    return found;
+}
+
+#endif

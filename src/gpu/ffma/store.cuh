@@ -1,0 +1,116 @@
+/* ffma/store.cuh - the way of the sums to C, or as a part of a tile to the workspace. */
+#ifndef DUO_FFMA_STORE_CUH
+#define DUO_FFMA_STORE_CUH
+
+#include "gpu/ffma/shares.cuh"
+#include "gpu/ffma/tile.cuh"
+#include "gpu/sgemm.cuh"
+
+/* The new element of C; the sum is scaled by alpha. `old` counts only where beta != 0. */
+static __device__ __forceinline__ float settle(float sum, float beta, float old)
+{
+    return beta == 0.0f ? sum : fmaf(beta, old, sum);
+}
+
+/* Where warps share the steps of a slab: the upper half hands its sums over to the lower one, by way
+ * of the ring, until the first warps have all. */
+template <class Tile>
+static __device__ __forceinline__ void add_warps(thread_sums &sum, float4 *ring, int warp_l)
+{
+#pragma unroll
+    for (int half = Tile::kWarpsL / 2; half > 0; half /= 2) {
+        __syncthreads();
+        float4 *const sums = ring + threadIdx.x % (half * kThreads / Tile::kWarpsL);
+        constexpr int kApart = kThreads / Tile::kWarpsL;
+#pragma unroll
+        for (int n = 0; n < kThreadN; n++)
+#pragma unroll
+            for (int g = 0; g < kThreadM; g += kGroup) {
+                float4 *const v = sums + (n * (kThreadM / kGroup) + g / kGroup) * half * kApart;
+                if (warp_l >= half && warp_l < 2 * half)
+                    *v = make_float4(sum[n][g], sum[n][g + 1], sum[n][g + 2], sum[n][g + 3]);
+            }
+        __syncthreads();
+#pragma unroll
+        for (int n = 0; n < kThreadN; n++)
+#pragma unroll
+            for (int g = 0; g < kThreadM; g += kGroup) {
+                if (warp_l < half) {
+                    const float4 v = sums[(n * (kThreadM / kGroup) + g / kGroup) * half * kApart];
+                    sum[n][g] += v.x;
+                    sum[n][g + 1] += v.y;
+                    sum[n][g + 2] += v.z;
+                    sum[n][g + 3] += v.w;
+                }
+            }
+    }
+}
+
+/* Where a tile goes: rows and columns from its first element on, all columns on 16 bytes. */
+struct tile_target {
+    float *first;
+    int64_t ld, rows, columns;
+    float beta;
+};
+
+template <class Tile>
+static __device__ __forceinline__ void store_sums(const tile_target &to, const thread_sums &sum,
+                                                  const thread_place<Tile> &me)
+{
+#pragma unroll
+    for (int n = 0; n < kThreadN; n++) {
+        const int tile_j = me.j + n / kGroup * me.kStrideN + n % kGroup;
+        if (tile_j >= to.columns) continue;
+#pragma unroll
+        for (int g = 0; g < kThreadM / kGroup; g++) {
+            const int tile_i = me.i + g * me.kStrideM;
+            const float four[kGroup] = {sum[n][kGroup * g], sum[n][kGroup * g + 1],
+                                        sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]};
+            update_four(to.first + (tile_i + tile_j * to.ld), four, to.beta, to.rows - tile_i, true,
+                        [&](float x, float old) { return settle(x, to.beta, old); });
+        }
+    }
+}
+
+/* A tile in the ring to C, whose columns may begin anywhere: a warp writes neighbours. */
+template <class Tile>
+static __device__ __forceinline__ void store_from_ring(const sgemm_problem &p, const float *ring,
+                                                       int64_t first_i, int64_t first_j)
+{
+    constexpr int kStep = kThreads / Tile::kM;
+    const int tile_i = threadIdx.x % Tile::kM, columns = (int)min(p.n - first_j, (int64_t)Tile::kN);
+    if (first_i + tile_i >= p.m) return;
+#pragma unroll 8
+    for (int tile_j = threadIdx.x / Tile::kM; tile_j < columns; tile_j += kStep) {
+        float *const c = p.c + (first_i + tile_i + (first_j + tile_j) * p.ldc);
+        *c = settle(ring[tile_j * kPitch<Tile::kM> + tile_i], p.beta, p.beta == 0.0f ? 0.0f : *c);
+    }
+}
+
+/* The tile goes to C, or whole to the workspace as a part, or to the ring where a column of C may
+ * begin anywhere, and from there to C. */
+template <class Tile>
+static __device__ __forceinline__ void store_tile(const sgemm_problem &p, const tile_shares &shares,
+                                                  const slab_run &run, const thread_sums &sum,
+                                                  float *ring, const thread_place<Tile> &me,
+                                                  int64_t first_i, int64_t first_j)
+{
+    const bool part = run.first > 0 || run.last < shares.slabs;
+    const bool by_ring = !part && !columns_aligned(p.c, p.ldc);
+    tile_target to = {p.c + (first_i + first_j * p.ldc), p.ldc, p.m - first_i, p.n - first_j,
+                      p.beta};
+    if (part || by_ring) {
+        float *const parts =
+            shares.parts +
+            part_of(run.tile - shares.whole, blockIdx.x - shares.whole) * (Tile::kM * Tile::kN);
+        to = {part ? parts : ring, part ? Tile::kM : kPitch<Tile::kM>, Tile::kM, Tile::kN, 0.0f};
+    }
+    if (by_ring) __syncthreads(); /* everyone is done with the slabs */
+    if (me.warp_l == 0) store_sums<Tile>(to, sum, me);
+    if (by_ring) {
+        __syncthreads();
+        store_from_ring<Tile>(p, ring, first_i, first_j);
+    }
+}
+
+#endif
