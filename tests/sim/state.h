@@ -52,7 +52,7 @@ typedef struct order {
 } order;
 
 typedef struct sim_state {
-    pid_t owner;
+    _Atomic pid_t owner;  /* the process that used it first; read without the lock */
     char *range, *shadow; /* SIM_DEVICES times DEVICE_RANGE */
     size_t next[SIM_DEVICES];
     block *block;
