@@ -8,8 +8,8 @@
 /*
  * For operand i of a placed call, which is `part` of its region: device memory that holds the
  * operand packed for the algorithm, once the context's queue has done its work so far. NULL: the
- * algorithm packs nothing, nothing was promised, or there is no room. The caller holds the residency
- * lock and has claimed the region under it.
+ * algorithm packs nothing, nothing was promised, or there is no room. The caller holds the
+ * residency lock and has claimed the region under it.
  */
 void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local, int i,
                    duo_range part);
