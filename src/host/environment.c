@@ -1,5 +1,5 @@
-/* environment.c - the DUOBLAS_ variables. A value that is not understood is ignored and remembered.
- */
+/* environment.c - the DUOBLAS_ variables (environment.h). The last variable whose value is not
+ * understood is remembered as the complaint. */
 #define _GNU_SOURCE
 #include "host/environment.h"
 
@@ -22,15 +22,15 @@ static int choice(const char *variable, const char *const names[], int count, in
     return fallback;
 }
 
-/* A copy, for programs write to where the environment was. NULL: not set, or empty. */
+/* A copy, because programs overwrite the memory of their environment. NULL: not set, or empty. */
 static const char *text(const char *variable)
 {
     const char *const value = secure_getenv(variable);
     return value != NULL && *value != '\0' ? strdup(value) : NULL;
 }
 
-/* A whole number in [0, largest], or fallback. A letter of units may follow it: 2^10 for the first,
- * 2^20 for the second and so on. */
+/* A whole number in [0, largest], or fallback. One letter of `units` may follow it: the first one
+ * stands for 2^10, the second for 2^20 and so on. */
 static double number(const char *variable, const char *units, double largest, double fallback)
 {
     const char *const value = secure_getenv(variable);
@@ -49,7 +49,8 @@ static double number(const char *variable, const char *units, double largest, do
     return parsed;
 }
 
-/* The number of this process among those that its MPI launcher started here; -1: no such. */
+/* The number of this process among those that an MPI launcher started on this machine; -1: no
+ * launcher did. The names are those of Open MPI, Intel MPI, MVAPICH, PALS and Slurm. */
 static int local_rank(void)
 {
     static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
@@ -67,9 +68,13 @@ static int local_rank(void)
 
 static void read_all(void)
 {
-    static const char *const paths[] = {"auto", "cpu", "gpu"};
-    static const char *const maths[] = {"accurate", "ieee", "tf32", "float64"};
-    static const char *const levels[] = {"0", "1", "2"};
+    static const char *const paths[3] = {
+        [DUO_PATH_AUTO] = "auto", [DUO_PATH_CPU] = "cpu", [DUO_PATH_GPU] = "gpu"};
+    static const char *const maths[4] = {[DUO_MATH_ACCURATE] = "accurate",
+                                         [DUO_MATH_IEEE] = "ieee",
+                                         [DUO_MATH_TF32] = "tf32",
+                                         [DUO_MATH_FLOAT64] = "float64"};
+    static const char *const levels[3] = {"0", "1", "2"};
     environment.path = (duo_path)choice("DUOBLAS_PATH", paths, 3, DUO_PATH_AUTO);
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);

@@ -11,11 +11,11 @@ typedef struct duo_environment {
     duo_math math;
     int verbose;
     int device;
-    bool device_by_rank;        /* it is an MPI rank's number here: modulo the number of devices */
-    double device_memory_bytes; /* infinite if not set */
-    double workspace_bytes;     /* most that the algorithms of one queue may take for themselves */
-    const char *profile;        /* NULL: not set */
-    const char *cpu_blas;       /* NULL: not set */
+    bool device_by_rank;        /* `device` is an MPI rank's number: to be taken modulo devices */
+    double device_memory_bytes; /* DUOBLAS_DEVICE_MEMORY; infinite if not set */
+    double workspace_bytes;     /* DUOBLAS_WORKSPACE: most that one queue's algorithms may take */
+    const char *profile;        /* DUOBLAS_PROFILE; NULL: not set */
+    const char *cpu_blas;       /* DUOBLAS_CPU_BLAS; NULL: not set */
     const char *complaint;      /* the name of a variable whose value was not understood, or NULL */
 } duo_environment;
 

@@ -1,11 +1,13 @@
 /*
  * float_mode.h - the floating-point mode that the documented order of summation needs.
  *
- * Rounding to nearest, subnormals kept, and no exception that traps: sums in float32 may overflow
- * on their way to a finite result. An application may have set otherwise (start-up code of
- * -ffast-math does); a reduction then sets the default mode, works, and restores what it found,
- * flags included. Enter and leave in a function that calls the one that computes: a compiler may
- * move arithmetic across a change of mode, but no call of an unknown function.
+ * That is rounding to nearest, with subnormals kept, and no exception that traps: sums in float32
+ * may overflow on their way to a finite result. A program may have set another mode (start-up code
+ * of -ffast-math does). A reduction then sets the default mode, works, and restores the program's,
+ * flags included.
+ *
+ * Hazard: a compiler may move arithmetic across a change of mode, but not a call of a function that
+ * it does not inline. So the function that changes the mode calls another one that computes.
  */
 #ifndef DUO_FLOAT_MODE_H
 #define DUO_FLOAT_MODE_H
@@ -19,12 +21,13 @@
 typedef unsigned int float_mode;
 
 /*
- * MXCSR at program start: every exception masked. All else but its flags, the lowest six bits, is
- * unfit: flush to zero, rounding control, denormals are zero, exceptions that are not masked.
+ * MXCSR as it is at program start: every exception is masked. Its lowest six bits are flags, which
+ * do not matter. Any other difference makes a mode unfit: flush to zero, another rounding,
+ * denormals are zero, an exception that is not masked.
  */
 enum { FLOAT_MODE_DEFAULT = 0x1F80, FLOAT_MODE_FLAGS = 0x3F };
 
-/* The flags of an invalid operation and of overflow. */
+/* The flags that sums which overflow on the way raise: invalid operation, and overflow. */
 enum { FLOAT_FLAGS_OF_OVERFLOW = 0x01 | 0x08 };
 
 static inline float_mode float_mode_read(void) { return _mm_getcsr(); }
@@ -46,19 +49,20 @@ static inline void float_mode_leave(float_mode caller)
     if (!float_mode_fits(caller)) _mm_setcsr(caller);
 }
 
-/* Takes back what sums that overflowed on the way have raised since `before` was read. */
+/* Restores those two flags to what they were when `before` was read. */
 static inline void float_flags_restore(float_mode before)
 {
     const float_mode risked = FLOAT_FLAGS_OF_OVERFLOW;
     _mm_setcsr((_mm_getcsr() & ~risked) | (before & risked));
 }
 
-/* The caller's, for others who work for it: no exception of theirs is to be trapped. */
+/* The calling thread's mode, with all exceptions masked: for helpers that work for the thread. */
 static inline float_mode float_mode_now(void)
 {
     return (_mm_getcsr() & ~(float_mode)FLOAT_MODE_FLAGS) | FLOAT_MODE_DEFAULT;
 }
 
+/* Sets the mode that float_mode_now returned on another thread. */
 static inline void float_mode_adopt(float_mode mode) { _mm_setcsr(mode); }
 
 #else
@@ -67,7 +71,8 @@ static inline void float_mode_adopt(float_mode mode) { _mm_setcsr(mode); }
 
 typedef fenv_t float_mode;
 
-/* Standard C cannot ask about subnormals: enter and leave always, which restores the flags, too. */
+/* Standard C cannot ask about subnormals: no mode is known to fit. So a reduction always sets the
+ * default mode and restores the caller's, which includes the flags. */
 static inline float_mode float_mode_read(void) { return (float_mode){0}; }
 static inline bool float_mode_fits(float_mode mode) { return (void)mode, false; }
 static inline void float_flags_restore(float_mode before) { (void)before; }

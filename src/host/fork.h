@@ -1,10 +1,11 @@
 /*
  * fork.h - what a fork leaves of the library.
  *
- * A child process has one thread and the memory of all: no device, no helper and no other thread's
- * work. Each module that has to be made fit for that registers its own handler, once, from a
- * constructor: a fork may meet the first call already. Locks are free when the handlers run; their
- * order among each other is not defined, so none relies on another.
+ * A child process has one thread, and a copy of the memory that all threads of its parent were
+ * working on. It has no device, no helper and no result of another thread. Each module whose state
+ * has to be adapted to that registers one handler, from a constructor, because a fork may come
+ * during the first call already. All locks are free when the handlers run. The order of the
+ * handlers is not defined, so none relies on another.
  */
 #ifndef DUO_FORK_H
 #define DUO_FORK_H
@@ -15,11 +16,11 @@
 extern "C" {
 #endif
 
-/* To be called in every child process from now on. For constructors. */
+/* Registers a handler that is called in every child process from now on. For constructors only. */
 void duo_fork_in_child(void (*handler)(void));
 
-/* Is this process a fork of one that had loaded the library? Then threads and GPU are out of
- * bounds. */
+/* Is this process a fork of one that had loaded the library? Then no thread is made, and no GPU is
+ * used. */
 bool duo_forked(void);
 
 #ifdef __cplusplus

@@ -20,7 +20,8 @@
 #include "host/quota.h"
 
 static char cpu_name[96], cpu_id[64];
-static int processors, threads; /* that the process had at first, and may use */
+static int processors; /* that the process had at first */
+static int threads;    /* that the process may use, but for its quota */
 static size_t cache_bytes;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -53,8 +54,7 @@ static void read_cpu_id(void)
              short_model + (longer ? (a >> 16 & 15) << 4 : 0), a & 15);
 }
 #else
-/* What Linux tells of the first processor, as "CPU part : 0xd0c"; on other machines than ARM's
- * nothing. */
+/* What Linux tells of the first processor, such as "CPU part : 0xd0c". Only ARM has such lines. */
 static void read_cpu_id(void)
 {
     size_t used = 0;
@@ -76,7 +76,7 @@ static void read_cpu_id(void)
 }
 #endif
 
-/* The first number of a list, as OMP_NUM_THREADS is; 0 where there is none. */
+/* The first number of a list, which OMP_NUM_THREADS may be; 0: there is none. */
 static int number_in(const char *variable)
 {
     const char *const text = secure_getenv(variable);
@@ -90,13 +90,14 @@ static void look(void)
 {
     read_cpu_name();
     read_cpu_id();
-    /* OpenMP knows its places, to which it may have bound the first thread; but it may be asked by
-     * a thread that is bound otherwise. */
+    /* OpenMP may have bound the first thread to one of its places, and counts the processors of all
+     * places. But the calling thread may have an affinity of its own: then the first thread's
+     * counts. */
     cpu_set_t first;
     processors = omp_get_num_procs();
     if (sched_getaffinity(getpid(), sizeof first, &first) == 0 && CPU_COUNT(&first) > processors)
         processors = CPU_COUNT(&first);
-    /* What the process was told; not what the thread was that happens to come first. */
+    /* From the environment, for the whole process: OpenMP's setting is the calling thread's. */
     const int openmp = number_in("OMP_NUM_THREADS"), openblas = number_in("OPENBLAS_NUM_THREADS");
     threads = openmp > 0 ? openmp : processors;
     if (openblas > 0) threads = smaller(threads, openblas);
@@ -119,8 +120,8 @@ const char *duo_machine_cpu_id(void)
 
 /* ---- What holds for this thread now ---- */
 
-/* Asking the system takes a microsecond, and for the quota files are read: what it said serves for
- * a while. */
+/* How long an answer of the system serves: asking for the processors takes a microsecond, and for
+ * the quota files are read. */
 static const int64_t kProcessorsNs = 50000000, kQuotaNs = 1000000000;
 
 static int64_t coarse_ns(void)
@@ -137,7 +138,7 @@ static int processors_now(int64_t now)
         int processors;
     } said;
     if (now >= said.until_ns) {
-        said.processors = omp_get_num_procs(); /* it knows affinity, and its own places */
+        said.processors = omp_get_num_procs(); /* by affinity and OpenMP's places */
         said.until_ns = now + kProcessorsNs;
     }
     return said.processors;

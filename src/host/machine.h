@@ -4,21 +4,24 @@
 
 #include <stddef.h>
 
-/* CPU model name as the system gives it. */
+/* The CPU's model name, as the system gives it. */
 const char *duo_machine_cpu(void);
-/* Its family, model and stepping, or the like: a hypervisor may name every CPU alike. */
+/* The CPU's family, model and stepping, or the like: a hypervisor may name every CPU alike. */
 const char *duo_machine_cpu_id(void);
-/* Last-level cache in bytes, for benchmarks; 0 unknown. */
+/* Bytes of the last-level cache, for benchmarks; 0: unknown. */
 size_t duo_machine_cache_bytes(void);
 
-/* Threads the process may use: its processors, OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, CPU quota. */
+/* Threads that the process may use, by its processors, OMP_NUM_THREADS, OPENBLAS_NUM_THREADS and
+ * the CPU quota. */
 int duo_machine_threads(void);
-/* The same for this thread and now: its OpenMP setting and affinity as well. */
+/* Threads that the calling thread may use now: the same, and at most what its OpenMP setting and
+ * its affinity allow. */
 int duo_machine_threads_now(void);
-/* Threads for a call that was told to use `asked`, 0 being the default: one where others of the
- * program are at work already, or none can be made. */
+/* Threads for a call of the calling thread that was told to use `asked`; 0: the default. One in an
+ * OpenMP parallel region, whose other threads are at work already, and in a child process. */
 int duo_machine_threads_for(int asked);
-/* This thread may run in all places of OpenMP's, though the one that made it is bound to one. */
+/* Lets the calling thread run on all processors of OpenMP's places. A new thread inherits the
+ * binding of the thread that made it, to one place. */
 void duo_machine_unbind(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* processor.c - turns on processors, and which (processor.h). */
+/* processor.c - turns on a processor, and moves between processors (processor.h). */
 #define _GNU_SOURCE
 #include "host/processor.h"
 
@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const uint64_t kTurnNs =
-    500000; /* Linux's own are 0.7 ms on one processor to 2.8 on eight */
+/* Linux's own turns are from 0.7 ms on one processor to 2.8 ms on eight and more. */
+static const uint64_t kTurnNs = 500000;
 
 void duo_processor_take_short_turns(void)
 {

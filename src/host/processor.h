@@ -6,17 +6,17 @@
 #include <stdbool.h>
 
 /*
- * For the calling thread. From version 6.12 on, Linux lets a thread that is woken take the
- * processor from one that has longer turns, such as the idle threads of another library that wait
- * for work without sleeping. Elsewhere nothing comes of it.
+ * Asks for shorter turns on the processor for the calling thread. From version 6.12 on, Linux then
+ * lets it, when it is woken, take the processor from a thread with longer turns, such as an idle
+ * thread of another library that waits for work without sleeping. Older versions ignore the wish.
  */
 void duo_processor_take_short_turns(void);
 
-/* Brings a thread of this process to the caller's processor; *from: where it was allowed to be.
- * False: it is not allowed there, or the system does not let us. */
+/* Moves a thread of this process to the caller's processor. *from: the processors that it was
+ * allowed on. False: the caller's is none of them, or the system refuses. */
 bool duo_processor_fetch(int thread, cpu_set_t *from);
 
-/* The calling thread may be there again. */
+/* Allows the calling thread on these processors again. */
 void duo_processor_return(const cpu_set_t *from);
 
 #endif

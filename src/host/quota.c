@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Ceiling of quota / period from two numbers in the files, or 0. */
+/* quota / period, rounded up; 0: there is no quota. */
 static int cpus_of(long long quota, long long period)
 {
     if (quota <= 0 || period <= 0) return 0;
@@ -41,8 +41,8 @@ static int smaller_quota(int a, int b) { return a == 0 || (b != 0 && b < a) ? b 
 
 int duo_quota_cpus(const char *root)
 {
-    /* Inside a container the process's own group is mounted as the root of the tree, so look there
-     * and along the path that /proc names: the smallest limit on the way holds. */
+    /* In a container the process's own group may be mounted as the root of the tree; elsewhere it
+     * is at the path that /proc names. The smallest limit from there up to the root holds. */
     int quota = quota_of_folder(root, "");
     char path[512], line[600];
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);

@@ -2,7 +2,8 @@
 #ifndef DUO_QUOTA_H
 #define DUO_QUOTA_H
 
-/* Rounded up; 0: no quota. `root` is "" but in tests. */
+/* The number of CPUs, rounded up; 0: there is no quota. root: "", or a folder that stands for / in
+ * tests. */
 int duo_quota_cpus(const char *root);
 
 #endif

@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 typedef struct duo_report {
-    int verbose; /* DUOBLAS_VERBOSE: 1 a line for every call, 2 events too */
-    void (*log)(void *user, const char *line);
+    int verbose; /* DUOBLAS_VERBOSE. 1: a line for every call; 2: events, too */
+    void (*log)(void *user, const char *line); /* of duo_set_log; NULL: lines go to stderr */
     void *log_user;
     char note[160];   /* what went differently in the last call, for duo_explain_last; or "" */
-    char detail[256]; /* for duo_error_detail */
+    char detail[256]; /* the last failure, for duo_error_detail */
 } duo_report;
 
 /* Does anyone want a line for every call? */
@@ -22,13 +22,13 @@ static inline bool duo_report_wanted(const duo_report *report)
     return report->verbose > 0 || report->log != NULL;
 }
 
-/* A line without newline: to the log, or else to stderr. */
+/* Writes a line to the log, or else to stderr. The line has no newline. */
 void duo_report_line(const duo_report *report, const char *line);
 
-/* An event, for the log, or at DUOBLAS_VERBOSE=2 for stderr. */
+/* Writes an event to the log, or to stderr if DUOBLAS_VERBOSE is 2. */
 void duo_report_event(const duo_report *report, const char *text);
 
-/* An event that becomes the note and the detail, too. */
+/* Writes an event that also becomes the note and the detail. */
 void duo_report_note(duo_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

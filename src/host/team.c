@@ -1,24 +1,28 @@
 /*
  * team.c - one team of threads for the whole process (team.h).
  *
- * Jobs A call posts its job in a slot. Several calls at once have a slot each; where all slots are
- *          taken a call works alone, as many threads are at work then.
- * Runs The pieces are cut into as many runs of neighbours as the job has members. A member takes
- *          the pieces of its own run from the front, so that a repeated call finds its data in the
- *          caches that it left them in; who is done takes pieces from the ends of the others' runs.
- * Claims A run is one word: pieces left, pieces begun and not done, and the job's number, so that a
- *          piece is claimed by one compare-and-swap and late helpers can tell that they are. Piece
- *          function and job are read between a claim and its end alone: the caller waits for that
- *          end.
- * Helpers Threads of POSIX, not a team of OpenMP: there a barrier waits for all its members,
+ * Jobs     A caller posts its job in a slot. Several callers at once have a slot each. Where all
+ *          slots are taken, many threads are at work already, and a caller works alone.
+ * Members  The caller is member 0 of its job, and helpers are the others. The pieces are cut into
+ *          one run of neighbours for each member. A member takes the pieces of its own run from the
+ *          front, so that a repeated job finds its data in the caches where it left them; then it
+ *          takes pieces from the ends of the others' runs.
+ * Claims   A run is one word: the pieces that are left, how many are begun and not done, and the
+ *          job's number. So a piece is claimed by one compare-and-swap, and a helper that comes
+ *          late sees that the job is another one. The piece function and its job are read only
+ *          between a claim and the end of the piece, for which the caller waits.
+ * Helpers  They are POSIX threads and not a team of OpenMP: there a barrier waits for all members,
  *          surplus threads are ended and made again as teams change in size, and a thread that
- *          cannot be made ends the process. A helper that has nothing to do stays awake for a
- *          moment, because to be woken takes 50 us, but yields the processor again and again. A
- *          yield that comes back late shows that others want it: then the helper sleeps, and for a
- *          while stays awake no more: in a queue for the processor it is of no use, and who is
- *          woken may go first, if it asks for short turns. One that has the caller wait for its
- *          piece for long, because it has lost its processor, is fetched to the caller's, and then
- *          rests for a while. The caller wakes a few helpers, and each of these a few more.
+ *          cannot be made ends the process.
+ * Waking   To be woken takes 50 us. So a helper with nothing to do stays awake for a moment, and
+ *          yields its processor again and again. A yield that comes back late shows that other
+ *          threads want the processor. Then the helper sleeps, and for a while goes to sleep at
+ *          once after each job: a thread in the queue for a processor cannot be woken, but one that
+ *          sleeps may go first when it is woken, as it has asked for short turns. The caller wakes
+ *          a few helpers, and each of these wakes a few more.
+ * Fetching A helper that loses its processor in the middle of a piece keeps the caller waiting. The
+ *          caller then moves the helper to its own processor, and the helper rests for a while
+ *          after the piece.
  */
 #define _GNU_SOURCE
 #include "host/team.h"
@@ -42,23 +46,40 @@
 
 enum {
     SLOTS = 8,
-    LINE = 128,           /* two cache lines: processors fetch neighbours in pairs */
-    WAKES = 4,            /* helpers that each who is awake wakes */
+    LINE = 128,           /* bytes of two cache lines: processors fetch neighbours in pairs */
+    WAKES = 4,            /* helpers that a member wakes */
     SPINS = 64,           /* looks at the bell between two yields */
     STACK_BYTES = 2 << 20 /* of a helper */
 };
-static const int64_t kAwakeNs = 2000000;      /* a helper looks for work so long before it sleeps */
-static const int64_t kLateNs = 200000;        /* a yield or a wait takes longer: it is crowded */
-static const int64_t kShortCrowdNs = 4000000; /* after a late yield a helper does not stay awake, */
-static const int64_t kLongCrowdNs = 128000000; /* and longer each time that it is late again soon */
-static const int64_t kPoliteNs = 20000;        /* a caller who waits longer yields */
-static const int64_t kRestNs = 20000000;       /* a helper that had a caller wait rests so long */
-static const int64_t kRetryNs = 1000000000;    /* threads could not be made: no new try before */
 
-/* ---- A run: pieces [next, end) are left, `begun` are under way, all of job number `job` ---- */
+/*
+ * Times in nanoseconds, tuned on 16 threads of the H100's host and on two cores of an EPYC, by
+ * turns with a pthread OpenBLAS whose idle threads spin.
+ */
+static const int64_t kAwakeNs = 2000000; /* a helper without work sleeps after this time */
+static const int64_t kLateNs = 200000;   /* a longer yield is late; interrupts alone take 50 us */
+/* How long a helper sleeps at once after a job: the first time that a yield was late, and at most.
+ * It is doubled each time that a yield is late again within the second of these times. */
+static const int64_t kShortCrowdNs = 4000000, kLongCrowdNs = 128000000;
+static const int64_t kPoliteNs = 20000;     /* a caller that waits longer yields its processor */
+static const int64_t kRestNs = 20000000;    /* a helper that kept a caller waiting rests so long */
+static const int64_t kRetryNs = 1000000000; /* after a thread could not be made: until a new try */
 
-enum { COUNT_BITS = 18, BEGUN_BITS = 12, NEXT_AT = 0, END_AT = 18, BEGUN_AT = 36, JOB_AT = 48 };
+/* ---- Runs ---- */
+
+/* The word of a run: pieces [next, end) are left, `begun` are under way, all of job number
+ * `job`. */
+enum {
+    COUNT_BITS = 18,
+    BEGUN_BITS = 12,
+    NEXT_AT = 0,
+    END_AT = NEXT_AT + COUNT_BITS,
+    BEGUN_AT = END_AT + COUNT_BITS,
+    JOB_AT = BEGUN_AT + BEGUN_BITS
+};
 enum { MOST_PIECES = (1 << COUNT_BITS) - 1 }; /* of a job */
+_Static_assert(JOB_AT == 48, "a job's number has 16 bits, here and in a slot's head");
+_Static_assert((int)DUO_TEAM_MOST < 1 << BEGUN_BITS, "each member may have begun a piece of a run");
 
 typedef struct run {
     _Alignas(LINE) _Atomic uint64_t word;
@@ -74,7 +95,8 @@ static uint64_t run_word(uint64_t job, int64_t next, int64_t end)
     return job << JOB_AT | (uint64_t)next << NEXT_AT | (uint64_t)end << END_AT;
 }
 
-/* Claims the first piece that is left, or the last; -1: none of this job is left. */
+/* Claims the first piece that is left of a run, or the last one, and returns its number. -1: no
+ * piece of this job is left. */
 static int64_t claim(run *r, uint64_t job, bool last)
 {
     uint64_t word = atomic_load_explicit(&r->word, memory_order_relaxed);
@@ -104,20 +126,20 @@ static bool under_way(run *r)
 
 typedef struct slot {
     _Alignas(LINE) atomic_bool taken;
-    /* The job in words of 16 bits: its number, members, the first helper, helpers to count round
-     * by. No members: there is none. */
-    _Alignas(LINE) _Atomic uint64_t head;
-    /* Read by those alone who have claimed a piece. */
+    _Alignas(LINE) _Atomic uint64_t head; /* struct head, in fields of 16 bits */
+    /* Read only by members that have claimed a piece. */
     duo_team_piece piece;
     void *job;
-    int64_t first; /* number of run[0]'s first piece */
+    int64_t first; /* number of the job's piece 0 in the caller's count (duo_team_run) */
     float_mode mode;
-    run run[DUO_TEAM_MOST]; /* of the caller, then of the helpers */
+    run run[DUO_TEAM_MOST]; /* by member */
 } slot;
 
+/* Member i > 0 of a job is helper (first + i - 1) % round; there are `round` helpers. */
 typedef struct head {
-    uint64_t job;
-    int members, first, round;
+    uint64_t job; /* the job's number in this slot */
+    int members;  /* 0: there is no job */
+    int first, round;
 } head;
 
 static slot slots[SLOTS];
@@ -138,22 +160,23 @@ static head head_of(slot *s, memory_order order)
 
 enum { AWAKE, ASLEEP, RESTING };
 
-/* FETCHED: a caller who waited for long is at it; then the helper is LATE, until it has rested. */
+/* FETCHED: a caller that waited for long is moving the helper. LATE: it has, and the helper is to
+ * rest. */
 enum { IN_TIME, FETCHED, LATE };
 
 typedef struct helper {
-    _Alignas(LINE) atomic_uint state; /* a futex */
-    atomic_int standing;
-    atomic_int thread;        /* the system's number of it */
-    _Atomic(const slot *) in; /* whose piece it does; NULL: none */
-    bool moved;               /* to the caller's processor, from these */
-    cpu_set_t from;
+    _Alignas(LINE) atomic_uint state; /* AWAKE, ASLEEP, RESTING; a futex */
+    atomic_int standing;              /* IN_TIME, FETCHED, LATE */
+    atomic_int thread;                /* the system's number of the thread */
+    _Atomic(const slot *) in;         /* the slot of which it does a piece; NULL: none */
+    bool moved;                       /* was it moved to a caller's processor? */
+    cpu_set_t from;                   /* where it was allowed before it was moved */
 } helper;
 
 static helper helper_of[DUO_TEAM_MOST];
 static atomic_int helpers;
 static _Alignas(LINE) atomic_uint bell; /* counts the jobs that were posted */
-static int64_t refused_ns;              /* when a thread could not be made; DUO_LOCK_TEAM */
+static int64_t refused_ns; /* when a thread could not be made, or 0; under DUO_LOCK_TEAM */
 
 static int64_t now_ns(void)
 {
@@ -178,7 +201,7 @@ static void wake(int number)
         (void)syscall(SYS_futex, state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-/* Member number `member` of a job wakes some of the next: 0 wakes 1 to 4, 1 wakes 5 to 8, ... */
+/* A member of a job wakes the next members: 0 wakes 1 to 4, 1 wakes 5 to 8, and so on. */
 static void wake_others(head h, int member)
 {
     for (int i = 1; i <= WAKES; i++) {
@@ -187,7 +210,8 @@ static void wake_others(head h, int member)
     }
 }
 
-/* A piece that was claimed; by a helper (NULL: the caller) in the caller's mode. */
+/* Does a piece that was claimed. by: the helper, which takes the caller's floating-point mode;
+ * NULL: the caller itself. */
 static void do_piece(const slot *s, int64_t number, helper *by)
 {
     if (by != NULL) {
@@ -198,8 +222,8 @@ static void do_piece(const slot *s, int64_t number, helper *by)
     if (by != NULL) atomic_store_explicit(&by->in, NULL, memory_order_relaxed);
 }
 
-/* Does what is left of a job: the member's own run, then the ends of the others'. Returns how many
- * pieces that were. */
+/* Does what is left of a job: the member's own run, then the ends of the others' runs. Returns how
+ * many pieces it did. */
 static int work(slot *s, head h, int member, helper *by)
 {
     int done = 0;
@@ -216,7 +240,7 @@ static int work(slot *s, head h, int member, helper *by)
     return done;
 }
 
-/* Is there anything for this helper in the slot? */
+/* Works on the slot's job, if this helper is a member of it. */
 static void help(slot *s, int number)
 {
     const head h = head_of(s, memory_order_acquire);
@@ -241,12 +265,12 @@ static void rest(helper *h)
     atomic_store_explicit(&h->standing, IN_TIME, memory_order_release);
 }
 
-/* Until when a helper does not stay awake, and for how long that is. */
+/* Other threads want a helper's processor: until when it goes to sleep at once after a job. */
 typedef struct crowd {
-    int64_t until_ns, for_ns;
+    int64_t until_ns, for_ns; /* for_ns: the length of that time */
 } crowd;
 
-/* A yield was late: for longer than the last time, if that was not long ago. */
+/* A yield was late. If the last time was not long ago, this one is twice as long. */
 static void meet_crowd(crowd *c, int64_t now)
 {
     const bool again = now - c->until_ns < kLongCrowdNs;
@@ -255,7 +279,8 @@ static void meet_crowd(crowd *c, int64_t now)
     c->until_ns = now + c->for_ns;
 }
 
-/* Looks at the bell for a while, politely, where there is no crowd; false: it is time to sleep. */
+/* Looks at the bell for a while, yielding between looks; not at all while there is a crowd. True:
+ * there may be work, or it is time to rest. False: it is time to sleep. */
 static bool rings(helper *self, unsigned heard, crowd *c)
 {
     const int64_t since = now_ns(), until = since + kAwakeNs;
@@ -268,7 +293,7 @@ static bool rings(helper *self, unsigned heard, crowd *c)
         (void)sched_yield();
         const int64_t after = now_ns();
         if (after - before > kLateNs) meet_crowd(c, after);
-        if (is_late(self)) return true; /* to rest first */
+        if (is_late(self)) return true;
         if (after > until) break;
     }
     return false;
@@ -300,7 +325,8 @@ static void *helper_body(void *argument)
     return NULL;
 }
 
-/* One more helper; false where the system gives no thread. Signals are the program's, not its. */
+/* Makes one more helper; false: the system gives no thread. A helper takes no signals: they are for
+ * the program's threads. */
 static bool make_helper(int number)
 {
     pthread_t thread;
@@ -319,7 +345,8 @@ static bool make_helper(int number)
     return made;
 }
 
-/* Makes helpers up to this number, or as many as there can be; returns how many there are. */
+/* Makes helpers until there are `wanted`, or the system gives no more. Returns how many there
+ * are. */
 static int make_helpers(int wanted)
 {
     int count = atomic_load_explicit(&helpers, memory_order_relaxed);
@@ -339,8 +366,8 @@ int duo_team_helpers(void) { return atomic_load_explicit(&helpers, memory_order_
 
 /* ---- Jobs ---- */
 
-/* A free slot, or NULL; *first: a helper from which on they are not in use by the slots before
- * it. */
+/* Takes a free slot; NULL: there is none. *first: the first helper of the new job, after those that
+ * the jobs in the slots before it use. */
 static slot *take_slot(int round, int *first)
 {
     *first = 0;
@@ -358,7 +385,7 @@ static slot *take_slot(int round, int *first)
     return NULL;
 }
 
-/* Everything of the job is left, and `members` may have it. */
+/* Posts a job of which all pieces are left: gives it a number, cuts its runs, wakes members. */
 static head post(slot *s, head h, int64_t pieces)
 {
     h.job = (head_of(s, memory_order_relaxed).job + 1) & 0xFFFF;
@@ -373,9 +400,9 @@ static head post(slot *s, head h, int64_t pieces)
 }
 
 /*
- * A helper that has had its caller wait for long has lost its processor in the middle of a piece,
- * to somebody whose turn may take milliseconds. The caller's own is at hand: it goes there, and the
- * caller sleeps a moment.
+ * A helper that keeps its caller waiting has lost its processor, in the middle of a piece, to a
+ * thread whose turn may take milliseconds. It is moved to the caller's processor, and the caller
+ * sleeps for a moment.
  */
 static void fetch(helper *h)
 {
@@ -392,8 +419,8 @@ static void fetch_late(const slot *s)
         if (atomic_load_explicit(&helper_of[i].in, memory_order_relaxed) == s) fetch(&helper_of[i]);
 }
 
-/* Waits for the pieces that others have begun, at last without a processor of its own. One that
- * takes much longer than `piece_ns` is late. */
+/* Waits for the pieces that helpers have begun: looks for a moment, then yields its processor, and
+ * fetches helpers that take much longer than piece_ns, the time of one of its own pieces. */
 static void await(slot *s, head h, int64_t piece_ns)
 {
     const struct timespec a_moment = {0, 1};
@@ -410,7 +437,7 @@ static void await(slot *s, head h, int64_t piece_ns)
                 fetch_late(s);
                 (void)nanosleep(&a_moment, NULL);
             } else if (now - since > kPoliteNs) {
-                (void)sched_yield(); /* it may be here that it has to run */
+                (void)sched_yield(); /* the helper may be waiting for this very processor */
             }
         }
 }
