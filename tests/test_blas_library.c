@@ -16,6 +16,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
 #include "cpu/private_library.h"

@@ -10,6 +10,7 @@
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
 #include "choice/profile_in_use.h"
+#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "cpu/lanes.h"
 #include "gpu/backend/backend.h"

@@ -6,7 +6,11 @@
 
 const char *duo_width_name(duo_width width)
 {
-    static const char *const names[] = {"unknown", "SSE", "AVX", "AVX2", "AVX-512"};
+    static const char *const names[] = {[DUO_WIDTH_UNKNOWN] = "unknown",
+                                        [DUO_SSE] = "SSE",
+                                        [DUO_AVX] = "AVX",
+                                        [DUO_AVX2] = "AVX2",
+                                        [DUO_AVX512] = "AVX-512"};
     return names[width];
 }
 

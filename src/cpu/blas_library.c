@@ -1,4 +1,4 @@
-/* blas_library.c - finds and opens the CPU BLAS (blas_library.h). */
+/* blas_library.c - finds and opens the inner BLAS (blas_library.h). */
 #define _GNU_SOURCE
 #include "cpu/blas_library.h"
 
@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/environment.h"
-#include "host/lock.h"
+#include "cpu/blas_kernels.h"
 #include "cpu/private_library.h"
 #include "cpu/static_program.h"
+#include "host/environment.h"
+#include "host/lock.h"
 
-/* The sanitizers cannot live with RTLD_DEEPBIND; everybody else is safer with it. */
+/* Bound deeply, a library finds its own functions before the program's of the same names.
+ * Sanitizers do not support that. */
 #ifdef DUO_NO_DEEPBIND
 enum { DEEP = 0 };
 #else
@@ -23,14 +25,14 @@ enum { DEEP = RTLD_DEEPBIND };
 enum { HOW = RTLD_NOW | RTLD_LOCAL | DEEP };
 
 static duo_blas_library in_use;
-static char why[256];
-static atomic_bool found;
-static atomic_bool looked;
+static char why[256];      /* why there is none */
+static atomic_bool found;  /* is in_use an open library that was not given up? */
+static atomic_bool looked; /* was a library looked for? */
 
 /* ---- What a library has ---- */
 
-/* Sets a pointer to a function; dlsym gives data pointers, and POSIX promises that they hold
- * functions. */
+/* Sets *function, a pointer to a function: dlsym returns pointers to data, which by POSIX can hold
+ * those to functions. */
 static bool look_up(void *handle, const char *name, void *function)
 {
     void *const address = dlsym(handle, name);
@@ -45,10 +47,12 @@ static bool is_ourselves(const void *address)
            theirs.dli_fbase == ours.dli_fbase;
 }
 
-/* The drop-in, by whatever name: it stands on this library, or on another copy of it. */
+/* Is this the drop-in, under whatever name? It depends on this library, or on another copy of
+ * it. */
 static bool is_drop_in(void *handle) { return dlsym(handle, "duo_version") != NULL; }
 
-/* One text for what decides how fast it is: MKL and the like are known by their files alone. */
+/* Sets the name, which tells libraries of different speed apart: an OpenBLAS by version and
+ * kernels, any other by its file. */
 static void name(duo_blas_library *l)
 {
     static const char openblas[] = "OpenBLAS ";
@@ -63,7 +67,7 @@ static void name(duo_blas_library *l)
         snprintf(l->name, sizeof l->name, "%s%.40s", openblas, l->core);
 }
 
-/* What it says of itself. */
+/* Asks an OpenBLAS for its build and its kernels. */
 static void ask(duo_blas_library *l)
 {
     char *(*text)(void);
@@ -74,8 +78,8 @@ static void ask(duo_blas_library *l)
     l->any_tile = duo_kernels_suit_any_tile(l->core);
 }
 
-/* The omp_ functions that the library itself calls: of what it depends on where it was bound
- * deeply. */
+/* Finds the omp_ functions that the library itself calls: where it is bound deeply these are its
+ * own dependencies', else the program's. */
 static bool find_openmp(duo_blas_library *l)
 {
     void *const scope = DEEP != 0 ? l->handle : RTLD_DEFAULT;
@@ -85,10 +89,10 @@ static bool find_openmp(duo_blas_library *l)
             look_up(l->handle, "omp_set_num_threads", &l->set_threads));
 }
 
-/* How an OpenBLAS is held to one thread; `ours`: nobody else uses this instance. */
+/* Holds an OpenBLAS to one thread. ours: nobody else uses this instance. */
 static void hold_openblas(duo_blas_library *l, bool ours)
 {
-    enum { NONE, PTHREADS, OPENMP };
+    enum { NONE, PTHREADS, OPENMP }; /* values of openblas_get_parallel */
     int (*parallel)(void);
     void (*set)(int);
     int (*end_threads)(void);
@@ -98,8 +102,8 @@ static void hold_openblas(duo_blas_library *l, bool ours)
     if (kind == OPENMP && find_openmp(l)) l->threads = DUO_BLAS_OPENMP;
     if (!ours || !look_up(l->handle, "openblas_set_num_threads", &set)) return;
     if (l->threads == DUO_BLAS_OPENMP) {
-        /* A call that finds another number than OpenMP's sets it, and frees buffers: older versions
-         * do so also where OpenMP's is 1, for several first callers at once. */
+        /* A call that finds OpenBLAS's number of threads different from OpenMP's sets it, and frees
+         * buffers that other calls use. So the number is 1 before the first call. */
         const int before = duo_blas_enter(l);
         set(1);
         duo_blas_leave(l, before);
@@ -111,7 +115,7 @@ static void hold_openblas(duo_blas_library *l, bool ours)
     }
 }
 
-/* What holds this library to one thread. */
+/* Holds a library to one thread, if there is a way. */
 static void hold(duo_blas_library *l, bool ours)
 {
     if (l->config[0] != '\0')
@@ -124,7 +128,7 @@ static void hold(duo_blas_library *l, bool ours)
 
 /* ---- Opening ---- */
 
-/* Fills in the functions; closes the handle where they are not there, or not its own. */
+/* Fills in *l for an open library. False: it has no sgemm_ of its own; the handle is closed. */
 static bool use(void *handle, const char *path, bool ours, duo_blas_library *l, char *problem,
                 size_t size)
 {
@@ -164,7 +168,7 @@ static bool open_shared(const char *name, duo_blas_library *l, char *problem, si
     return use(handle, path, false, l, problem, size);
 }
 
-/* core: OpenBLAS's name of the kernels to use, or NULL for its own choice. */
+/* Opens an OpenBLAS as an instance of our own; core as in duo_blas_library_open. */
 static bool open_private(const char *path, const char *core, duo_blas_library *l, char *problem,
                          size_t size)
 {
@@ -187,7 +191,8 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
     const bool file = duo_library_file(name, path, sizeof path);
     if (file && is_openblas(path) && open_private(path, core, l, problem, size)) return true;
     if (!open_shared(name, l, problem, size)) return false;
-    /* The name may have led to a library that calls OpenBLAS, or was not found before. */
+    /* libblas.so.3 may be a library that calls OpenBLAS; and the loader finds files that
+     * duo_library_file does not. */
     duo_blas_library behind;
     void *config = dlsym(l->handle, "openblas_get_config");
     Dl_info info;
@@ -200,7 +205,8 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
 
 /* ---- The right kernels ---- */
 
-/* A product by these kernels, beside the same in float64: are they sound on this CPU? */
+/* Are the library's kernels sound on this CPU? Checks a product of small integers, exact in
+ * float32. */
 static bool multiplies(const duo_blas_library *l)
 {
     enum { M = 37, N = 29, K = 61 };
@@ -215,7 +221,7 @@ static bool multiplies(const duo_blas_library *l)
     duo_blas_leave(l, before);
     for (int j = 0; j < N; j++)
         for (int i = 0; i < M; i++) {
-            float sum = 0.0f; /* of small integers: exact */
+            float sum = 0.0f;
             for (int p = 0; p < K; p++) sum += a[i + p * M] * b[p + j * K];
             if (!(c[i + j * M] == sum)) return false;
         }
@@ -330,8 +336,7 @@ void duo_blas_library_abandon(const char *reason)
     if (atomic_exchange(&found, false)) snprintf(why, sizeof why, "%s", reason);
 }
 
-/* The library that an address is in, to look up its other functions; dlclose it. NULL: not
- * known. */
+/* A handle of the library that an address is in, for the caller to close. NULL: not known. */
 static void *library_of(const void *address)
 {
     Dl_info info;

@@ -1,20 +1,20 @@
 /*
- * blas_library.h - the CPU BLAS that serves sgemm, opened at run time, on one thread.
+ * blas_library.h - the inner BLAS: the library that multiplies on the CPU, opened at run time.
  *
- * Any BLAS with a Fortran sgemm_ will do, of 32-bit or 64-bit integers. Looked for once, in this
- * order: DUOBLAS_CPU_BLAS, OpenBLAS's OpenMP build, any libopenblas.so.0, libblas.so.3. A library
- * that is this one, or that leads back to it, is refused. None is opened in a program that is
- * linked statically: it would bring a second C library.
+ * Any BLAS with a Fortran sgemm_ will do, with integers of 32 or 64 bits. It is looked for once, in
+ * this order: DUOBLAS_CPU_BLAS, OpenBLAS's OpenMP build, any libopenblas.so.0, libblas.so.3. A
+ * library that is this one, or that leads back to it, is refused. None is opened in a program that
+ * is linked statically: it would bring a second C library.
  *
- * Threads are the team's business (team.h): the library multiplies on the thread that calls it. An
- * OpenBLAS is an instance of our own (private_library.h), so that neither the program's calls of
- * the same library nor ours ever see a number of threads that the other has set. It is held to one
- * thread
- *   - with threads of its own (pthreads): by ending them at the start;
- *   - with OpenMP: by the calling thread's own setting, in the runtime that the library is bound
- *     to, around each call;
- * and MKL by its setting for the calling thread. What else there may be computes as it likes, on a
- * call of ours as a whole.
+ * The team (host/team.h) shares the work, so the inner BLAS is held to the thread that calls it. An
+ * OpenBLAS is an instance of our own (private_library.h): the program's calls of the same library
+ * and ours never see a number of threads that the other side has set. How a library is held to one
+ * thread depends on its build:
+ *   - an OpenBLAS with threads of its own (pthreads): these are ended at the start;
+ *   - an OpenBLAS with OpenMP: by the calling thread's setting, around each call, in the OpenMP
+ *     runtime that the library is bound to;
+ *   - MKL: by MKL's setting for the calling thread, around each call.
+ * Any other library is not held: it gets each product as one call, and uses the threads it likes.
  */
 #ifndef DUO_BLAS_LIBRARY_H
 #define DUO_BLAS_LIBRARY_H
@@ -25,11 +25,11 @@
 #include <stdint.h>
 
 #include "call.h"
-#include "cpu/blas_kernels.h"
 
 /*
- * Sizes can be split, but leading dimensions go to the library as they are. Its kernels gather from
- * up to 16 columns with 32-bit indices: with AVX-512, OpenBLAS 0.3.21 crashes beyond this.
+ * The largest leading dimension that the library gets. Sizes can be split, leading dimensions
+ * cannot; and kernels gather from up to 16 columns with 32-bit indices: OpenBLAS 0.3.21 crashes
+ * with larger ones, in its AVX-512 kernels.
  */
 enum { DUO_BLAS_LARGEST_LD = INT_MAX / 16 };
 
@@ -40,41 +40,41 @@ typedef void (*duo_fortran_dgemm)(const char *transa, const char *transb, const 
                                   const int64_t *ldb, const double *beta, double *c,
                                   const int64_t *ldc, long transa_length, long transb_length);
 
-/* What holds it to the calling thread. */
+/* What holds the library to the calling thread. */
 typedef enum duo_blas_threads {
-    DUO_BLAS_SERIAL, /* it has no threads, or they were ended */
-    DUO_BLAS_OPENMP, /* OpenMP's setting of the calling thread */
-    DUO_BLAS_MKL,    /* MKL's setting of the calling thread */
-    DUO_BLAS_ITS_OWN /* nothing: the whole product is to be one call */
+    DUO_BLAS_SERIAL, /* it has no threads of its own, or they were ended */
+    DUO_BLAS_OPENMP, /* OpenMP's setting for the calling thread */
+    DUO_BLAS_MKL,    /* MKL's setting for the calling thread */
+    DUO_BLAS_ITS_OWN /* nothing: a product has to be one call */
 } duo_blas_threads;
 
 typedef struct duo_blas_library {
     duo_fortran_sgemm sgemm;
-    duo_fortran_dgemm dgemm; /* NULL: it has none of its own */
+    duo_fortran_dgemm dgemm; /* NULL: the library has none of its own */
     duo_blas_threads threads;
-    int (*get_threads)(void); /* OPENMP */
-    void (*set_threads)(int); /* OPENMP */
-    int (*swap_threads)(int); /* MKL: sets, and returns what was set */
-    bool any_tile;            /* its kernels suit any tile (blas_kernels.h) */
+    int (*get_threads)(void); /* if threads is DUO_BLAS_OPENMP */
+    void (*set_threads)(int); /* if threads is DUO_BLAS_OPENMP */
+    int (*swap_threads)(int); /* if threads is DUO_BLAS_MKL: sets, and returns what was set */
+    bool any_tile;            /* duo_kernels_suit_any_tile */
     char path[512];
-    char config[256]; /* what it says of itself; "" if it says nothing */
-    char core[64];    /* OpenBLAS's kernel name; "" elsewhere */
-    char name[80];    /* "OpenBLAS 0.3.21 SkylakeX": with its version and kernels, for profiles */
+    char config[256]; /* what an OpenBLAS says of itself; "" of any other */
+    char core[64];    /* the name of an OpenBLAS's kernels; "" of any other */
+    char name[80];    /* with version and kernels, for profiles: "OpenBLAS 0.3.21 SkylakeX" */
     char note[256];   /* what a user should know of the choice, or "" */
     void *handle;
 } duo_blas_library;
 
-/* The library, or NULL where none is found. */
+/* The inner BLAS; NULL: there is none. */
 const duo_blas_library *duo_blas_library_get(void);
-const char *duo_blas_library_why(void);  /* why none, or "" */
+const char *duo_blas_library_why(void);  /* why there is none, or "" */
 const char *duo_blas_library_name(void); /* its name, or "none" */
-/* What makes sgemm slower than it could be, for people; NULL: nothing is known. */
+/* What makes sgemm slower than it could be, as a text; NULL: nothing that is known. */
 const char *duo_blas_library_warning(void);
-/* No more of the library, and why: in a child process whose parent's other threads were inside it;
- * where it leads back to us. */
+/* Gives the inner BLAS up for good, and says why: in a child process whose parent had threads
+ * inside of it, or because its sgemm_ leads back to this library. */
 void duo_blas_library_abandon(const char *reason);
 
-/* Between the two, what the calling thread calls of the library runs on this thread. */
+/* Between enter and leave, calls of the library run on the calling thread alone. */
 static inline int duo_blas_enter(const duo_blas_library *library)
 {
     if (library->threads == DUO_BLAS_MKL) return library->swap_threads(1);
@@ -90,17 +90,17 @@ static inline void duo_blas_leave(const duo_blas_library *library, int before)
     if (library->threads == DUO_BLAS_OPENMP && before != 1) library->set_threads(before);
 }
 
-/* Is this sgemm, of a library that the program has, expected to be faster than the one in use?
- * MKL's is, with the threads that the program gave it; any is where there is none, or one with
- * narrow kernels. */
+/* Should `other`, the sgemm of the program's own BLAS, be called instead of the inner BLAS? MKL's
+ * should, with the threads that the program gave it. Any other should if there is no inner BLAS, or
+ * if its kernels are wider than the inner BLAS's. */
 bool duo_blas_library_yields_to(duo_fortran_sgemm other);
 
-/* For blas_library.c and its tests: opens a library by name, with these kernels of OpenBLAS or with
- * its own choice (NULL). False, and why, if it will not do. */
+/* For blas_library.c and its tests: opens a library by name. core: the kernels that an OpenBLAS is
+ * to take; NULL: its own choice. False, and why, if the library will not do. */
 bool duo_blas_library_open(const char *name, const char *core, duo_blas_library *library, char *why,
                            size_t why_size);
-/* An OpenBLAS that took kernels for narrower vectors than this CPU has is opened again with better
- * ones, unless the user has chosen; `note` says so. */
+/* Opens an OpenBLAS again with wider kernels, if those that it took are narrower than the CPU's
+ * vectors; not if the user has chosen them by OPENBLAS_CORETYPE. `note` tells. */
 void duo_blas_library_widen(duo_blas_library *library);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * kernels.h - the CPU's algorithms, each in the file of its name.
  *
- * All operands are in host memory. An algorithm answers DUO_OK, or DUO_DECLINED before it has
- * written anything.
+ * All operands are in host memory. An algorithm returns DUO_OK, or DUO_DECLINED with nothing
+ * written.
  */
 #ifndef DUO_CPU_KERNELS_H
 #define DUO_CPU_KERNELS_H

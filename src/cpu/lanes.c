@@ -31,9 +31,9 @@ static const struct {
     bool (*runs_here)(void);
 } clones[] = {
 #if defined(__x86_64__)
-    {&duo_lanes_avx512, runs_avx512_on_intel},  /* reads MXCSR in 2 cycles (Emerald Rapids) */
-    {&duo_lanes_avx512_sae, runs_avx512},       /* Zen 4 would take 21 for that */
-    {&duo_lanes_avx512, runs_avx512_elsewhere}, /* for tests */
+    {&duo_lanes_avx512, runs_avx512_on_intel},  /* Emerald Rapids reads MXCSR in 2 cycles */
+    {&duo_lanes_avx512_sae, runs_avx512},       /* Zen 4 would take 21 cycles */
+    {&duo_lanes_avx512, runs_avx512_elsewhere}, /* never the best: for tests */
     {&duo_lanes_avx2, runs_avx2},
 #endif
     {&duo_lanes_portable, runs_always},

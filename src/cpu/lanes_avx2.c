@@ -62,8 +62,8 @@ static inline vector multiply(vector a, vector b) { return a * b; }
 static inline double add_doubles(double a, double b) { return a + b; }
 static inline float to_float(double sum) { return (float)sum; }
 
-#define mode_read     float_mode_read
-#define mode_fits     float_mode_fits
-#define flags_restore float_flags_restore
+#define mode_read      float_mode_read
+#define mode_is_usable float_mode_fits
+#define flags_restore  float_flags_restore
 
 #include "cpu/lanes_body.h"

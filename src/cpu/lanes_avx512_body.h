@@ -1,12 +1,13 @@
 /*
- * lanes_avx512_body.h - what the clones in AVX-512 share: all but their arithmetic.
+ * lanes_avx512_body.h - what the two clones in AVX-512 share: all but their arithmetic.
  *
- * Included by lanes_avx512.c and lanes_avx512_sae.c, which define before what lanes_body.h wants of
- * arithmetic and mode, and
- *   plus(a, b), to_float64(v)  the sum of two vectors of 8 doubles; 8 floats converted
+ * Included by lanes_avx512.c and lanes_avx512_sae.c. Before that they define what lanes_body.h
+ * needs of arithmetic and mode, and
+ *   plus(a, b)     the sum of two vectors of 8 doubles
+ *   to_float64(v)  8 floats converted to doubles
  *
- * Needs AVX512F, AVX512DQ, AVX512VL and BMI2. The 16 lanes are one vector. The conversion of lanes
- * to float64 is shared by up to four blocks: one at a time, it costs 8 % in L1 (Zen 4).
+ * Needs AVX512F, AVX512DQ, AVX512VL and BMI2. The 16 lanes are one vector. The lanes of up to four
+ * blocks are added together: block by block, a sum in L1 takes 8 % longer (Zen 4).
  */
 #define ISA avx512
 enum { WIDTH = 16, PARTS = 1 };
@@ -38,7 +39,7 @@ static inline __m512d halve_16(lanes v)
     return plus(low, high);
 }
 
-/* To each pair of elements: the pair next to it, the one two away; to each element: its
+/* Adds to each pair of elements the next pair, or the pair two away; to each element its
  * neighbour. */
 static inline __m512d add_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0xB1)); }
 static inline __m512d add_far_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0x4E)); }
@@ -49,7 +50,7 @@ static inline double add_lanes(lanes v)
     return _mm512_cvtsd_f64(add_neighbour(add_pair(add_far_pair(halve_16(v)))));
 }
 
-/* 8 lanes each of blocks a and b to four of a, four of b. */
+/* Adds the 8 lanes of a block by halves, for blocks a and b: four sums of a, then four of b. */
 static inline __m512d halve_8(__m512d a, __m512d b)
 {
     return plus(_mm512_shuffle_f64x2(a, b, 0x44), _mm512_shuffle_f64x2(a, b, 0xEE));

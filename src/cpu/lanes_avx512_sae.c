@@ -1,9 +1,9 @@
 /*
- * lanes_avx512_sae.c - the reductions in AVX-512, all exceptions suppressed.
+ * lanes_avx512_sae.c - the reductions in AVX-512, with all exceptions suppressed.
  *
- * Embedded rounding: instructions that round to nearest, raise no flag and never trap, whatever the
- * mode. A sum that overflows on the way is done again, and nobody need know the flags before:
- * reading MXCSR takes 21 cycles on Zen 4. Only registers have it, no operand in memory.
+ * Instructions with embedded rounding round to nearest, raise no flag and never trap, whatever the
+ * mode. So a sum that overflows on the way leaves no flag to restore, and MXCSR, which takes Zen 4
+ * 21 cycles to read, is not read. The price: their operands are in registers, never in memory.
  */
 #include <immintrin.h>
 #include <stdbool.h>
@@ -30,15 +30,15 @@ static inline float to_float(double sum)
     return _mm_cvtss_f32(_mm_cvt_roundsd_ss(_mm_setzero_ps(), _mm_set_sd(sum), NEAREST));
 }
 
-/* No flag of its own to take back. */
+/* This arithmetic raises no flag that would have to be restored. */
 static inline float_mode mode_read(void) { return 0; }
 static inline void flags_restore(float_mode before) { (void)before; }
 
 /*
- * Of the mode, only what becomes of subnormals is left to ask, by arithmetic: the smallest one
- * doubled is not 0, unless they are flushed on the way in or out.
+ * Of the mode, only the treatment of subnormals matters, and a sum tells it: twice the smallest
+ * subnormal is 0 only if subnormals are flushed as operands or as results.
  */
-static inline bool mode_fits(float_mode unknown)
+static inline bool mode_is_usable(float_mode unknown)
 {
     (void)unknown;
     __m128 smallest = _mm_castsi128_ps(_mm_cvtsi32_si128(1));

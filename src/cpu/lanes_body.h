@@ -1,25 +1,32 @@
 /*
  * lanes_body.h - one clone of the reductions: the documented order of summation in vectors.
  *
- * Included by lanes_<clone>.c, which defines before:
+ * Included by lanes_<clone>.c, which defines before that:
  *   CLONE, ISA           the names of the clone and of its instruction set, as tokens
  *   WIDTH, PARTS         floats in a vector; vectors in 16 lanes
  *   vector, lanes        the vector; struct { vector part[PARTS]; }
  *   load(p)              WIDTH floats from any float address
- *   load_some(p, count)  the first count of them and +0 beyond, which is not read; count >= 1, and
- *                        WIDTH or more loads all absolute(v) clears the signs wide, widen(p) a
- *   vector of WIDTH/2 doubles; so many floats from any address, converted add_lanes(v) the sum of
- *   16 lanes: to float64, then by halving add_lanes_2(a, b) add_lanes(a) + add_lanes(b), in this
- *   shape add_lanes_4(a, b, c, d) add_lanes_2(a, b) + add_lanes_2(c, d), in this shape add,
- *   multiply of two vectors; add_doubles of two doubles to_float(sum) a double rounded to float
- *   mode_read() the floating-point mode, with its flags; a clone whose arithmetic above raises
- *                        none need not know those
- *   mode_fits(mode)      does it suit this arithmetic (float_mode.h)?
- *   flags_restore(mode)  takes back what the arithmetic above has raised since
+ *   load_some(p, count)  the first `count` of them, count >= 1, and +0 for the others, which are
+ *                        not read; from WIDTH on, all of them
+ *   absolute(v)          v with its signs cleared
+ *   wide                 a vector of WIDTH/2 doubles
+ *   widen(p)             WIDTH/2 floats from any float address, converted
+ *   add_lanes(v)         the sum of 16 lanes: converted to float64, then added by halves
+ *   add_lanes_2(a, b)    add_lanes(a) + add_lanes(b), in this shape
+ *   add_lanes_4(a, b, c, d)  add_lanes_2(a, b) + add_lanes_2(c, d), in this shape
+ *   add, multiply        of two vectors
+ *   add_doubles          of two doubles
+ *   to_float(sum)        a double rounded to float
+ *   mode_read()          the floating-point mode with its flags; anything, if the arithmetic above
+ *                        raises no flags
+ *   mode_is_usable(mode) does the arithmetic above give the documented bits in this mode, and trap
+ *                        nothing?
+ *   flags_restore(mode)  restores the flags that the arithmetic above may have raised
  *
- * Order    Index in a block: 256q + 128h + 16r + l. Lanes l do not meet in float32, so the code is
- *          about one vector of lanes, whose rows are 16 floats apart; it runs for each of PARTS.
- * Memory   One pass, in ascending addresses: beyond the L2 cache the order of the loads is worth a
+ * Order    The index in a block is 256q + 128h + 16r + l (docs/numerics.md; T, G and V below are
+ *          its names). Lanes l do not meet in float32, so the code treats one vector of lanes,
+ *          whose rows r are 16 floats apart, and runs once for each of PARTS.
+ * Memory   One pass, in ascending addresses. Beyond the L2 cache the order of the loads is worth a
  *          factor of two (Zen 4, descending by half kilobytes), so the compiler is kept from
  *          rearranging them. No software prefetch: it costs in L1 and gains nothing elsewhere.
  * Loops    Rolled: a block unrolled is slower by 5 % in L1, and more in L2.
@@ -27,11 +34,11 @@
  */
 #include <stdbool.h>
 
-#include "host/float_mode.h"
 #include "cpu/lanes_clone.h"
 #include "cpu/lanes_fit_mode.h"
 #include "cpu/lanes_redo.h"
 #include "cpu/lanes_tree.h"
+#include "host/float_mode.h"
 
 #define INLINE              static inline __attribute__((always_inline))
 #define NOINLINE            static __attribute__((noinline))
@@ -86,9 +93,9 @@ INLINE vector column(duo_operation operation, const float *x, const float *y)
 }
 
 /*
- * The same where `count` elements are left, 0 < count <= 128: full rows, and the last, which alone
- * may not be. To add the +0 for which a missing one counts would change no more than the sign of a
- * zero, and that is lost in the end.
+ * The same where `count` elements are left, 0 < count <= 128. Only the last row may be incomplete.
+ * Missing elements count as +0. Adding them could change only the sign of a zero, which is lost in
+ * the end, so missing rows are not added.
  */
 INLINE vector column_some(duo_operation operation, const float *x, const float *y, int count)
 {
@@ -216,7 +223,7 @@ INLINE double unit(duo_operation operation, int64_t n, const float *x, const flo
 
 #include "cpu/lanes_float64_body.h"
 
-/* Is it 0, Inf or NaN? One comparison, which the result does not wait for. */
+/* Is the sum 0, Inf or NaN? One comparison, off the path of the result. */
 INLINE bool needs_care(float sum)
 {
     uint32_t bits;
@@ -226,9 +233,9 @@ INLINE bool needs_care(float sum)
 
 /*
  * The functions of one operation. `second` is y, or x where the operation has no y: then every
- * address that is formed is one in x. whole() calls nothing on its way of up to one block, and last
- * elsewhere, so that it needs no stack frame. A result that is 0 may be -0, one that is not finite
- * may have overflowed on the way: anew() has the right one.
+ * address that is formed lies in x. whole() calls nothing for up to one block, and makes only tail
+ * calls otherwise, so it needs no stack frame. A sum that is 0 may be -0, and one that is not
+ * finite may have overflowed on the way: anew() returns the right result.
  */
 #define OPERATION(name, operation, second)                                                         \
     static double name##_unit_float64(int64_t n, const float *x, const float *y)                   \
@@ -281,7 +288,8 @@ INLINE bool needs_care(float sum)
     static float name##_whole(int64_t n, const float *x, const float *y)                           \
     {                                                                                              \
         const float_mode before = mode_read();                                                     \
-        if (UNLIKELY(!mode_fits(before))) return duo_lanes_in_fit_mode(name##_rounded, n, x, y);   \
+        if (UNLIKELY(!mode_is_usable(before)))                                                     \
+            return duo_lanes_in_fit_mode(name##_rounded, n, x, y);                                 \
         if (n > DUO_BLOCK) return name##_blocks(n, x, y, before);                                  \
         const float sum = to_float(add_lanes(block_some(operation, n, x, second)));                \
         return LIKELY(!needs_care(sum)) ? sum : name##_anew(n, x, y, before, sum);                 \

@@ -1,9 +1,9 @@
 /*
  * lanes_clone.h - what a clone of the reductions is: one set of functions for one instruction set.
  *
- * A unit is an aligned power of two of blocks, DUO_UNIT elements at most (the last one has what is
- * left): its partial sum is one node of the tree of blocks, so that units may be computed by any
- * thread.
+ * A unit is a number of blocks that is a power of two, at most DUO_UNIT elements, at an index that
+ * is a multiple of its length; the last one has what is left. So its sum is one node of the tree of
+ * blocks, and any thread may compute it.
  */
 #ifndef DUO_LANES_CLONE_H
 #define DUO_LANES_CLONE_H
@@ -14,12 +14,11 @@
 
 enum { DUO_BLOCK = 1024, DUO_UNIT = 64 * DUO_BLOCK };
 
-/* The whole reduction of 0 < n <= DUO_UNIT contiguous elements on this thread, rounded. y: sdot
- * alone. */
+/* A whole reduction of 0 < n <= DUO_UNIT contiguous elements on the calling thread, rounded. y is
+ * used by sdot alone. */
 typedef float (*duo_lanes_function)(int64_t n, const float *x, const float *y);
 
-/* Sum of a unit before rounding: one node of the tree of blocks. y must be an address, also where
- * it is not used. */
+/* The sum of a unit before rounding: one node of the tree of blocks. y is used by sdot alone. */
 typedef double (*duo_lanes_node)(int64_t n, const float *x, const float *y);
 
 typedef struct duo_lanes {

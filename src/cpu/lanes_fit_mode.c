@@ -1,5 +1,5 @@
-/* lanes_fit_mode.c - a reduction in the mode that it needs (lanes_fit_mode.h). Not inlined: no
- * arithmetic moves across the change of mode. */
+/* lanes_fit_mode.c - a reduction in the mode that it needs (lanes_fit_mode.h). A file of its own,
+ * so that nothing is inlined and no arithmetic moves across the change of mode. */
 #include "cpu/lanes_fit_mode.h"
 
 #include "host/float_mode.h"

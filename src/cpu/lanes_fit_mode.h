@@ -4,7 +4,7 @@
 
 #include "cpu/lanes_clone.h"
 
-/* whole(n, x, y), whatever the caller's mode is. */
+/* Calls whole(n, x, y) in the default mode, and restores the caller's mode and flags. */
 float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * lanes_float64_body.h - the same order in float64 throughout: every sum of DUO_MATH_FLOAT64, and
- * the blocks whose float32 sum is not finite.
+ * lanes_float64_body.h - the same order in float64 throughout: for every sum of DUO_MATH_FLOAT64,
+ * and for blocks whose float32 sum is not finite.
  *
- * Included by lanes_body.h. Elements become float64 as they are loaded: a product of two is exact,
- * and nothing overflows.
+ * Included by lanes_body.h. Elements are converted to float64 as they are loaded: a product of two
+ * is exact, and nothing overflows.
  *
- * Memory   A group of 256 elements is read once for each of WIDE_PARTS, all but the first time from
- *          L1: accumulators of all 16 lanes at once do not fit the registers of AVX2.
- * Tail     Fewer than 256 elements are copied between zeros.
+ * Memory   A group of 256 elements is read once for each of WIDE_PARTS, from L1 but for the first
+ *          time: sums of all 16 lanes at once do not fit the registers of AVX2.
+ * Tail     A last group of fewer than 256 elements is copied and filled up with zeros.
  */
 enum { WIDE = WIDTH / 2, WIDE_PARTS = 16 / WIDE }; /* doubles in a vector; vectors in 16 lanes */
 
@@ -35,7 +35,7 @@ INLINE wide wide_column(duo_operation operation, const float *x, const float *y)
     return (a0 + a2) + (a1 + a3);
 }
 
-/* V += G, a group of two columns, in all lanes. */
+/* Adds G, a group of two columns, to V in all lanes. */
 INLINE void wide_group(duo_operation operation, const float *x, const float *y, wide_lanes *v)
 {
     ROLLED for (int i = 0; i < WIDE_PARTS; i++)

@@ -1,8 +1,8 @@
 /*
  * lanes_portable.c - the reductions for any CPU, in vectors of 16 bytes as GCC and Clang know them.
  *
- * Such vectors exist in hardware nearly everywhere (SSE2, NEON, VSX); elsewhere the compiler takes
- * them apart. On x86-64 this is the SSE2 clone.
+ * Nearly every CPU has such vectors (SSE2, NEON, VSX); for others the compiler takes them apart. On
+ * x86-64 this is the clone for SSE2.
  */
 #include <string.h>
 
@@ -61,8 +61,8 @@ static inline vector multiply(vector a, vector b) { return a * b; }
 static inline double add_doubles(double a, double b) { return a + b; }
 static inline float to_float(double sum) { return (float)sum; }
 
-#define mode_read     float_mode_read
-#define mode_fits     float_mode_fits
-#define flags_restore float_flags_restore
+#define mode_read      float_mode_read
+#define mode_is_usable float_mode_fits
+#define flags_restore  float_flags_restore
 
 #include "cpu/lanes_body.h"

@@ -1,9 +1,9 @@
 /*
  * lanes_reduce.c - reductions of any size and stride, on any number of threads.
  *
- * The tree of blocks is cut into units, each an aligned power of two of blocks: whoever computes a
- * unit gets the same node, so threads take units as they like. Strided data are gathered block by
- * block and then reduced as if they had been contiguous.
+ * The tree of blocks is cut into units (lanes_clone.h). Any thread computes the same node for a
+ * unit, so threads take units in any order. Strided data are gathered block by block and summed as
+ * if they had been contiguous.
  */
 #include "cpu/lanes_reduce.h"
 
@@ -13,14 +13,14 @@
 #include "host/team.h"
 
 /*
- * Units that one job of the team computes, a power of two. Their nodes are on the stack (32 KiB);
- * the job's start and end are 10 us at most in over 10 ms of work.
+ * Units that one job of the team computes, a power of two. Their nodes take 32 KiB of the stack. To
+ * start and end the job takes at most 10 us of more than 10 ms.
  */
 enum { WAVE = 4096 };
 
 typedef struct vectors {
     duo_operation operation;
-    duo_lanes_node unit; /* of that operation */
+    duo_lanes_node unit; /* the clone's function for that operation */
     int64_t n;
     const float *x, *y; /* y is x where the operation has no y */
     int64_t incx, incy;
@@ -33,7 +33,7 @@ static void gather(int64_t count, const float *from, int64_t inc, float *to)
     for (int64_t i = 0; i < count; i++) to[i] = from[i * inc];
 }
 
-/* Up to one unit from element `first` on. */
+/* The node of `count` elements, at most a unit, from element `first` on. */
 static double strided_unit(const vectors *v, int64_t first, int64_t count)
 {
     double node[DUO_UNIT / DUO_BLOCK];
@@ -79,8 +79,9 @@ static double parallel_wave(const vectors *v, int64_t first, int64_t units)
 }
 
 /*
- * The node of `units` units. Adding neighbours level by level, where an odd one moves up unchanged,
- * splits them at the largest power of two below their number.
+ * The node of `units` units. In the documented order neighbours are added level by level, and an
+ * odd one moves up unchanged: the last addition is that of the largest power of two of units below
+ * their number, and the rest.
  */
 static double tree(const vectors *v, int64_t first, int64_t units)
 {
@@ -106,8 +107,9 @@ static float reduce_in_fit_mode(const vectors *v)
     return result;
 }
 
-/* Four units for each thread leave none with much more than another; below four blocks, whose lanes
- * are added together (lanes_body.h), a unit would cost more than that gains. */
+/* The length of units: at least four for each thread, so that no thread does much more than
+ * another. A unit has at least four blocks, because the lanes of four are added together
+ * (lanes_body.h). */
 static int64_t unit_length(int64_t n, int threads)
 {
     int64_t length = DUO_UNIT;
@@ -115,7 +117,8 @@ static int64_t unit_length(int64_t n, int threads)
     return length;
 }
 
-/* Vectors as the functions above want them. */
+/* Vectors as the functions above need them: y is x where there is no y; one element is
+ * contiguous. */
 static vectors plain_vectors(duo_operation operation, duo_lanes_node unit, int64_t n,
                              const float *x, int64_t incx, const float *y, int64_t incy,
                              int threads)

@@ -6,7 +6,8 @@
 
 #include "call.h"
 
-/* n >= 1. Vectors by logical first element, signed increments; y: sdot alone. */
+/* n >= 1. x and y point to their logical first elements; increments may be negative or zero. y is
+ * used by sdot alone. */
 float duo_lanes_reduce(duo_operation operation, int64_t n, const float *x, int64_t incx,
                        const float *y, int64_t incy, int threads);
 /* In float64 throughout: DUO_MATH_FLOAT64. */

@@ -1,4 +1,4 @@
-/* lanes_tree.h - how a sum ends: nodes added by halves, and one rounding. */
+/* lanes_tree.h - how a sum ends: nodes are added level by level, and the sum is rounded once. */
 #ifndef DUO_LANES_TREE_H
 #define DUO_LANES_TREE_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The one rounding at the end: never -0, and one NaN, whatever the side that made it. */
+/* The one rounding at the end. It never gives -0, and always the same NaN, on either side. */
 static inline float duo_lanes_round(double sum)
 {
     float result = (float)(sum + 0.0);

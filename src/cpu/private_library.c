@@ -23,7 +23,7 @@ static bool exists(char *path, size_t size, const char *folder, const char *name
     return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
 }
 
-/* The folders that the loader searches, but for what its cache adds. */
+/* Looks in the folders that the loader searches; what its cache knows beyond them is not seen. */
 static bool search_folders(const char *name, char *path, size_t size)
 {
     Dl_serinfo asked;
@@ -74,8 +74,8 @@ bool duo_library_mentions(const char *path, const char *text)
 
 /* ---- The copy ---- */
 
-/* A name in the file would make the loader give our copy to others: its entry becomes one that the
- * loader does not look at. */
+/* By the name in the file (DT_SONAME) the loader would give our copy to others. The entry becomes
+ * one that the loader ignores. */
 static bool take_name_away(int file, size_t bytes)
 {
     char *const all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -97,7 +97,8 @@ static bool take_name_away(int file, size_t bytes)
     return good;
 }
 
-/* The copy as a file in memory; -1, with errno set. */
+/* Copies the file to one in memory, without its name, and returns its descriptor; -1: errno says
+ * why. */
 static int copy_of(const char *path)
 {
     struct stat status;
@@ -122,9 +123,9 @@ static int copy_of(const char *path)
 /* ---- Its environment ---- */
 
 /*
- * Another array of variables stands in for the program's while the library starts. Whoever reads a
- * variable meanwhile finds it in either; what somebody sets meanwhile is kept. Not setenv: it may
- * free what other threads are reading.
+ * While the library starts, environ is another array, with more variables. A thread that reads a
+ * variable meanwhile finds it in either array; a variable that a thread sets meanwhile is kept.
+ * setenv would not do: it may free what other threads are reading.
  */
 static void *open_with(const char *path, int flags, const char *const variables[])
 {
@@ -134,7 +135,7 @@ static void *open_with(const char *path, int flags, const char *const variables[
     while (variables[more] != NULL) more++;
     char **const with = more > 0 ? calloc(own + more + 2, sizeof *with) : NULL;
     if (with == NULL) return dlopen(path, flags);
-    static char **kept; /* the arrays of all times, chained behind their ends: no leaks */
+    static char **kept; /* all arrays made so far, each linked behind its end: they are no leaks */
     with[own + more + 1] = (char *)kept;
     kept = with;
     for (size_t i = 0; i < more; i++)
@@ -144,10 +145,10 @@ static void *open_with(const char *path, int flags, const char *const variables[
     void *const handle = dlopen(path, flags);
     if (environ == with) {
         for (size_t i = 0; i < own; i++) before[i] = with[more + i];
-        environ = before; /* the other stays: somebody may be reading it */
+        environ = before; /* the other array stays: a thread may be reading it */
         return handle;
     }
-    /* Somebody has added a variable, and so copied the array: ours are taken out. */
+    /* A thread has added a variable, and so environ is a copy by setenv: ours are taken out. */
     char **to = environ;
     for (char **from = environ; from != NULL && *from != NULL; from++) {
         bool ours = false;
@@ -166,7 +167,8 @@ void *duo_private_library_open(const char *path, int flags, const char *const va
         snprintf(why, why_size, "%.200s cannot be copied: %s", path, strerror(errno));
         return NULL;
     }
-    /* The loader knows the copy by this path from now on, so the number is not to be given away. */
+    /* From now on the loader knows the copy by this path. So the descriptor stays open: no other
+     * file may get its number. */
     char copy[64];
     snprintf(copy, sizeof copy, "/proc/self/fd/%d", file);
     void *const handle = open_with(copy, flags, variables);

@@ -1,9 +1,10 @@
 /*
  * private_library.h - a shared library as an instance of our own.
  *
- * The loader knows libraries by file and by name, so that all users of one in a process share its
- * settings and its threads. A copy of the file without a name is another library to it: what is set
- * there nobody else sees, and nobody who asks for the library by name is given ours.
+ * The loader tells libraries apart by file and by name, so all users of a library in a process
+ * share its settings and its threads. A copy of the file, without the name that is stored in it, is
+ * another library to the loader: nobody else sees its settings, and nobody who asks for the library
+ * by name gets this copy.
  */
 #ifndef DUO_PRIVATE_LIBRARY_H
 #define DUO_PRIVATE_LIBRARY_H
@@ -11,17 +12,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The file that dlopen(name) would open, or has opened already; false: none, as far as can be told
- * without opening it. */
+/* The file that dlopen(name) would open or has opened already. False: none is found without opening
+ * it, though the loader may find one in its cache. */
 bool duo_library_file(const char *name, char *path, size_t size);
 
-/* Does the file hold this text? */
+/* Does the file contain this text? */
 bool duo_library_mentions(const char *path, const char *text);
 
 /*
- * Opens a copy of the file, with dlopen's flags and with these variables (NAME=value, NULL after
- * the last) added to the environment while it starts. The copy is in memory, as large as the file.
- * NULL, and why, where the system does not let us.
+ * Opens a copy of the file with dlopen's flags. While the library starts, these variables
+ * (NAME=value, NULL after the last) are added to the environment. The copy takes as much memory as
+ * the file has bytes. NULL, and why: the system refuses.
  */
 void *duo_private_library_open(const char *path, int flags, const char *const variables[],
                                char *why, size_t why_size);

@@ -1,35 +1,39 @@
 /*
  * sgemm_cpu_float64.c - sgemm with products and sums in float64, rounded to float32 at the end.
  *
- * Accepts everything Threads the team's, each on a tile of C of its own Order C is cut into tiles
- * of up to 256 x 256 sums in float64, by the shape alone; for each 256
- *           steps of k, parts of A and B are copied as float64, and the inner BLAS's dgemm, or a
- *           plain loop where it has none, adds their product to the tile. Parts of k are added in
- *           order.
+ * Accepts   everything
+ * Threads   the team's, each on a tile of C of its own
+ * Order     C is cut into tiles of up to 256 x 256 sums in float64, by the shape alone. For each
+ *           256 steps of k, parts of A and B are copied as float64, and the inner BLAS's dgemm, or
+ *           a plain loop where there is none, adds their product to the tile. Parts of k are added
+ *           in order
  * Error     u |result| + (k+2) 2^-53 (|alpha||A||B| + |beta C|): products of floats are exact, and
- *           so is beta C; k - 1 additions, alpha's product and the last addition round in float64.
+ *           so is beta C; k - 1 additions, alpha's product and the last addition round in float64
  * Memory    at most 1.5 MiB a thread; where that cannot be had, small tiles on the stack
  *
- * Nothing overflows on the way, and dgemm sees short leading dimensions, whatever the call's.
+ * Nothing overflows on the way. dgemm gets short leading dimensions, however long the call's are.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/kernels.h"
-#include "host/team.h"
 #include "cpu/blas_library.h"
+#include "cpu/kernels.h"
 #include "cpu/sgemm_tiles.h"
+#include "host/team.h"
 
-/* Largest tile of C, and steps of k, for dgemm; for the plain loop, which wants them in its cache;
- * and without memory. */
-enum { TILE = DUO_FLOAT64_EDGE, PANEL = 256, PLAIN_TILE = 128, STACK_TILE = 32 };
+enum {
+    TILE = DUO_FLOAT64_EDGE, /* for dgemm: the largest edge of a tile of C */
+    PANEL = 256,             /* for dgemm: most steps of k at once */
+    PLAIN_TILE = 128,        /* both for the plain loop, which needs them in its cache */
+    STACK_TILE = 32          /* both where there is no memory */
+};
 
-/* Where a tile is worked out; matrices without gaps, a and b stored as A and B are. */
-typedef struct desk {
+/* Memory to compute a tile in. Its matrices have no gaps; a and b are stored as A and B are. */
+typedef struct workspace {
     int64_t m, n, k; /* largest sizes */
     double *sum, *a, *b;
-    const duo_blas_library *library; /* that has a dgemm; NULL: the plain loop */
-} desk;
+    const duo_blas_library *library; /* one with a dgemm; NULL: the plain loop multiplies */
+} workspace;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -43,7 +47,8 @@ static void widen(const duo_operand *o, int64_t i, int64_t j, int64_t rows, int6
 }
 
 /* sum := sum + op(a) op(b) */
-static void add_product_plain(const duo_call *call, const desk *w, int64_t m, int64_t n, int64_t k)
+static void add_product_plain(const duo_call *call, const workspace *w, int64_t m, int64_t n,
+                              int64_t k)
 {
     const int64_t a_row = call->transa ? k : 1, a_column = call->transa ? 1 : m;
     const int64_t b_row = call->transb ? n : 1, b_column = call->transb ? 1 : k;
@@ -55,7 +60,7 @@ static void add_product_plain(const duo_call *call, const desk *w, int64_t m, in
         }
 }
 
-static void add_product(const duo_call *call, const desk *w, int64_t m, int64_t n, int64_t k)
+static void add_product(const duo_call *call, const workspace *w, int64_t m, int64_t n, int64_t k)
 {
     if (w->library == NULL) {
         add_product_plain(call, w, m, n, k);
@@ -69,7 +74,7 @@ static void add_product(const duo_call *call, const desk *w, int64_t m, int64_t 
     duo_blas_leave(w->library, before);
 }
 
-/* The new element of C. `old` counts where beta != 0, the sum where there is a product. */
+/* The new element of C. `sum` is used if there is a product, `old` if beta is not 0. */
 static float blend(const duo_call *call, double sum, float old)
 {
     const double rest = (double)call->beta * (double)old;
@@ -78,7 +83,7 @@ static float blend(const duo_call *call, double sum, float old)
     return (float)(call->beta == 0.0f ? part : part + rest);
 }
 
-static void tile(const duo_call *call, const desk *w, int64_t i, int64_t j)
+static void tile(const duo_call *call, const workspace *w, int64_t i, int64_t j)
 {
     const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
                              *const c = &call->operand[DUO_C];
@@ -104,20 +109,20 @@ static void tile(const duo_call *call, const desk *w, int64_t i, int64_t j)
     }
 }
 
-/* The desk's largest sizes for this call. */
-static desk desk_for(const duo_call *call)
+/* The largest sizes for this call; no memory yet. */
+static workspace workspace_for(const duo_call *call)
 {
     const duo_blas_library *const library = duo_blas_library_get();
     const bool dgemm = library != NULL && library->dgemm != NULL;
     const int64_t edge = dgemm ? TILE : PLAIN_TILE, steps = dgemm ? PANEL : PLAIN_TILE;
     const duo_tiles t = duo_sgemm_tiles(call->m, call->n, call->operand[DUO_A].read ? call->k : 0);
-    return (desk){.m = smaller(t.rows, edge),
-                  .n = smaller(t.columns, edge),
-                  .k = smaller(call->k, steps),
-                  .library = dgemm ? library : NULL};
+    return (workspace){.m = smaller(t.rows, edge),
+                       .n = smaller(t.columns, edge),
+                       .k = smaller(call->k, steps),
+                       .library = dgemm ? library : NULL};
 }
 
-/* A tile in smaller ones, for want of memory. */
+/* Computes a tile in smaller ones on the stack, for want of memory. */
 static void tile_on_the_stack(const duo_call *call, int64_t i0, int64_t j0, int64_t m, int64_t n)
 {
     enum { AREA = STACK_TILE * STACK_TILE };
@@ -126,19 +131,19 @@ static void tile_on_the_stack(const duo_call *call, int64_t i0, int64_t j0, int6
         for (int64_t i = i0; i < smaller(i0 + m, call->m); i += STACK_TILE) {
             const int64_t rows = smaller(STACK_TILE, i0 + m - i),
                           columns = smaller(STACK_TILE, j0 + n - j);
-            tile(call, &(desk){rows, columns, STACK_TILE, sum, a, b, NULL}, i, j);
+            tile(call, &(workspace){rows, columns, STACK_TILE, sum, a, b, NULL}, i, j);
         }
 }
 
 typedef struct product {
     const duo_call *call;
-    desk largest; /* without its memory, which each piece has for itself */
+    workspace largest; /* without memory: each piece allocates its own */
 } product;
 
 static void piece(void *job, int64_t number)
 {
     const product *const p = job;
-    desk w = p->largest;
+    workspace w = p->largest;
     const int64_t down = (p->call->m - 1) / w.m + 1;
     const int64_t i = number % down * w.m, j = number / down * w.n;
     w.sum = malloc((size_t)(w.m * w.n + w.m * w.k + w.k * w.n) * sizeof *w.sum);
@@ -154,7 +159,7 @@ static void piece(void *job, int64_t number)
 
 duo_outcome duo_sgemm_cpu_float64(const duo_call *call)
 {
-    product p = {call, desk_for(call)};
+    product p = {call, workspace_for(call)};
     const bool its_own =
         p.largest.library != NULL && p.largest.library->threads == DUO_BLAS_ITS_OWN;
     const int64_t down = (call->m - 1) / p.largest.m + 1, across = (call->n - 1) / p.largest.n + 1;

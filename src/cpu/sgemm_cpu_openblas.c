@@ -1,23 +1,25 @@
 /*
  * sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, on tiles of C.
  *
- * Accepts leading dimensions that the library can take (blas_library.h) Library the inner BLAS; or
- * the program's own, where the drop-in has found one that is better Threads the team's: each piece
- * is one call of the library, which computes on the thread that calls.
- *           The program's own computes with the threads that the program gave it: one piece Order C
- * is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on the
- *           number of threads. Few threads put neighbours together where that changes no bits.
- *           Where C is small k is cut too: the products of all parts but the first are put beside
- *           C, and added to it in their order.
- * Memory (parts - 1) m n floats where k is cut, at most 200 KB; where there are none k stays whole
+ * Accepts   leading dimensions that the library can take (blas_library.h)
+ * Library   the inner BLAS; or the program's own, where the drop-in has found one that is better
+ * Threads   the team's. Each piece is one call of the inner BLAS, which computes on the calling
+ *           thread. The program's own BLAS gets one piece, and computes with its own threads
+ * Order     C is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on
+ *           the number of threads. Few threads put neighbours together where that changes no bits.
+ *           Where C is small, k is cut, too: the products of all parts but the first are put into
+ *           memory beside C, and added to C in their order
+ * Memory    (parts - 1) m n floats where k is cut, at most 200 KB. If they cannot be had, k stays
+ *           whole
  */
+#include "cpu/sgemm_cpu_openblas.h"
+
 #include <stdlib.h>
 
-#include "cpu/kernels.h"
-#include "cpu/sgemm_cpu_openblas.h"
-#include "host/team.h"
 #include "cpu/blas_library.h"
+#include "cpu/kernels.h"
 #include "cpu/sgemm_tiles.h"
+#include "host/team.h"
 
 enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
 
@@ -26,18 +28,19 @@ typedef struct product {
     const duo_blas_library *library; /* NULL: the program's own */
     duo_fortran_sgemm sgemm;
     duo_tiles tiles;
-    float *beside; /* m x n for each part of k from the second on */
+    float *beside; /* m x n floats for each part of k from the second on */
     float alpha;
     int64_t k;
 } product;
 
-/* A library whose sgemm_ is a switch may lead back to the drop-in, and so to here. */
+/* Is this thread inside the library? A sgemm_ that forwards to a BLAS chosen at run time may lead
+ * back to the drop-in, and so to here. */
 static __thread bool inside;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The m x n elements of `to` from (i, j) of C on, with steps [first, first + k): in pieces that the
- * library's integers can hold. */
+/* to := alpha op(A) op(B) + beta to, for the m x n elements from (i0, j0) of C on, and for the k
+ * steps from `first` on. Sizes beyond the library's integers are split. */
 static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_t n, int64_t first,
                      int64_t k, float beta, float *to, int64_t ldc)
 {
@@ -149,8 +152,8 @@ duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
                              *const c = &call->operand[DUO_C];
     if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
         return DUO_DECLINED;
-    /* Nothing is multiplied with alpha where there is no product: OpenBLAS would, by the empty sum,
-     * and a NaN would reach C. */
+    /* Where there is no product alpha is not multiplied with anything. OpenBLAS would multiply it
+     * with an empty sum, and a NaN in alpha would reach C: so it gets 0. */
     product p = {.call = call,
                  .library = library,
                  .sgemm = library != NULL ? library->sgemm : call->program,

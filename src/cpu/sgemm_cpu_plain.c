@@ -1,23 +1,22 @@
 /*
- * sgemm_cpu_plain.c - sgemm in plain C: any size, any leading dimension, no other
- * library.
+ * sgemm_cpu_plain.c - sgemm in plain C: any size, any leading dimension, no other library.
  *
- * C is cut into tiles of 64 x 32, each a piece for the team. For each 256 steps of k a tile of
- * op(A) is packed with its columns contiguous and a tile of op(B) likewise; C's tile is summed up
- * in a local buffer by columns of A. Products and sums in binary32; nothing is skipped, so NaN and
- * Inf go where they must.
+ * C is cut into tiles of 64 x 32, each a piece for the team. For each 256 steps of k, a tile of
+ * op(A) and one of op(B) are packed with contiguous columns, and columns of A are added to the sums
+ * of C's tile on the stack. Products and sums are in binary32. Nothing is skipped, so a NaN or an
+ * Inf reaches C.
  */
 #include <string.h>
 
 #include "cpu/kernels.h"
-#include "host/team.h"
 #include "cpu/sgemm_tiles.h"
+#include "host/team.h"
 
 enum { TILE_M = DUO_PLAIN_ROWS, TILE_N = DUO_PLAIN_COLUMNS, TILE_K = 256 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* packed[i + p * TILE_M] := op(A)(i, p), rows beyond m zero */
+/* packed[i + p * TILE_M] := op(A)(i, p); rows beyond m are zero */
 static void pack_a(const duo_call *call, int64_t i0, int64_t p0, int64_t m, int64_t k,
                    float *packed)
 {
