@@ -5,13 +5,11 @@
  *     CNAME(name)     sgemm -> cblas_sgemm or cblas_sgemm64_
  *     WIDE            are integers of 64 bits?
  *
- * Integers that come by value are declared as 64 bits in both: a caller with 32 leaves anything in
- * the upper half (x86-64 and AArch64 pass either in one register or stack slot), which VALUE cuts
- * off, and libblas64 programs need the whole. Hidden lengths of Fortran's strings are not looked
- * at.
+ * Integers that are passed by value are declared as 64 bits in both. x86-64 and AArch64 pass either
+ * width in one register or stack slot, and a caller with 32 bits leaves anything in the upper half:
+ * VALUE cuts that off. Programs of libblas64.c need all 64 bits. The hidden lengths of Fortran's
+ * strings are not read.
  */
-#include <string.h>
-
 #include "blas/blas.h"
 
 #if WIDE

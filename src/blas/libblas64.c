@@ -1,8 +1,10 @@
 /*
- * libblas64.c - is this a program of libblas64.so.3 or another BLAS that has the names of
- * libblas.so.3 with 64-bit integers? Preloaded, we would be called in its place: all is handed on
- * to it. Not where a BLAS with 32-bit integers is loaded as well, for then nobody knows who calls;
- * nor as libblas.so.3 itself.
+ * libblas64.c - hands calls on to a BLAS with 64-bit integers.
+ *
+ * libblas64.so.3 and some others have the names of libblas.so.3, but with 64-bit integers. In a
+ * program of such a library a preloaded drop-in is called in its place, and hands every call on to
+ * it. Not if a BLAS with 32-bit integers is loaded as well, for then nobody knows which of the two
+ * a caller means; nor if the drop-in is libblas.so.3 itself.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,8 +24,8 @@ static const duo_libblas64 *found;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 typedef struct loaded {
-    const char *wide; /* its name */
-    bool narrow;      /* is there one of 32-bit integers? */
+    const char *wide; /* path of a loaded BLAS with 64-bit integers, or NULL */
+    bool narrow;      /* is one with 32-bit integers loaded? */
 } loaded;
 
 static bool begins(const char *text, const char *with)
@@ -31,8 +33,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* By name, and with the plain names: others, such as NumPy's, have 64 in the functions' names
- * too. */
+/* Known by the file's name, and by plain function names: in other libraries with 64-bit integers,
+ * such as NumPy's, the functions have 64 in their names. */
 static bool is_wide(const char *path, const char *base)
 {
     static const char *const names[] = {"libblas64.so",   "libopenblas64",      "libblis64",

@@ -30,7 +30,7 @@ static bool shorter(int64_t ld, int64_t run) { return ld < (run > 1 ? run : 1); 
 int duo_blas_wrong_argument(const duo_blas_gemm *g)
 {
     if (g->layout != DUO_COL_MAJOR && g->layout != DUO_ROW_MAJOR) return DUO_BLAS_LAYOUT;
-    const bool rows = g->layout == DUO_ROW_MAJOR; /* are runs of storage rows? */
+    const bool rows = g->layout == DUO_ROW_MAJOR; /* do rows lie contiguous in memory? */
     const bool turned_a = g->transa != DUO_NO_TRANS, turned_b = g->transb != DUO_NO_TRANS;
     if (!valid_transpose(g->transa)) return 1;
     if (!valid_transpose(g->transb)) return 2;
@@ -43,7 +43,7 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g)
     return 0;
 }
 
-/* The caller made no mistake that BLAS knows, and yet there is no result. */
+/* There is no result, though the caller made no mistake that BLAS knows. */
 static void complain(const char *operation, duo_status status)
 {
     const bool device =

@@ -2,9 +2,9 @@
  * program.c - the sgemm that a caller would have called without the drop-in.
  *
  * A program that brings a BLAS of its own (PyTorch has MKL inside, wheels of NumPy have OpenBLAS)
- * would be served by that. The loader knows which: the first sgemm in the scope of the object that
- * calls, or the next after ours. Found once for each object; the objects are kept in a list that
- * only grows.
+ * would call that. The loader knows which: the first sgemm in the scope of the shared object that
+ * calls, or, if that is ours, the next one after it. It is found once for each object. The objects
+ * are kept in a list that only grows.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,16 +15,16 @@
 
 #include "blas/blas.h"
 
-enum { NEIGHBOURS = 1 << 16 };
+enum { NEIGHBOURS = 1 << 16 }; /* bytes that count as one object where there is none */
 
 typedef void (*plain_function)(void);
 
-/* A shared object or the program: where it lies, and what it would have called. */
+/* A shared object or the program: where it lies, and the sgemm that it would have called. */
 typedef struct object {
     struct object *next;
     uintptr_t low, high;
     char path[512];          /* "": the program */
-    plain_function sgemm[2]; /* with integers of 32 and of 64 bits; NULL: ours, or none */
+    plain_function sgemm[2]; /* by `wide`: with 32-bit and 64-bit integers; NULL: ours, or none */
 } object;
 
 static _Atomic(object *) objects;
@@ -70,13 +70,13 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
-/* Two threads may add the same object at once: the one in front is found. */
+/* Two threads may add the same object at once: the one added last is found. */
 static const object *add(uintptr_t caller)
 {
     object *const o = calloc(1, sizeof *o);
     if (o == NULL) return NULL;
-    /* In no object, such as code made at run time: nothing is known of it, nor of its
-     * neighbours. */
+    /* Code that is in no object, such as code made at run time: nothing is known of its caller, and
+     * its neighbourhood counts as one object. */
     o->low = caller / NEIGHBOURS * NEIGHBOURS;
     o->high = o->low + NEIGHBOURS;
     const bool known = dl_iterate_phdr(look_at, &(search){caller, o}) != 0;

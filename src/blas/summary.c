@@ -20,9 +20,9 @@ typedef struct tally {
     int64_t calls[PLACES]; /* by duo_side; NOWHERE: nothing to do */
     double seconds[PLACES];
     double sent_bytes;          /* to the device and back */
-    double expected_seconds[2]; /* of all of them, on one side alone */
-    double chosen_seconds;      /* expected where they ran */
-    int64_t without[2];         /* calls that the side could not do */
+    double expected_seconds[2]; /* by duo_side: predicted for all calls, if that side served them */
+    double chosen_seconds;      /* predicted for all calls, where they ran */
+    int64_t without[2];         /* by duo_side: calls that this side could not do */
 } tally;
 
 static const char *const names[OPERATIONS] = {"sgemm", "sasum", "ssum", "sdot"};
@@ -97,7 +97,8 @@ static bool any_calls(void)
     return false;
 }
 
-/* In one piece, so that those of several processes do not mix. Nobody can be told if it fails. */
+/* In one write, so that summaries of several processes do not mix. Nobody can be told of a
+ * failure. */
 static void put(const char *text, size_t length)
 {
     const bool to_file = strcmp(where, "stderr") != 0;
@@ -137,7 +138,7 @@ static void ask(void)
 {
     const char *const value = secure_getenv("DUOBLAS_SUMMARY");
     if (value == NULL || *value == '\0') return;
-    where = strdup(value); /* programs write to where the environment was */
+    where = strdup(value); /* programs overwrite the memory of their environment */
     if (where == NULL) return;
     (void)pthread_atfork(NULL, NULL, forget);
 }

@@ -6,7 +6,7 @@
 
 #include "blas/blas.h"
 
-/* A library that has dgemm too is a BLAS, one with ilaenv a LAPACK. */
+/* Is it a BLAS library, which has dgemm, too, or a LAPACK library, which has ilaenv? */
 static bool is_library(const Dl_info *where)
 {
     static const char *const names[] = {"dgemm_",         "cblas_dgemm", "dgemm_64_",
@@ -24,7 +24,7 @@ static bool is_library(const Dl_info *where)
     return library;
 }
 
-/* The program's definition of a handler, not a library's. */
+/* The handler that the program defines; NULL: none, or only a library has one. */
 static void *handler(const char *name)
 {
     Dl_info where;
@@ -32,8 +32,9 @@ static void *handler(const char *name)
     return address != NULL && dladdr(address, &where) != 0 && !is_library(&where) ? address : NULL;
 }
 
-/* Row-major callers of the reference CBLAS see Fortran's numbers with m and n, lda and ldb changed
- * over, and handlers made for it change them back while this variable is set. Ours are right. */
+/* The reference CBLAS computes a row-major product as a column-major one with m and n, lda and ldb
+ * exchanged. It sets this variable, and handlers made for it then exchange the argument's number
+ * back. Our numbers are right already. */
 static void numbers_are_right(void)
 {
     int *const row_major = dlsym(RTLD_DEFAULT, "RowMajorStrg");
