@@ -2,17 +2,18 @@
  * backend.h - the only way to a GPU: a table of functions.
  *
  * There are three: backend_cuda.cu (CUDA), backend_none.c (built without CUDA) and, in tests, a
- * simulated GPU, with memory that the host cannot read, work done later on another thread, and
- * failures on demand. Which of the first two is compiled decides duo_backend_default().
+ * simulated GPU. That has memory which the host cannot read, does its work later on another thread,
+ * and fails on demand. One of the first two is compiled: duo_backend_default() returns it.
  *
- * Every function may be called from any thread; a queue's functions from one thread at a time,
- * `after` excepted. Every function leaves the caller's current device and pending CUDA error as it
- * found them.
+ * Every function may be called from any thread, but functions of one queue from one thread at a
+ * time; only as the earlier queue of `after` may a queue be another thread's. Every function leaves
+ * the caller's current CUDA device and pending CUDA error as it found them.
  *
- * Status DUO_OK DUO_ERR_MEMORY out of device or pinned memory; nothing happened DUO_ERR_DEVICE this
- *            one thing could not be done; nothing happened, the device works on DUO_ERR_LOST the
- *            device is gone for this process (a sticky error)
- * and after a failure detail() says more, for the calling thread.
+ * Status     DUO_OK
+ *            DUO_ERR_MEMORY   out of device or pinned memory; nothing happened
+ *            DUO_ERR_DEVICE   this could not be done; nothing happened, and the device still works
+ *            DUO_ERR_LOST     the device is gone for this process (a sticky error)
+ * After a failure detail() says more; it is the calling thread's.
  */
 #ifndef DUO_BACKEND_H
 #define DUO_BACKEND_H
@@ -30,72 +31,81 @@ typedef struct duo_queue duo_queue; /* an in-order queue of work on one device *
 
 typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE } duo_memory;
 
-/* Marks that one queue has for the host to wait on: one per staging buffer, one spare. */
+/* Marks of one queue, for the host to wait for: one for each staging buffer, and the last for
+ * duo_upload_consumed. */
 enum { DUO_MARKS = 8 };
 
 typedef struct duo_backend {
     const char *name; /* "cuda", "none", "simulated" */
 
-    /* Devices that can be used; 0 with the reason in detail() is DUO_OK too. The first call may
-     * take long. */
+    /* ---- Devices ---- */
+
+    /* Counts the devices that can be used. None is DUO_OK, too, with the reason in detail(). The
+     * first call may take long. */
     duo_status (*count)(int *count);
     duo_status (*describe)(int device, duo_device_info *info); /* fills all but info->size */
-    /* Load every kernel, so that no later launch has to. */
+    /* Loads every kernel, so that no later launch has to. */
     duo_status (*load)(int device);
 
-    duo_status (*allocate)(int device, size_t bytes,
-                           void **address);           /* 256-byte aligned; bytes > 0 */
+    /* ---- Memory ---- */
+
+    /* Aligned to 256 bytes; bytes > 0. */
+    duo_status (*allocate)(int device, size_t bytes, void **address);
     duo_status (*release)(int device, void *address); /* waits for the device */
     /* Pinned host memory, mapped: kernels reach it by the same address. */
     duo_status (*pin)(int device, size_t bytes, void **address);
-    /* Nothing that is queued uses it any more; where waiting for that has failed, it waits
-     * itself. */
+    /* The caller has waited for all queued work that uses the memory. Where that failed, unpin
+     * waits itself. */
     duo_status (*unpin)(void *address);
-    /* What the driver knows of an address. Never creates a context; costs well under a microsecond.
-     */
+    /* What the driver knows of an address. Never creates a CUDA context; takes well under a
+     * microsecond. */
     duo_status (*classify)(const void *address, duo_memory *memory);
+
+    /* ---- Queues ---- */
 
     /* stream: the caller's cudaStream_t to wrap, or NULL for one of its own (non-blocking). */
     duo_status (*open)(int device, void *stream, duo_queue **queue);
     duo_status (*close)(duo_queue *queue); /* waits, then ends; also on a lost device */
-    void *(*stream)(
-        duo_queue *queue); /* the cudaStream_t, for peers in benchmarks; NULL elsewhere */
+    /* The queue's cudaStream_t, for peers in benchmarks; NULL without CUDA. */
+    void *(*stream)(duo_queue *queue);
 
     /*
-     * Queue a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch
-     * apart, in any direction; host addresses must be pinned, and live until the copy is done.
+     * Queues a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch
+     * apart, in any direction. Host memory must be pinned, and live until the copy is done.
      */
     duo_status (*copy)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                        size_t src_pitch, size_t width, size_t height);
-    /* The same between the device and plain host memory; it has been done when this returns. */
+    /* The same between the device and plain host memory. The copy is done when this returns. */
     duo_status (*copy_now)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                            size_t src_pitch, size_t width, size_t height);
     /*
-     * Queue the algorithm's kernels. All operand addresses are device (or pinned) addresses.
-     * Reductions write a float to operand[DUO_RESULT].address, or, if pinned_result is not NULL,
-     * one 8-byte store (uint64_t)ticket << 32 | float bits there, which the host polls.
-     * DUO_ERR_DEVICE means nothing was queued.
+     * Queues the algorithm's kernels. All operands have device (or pinned) addresses. A reduction
+     * writes its result to operand[DUO_RESULT].address; or, if pinned_result is not NULL, it writes
+     * (uint64_t)ticket << 32 | bits of the result there, in one store of 8 bytes, which the host
+     * polls. DUO_ERR_DEVICE: nothing was queued.
      */
     duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket);
 
     /*
-     * An algorithm may have a form of its own of operand A or B (i) of sgemm, which it reads where
-     * operand[i].packed says so. Its bytes, 0 for none; and queue the writing of it to device
-     * memory, from the operand's device address.
+     * An algorithm may pack operand A or B of sgemm (i) before it multiplies. packed_bytes: the
+     * bytes of the packed operand; 0: it packs nothing. pack: queues the packing, from the
+     * operand's device address to `memory` on the device. A launch whose operand[i].packed is such
+     * memory does not pack that operand again.
      */
     size_t (*packed_bytes)(duo_algorithm_id algorithm, const duo_call *call, int i);
     duo_status (*pack)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,
                        void *memory);
 
-    duo_status (*trim)(duo_queue *queue); /* give the workspace of its algorithms back */
+    duo_status (*trim)(duo_queue *queue); /* frees the workspace of the queue's algorithms */
 
-    duo_status (*mark)(duo_queue *queue, int mark); /* 0 <= mark < DUO_MARKS: "here" in the queue */
-    duo_status (*wait_mark)(duo_queue *queue, int mark); /* host waits until the queue is past it */
-    duo_status (*finish)(duo_queue *queue);              /* host waits for everything queued */
-    duo_status (*idle)(duo_queue *queue, bool *idle);    /* is everything done? does not wait */
-    duo_status (*after)(duo_queue *later,
-                        duo_queue *earlier); /* later's next work follows earlier's so far */
+    /* Sets a mark, 0 <= mark < DUO_MARKS, behind the work that is queued so far. */
+    duo_status (*mark)(duo_queue *queue, int mark);
+    duo_status (*wait_mark)(duo_queue *queue, int mark); /* the host waits for the mark's work */
+    duo_status (*finish)(duo_queue *queue);              /* the host waits for all queued work */
+    duo_status (*idle)(duo_queue *queue, bool *idle);    /* is all work done? Does not wait */
+    /* What is queued in `later` from now on follows what is queued in `earlier` so far. */
+    duo_status (*after)(duo_queue *later, duo_queue *earlier);
 
     const char *(*detail)(void); /* text of this thread's last failure; never NULL */
 } duo_backend;

@@ -1,5 +1,5 @@
 /*
- * device_none.c - the backend of a build without CUDA: no device, every request refused.
+ * backend_none.c - the backend of a build without CUDA: no device, every request is refused.
  */
 #include "gpu/backend/backend.h"
 

@@ -10,10 +10,10 @@
 #include "host/lock.h"
 
 static _Atomic(const duo_backend *) installed;
-static atomic_int looked; /* 0: not yet */
-static int count;
-static char why_none[200];
-static atomic_int losses;
+static atomic_int looked;  /* 0: the driver was not asked yet */
+static int count;          /* of devices */
+static char why_none[200]; /* why there are none */
+static atomic_int losses;  /* devices that were marked as lost, ever */
 
 static struct {
     atomic_bool lost;
@@ -162,14 +162,13 @@ duo_status duo_device_release(int device, void *address, size_t bytes)
 
 double duo_device_room(int device)
 {
-    if (!duo_device_usable(device))
-        return INFINITY; /* not looked at yet: the allocation will tell */
+    if (!duo_device_usable(device)) return INFINITY; /* not known: an allocation will tell */
     return duo_memory_room(device, memory_of(device));
 }
 
 /* ---- Second tries ---- */
 
-/* Evaluates the call again if it failed without losing the device. */
+/* Returns the status of the call, which is made again if it fails without losing the device. */
 #define TWICE(call)                                                                                \
     do {                                                                                           \
         const duo_status first = (call);                                                           \
