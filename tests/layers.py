@@ -65,8 +65,8 @@ def includes(root, paths):
 
 
 def objects(build, paths):
-    """Objects of the library's C sources with every symbol visible, and of CUDA: path, source. A build
-    folder may still have those of sources that are gone."""
+    """Objects of the library's C sources with every symbol visible, and of CUDA: path, source. A
+    build folder may still have those of sources that are gone."""
     for target in ('duoblas_internal_objects', 'duoblas_cuda'):
         root = os.path.join(build, 'CMakeFiles', target + '.dir', 'src')
         for folder, _, names in os.walk(root):

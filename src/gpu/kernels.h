@@ -18,8 +18,8 @@ typedef struct duo_launch {
     int64_t cache_bytes; /* L2 */
 
     /*
-     * Workspace of an algorithm that has asked for some: 256-byte aligned, at most what it wanted, and
-     * less under a limit or where memory is short. Its content is nobody's between launches.
+     * Workspace of an algorithm that has asked for some: 256-byte aligned, at most what it wanted,
+     * and less under a limit or where memory is short. Its content is nobody's between launches.
      */
     char *workspace;
     size_t workspace_bytes;
@@ -46,10 +46,10 @@ typedef struct duo_gpu_algorithm {
     /* Bytes of workspace that it would like; how->workspace is not there yet. NULL: none. */
     size_t (*workspace)(const duo_call *call, const duo_launch *how);
     /*
-     * Operand A or B (i), packed: in the layout in which the algorithm reads it. Its bytes, 0 for an
-     * operand that it reads as it is; and queueing the kernel that writes it, without any workspace,
-     * to memory aligned to 256 bytes. Where operand[i].packed is not NULL, launch finds it there.
-     * Both NULL: the algorithm reads all operands as they are.
+     * Operand A or B (i), packed: in the layout in which the algorithm reads it. Its bytes, 0 for
+     * an operand that it reads as it is; and queueing the kernel that writes it, without any
+     * workspace, to memory aligned to 256 bytes. Where operand[i].packed is not NULL, launch finds
+     * it there. Both NULL: the algorithm reads all operands as they are.
      */
     size_t (*packed_bytes)(const duo_call *call, int i);
     cudaError_t (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);

@@ -24,10 +24,10 @@ static cudaError_t queue_kernel(void (*kernel)(Parameter...), unsigned blocks,
 }
 
 /*
- * Dependent launches: a kernel may start before the one ahead of it in the stream is done. It has to
- * wait before it touches memory, in all its blocks: else it may be done before that one is. Before
- * compute capability 9.0 it starts behind, as always; also where the driver has compiled it from
- * PTX for older devices, which does not wait.
+ * Dependent launches: a kernel may start before the one ahead of it in the stream is done. It has
+ * to wait before it touches memory, in all its blocks: else it may be done before that one is.
+ * Before compute capability 9.0 it starts behind, as always; also where the driver has compiled it
+ * from PTX for older devices, which does not wait.
  */
 constexpr int kDependentLaunches = 90; /* capability */
 static bool no_dependent_launches;     /* read and set by the __atomic functions */
@@ -47,8 +47,9 @@ static __device__ __forceinline__ void wait_for_kernels_ahead()
 }
 
 /*
- * As a dependent launch, with bytes of dynamic shared memory per block. The blocks of a cluster share
- * a part of the device, and may reach each other's shared memory: from compute capability 9.0 on.
+ * As a dependent launch, with bytes of dynamic shared memory per block. The blocks of a cluster
+ * share a part of the device, and may reach each other's shared memory: from compute capability 9.0
+ * on.
  */
 template <class... Parameter>
 static cudaError_t queue_clusters_behind(void (*kernel)(Parameter...), unsigned blocks,

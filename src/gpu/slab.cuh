@@ -1,21 +1,23 @@
 /*
  * slab.cuh - slabs of A and B in shared memory, and what a thread reads of them.
  *
- * A block multiplies a slab of op(A) with the same slab of op(B): their elements (i, l) and (j, l) for
- * a few l, all i and j of its tile of C. Both are kept as rows of one l.
+ * A block multiplies a slab of op(A) with the same slab of op(B): their elements (i, l) and (j, l)
+ * for a few l, all i and j of its tile of C. Both are kept as rows of one l.
  */
 #ifndef DUO_SLAB_CUH
 #define DUO_SLAB_CUH
 
 constexpr int kGroup = 4; /* floats that are read from shared memory at once: 16 bytes */
 
-/* Floats from one row of a slab to the next: on 16 bytes, and 4 banks further than the row before. */
+/* Floats from one row of a slab to the next: on 16 bytes, and 4 banks further than the row
+ * before. */
 template <int Edge>
 constexpr int kPitch = Edge + kGroup;
 
 /*
- * A thread's place in a warp of 8 x 4 threads. Each of the two coordinates leaves out a low bit of the
- * lane number: pairs of lanes then read the same 16 bytes, which shared memory can serve together.
+ * A thread's place in a warp of 8 x 4 threads. Each of the two coordinates leaves out a low bit of
+ * the lane number: pairs of lanes then read the same 16 bytes, which shared memory can serve
+ * together.
  */
 static __device__ __forceinline__ int lane_of_8(int lane)
 {

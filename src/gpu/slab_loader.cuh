@@ -1,6 +1,6 @@
 /*
- * slab_loader.cuh - one operand's way into a ring of slabs in shared memory, 4 bytes at a time, so that
- * one code serves every alignment (tiled, f64).
+ * slab_loader.cuh - one operand's way into a ring of slabs in shared memory, 4 bytes at a time, so
+ * that one code serves every alignment (tiled, f64).
  */
 #ifndef DUO_SLAB_LOADER_CUH
 #define DUO_SLAB_LOADER_CUH
@@ -11,9 +11,9 @@
 #include "gpu/slab.cuh"
 
 /*
- * Element (i, l) of an operand: i along the edge of the tile, l along k. AlongK: neighbours in memory
- * are neighbours in l; else in i. All threads of the block take part; each copies kCopies elements of
- * a slab of Slab steps of k, at equal distances in memory and in the slab.
+ * Element (i, l) of an operand: i along the edge of the tile, l along k. AlongK: neighbours in
+ * memory are neighbours in l; else in i. All threads of the block take part; each copies kCopies
+ * elements of a slab of Slab steps of k, at equal distances in memory and in the slab.
  */
 template <int Edge, int Slab, int Threads, bool AlongK>
 struct slab_loader {
@@ -57,8 +57,8 @@ struct slab_loader {
 #pragma unroll
             for (int copy = 0; copy < kCopies; copy++, from += step) {
                 __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
-                /* Else all distances to `next` wait in registers. Few may: to add them up one by one
-                 * costs a small product on an H100 4 % (1024^3, sgemm_gpu_tiled). */
+                /* Else all distances to `next` wait in registers. Few may: to add them up one by
+                 * one costs a small product on an H100 4 % (1024^3, sgemm_gpu_tiled). */
                 if constexpr (kCopies > kFewCopies) asm volatile("" : "+l"(from));
             }
         } else {

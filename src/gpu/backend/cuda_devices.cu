@@ -73,8 +73,8 @@ static int note_loads(dl_phdr_info *object, size_t size, void *loads)
 }
 
 /*
- * Has the program loaded the driver itself? To look for a library that is not loaded takes 50 us, in
- * all the folders where it could be: only where something was loaded since there was none.
+ * Has the program loaded the driver itself? To look for a library that is not loaded takes 50 us,
+ * in all the folders where it could be: only where something was loaded since there was none.
  */
 static bool driver_is_loaded()
 {

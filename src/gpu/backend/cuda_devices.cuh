@@ -1,9 +1,9 @@
 /*
  * cuda_devices.cuh - the driver, the devices, and whose context is current.
  *
- * The driver (libcuda.so.1) is opened where there is one. The caller's current context survives: the
- * driver pushes ours on top of it and pops it again. cudaSetDevice would leave a trace, and restoring
- * a device that the caller never touched would even make a context there.
+ * The driver (libcuda.so.1) is opened where there is one. The caller's current context survives:
+ * the driver pushes ours on top of it and pops it again. cudaSetDevice would leave a trace, and
+ * restoring a device that the caller never touched would even make a context there.
  */
 #ifndef DUO_CUDA_DEVICES_CUH
 #define DUO_CUDA_DEVICES_CUH

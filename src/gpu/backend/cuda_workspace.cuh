@@ -1,4 +1,5 @@
-/* cuda_workspace.cuh - the device memory that the algorithms of a queue share, one after the other. */
+/* cuda_workspace.cuh - the device memory that the algorithms of a queue share, one after the
+ * other. */
 #ifndef DUO_CUDA_WORKSPACE_CUH
 #define DUO_CUDA_WORKSPACE_CUH
 

@@ -34,7 +34,8 @@ struct k_parts {
     int64_t sums_ld; /* distance of their columns, a multiple of kGroup */
 };
 
-/* A thread's sums, 4 rows from row i on and 8 columns from column first_j on: to C, or as a part. */
+/* A thread's sums, 4 rows from row i on and 8 columns from column first_j on: to C, or as a
+ * part. */
 static __device__ __forceinline__ void store_sums(const sgemm_problem &p, const k_parts &parts,
                                                   int part,
                                                   const double (&sum)[kAlongM][kAlongN][4],

@@ -1,6 +1,6 @@
 /*
- * f64/warp_product.cuh - products of a warp in float64: by FP64 tensor cores, or by shuffles where there
- * are none to speak of; and its operands, from slabs of float32.
+ * f64/warp_product.cuh - products of a warp in float64: by FP64 tensor cores, or by shuffles where
+ * there are none to speak of; and its operands, from slabs of float32.
  */
 #ifndef DUO_F64_WARP_PRODUCT_CUH
 #define DUO_F64_WARP_PRODUCT_CUH

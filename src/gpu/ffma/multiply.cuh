@@ -31,7 +31,8 @@ multiply_slabs(thread_sums &sum, const sgemm_problem &p, float *ring, const thre
 {
     constexpr int kSlabA = kSlab * kPitch<Tile::kM>;
 
-    /* A k that is no multiple of kSlab makes the first slab shorter, which is filled up in front. */
+    /* A k that is no multiple of kSlab makes the first slab shorter, which is filled up in
+     * front. */
     const int missing = (int)((int64_t)slabs * kSlab - p.k);
     const int64_t first_l = (int64_t)first * kSlab - missing;
     ffma_loader<Tile::kM, KindA> a_loader(p.a, p.lda, first_i, p.m, first_l);

@@ -1,8 +1,9 @@
 /*
- * ffma/plan.cuh - which tile a product takes, who computes what, and which operands are packed ahead.
+ * ffma/plan.cuh - which tile a product takes, who computes what, and which operands are packed
+ * ahead.
  *
- * By what each plan is expected to cost, in clock cycles of one multiprocessor. The numbers are fitted
- * to an H200, where they are within 7 % (rms) of 354 plans of 24 shapes.
+ * By what each plan is expected to cost, in clock cycles of one multiprocessor. The numbers are
+ * fitted to an H200, where they are within 7 % (rms) of 354 plans of 24 shapes.
  */
 #ifndef DUO_FFMA_PLAN_CUH
 #define DUO_FFMA_PLAN_CUH
@@ -66,8 +67,8 @@ static copy_kind kind_of(const packing &o)
     return whole ? kVectors : kAlongEdge;
 }
 
-/* Does it pay to pack operand i that is copied in this way? It is copied for each tile of the other one's
- * extent. */
+/* Does it pay to pack operand i that is copied in this way? It is copied for each tile of the other
+ * one's extent. */
 static bool worth_packing(const duo_call *call, const duo_launch *how, int i, copy_kind kind)
 {
     const packing o = packing_of(call, i, nullptr);
@@ -83,7 +84,8 @@ static bool turned_by_tiles(const duo_call *call, const duo_launch *how, int i)
     return packing_of(call, i, nullptr).along_k && !worth_packing(call, how, i, kAlongK);
 }
 
-/* ---- The plan: of the shape and the transposes alone, so that alignment does not change bits ---- */
+/* ---- The plan: of the shape and the transposes alone, so that alignment does not change bits
+ * ---- */
 
 /* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
 static double block_cycles(const duo_call *call, const duo_launch *how, const tile_kernels &tile,

@@ -18,8 +18,8 @@
  * each; the slabs of the rest are cut into equal runs, wherever tiles begin or end. Parts of tiles
  * go to the workspace, and a second kernel adds them in the order of k.
  *
- * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, where that is
- * expected to pay (ffma/pack.cuh).
+ * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, where
+ * that is expected to pay (ffma/pack.cuh).
  */
 #include "gpu/ffma/plan.cuh"
 #include "gpu/launch.cuh"

@@ -1,6 +1,6 @@
 /*
- * ffma/shares.cuh - who computes what: tiles of C by a block each, or runs of slabs that may begin and
- * end inside tiles.
+ * ffma/shares.cuh - who computes what: tiles of C by a block each, or runs of slabs that may begin
+ * and end inside tiles.
  */
 #ifndef DUO_FFMA_SHARES_CUH
 #define DUO_FFMA_SHARES_CUH

@@ -12,8 +12,8 @@ static __device__ __forceinline__ float settle(float sum, float beta, float old)
     return beta == 0.0f ? sum : fmaf(beta, old, sum);
 }
 
-/* Where warps share the steps of a slab: the upper half hands its sums over to the lower one, by way
- * of the ring, until the first warps have all. */
+/* Where warps share the steps of a slab: the upper half hands its sums over to the lower one, by
+ * way of the ring, until the first warps have all. */
 template <class Tile>
 static __device__ __forceinline__ void add_warps(thread_sums &sum, float4 *ring, int warp_l)
 {

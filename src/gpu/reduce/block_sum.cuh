@@ -1,5 +1,6 @@
 /*
- * reduce/block_sum.cuh - the sum of one block of 1024 elements by one warp, in the documented order.
+ * reduce/block_sum.cuh - the sum of one block of 1024 elements by one warp, in the documented
+ * order.
  *
  * Order     docs/numerics.md. Element i = 1024 b + 256 q + 128 h + 16 r + l.
  *           float32, per lane l:  A(r) = a(r) + a(r+4),  T = (A(0) + A(2)) + (A(1) + A(3)),

@@ -6,13 +6,13 @@
  *           Its 8 warps take them in turn, so that it reads one stretch of memory from its
  *           beginning to its end; their sums meet in shared memory, in order. The last thread
  *           block to finish adds what the others left (a ticket tells it).
- * Order     docs/numerics.md: the blocks in adjacent pairs, an odd one moving up, as in a tree padded
+ * Order docs/numerics.md: the blocks in adjacent pairs, an odd one moving up, as in a tree padded
  *           with zeros; at last one rounding. A block whose sum is not finite is summed once more,
  *           in float64 throughout.
  * Traffic   4 n bytes per vector, read once
  *
- * One block by one warp, and every addition: reduce/block_sum.cuh. Half a block is on its way while the
- * half before it is added.
+ * One block by one warp, and every addition: reduce/block_sum.cuh. Half a block is on its way while
+ * the half before it is added.
  */
 #ifndef DUO_REDUCE_SHUFFLE_CUH
 #define DUO_REDUCE_SHUFFLE_CUH
@@ -41,8 +41,8 @@ struct reduction : vectors {
 /* ---- Many blocks ---- */
 
 /*
- * Puts the sums of a warp's blocks in their places among `sums`: the blocks `first`, first + kWarps,
- * ..., as many as `count`. Missing blocks have sum 0.
+ * Puts the sums of a warp's blocks in their places among `sums`: the blocks `first`, first +
+ * kWarps, ..., as many as `count`. Missing blocks have sum 0.
  */
 template <class Leaf, class Value, load_policy Policy>
 static __device__ __forceinline__ void sum_blocks(const reduction &in, int64_t first, int count,

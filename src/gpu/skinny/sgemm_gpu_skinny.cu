@@ -264,8 +264,9 @@ using tiles_with = skinny_tiles<AlongK, Large...,                     /* rows x 
                                 skinny_tile<1, 8, 1, 32, 1, 1, 3, 4>, /* 8 x 1 */
                                 skinny_tile<1, 1, 1, 32, 1, 4, 4, 4>  /* 1 x 1 */
                                 >;
-/* The largest need much shared memory, which not all devices have. X along k comes from shared memory
- * four steps at a time, and two blocks to a multiprocessor leave too few registers for it. */
+/* The largest need much shared memory, which not all devices have. X along k comes from shared
+ * memory four steps at a time, and two blocks to a multiprocessor leave too few registers for
+ * it. */
 using tile_128_48 = skinny_tile<12, 8, 4, 1, 2, 8, 3, 1>;
 using tiles_along_rows = tiles_with<false, tile_128_48, skinny_tile<8, 8, 4, 1, 2, 16, 2, 2>>;
 using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>>;

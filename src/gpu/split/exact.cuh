@@ -21,7 +21,8 @@ struct exact_slab {
     alignas(16) float a[kExactStep][kPitch], b[kExactStep][kPitch];
 };
 
-/* What a thread loads of 64 rows x kExactStep k of an operand: neighbours in memory by neighbours. */
+/* What a thread loads of 64 rows x kExactStep k of an operand: neighbours in memory by
+ * neighbours. */
 struct exact_loads {
     static constexpr int kLoads = kExactStep * kTile / kExactThreads;
     float x[kLoads];

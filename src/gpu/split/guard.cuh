@@ -7,24 +7,26 @@
  *
  * Why fp16x3 is safe where nothing is lossy or everything is dense: say that in each tile no row of
  * A has more than s, none of B more than t small elements, s + t < 40. Then for any row and column
- * at least 25 of 64 l have both factors >= 2^7 (in tiles scaled to 2^14), so that there
- * sum |a||b| >= 25 * 2^14. Lossy elements are small, and each loses at most 2^-25 times less than
- * 2^15: all of them less than 40 * 2^-10, or 1.6 * 2^-24 sum |a||b|. A last tile of fewer k is dense
- * by the same shares. If too few of its elements are large it still is safe where its scale is no
- * larger than that of any tile before it and these are 4 at least: what it loses is then at most
- * 128 * 2^-10 in their scale, or 1.3 * 2^-24 of their sum.
+ * at least 25 of 64 l have both factors >= 2^7 (in tiles scaled to 2^14), so that there sum |a||b|
+ * >= 25 * 2^14. Lossy elements are small, and each loses at most 2^-25 times less than 2^15: all of
+ * them less than 40 * 2^-10, or 1.6 * 2^-24 sum |a||b|. A last tile of fewer k is dense by the same
+ * shares. If too few of its elements are large it still is safe where its scale is no larger than
+ * that of any tile before it and these are 4 at least: what it loses is then at most 128 * 2^-10 in
+ * their scale, or 1.3 * 2^-24 of their sum.
  *
- * Where nothing is lossy tiles may lie 100 exponents apart: all planes are multiples of 2^-24 then, so
- * that products are of 2^-48, and of 2^-148 after the scale of the farthest tile: no bit is lost.
+ * Where nothing is lossy tiles may lie 100 exponents apart: all planes are multiples of 2^-24 then,
+ * so that products are of 2^-48, and of 2^-148 after the scale of the farthest tile: no bit is
+ * lost.
  *
  * fp16x1 has words of its own, and the same reasons: what it calls lossy is below 2^-14, so it is
  * small, and loses at most 2^-25 as well. All else is rounded by less than 2^-11 of itself, which
  * DUO_MATH_TF32 allows. Where nothing is lossy no product is below 2^-28, nor below 2^-128 after
- * the scale of the farthest tile: a sum of them that is subnormal is rounded by 2^-150, 2^-22 of it.
+ * the scale of the farthest tile: a sum of them that is subnormal is rounded by 2^-150, 2^-22 of
+ * it.
  *
  * And bf16x6 where nothing is faint: products are at least 2^-64 then (tiles scaled to 2^48), and
- * 2^-122 after the scale of the farthest tile, so that none underflows; sums stay below 2^98 k. What
- * is dense or not lossy may lie further apart: what could underflow there is lost in the sums.
+ * 2^-122 after the scale of the farthest tile, so that none underflows; sums stay below 2^98 k.
+ * What is dense or not lossy may lie further apart: what could underflow there is lost in the sums.
  */
 #ifndef DUO_SPLIT_GUARD_CUH
 #define DUO_SPLIT_GUARD_CUH

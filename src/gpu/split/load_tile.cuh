@@ -1,4 +1,5 @@
-/* split/load_tile.cuh - a tile of an operand, 64 rows x 64 k, on its way to the registers of a block. */
+/* split/load_tile.cuh - a tile of an operand, 64 rows x 64 k, on its way to the registers of a
+ * block. */
 #ifndef DUO_SPLIT_LOAD_TILE_CUH
 #define DUO_SPLIT_LOAD_TILE_CUH
 
@@ -8,8 +9,8 @@ constexpr int kSplitThreads = 256, kSplitWarps = kSplitThreads / 32;
 constexpr int kLanesPerRow = kTile / kRun; /* threads that share a row of a tile */
 constexpr int kRowStep = kSplitThreads / kLanesPerRow, kRuns = kTile / kRowStep;
 
-/* A tile's place in its operand, and a thread's part of it: of the rows row, row + kRowStep, ... the
- * run of k from `run` on. */
+/* A tile's place in its operand, and a thread's part of it: of the rows row, row + kRowStep, ...
+ * the run of k from `run` on. */
 struct tile_part {
     int64_t first_row, first_k;
     int rows, ks; /* inside the operand */
@@ -90,8 +91,8 @@ static __device__ __forceinline__ void load_any(turned_tile &turned, const float
     }
 }
 
-/* Loads go along what is contiguous; where that is not k, or where rows are not aligned to 16 bytes,
- * they pass through shared memory. */
+/* Loads go along what is contiguous; where that is not k, or where rows are not aligned to 16
+ * bytes, they pass through shared memory. */
 static __device__ __forceinline__ void load_tile(tile_values &value, const operand_planes &o,
                                                  const tile_part &part)
 {

@@ -54,8 +54,8 @@ static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes
 
 constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
 
-/* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C. Operands
- * with a form elsewhere are not cut. */
+/* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C.
+ * Operands with a form elsewhere are not cut. */
 static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int planes,
                          const duo_launch *how)
 {

@@ -9,7 +9,7 @@
  *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element of
  *              at least 2^-2 keeps 22 bits; below, an absolute 2^-25 is lost, if anything: such an
  *              element is called lossy.
- *     fp16x1   x = the nearest fp16, which has the 11 bits of TF32 from 2^-14 on; below, an absolute
+ *     fp16x1 x = the nearest fp16, which has the 11 bits of TF32 from 2^-14 on; below, an absolute
  *              2^-25 is lost at most: these elements, unless they are 0, are the lossy ones.
  *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-32.
  * Planes have k contiguous, whatever the operand's layout and alignment were, and zeros up to whole
@@ -51,8 +51,8 @@ static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_
 /* ---- The word of a tile ---- */
 
 /*
- * bits 0..8    exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: all zeros
- * bits 9..15   most elements of any row, unless it is all zeros, that are small, less than 2^-7 after
+ * bits 0..8 exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: all zeros bits 9..15
+ * most elements of any row, unless it is all zeros, that are small, less than 2^-7 after
  *              2^kShift; elements beyond k do not count
  * bit 16       some element is lossy, in fp16x1 or fp16x3 (bf16x6: could be in fp16x3)
  * bit 17       some element is infinite or NaN

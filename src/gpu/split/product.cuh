@@ -1,11 +1,12 @@
 /*
- * split/product.cuh - what the kernels share that multiply planes: the problem, the walk over the tiles
- * of C, the scales, and how a warp's sums enter C.
+ * split/product.cuh - what the kernels share that multiply planes: the problem, the walk over the
+ * tiles of C, the scales, and how a warp's sums enter C.
  *
  * C is column-major, and the tensor cores want pairs of neighbours along the second operand of a
- * product: so the rows of a product are columns j of C (planes of B), its columns are rows i (planes
- * of A). The sum is kept in units of 2^(G - 2 kShift), G the largest exponents of 64 rows and 64
- * columns together, so that the scales are powers of two up to 1, whatever the magnitudes are.
+ * product: so the rows of a product are columns j of C (planes of B), its columns are rows i
+ * (planes of A). The sum is kept in units of 2^(G - 2 kShift), G the largest exponents of 64 rows
+ * and 64 columns together, so that the scales are powers of two up to 1, whatever the magnitudes
+ * are.
  */
 #ifndef DUO_SPLIT_PRODUCT_CUH
 #define DUO_SPLIT_PRODUCT_CUH
@@ -56,8 +57,8 @@ static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
 
 /* ---- C ---- */
 
-/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0, and with -0 added a product
- * stays what it is. */
+/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0, and with -0 added a
+ * product stays what it is. */
 static __device__ __forceinline__ void store_whole_four(const tensor_problem &p, float *c,
                                                         const float (&sum)[4])
 {
@@ -85,8 +86,8 @@ struct unit {
 /*
  * 16 rows i and 16 columns j of C, as a warp has them from two products 16 x 8: lane l has, in
  * columns l / 4 and l / 4 + 8, the rows 2 (l % 4) and the next, of the first product and of the
- * second. Lanes in pairs exchange halves, so that each has four neighbours in i. Plain: all are inside,
- * and aligned; this is short code, for it runs once and cold.
+ * second. Lanes in pairs exchange halves, so that each has four neighbours in i. Plain: all are
+ * inside, and aligned; this is short code, for it runs once and cold.
  */
 template <bool Plain>
 static __device__ __forceinline__ void store_square(const tensor_problem &p, const float *sum,

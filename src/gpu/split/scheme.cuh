@@ -1,16 +1,16 @@
 /*
  * split/scheme.cuh - the schemes: how an element is split, and which planes are multiplied.
  *
- * Tiles of an operand are scaled first (split/planes.cuh), so that all magnitudes of a tile are below
- * 2 * 2^kShift. Then an element x becomes
- *     fp16x3   hi + lo: the nearest fp16, and the nearest fp16 to what is left. From 2^-2 on x keeps
+ * Tiles of an operand are scaled first (split/planes.cuh), so that all magnitudes of a tile are
+ * below 2 * 2^kShift. Then an element x becomes
+ *     fp16x3 hi + lo: the nearest fp16, and the nearest fp16 to what is left. From 2^-2 on x keeps
  *              22 bits; below, it may lose an absolute 2^-25, and is called lossy if it does. The
  *              products are lo hi + hi lo + hi hi.
- *     fp16x1   the nearest fp16. From 2^-14 on x keeps 11 bits, as many as TF32 has; below, it loses an
- *              absolute 2^-25 at most, and is called lossy unless it is 0.
- *     bf16x6   hi + mid + lo: the nearest bf16 each time, all 24 bits, down to 2^-32. The products are
- *              hi lo + lo hi + mid mid + hi mid + mid hi + hi hi; each of the others is 2^-24 of the
- *              largest at most.
+ *     fp16x1 the nearest fp16. From 2^-14 on x keeps 11 bits, as many as TF32 has; below, it loses
+ *              an absolute 2^-25 at most, and is called lossy unless it is 0.
+ *     bf16x6 hi + mid + lo: the nearest bf16 each time, all 24 bits, down to 2^-32. The products
+ *              are hi lo + lo hi + mid mid + hi mid + mid hi + hi hi; each of the others is 2^-24
+ *              of the largest at most.
  */
 #ifndef DUO_SPLIT_SCHEME_CUH
 #define DUO_SPLIT_SCHEME_CUH

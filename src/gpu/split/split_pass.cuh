@@ -13,8 +13,8 @@
 #include "gpu/launch.cuh"
 #include "gpu/split/split_tile.cuh"
 
-/* Blocks per multiprocessor to make room for: 4 where all tiles run at once, else what was fastest on
- * an H200, by 5 to 20 %. */
+/* Blocks per multiprocessor to make room for: 4 where all tiles run at once, else what was fastest
+ * on an H200, by 5 to 20 %. */
 constexpr int kFewResident = 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kMostResident = 2; /* Turing has room for 4 with few registers, which spill */
@@ -41,8 +41,8 @@ static inline split_problem split_of(const operand_planes &first, const operand_
 constexpr size_t kControlBytes = 4096;
 constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
 
-/* Tile `tile` of both operands. Not by index into the problem: an array of parameters would be copied
- * to local memory for that. */
+/* Tile `tile` of both operands. Not by index into the problem: an array of parameters would be
+ * copied to local memory for that. */
 template <class Scheme>
 static __device__ __forceinline__ void split_tile_of(const split_problem &p, unsigned tile,
                                                      bool words)

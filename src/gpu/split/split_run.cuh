@@ -23,8 +23,8 @@ static __device__ __forceinline__ uint32_t bits_of(Pair pair)
     return *reinterpret_cast<uint32_t *>(&pair);
 }
 
-/* Splits a run and stores it. Where Look: returns whether an element below 2^(kShift - kKept) lost more
- * than the 22 bits that others keep allow. */
+/* Splits a run and stores it. Where Look: returns whether an element below 2^(kShift - kKept) lost
+ * more than the 22 bits that others keep allow. */
 template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o, int64_t row,
                                                  int64_t pitch, int64_t k, const float (&x)[kRun])
@@ -55,8 +55,8 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
     return lossy;
 }
 
-/* Of this, any element below is lossy, and of bf16x6 any could be in fp16x3, which is what its words are
- * about. */
+/* Of this, any element below is lossy, and of bf16x6 any could be in fp16x3, which is what its
+ * words are about. */
 template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x1, const operand_planes &o, int64_t row,
                                                  int64_t pitch, int64_t k, const float (&x)[kRun])

@@ -1,5 +1,6 @@
 /*
- * split/split_tile.cuh - one tile of an operand, 64 rows x 64 k: loaded, measured, scaled, split, stored.
+ * split/split_tile.cuh - one tile of an operand, 64 rows x 64 k: loaded, measured, scaled, split,
+ * stored.
  *
  * Threads   a block of 256
  * Traffic   4 bytes read and 2 per plane written for each element, and a word for the tile
@@ -31,8 +32,8 @@ struct tile_facts {
 };
 
 /*
- * Magnitudes of a tile, by their bits: the largest (NaN is the largest of all), and the least but 0, less
- * 1, which makes 0 the largest.
+ * Magnitudes of a tile, by their bits: the largest (NaN is the largest of all), and the least but
+ * 0, less 1, which makes 0 the largest.
  */
 struct tile_range {
     uint32_t largest = 0, least = ~0u;
@@ -97,7 +98,8 @@ struct row_facts {
 #pragma unroll
             for (int lane = 1; lane < kLanesPerRow; lane *= 2)
                 counts += __shfl_xor_sync(~0u, counts, lane);
-            /* Elements beyond k are zeros that do not count; rows beyond the matrix are all zeros. */
+            /* Elements beyond k are zeros that do not count; rows beyond the matrix are all
+             * zeros. */
             if (counts >> 16 != 0)
                 most_small = max(most_small, (int)(counts & 0xffff) - (kTile - part.ks));
             else

@@ -1,9 +1,10 @@
 /*
- * split/mma/instructions.cuh - the tensor cores of every architecture in words: copies to shared memory, matrices from
- * there to registers, matrix products of one warp.
+ * split/mma/instructions.cuh - the tensor cores of every architecture in words: copies to shared
+ * memory, matrices from there to registers, matrix products of one warp.
  *
- * A warp multiplies 16 rows by 8 columns, 16 k at a time; rows and columns lie in shared memory with
- * k contiguous. Element (r, c) of the product: lane 4 * (r % 8) + c / 2, register 2 * (r / 8) + c % 2.
+ * A warp multiplies 16 rows by 8 columns, 16 k at a time; rows and columns lie in shared memory
+ * with k contiguous. Element (r, c) of the product: lane 4 * (r % 8) + c / 2, register 2 * (r / 8)
+ * + c % 2.
  */
 #ifndef DUO_SPLIT_MMA_INSTRUCTIONS_CUH
 #define DUO_SPLIT_MMA_INSTRUCTIONS_CUH
@@ -41,7 +42,8 @@ static __device__ __forceinline__ void copies_wait()
 #endif
 }
 
-/* ---- Four matrices of 8 rows x 16 bytes; lane l gives the address of row l % 8 of matrix l / 8 ---- */
+/* ---- Four matrices of 8 rows x 16 bytes; lane l gives the address of row l % 8 of matrix l / 8
+ * ---- */
 
 static __device__ __forceinline__ void load_matrices(uint32_t (&d)[4], uint32_t row)
 {

@@ -1,19 +1,20 @@
 /*
- * split/mma/product.cuh - C from split operands by the matrix products of single warps: every architecture.
+ * split/mma/product.cuh - C from split operands by the matrix products of single warps: every
+ * architecture.
  *
  * Accepts   any m, n, k, ldc and alignment of C; planes and words of split/planes.cuh
  * Threads   64 per block, which computes 64 x 64 of C: a warp owns all its columns and half of its
  *           rows. Several such blocks share a multiprocessor, and one copies while another
  *           multiplies: on an H200 that was as fast as 128 x 128 for large C, faster for small
- * Copies    stages of 32 k of both operands, one ahead of the one that is multiplied. In shared
- *           memory a row of a plane is 64 bytes, its four chunks of 16 turned by half the row number:
+ * Copies stages of 32 k of both operands, one ahead of the one that is multiplied. In shared memory
+ *           a row of a plane is 64 bytes, its four chunks of 16 turned by half the row number:
  *           whoever reads or writes eight rows then meets all banks
- * Order     as split/wgmma/product.cuh: the products of the planes of kChainK k, smallest first, in one chain
- *           of tensor-core sums, which times the scale of its tiles is added to fp32 registers by
- *           one FMA. Before Hopper a tensor core truncates every 8 k to 24 bits below its largest
- *           term, one bit less: the largest products of 32 k may lose 4 * 11 * 2^-24 of sum |a||b|,
- *           still within what 64 k are allowed. Turing's chains are half as long, because what its
- *           tensor cores keep is less well known
+ * Order as split/wgmma/product.cuh: the products of the planes of kChainK k, smallest first, in one
+ *           chain of tensor-core sums, which times the scale of its tiles is added to fp32
+ *           registers by one FMA. Before Hopper a tensor core truncates every 8 k to 24 bits below
+ *           its largest term, one bit less: the largest products of 32 k may lose 4 * 11 * 2^-24 of
+ *           sum |a||b|, still within what 64 k are allowed. Turing's chains are half as long,
+ *           because what its tensor cores keep is less well known
  * Guard     a block whose way (split/guard.cuh) is none of those asked for is left to the kernels
  *           behind, to which `pending` says so
  *
@@ -41,7 +42,8 @@ template <class Scheme>
 struct mma_stage {
     static constexpr int kOperandBytes = kPlaneBytes * Scheme::kPlanes;
     static constexpr int kBytes = 2 * kOperandBytes, kSharedBytes = kBytes * kMmaStages;
-    /* Threads that copy neighbours in memory: all chunks of a row, of both planes if interleaved. */
+    /* Threads that copy neighbours in memory: all chunks of a row, of both planes if
+     * interleaved. */
     static constexpr int kLanes = kChunks * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
     static constexpr int kRowsAtOnce = kMmaThreads / kLanes;
     static constexpr int kStepBytes =

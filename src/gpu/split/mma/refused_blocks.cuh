@@ -1,8 +1,9 @@
 /*
- * split/mma/refused_blocks.cuh - what the guard keeps from split/mma/product.cuh with fp16x3: blocks of C by fp32 FMA,
- * and the planes of bf16x6. Mostly there is nothing to do, and one launch finds that out.
+ * split/mma/refused_blocks.cuh - what the guard keeps from split/mma/product.cuh with fp16x3:
+ * blocks of C by fp32 FMA, and the planes of bf16x6. Mostly there is nothing to do, and one launch
+ * finds that out.
  *
- * Threads   256 per block. A block walks the 64 x 64 blocks of C, looks at their words as the kernel
+ * Threads 256 per block. A block walks the 64 x 64 blocks of C, looks at their words as the kernel
  *           before it did, and computes those of exact_ways
  */
 #ifndef DUO_SPLIT_MMA_REFUSED_BLOCKS_CUH

@@ -1,8 +1,8 @@
 /*
  * sgemm_gpu_mma.cu - fp32-accurate products from three fp16 products, on any tensor cores.
  *
- * Accepts   compute capability 7.5 and higher; k >= 64, below which memory decides
- * Order     see split/mma/product.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
+ * Accepts compute capability 7.5 and higher; k >= 64, below which memory decides Order see
+ * split/mma/product.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
  *           cannot hold either by fp32 FMA. Turing has no bf16: there all of these are so
  */
 #include "gpu/split/mma/refused_blocks.cuh"

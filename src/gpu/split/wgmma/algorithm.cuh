@@ -45,7 +45,8 @@ static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
 
 /* ---- Loading ---- */
 
-/* Were the kernels compiled for another architecture than 9.0a, they are empty: then they are absent. */
+/* Were the kernels compiled for another architecture than 9.0a, they are empty: then they are
+ * absent. */
 static bool wgmma_absent; /* read and set by the __atomic functions */
 
 static bool has_wgmma(const duo_launch *how)

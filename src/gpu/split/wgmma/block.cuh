@@ -1,6 +1,7 @@
 /*
- * split/wgmma/block.cuh - what the warpgroups of a block of sgemm_wgmma know of it, each of its own accord:
- * its shared memory, the tiles of C that it walks, its slice of k; and their places in the ring.
+ * split/wgmma/block.cuh - what the warpgroups of a block of sgemm_wgmma know of it, each of its own
+ * accord: its shared memory, the tiles of C that it walks, its slice of k; and their places in the
+ * ring.
  */
 #ifndef DUO_SPLIT_WGMMA_BLOCK_CUH
 #define DUO_SPLIT_WGMMA_BLOCK_CUH
@@ -10,9 +11,9 @@
 template <class Tile>
 struct wgmma_block {
     /*
-     * Shared memory: the stages; for each stage a barrier "it is full" and one "it may be filled"; for
-     * each verdict (split/wgmma/verdict.cuh) one "it is there", and the verdict. Two can be under way: of
-     * the tile and of the one before it, by turns.
+     * Shared memory: the stages; for each stage a barrier "it is full" and one "it may be filled";
+     * for each verdict (split/wgmma/verdict.cuh) one "it is there", and the verdict. Two can be
+     * under way: of the tile and of the one before it, by turns.
      */
     uint32_t ring, full, empty, judged;
     volatile bool *wanted;

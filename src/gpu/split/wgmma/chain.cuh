@@ -5,8 +5,8 @@
 #include "gpu/split/wgmma/tile.cuh"
 
 /*
- * kStageK k of half h of a tile, the scheme's products First .. End - 1, of the 64 rows j and the tile's
- * rows i of a stage (rows_at): `chain` is under way until products_wait.
+ * kStageK k of half h of a tile, the scheme's products First .. End - 1, of the 64 rows j and the
+ * tile's rows i of a stage (rows_at): `chain` is under way until products_wait.
  */
 template <class Tile, int First, int End, int Registers>
 static __device__ __forceinline__ void multiply_planes(float (&chain)[Registers], uint32_t j_rows,

@@ -1,11 +1,11 @@
 /*
- * split/wgmma/instructions.cuh - Hopper's asynchronous machinery in words: mbarriers, tensor copies (TMA), matrix
- * products of warpgroups. Compute capability 9.0 alone (sm_90a).
+ * split/wgmma/instructions.cuh - Hopper's asynchronous machinery in words: mbarriers, tensor copies
+ * (TMA), matrix products of warpgroups. Compute capability 9.0 alone (sm_90a).
  *
  * A wgmma multiplies two matrices in shared memory, both with k contiguous, in rows of 64 or 128
  * bytes that the tensor copy has swizzled; the product of a warpgroup is 64 rows. Element (r, c) of
- * the product: thread 32 * (r / 16) + 4 * (r % 8) + c % 8 / 2, register 4 * (c / 8) + 2 * (r / 8 % 2)
- * + c % 2.
+ * the product: thread 32 * (r / 16) + 4 * (r % 8) + c % 8 / 2, register 4 * (c / 8) + 2 * (r / 8 %
+ * 2) + c % 2.
  */
 #ifndef DUO_SPLIT_WGMMA_INSTRUCTIONS_CUH
 #define DUO_SPLIT_WGMMA_INSTRUCTIONS_CUH
@@ -37,8 +37,8 @@ static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/* At the same place in the shared memory of a block of the cluster. Nothing that this thread has written is
- * published by it, which would take a fence. */
+/* At the same place in the shared memory of a block of the cluster. Nothing that this thread has
+ * written is published by it, which would take a fence. */
 static __device__ __forceinline__ void barrier_arrive_in(uint32_t barrier, uint32_t block)
 {
     asm volatile("{\n"
@@ -92,8 +92,8 @@ static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *
                  : "memory");
 }
 
-/* To the same place in the shared memory of all blocks of the cluster that are in `blocks`, bit by bit,
- * each of which expects it at its own barrier. */
+/* To the same place in the shared memory of all blocks of the cluster that are in `blocks`, bit by
+ * bit, each of which expects it at its own barrier. */
 static __device__ __forceinline__ void
 copy_box_to(uint16_t blocks, uint32_t to, const CUtensorMap *map, uint32_t barrier, int k, int row)
 {

@@ -1,8 +1,9 @@
 /*
- * split/wgmma/multiply.cuh - the sums of a tile of C: chains of products, and their promotion to fp32.
+ * split/wgmma/multiply.cuh - the sums of a tile of C: chains of products, and their promotion to
+ * fp32.
  *
- * A chain is the products of the planes of kStageK k, in the tensor cores' own sums. Times the scale
- * of its tiles it is added to registers by one FMA.
+ * A chain is the products of the planes of kStageK k, in the tensor cores' own sums. Times the
+ * scale of its tiles it is added to registers by one FMA.
  */
 #ifndef DUO_SPLIT_WGMMA_MULTIPLY_CUH
 #define DUO_SPLIT_WGMMA_MULTIPLY_CUH
@@ -38,9 +39,10 @@ struct stage_reader : ring_place<Tile> {
 };
 
 /*
- * The scales of a tile's blocks of 64 rows i, 64 k after 64 k. The words of the 64 k after next are on
- * their way while the next scales are known. Each lane has one: of rows i, then of columns j. (Were
- * all in each, the compiler would move them to uniform registers, and so wait for them, at once.)
+ * The scales of a tile's blocks of 64 rows i, 64 k after 64 k. The words of the 64 k after next are
+ * on their way while the next scales are known. Each lane has one: of rows i, then of columns j.
+ * (Were all in each, the compiler would move them to uniform registers, and so wait for them, at
+ * once.)
  */
 template <class Tile>
 struct tile_scales {

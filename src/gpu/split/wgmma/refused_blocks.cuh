@@ -1,13 +1,14 @@
 /*
- * split/wgmma/refused_blocks.cuh - the end of split/wgmma/product.cuh: what the guard keeps from its planes. Mostly that is
- * nothing, and a kernel of its own, behind, would cost more than to look here.
+ * split/wgmma/refused_blocks.cuh - the end of split/wgmma/product.cuh: what the guard keeps from
+ * its planes. Mostly that is nothing, and a kernel of its own, behind, would cost more than to look
+ * here.
  *
  * Threads   the two warpgroups that multiply, when all tiles of the block are done: together they
  *           walk the same tiles again, 64 rows i at a time
- * bf16x6    from the operands themselves: 32 k of the columns j and rows i are split on their way to
- *           shared memory, one step ahead of the products. Slower than with planes, for each tile of
- *           C splits again; but these would be memory and a pass for what is rare
- *           Where one product outweighs all others, what the tensor core truncates as it adds the small
+ * bf16x6 from the operands themselves: 32 k of the columns j and rows i are split on their way to
+ *           shared memory, one step ahead of the products. Slower than with planes, for each tile
+ *           of C splits again; but these would be memory and a pass for what is rare Where one
+ *           product outweighs all others, what the tensor core truncates as it adds the small
  *           planes' products to the large ones' shows: these are chains of their own, rounded
  * Exact     blocks of 64 x 64 by split/exact.cuh
  * Split-K   as in split/wgmma/product.cuh; exact blocks are the first slice's
@@ -69,8 +70,8 @@ struct rest_step {
     uint32_t word[kRestItems];
 };
 
-/* sum + large + small, of chains of large and small planes: the larger of the first two comes last, so that
- * a product that outweighs all others is rounded once, as by an FMA. */
+/* sum + large + small, of chains of large and small planes: the larger of the first two comes last,
+ * so that a product that outweighs all others is rounded once, as by an FMA. */
 static __device__ __forceinline__ float add_both(float sum, float large, float small)
 {
     const bool outweighs = fabsf(large) > fabsf(sum);

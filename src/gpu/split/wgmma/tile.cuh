@@ -1,5 +1,6 @@
 /*
- * split/wgmma/tile.cuh - a tile of C and its stages in shared memory, the problem, and the tiles of a block.
+ * split/wgmma/tile.cuh - a tile of C and its stages in shared memory, the problem, and the tiles of
+ * a block.
  */
 #ifndef DUO_SPLIT_WGMMA_TILE_CUH
 #define DUO_SPLIT_WGMMA_TILE_CUH
@@ -8,9 +9,9 @@
 #include "gpu/split/wgmma/warpgroups.cuh"
 
 /*
- * A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. A cluster of blocks has neighbours
- * along the columns: their rows i are the same, and each block copies a part of them for all, which
- * spares the L2 cache, and power.
+ * A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. A cluster of blocks has
+ * neighbours along the columns: their rows i are the same, and each block copies a part of them for
+ * all, which spares the L2 cache, and power.
  */
 template <class Scheme_, int Width_, int Halves_, int Stages_, int Cluster_ = 1>
 struct wgmma_tile {

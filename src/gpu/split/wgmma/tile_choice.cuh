@@ -31,8 +31,8 @@ struct tiles_of_scheme<bf16x6> {
 /*
  * Clocks of a tile of C, measured on an H200 under its power limit: the large tile is bound by the
  * tensor cores, the small one by shared memory, the medium one, where the others leave half of the
- * multiprocessors idle in their last wave, by either; each has a start and an end that nothing overlaps.
- * Slices end by writing their sums, and the last of them by reading all.
+ * multiprocessors idle in their last wave, by either; each has a start and an end that nothing
+ * overlaps. Slices end by writing their sums, and the last of them by reading all.
  */
 struct tile_clocks {
     double per_product; /* of the planes, for 32 k */

@@ -1,5 +1,6 @@
 /*
- * split/wgmma/verdict.cuh - which blocks of 64 x 64 of a tile of C the guard allows this kernel to store.
+ * split/wgmma/verdict.cuh - which blocks of 64 x 64 of a tile of C the guard allows this kernel to
+ * store.
  *
  * Every warp reads the words of the tile's rows and columns for itself; the first warpgroup that
  * multiplies tells the one that copies whether anything of the tile is wanted.
@@ -9,8 +10,8 @@
 
 #include "gpu/split/wgmma/block.cuh"
 
-/* The words of the operands' tiles that meet in a tile of C, for one of the warpgroups that multiply.
- * Tiles beyond the matrix have no words: theirs are those of the last one. */
+/* The words of the operands' tiles that meet in a tile of C, for one of the warpgroups that
+ * multiply. Tiles beyond the matrix have no words: theirs are those of the last one. */
 template <class Tile>
 struct tile_words {
     const wgmma_problem &p;

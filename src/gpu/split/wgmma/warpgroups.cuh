@@ -1,4 +1,5 @@
-/* split/wgmma/warpgroups.cuh - the warpgroups of a block: one copies, two multiply; where these meet. */
+/* split/wgmma/warpgroups.cuh - the warpgroups of a block: one copies, two multiply; where these
+ * meet. */
 #ifndef DUO_SPLIT_WGMMA_WARPGROUPS_CUH
 #define DUO_SPLIT_WGMMA_WARPGROUPS_CUH
 
@@ -47,10 +48,10 @@ static __device__ __forceinline__ uint32_t clock_now()
 }
 
 /*
- * Lets the second warpgroup begin a tile some clocks after the first, longer than a chain takes to be added.
- * Each then adds while the other's products go on, and they keep the distance. Were they to begin at once,
- * both would add at once, and the tensor cores pause meanwhile: one clock of seven with fp16x3 (H200, commit
- * 3b99d1e: 300 were too few, 500 did as well).
+ * Lets the second warpgroup begin a tile some clocks after the first, longer than a chain takes to
+ * be added. Each then adds while the other's products go on, and they keep the distance. Were they
+ * to begin at once, both would add at once, and the tensor cores pause meanwhile: one clock of
+ * seven with fp16x3 (H200, commit 3b99d1e: 300 were too few, 500 did as well).
  */
 constexpr uint32_t kApart = 384; /* clocks */
 static __device__ __forceinline__ void keep_apart(int multiplier, uint32_t first_stage_full,
