@@ -1,0 +1,180 @@
+/* skinny/product.cuh - the kernel that multiplies: a tile of C over a range of k. */
+#ifndef DUO_SKINNY_PRODUCT_CUH
+#define DUO_SKINNY_PRODUCT_CUH
+
+#include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
+#include "gpu/shared_memory.cuh"
+#include "gpu/skinny/block.cuh"
+#include "gpu/skinny/loader.cuh"
+
+/* Registers are shared out among no more blocks than fit in. */
+#ifdef __CUDA_ARCH__
+constexpr int kCapability = __CUDA_ARCH__ / 10;
+#else
+constexpr int kCapability = 90; /* any */
+#endif
+template <class Tile, bool AlongK>
+constexpr int kFit = blocks_that_fit(kSharedBytes<Tile, AlongK>, Tile::kResident, kCapability);
+template <class Tile, bool AlongK>
+constexpr int kBlocks = kFit<Tile, AlongK> > 0 ? kFit<Tile, AlongK> : 1;
+
+/* The elements of C of a thread. */
+template <class Tile>
+using skinny_sums = float[Tile::kThreadRows][Tile::kThreadColumns];
+
+/* A thread's share of a slab. */
+template <class Tile, bool AlongK>
+static __device__ __forceinline__ void multiply_slab(skinny_sums<Tile> &sum, const float *x,
+                                                     const float *y, const skinny_place<Tile> &me)
+{
+    constexpr int kThreadColumns = Tile::kThreadColumns;
+    constexpr int kAtOnce = AlongK && Tile::kLanesK == 1 ? kGroup : 1;
+    const float *const y_row = y + me.lane_n * kThreadColumns;
+#pragma unroll(Tile::kLanesK == 1 ? 4 : 2)
+    for (int step = 0; step < Tile::kSteps; step += kAtOnce) {
+        const int l = (me.warp_k * Tile::kSteps + step) * Tile::kLanesK + me.lane_k;
+        float xs[kAtOnce][Tile::kThreadRows];
+        read_x<Tile, AlongK, kAtOnce>(xs, x, me.warp_m, me.lane_m, l);
+#pragma unroll
+        for (int q = 0; q < kAtOnce; q++) {
+            float ys[kThreadColumns];
+            read_y<kThreadColumns>(ys, y_row + (l + q) * kPitchY<Tile>);
+#pragma unroll
+            for (int r = 0; r < Tile::kThreadRows; r++)
+#pragma unroll
+                for (int j = 0; j < kThreadColumns; j++)
+                    sum[r][j] = fmaf(xs[q][r], ys[j], sum[r][j]);
+        }
+    }
+}
+
+/* The sums of lanes and warps that shared the steps, into after.tile. */
+template <class Tile, bool AlongK>
+static __device__ __forceinline__ void add_block(sums<Tile> &after, skinny_sums<Tile> &sum,
+                                                 const skinny_place<Tile> &me)
+{
+    constexpr int kThreadColumns = Tile::kThreadColumns;
+#pragma unroll
+    for (int distance = Tile::kLanesK / 2; distance > 0; distance /= 2)
+#pragma unroll
+        for (int r = 0; r < Tile::kThreadRows; r++)
+#pragma unroll
+            for (int j = 0; j < kThreadColumns; j++)
+                sum[r][j] += __shfl_xor_sync(0xffffffffu, sum[r][j], distance);
+#pragma unroll
+    for (int half = Tile::kWarpsK / 2; half > 0; half /= 2) {
+        if (me.warp_k >= half && me.warp_k < 2 * half)
+#pragma unroll
+            for (int e = 0; e < Tile::kSums; e++)
+                after.half[me.warp_k - half][e][me.warp_m][me.lane] =
+                    sum[e / kThreadColumns][e % kThreadColumns];
+        __syncthreads();
+        if (me.warp_k < half)
+#pragma unroll
+            for (int e = 0; e < Tile::kSums; e++)
+                sum[e / kThreadColumns][e % kThreadColumns] +=
+                    after.half[me.warp_k][e][me.warp_m][me.lane];
+        __syncthreads();
+    }
+    if (me.warp_k == 0 && me.lane_k == 0)
+#pragma unroll
+        for (int r = 0; r < Tile::kThreadRows; r++)
+#pragma unroll
+            for (int j = 0; j < kThreadColumns; j++)
+                after.tile[me.lane_n * kThreadColumns + j]
+                          [row_of<Tile, AlongK>(me.warp_m, me.lane_m, r)] = sum[r][j];
+    __syncthreads();
+}
+
+/* after.tile to C, or to the sums of its range. */
+template <class Tile>
+static __device__ __forceinline__ void
+store_block(const skinny_problem &p, const skinny_block &block, const sums<Tile> &after)
+{
+    const bool down = p.row_step == 1; /* neighbours in C are neighbours in its rows */
+    auto for_each = [&](auto &&act) {
+#pragma unroll 1
+        for (int e = threadIdx.x; e < Tile::kRows * Tile::kColumns; e += kThreads) {
+            const int row = down ? e % Tile::kRows : e / Tile::kColumns;
+            const int column = down ? e / Tile::kRows : e % Tile::kColumns;
+            if (row < block.rows_left && column < block.columns_left)
+                act(after.tile[column][row], block.first_row + row, block.first_column + column);
+        }
+    };
+    auto update = [&](float value, int64_t row, int64_t column) {
+        float *const c = p.c + (row * p.row_step + column * p.column_step);
+        *c = blend(p.alpha, value, p.beta, p.beta == 0.0f ? 0.0f : *c);
+    };
+    if (p.ranges == 1) {
+        for_each(update);
+        return;
+    }
+    const int64_t elements = p.size.rows * p.size.columns;
+    auto packed = [&](int64_t row, int64_t column) {
+        return down ? row + column * p.size.rows : column + row * p.size.columns;
+    };
+    for_each([&](float value, int64_t row, int64_t column) {
+        p.partial[block.range * elements + packed(row, column)] = value;
+    });
+}
+
+template <class Tile, bool AlongK>
+static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
+    sgemm_skinny(skinny_problem p)
+{
+    constexpr int kSlab = Tile::kSlab, kSlabs = Tile::kSlabs;
+    extern __shared__ __align__(16) char shared[];
+    auto &ring = *reinterpret_cast<slabs<Tile, AlongK> *>(shared);
+    auto &after = *reinterpret_cast<sums<Tile> *>(shared);
+    const skinny_block block = skinny_block::of<Tile>(p);
+
+    /* Steps of this range not yet multiplied, not yet loaded. All ranges but the last are whole
+     * slabs, so that what is past the end of a range is past the end of the matrix. */
+    int64_t to_multiply = block.steps, to_load = block.steps;
+    const bool whole_groups =
+        block.rows_left >= Tile::kRows ? Tile::kRows % kGroup == 0 : block.rows_left % kGroup == 0;
+    const bool wide_x = p.wide_x && (AlongK || whole_groups);
+    skinny_loader<Tile::kRows, kSlab> x_loader(p.x, p.ldx, AlongK, wide_x ? kGroup : 1,
+                                               block.first_row, p.size.rows, block.range * p.range,
+                                               AlongK ? kPitchX<Tile, AlongK> : 1,
+                                               AlongK ? 1 : kPitchX<Tile, AlongK>);
+    const int64_t end_column =
+        block.columns_left < Tile::kColumns ? p.size.columns : block.first_column + Tile::kColumns;
+    skinny_loader<Tile::kColumnsCopied, kSlab> y_loader(p.y, p.ldy, p.size.y_along_k, 1,
+                                                        block.first_column, end_column,
+                                                        block.range * p.range, 1, kPitchY<Tile>);
+    auto load_next = [&](int slot) {
+        if (to_load > 0) {
+            if (wide_x)
+                x_loader.template load<kGroup>(ring.x[slot], to_load);
+            else
+                x_loader.template load<1>(ring.x[slot], to_load);
+            y_loader.template load<1>(ring.y[slot], to_load);
+            to_load -= kSlab;
+        }
+        __pipeline_commit(); /* also an empty one: a wait counts commits */
+    };
+
+    const skinny_place<Tile> me;
+    skinny_sums<Tile> sum = {};
+    wait_for_kernels_ahead();
+#pragma unroll 1
+    for (int slot = 0; slot < kSlabs - 1; slot++) load_next(slot);
+    int slot = 0, freed = kSlabs - 1; /* being multiplied; multiplied before it */
+    for (; to_multiply > 0; to_multiply -= kSlab) {
+        __pipeline_wait_prior(kSlabs - 2);
+        __syncthreads();
+        load_next(freed);
+        multiply_slab<Tile, AlongK>(sum, ring.x[slot], ring.y[slot], me);
+        freed = slot;
+        slot = slot + 1 == kSlabs ? 0 : slot + 1;
+    }
+    let_next_kernel_start();
+    __pipeline_wait_prior(0);
+    __syncthreads(); /* from here on the ring's memory holds sums */
+    add_block<Tile, AlongK>(after, sum, me);
+    store_block<Tile>(p, block, after);
+}
+
+#endif
