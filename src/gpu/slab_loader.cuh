@@ -1,6 +1,6 @@
 /*
  * slab_loader.cuh - one operand's way into a ring of slabs in shared memory, 4 bytes at a time, so
- * that one code serves every alignment (tiled, f64).
+ * that one code serves every alignment (f64).
  */
 #ifndef DUO_SLAB_LOADER_CUH
 #define DUO_SLAB_LOADER_CUH
@@ -18,7 +18,6 @@
 template <int Edge, int Slab, int Threads, bool AlongK>
 struct slab_loader {
     static constexpr int kCopies = Edge * Slab / Threads;
-    static constexpr int kFewCopies = 4;
     static constexpr int kStepI = AlongK ? Threads / Slab : 0;
     static constexpr int kStepL = AlongK ? 0 : Threads / Edge;
     static_assert(AlongK ? Threads % Slab == 0 && Edge % (Threads / Slab) == 0
@@ -57,9 +56,7 @@ struct slab_loader {
 #pragma unroll
             for (int copy = 0; copy < kCopies; copy++, from += step) {
                 __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
-                /* Else all distances to `next` wait in registers. Few may: to add them up one by
-                 * one costs a small product on an H100 4 % (1024^3, sgemm_gpu_tiled). */
-                if constexpr (kCopies > kFewCopies) asm volatile("" : "+l"(from));
+                asm volatile("" : "+l"(from)); /* else all distances to `next` wait in registers */
             }
         } else {
             /* Zeros stand in for what is outside: for both operands at the same l, so that a sum
