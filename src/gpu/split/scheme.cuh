@@ -34,6 +34,8 @@ enum duo_way {
     DUO_WAY_BF16X6, /* and better */
     DUO_WAY_EXACT   /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
 };
+/* Bits of the ways of blocks that a kernel has refused. */
+constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
 
 struct fp16x3 : fp16x3_numbers {
     using element = __half;

@@ -39,7 +39,6 @@ static inline split_problem split_of(const operand_planes &first, const operand_
             k_tiles,         UINT32_MAX / k_tiles,     control};
 }
 constexpr size_t kControlBytes = 4096;
-constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
 
 /* Tile `tile` of both operands. Not by index into the problem: an array of parameters would be
  * copied to local memory for that. */

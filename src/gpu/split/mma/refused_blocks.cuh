@@ -14,14 +14,14 @@
 
 static_assert(kExactThreads == kSplitThreads, "one kernel does both");
 
-struct fallback_problem {
+struct refused_problem {
     tensor_problem multiply;
     split_problem split;
     uint32_t exact_ways;     /* a bit for each duo_way that it computes itself */
     const uint32_t *pending; /* the ways of blocks that are left */
 };
 
-static __device__ __forceinline__ void exact_blocks(const fallback_problem &e)
+static __device__ __forceinline__ void exact_blocks(const refused_problem &e)
 {
     __shared__ exact_slab slab;
     const tensor_problem &p = e.multiply;
@@ -38,7 +38,7 @@ static __device__ __forceinline__ void exact_blocks(const fallback_problem &e)
     }
 }
 
-static __global__ void __launch_bounds__(kExactThreads, 1) sgemm_fallback(fallback_problem e)
+static __global__ void __launch_bounds__(kExactThreads, 1) sgemm_refused(refused_problem e)
 {
     let_next_kernel_start();
     wait_for_kernels_ahead();

@@ -31,12 +31,12 @@ static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
         how->capability >= kLeastBf16 && !__atomic_load_n(&bf16_absent, __ATOMIC_RELAXED);
     const mma_problem first = {p.multiply, fp16x3::kWays, p.pending, nullptr};
     const mma_problem rest = {p.multiply, kPendingBf16, nullptr, p.pending};
-    const fallback_problem fallback = {
+    const refused_problem fallback = {
         p.multiply, p.split, bf16 ? kPendingExact : kPendingExact | kPendingBf16, p.pending};
     cudaError_t error = duo_queue_split_fp16x3(p, how);
     if (error == cudaSuccess) error = queue_mma<fp16x3>(first, how);
     if (error != cudaSuccess) return error;
-    error = queue_kernel_behind(sgemm_fallback, (unsigned)how->multiprocessors, kExactThreads, 0,
+    error = queue_kernel_behind(sgemm_refused, (unsigned)how->multiprocessors, kExactThreads, 0,
                                 how, fallback);
     if (error == cudaSuccess && bf16) error = queue_mma<bf16x6>(rest, how);
     return after_c_changed(error);
@@ -46,7 +46,7 @@ static cudaError_t load()
 {
     cudaError_t error = duo_sgemm_gpu_fp16x3.load(); /* what both use */
     if (error == cudaSuccess) error = load_kernel(sgemm_mma<fp16x3>);
-    if (error == cudaSuccess) error = load_kernel(sgemm_fallback);
+    if (error == cudaSuccess) error = load_kernel(sgemm_refused);
     cudaFuncAttributes found = {};
     if (error == cudaSuccess) error = cudaFuncGetAttributes(&found, sgemm_mma<bf16x6>);
     if (error == cudaSuccess && found.ptxVersion < kLeastBf16)

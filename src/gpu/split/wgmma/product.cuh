@@ -89,7 +89,7 @@ multiply_tiles(const wgmma_block<Tile> &block, const wgmma_problem &p, int multi
                              (int64_t)ti * Tile::kI + h * Tile::kWidth,
                              (int64_t)tj * kTileJ + multiplier * 64);
     }
-    if (any_multiplier(left)) do_rest<Tile>(p, block.ring, memory, block.slice);
+    if (any_multiplier(left)) do_refused<Tile>(p, block.ring, memory, block.slice);
 }
 
 template <class Tile>

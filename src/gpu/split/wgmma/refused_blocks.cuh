@@ -50,10 +50,10 @@ static __device__ __forceinline__ void load_run(float (&x)[kRun], const operand_
 }
 
 /* A thread's run of 64 rows x 32 k: neighbours in memory are loaded by neighbouring threads. */
-struct rest_place {
+struct refused_place {
     int row, run;
     bool aligned; /* 16 bytes at a time */
-    __device__ __forceinline__ rest_place(const operand_planes &o, int t)
+    __device__ __forceinline__ refused_place(const operand_planes &o, int t)
         : row(o.along_k ? t / kRunsPerRow : t % kTile),
           run(o.along_k ? t % kRunsPerRow : t / kTile),
           aligned(o.along_k && reinterpret_cast<uintptr_t>(o.x) % 16 == 0 && o.ld % 4 == 0)
@@ -61,13 +61,13 @@ struct rest_place {
     }
 };
 
-using rest_tile = wgmma_tile<bf16x6, kTile, 1, 2>;
-constexpr int kRestItems = kMultipliers + 1; /* 64 rows x 32 k each: columns j, then rows i */
+using refused_tile = wgmma_tile<bf16x6, kTile, 1, 2>;
+constexpr int kRefusedItems = kMultipliers + 1; /* 64 rows x 32 k each: columns j, then rows i */
 
 /* A run of each item, as loaded, and the words of their tiles. */
-struct rest_step {
-    float x[kRestItems][kRun];
-    uint32_t word[kRestItems];
+struct refused_step {
+    float x[kRefusedItems][kRun];
+    uint32_t word[kRefusedItems];
 };
 
 /* sum + large + small, of chains of large and small planes: the larger of the first two comes last,
@@ -82,24 +82,24 @@ static __device__ __forceinline__ float add_both(float sum, float large, float s
  * 64 rows i by 128 columns j of C by bf16x6: the tiles of operands tile_i, and tile_j and the next;
  * `stored`: this warpgroup's half of them is. The warpgroups agree that something is.
  */
-static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_t ring, int tile,
-                                                 int slice, int tile_i, int tile_j, bool stored,
-                                                 int limit)
+static __device__ __forceinline__ void refused_rows(const wgmma_problem &p, uint32_t ring, int tile,
+                                                    int slice, int tile_i, int tile_j, bool stored,
+                                                    int limit)
 {
-    constexpr int kRegisters = rest_tile::kWidth / 2, kItemBytes = kTile * kRowBytes;
+    constexpr int kRegisters = refused_tile::kWidth / 2, kItemBytes = kTile * kRowBytes;
     constexpr int kLarge = bf16x6::kProducts - 1; /* of the large planes */
     const int t = (int)threadIdx.x - kWarpgroup, multiplier = t / kWarpgroup;
     const int k_tiles = (int)tiles_of(p.k), steps = (int)((p.k + kStepK - 1) / kStepK);
-    const int first_step = first_step_of<rest_tile>(steps, slice, p.slices);
-    const int end_step = first_step_of<rest_tile>(steps, slice + 1, p.slices);
-    const rest_place in_a(p.a, t), in_b(p.b, t);
+    const int first_step = first_step_of<refused_tile>(steps, slice, p.slices);
+    const int end_step = first_step_of<refused_tile>(steps, slice + 1, p.slices);
+    const refused_place in_a(p.a, t), in_b(p.b, t);
     const int last_tile_j = (int)tiles_of(p.n) - 1;
 
     auto stage_of = [&](int step) {
-        return ring + step % rest_tile::kStages * rest_tile::kStageBytes;
+        return ring + step % refused_tile::kStages * refused_tile::kStageBytes;
     };
     /* Beyond the operand these are zeros; beyond the slice nobody uses them. */
-    auto load = [&](rest_step &s, int step) {
+    auto load = [&](refused_step &s, int step) {
         const int64_t k = (int64_t)step * kStepK;
         const int k_tile = min(step / 2, k_tiles - 1);
 #pragma unroll
@@ -112,13 +112,13 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
                  in_a.aligned);
         s.word[kMultipliers] = p.a.words[(int64_t)tile_i * k_tiles + k_tile];
     };
-    auto store = [&](const rest_step &s, int step) {
+    auto store = [&](const refused_step &s, int step) {
         const uint32_t stage = stage_of(step);
 #pragma unroll
-        for (int item = 0; item < kRestItems; item++) {
+        for (int item = 0; item < kRefusedItems; item++) {
             const bool is_i = item == kMultipliers;
             const uint32_t to =
-                stage + (is_i ? rest_tile::kBytesJ : item * kItemBytes) +
+                stage + (is_i ? refused_tile::kBytesJ : item * kItemBytes) +
                 place_of_chunk(is_i ? in_a.row : in_b.row, is_i ? in_a.run : in_b.run);
             const tile_scale scale =
                 tile_scale::of(bf16x6(), (int)(s.word[item] & kWordExponent) - kExponentBias);
@@ -133,12 +133,12 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
         }
     };
 
-    auto scale_with = [&](const rest_step &s) {
+    auto scale_with = [&](const refused_step &s) {
         return scale_of(s.word[kMultipliers], multiplier == 0 ? s.word[0] : s.word[1], limit);
     };
 
     float sum[kRegisters] = {}, large[kRegisters], small[kRegisters];
-    rest_step next;
+    refused_step next;
     sync_multipliers(); /* nobody reads the ring any more */
     load(next, first_step);
     store(next, first_step);
@@ -149,9 +149,9 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
         writes_before_products();
         sync_multipliers(); /* also: the products of the step before are done */
         const uint32_t j_rows = rows_at(stage_of(step) + multiplier * kItemBytes),
-                       i_rows = rows_at(stage_of(step) + rest_tile::kBytesJ);
-        multiply_planes<rest_tile, 0, kLarge>(small, j_rows, i_rows, 0);
-        multiply_planes<rest_tile, kLarge, kLarge + 1>(large, j_rows, i_rows, 0);
+                       i_rows = rows_at(stage_of(step) + refused_tile::kBytesJ);
+        multiply_planes<refused_tile, 0, kLarge>(small, j_rows, i_rows, 0);
+        multiply_planes<refused_tile, kLarge, kLarge + 1>(large, j_rows, i_rows, 0);
         store(next, step + 1);
         const float scale_before = scale;
         scale = scale_with(next);
@@ -163,19 +163,19 @@ static __device__ __forceinline__ void rest_rows(const wgmma_problem &p, uint32_
             sum[r] = add_both(sum[r], large[r] * scale_before, small[r] * scale_before);
     }
     if (!stored || (p.slices > 1 && !last_to_come(p, tile, slice, multiplier, sum))) return;
-    store_half<rest_tile>(p, sum, &limit, 1, (int64_t)tile_i * kTile,
-                          (int64_t)(tile_j + multiplier) * kTile);
+    store_half<refused_tile>(p, sum, &limit, 1, (int64_t)tile_i * kTile,
+                             (int64_t)(tile_j + multiplier) * kTile);
 }
 
 /* All blocks of the tiles of C that this block has, by the ways that the tile's scheme does not
  * have. `memory`: the ring's. */
 template <class Tile>
-static __device__ __forceinline__ void do_rest(const wgmma_problem &p, uint32_t ring, void *memory,
-                                               int slice)
+static __device__ __forceinline__ void do_refused(const wgmma_problem &p, uint32_t ring,
+                                                  void *memory, int slice)
 {
     constexpr uint32_t kWays = Tile::Scheme::kWays;
     static_assert(sizeof(exact_slab) <= Tile::kStageBytes * Tile::kStages &&
-                      rest_tile::kStageBytes * rest_tile::kStages <=
+                      refused_tile::kStageBytes * refused_tile::kStages <=
                           Tile::kStageBytes * Tile::kStages,
                   "both fit into the ring");
     const int t = (int)threadIdx.x - kWarpgroup, multiplier = t / kWarpgroup;
@@ -206,9 +206,9 @@ static __device__ __forceinline__ void do_rest(const wgmma_problem &p, uint32_t 
             }
             if constexpr ((kWays >> DUO_WAY_BF16X6 & 1) == 0)
                 if (bf16[0] || bf16[1])
-                    rest_rows(p, ring, tile, slice, tile_i, tile_j,
-                              multiplier == 0 ? bf16[0] : bf16[1],
-                              row[kMultipliers].most + (multiplier == 0 ? row[0] : row[1]).most);
+                    refused_rows(p, ring, tile, slice, tile_i, tile_j,
+                                 multiplier == 0 ? bf16[0] : bf16[1],
+                                 row[kMultipliers].most + (multiplier == 0 ? row[0] : row[1]).most);
 #pragma unroll 1
             for (int j = 0; j < kMultipliers; j++)
                 if ((j == 0 ? exact[0] : exact[1]) && slice == 0)
