@@ -1,10 +1,10 @@
 /*
- * reduce/piece_sum.cuh - the sum of a piece, 2^p neighbouring blocks of 1024 elements, by one thread
- * block.
+ * reduce/piece_sum.cuh - the sum of a piece, 2^p neighbouring blocks of 1024 elements, by one
+ * thread block.
  *
- * Its 8 warps take the blocks in turn, so that the thread block reads one stretch of memory from its
- * beginning to its end, half a block ahead of what it adds. The sums of the blocks meet in shared
- * memory and are added there in adjacent pairs.
+ * Its 8 warps take the blocks in turn, so that the thread block reads one stretch of memory from
+ * its beginning to its end, half a block ahead of what it adds. The sums of the blocks meet in
+ * shared memory and are added there in adjacent pairs.
  */
 #ifndef DUO_REDUCE_PIECE_SUM_CUH
 #define DUO_REDUCE_PIECE_SUM_CUH

@@ -13,7 +13,8 @@ template <class Scheme>
 struct mma_stage {
     static constexpr int kOperandBytes = kPlaneBytes * Scheme::kPlanes;
     static constexpr int kBytes = 2 * kOperandBytes, kSharedBytes = kBytes * kMmaStages;
-    /* Threads that copy neighbours in memory: all chunks of a row, of both planes if interleaved. */
+    /* Threads that copy neighbours in memory: all chunks of a row, of both planes if
+     * interleaved. */
     static constexpr int kLanes = kChunks * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
     static constexpr int kRowsAtOnce = kMmaThreads / kLanes;
     static constexpr int kStepBytes =
