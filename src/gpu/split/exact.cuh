@@ -1,10 +1,11 @@
 /*
  * split/exact.cuh - a 64 x 64 block of C from the operands themselves, by fp32 FMA.
  *
- * Threads   256, as one group that `sync` brings together: a block, or two warpgroups of one
- * Order     for each element an FMA chain over the kExactStep l of a slab, a sum of those of each
- *           kExactSlabs slabs, a sum of these: errors grow with k / 256, not with k. Inf and NaN in
- *           the operands come out as of one chain; what overflows on the way may be another sum
+ * Threads   256, which `sync` brings together: a block, or two warpgroups of one
+ * Order     for each element an FMA chain over the kExactStep l of a slab; the chains of
+ *           kExactSlabs slabs are added, and these sums are added: errors grow with k / 256, not
+ *           with k. Inf and NaN in the operands come out as of one chain. Where a sum overflows on
+ *           the way, the order may change whether it does
  */
 #ifndef DUO_SPLIT_EXACT_CUH
 #define DUO_SPLIT_EXACT_CUH
@@ -21,8 +22,8 @@ struct exact_slab {
     alignas(16) float a[kExactStep][kPitch], b[kExactStep][kPitch];
 };
 
-/* What a thread loads of 64 rows x kExactStep k of an operand: neighbours in memory by
- * neighbours. */
+/* What a thread loads of 64 rows x kExactStep k of an operand: neighbouring threads load neighbours
+ * in memory. */
 struct exact_loads {
     static constexpr int kLoads = kExactStep * kTile / kExactThreads;
     float x[kLoads];
@@ -77,6 +78,7 @@ static __device__ __forceinline__ void move_square(exact_square &to, exact_squar
         }
 }
 
+/* t: the thread's number among the 256. */
 template <class Sync>
 static __device__ __forceinline__ void exact_block(const tensor_problem &p, int64_t block_i,
                                                    int64_t block_j, exact_slab &slab, int t,

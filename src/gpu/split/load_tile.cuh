@@ -1,5 +1,7 @@
-/* split/load_tile.cuh - a tile of an operand, 64 rows x 64 k, on its way to the registers of a
- * block. */
+/*
+ * split/load_tile.cuh - a tile of an operand, 64 rows x 64 k, on its way to the registers of a
+ * block.
+ */
 #ifndef DUO_SPLIT_LOAD_TILE_CUH
 #define DUO_SPLIT_LOAD_TILE_CUH
 
@@ -9,8 +11,8 @@ constexpr int kSplitThreads = 256, kSplitWarps = kSplitThreads / 32;
 constexpr int kLanesPerRow = kTile / kRun; /* threads that share a row of a tile */
 constexpr int kRowStep = kSplitThreads / kLanesPerRow, kRuns = kTile / kRowStep;
 
-/* A tile's place in its operand, and a thread's part of it: of the rows row, row + kRowStep, ...
- * the run of k from `run` on. */
+/* A tile's place in its operand, and a thread's part of the tile: 8 neighbours in k, from `run`
+ * on, of each of the rows row, row + kRowStep, ... */
 struct tile_part {
     int64_t first_row, first_k;
     int rows, ks; /* inside the operand */
@@ -20,7 +22,7 @@ struct tile_part {
     __device__ __forceinline__ tile_part(const operand_planes &o, unsigned tile, unsigned k_tiles,
                                          unsigned k_tiles_inverse)
     {
-        unsigned row_tile = __umulhi(tile, k_tiles_inverse); /* or one less than it should be */
+        unsigned row_tile = __umulhi(tile, k_tiles_inverse); /* may be one too small */
         unsigned k_tile = tile - row_tile * k_tiles;
         if (k_tile >= k_tiles) {
             row_tile++;
@@ -37,7 +39,7 @@ struct tile_part {
 
 using tile_values = float[kRuns][kRun];
 
-/* Whole rows that lie along k, on 16 bytes: every thread loads its own part. */
+/* A whole tile that lies along k, on 16 bytes: every thread loads its own part. */
 static __device__ __forceinline__ void load_along_k(tile_values &value, const float *x, int64_t ld,
                                                     const tile_part &part)
 {
@@ -91,8 +93,8 @@ static __device__ __forceinline__ void load_any(turned_tile &turned, const float
     }
 }
 
-/* Loads go along what is contiguous; where that is not k, or where rows are not aligned to 16
- * bytes, they pass through shared memory. */
+/* Loads go along what is contiguous in memory. Where that is not k, or where it does not begin
+ * on 16 bytes, the tile passes through shared memory. */
 static __device__ __forceinline__ void load_tile(tile_values &value, const operand_planes &o,
                                                  const tile_part &part)
 {

@@ -1,8 +1,9 @@
 /*
- * split/panels.cuh - a product through planes, from call to panels: workspace, splitting, launches.
+ * split/panels.cuh - a call as products of panels: workspace, splitting, launches.
  *
- * Where the workspace holds the planes of both operands whole, there is one panel; else C is done
- * in panels of columns and rows, whose operands are split one after the other.
+ * A panel is a part of C whose operands' planes fit into the workspace. Where those of the whole
+ * operands do, there is one panel; else C is done panel by panel, and the rows of A and columns of
+ * B of each are split just before it is multiplied.
  */
 #ifndef DUO_SPLIT_PANELS_CUH
 #define DUO_SPLIT_PANELS_CUH
@@ -12,9 +13,9 @@
 #include "gpu/split/split_pass.cuh"
 #include "gpu/split/product.cuh"
 
-/* ---- Workspace: control, partial sums, the forms of A and B ---- */
+/* ---- Workspace: control, partial sums, packed A and B ---- */
 
-constexpr size_t kPlanesAlignment = 1024; /* of tensors, and of all that is in the workspace */
+constexpr size_t kPlanesAlignment = 1024; /* of tensors, and so of all in the workspace */
 constexpr int kSlicedTile = 64 * 128;     /* elements of C in a tile whose k may be cut */
 
 static size_t aligned_bytes(size_t bytes)
@@ -25,7 +26,7 @@ static size_t words_bytes(int64_t rows, int64_t k)
 {
     return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * sizeof(uint32_t));
 }
-/* The form of an operand: its words, then its planes. */
+/* A packed operand: its words, then its planes. */
 static size_t packed_bytes(int64_t rows, int64_t k, int planes)
 {
     return words_bytes(rows, k) + aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile *
@@ -41,7 +42,8 @@ static size_t partials_bytes(const duo_launch *how)
 {
     return (size_t)how->multiprocessors * kSlicedTile * sizeof(float);
 }
-/* Of m rows of op(A) and n columns of op(B), unless they have a form elsewhere. */
+/* For m rows of op(A) and n columns of op(B), unless duo_prepare has packed the operand
+ * elsewhere. */
 static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes,
                           const duo_launch *how)
 {
@@ -54,8 +56,8 @@ static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes
 
 constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
 
-/* The largest panel of C whose operands fit: halves of the longer side, in whole tiles of C.
- * Operands with a form elsewhere are not cut. */
+/* The largest panel of C whose operands fit: the longer side is halved until they do, in whole
+ * tiles of C. An operand that is packed elsewhere is not cut. */
 static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int planes,
                          const duo_launch *how)
 {
@@ -78,7 +80,7 @@ struct panel {
     float *partials;
 };
 
-/* Compiled once, in sgemm_gpu_fp16x3.cu. */
+/* queue_split<fp16x3>, compiled once for two algorithms, in sgemm_gpu_fp16x3.cu. */
 cudaError_t duo_queue_split_fp16x3(const panel &p, const duo_launch *how);
 
 template <class Scheme>
@@ -91,7 +93,7 @@ static cudaError_t queue_split(const panel &p, const duo_launch *how)
                                max(1u, split.tiles), kSplitThreads, 0, how, split);
 }
 
-/* Operand A or B (i) of a product, without a place for its form. */
+/* Operand A or B (i) of a product; planes and words have no place yet. */
 static operand_planes operand_of(const duo_call *call, int i)
 {
     const sgemm_problem whole = sgemm_problem_of(call);
@@ -104,12 +106,12 @@ static operand_planes operand_of(const duo_call *call, int i)
     return o;
 }
 
-/* `planes` of each operand; `multiply` queues the kernels of one panel. */
+/* With so many planes of each operand; `multiply` queues the kernels of one panel. */
 static cudaError_t queue_product(const duo_call *call, const duo_launch *how, int planes,
                                  cudaError_t (*multiply)(const panel &p, const duo_launch *how))
 {
     const sgemm_problem whole = sgemm_problem_of(call);
-    if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not this row's */
+    if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not accepted */
     int64_t panel_m = whole.m, panel_n = whole.n;
     if (!choose_panel(call, &panel_m, &panel_n, planes, how)) return cudaErrorMemoryAllocation;
 

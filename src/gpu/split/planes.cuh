@@ -1,24 +1,15 @@
 /*
- * split/planes.cuh - operands as sums of 16-bit planes: their layout, and what is known of a tile;
- * split/split_pass.cuh writes them.
+ * split/planes.cuh - operands as sums of 16-bit planes: the layout of the planes, and the word that
+ * is known of each tile. split/split_pass.cuh writes both.
  *
  * An operand is op(A) by rows i or op(B) by columns j: `rows` runs of k elements, in tiles of
  * 64 rows x 64 k. A tile is scaled by a power of two that brings its largest magnitude to less than
  * 2 * 2^kShift and at least 1/8 of that, so that tiles of like magnitudes mostly have one scale.
- * Then each element is split:
- *     fp16x3   x = hi + lo, hi the nearest fp16, lo the nearest fp16 to what is left. An element of
- *              at least 2^-2 keeps 22 bits; below, an absolute 2^-25 is lost, if anything: such an
- *              element is called lossy.
- *     fp16x1 x = the nearest fp16, which has the 11 bits of TF32 from 2^-14 on; below, an absolute
- *              2^-25 is lost at most: these elements, unless they are 0, are the lossy ones.
- *     bf16x6   x = hi + mid + lo, all 24 bits, down to 2^-32.
- * Planes have k contiguous, whatever the operand's layout and alignment were, and zeros up to whole
- * tiles:
- *     fp16x3   one row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
- *     fp16x1   one row is k elements, of which one copy brings 64
- *     bf16x6   plane after plane, in each a row is k elements
- *
- * Of each tile one word is kept: its exponent, and what the guard needs (split/guard.cuh).
+ * Then each element is split (split/scheme.cuh). In a plane k is contiguous, whatever the operand's
+ * layout and alignment were, and zeros fill it up to whole tiles:
+ *     fp16x3   a row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
+ *     fp16x1   a row is k elements, of which one copy brings 64
+ *     bf16x6   plane after plane; in each a row is k elements
  */
 #ifndef DUO_SPLIT_PLANES_CUH
 #define DUO_SPLIT_PLANES_CUH
@@ -32,7 +23,7 @@ constexpr int kTile = 64; /* rows, and k, of a tile of an operand */
 struct operand_planes {
     const float *x;
     int64_t ld, rows, k;
-    bool along_k; /* neighbours in memory are neighbours in k; else in the row number */
+    bool along_k; /* neighbours in memory are neighbours in k; else in the row's number */
     void *planes;
     uint32_t *words; /* [tile of rows][tile of k] */
 };
@@ -51,13 +42,16 @@ static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_
 /* ---- The word of a tile ---- */
 
 /*
- * bits 0..8 exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: all zeros bits 9..15
- * most elements of any row, unless it is all zeros, that are small, less than 2^-7 after
- *              2^kShift; elements beyond k do not count
- * bit 16       some element is lossy, in fp16x1 or fp16x3 (bf16x6: could be in fp16x3)
+ * bits 0..8    exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: the tile is all
+ *              zeros
+ * bits 9..15   the most small elements of any row that is not all zeros. Small: less than 2^-7 of
+ *              2^kShift after scaling; elements beyond k do not count
+ * bit 16       some element is lossy in fp16x1 or fp16x3, or, in words written with bf16x6, could
+ *              be so in fp16x3
  * bit 17       some element is infinite or NaN
  * bit 18       some row that belongs to the matrix is all zeros
- * bit 19       some element is faint: beyond bf16x6 too, less than 2^-80 after 2^kShift
+ * bit 19       some element is faint: less than 2^-80 of 2^kShift after scaling, too little even
+ *              for bf16x6
  */
 constexpr int kExponentBias = 200; /* 1 <= exponent + bias < 512 for every float but zero */
 constexpr int kExponentGrain = 4;  /* exponent + bias + 1 is a multiple of it */
@@ -75,8 +69,8 @@ static __device__ __forceinline__ float power_of_two(int e) /* -126 <= e <= 127 
     return __int_as_float((e + 127) << 23);
 }
 
-/* What brings a tile to 2^kShift: two factors, because 2^163 is no float; where one is enough the
- * other is 1. */
+/* What brings a tile to 2^kShift: two factors, because it may be 2^163, which is no float; where
+ * one factor is enough, the other is 1. */
 struct tile_scale {
     float first, second;
     template <class Scheme>

@@ -1,12 +1,14 @@
 /*
- * split/product.cuh - what the kernels share that multiply planes: the problem, the walk over the
- * tiles of C, the scales, and how a warp's sums enter C.
+ * split/product.cuh - what the two kernels that multiply planes share: the problem, the scales, and
+ * how a warp's sums enter C.
  *
  * C is column-major, and the tensor cores want pairs of neighbours along the second operand of a
  * product: so the rows of a product are columns j of C (planes of B), its columns are rows i
- * (planes of A). The sum is kept in units of 2^(G - 2 kShift), G the largest exponents of 64 rows
- * and 64 columns together, so that the scales are powers of two up to 1, whatever the magnitudes
- * are.
+ * (planes of A).
+ *
+ * Sums of a 64 x 64 block are kept in units of 2^(limit - 2 kShift), where `limit` is the largest
+ * exponent of the tiles of its rows, plus the largest of its columns. The scales that bring the
+ * products of two tiles to these units are powers of two up to 1, whatever the magnitudes are.
  */
 #ifndef DUO_SPLIT_PRODUCT_CUH
 #define DUO_SPLIT_PRODUCT_CUH
@@ -31,7 +33,8 @@ static __device__ __forceinline__ uint32_t read_word(const uint32_t *word)
     return value;
 }
 
-/* 2^(exponent - limit), 0 where that is no float; both exponents with their biases. */
+/* Of the products of two tiles: 2^(their exponents - limit), or 0 where that is no float. The
+ * biases of the exponents are those of limit. */
 static __device__ __forceinline__ float scale_of(uint32_t word_a, uint32_t word_b, int limit)
 {
     const int e = (int)(word_a & kWordExponent) + (int)(word_b & kWordExponent) - limit + 127;
@@ -47,8 +50,8 @@ static __device__ __forceinline__ void store_shared(uint32_t to, uint4 v)
                  : "memory");
 }
 
-/* Where a row's chunk of 16 bytes is in rows of 64 bytes: as the tensor copy swizzles them, so that
- * eight rows meet all banks. */
+/* Where in shared memory a row's chunk of 16 bytes is, with rows of 64 bytes: as the tensor copy
+ * swizzles them, so that eight rows that are read at once meet all banks. */
 constexpr int kChunkBytes = 16, kRowBytes = kStepK * 2;
 static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
 {
@@ -57,8 +60,8 @@ static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
 
 /* ---- C ---- */
 
-/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0, and with -0 added a
- * product stays what it is. */
+/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0 here, and without a
+ * C to be read -0 is added, which leaves a product as it is. */
 static __device__ __forceinline__ void store_whole_four(const tensor_problem &p, float *c,
                                                         const float (&sum)[4])
 {
@@ -72,7 +75,8 @@ static __device__ __forceinline__ void store_whole_four(const tensor_problem &p,
                     fmaf(p.alpha, sum[2], more.z), fmaf(p.alpha, sum[3], more.w));
 }
 
-/* sum * 2^(limit - 2 kShift), limit with two biases, without leaving the floats half way. */
+/* The unit of the sums, as two factors, so that no product leaves the floats half way. `limit` has
+ * the bias of an exponent twice. */
 struct unit {
     float first, second;
     template <class Scheme>
@@ -84,10 +88,11 @@ struct unit {
 };
 
 /*
- * 16 rows i and 16 columns j of C, as a warp has them from two products 16 x 8: lane l has, in
- * columns l / 4 and l / 4 + 8, the rows 2 (l % 4) and the next, of the first product and of the
+ * 16 rows i and 16 columns j of C, as a warp has them from two products of 16 x 8: lane l has, in
+ * columns l / 4 and l / 4 + 8, the rows 2 (l % 4) and the next one, of the first product and of the
  * second. Lanes in pairs exchange halves, so that each has four neighbours in i. Plain: all are
- * inside, and aligned; this is short code, for it runs once and cold.
+ * inside, and aligned; that code is kept short, for it runs once and is not in the instruction
+ * cache.
  */
 template <bool Plain>
 static __device__ __forceinline__ void store_square(const tensor_problem &p, const float *sum,

@@ -1,11 +1,11 @@
 /*
- * split/split_pass.cuh - the pass that writes the planes and words of split/planes.cuh.
+ * split/split_pass.cuh - the kernel that writes the planes and words of both operands.
  *
  * Accepts   any extent, k, leading dimension, alignment and order of an operand
  * Threads   256 per block; a block splits a tile of 64 rows x 64 k
  * Traffic   4 bytes read and 2 per plane written for each element, and a word for each tile
  *
- * It is bound by memory where the operands are large, else by its instructions.
+ * Large operands are bound by memory, small ones by instructions.
  */
 #ifndef DUO_SPLIT_SPLIT_PASS_CUH
 #define DUO_SPLIT_SPLIT_PASS_CUH
@@ -13,8 +13,10 @@
 #include "gpu/launch.cuh"
 #include "gpu/split/split_tile.cuh"
 
-/* Blocks per multiprocessor to make room for: 4 where all tiles run at once, else what was fastest
- * on an H200, by 5 to 20 %. */
+/*
+ * Blocks per multiprocessor that the registers must do for: kFewResident where all tiles run at
+ * once; else what the scheme says, which was fastest on an H200 by 5 to 20 %.
+ */
 constexpr int kFewResident = 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr int kMostResident = 2; /* Turing has room for 4 with few registers, which spill */
@@ -26,10 +28,9 @@ constexpr int kMostResident = 4; /* with fewer registers the code of some spills
 
 struct split_problem {
     operand_planes operand[2];
-    unsigned tiles_of_first, tiles;    /* of the first operand, of both */
-    unsigned k_tiles, k_tiles_inverse; /* along k, and 2^32 over it, or a little less */
-    uint32_t *control; /* kControlBytes, cleared here: what is pending, and the tickets of tiles; or
-                          NULL */
+    unsigned tiles_of_first, tiles;    /* to be split, of the first operand and of both */
+    unsigned k_tiles, k_tiles_inverse; /* tiles along k, and 2^32 / k_tiles or a little less */
+    uint32_t *control; /* NULL, or kControlBytes that are cleared here (struct panel) */
 };
 static inline split_problem split_of(const operand_planes &first, const operand_planes &second,
                                      int64_t tiles_of_first, int64_t tiles, uint32_t *control)
@@ -38,10 +39,10 @@ static inline split_problem split_of(const operand_planes &first, const operand_
     return {{first, second}, (unsigned)tiles_of_first, (unsigned)tiles,
             k_tiles,         UINT32_MAX / k_tiles,     control};
 }
-constexpr size_t kControlBytes = 4096;
+constexpr size_t kControlBytes = 4096; /* the ways that are pending, then a ticket for each tile */
 
-/* Tile `tile` of both operands. Not by index into the problem: an array of parameters would be
- * copied to local memory for that. */
+/* Tile `tile` of those of both operands. The operand is not found by index into the problem: an
+ * array of parameters would be copied to local memory for that. */
 template <class Scheme>
 static __device__ __forceinline__ void split_tile_of(const split_problem &p, unsigned tile,
                                                      bool words)

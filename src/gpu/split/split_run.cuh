@@ -1,4 +1,6 @@
-/* split/split_run.cuh - a run of neighbours in k, split by each scheme and stored in its planes. */
+/*
+ * split/split_run.cuh - a run of 8 neighbours in k, split by each scheme and stored in its planes.
+ */
 #ifndef DUO_SPLIT_SPLIT_RUN_CUH
 #define DUO_SPLIT_SPLIT_RUN_CUH
 
@@ -23,13 +25,13 @@ static __device__ __forceinline__ uint32_t bits_of(Pair pair)
     return *reinterpret_cast<uint32_t *>(&pair);
 }
 
-/* Splits a run and stores it. Where Look: returns whether an element below 2^(kShift - kKept) lost
- * more than the 22 bits that others keep allow. */
+/* Splits a run and stores it. Look: the tile has elements below 2^(kShift - kKept); returns whether
+ * one of the run is lossy (split/scheme.cuh). */
 template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o, int64_t row,
                                                  int64_t pitch, int64_t k, const float (&x)[kRun])
 {
-    constexpr float kKept = 0.25f;
+    constexpr float kKept = 0.25f; /* from here on no element is lossy */
     uint32_t hi[kRun / 2], lo[kRun / 2];
     bool lossy = false;
 #pragma unroll
@@ -47,7 +49,7 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
         hi[p] = bits_of(high);
         lo[p] = bits_of(low);
     }
-    constexpr int kGroup = 32;
+    constexpr int kGroup = 32; /* k of one plane, by turns */
     __half *const to =
         static_cast<__half *>(o.planes) + (row * pitch + k / kGroup * kGroup) * 2 + k % kGroup;
     store_16_bytes(to, pack(hi));
@@ -55,8 +57,8 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
     return lossy;
 }
 
-/* Of this, any element below is lossy, and of bf16x6 any could be in fp16x3, which is what its
- * words are about. */
+/* Here all elements below 2^(kShift - kKept) are lossy; with bf16x6 all of them could be lossy in
+ * fp16x3, which is what its words tell. */
 template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x1, const operand_planes &o, int64_t row,
                                                  int64_t pitch, int64_t k, const float (&x)[kRun])

@@ -1,9 +1,7 @@
 /*
- * split/split_tile.cuh - one tile of an operand, 64 rows x 64 k: loaded, measured, scaled, split,
- * stored.
+ * split/split_tile.cuh - a tile of an operand, 64 rows x 64 k: measured, scaled, split, stored.
  *
  * Threads   a block of 256
- * Traffic   4 bytes read and 2 per plane written for each element, and a word for the tile
  */
 #ifndef DUO_SPLIT_SPLIT_TILE_CUH
 #define DUO_SPLIT_SPLIT_TILE_CUH
@@ -25,6 +23,7 @@ static __device__ __forceinline__ int minus_below(float x, float limit)
     asm("set.lt.s32.f32 %0, %1, %2;" : "=r"(mask) : "f"(fabsf(x)), "f"(limit));
     return mask;
 }
+
 /* What the warps of the block tell each other of a tile. */
 struct tile_facts {
     uint32_t warp_largest[kSplitWarps], warp_least[kSplitWarps];
@@ -32,8 +31,9 @@ struct tile_facts {
 };
 
 /*
- * Magnitudes of a tile, by their bits: the largest (NaN is the largest of all), and the least but
- * 0, less 1, which makes 0 the largest.
+ * The magnitudes of a tile, by their bits, which have the order of the values: the largest, where
+ * NaN is larger than all others; and the least that is not 0, less 1. (0 less 1 is the largest of
+ * all, so that zeros do not count.)
  */
 struct tile_range {
     uint32_t largest = 0, least = ~0u;
@@ -64,20 +64,21 @@ struct tile_range {
         }
     }
     __device__ __forceinline__ bool finite() const { return largest < 0x7f800000u; }
-    /* Of the scale: floor(log2) of the largest, rounded up to the grain. */
+    /* The exponent of the tile: floor(log2) of the largest, rounded up to kExponentGrain. */
     __device__ __forceinline__ int exponent() const
     {
         return ((finite() ? exponent_of(largest) : 127) + kExponentBias | kExponentGrain - 1) -
                kExponentBias;
     }
-    /* Is an element but 0 less than 2^-below of the scale? */
+    /* Is an element, but for zeros, less than 2^-below of 2^exponent? */
     __device__ __forceinline__ bool any(int below) const
     {
         return least < max(magnitude_bits(exponent() - below), 1u) - 1;
     }
 };
 
-/* Of a thread's rows: the most small elements of any, and whether one is all zeros. */
+/* The rows of a tile of which this thread has a part: the most small elements that one has, and
+ * whether one is all zeros. */
 struct row_facts {
     int most_small = 0;
     bool zero_row = false;
@@ -94,12 +95,13 @@ struct row_facts {
                 minus_smalls += minus_below(value[i][j], small);
                 bits |= __float_as_uint(value[i][j]);
             }
+            /* Of the row: threads with an element but 0, and in the lower half small elements. */
             uint32_t counts = ((bits & 0x7fffffffu) != 0 ? 1u << 16 : 0) - minus_smalls;
 #pragma unroll
             for (int lane = 1; lane < kLanesPerRow; lane *= 2)
                 counts += __shfl_xor_sync(~0u, counts, lane);
-            /* Elements beyond k are zeros that do not count; rows beyond the matrix are all
-             * zeros. */
+            /* Elements beyond k are zeros, which do not count as small. Rows beyond the matrix are
+             * all zeros, and do not count at all. */
             if (counts >> 16 != 0)
                 most_small = max(most_small, (int)(counts & 0xffff) - (kTile - part.ks));
             else
@@ -123,7 +125,7 @@ static __device__ __forceinline__ void scale_tile(tile_values &value, const tile
             for (int j = 0; j < kRun; j++) value[i][j] *= scale.second;
 }
 
-/* To the planes; Look: returns whether an element was lossy. */
+/* To the planes. Look: returns whether an element is lossy. */
 template <class Scheme, bool Look>
 static __device__ __forceinline__ bool store_tile(const tile_values &value, const operand_planes &o,
                                                   const tile_part &part, int64_t pitch)
@@ -138,7 +140,7 @@ static __device__ __forceinline__ bool store_tile(const tile_values &value, cons
 
 /* ---- The tile ---- */
 
-/* `words`: its word too. */
+/* words: write its word, too. */
 template <class Scheme>
 static __device__ __forceinline__ void split_tile(const operand_planes &o, unsigned tile,
                                                   unsigned k_tiles, unsigned k_tiles_inverse,

@@ -17,10 +17,10 @@ struct mma_stage {
      * interleaved. */
     static constexpr int kLanes = kChunks * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
     static constexpr int kRowsAtOnce = kMmaThreads / kLanes;
-    static constexpr int kStepBytes =
-        kLanes * kChunkBytes; /* from one 32 k to the next in memory */
+    /* In memory, from 32 k to the next. */
+    static constexpr int kStepBytes = kLanes * kChunkBytes;
     static constexpr int kCopies = kOperandBytes / kChunkBytes / kMmaThreads; /* of each operand */
-    static_assert(kRowsAtOnce % 8 == 0, "the rows that a thread copies are turned alike");
+    static_assert(kRowsAtOnce % 8 == 0, "chunks of all rows that a thread copies are turned alike");
     static_assert(kSharedBytes <= 48 * 1024, "every device has as much without being asked");
 };
 

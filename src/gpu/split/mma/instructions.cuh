@@ -13,7 +13,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-/* Copies that pass no register, and bf16. */
+/* Has it copies to shared memory that pass no register, and bf16? */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define DUO_HAS_AMPERE 1
 #else
@@ -42,9 +42,9 @@ static __device__ __forceinline__ void copies_wait()
 #endif
 }
 
-/* ---- Four matrices of 8 rows x 16 bytes; lane l gives the address of row l % 8 of matrix l / 8
- * ---- */
+/* ---- Matrices ---- */
 
+/* Four of 8 rows x 16 bytes; lane l gives the address of row l % 8 of matrix l / 8. */
 static __device__ __forceinline__ void load_matrices(uint32_t (&d)[4], uint32_t row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -53,8 +53,9 @@ static __device__ __forceinline__ void load_matrices(uint32_t (&d)[4], uint32_t 
                  : "memory");
 }
 
-/* ---- d += a b', 16 k. a: rows 0-7 and 8-15 of k 0-7, then of k 8-15. b: k 0-7, k 8-15 ---- */
+/* ---- Products ---- */
 
+/* d += a b', 16 k. a: rows 0-7 and 8-15 of k 0-7, then of k 8-15. b: k 0-7, k 8-15. */
 #define DUO_D "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 #define DUO_MMA_16(type)                                                                           \
     asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                                     \

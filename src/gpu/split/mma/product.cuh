@@ -1,20 +1,20 @@
 /*
- * split/mma/product.cuh - C from split operands by the matrix products of single warps: every
- * architecture.
+ * split/mma/product.cuh - C from split operands by the matrix products of single warps, which every
+ * architecture has.
  *
  * Accepts   any m, n, k, ldc and alignment of C; planes and words of split/planes.cuh
  * Threads   64 per block, which computes 64 x 64 of C: a warp owns all its columns and half of its
  *           rows. Several such blocks share a multiprocessor, and one copies while another
  *           multiplies: on an H200 that was as fast as 128 x 128 for large C, faster for small
- * Copies stages of 32 k of both operands, one ahead of the one that is multiplied. In shared memory
- *           a row of a plane is 64 bytes, its four chunks of 16 turned by half the row number:
- *           whoever reads or writes eight rows then meets all banks
- * Order as split/wgmma/product.cuh: the products of the planes of kChainK k, smallest first, in one
- *           chain of tensor-core sums, which times the scale of its tiles is added to fp32
- *           registers by one FMA. Before Hopper a tensor core truncates every 8 k to 24 bits below
- *           its largest term, one bit less: the largest products of 32 k may lose 4 * 11 * 2^-24 of
- *           sum |a||b|, still within what 64 k are allowed. Turing's chains are half as long,
- *           because what its tensor cores keep is less well known
+ * Copies    stages of 32 k of both operands, one ahead of the one that is multiplied. In shared
+ *           memory a row of a plane is 64 bytes, whose four chunks of 16 are turned by half the row
+ *           number: whoever reads or writes eight rows then meets all banks
+ * Order     the products of the planes of kChainK k, smallest first, in one chain of tensor-core
+ *           sums; times the scale of its tiles it is added to fp32 registers by one FMA, as in
+ *           split/wgmma/product.cuh. Before Hopper a tensor core truncates every 8 k to 24 bits
+ *           below its largest term, one bit less: the largest products of 32 k may lose
+ *           4 * 11 * 2^-24 of sum |a||b|, still within what 64 k are allowed. Turing's chains are
+ *           half as long, because what its tensor cores keep is less well known
  * Guard     a block whose way (split/guard.cuh) is none of those asked for is left to the kernels
  *           behind, to which `pending` says so
  *
@@ -27,9 +27,9 @@
 #include "gpu/split/mma/copy.cuh"
 
 struct mma_problem : tensor_problem {
-    uint32_t ways;        /* a bit for each duo_way that is stored */
-    uint32_t *pending;    /* the ways of blocks that are not are noted here, unless NULL */
-    const uint32_t *when; /* not NULL: do nothing unless this says kPendingBf16 */
+    uint32_t ways;        /* of blocks that are stored, a bit for each duo_way */
+    uint32_t *pending;    /* the ways of all other blocks are noted here, unless NULL */
+    const uint32_t *when; /* unless NULL: nothing is done unless kPendingBf16 is noted here */
 };
 
 constexpr int kWarpI = 32;     /* rows i of a warp; columns j are kTile */
@@ -39,7 +39,7 @@ constexpr int kSquaresJ = kTile / kMmaSquare, kSquaresI = kWarpI / kMmaSquare;
 /* The sums of a thread, of each square. */
 using mma_sums = float[kSquaresJ][kSquaresI * 8];
 
-/* What of a stage a lane points at when matrices are loaded, from the stage's start. */
+/* The rows that this lane points at when matrices are loaded, from the stage's start. */
 template <class Scheme>
 struct mma_rows {
     uint32_t j, i;
@@ -52,7 +52,7 @@ struct mma_rows {
     }
 };
 
-/* A chain of Steps times 16 k of a stage, from the 16 k `first` on, added to the sums. */
+/* Adds a chain of Steps times 16 k of a stage to the sums; `first` is the first 16 k, 0 or 1. */
 template <class Scheme, int Steps>
 static __device__ __forceinline__ void
 multiply_chain(mma_sums &sum, uint32_t stage, const mma_rows<Scheme> &rows, int first, float scale)

@@ -1,10 +1,11 @@
 /*
- * split/mma/refused_blocks.cuh - what the guard keeps from split/mma/product.cuh with fp16x3:
- * blocks of C by fp32 FMA, and the planes of bf16x6. Mostly there is nothing to do, and one launch
- * finds that out.
+ * split/mma/refused_blocks.cuh - the kernel behind split/mma/product.cuh that does what the guard
+ * refused to fp16x3: blocks of C by fp32 FMA, and the planes that bf16x6 needs for others.
  *
- * Threads 256 per block. A block walks the 64 x 64 blocks of C, looks at their words as the kernel
- *           before it did, and computes those of exact_ways
+ * Mostly there is nothing to do, and this one launch finds that out.
+ *
+ * Threads   256 per block. A block walks the 64 x 64 blocks of C, looks at their words as the
+ *           kernel before it did, and computes those whose way is one of exact_ways
  */
 #ifndef DUO_SPLIT_MMA_REFUSED_BLOCKS_CUH
 #define DUO_SPLIT_MMA_REFUSED_BLOCKS_CUH
@@ -17,8 +18,8 @@ static_assert(kExactThreads == kSplitThreads, "one kernel does both");
 struct refused_problem {
     tensor_problem multiply;
     split_problem split;
-    uint32_t exact_ways;     /* a bit for each duo_way that it computes itself */
-    const uint32_t *pending; /* the ways of blocks that are left */
+    uint32_t exact_ways;     /* of blocks that are computed here, a bit for each */
+    const uint32_t *pending; /* the ways of blocks that were refused */
 };
 
 static __device__ __forceinline__ void exact_blocks(const refused_problem &e)

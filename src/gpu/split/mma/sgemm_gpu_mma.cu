@@ -1,9 +1,11 @@
 /*
- * sgemm_gpu_mma.cu - fp32-accurate products from three fp16 products, on any tensor cores.
+ * sgemm_gpu_mma.cu - products as accurate as fp32's, from three products of fp16 planes, on the
+ * tensor cores of any architecture.
  *
- * Accepts compute capability 7.5 and higher; k >= 64, below which memory decides Order see
- * split/mma/product.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what that
- *           cannot hold either by fp32 FMA. Turing has no bf16: there all of these are so
+ * Accepts   compute capability 7.5 and higher; k >= 64, where the error bound begins to hold
+ *           (docs/numerics.md): not to be lowered for speed
+ * Order     split/mma/product.cuh. Blocks of C that the guard refuses to fp16x3: by bf16x6; what
+ *           that cannot hold either: by fp32 FMA. Turing has no bf16: there all of them by fp32 FMA
  */
 #include "gpu/split/mma/refused_blocks.cuh"
 #include "gpu/split/mma/product.cuh"
@@ -11,7 +13,7 @@
 
 constexpr int kLeastCapability = 75, kLeastBf16 = 80;
 
-/* On a later device too, where what it runs was compiled for Turing. */
+/* So it is on a device later than Turing, too, if it runs code that was compiled for Turing. */
 static bool bf16_absent; /* read and set by the __atomic functions */
 
 template <class Scheme>

@@ -1,4 +1,6 @@
-/* split/wgmma/algorithm.cuh - an algorithm of a scheme on Hopper: launching, loading, packing. */
+/*
+ * split/wgmma/algorithm.cuh - a scheme as an algorithm on Hopper: launching, loading, packing.
+ */
 #ifndef DUO_SPLIT_WGMMA_ALGORITHM_CUH
 #define DUO_SPLIT_WGMMA_ALGORITHM_CUH
 
@@ -45,8 +47,7 @@ static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
 
 /* ---- Loading ---- */
 
-/* Were the kernels compiled for another architecture than 9.0a, they are empty: then they are
- * absent. */
+/* Kernels that were compiled for another architecture than 9.0a are empty: they count as absent. */
 static bool wgmma_absent; /* read and set by the __atomic functions */
 
 static bool has_wgmma(const duo_launch *how)
@@ -64,7 +65,7 @@ static cudaError_t load_wgmma()
     if (error != cudaSuccess || capability != 90) return error;
     error = cudaFuncGetAttributes(&found, sgemm_wgmma<Tile>);
     if (error != cudaSuccess) return error;
-    if (found.sharedSizeBytes == 0) { /* `wanted` is not there */
+    if (found.sharedSizeBytes == 0) { /* so it is empty: else it has `wanted` */
         __atomic_store_n(&wgmma_absent, true, __ATOMIC_RELAXED);
         return cudaSuccess;
     }
@@ -72,7 +73,7 @@ static cudaError_t load_wgmma()
                                 Tile::kSharedBytes);
 }
 
-/* Brings a scheme's kernels onto the current device and lets them have their shared memory. */
+/* Brings a scheme's kernels onto the current device, and lets them have their shared memory. */
 template <class Scheme>
 static cudaError_t load_scheme()
 {
@@ -84,7 +85,7 @@ static cudaError_t load_scheme()
     return error;
 }
 
-/* ---- A scheme's row ---- */
+/* ---- The algorithm ---- */
 
 template <class Scheme>
 static cudaError_t queue_scheme_panel(const panel &p, const duo_launch *how)

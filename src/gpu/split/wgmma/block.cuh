@@ -1,7 +1,6 @@
 /*
- * split/wgmma/block.cuh - what the warpgroups of a block of sgemm_wgmma know of it, each of its own
- * accord: its shared memory, the tiles of C that it walks, its slice of k; and their places in the
- * ring.
+ * split/wgmma/block.cuh - what every warpgroup of a block of sgemm_wgmma finds out for itself: the
+ * places in shared memory, the tiles of C that the block walks, its slice of k.
  */
 #ifndef DUO_SPLIT_WGMMA_BLOCK_CUH
 #define DUO_SPLIT_WGMMA_BLOCK_CUH
@@ -11,9 +10,10 @@
 template <class Tile>
 struct wgmma_block {
     /*
-     * Shared memory: the stages; for each stage a barrier "it is full" and one "it may be filled";
-     * for each verdict (split/wgmma/verdict.cuh) one "it is there", and the verdict. Two can be
-     * under way: of the tile and of the one before it, by turns.
+     * Places in shared memory: the stages, a barrier for each stage that says it is full, and one
+     * that says it may be filled. Then a barrier that says that the verdict on a tile
+     * (split/wgmma/verdict.cuh) is there, and the verdict: is anything of the tile wanted? Of these
+     * there are two, because the verdicts on a tile and on the next can be under way at once.
      */
     uint32_t ring, full, empty, judged;
     volatile bool *wanted;
@@ -21,7 +21,7 @@ struct wgmma_block {
     cluster_walk<Tile> walk;
     int slice;
     int first_step, end_step; /* of this slice, in kStageK k */
-    int sure_step; /* what fits into the ring is copied before anyone knows if the tile is wanted */
+    int sure_step; /* steps before this one fit into the ring, and are copied before the verdict */
 
     __device__ __forceinline__ wgmma_block(const wgmma_problem &p, uint32_t memory,
                                            volatile bool *verdicts)

@@ -1,5 +1,7 @@
-/* split/wgmma/copy.cuh - the warpgroup that copies: stages of A and B, from tile to tile into the
- * ring. */
+/*
+ * split/wgmma/copy.cuh - the warpgroup that copies: stages of A and B into the ring, tile after
+ * tile.
+ */
 #ifndef DUO_SPLIT_WGMMA_COPY_CUH
 #define DUO_SPLIT_WGMMA_COPY_CUH
 

@@ -37,8 +37,8 @@ static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/* At the same place in the shared memory of a block of the cluster. Nothing that this thread has
- * written is published by it, which would take a fence. */
+/* At the barrier of the same place in the shared memory of another block of the cluster. Nothing
+ * that this thread has written is published by it, which would take a fence. */
 static __device__ __forceinline__ void barrier_arrive_in(uint32_t barrier, uint32_t block)
 {
     asm volatile("{\n"

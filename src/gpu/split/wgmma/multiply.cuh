@@ -1,9 +1,6 @@
 /*
- * split/wgmma/multiply.cuh - the sums of a tile of C: chains of products, and their promotion to
- * fp32.
- *
- * A chain is the products of the planes of kStageK k, in the tensor cores' own sums. Times the
- * scale of its tiles it is added to registers by one FMA.
+ * split/wgmma/multiply.cuh - the sums of a tile of C: chain after chain, each times the scale of
+ * its tiles added to fp32 registers.
  */
 #ifndef DUO_SPLIT_WGMMA_MULTIPLY_CUH
 #define DUO_SPLIT_WGMMA_MULTIPLY_CUH
@@ -13,7 +10,7 @@
 #include "gpu/split/wgmma/chain.cuh"
 #include "gpu/split/wgmma/verdict.cuh"
 
-/* The reading side of the ring, of one warpgroup. */
+/* A warpgroup that multiplies, where it reads the ring. */
 template <class Tile>
 struct stage_reader : ring_place<Tile> {
     const wgmma_block<Tile> &block;
@@ -39,10 +36,10 @@ struct stage_reader : ring_place<Tile> {
 };
 
 /*
- * The scales of a tile's blocks of 64 rows i, 64 k after 64 k. The words of the 64 k after next are
- * on their way while the next scales are known. Each lane has one: of rows i, then of columns j.
- * (Were all in each, the compiler would move them to uniform registers, and so wait for them, at
- * once.)
+ * The scales of a tile's blocks of 64 rows i, for one 64 k after the other. While the scales of the
+ * next 64 k are ready, the words of the 64 k after those are on their way. Each lane has one word:
+ * of rows i, then of columns j. (Were all in each lane, the compiler would move them to uniform
+ * registers, and so wait for them at once.)
  */
 template <class Tile>
 struct tile_scales {

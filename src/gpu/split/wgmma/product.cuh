@@ -1,22 +1,23 @@
 /*
- * split/wgmma/product.cuh - C from split operands: a persistent kernel of warpgroup matrix
- * products.
+ * split/wgmma/product.cuh - C from split operands by Hopper's warpgroup matrix products: a
+ * persistent kernel.
  *
  * Accepts   any m, n, k, ldc and alignment of C; planes and words of split/planes.cuh
  * Threads   384 per block: one warpgroup copies (a thread of it), two multiply. A block walks tiles
  *           of C, each warpgroup owning 64 columns of it
- * Copies    stages of kStageK k of both operands, in a ring that runs on from tile to tile.
- *           Blocks of a cluster have neighbours along the columns, and share the copies of rows i
- * Order for every kStageK k the products of the planes, smallest first, in one chain of tensor-core
- *           sums; that sum times the scale of its tiles is added to fp32 registers by one FMA. A
- *           tensor core truncates to 25 bits below its largest term, so a chain must be short: this
- *           promotion is what makes the result better than a chain of fp32 FMAs
- * Guard each block of 64 x 64 of C is stored only if its way (split/guard.cuh) is one of those
- *           asked for; the others are done at the end, by split/wgmma/refused_blocks.cuh. Of a tile
+ * Copies    stages of kStageK k of both operands, in a ring that runs on from tile to tile. Blocks
+ *           of a cluster have neighbours along the columns, and share the copies of rows i
+ * Order     for every kStageK k the products of the planes, smallest first, in one chain of
+ *           tensor-core sums; that sum times the scale of its tiles is added to fp32 registers by
+ *           one FMA. A tensor core truncates to 25 bits below its largest term, so a chain must be
+ *           short: adding it to fp32 so often is what makes the result better than a chain of fp32
+ *           FMAs
+ * Guard     each block of 64 x 64 of C is stored only if its way (split/guard.cuh) is one of the
+ *           scheme's; the others are done at the end (split/wgmma/refused_blocks.cuh). Of a tile
  *           without blocks to store no more is copied than was on its way before that was known
- * Split-K where small tiles are fewer than multiprocessors, several blocks share a tile of C, each
- *           a range of k. All leave their sums in the workspace, and the last to come adds them up,
- *           in the order of the ranges
+ * Split-K   where small tiles are fewer than multiprocessors, several blocks share a tile of C,
+ *           each a range of k. All leave their sums in the workspace, and the last to come adds
+ *           them up, in the order of the ranges
  *
  * The rows of a warpgroup's product are columns j of C, its columns are rows i: see
  * split/product.cuh.

@@ -1,15 +1,16 @@
 /*
- * split/wgmma/refused_blocks.cuh - the end of split/wgmma/product.cuh: what the guard keeps from
- * its planes. Mostly that is nothing, and a kernel of its own, behind, would cost more than to look
+ * split/wgmma/refused_blocks.cuh - the end of split/wgmma/product.cuh: what the guard refused to
+ * its scheme. Mostly that is nothing, and a kernel of its own, behind, would cost more than to look
  * here.
  *
  * Threads   the two warpgroups that multiply, when all tiles of the block are done: together they
  *           walk the same tiles again, 64 rows i at a time
- * bf16x6 from the operands themselves: 32 k of the columns j and rows i are split on their way to
- *           shared memory, one step ahead of the products. Slower than with planes, for each tile
- *           of C splits again; but these would be memory and a pass for what is rare Where one
- *           product outweighs all others, what the tensor core truncates as it adds the small
- *           planes' products to the large ones' shows: these are chains of their own, rounded
+ * bf16x6    from the operands themselves: 32 k of the columns j and rows i are split on their way
+ *           to shared memory, one step ahead of the products. That is slower than with planes,
+ *           because each tile of C splits again; but planes would take memory and a pass for what
+ *           is rare. Where one product outweighs all others, it shows what the tensor core
+ *           truncates when it adds the small planes' products to the large ones': the products of
+ *           the large planes are a chain of their own, and the two chains are added with rounding
  * Exact     blocks of 64 x 64 by split/exact.cuh
  * Split-K   as in split/wgmma/product.cuh; exact blocks are the first slice's
  */
@@ -25,7 +26,7 @@ constexpr int kRunsPerRow = kStepK / kRun;
 static_assert(kTile * kRunsPerRow == kMultiplyingThreads, "a thread has a run of 64 rows x 32 k");
 static_assert(kExactThreads == kMultiplyingThreads, "the same threads do both");
 
-/* Elements k .. k + kRun - 1 of a row, zeros beyond the operand. */
+/* Elements k to k + kRun - 1 of a row, zeros beyond the operand. */
 static __device__ __forceinline__ void load_run(float (&x)[kRun], const operand_planes &o,
                                                 int64_t row, int64_t k, bool aligned)
 {
@@ -70,8 +71,8 @@ struct refused_step {
     uint32_t word[kRefusedItems];
 };
 
-/* sum + large + small, of chains of large and small planes: the larger of the first two comes last,
- * so that a product that outweighs all others is rounded once, as by an FMA. */
+/* sum + large + small, the last two chains of large and of small planes. The larger of the first
+ * two comes last, so that a product that outweighs all others is rounded once, as by an FMA. */
 static __device__ __forceinline__ float add_both(float sum, float large, float small)
 {
     const bool outweighs = fabsf(large) > fabsf(sum);
@@ -79,15 +80,15 @@ static __device__ __forceinline__ float add_both(float sum, float large, float s
 }
 
 /*
- * 64 rows i by 128 columns j of C by bf16x6: the tiles of operands tile_i, and tile_j and the next;
- * `stored`: this warpgroup's half of them is. The warpgroups agree that something is.
+ * 64 rows i and 128 columns j of C by bf16x6: tile_i of A, tile_j and the next of B, in tiles of
+ * the operands. stored: this warpgroup's half is to be stored; of one of the warpgroups it is.
  */
 static __device__ __forceinline__ void refused_rows(const wgmma_problem &p, uint32_t ring, int tile,
                                                     int slice, int tile_i, int tile_j, bool stored,
                                                     int limit)
 {
     constexpr int kRegisters = refused_tile::kWidth / 2, kItemBytes = kTile * kRowBytes;
-    constexpr int kLarge = bf16x6::kProducts - 1; /* of the large planes */
+    constexpr int kLarge = bf16x6::kProducts - 1; /* the product of the large planes is the last */
     const int t = (int)threadIdx.x - kWarpgroup, multiplier = t / kWarpgroup;
     const int k_tiles = (int)tiles_of(p.k), steps = (int)((p.k + kStepK - 1) / kStepK);
     const int first_step = first_step_of<refused_tile>(steps, slice, p.slices);
@@ -167,8 +168,8 @@ static __device__ __forceinline__ void refused_rows(const wgmma_problem &p, uint
                              (int64_t)(tile_j + multiplier) * kTile);
 }
 
-/* All blocks of the tiles of C that this block has, by the ways that the tile's scheme does not
- * have. `memory`: the ring's. */
+/* Of all tiles of C of this block of threads, what the tile's scheme was refused. `memory`: the
+ * ring's. */
 template <class Tile>
 static __device__ __forceinline__ void do_refused(const wgmma_problem &p, uint32_t ring,
                                                   void *memory, int slice)

@@ -1,9 +1,10 @@
 /*
- * sgemm_gpu_bf16x6.cu - fp32-accurate products from six bf16 products (Hopper).
+ * sgemm_gpu_bf16x6.cu - products as accurate as fp32's, from six products of bf16 planes (Hopper).
  *
- * Accepts compute capability 9.0; k >= 64, below which memory decides Order see
- * split/wgmma/product.cuh; blocks of C whose operands have Inf, NaN or magnitudes further
- *           apart than bf16x6 holds together, by fp32 FMA
+ * Accepts   compute capability 9.0; k >= 64, where the error bound begins to hold
+ *           (docs/numerics.md): not to be lowered for speed
+ * Order     split/wgmma/product.cuh. Blocks of C whose operands have Inf, NaN, or magnitudes
+ *           further apart than bf16x6 holds together: by fp32 FMA (split/exact.cuh)
  */
 #include "gpu/split/wgmma/algorithm.cuh"
 

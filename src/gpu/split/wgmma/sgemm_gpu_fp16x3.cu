@@ -1,9 +1,11 @@
 /*
- * sgemm_gpu_fp16x3.cu - fp32-accurate products from three fp16 products (Hopper).
+ * sgemm_gpu_fp16x3.cu - products as accurate as fp32's, from three products of fp16 planes
+ * (Hopper).
  *
- * Accepts compute capability 9.0; k >= 64, below which memory decides Order see
- * split/wgmma/product.cuh; blocks of C that the guard keeps from fp16x3 by bf16x6, and what
- *           that cannot hold either by fp32 FMA
+ * Accepts   compute capability 9.0; k >= 64, where the error bound begins to hold
+ *           (docs/numerics.md): not to be lowered for speed
+ * Order     split/wgmma/product.cuh. Blocks of C that the guard refuses to fp16x3: by bf16x6; what
+ *           that cannot hold either: by fp32 FMA (split/wgmma/refused_blocks.cuh)
  */
 #include "gpu/split/wgmma/algorithm.cuh"
 

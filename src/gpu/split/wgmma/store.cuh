@@ -1,4 +1,6 @@
-/* split/wgmma/store.cuh - the way of the sums to C, for slices of k by way of the workspace. */
+/*
+ * split/wgmma/store.cuh - the way of the sums to C; where k is cut, by way of the workspace.
+ */
 #ifndef DUO_SPLIT_WGMMA_STORE_CUH
 #define DUO_SPLIT_WGMMA_STORE_CUH
 
@@ -7,8 +9,8 @@
 #include "gpu/split/wgmma/tile.cuh"
 
 /*
- * Leaves a warpgroup's sums of its slice of tile t in the workspace. The last of all slices to come
- * gets the sums of all, added in their order; the others get false.
+ * Leaves a warpgroup's sums of its slice of tile t in the workspace. The warpgroup that comes last
+ * gets true and the sums of all slices, added in the order of the slices; the others get false.
  */
 template <int Registers>
 static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int t, int slice,

@@ -8,6 +8,7 @@
 
 #include "gpu/split/planes.cuh"
 
+/* A function of the driver, which the library is not linked to. */
 static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
 {
     void *address = nullptr;

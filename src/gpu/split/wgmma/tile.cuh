@@ -1,6 +1,6 @@
 /*
- * split/wgmma/tile.cuh - a tile of C and its stages in shared memory, the problem, and the tiles of
- * a block.
+ * split/wgmma/tile.cuh - a tile of C and its stages in shared memory; the problem; the tiles that a
+ * block walks.
  */
 #ifndef DUO_SPLIT_WGMMA_TILE_CUH
 #define DUO_SPLIT_WGMMA_TILE_CUH
@@ -9,16 +9,16 @@
 #include "gpu/split/wgmma/warpgroups.cuh"
 
 /*
- * A tile of C: kTileJ columns x Halves * Width rows; Stages in the ring. A cluster of blocks has
- * neighbours along the columns: their rows i are the same, and each block copies a part of them for
- * all, which spares the L2 cache, and power.
+ * A tile of C: kTileJ columns and Halves * Width rows; Stages in the ring. The blocks of a cluster
+ * have tiles side by side: their rows i are the same, and each block copies a part of them for all,
+ * which spares the L2 cache, and power.
  */
 template <class Scheme_, int Width_, int Halves_, int Stages_, int Cluster_ = 1>
 struct wgmma_tile {
     using Scheme = Scheme_;
     static constexpr int kWidth = Width_, kHalves = Halves_, kStages = Stages_, kCluster = Cluster_;
     static constexpr int kI = kWidth * kHalves;
-    static constexpr bool kSliced = kI == kTile;     /* may k be cut? Few tiles are small ones */
+    static constexpr bool kSliced = kI == kTile;     /* may k be cut? Only a small C needs it */
     static constexpr bool kTwoChains = kHalves == 1; /* there are registers for two */
     static constexpr int kBlocksI = kI / kTile, kBlocksPerHalf = kWidth / kTile;
     static constexpr int kRowBytes = Scheme::kInterleaved ? 128 : 64;
@@ -46,8 +46,8 @@ struct wgmma_tile {
 
 struct wgmma_problem : tensor_problem {
     int slices;        /* ranges of k that are multiplied apart */
-    uint32_t *tickets; /* 0 between launches; for each tile and warpgroup */
-    float *partials;
+    uint32_t *tickets; /* for each tile and warpgroup, how many slices came; 0 between launches */
+    float *partials;   /* the sums of slices */
 };
 
 /* The tiles of a block are numbers first, first + stride, ... of its cluster's walk. */
@@ -61,7 +61,7 @@ struct cluster_walk {
     {
     }
     static_assert(kTilesTogether % Tile::kCluster == 0, "whole clusters are walked together");
-    /* Where it is in C; with a cluster, perhaps behind the last column. */
+    /* Where tile t is in C: with a cluster, perhaps behind the last column. */
     static __device__ __forceinline__ void place(const wgmma_problem &p, int t, int *ti, int *tj)
     {
         place_of_tile<kTilesTogether / Tile::kCluster>(

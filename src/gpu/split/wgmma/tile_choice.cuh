@@ -29,14 +29,15 @@ struct tiles_of_scheme<bf16x6> {
 };
 
 /*
- * Clocks of a tile of C, measured on an H200 under its power limit: the large tile is bound by the
- * tensor cores, the small one by shared memory, the medium one, where the others leave half of the
- * multiprocessors idle in their last wave, by either; each has a start and an end that nothing
- * overlaps. Slices end by writing their sums, and the last of them by reading all.
+ * Clocks of a tile of C, measured on an H200 under its power limit. The large tile is bound by the
+ * tensor cores, the small one by shared memory, the medium one by either; it serves where the
+ * others leave half of the multiprocessors idle in their last wave.
  */
 struct tile_clocks {
-    double per_product; /* of the planes, for 32 k */
-    double ends, sharing, per_slice;
+    double per_product; /* of two planes, for 32 k */
+    double ends;        /* the start and the end, which nothing overlaps */
+    /* Where k is cut: each slice writes its sums, and the last one reads those of all. */
+    double sharing, per_slice;
     int most_slices;
 };
 static const tile_clocks kLargeClocks = {760.0, 6000.0, 0.0, 0.0, 1};

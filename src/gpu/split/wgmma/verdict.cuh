@@ -1,9 +1,8 @@
 /*
- * split/wgmma/verdict.cuh - which blocks of 64 x 64 of a tile of C the guard allows this kernel to
- * store.
+ * split/wgmma/verdict.cuh - which 64 x 64 blocks of a tile of C the guard lets this kernel store.
  *
- * Every warp reads the words of the tile's rows and columns for itself; the first warpgroup that
- * multiplies tells the one that copies whether anything of the tile is wanted.
+ * Every warp that multiplies reads the words of the tile's rows and columns for itself; the first
+ * such warpgroup tells the one that copies whether anything of the tile is wanted.
  */
 #ifndef DUO_SPLIT_WGMMA_VERDICT_CUH
 #define DUO_SPLIT_WGMMA_VERDICT_CUH
@@ -24,7 +23,8 @@ struct tile_words {
           k_tiles((int)tiles_of(problem.k))
     {
     }
-    /* Of the columns j of the warpgroup whose number differs in these bits: 0 is this one. */
+    /* Of the columns j of a warpgroup of the cluster: the one whose number differs from this
+     * one's in the bits of `other`. */
     __device__ __forceinline__ const uint32_t *of_columns(int other) const
     {
         const int last = (int)tiles_of(p.n) - 1;

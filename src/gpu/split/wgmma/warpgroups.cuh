@@ -1,5 +1,7 @@
-/* split/wgmma/warpgroups.cuh - the warpgroups of a block: one copies, two multiply; where these
- * meet. */
+/*
+ * split/wgmma/warpgroups.cuh - the warpgroups of a block, one that copies and two that multiply,
+ * and where these two meet.
+ */
 #ifndef DUO_SPLIT_WGMMA_WARPGROUPS_CUH
 #define DUO_SPLIT_WGMMA_WARPGROUPS_CUH
 
@@ -11,7 +13,7 @@ constexpr int kTileJ = 64 * kMultipliers; /* columns of C in a tile of it */
 constexpr int kMultiplyingThreads = kWarpgroup * kMultipliers;
 constexpr int kWgmmaThreads = kWarpgroup + kMultiplyingThreads;
 
-/* Of one of the warpgroups that multiply. */
+/* Of one of the warpgroups that multiply: 0 or 1. */
 static __device__ __forceinline__ void sync_warpgroup(int multiplier)
 {
     if (multiplier == 0)
@@ -48,10 +50,10 @@ static __device__ __forceinline__ uint32_t clock_now()
 }
 
 /*
- * Lets the second warpgroup begin a tile some clocks after the first, longer than a chain takes to
- * be added. Each then adds while the other's products go on, and they keep the distance. Were they
- * to begin at once, both would add at once, and the tensor cores pause meanwhile: one clock of
- * seven with fp16x3 (H200, commit 3b99d1e: 300 were too few, 500 did as well).
+ * Lets the second warpgroup that multiplies begin a tile some clocks after the first, longer than a
+ * chain takes to be added. Each then adds while the other's products go on, and they keep the
+ * distance. Were they to begin at once, both would add at once, and the tensor cores would pause
+ * meanwhile: one clock of seven with fp16x3 (H200; 300 clocks were too few, 500 did as well).
  */
 constexpr uint32_t kApart = 384; /* clocks */
 static __device__ __forceinline__ void keep_apart(int multiplier, uint32_t first_stage_full,
