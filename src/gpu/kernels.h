@@ -7,7 +7,7 @@
 #include "algorithms.h"
 #include "call.h"
 
-/* Partial sums that a reduction may leave for its last block: the scratch of a queue. */
+/* Partial sums that the blocks of a reduction may leave for the last one, in a queue's scratch. */
 enum { DUO_PARTIALS = 4096 };
 
 /* What the kernels of a launch need beside the call. */

@@ -37,7 +37,7 @@ static inline sgemm_problem sgemm_problem_of(const duo_call *call)
 
 /* ---- How a result enters C ---- */
 
-/* The new element of C, computed in Real. `old` counts only where beta != 0; callers read it only
+/* The new element of C, computed in Real. `old` counts only where beta != 0, so callers read C only
  * then. */
 template <class Real>
 static __device__ __forceinline__ float blend(Real alpha, Real sum, Real beta, Real old)

@@ -10,8 +10,9 @@
 constexpr int kTilesTogether = 16;
 
 /*
- * Tile t of a C of rows x columns tiles, with groups of Together rows; rows and columns may change
- * places. Together * columns is to be an int, too. Number: unsigned, where t is, divides faster.
+ * Where tile t of the walk is in a C of rows x columns tiles, with groups of Together rows; rows
+ * and columns may change places. Together * columns must fit into an int. Number: int or unsigned,
+ * which divides faster.
  */
 template <int Together, class Number>
 static __device__ __forceinline__ void place_of_tile(int rows, int columns, Number t, int *row,

@@ -28,13 +28,12 @@
 
 constexpr int kLeastSteps = 32; /* of k, in a part */
 
-/*
- * Estimates in clock cycles (H200), which choose and do nothing else: a slab of one block that is
- * alone on a multiprocessor, and of each of several; start and end of a block; the second kernel;
- * sums that a multiprocessor writes or reads in a cycle.
- */
-constexpr int kAlone = 850, kShared = 620;
-constexpr double kBlockCycles = 3000.0, kAddCycles = 5000.0, kSumsPerCycle = 2.0;
+/* Estimates in clock cycles, from an H200. They choose and do nothing else. */
+constexpr int kAlone = 850;             /* a slab of a block that is alone on its multiprocessor */
+constexpr int kShared = 620;            /* a slab of each of several blocks */
+constexpr double kBlockCycles = 3000.0; /* start and end of a block */
+constexpr double kAddCycles = 5000.0;   /* the second kernel */
+constexpr double kSumsPerCycle = 2.0;   /* that a multiprocessor writes or reads */
 
 template <class Tile>
 static int64_t count_tiles(const sgemm_problem &p)
@@ -49,7 +48,7 @@ static size_t sums_bytes(const sgemm_problem &p)
     return (size_t)(round_up(p.m, kGroup) * p.n) * sizeof(double);
 }
 
-/* Time with k in so many parts, by the busiest multiprocessor. */
+/* Clock cycles of the busiest multiprocessor, with k in so many parts. */
 static double cycles(const sgemm_problem &p, int64_t tiles, int64_t parts, int resident,
                      int multiprocessors)
 {
@@ -95,8 +94,8 @@ struct tile_choice {
     double cycles;
 };
 
-/* The best number of parts, of those that give every multiprocessor about a whole number of blocks.
- */
+/* The best of those numbers of parts that give every multiprocessor about a whole number of
+ * blocks. */
 template <class Tile>
 static void choose_parts(const sgemm_problem &p, int multiprocessors, int64_t most_parts,
                          tile_choice *best)

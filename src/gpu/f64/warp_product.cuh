@@ -41,7 +41,7 @@ static __device__ __forceinline__ void multiply(double (&sum)[kAlongN][4], const
                              : "+d"(sum[c][2 * h]), "+d"(sum[c][2 * h + 1])
                              : "d"(a[2 * s + h]), "d"(b[c][s]));
 #else
-    /* The lanes that hold this one's rows and columns at t = 0. */
+    /* The lanes that hold this lane's rows and columns, at t = 0. */
     const int row = threadIdx.x & 28, column = threadIdx.x % 4 * 8;
 #pragma unroll
     for (int s = 0; s < 2; s++)
@@ -91,7 +91,7 @@ static __device__ __forceinline__ double widen(float x)
     return wide;
 }
 
-/* Rows for one of the two operations. */
+/* The rows for one of the two tensor operations along m. */
 static __device__ __forceinline__ void widen_rows(double (&a)[4], const fragment &f, int step)
 {
     a[0] = widen(step == 0 ? f.even.x : f.even.z);
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void widen_rows(double (&a)[4], const fragment
     a[3] = widen(step == 0 ? f.odd.y : f.odd.w);
 }
 
-/* Columns for all four. */
+/* The columns for all four along n. */
 static __device__ __forceinline__ void widen_columns(double (&b)[kAlongN][2], const fragment &f)
 {
     b[0][0] = widen(f.even.x), b[0][1] = widen(f.odd.x);

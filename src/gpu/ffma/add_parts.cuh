@@ -1,4 +1,6 @@
-/* ffma/add_parts.cuh - the sum of the parts of tiles that several blocks shared. */
+/*
+ * ffma/add_parts.cuh - the second kernel: C from the parts of tiles that several blocks shared.
+ */
 #ifndef DUO_FFMA_ADD_PARTS_CUH
 #define DUO_FFMA_ADD_PARTS_CUH
 
@@ -11,8 +13,8 @@ static __device__ __forceinline__ float4 add(float4 a, float4 b)
 }
 
 /*
- * Adds the parts of the tiles that were shared. With Ways > 1 as many threads take every Ways-th
- * part of a group of elements, for a tile of many parts and few blocks.
+ * A thread has a group of four elements of C. Ways > 1: so many threads have it together, each
+ * every Ways-th part of it; for few tiles of many parts.
  */
 template <class Tile, int Ways>
 static __global__ void __launch_bounds__(kThreads)

@@ -6,14 +6,14 @@
 #include "gpu/ffma/product.cuh"
 #include "gpu/shared_memory.cuh"
 
-constexpr int kWays = 16; /* in which the threads of sgemm_ffma_add share many parts */
+constexpr int kWays = 16; /* of sgemm_ffma_add, for tiles of many parts */
 
 struct tile_kernels {
     void (*product[3][3])(sgemm_problem, tile_shares);
     void (*add_few)(sgemm_problem, tile_shares), (*add_many)(sgemm_problem, tile_shares);
     int edge_m, edge_n;
     size_t shared_bytes;
-    double efficiency; /* share of the FMA rate that the main loop reaches */
+    double efficiency; /* share of the FMA rate that the loop over slabs reaches */
 };
 
 template <class Tile>
@@ -39,8 +39,8 @@ static const tile_kernels tiles[] = {
     kernels_of<tall_tile>(0.74),  kernels_of<wide_tile>(0.75),    kernels_of<small_tile>(0.74),
 };
 
-/* Blocks that a multiprocessor can hold at once, by shared memory and registers (kLeastBlocks; 8.7
- * runs what is compiled for 8.0). */
+/* Blocks that a multiprocessor can hold at once, by shared memory and by registers (kLeastBlocks:
+ * compute capability 8.7 runs what is compiled for 8.0). */
 static int resident(const tile_kernels &tile, int capability)
 {
     const int most = capability < 86 || capability == 87 ? 1 : kResident;

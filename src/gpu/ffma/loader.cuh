@@ -1,4 +1,7 @@
-/* ffma/loader.cuh - the way of A and B into the ring of slabs in shared memory. */
+/*
+ * ffma/loader.cuh - the way of A and B into the ring of slabs in shared memory, in the widest
+ * copies that the operand allows.
+ */
 #ifndef DUO_FFMA_LOADER_CUH
 #define DUO_FFMA_LOADER_CUH
 
@@ -13,13 +16,14 @@ enum copy_kind { kVectors, kAlongEdge, kAlongK };
 
 /*
  * One operand's way into shared memory: element (i, l), i along the edge of the tile, l along k.
- * All threads take part. Of what lies outside the matrix, i may hold anything, for it enters only
- * sums outside C; l before the first one of a matrix must be 0.
+ * All threads take part. Elements with an i outside the matrix may be anything, for they enter only
+ * sums outside C; those with an l before the first one must be 0.
  */
 template <int Edge, copy_kind Kind>
 struct ffma_loader {
     static constexpr bool kWide = Kind == kVectors, kTurned = Kind == kAlongK;
-    /* Threads along i; elements between the copies of a thread along i and l; copies along both. */
+    /* Threads along i; distances between a thread's copies along i and along l, in elements; and
+     * how many copies along each. */
     static constexpr int kAcross = kWide ? Edge / kGroup : kTurned ? kThreads / 8 : 32;
     static constexpr int kStepI = kWide ? Edge : kAcross, kStepL = kThreads / kAcross;
     static constexpr int kCopiesI = Edge / kStepI, kCopiesL = kSlab / kStepL;
@@ -29,9 +33,9 @@ struct ffma_loader {
 
     const float *next; /* this thread's first element of the next slab */
     int64_t ld;
-    int copies_i; /* inside the matrix */
-    int place;    /* of this thread's first element in a slab */
-    int l;        /* likewise */
+    int copies_i; /* along i, inside the matrix */
+    int place;    /* in a slab, of this thread's first element */
+    int l;        /* of that element, from the slab's first */
 
     __device__ ffma_loader(const float *matrix, int64_t matrix_ld, int64_t first, int64_t extent,
                            int64_t first_l)

@@ -1,11 +1,13 @@
-/* ffma/multiply.cuh - slabs of A and B, from memory by way of the ring into sums. */
+/*
+ * ffma/multiply.cuh - slabs of A and B, from memory by way of the ring into a thread's sums.
+ */
 #ifndef DUO_FFMA_MULTIPLY_CUH
 #define DUO_FFMA_MULTIPLY_CUH
 
 #include "gpu/ffma/loader.cuh"
 #include "gpu/sgemm.cuh"
 
-/* sum += a * b', in zigzag. */
+/* sum += a b', in zigzag (ffma/tile.cuh). */
 template <int Abreast>
 static __device__ __forceinline__ void multiply_step(float (&sum)[kThreadN][kThreadM],
                                                      const float (&a)[kThreadM],
@@ -23,7 +25,8 @@ static __device__ __forceinline__ void multiply_step(float (&sum)[kThreadN][kThr
         }
 }
 
-/* Slabs first .. last - 1 of a tile that begins at (first_i, first_j). The ring is nobody's. */
+/* sum += slabs first to last - 1, of `slabs`, of the tile of C that begins at (first_i, first_j).
+ * Nobody reads the ring any more. */
 template <class Tile, copy_kind KindA, copy_kind KindB>
 static __device__ __forceinline__ void
 multiply_slabs(thread_sums &sum, const sgemm_problem &p, float *ring, const thread_place<Tile> &me,

@@ -5,8 +5,9 @@
  * Threads   256 per block; a block packs 64 x 64 elements by way of shared memory
  * Traffic   8 bytes per element; warps read and write neighbours
  *
- * Where neighbours in memory are neighbours in k, or columns begin anywhere, every tile of C has
- * each element copied alone. Where tiles are many it is done once, ahead of them all.
+ * Where neighbours in memory are neighbours in k, or columns do not begin on 16 bytes, elements are
+ * copied one by one, and again for every tile of C. Where tiles are many, it is done once instead,
+ * ahead of them all.
  */
 #ifndef DUO_FFMA_PACK_CUH
 #define DUO_FFMA_PACK_CUH

@@ -2,8 +2,9 @@
  * ffma/plan.cuh - which tile a product takes, who computes what, and which operands are packed
  * ahead.
  *
- * By what each plan is expected to cost, in clock cycles of one multiprocessor. The numbers are
- * fitted to an H200, where they are within 7 % (rms) of 354 plans of 24 shapes.
+ * The plan is taken that is expected to cost least, in clock cycles of one multiprocessor. The
+ * numbers below are fitted to an H200, where they are within 7 % (rms) of 354 plans of 24 shapes. A
+ * plan depends on the shape and the transposes alone, so that alignment does not change bits.
  */
 #ifndef DUO_FFMA_PLAN_CUH
 #define DUO_FFMA_PLAN_CUH
@@ -14,13 +15,13 @@
 #include "gpu/ffma/pack.cuh"
 #include "gpu/kernels.h"
 
-constexpr double kFmaPerCycle = 128.0;                /* of a multiprocessor */
-constexpr double kCopyCycles[] = {0.0, 0.027, 0.064}; /* an element more than in kVectors */
+constexpr double kFmaPerCycle = 128.0;                /* by the lanes of a multiprocessor */
+constexpr double kCopyCycles[] = {0.0, 0.027, 0.064}; /* per element, by copy_kind */
 constexpr double kTileCycles = 2450.0;                /* to fill the ring and to store the tile */
 constexpr double kUsualEdge = 128.0;                  /* of a tile, where packing is decided */
 constexpr double kPackCycles = 6000.0;                /* a kernel that packs an operand, and */
 constexpr double kPackElementCycles = 0.75; /* an element of it, for all multiprocessors together */
-constexpr double kUneven = 0.5;             /* of a tile, where the last ones find uneven room */
+constexpr double kUneven = 0.5;             /* of a tile: see busiest() */
 constexpr double kAddCycles = 2200.0;       /* the second kernel, and */
 constexpr double kByteCycles = 0.073;       /* a byte of parts, written and read */
 constexpr int kLeastShare = 4;              /* slabs that the ring is worth filling for */
@@ -67,8 +68,8 @@ static copy_kind kind_of(const packing &o)
     return whole ? kVectors : kAlongEdge;
 }
 
-/* Does it pay to pack operand i that is copied in this way? It is copied for each tile of the other
- * one's extent. */
+/* Does it pay to pack operand i, which would be copied in this way, for each tile along the other
+ * operand's extent? */
 static bool worth_packing(const duo_call *call, const duo_launch *how, int i, copy_kind kind)
 {
     const packing o = packing_of(call, i, nullptr);
@@ -78,14 +79,13 @@ static bool worth_packing(const duo_call *call, const duo_launch *how, int i, co
     return saved > kPackCycles && pack_blocks(o) <= INT32_MAX;
 }
 
-/* Is it turned by every tile that needs it? */
+/* Is operand i copied along k, by every tile that needs it? */
 static bool turned_by_tiles(const duo_call *call, const duo_launch *how, int i)
 {
     return packing_of(call, i, nullptr).along_k && !worth_packing(call, how, i, kAlongK);
 }
 
-/* ---- The plan: of the shape and the transposes alone, so that alignment does not change bits
- * ---- */
+/* ---- The plan ---- */
 
 /* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
 static double block_cycles(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
@@ -98,8 +98,11 @@ static double block_cycles(const duo_call *call, const duo_launch *how, const ti
     return blocks * ((double)slabs * slab + kTileCycles);
 }
 
-/* Whole tiles of the busiest multiprocessor. Where the last ones are no more than there are
- * multiprocessors, they meet on some all the same, and others have none. */
+/*
+ * Whole tiles of the busiest multiprocessor, which holds `together` at a time. Where the last
+ * tiles are no more than there are multiprocessors, two meet on some all the same, and others
+ * have none.
+ */
 static double busiest(int64_t all, const duo_launch *how, int together)
 {
     const int64_t each = divide_up(all, how->multiprocessors);
@@ -122,7 +125,7 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
     return true;
 }
 
-/* Shares out those that do not fill the multiprocessors. False: there are none. */
+/* Shares out the last tiles, which do not fill the multiprocessors. False: there are none. */
 static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
 {
     const int64_t sms = how->multiprocessors, slabs = x->shares.slabs;

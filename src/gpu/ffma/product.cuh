@@ -23,12 +23,7 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
         multiply_slabs<Tile, KindA, KindB>(sum, p, ring, me, first_i, first_j, run.first, run.last,
                                            shares.slabs);
         if (run.ends()) let_next_kernel_start(); /* no earlier: see bytes_to_ask_for() */
-            /* Scaled here, the sums get registers in the order that the stores need, and may have
-             * those that suit the multiplications up to here. */
-#pragma unroll
-        for (int n = 0; n < kThreadN; n++)
-#pragma unroll
-            for (int m = 0; m < kThreadM; m++) sum[n][m] *= p.alpha;
+        scale_sums(sum, p.alpha);
         add_warps<Tile>(sum, memory, me.warp_l);
         store_tile<Tile>(p, shares, run, sum, ring, me, first_i, first_j);
 

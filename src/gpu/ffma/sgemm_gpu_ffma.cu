@@ -25,9 +25,9 @@
 #include "gpu/launch.cuh"
 
 /*
- * Blocks that start before the kernel ahead has ended go where it has left room. Were there one for
- * each multiprocessor, two would meet on some, and others would have none: so they ask for more
- * shared memory than they need.
+ * Shared memory per block. Blocks that start before the kernel ahead has ended go where it has left
+ * room: of one block for each multiprocessor two would meet on some, and others would have none. So
+ * such blocks ask for more than they need.
  */
 static size_t bytes_to_ask_for(const plan &x, const duo_launch *how)
 {

@@ -9,8 +9,11 @@
 
 #include "gpu/tile_walk.cuh"
 
-/* Tiles in the order in which they are walked: the first `whole` of them by a block each; the slabs
- * of the others in runs of `share`, the last one shorter. */
+/*
+ * Tiles in the order in which they are walked: each of the first `whole` is one block's; the
+ * slabs of the others are cut into runs of `share`, the last one shorter, and each run is one
+ * block's.
+ */
 struct tile_shares {
     int tiles_m, tiles_n;
     int slabs; /* of a tile */
@@ -31,16 +34,17 @@ static __device__ __forceinline__ void find_tile(const tile_shares &shares, int 
     *j = (int64_t)tile_n * EdgeN;
 }
 
-/* Where in shares.parts: from part to part the tile or the run is another one, never an earlier. */
+/* The place of a part in shares.parts. In the order of the slabs, from part to part either the
+ * tile or the run is the next one: so each part has a number of its own. */
 static __device__ __forceinline__ int64_t part_of(int shared_tile, int run)
 {
     return (int64_t)shared_tile + run;
 }
 
-/* What is left of a block's share: steps of k of one tile or of several. */
+/* What a block has to do now: slabs of one tile; and what is left of its run after that. */
 struct slab_run {
-    int tile, first, last; /* slabs of the tile */
-    int left = 0;          /* slabs of a run, from `first` on; 0: a whole tile of its own */
+    int tile, first, last; /* slabs first to last - 1 of the tile */
+    int left = 0;          /* slabs of the run, from `first` on; 0: the block has a whole tile */
 
     __device__ __forceinline__ explicit slab_run(const tile_shares &shares)
         : tile(blockIdx.x), first(0), last(shares.slabs)

@@ -1,4 +1,6 @@
-/* ffma/store.cuh - the way of the sums to C, or as a part of a tile to the workspace. */
+/*
+ * ffma/store.cuh - the way of a tile's sums to C, or to the workspace if they are a part.
+ */
 #ifndef DUO_FFMA_STORE_CUH
 #define DUO_FFMA_STORE_CUH
 
@@ -6,14 +8,24 @@
 #include "gpu/ffma/tile.cuh"
 #include "gpu/sgemm.cuh"
 
-/* The new element of C; the sum is scaled by alpha. `old` counts only where beta != 0. */
+/* The new element of C from a sum that is scaled by alpha. `old` counts only where beta != 0. */
 static __device__ __forceinline__ float settle(float sum, float beta, float old)
 {
     return beta == 0.0f ? sum : fmaf(beta, old, sum);
 }
 
-/* Where warps share the steps of a slab: the upper half hands its sums over to the lower one, by
- * way of the ring, until the first warps have all. */
+/* Done here, and not where a sum enters C, the sums get registers in the order that the stores
+ * need, and may have those that suit the multiplications up to here. */
+static __device__ __forceinline__ void scale_sums(thread_sums &sum, float alpha)
+{
+#pragma unroll
+    for (int n = 0; n < kThreadN; n++)
+#pragma unroll
+        for (int m = 0; m < kThreadM; m++) sum[n][m] *= alpha;
+}
+
+/* Where warps share the steps of a slab: the upper half of them hands its sums over to the lower
+ * half, by way of the ring, until the first warps have all. */
 template <class Tile>
 static __device__ __forceinline__ void add_warps(thread_sums &sum, float4 *ring, int warp_l)
 {
@@ -46,7 +58,7 @@ static __device__ __forceinline__ void add_warps(thread_sums &sum, float4 *ring,
     }
 }
 
-/* Where a tile goes: rows and columns from its first element on, all columns on 16 bytes. */
+/* Where a tile goes: room for so many rows and columns; all columns begin on 16 bytes. */
 struct tile_target {
     float *first;
     int64_t ld, rows, columns;
@@ -87,8 +99,8 @@ static __device__ __forceinline__ void store_from_ring(const sgemm_problem &p, c
     }
 }
 
-/* The tile goes to C, or whole to the workspace as a part, or to the ring where a column of C may
- * begin anywhere, and from there to C. */
+/* The tile goes to C; or, if it is a part, to the workspace; or, where columns of C do not begin
+ * on 16 bytes, to the ring, and from there to C. */
 template <class Tile>
 static __device__ __forceinline__ void store_tile(const sgemm_problem &p, const tile_shares &shares,
                                                   const slab_run &run, const thread_sums &sum,

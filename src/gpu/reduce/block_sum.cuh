@@ -79,7 +79,7 @@ struct loaded {
     __device__ __forceinline__ float y_at(int j) const { return Leaf::kVectors == 2 ? y[j] : 0.0f; }
 };
 
-/* T of 128 elements, of which this thread has every other row of its lane; from load j on. */
+/* T of 128 elements, those loaded from load j on. This thread has every other row of its lane. */
 template <class Value, class Leaf, int Count>
 static __device__ __forceinline__ Value column_sum(const loaded<Leaf, Count> &in, int j)
 {

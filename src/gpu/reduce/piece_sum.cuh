@@ -85,8 +85,8 @@ static __device__ __forceinline__ double sum_of_shared(double *value, int count)
 }
 
 /*
- * Sums in adjacent pairs as they come. Thread L of the warp keeps the sum of the last finished 2^L
- * until their neighbours to the right are there too.
+ * Adds sums in adjacent pairs as they come. Thread L of the warp keeps the sum of the last run of
+ * 2^L until its neighbour to the right is there, too.
  */
 struct pair_sum {
     double waiting = 0.0;

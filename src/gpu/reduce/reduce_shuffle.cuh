@@ -122,7 +122,7 @@ static __global__ void __launch_bounds__(kThreads, (kRoom<Leaf, Value>))
     if (threadIdx.x == 0) publish(in, sum);
 }
 
-/* ---- run ---- */
+/* ---- Launching ---- */
 
 /*
  * Blocks of elements per thread block. More of them for one, up to 16 per warp, keep its loads

@@ -21,7 +21,7 @@ struct skinny_problem {
 /* The ring's memory after the last slab: halves of the block's sums, then the tile of C. */
 template <class Tile>
 struct sums {
-    static constexpr int kPitch = Tile::kRows + 1; /* both directions without bank conflicts */
+    static constexpr int kPitch = Tile::kRows + 1; /* no bank conflicts in either direction */
     union {
         float half[Tile::kWarpsK > 1 ? Tile::kWarpsK / 2 : 1][Tile::kSums][Tile::kWarpsM][32];
         float tile[Tile::kColumns][kPitch];

@@ -8,10 +8,10 @@
 #include "gpu/skinny/tile.cuh"
 
 /*
- * Element (e, l), e along the edge of the tile, l along k.
- * All threads of the block take part; each copies parts of Width neighbours in memory, at equal
- * distances in memory and in the slab. What is outside along k becomes zero, in both operands at
- * the same l; what is outside along the edge stays undefined: it gets only into sums outside C.
+ * Element (e, l), e along the edge of the tile, l along k. All threads of the block take part; each
+ * copies parts of Width neighbours in memory, at equal distances in memory and in the slab. What is
+ * outside along k becomes zero, in both operands at the same l; what is outside along the edge
+ * stays undefined: it gets only into sums outside C.
  */
 template <int Edge, int Slab>
 struct skinny_loader {
@@ -20,7 +20,7 @@ struct skinny_loader {
     const float *next;     /* this thread's first part of the next slab */
     int64_t step, advance; /* elements from part to part, from slab to slab */
     int place, step_place; /* in the slab */
-    int parts;             /* of this thread, inside along the edge */
+    int parts;             /* of this thread, those inside along the edge */
     bool along_k;
 
     /* Where a thread's parts are. Found again where it is needed: registers are scarce. */
@@ -31,7 +31,7 @@ struct skinny_loader {
     {
         const int run = (along_k ? Slab : Edge) / width; /* parts; a power of two */
         const int inner = threadIdx.x % run * width, outer = threadIdx.x / run;
-        /* A run that has more parts than the block has threads is the only one. */
+        /* A run of neighbours that has more parts than the block has threads is the only run. */
         const int step_inner = run > kThreads ? kThreads * width : 0;
         const int step_outer = run > kThreads ? 0 : kThreads / run;
         return along_k ? walk{outer, inner, step_outer, step_inner}

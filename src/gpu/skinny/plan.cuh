@@ -2,7 +2,7 @@
  * skinny/plan.cuh - which tile a skinny product takes, and into how many ranges its k is split.
  *
  * Each shape of tile with each number of ranges gets an estimate in clocks of a multiprocessor; the
- * least wins. The estimate knows the device by its multiprocessors and their shared memory alone.
+ * least one wins. Of the device it knows the number of multiprocessors and their shared memory.
  */
 #ifndef DUO_SKINNY_PLAN_CUH
 #define DUO_SKINNY_PLAN_CUH
@@ -15,8 +15,8 @@
 struct skinny_shape {
     int rows, columns, slab; /* rows and slab are powers of two */
     int resident;            /* blocks that a multiprocessor has registers for */
-    int under_way;           /* slabs of a block that is alone there by intent; else 1 */
-    int sums;                /* per thread */
+    int under_way;           /* slabs on their way at once, of a block that is alone; else 1 */
+    int sums;                /* of a thread */
     size_t shared_bytes;
 
     int resident_on(int capability) const

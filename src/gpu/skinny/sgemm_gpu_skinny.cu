@@ -81,7 +81,7 @@ using tile_128_48 = skinny_tile<12, 8, 4, 1, 2, 8, 3, 1>;
 using tiles_along_rows = tiles_with<false, tile_128_48, skinny_tile<8, 8, 4, 1, 2, 16, 2, 2>>;
 using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>>;
 
-/* What the largest tiles take with as many ranges as there may be. */
+/* What the sums of the largest tiles take, with as many ranges as there may be. */
 static size_t workspace(const duo_call *, const duo_launch *how)
 {
     int largest = 0;

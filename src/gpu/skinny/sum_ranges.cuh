@@ -1,5 +1,5 @@
 /*
- * skinny/sum_ranges.cuh - C from the sums over ranges of k that a kernel has left in the workspace.
+ * skinny/sum_ranges.cuh - the second kernel: C from the sums over ranges of k in the workspace.
  *
  * Threads   256 per block; several of them share the ranges of an element where elements are few
  * Order     a thread's ranges in their order, then shares by halving: the same bits on every run
@@ -12,7 +12,7 @@
 #include "gpu/sgemm.cuh"
 
 constexpr int kSumThreads = 256;
-constexpr int kMostShares = 32, kLeastRanges = 4; /* of a thread */
+constexpr int kMostShares = 32, kLeastRanges = 4; /* of an element; for a thread */
 constexpr int kBusyThreads = 1024; /* per multiprocessor: with so many no sharing is needed */
 
 struct partial_sums {

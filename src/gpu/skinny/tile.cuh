@@ -1,9 +1,9 @@
 /*
  * skinny/tile.cuh - tiles of the skinny products, and their slabs in shared memory.
  *
- * A tile of C, or of its transpose, is the product of a slab of X after the other with the same
- * slab of Y: (e, l) is an element of an operand, e along the edge of the tile, l along k. A slab of
- * X is kept as it lies in memory, one of Y as rows of the tile's columns.
+ * A tile of C, or of its transpose, is the sum of products of a slab of X with the same slab of Y:
+ * their elements (e, l), e along the edge of the tile, for a few l along k. A slab of X is kept as
+ * it lies in memory, one of Y as rows of one l.
  */
 #ifndef DUO_SKINNY_TILE_CUH
 #define DUO_SKINNY_TILE_CUH
@@ -40,8 +40,8 @@ struct skinny_tile {
     static_assert(LanesK > 1 || Steps % kGroup == 0, "X along k is read 4 steps at a time");
 };
 
-/* Where X is in rows of k, a slab is kept as it lies there; 4 more floats per row spread the rows
- * over the banks. Else a slab is kept as rows of the tile's rows. */
+/* A slab of X is kept as it lies in memory. Along k: each row of the tile with its l; 4 more floats
+ * per row spread the rows over the banks. Else: each l with the tile's rows. */
 template <class Tile, bool AlongK>
 constexpr int kPitchX = AlongK ? Tile::kSlab + kGroup : Tile::kRows;
 template <class Tile, bool AlongK>
@@ -61,7 +61,7 @@ struct __align__(Count * 4) floats
     float v[Count];
 };
 
-/* The row of the tile that is a thread's r-th: groups of rows in memory, or strided ones. */
+/* Which row of the tile is a thread's r-th: neighbours by fours, or one for each lane by turns. */
 template <class Tile, bool AlongK>
 static __device__ __forceinline__ int row_of(int warp_m, int lane_m, int r)
 {
@@ -111,8 +111,9 @@ static __device__ __forceinline__ void read_y(float (&y)[Columns], const float *
 }
 
 /*
- * Lanes of a warp along columns and rows. Either leaves out low bits of the number, so that
- * neighbours of both kinds read the same 16 bytes, which shared memory can serve together.
+ * A lane's place along the columns, and along the rows. Either leaves out low bits of the lane's
+ * number, so that neighbouring lanes read the same 16 bytes, which shared memory can serve
+ * together.
  */
 template <int LanesN>
 static __device__ __forceinline__ int column_lane(int lane)
