@@ -2,29 +2,11 @@
 #ifndef DUO_F64_PRODUCT_CUH
 #define DUO_F64_PRODUCT_CUH
 
+#include "gpu/f64/loader.cuh"
+#include "gpu/f64/tile.cuh"
 #include "gpu/f64/warp_product.cuh"
 #include "gpu/sgemm.cuh"
-#include "gpu/slab_loader.cuh"
 #include "gpu/tile_walk.cuh"
-
-constexpr int kSlab = 16; /* steps of k per slab */
-constexpr int kSlabs = 3; /* slabs in the ring */
-constexpr int kWarps = 4, kThreads = 32 * kWarps;
-
-/* Resident: blocks per multiprocessor to make room for. */
-template <int WarpsM, int WarpsN, int Resident>
-struct f64_tile {
-    static_assert(WarpsM * WarpsN == kWarps, "a warp for each of its parts");
-    static constexpr int kWarpsN = WarpsN, kResident = Resident;
-    static constexpr int kM = WarpsM * kWarpEdge, kN = WarpsN * kWarpEdge;
-};
-
-using square_tile = f64_tile<2, 2, 3>; /* 64 x 64 */
-using tall_tile = f64_tile<4, 1, 2>;   /* 128 x 32: more registers, for more copies */
-using wide_tile = f64_tile<1, 4, 2>;   /* 32 x 128 */
-
-template <int Edge>
-using slab_ring = float[kSlabs][kSlab][kPitch<Edge>];
 
 /* k in parts, each of a whole number of slabs but the last. */
 struct k_parts {
@@ -82,10 +64,8 @@ static __global__ void __launch_bounds__(kThreads, Tile::kResident)
     place_of_tile<kTilesTogether>(tiles_m, tiles_n, tile, &tile_i, &tile_j);
     const int64_t first_l = part * parts.steps, steps = min(parts.steps, p.k - first_l);
 
-    slab_loader<Tile::kM, kSlab, kThreads, TransA> a_loader(p.a, p.lda, (int64_t)tile_i * Tile::kM,
-                                                            p.m, first_l);
-    slab_loader<Tile::kN, kSlab, kThreads, !TransB> b_loader(p.b, p.ldb, (int64_t)tile_j * Tile::kN,
-                                                             p.n, first_l);
+    f64_loader<Tile::kM, TransA> a_loader(p.a, p.lda, (int64_t)tile_i * Tile::kM, p.m, first_l);
+    f64_loader<Tile::kN, !TransB> b_loader(p.b, p.ldb, (int64_t)tile_j * Tile::kN, p.n, first_l);
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int g = lane / 4, t = lane % 4; /* as in multiply() */

@@ -1,27 +1,27 @@
 /*
- * slab_loader.cuh - one operand's way into a ring of slabs in shared memory, 4 bytes at a time, so
- * that one code serves every alignment (f64).
+ * f64/loader.cuh - one operand's way into the ring of slabs in shared memory, 4 bytes at a time, so
+ * that one code serves every alignment. It is as sparing of registers as it can be.
  */
-#ifndef DUO_SLAB_LOADER_CUH
-#define DUO_SLAB_LOADER_CUH
+#ifndef DUO_F64_LOADER_CUH
+#define DUO_F64_LOADER_CUH
 
 #include <cuda_pipeline_primitives.h>
 #include <stdint.h>
 
-#include "gpu/slab.cuh"
+#include "gpu/f64/tile.cuh"
 
 /*
  * Element (i, l) of an operand: i along the edge of the tile, l along k. AlongK: neighbours in
  * memory are neighbours in l; else in i. All threads of the block take part; each copies kCopies
- * elements of a slab of Slab steps of k, at equal distances in memory and in the slab.
+ * elements of a slab, at equal distances in memory and in the slab.
  */
-template <int Edge, int Slab, int Threads, bool AlongK>
-struct slab_loader {
-    static constexpr int kCopies = Edge * Slab / Threads;
-    static constexpr int kStepI = AlongK ? Threads / Slab : 0;
-    static constexpr int kStepL = AlongK ? 0 : Threads / Edge;
-    static_assert(AlongK ? Threads % Slab == 0 && Edge % (Threads / Slab) == 0
-                         : Threads % Edge == 0 && Slab % (Threads / Edge) == 0,
+template <int Edge, bool AlongK>
+struct f64_loader {
+    static constexpr int kCopies = Edge * kSlab / kThreads;
+    static constexpr int kStepI = AlongK ? kThreads / kSlab : 0;
+    static constexpr int kStepL = AlongK ? 0 : kThreads / Edge;
+    static_assert(AlongK ? kThreads % kSlab == 0 && Edge % (kThreads / kSlab) == 0
+                         : kThreads % Edge == 0 && kSlab % (kThreads / Edge) == 0,
                   "the threads cover a slab in whole steps");
 
     const float *next; /* this thread's first element of the next slab */
@@ -30,12 +30,12 @@ struct slab_loader {
     int place;  /* of that element in a slab */
     bool edge;  /* the tile runs over the end of the matrix */
 
-    static __device__ int first_i() { return AlongK ? threadIdx.x / Slab : threadIdx.x % Edge; }
-    static __device__ int first_l() { return AlongK ? threadIdx.x % Slab : threadIdx.x / Edge; }
+    static __device__ int first_i() { return AlongK ? threadIdx.x / kSlab : threadIdx.x % Edge; }
+    static __device__ int first_l() { return AlongK ? threadIdx.x % kSlab : threadIdx.x / Edge; }
 
     /* A tile begins at (i, l) of the matrix; the matrix ends before `extent`. */
-    __device__ slab_loader(const float *matrix, int64_t matrix_ld, int64_t i, int64_t extent,
-                           int64_t l)
+    __device__ f64_loader(const float *matrix, int64_t matrix_ld, int64_t i, int64_t extent,
+                          int64_t l)
         : ld(matrix_ld)
     {
         const int64_t from_i = i + first_i(), from_l = l + first_l();
@@ -52,7 +52,7 @@ struct slab_loader {
         const int64_t step = (AlongK ? kStepI : kStepL) * ld;
         float *const to = &slab[0][0] + place;
         const float *from = next;
-        if (left >= Slab && !edge) {
+        if (left >= kSlab && !edge) {
 #pragma unroll
             for (int copy = 0; copy < kCopies; copy++, from += step) {
                 __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
@@ -70,7 +70,7 @@ struct slab_loader {
                 asm volatile("" : "+l"(from));
             }
         }
-        next += AlongK ? Slab : Slab * ld;
+        next += AlongK ? kSlab : kSlab * ld;
     }
 };
 
