@@ -23,32 +23,6 @@ constexpr int kBlocks = kFit<Tile, AlongK> > 0 ? kFit<Tile, AlongK> : 1;
 template <class Tile>
 using skinny_sums = float[Tile::kThreadRows][Tile::kThreadColumns];
 
-/* A thread's share of a slab. */
-template <class Tile, bool AlongK>
-static __device__ __forceinline__ void multiply_slab(skinny_sums<Tile> &sum, const float *x,
-                                                     const float *y, const skinny_place<Tile> &me)
-{
-    constexpr int kThreadColumns = Tile::kThreadColumns;
-    constexpr int kAtOnce = AlongK && Tile::kLanesK == 1 ? kGroup : 1;
-    const float *const y_row = y + me.lane_n * kThreadColumns;
-#pragma unroll(Tile::kLanesK == 1 ? 4 : 2)
-    for (int step = 0; step < Tile::kSteps; step += kAtOnce) {
-        const int l = (me.warp_k * Tile::kSteps + step) * Tile::kLanesK + me.lane_k;
-        float xs[kAtOnce][Tile::kThreadRows];
-        read_x<Tile, AlongK, kAtOnce>(xs, x, me.warp_m, me.lane_m, l);
-#pragma unroll
-        for (int q = 0; q < kAtOnce; q++) {
-            float ys[kThreadColumns];
-            read_y<kThreadColumns>(ys, y_row + (l + q) * kPitchY<Tile>);
-#pragma unroll
-            for (int r = 0; r < Tile::kThreadRows; r++)
-#pragma unroll
-                for (int j = 0; j < kThreadColumns; j++)
-                    sum[r][j] = fmaf(xs[q][r], ys[j], sum[r][j]);
-        }
-    }
-}
-
 /* The sums of lanes and warps that shared the steps, into after.tile. */
 template <class Tile, bool AlongK>
 static __device__ __forceinline__ void add_block(sums<Tile> &after, skinny_sums<Tile> &sum,
@@ -124,6 +98,8 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     sgemm_skinny(skinny_problem p)
 {
     constexpr int kSlab = Tile::kSlab, kSlabs = Tile::kSlabs;
+    constexpr int kThreadColumns = Tile::kThreadColumns;
+    constexpr int kAtOnce = AlongK && Tile::kLanesK == 1 ? kGroup : 1; /* steps */
     extern __shared__ __align__(16) char shared[];
     auto &ring = *reinterpret_cast<slabs<Tile, AlongK> *>(shared);
     auto &after = *reinterpret_cast<sums<Tile> *>(shared);
@@ -166,7 +142,25 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
         __pipeline_wait_prior(kSlabs - 2);
         __syncthreads();
         load_next(freed);
-        multiply_slab<Tile, AlongK>(sum, ring.x[slot], ring.y[slot], me);
+
+        /* A thread's share of the slab. In a function of its own it spills on sm_100. */
+        const float *const y_row = &ring.y[slot][me.lane_n * kThreadColumns];
+#pragma unroll(Tile::kLanesK == 1 ? 4 : 2)
+        for (int step = 0; step < Tile::kSteps; step += kAtOnce) {
+            const int l = (me.warp_k * Tile::kSteps + step) * Tile::kLanesK + me.lane_k;
+            float xs[kAtOnce][Tile::kThreadRows];
+            read_x<Tile, AlongK, kAtOnce>(xs, ring.x[slot], me.warp_m, me.lane_m, l);
+#pragma unroll
+            for (int q = 0; q < kAtOnce; q++) {
+                float ys[kThreadColumns];
+                read_y<kThreadColumns>(ys, y_row + (l + q) * kPitchY<Tile>);
+#pragma unroll
+                for (int r = 0; r < Tile::kThreadRows; r++)
+#pragma unroll
+                    for (int j = 0; j < kThreadColumns; j++)
+                        sum[r][j] = fmaf(xs[q][r], ys[j], sum[r][j]);
+            }
+        }
         freed = slot;
         slot = slot + 1 == kSlabs ? 0 : slot + 1;
     }
