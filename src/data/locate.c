@@ -23,28 +23,26 @@ static duo_status locate_operand(int device, duo_operand *o)
     if (region == NULL) return DUO_OK;
     o->region = region;
     if (region->lost) return DUO_ERR_LOST;
+    const duo_range part = duo_region_part(region, o);
     switch (region->kind) {
     case DUO_REGION_DEVICE:
     case DUO_REGION_ADOPTED:
         o->residence = DUO_AT_DEVICE;
         o->on_host = false;
         o->on_device = region->device == device;
-        o->prepared =
-            duo_packed_hoped(&region->packed, (duo_range){low - region->low, high - region->low});
+        o->prepared = duo_packed_hoped(&region->packed, part);
         break;
     case DUO_REGION_PINNED:
         o->residence = DUO_AT_PINNED;
         break;
     case DUO_REGION_KEPT:
         if (region->refused) break;
-        o->on_host = !duo_range_meets(region->host_stale, low - region->low, high - region->low);
-        o->on_device =
-            region->device_copy != NULL && region->device == device &&
-            !duo_range_meets(region->device_stale, low - region->low, high - region->low);
+        o->on_host = !duo_range_meets(region->host_stale, part.from, part.to);
+        o->on_device = region->device_copy != NULL && region->device == device &&
+                       !duo_range_meets(region->device_stale, part.from, part.to);
         o->residence = o->on_device ? DUO_AT_KEPT : DUO_AT_STALE;
         o->credit_seconds = region->credit_seconds;
-        o->prepared =
-            duo_packed_hoped(&region->packed, (duo_range){low - region->low, high - region->low});
+        o->prepared = duo_packed_hoped(&region->packed, part);
         break;
     case DUO_REGION_HOSTED:
     case DUO_REGION_PLAIN:
