@@ -56,6 +56,22 @@ static duo_status backend_load(int device)
     return sim_leave(sim_enter(SIM_LOAD, device, &go));
 }
 
+static duo_status backend_link(int device, int other, bool *direct)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    *direct = false;
+    const duo_status status = sim_enter(SIM_LINK, device, &go);
+    if (!go) return sim_leave(status);
+    if (other < 0 || other >= sim.devices) {
+        sim_violation("link: to device %d of %d", other, sim.devices);
+        return sim_leave(DUO_ERR_DEVICE);
+    }
+    if (sim.lost[other]) return sim_leave(sim_answer_lost(other));
+    *direct = other == device || sim.direct_links;
+    return sim_leave(DUO_OK);
+}
+
 static duo_status backend_allocate(int device, size_t bytes, void **address)
 {
     if (sim_forked()) return DUO_ERR_LOST;
@@ -145,6 +161,7 @@ const duo_backend *sim_backend(void)
         .count = backend_count,
         .describe = backend_describe,
         .load = backend_load,
+        .link = backend_link,
         .allocate = backend_allocate,
         .release = backend_release,
         .pin = backend_pin,
@@ -161,9 +178,11 @@ const duo_backend *sim_backend(void)
         .trim = sim_backend_trim,
         .mark = sim_backend_mark,
         .wait_mark = sim_backend_wait_mark,
+        .passed = sim_backend_passed,
         .finish = sim_backend_finish,
         .idle = sim_backend_idle,
         .after = sim_backend_after,
+        .after_mark = sim_backend_after_mark,
         .detail = sim_said,
     };
     return &backend;

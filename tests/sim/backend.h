@@ -21,8 +21,10 @@ duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id id, const duo_cal
 duo_status sim_backend_trim(duo_queue *queue);
 duo_status sim_backend_mark(duo_queue *queue, int mark);
 duo_status sim_backend_wait_mark(duo_queue *queue, int mark);
+duo_status sim_backend_passed(duo_queue *queue, int mark, bool *passed);
 duo_status sim_backend_finish(duo_queue *queue);
 duo_status sim_backend_idle(duo_queue *queue, bool *idle);
 duo_status sim_backend_after(duo_queue *later, duo_queue *earlier);
+duo_status sim_backend_after_mark(duo_queue *later, duo_queue *earlier, int mark);
 
 #endif

@@ -67,6 +67,8 @@ static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, con
                     .src_pitch = src_pitch,
                     .width = width,
                     .height = height};
+    const int other = sim_copy_other(&w, queue->device);
+    if (other >= 0 && sim.lost[other]) return sim_answer_lost(other);
     if (!sim_copy_legal(&w, queue->device)) return DUO_ERR_DEVICE;
     if (sim_in_range(dst) && !sim_in_range(src)) sim.uploaded += width * height;
     if (sim_in_range(src) && !sim_in_range(dst)) sim.downloaded += width * height;
@@ -180,9 +182,17 @@ duo_status sim_backend_mark(duo_queue *queue, int mark)
         sim_violation("mark %d", mark);
         status = DUO_ERR_DEVICE;
     } else if (go) {
-        queue->mark[mark] = queue->progress->queued;
+        queue->mark[mark] = (sim_mark){true, queue->progress->queued};
     }
     return sim_leave(status);
+}
+
+/* Was that mark set? A violation if not; has the lock. */
+static bool mark_is_set(const duo_queue *queue, int mark, const char *who)
+{
+    const bool set = mark >= 0 && mark < DUO_MARKS && queue->mark[mark].set;
+    if (!set) sim_violation("%s: mark %d was never set", who, mark);
+    return set;
 }
 
 /* Waits for the queue to be past a point; has the lock. */
@@ -208,13 +218,22 @@ duo_status sim_backend_wait_mark(duo_queue *queue, int mark)
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
     duo_status status = sim_enter(SIM_WAIT, queue->device, &go);
-    if (go && (mark < 0 || mark >= DUO_MARKS)) {
-        sim_violation("wait_mark %d", mark);
-        status = DUO_ERR_DEVICE;
-    } else if (go) {
-        status = wait_for(queue, queue->mark[mark]);
-    }
+    if (go)
+        status = mark_is_set(queue, mark, "wait_mark") ? wait_for(queue, queue->mark[mark].queued)
+                                                       : DUO_ERR_DEVICE;
     return sim_leave(status);
+}
+
+duo_status sim_backend_passed(duo_queue *queue, int mark, bool *passed)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    *passed = false;
+    const duo_status status = sim_enter(SIM_IDLE, queue->device, &go);
+    if (!go) return sim_leave(status);
+    if (!mark_is_set(queue, mark, "passed")) return sim_leave(DUO_ERR_DEVICE);
+    *passed = queue->progress->done >= queue->mark[mark].queued;
+    return sim_leave(DUO_OK);
 }
 
 duo_status sim_backend_finish(duo_queue *queue)
@@ -235,15 +254,32 @@ duo_status sim_backend_idle(duo_queue *queue, bool *idle)
     return sim_leave(status);
 }
 
+/* What is queued in `later` from now on follows so many operations of `earlier`; has the lock. */
+static duo_status append_after(duo_queue *later, duo_queue *earlier, uint64_t target)
+{
+    if (sim.lost[earlier->device]) return sim_answer_lost(earlier->device);
+    earlier->progress->references++;
+    const work w = {.kind = WORK_AFTER, .earlier = earlier->progress, .target = target};
+    return sim_append(later, &w);
+}
+
 duo_status sim_backend_after(duo_queue *later, duo_queue *earlier)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
-    const duo_status status = sim_enter(SIM_AFTER, later->device, &go);
-    if (!go) return sim_leave(status);
-    if (sim.lost[earlier->device]) return sim_leave(sim_answer_lost(earlier->device));
-    earlier->progress->references++;
-    const work w = {
-        .kind = WORK_AFTER, .earlier = earlier->progress, .target = earlier->progress->queued};
-    return sim_leave(sim_append(later, &w));
+    duo_status status = sim_enter(SIM_AFTER, later->device, &go);
+    if (go) status = append_after(later, earlier, earlier->progress->queued);
+    return sim_leave(status);
+}
+
+duo_status sim_backend_after_mark(duo_queue *later, duo_queue *earlier, int mark)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_AFTER, later->device, &go);
+    if (go)
+        status = mark_is_set(earlier, mark, "after_mark")
+                     ? append_after(later, earlier, earlier->mark[mark].queued)
+                     : DUO_ERR_DEVICE;
+    return sim_leave(status);
 }

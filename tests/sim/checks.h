@@ -7,6 +7,9 @@
 
 #include "sim/worker.h"
 
+/* The other device than `device` that a copy concerns, or -1. */
+int sim_copy_other(const work *w, int device);
+
 bool sim_copy_legal(const work *w, int device);
 bool sim_launch_legal(const work *w, int device);
 

@@ -20,6 +20,7 @@ void sim_reset(void)
     memset(sim.lost, 0, sizeof sim.lost);
     sim.memory = (uint64_t)1 << 30;
     sim.pinned_memory = SIM_UNLIMITED;
+    sim.direct_links = true;
     sim.delay_microseconds = 0;
     memset(sim.order, 0, sizeof sim.order);
     sim.async_nth = 0;
@@ -49,6 +50,13 @@ void sim_set_pinned(uint64_t bytes)
 {
     pthread_mutex_lock(&sim_lock);
     sim.pinned_memory = bytes;
+    pthread_mutex_unlock(&sim_lock);
+}
+
+void sim_set_links(bool direct)
+{
+    pthread_mutex_lock(&sim_lock);
+    sim.direct_links = direct;
     pthread_mutex_unlock(&sim_lock);
 }
 

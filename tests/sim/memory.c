@@ -32,6 +32,12 @@ bool sim_in_range(const void *address)
     return sim.range != NULL && a >= first && a - first < SIM_DEVICES * DEVICE_RANGE;
 }
 
+int sim_device_of(const void *address)
+{
+    if (!sim_in_range(address)) return -1;
+    return (int)(((uintptr_t)address - (uintptr_t)sim.range) / DEVICE_RANGE);
+}
+
 void *sim_behind(const void *address)
 {
     const uintptr_t a = (uintptr_t)address;

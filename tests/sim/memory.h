@@ -3,7 +3,7 @@
  *
  * Device addresses lie in a range that the host may not touch; the bytes behind them are in a
  * shadow of the same size, at a fixed distance, that only the workers and sim_read/sim_write use.
- * All of these need the lock, but for sim_in_range and sim_behind.
+ * All of these need the lock, but for sim_in_range, sim_device_of and sim_behind.
  */
 #ifndef DUO_TESTS_SIM_MEMORY_H
 #define DUO_TESTS_SIM_MEMORY_H
@@ -13,6 +13,9 @@
 #define SIM_POISON_BYTES ((size_t)16 << 20) /* so much of a new allocation is filled with NaN */
 
 bool sim_in_range(const void *address); /* a device address? */
+
+/* The device whose range an address is in, live or not; -1: host memory. */
+int sim_device_of(const void *address);
 
 /* Where the bytes of a device address are; pinned addresses are their own. */
 void *sim_behind(const void *address);

@@ -22,10 +22,12 @@ enum { SIM_DEVICES = 4 };
 
 const duo_backend *sim_backend(void);
 
-/* The calls of the backend. SIM_WAIT: wait_mark and finish. */
+/* The calls of the backend. SIM_WAIT: wait_mark and finish. SIM_IDLE: idle and passed. SIM_AFTER:
+ * after and after_mark. */
 typedef enum sim_kind {
     SIM_COUNT,
     SIM_LOAD,
+    SIM_LINK,
     SIM_ALLOCATE,
     SIM_RELEASE,
     SIM_PIN,
@@ -52,6 +54,7 @@ void sim_reset(void);
 void sim_set_devices(int count);
 void sim_set_memory(uint64_t bytes);  /* of each device */
 void sim_set_pinned(uint64_t bytes);  /* most that can be pinned; unlimited after reset */
+void sim_set_links(bool direct);      /* can devices reach each other's memory? After reset: yes */
 void sim_set_delay(int microseconds); /* the worker sleeps up to so long, at random, before each
                                          operation */
 void sim_hold(bool hold);             /* true: workers stop before their next operation */

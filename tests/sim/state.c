@@ -11,6 +11,7 @@
 sim_state sim = {.devices = 1,
                  .memory = (uint64_t)1 << 30,
                  .pinned_memory = SIM_UNLIMITED,
+                 .direct_links = true,
                  .last_algorithm = DUO_ALGORITHMS};
 
 pthread_mutex_t sim_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -32,6 +32,12 @@ typedef struct progress {
     int references;
 } progress;
 
+/* A place in a queue, behind so many operations. */
+typedef struct sim_mark {
+    bool set;
+    uint64_t queued;
+} sim_mark;
+
 typedef struct work work; /* worker.h */
 
 struct duo_queue {
@@ -40,7 +46,7 @@ struct duo_queue {
     pthread_t worker;
     work *first, **last;
     progress *progress;
-    uint64_t mark[DUO_MARKS];
+    sim_mark mark[DUO_MARKS];
     bool closing;
     uint64_t random;
     struct duo_queue *next;
@@ -62,6 +68,7 @@ typedef struct sim_state {
     int devices;
     bool lost[SIM_DEVICES];
     uint64_t memory, pinned_memory;
+    bool direct_links;
     int delay_microseconds;
     bool hold;
     order order[SIM_KINDS];

@@ -47,7 +47,36 @@ static void sleep_at_random(duo_queue *queue, int microseconds)
     nanosleep(&(struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000}, NULL);
 }
 
-/* One operation, from the head of the queue; has the lock, and gives it up while it works. */
+/* Work of a lost device is dropped; so is a copy to or from one, of which its queue is not told. */
+static bool can_run(const work *w, int device)
+{
+    const int other = w->kind == WORK_COPY ? sim_copy_other(w, device) : -1;
+    return !sim.lost[device] && (other < 0 || !sim.lost[other]);
+}
+
+/* A copy or launch; has the lock, and gives it up while it works. */
+static void operate(duo_queue *queue, const work *w)
+{
+    const int delay = can_run(w, queue->device) ? sim.delay_microseconds : 0;
+    if (delay > 0) {
+        pthread_mutex_unlock(&sim_lock);
+        sleep_at_random(queue, delay);
+        pthread_mutex_lock(&sim_lock);
+    }
+    if (!can_run(w, queue->device)) return;
+    const bool legal = w->kind == WORK_COPY ? sim_copy_legal(w, queue->device)
+                                            : sim_launch_legal(w, queue->device);
+    if (w->fails) sim.lost[queue->device] = true;
+    if (!legal || (w->fails && !w->garbage)) return;
+    pthread_mutex_unlock(&sim_lock);
+    if (w->fails)
+        destroy_outputs(w);
+    else
+        carry_out(w);
+    pthread_mutex_lock(&sim_lock);
+}
+
+/* The operation at the head of the queue; has the lock. */
 static void step(duo_queue *queue)
 {
     work *w = queue->first;
@@ -57,25 +86,8 @@ static void step(duo_queue *queue)
         while (w->earlier->done < w->target && !sim.lost[queue->device])
             pthread_cond_wait(&sim_changed, &sim_lock);
         if (--w->earlier->references == 0) free(w->earlier);
-    } else if (!sim.lost[queue->device]) {
-        const int delay = sim.delay_microseconds;
-        if (delay > 0) {
-            pthread_mutex_unlock(&sim_lock);
-            sleep_at_random(queue, delay);
-            pthread_mutex_lock(&sim_lock);
-        }
-        const bool legal = w->kind == WORK_COPY ? sim_copy_legal(w, queue->device)
-                                                : sim_launch_legal(w, queue->device);
-        const bool fails = w->fails;
-        if (fails) sim.lost[queue->device] = true;
-        if (legal && (!fails || w->garbage)) {
-            pthread_mutex_unlock(&sim_lock);
-            if (fails)
-                destroy_outputs(w);
-            else
-                carry_out(w);
-            pthread_mutex_lock(&sim_lock);
-        }
+    } else {
+        operate(queue, w);
     }
     free(w);
     queue->progress->done++;

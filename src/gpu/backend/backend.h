@@ -6,13 +6,15 @@
  * and fails on demand. One of the first two is compiled: duo_backend_default() returns it.
  *
  * Every function may be called from any thread, but functions of one queue from one thread at a
- * time; only as the earlier queue of `after` may a queue be another thread's. Every function leaves
- * the caller's current CUDA device and pending CUDA error as it found them.
+ * time; only as the earlier queue of `after` or `after_mark` may a queue be another thread's. Every
+ * function leaves the caller's current CUDA device and pending CUDA error as it found them.
  *
  * Status     DUO_OK
  *            DUO_ERR_MEMORY   out of device or pinned memory; nothing happened
  *            DUO_ERR_DEVICE   this could not be done; nothing happened, and the device still works
- *            DUO_ERR_LOST     the device is gone for this process (a sticky error)
+ *            DUO_ERR_LOST     the device is gone for this process (a sticky error). Where a call
+ *                             concerns two devices it does not say which: idle() of a queue of
+ *                             each tells
  * After a failure detail() says more; it is the calling thread's.
  */
 #ifndef DUO_BACKEND_H
@@ -31,9 +33,9 @@ typedef struct duo_queue duo_queue; /* an in-order queue of work on one device *
 
 typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE } duo_memory;
 
-/* Marks of one queue, for the host to wait for: one for each staging buffer, and the last for
- * duo_upload_consumed. */
-enum { DUO_MARKS = 8 };
+/* Marks of one queue, for the host and for other queues to wait for: enough for each staging buffer
+ * and each tile in flight. The last is for duo_upload_consumed. */
+enum { DUO_MARKS = 64 };
 
 typedef struct duo_backend {
     const char *name; /* "cuda", "none", "simulated" */
@@ -46,6 +48,12 @@ typedef struct duo_backend {
     duo_status (*describe)(int device, duo_device_info *info); /* fills all but info->size */
     /* Loads every kernel, so that no later launch has to. */
     duo_status (*load)(int device);
+    /*
+     * May copies that queues of `device` do go straight to and from the memory of `other`? Lets
+     * them where that is possible; later calls only answer. Where it is not (*direct false), the
+     * driver takes them through host memory.
+     */
+    duo_status (*link)(int device, int other, bool *direct);
 
     /* ---- Memory ---- */
 
@@ -71,7 +79,9 @@ typedef struct duo_backend {
 
     /*
      * Queues a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch
-     * apart, in any direction. Host memory must be pinned, and live until the copy is done.
+     * apart, in any direction. Host memory must be pinned, and live until the copy is done. Between
+     * memory of two devices, one of them is the queue's; if the other is lost before the copy is
+     * done, what it should have written is undefined, and the queue need not fail.
      */
     duo_status (*copy)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                        size_t src_pitch, size_t width, size_t height);
@@ -99,13 +109,20 @@ typedef struct duo_backend {
 
     duo_status (*trim)(duo_queue *queue); /* frees the workspace of the queue's algorithms */
 
-    /* Sets a mark, 0 <= mark < DUO_MARKS, behind the work that is queued so far. */
+    /* Sets a mark, 0 <= mark < DUO_MARKS, behind the work that is queued so far. Set again, it is
+     * only there: whatever waits for where it was before still does. */
     duo_status (*mark)(duo_queue *queue, int mark);
-    duo_status (*wait_mark)(duo_queue *queue, int mark); /* the host waits for the mark's work */
-    duo_status (*finish)(duo_queue *queue);              /* the host waits for all queued work */
-    duo_status (*idle)(duo_queue *queue, bool *idle);    /* is all work done? Does not wait */
+    /* For marks that were set. wait_mark: the host waits for the mark's work. passed: has that been
+     * done? Does not wait. */
+    duo_status (*wait_mark)(duo_queue *queue, int mark);
+    duo_status (*passed)(duo_queue *queue, int mark, bool *passed);
+    duo_status (*finish)(duo_queue *queue);           /* the host waits for all queued work */
+    duo_status (*idle)(duo_queue *queue, bool *idle); /* is all work done? Does not wait */
     /* What is queued in `later` from now on follows what is queued in `earlier` so far. */
     duo_status (*after)(duo_queue *later, duo_queue *earlier);
+    /* The same, but only what stands before a mark of `earlier`, which was set. Of any two devices.
+     * If another thread sets the mark meanwhile, `later` follows one of both places. */
+    duo_status (*after_mark)(duo_queue *later, duo_queue *earlier, int mark);
 
     const char *(*detail)(void); /* text of this thread's last failure; never NULL */
 } duo_backend;

@@ -2,11 +2,13 @@
  * backend_cuda.cu - the backend to CUDA, a table of functions.
  *
  * The runtime is linked statically. Devices, and whose context is current: cuda_devices.cu; queues:
- * cuda_queue.cu; the algorithms: cuda_algorithms.cu; what errors mean: cuda_error.cu.
+ * cuda_queue.cu; copies between devices: cuda_links.cu; the algorithms: cuda_algorithms.cu; what
+ * errors mean: cuda_error.cu.
  */
 #include "gpu/backend/cuda_algorithms.cuh"
 #include "gpu/backend/cuda_devices.cuh"
 #include "gpu/backend/cuda_error.cuh"
+#include "gpu/backend/cuda_links.cuh"
 #include "gpu/backend/cuda_memory.cuh"
 #include "gpu/backend/cuda_queue.cuh"
 
@@ -17,6 +19,7 @@ extern "C" const duo_backend *duo_backend_default(void)
         .count = duo_cuda_count,
         .describe = duo_cuda_describe,
         .load = duo_cuda_load,
+        .link = duo_cuda_link,
         .allocate = duo_cuda_allocate,
         .release = duo_cuda_release,
         .pin = duo_cuda_pin,
@@ -33,9 +36,11 @@ extern "C" const duo_backend *duo_backend_default(void)
         .trim = duo_cuda_trim,
         .mark = duo_cuda_mark,
         .wait_mark = duo_cuda_wait_mark,
+        .passed = duo_cuda_passed,
         .finish = duo_cuda_finish,
         .idle = duo_cuda_idle,
         .after = duo_cuda_after,
+        .after_mark = duo_cuda_after_mark,
         .detail = duo_cuda_detail,
     };
     return &backend;

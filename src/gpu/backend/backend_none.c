@@ -21,6 +21,13 @@ static duo_status load(int device)
     return DUO_ERR_DEVICE;
 }
 
+static duo_status link_devices(int device, int other, bool *direct)
+{
+    (void)device, (void)other;
+    *direct = false;
+    return DUO_ERR_DEVICE;
+}
+
 static duo_status allocate(int device, size_t bytes, void **address)
 {
     (void)device, (void)bytes;
@@ -86,6 +93,13 @@ static duo_status refuse_mark(duo_queue *queue, int mark)
     return DUO_ERR_DEVICE;
 }
 
+static duo_status passed(duo_queue *queue, int mark, bool *done)
+{
+    (void)queue, (void)mark;
+    *done = false;
+    return DUO_ERR_DEVICE;
+}
+
 static duo_status idle(duo_queue *queue, bool *done)
 {
     (void)queue;
@@ -96,6 +110,12 @@ static duo_status idle(duo_queue *queue, bool *done)
 static duo_status after(duo_queue *later, duo_queue *earlier)
 {
     (void)later, (void)earlier;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status after_mark(duo_queue *later, duo_queue *earlier, int mark)
+{
+    (void)later, (void)earlier, (void)mark;
     return DUO_ERR_DEVICE;
 }
 
@@ -121,6 +141,7 @@ const duo_backend *duo_backend_default(void)
         .count = count,
         .describe = describe,
         .load = load,
+        .link = link_devices,
         .allocate = allocate,
         .release = release,
         .pin = allocate,
@@ -137,9 +158,11 @@ const duo_backend *duo_backend_default(void)
         .trim = refuse,
         .mark = refuse_mark,
         .wait_mark = refuse_mark,
+        .passed = passed,
         .finish = refuse,
         .idle = idle,
         .after = after,
+        .after_mark = after_mark,
         .detail = detail,
     };
     return &backend;

@@ -142,6 +142,8 @@ duo_cuda_guard::~duo_cuda_guard()
 
 int duo_cuda_some_device(void) { return __atomic_load_n(&some_device, __ATOMIC_ACQUIRE); }
 
+int duo_cuda_ordinal(int device) { return ordinals[device]; }
+
 /* One number of a device that needs no context; 0 where it cannot be had. */
 static int attribute(int ordinal, cudaDeviceAttr which)
 {

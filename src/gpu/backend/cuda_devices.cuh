@@ -36,6 +36,8 @@ class duo_cuda_guard
 /* One with a context, for what belongs to no device. */
 int duo_cuda_some_device(void);
 
+int duo_cuda_ordinal(int device); /* CUDA's own number of a device */
+
 /* One number of a device; 0 where it cannot be had. */
 int duo_cuda_attribute(int device, cudaDeviceAttr which);
 

@@ -9,6 +9,12 @@
 
 /* ---- Opening and closing ---- */
 
+static duo_status make_event(cudaEvent_t *event)
+{
+    return duo_cuda_status(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
+                           "cudaEventCreate");
+}
+
 duo_status duo_cuda_close(duo_queue *queue)
 {
     const duo_cuda_guard current(queue->device);
@@ -53,13 +59,7 @@ duo_status duo_cuda_open(int device, void *stream, duo_queue **opened)
         }
         queue->own_stream = true;
     }
-    for (cudaEvent_t &mark : queue->marks)
-        if (status == DUO_OK)
-            status = duo_cuda_status(cudaEventCreateWithFlags(&mark, cudaEventDisableTiming),
-                                     "cudaEventCreate");
-    if (status == DUO_OK)
-        status = duo_cuda_status(cudaEventCreateWithFlags(&queue->behind, cudaEventDisableTiming),
-                                 "cudaEventCreate");
+    if (status == DUO_OK) status = make_event(&queue->behind);
     if (status == DUO_OK)
         status = duo_cuda_status(cudaMalloc(&queue->scratch, kScratchBytes), "cudaMalloc");
     /* In the stream itself, so that it precedes every kernel; a foreign stream fails here. */
@@ -129,7 +129,11 @@ duo_status duo_cuda_mark(duo_queue *queue, int index)
 {
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
-    return duo_cuda_status(cudaEventRecord(queue->marks[index], queue->stream), "cudaEventRecord");
+    cudaEvent_t *const mark = &queue->marks[index];
+    /* Not when the queue is opened, which a first call waits for. */
+    const duo_status status = *mark == nullptr ? make_event(mark) : DUO_OK;
+    if (status != DUO_OK) return status;
+    return duo_cuda_status(cudaEventRecord(*mark, queue->stream), "cudaEventRecord");
 }
 
 duo_status duo_cuda_wait_mark(duo_queue *queue, int index)
@@ -146,18 +150,44 @@ duo_status duo_cuda_finish(duo_queue *queue)
     return duo_cuda_status(cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
 }
 
-duo_status duo_cuda_idle(duo_queue *queue, bool *done)
+/* What cudaStreamQuery or cudaEventQuery has answered. */
+static duo_status is_done(cudaError_t error, const char *function, bool *done)
 {
-    *done = false;
-    const duo_cuda_guard current(queue->device);
-    if (current.status != DUO_OK) return current.status;
-    const cudaError_t error = cudaStreamQuery(queue->stream);
     *done = error == cudaSuccess;
     if (error == cudaErrorNotReady) { /* an answer, not a failure, but some versions note it */
         duo_cuda_forget(error);
         return DUO_OK;
     }
-    return duo_cuda_status(error, "cudaStreamQuery");
+    return duo_cuda_status(error, function);
+}
+
+duo_status duo_cuda_passed(duo_queue *queue, int index, bool *done)
+{
+    *done = false;
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    return is_done(cudaEventQuery(queue->marks[index]), "cudaEventQuery", done);
+}
+
+duo_status duo_cuda_idle(duo_queue *queue, bool *done)
+{
+    *done = false;
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    return is_done(cudaStreamQuery(queue->stream), "cudaStreamQuery", done);
+}
+
+/* An event may be of another device than the stream that waits for it. */
+static duo_status follow(duo_queue *later, cudaEvent_t event)
+{
+    const duo_cuda_guard current(later->device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(cudaStreamWaitEvent(later->stream, event, 0), "cudaStreamWaitEvent");
+}
+
+duo_status duo_cuda_after_mark(duo_queue *later, duo_queue *earlier, int index)
+{
+    return later == earlier ? DUO_OK : follow(later, earlier->marks[index]);
 }
 
 /* Only the later queue's event is touched, and recording into the earlier stream is safe beside
@@ -171,19 +201,11 @@ duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
     {
         const duo_cuda_guard current(earlier->device);
         status = current.status;
-        if (status == DUO_OK && across)
-            status = duo_cuda_status(cudaEventCreateWithFlags(&here, cudaEventDisableTiming),
-                                     "cudaEventCreate");
+        if (status == DUO_OK && across) status = make_event(&here);
         if (status != DUO_OK) return status;
         status = duo_cuda_status(cudaEventRecord(here, earlier->stream), "cudaEventRecord");
     }
-    {
-        const duo_cuda_guard current(later->device);
-        if (status == DUO_OK) status = current.status;
-        if (status == DUO_OK)
-            status =
-                duo_cuda_status(cudaStreamWaitEvent(later->stream, here, 0), "cudaStreamWaitEvent");
-    }
+    if (status == DUO_OK) status = follow(later, here);
     if (across) duo_cuda_forget(cudaEventDestroy(here)); /* what waits for it keeps it */
     return status;
 }

@@ -12,10 +12,10 @@ struct duo_queue {
     int device;
     bool own_stream;
     cudaStream_t stream;
-    cudaEvent_t marks[DUO_MARKS];
-    cudaEvent_t behind; /* marks the place in another queue that this one follows */
-    void *scratch;      /* for reductions: kScratchBytes */
-    uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
+    cudaEvent_t marks[DUO_MARKS]; /* each made when it is first set; nullptr before */
+    cudaEvent_t behind;           /* marks the place in another queue that this one follows */
+    void *scratch;                /* for reductions: kScratchBytes */
+    uint32_t loaded;              /* a bit for each algorithm that this queue has launched before */
     duo_cuda_workspace workspace;
     int multiprocessors, capability, cache_bytes;
 };
@@ -35,8 +35,10 @@ duo_status duo_cuda_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, cons
                              size_t src_pitch, size_t width, size_t height);
 duo_status duo_cuda_mark(duo_queue *queue, int mark);
 duo_status duo_cuda_wait_mark(duo_queue *queue, int mark);
+duo_status duo_cuda_passed(duo_queue *queue, int mark, bool *passed);
 duo_status duo_cuda_finish(duo_queue *queue);
 duo_status duo_cuda_idle(duo_queue *queue, bool *idle);
 duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier);
+duo_status duo_cuda_after_mark(duo_queue *later, duo_queue *earlier, int mark);
 
 #endif

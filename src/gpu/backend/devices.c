@@ -176,6 +176,11 @@ double duo_device_room(int device)
         return (call);                                                                             \
     } while (0)
 
+duo_status duo_device_link(int device, int other, bool *direct)
+{
+    TWICE(duo_backend_current()->link(device, other, direct));
+}
+
 duo_status duo_queue_open(int device, void *stream, duo_queue **queue)
 {
     TWICE(duo_backend_current()->open(device, stream, queue));
@@ -203,11 +208,21 @@ duo_status duo_queue_wait_mark(duo_queue *queue, int mark)
     TWICE(duo_backend_current()->wait_mark(queue, mark));
 }
 
+duo_status duo_queue_passed(duo_queue *queue, int mark, bool *passed)
+{
+    TWICE(duo_backend_current()->passed(queue, mark, passed));
+}
+
 duo_status duo_queue_finish(duo_queue *queue) { TWICE(duo_backend_current()->finish(queue)); }
 
 duo_status duo_queue_after(duo_queue *later, duo_queue *earlier)
 {
     TWICE(duo_backend_current()->after(later, earlier));
+}
+
+duo_status duo_queue_after_mark(duo_queue *later, duo_queue *earlier, int mark)
+{
+    TWICE(duo_backend_current()->after_mark(later, earlier, mark));
 }
 
 duo_status duo_queue_drain(duo_queue *queue)

@@ -35,6 +35,7 @@ const char *duo_device_why(int device); /* why it is not usable; "" if it is */
  * something failed half way. If even that fails, nobody knows what the device still reads and
  * writes, so the result is DUO_ERR_LOST.
  */
+duo_status duo_device_link(int device, int other, bool *direct);
 duo_status duo_queue_open(int device, void *stream, duo_queue **queue);
 duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                           size_t src_pitch, size_t width, size_t height);
@@ -42,8 +43,10 @@ duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, con
                               size_t src_pitch, size_t width, size_t height);
 duo_status duo_queue_mark(duo_queue *queue, int mark);
 duo_status duo_queue_wait_mark(duo_queue *queue, int mark);
+duo_status duo_queue_passed(duo_queue *queue, int mark, bool *passed);
 duo_status duo_queue_finish(duo_queue *queue);
 duo_status duo_queue_after(duo_queue *later, duo_queue *earlier);
+duo_status duo_queue_after_mark(duo_queue *later, duo_queue *earlier, int mark);
 duo_status duo_queue_drain(duo_queue *queue);
 
 /* Device memory under the cap DUOBLAS_DEVICE_MEMORY, and counted. */
