@@ -69,6 +69,14 @@ typedef struct duo_operand {
     bool pending;      /* the operand is counted in region->pending */
     bool host_written; /* the call's host_write is in the list of data/residency.c */
     void *packed;      /* GPU: device memory with the operand packed for the algorithm, or NULL */
+
+    /*
+     * Where that memory holds more: it is laid out for packed_rows rows of op(A), or columns of
+     * op(B), of which this operand is the range from packed_first on. packed_rows = 0: for this
+     * operand's own, all of them. A range begins at a multiple of 64, and ends at one or where
+     * packed_rows ends.
+     */
+    int64_t packed_rows, packed_first;
 } duo_operand;
 
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
@@ -102,6 +110,13 @@ duo_call duo_call_reduction(duo_operation operation, int64_t n);
 static inline double duo_operand_bytes(const duo_operand *o)
 {
     return 4.0 * (double)o->rows * (double)o->columns;
+}
+
+/* The rows of op(A), or columns of op(B), of sgemm (i) that packed memory is laid out for. */
+static inline int64_t duo_call_packed_rows(const duo_call *call, int i)
+{
+    const int64_t rows = call->operand[i].packed_rows;
+    return rows > 0 ? rows : i == DUO_A ? call->m : call->n;
 }
 
 /* Does the call read or write the operand? */

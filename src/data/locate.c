@@ -60,6 +60,7 @@ duo_status duo_locate(int device, duo_call *call)
         o->on_host = o->on_device = o->crosses = o->prepared = false;
         o->pending = o->host_written = false;
         o->packed = NULL;
+        o->packed_rows = o->packed_first = 0;
         o->region = NULL;
         o->residence = DUO_AT_UNUSED;
         if (!duo_operand_touched(o)) continue;

@@ -49,7 +49,9 @@ typedef struct duo_gpu_algorithm {
      * Operand A or B (i), packed: in the layout in which the algorithm reads it. Its bytes, 0 for
      * an operand that it reads as it is; and queueing the kernel that writes it, without any
      * workspace, to memory aligned to 256 bytes. Where operand[i].packed is not NULL, launch finds
-     * it there. Both NULL: the algorithm reads all operands as they are.
+     * it there. Either may be given a range of an operand that is packed as a whole or in parts, by
+     * packed_rows and packed_first (call.h). Both NULL: the algorithm reads all operands as they
+     * are.
      */
     size_t (*packed_bytes)(const duo_call *call, int i);
     cudaError_t (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);

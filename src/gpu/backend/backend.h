@@ -99,9 +99,17 @@ typedef struct duo_backend {
 
     /*
      * An algorithm may pack operand A or B of sgemm (i) before it multiplies. packed_bytes: the
-     * bytes of the packed operand; 0: it packs nothing. pack: queues the packing, from the
-     * operand's device address to `memory` on the device. A launch whose operand[i].packed is such
-     * memory does not pack that operand again.
+     * bytes of the operand of this call, packed; 0: it packs nothing. pack: queues the packing,
+     * from the operand's device address to `memory` on the device. A launch whose operand[i].packed
+     * is such memory does not pack that operand again. The operand's elements have to be at its
+     * address all the same: what the packed form cannot hold (Inf, NaN, magnitudes far apart) is
+     * computed from them.
+     *
+     * By packed_rows and packed_first (call.h) an operand may be packed in ranges of rows of op(A),
+     * or columns of op(B), each to its place in memory for all of them: `memory` and
+     * operand[i].packed are where that memory begins. A launch may read any range whose rows have
+     * been packed by then, in however many parts. Packing a range leaves all others as they are, so
+     * that others may be read meanwhile.
      */
     size_t (*packed_bytes)(duo_algorithm_id algorithm, const duo_call *call, int i);
     duo_status (*pack)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,

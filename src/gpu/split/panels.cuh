@@ -26,16 +26,23 @@ static size_t words_bytes(int64_t rows, int64_t k)
 {
     return aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * sizeof(uint32_t));
 }
-/* A packed operand: its words, then its planes. */
+/* A packed operand: the words of all rows, then their planes. */
 static size_t packed_bytes(int64_t rows, int64_t k, int planes)
 {
     return words_bytes(rows, k) + aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile *
                                                 kTile * (size_t)planes * sizeof(__half));
 }
-static void put_packed(operand_planes *o, int64_t rows, void *place)
+/* Gives an operand its place in packed memory that is laid out for all_rows rows, of which its own
+ * are those from `first` on. */
+template <class Scheme>
+static void put_packed(operand_planes *o, void *memory, int64_t all_rows, int64_t first)
 {
-    o->words = static_cast<uint32_t *>(place);
-    o->planes = static_cast<char *>(place) + words_bytes(rows, o->k);
+    const int64_t k_tiles = tiles_of(o->k);
+    const int64_t row_elements = k_tiles * kTile * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
+    o->words = static_cast<uint32_t *>(memory) + first / kTile * k_tiles;
+    o->planes = static_cast<char *>(memory) + words_bytes(all_rows, o->k) +
+                (size_t)(first * row_elements) * sizeof(typename Scheme::element);
+    o->plane_rows = tiles_of(all_rows) * kTile;
 }
 /* Partial sums are left by one wave of blocks at most. */
 static size_t partials_bytes(const duo_launch *how)
@@ -106,14 +113,16 @@ static operand_planes operand_of(const duo_call *call, int i)
     return o;
 }
 
-/* With so many planes of each operand; `multiply` queues the kernels of one panel. */
-static cudaError_t queue_product(const duo_call *call, const duo_launch *how, int planes,
+/* There is memory for the planes of Scheme; `multiply` queues the kernels of one panel. */
+template <class Scheme>
+static cudaError_t queue_product(const duo_call *call, const duo_launch *how,
                                  cudaError_t (*multiply)(const panel &p, const duo_launch *how))
 {
+    constexpr int kPlanes = Scheme::kPlanes;
     const sgemm_problem whole = sgemm_problem_of(call);
     if (whole.k == 0 || whole.k > kMostK) return cudaErrorInvalidValue; /* not accepted */
     int64_t panel_m = whole.m, panel_n = whole.n;
-    if (!choose_panel(call, &panel_m, &panel_n, planes, how)) return cudaErrorMemoryAllocation;
+    if (!choose_panel(call, &panel_m, &panel_n, kPlanes, how)) return cudaErrorMemoryAllocation;
 
     panel p = {};
     operand_planes &a = p.multiply.a, &b = p.multiply.b;
@@ -129,11 +138,19 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
     place += kControlBytes;
     p.partials = reinterpret_cast<float *>(place);
     place += partials_bytes(how);
-    void *const packed_a = call->operand[DUO_A].packed, *const packed_b =
-                                                            call->operand[DUO_B].packed;
-    put_packed(&a, panel_m, packed_a != nullptr ? packed_a : place);
-    if (packed_a == nullptr) place += packed_bytes(panel_m, whole.k, planes);
-    put_packed(&b, panel_n, packed_b != nullptr ? packed_b : place);
+    bool packed[2];
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        const duo_operand &o = call->operand[i];
+        operand_planes &planes = i == DUO_A ? a : b;
+        const int64_t rows = i == DUO_A ? panel_m : panel_n;
+        packed[i] = o.packed != nullptr;
+        if (packed[i]) {
+            put_packed<Scheme>(&planes, o.packed, duo_call_packed_rows(call, i), o.packed_first);
+        } else {
+            put_packed<Scheme>(&planes, place, rows, 0);
+            place += packed_bytes(rows, whole.k, kPlanes);
+        }
+    }
 
     cudaError_t error = cudaSuccess;
     for (int64_t j = 0; j < whole.n && error == cudaSuccess; j += panel_n)
@@ -143,9 +160,8 @@ static cudaError_t queue_product(const duo_call *call, const duo_launch *how, in
             a.x = whole.a + (a.along_k ? i * a.ld : i);
             b.x = whole.b + (b.along_k ? j * b.ld : j);
             p.multiply.c = whole.c + i + j * whole.ldc;
-            const int64_t tiles_a = packed_a != nullptr ? 0 : tiles_of(a.rows) * tiles_of(a.k);
-            const int64_t tiles =
-                tiles_a + (packed_b != nullptr ? 0 : tiles_of(b.rows) * tiles_of(b.k));
+            const int64_t tiles_a = packed[DUO_A] ? 0 : tiles_of(a.rows) * tiles_of(a.k);
+            const int64_t tiles = tiles_a + (packed[DUO_B] ? 0 : tiles_of(b.rows) * tiles_of(b.k));
             if (tiles > INT32_MAX) return cudaErrorInvalidValue;
             p.split = split_of(a, b, tiles_a, tiles, p.pending);
             error = multiply(p, how);

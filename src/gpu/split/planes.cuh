@@ -25,7 +25,8 @@ struct operand_planes {
     int64_t ld, rows, k;
     bool along_k; /* neighbours in memory are neighbours in k; else in the row's number */
     void *planes;
-    uint32_t *words; /* [tile of rows][tile of k] */
+    uint32_t *words;    /* [tile of rows][tile of k] */
+    int64_t plane_rows; /* of a whole plane, in which these rows may be a range: whole tiles */
 };
 
 static __host__ __device__ __forceinline__ int64_t tiles_of(int64_t size)
@@ -33,10 +34,10 @@ static __host__ __device__ __forceinline__ int64_t tiles_of(int64_t size)
     return (size + kTile - 1) / kTile;
 }
 
-/* Elements of one plane. */
+/* From a plane to the next, where they are not interleaved. */
 static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_planes &o)
 {
-    return tiles_of(o.rows) * tiles_of(o.k) * kTile * kTile;
+    return o.plane_rows * tiles_of(o.k) * kTile;
 }
 
 /* ---- The word of a tile ---- */

@@ -32,12 +32,12 @@ struct mma_copies {
     int64_t row_bytes, plane_bytes;
     uint32_t to; /* from the start of the operand's part of a stage */
 
-    __device__ __forceinline__ mma_copies(const void *planes, int64_t rows, int64_t k, int64_t tile)
+    __device__ __forceinline__ mma_copies(const operand_planes &o, int64_t k, int64_t tile)
     {
         const int lane = threadIdx.x % stage::kLanes, row = threadIdx.x / stage::kLanes;
         row_bytes = tiles_of(k) * (kTile / kStepK) * stage::kStepBytes;
-        plane_bytes = tiles_of(rows) * kTile * row_bytes;
-        from = static_cast<const char *>(planes) + (tile * kTile + row) * row_bytes +
+        plane_bytes = o.plane_rows * row_bytes;
+        from = static_cast<const char *>(o.planes) + (tile * kTile + row) * row_bytes +
                lane * kChunkBytes;
         to = place_of_chunk(row, lane % kChunks) + lane / kChunks * kPlaneBytes;
     }

@@ -148,7 +148,7 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
         }
 
         const uint32_t ring = (uint32_t)__cvta_generic_to_shared(stages);
-        mma_copies<Scheme> copies_j(p.b.planes, p.n, p.k, tj), copies_i(p.a.planes, p.m, p.k, ti);
+        mma_copies<Scheme> copies_j(p.b, p.k, tj), copies_i(p.a, p.k, ti);
         const mma_rows<Scheme> rows(warp_i);
         mma_sums sum = {};
         float scale = 0.0f;

@@ -64,7 +64,7 @@ static size_t workspace(const duo_call *call, const duo_launch *how)
 static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     if (how->capability < kLeastCapability) return cudaErrorNotSupported;
-    return queue_product(call, how, bf16x6::kPlanes, queue_kernels);
+    return queue_product<bf16x6>(call, how, queue_kernels);
 }
 
 const duo_gpu_algorithm duo_sgemm_gpu_mma = {

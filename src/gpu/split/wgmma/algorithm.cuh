@@ -114,7 +114,7 @@ static cudaError_t queue_packing(const duo_call *call, int i, void *packed, cons
     if (!has_wgmma(how)) return cudaErrorNotSupported;
     operand_planes o = operand_of(call, i);
     if (o.k == 0) return cudaErrorInvalidValue; /* nothing is multiplied */
-    put_packed(&o, o.rows, packed);
+    put_packed<Scheme>(&o, packed, duo_call_packed_rows(call, i), call->operand[i].packed_first);
     const int64_t tiles = tiles_of(o.rows) * tiles_of(o.k);
     if (tiles > INT32_MAX) return cudaErrorInvalidValue;
     panel p = {};
@@ -126,7 +126,7 @@ template <class Scheme>
 static cudaError_t queue_scheme(const duo_call *call, const duo_launch *how)
 {
     if (!has_wgmma(how)) return cudaErrorNotSupported;
-    return queue_product(call, how, Scheme::kPlanes, queue_scheme_panel<Scheme>);
+    return queue_product<Scheme>(call, how, queue_scheme_panel<Scheme>);
 }
 
 template <class Scheme>

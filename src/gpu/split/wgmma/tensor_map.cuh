@@ -26,7 +26,8 @@ static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
     return cudaSuccess;
 }
 
-/* The planes of an operand, in boxes of kStageK x rows. */
+/* The planes of an operand, in boxes of kStageK x rows. What a box has beyond the operand's tiles
+ * is zeros, though in memory the rows of another range may follow. */
 template <class Scheme>
 static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
 {
@@ -38,7 +39,7 @@ static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
     const bool one = Scheme::kInterleaved;
     const cuuint64_t length = one ? k * Scheme::kPlanes : k;
     const cuuint64_t sizes[3] = {length, all_rows, one ? 1u : (cuuint64_t)Scheme::kPlanes};
-    const cuuint64_t strides[2] = {length * 2, length * 2 * all_rows};
+    const cuuint64_t strides[2] = {length * 2, length * 2 * (cuuint64_t)o.plane_rows};
     const cuuint32_t box[3] = {Scheme::kStageK * (one ? Scheme::kPlanes : 1), (cuuint32_t)rows,
                                one ? 1u : (cuuint32_t)Scheme::kPlanes};
     const cuuint32_t steps[3] = {1, 1, 1};
