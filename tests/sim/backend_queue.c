@@ -96,12 +96,23 @@ static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm
 }
 
 /* Every simulated algorithm of sgemm packs, so that packed operands are met often: a compact copy,
- * which is all that the algorithm then reads. */
+ * which is all that the algorithm then reads, as the operand is stored. */
 size_t sim_backend_packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];
     if (gpu_algorithm(DUO_SGEMM, algorithm) == NULL || i == DUO_C) return 0;
     return (size_t)o->rows * (size_t)o->columns * sizeof(float);
+}
+
+/* The operand where it is packed in that memory: along its runs, or run after run, it is a range of
+ * what is packed there. */
+static duo_operand as_packed(const duo_call *call, int i, void *memory)
+{
+    duo_operand f = call->operand[i];
+    const bool along_k = i == DUO_A ? call->transa : !call->transb;
+    f.ld = along_k ? f.rows : duo_call_packed_rows(call, i);
+    f.address = (float *)memory + f.packed_first * (along_k ? f.ld : 1);
+    return f;
 }
 
 duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
@@ -116,24 +127,17 @@ duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id algorithm, const 
         sim_violation("pack: algorithm %d does not pack operand %d", (int)algorithm, i);
         return sim_leave(DUO_ERR_DEVICE);
     }
+    if (!sim_packed_legal(call, i, memory, queue->device)) return sim_leave(DUO_ERR_DEVICE);
+    const duo_operand packed = as_packed(call, i, memory);
     const work w = {.kind = WORK_COPY,
-                    .dst = memory,
+                    .dst = (char *)packed.address,
                     .src = (const char *)o->address,
-                    .dst_pitch = (size_t)o->rows * sizeof(float),
+                    .dst_pitch = (size_t)packed.ld * sizeof(float),
                     .src_pitch = (size_t)o->ld * sizeof(float),
                     .width = (size_t)o->rows * sizeof(float),
                     .height = (size_t)o->columns};
     if (!sim_copy_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
     return sim_leave(sim_append(queue, &w));
-}
-
-/* What an algorithm reads of an operand that is packed. */
-static duo_operand as_packed(const duo_operand *o)
-{
-    duo_operand f = *o;
-    f.address = f.packed;
-    f.ld = f.rows;
-    return f;
 }
 
 duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
@@ -154,14 +158,17 @@ duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_c
               .algorithm = algorithm,
               .pinned_result = pinned_result,
               .ticket = ticket};
+    if (!sim_launch_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &w.call.operand[i];
         if (o->packed == NULL) continue;
-        if (sim_backend_packed_bytes(id, call, i) == 0)
-            sim_violation("launch: algorithm %d does not pack", (int)id);
-        *o = as_packed(o);
+        if (sim_backend_packed_bytes(id, call, i) == 0) {
+            sim_violation("launch: algorithm %d does not pack operand %d", (int)id, i);
+            return sim_leave(DUO_ERR_DEVICE);
+        }
+        if (!sim_packed_legal(call, i, o->packed, queue->device)) return sim_leave(DUO_ERR_DEVICE);
+        *o = as_packed(call, i, o->packed);
     }
-    if (!sim_launch_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
     sim.last_algorithm = id;
     return sim_leave(sim_append(queue, &w));
 }

@@ -54,6 +54,21 @@ bool sim_copy_legal(const work *w, int device)
     return dst && src;
 }
 
+bool sim_packed_legal(const duo_call *call, int i, const void *memory, int device)
+{
+    const duo_operand *const o = &call->operand[i];
+    const int64_t all = duo_call_packed_rows(call, i), first = o->packed_first;
+    const int64_t rows = i == DUO_A ? call->m : call->n, end = first + rows;
+    if (first < 0 || first % 64 != 0 || end > all || (end % 64 != 0 && end != all)) {
+        sim_violation("packed: [%jd, %jd) is no range of %jd rows", (intmax_t)first, (intmax_t)end,
+                      (intmax_t)all);
+        return false;
+    }
+    const uintptr_t low = (uintptr_t)memory;
+    return reachable(device, low, low + (uintptr_t)(all * call->k) * sizeof(float), false, false,
+                     "packed");
+}
+
 bool sim_launch_legal(const work *w, int device)
 {
     static const char *const name[DUO_OPERANDS] = {"operand a/x", "operand b/y",

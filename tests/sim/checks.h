@@ -12,5 +12,8 @@ int sim_copy_other(const work *w, int device);
 
 bool sim_copy_legal(const work *w, int device);
 bool sim_launch_legal(const work *w, int device);
+/* Operand A or B (i) of sgemm as a range of what is packed in `memory`, as compact copies: is it
+ * one, and does all of that lie in memory of the device? */
+bool sim_packed_legal(const duo_call *call, int i, const void *memory, int device);
 
 #endif
