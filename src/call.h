@@ -128,6 +128,12 @@ static inline bool duo_operand_kept(const duo_operand *o)
     return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
 
+/* Is the operand in host memory that has no device copy? */
+static inline bool duo_operand_hosted(const duo_operand *o)
+{
+    return o->residence == DUO_AT_PAGEABLE || o->residence == DUO_AT_PINNED;
+}
+
 /* Does the call read a kept array whose device copy is not current? */
 static inline bool duo_call_stale(const duo_call *call)
 {

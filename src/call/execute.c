@@ -2,8 +2,8 @@
  * execute.c - the way of a call (execute.h).
  *
  * An algorithm that cannot go on, and has written nothing yet, declines; the next cheapest runs.
- * When a device fails while C comes home, part of C is written already: the CPU then computes the
- * rest. So a failure costs time, not the answer.
+ * When a device fails while C comes home, part of C is written already: what is left is computed as
+ * calls of their own (rest.c). So a failure costs time, not the answer.
  */
 #define _GNU_SOURCE
 #include "call/execute.h"
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "call/rest.h"
 #include "call/run_cpu.h"
 #include "call/run_gpu.h"
 #include "call/verbose.h"
@@ -71,8 +72,7 @@ typedef struct execution {
     duo_conditions conditions;
     duo_choice choice[DUO_CANDIDATES];
     int count;
-    bool asked;   /* was the driver asked about operands that are not registered? */
-    int64_t done; /* so many elements of C, the first in order of columns, are final */
+    bool asked; /* was the driver asked about operands that are not registered? */
 } execution;
 
 /* Predicts all algorithms; with cpu_first the CPU's alone, if one of those is sure to be chosen. */
@@ -87,7 +87,7 @@ static void predict(execution *e, bool cpu_first)
     if (short_list) last->conditions = e->conditions;
 }
 
-/* There is no usable device, or the CPU has to finish: no GPU algorithm may be chosen any more. */
+/* There is no usable device: no GPU algorithm may be chosen any more. */
 static void rule_out_gpu(execution *e)
 {
     for (int i = 0; i < e->count; i++)
@@ -111,14 +111,30 @@ static bool worth_asking(const duo_choice *best, const duo_profile *profile)
     return best->seconds > SHARE * profile->query_seconds;
 }
 
-static duo_outcome run(execution *e, const duo_choice *best)
+static duo_outcome run(execution *e, const duo_choice *best, bool *partly)
 {
     duo_call *const call = e->call;
     call->threads = best->threads > 0 ? best->threads : 1;
-    if (on_gpu(best)) return duo_run_gpu(e->ctx, call, best->algorithm, &e->done);
-    if (e->done > 0 && call->beta != 0.0f)
-        return duo_run_cpu_rest(e->ctx, call, best->algorithm, &e->done);
-    return duo_run_cpu(e->ctx, call, best->algorithm);
+    *partly = false;
+    if (!on_gpu(best)) return duo_run_cpu(e->ctx, call, best->algorithm);
+    return duo_run_gpu(e->ctx, call, best->algorithm, &e->conditions, partly);
+}
+
+/* The GPU declined when part of C was final: computes the rest. The call counts as done by the
+ * algorithm that did the last part. */
+static duo_outcome run_rest(execution *e, int *ran)
+{
+    duo_context *const ctx = e->ctx;
+    const duo_last last = ctx->last;
+    char note[sizeof ctx->resources.report.note];
+    memcpy(note, ctx->resources.report.note, sizeof note);
+    const duo_status status = duo_rest_run(ctx, e->call, duo_execute);
+    const duo_algorithm *const algorithm = ctx->last.algorithm;
+    for (int i = 0; i < e->count; i++)
+        if (e->choice[i].algorithm == algorithm) *ran = i;
+    ctx->last = last;
+    memcpy(ctx->resources.report.note, note, sizeof note);
+    return status;
 }
 
 /* choice[best] has declined: updates what is left to choose from, and where the operands are. */
@@ -128,8 +144,7 @@ static duo_status after_declining(execution *e, int best)
     e->choice[best].declined = true;
     if (e->ctx->last.short_list) predict_all(e, e->choice[best].algorithm);
     if (!gpu) return DUO_OK;
-    /* With part of C written, or the device gone, the CPU has to finish. */
-    if (e->done > 0 || !duo_device_usable(e->ctx->resources.device)) rule_out_gpu(e);
+    if (!duo_device_usable(e->ctx->resources.device)) rule_out_gpu(e);
     return duo_locate(e->ctx->resources.device, e->call); /* device copies may be gone */
 }
 
@@ -149,7 +164,12 @@ static duo_outcome run_cheapest(execution *e, int *ran)
             const duo_status foreign = duo_locate_ask(&e->ctx->resources.report, e->call);
             if (foreign != DUO_OK) return foreign;
         }
-        const duo_outcome outcome = run(e, best);
+        bool partly;
+        const duo_outcome outcome = run(e, best, &partly);
+        if (outcome == DUO_DECLINED && partly) {
+            *ran = i;
+            return run_rest(e, ran);
+        }
         if (outcome != DUO_DECLINED) {
             *ran = i;
             return outcome;
@@ -172,7 +192,6 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     e.call = call;
     e.conditions = duo_policy_conditions(&ctx->policy, res);
     e.asked = false;
-    e.done = 0;
     predict(&e, !timed);
     if (ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
         (void)duo_context_open(ctx); /* for the note that says why */

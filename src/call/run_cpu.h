@@ -8,12 +8,4 @@
 /* DUO_OK, DUO_DECLINED, or an error for the user. */
 duo_outcome duo_run_cpu(duo_context *ctx, const duo_call *call, const duo_algorithm *algorithm);
 
-/*
- * Finishes a sgemm of which the first *finished elements of C, in order of columns, are final: the
- * rest of one column, then all whole columns. *finished grows with what has been done. Outcomes as
- * of duo_run_cpu.
- */
-duo_outcome duo_run_cpu_rest(duo_context *ctx, const duo_call *call, const duo_algorithm *algorithm,
-                             int64_t *finished);
-
 #endif

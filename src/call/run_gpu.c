@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "call/run_stream.h"
+#include "choice/stream_cost.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
 #include "gpu/backend/devices.h"
@@ -67,29 +69,31 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call)
     return duo_place_result(res, &call->operand[DUO_RESULT], value);
 }
 
+/* Queues a call whose operands are all on the device, or are reduced; waits for a result that
+ * belongs in host memory. */
 static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local,
-                       const duo_algorithm *algorithm, int64_t *done)
+                       const duo_algorithm *algorithm)
 {
     bool polled;
     const duo_outcome launched = launch(res, call, local, algorithm, &polled);
-    if (launched != DUO_OK) return launched;
-    const duo_outcome taken =
-        polled ? take_result(res, call) : duo_place_from_device(res, call, local, done);
-    if (polled && taken == DUO_DECLINED) return DUO_DECLINED;
-    /* Nobody has waited yet for an output that stays on the device. */
-    const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same operand */
-    if (out->residence != DUO_AT_PAGEABLE && out->residence != DUO_AT_PINNED) res->unwaited = true;
-    return taken == DUO_OK ? DUO_OK : DUO_DECLINED;
+    if (launched != DUO_OK || !polled) return launched;
+    return take_result(res, call) == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
 duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algorithm *algorithm,
-                        int64_t *done)
+                        const duo_conditions *conditions, bool *partly)
 {
+    duo_resources *const res = &ctx->resources;
     duo_call local;
-    *done = 0;
-    ctx->resources.on_gpu = true;
-    const duo_outcome outcome = run(&ctx->resources, call, &local, algorithm, done);
-    ctx->resources.on_gpu = false;
+    *partly = false;
+    res->on_gpu = true;
+    const duo_outcome outcome =
+        duo_streams(call) ? duo_run_stream(res, call, &local, algorithm, conditions, partly)
+                          : run(res, call, &local, algorithm);
+    res->on_gpu = false;
+    /* Nobody has waited yet for an output that stays on the device. */
+    const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same operand */
+    if (outcome == DUO_OK && !duo_operand_hosted(out)) res->unwaited = true;
     duo_place_end(call, &local);
     return outcome;
 }

@@ -5,9 +5,12 @@
 
 #include "call/context.h"
 
-/* The context's queue is open. DUO_OK; DUO_DECLINED, where the first *done elements of C, in order
- * of columns, are final; or an error for the user. */
+/*
+ * The context's queue is open. DUO_OK; DUO_DECLINED; or an error for the user. *partly: it declined,
+ * but parts of C are final already, as the steps of resources.plan tell: call/rest.c does what is
+ * left.
+ */
 duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algorithm *algorithm,
-                        int64_t *done);
+                        const duo_conditions *conditions, bool *partly);
 
 #endif

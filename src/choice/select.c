@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "choice/stream_cost.h"
+
 /* Seconds to move an operand over the link, one way. */
 static double link_seconds(const duo_operand *o, const duo_profile *p, bool to_device)
 {
@@ -16,10 +18,12 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
 {
     double seconds = 0.0;
     bool waits = false; /* does the host wait for a result from the device? */
+    const bool streamed = duo_streams(call);
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        const bool kept = o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
+        const bool kept = duo_operand_kept(o);
         if (side == DUO_SIDE_GPU) {
+            if (streamed && duo_operand_hosted(o)) continue;
             if (o->read && !o->on_device)
                 seconds += fmax(0.0, link_seconds(o, profile, true) - o->credit_seconds);
             if (o->written && o->residence != DUO_AT_DEVICE && !kept) {
@@ -41,6 +45,7 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
 {
     const duo_algorithm_table table = duo_algorithm_tables[call->operation];
     double transfer[2] = {-1.0, -1.0}; /* by duo_side; < 0: not computed yet */
+    const bool streamed = duo_streams(call);
     int count = 0;
     for (int i = 0; i < table.count; i++) {
         const duo_algorithm *const algorithm = &table.algorithm[i];
@@ -55,7 +60,10 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
         if (transfer[algorithm->side] < 0.0)
             transfer[algorithm->side] =
                 duo_transfer_seconds(call, algorithm->side, conditions->profile);
-        c->seconds = algorithm->cost(call, conditions, &c->threads) + transfer[algorithm->side];
+        c->seconds = algorithm->cost(call, conditions, &c->threads);
+        if (algorithm->side == DUO_SIDE_GPU && streamed)
+            c->seconds = duo_stream_seconds(call, conditions->profile, c->seconds);
+        c->seconds += transfer[algorithm->side];
     }
     return count;
 }
@@ -72,7 +80,8 @@ int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
     if (conditions->path != DUO_PATH_AUTO) return 0;
     if (duo_call_stale(call)) return 0;
     const int count = predict(call, conditions, 1u << DUO_SIDE_CPU, choice);
-    const double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
+    double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
+    if (duo_streams(call)) least += duo_stream_seconds(call, conditions->profile, 0.0);
     const double seconds = choice[duo_select(choice, count, conditions)].seconds;
     return seconds < least ? count : 0;
 }

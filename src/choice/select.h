@@ -30,7 +30,8 @@ int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
  * path any GPU algorithm goes before any CPU algorithm. -1: none is left. */
 int duo_select(const duo_choice *choice, int count, const duo_conditions *conditions);
 
-/* Seconds to bring what the call reads to this side, and what it writes to where it belongs. */
+/* Seconds to bring what the call reads to this side, and what it writes to where it belongs. On the
+ * GPU without the operands that are streamed: duo_stream_seconds has those. */
 double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profile *profile);
 
 #endif

@@ -34,12 +34,15 @@ static double float64_seconds(const duo_call *call, const duo_conditions *condit
     return times * cube_seconds(call, conditions, float32, tile_m, tile_n, tile_k);
 }
 
+/* Kept arrays have to fit; operands in host memory are streamed, which takes little memory. */
 static bool fits_device(const duo_call *call, const duo_conditions *conditions)
 {
+    const double least = 0x1p21; /* bytes for a plan of the smallest blocks, of 2048 of k */
     double bytes = 0.0;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        if ((o->read || o->written) && !o->on_device) bytes += duo_operand_bytes(o);
+        if (!duo_operand_touched(o) || o->on_device) continue;
+        bytes += duo_operand_hosted(o) ? fmin(duo_operand_bytes(o), least) : duo_operand_bytes(o);
     }
     return conditions->gpu && bytes <= conditions->device_memory_bytes;
 }

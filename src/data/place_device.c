@@ -61,12 +61,12 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
     return DUO_OK;
 }
 
-/* Places an operand in host memory: as a copy without gaps in the workspace. */
+/* Places a vector in host memory: as a copy without gaps in the workspace. */
 static duo_status place_workspace(duo_resources *res, const duo_operand *o, int i,
                                   duo_operand *local)
 {
     const size_t bytes = (size_t)o->rows * (size_t)o->columns * sizeof(float);
-    duo_status status = duo_resources_grow(res, &res->workspace[i], bytes);
+    duo_status status = duo_resources_grow(res, res->queue_device, &res->workspace[i], bytes);
     if (status != DUO_OK) return status;
     local->address = res->workspace[i].address;
     local->ld = o->rows;
@@ -117,7 +117,7 @@ static duo_outcome place_operand(duo_resources *res, const duo_call *call, duo_c
         duo_residency_unlock();
     }
     if (outcome == DUO_OK && o->crosses) outcome = duo_place_bring_home(res, local, i);
-    if (outcome == DUO_OK && !in_region && !is_polled(call, i))
+    if (outcome == DUO_OK && !in_region && !is_polled(call, i) && call->operation != DUO_SGEMM)
         outcome = place_workspace(res, o, i, &local->operand[i]);
     return outcome;
 }
@@ -187,21 +187,4 @@ void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *
         duo_place_claim_again(res, region); /* last: it may find that the device is lost */
     }
     duo_residency_unlock();
-}
-
-duo_status duo_place_from_device(duo_resources *res, const duo_call *call, const duo_call *local,
-                                 int64_t *done)
-{
-    const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
-    const duo_operand *const o = &call->operand[i];
-    *done = 0;
-    if (local->operand[i].pending) return DUO_OK; /* C stays on the device */
-    /* The device writes pinned memory itself only where C is not read: after a failure nobody knows
-     * how much of C is written, and all of it has to be computed again. */
-    const duo_status status =
-        duo_download(res, o->address, o->ld, local->operand[i].address, local->operand[i].ld,
-                     o->rows, o->columns, o->residence == DUO_AT_PINNED && !o->read, done);
-    /* Also for elements that came before a failure: kept arrays that C touches have changed. */
-    const duo_status told = *done > 0 ? duo_place_wrote_host(res, o) : DUO_OK;
-    return status == DUO_OK ? told : status;
 }

@@ -7,7 +7,7 @@
 
 /*
  * Copies `call` to `local` with addresses on the device, for an algorithm, and sends what is not
- * current there. The operands of regions are pending from then on: their device memory stays where
+ * current there; operands of sgemm in host memory stay there, and are streamed. The operands of regions are pending from then on: their device memory stays where
  * it is until duo_place_queued, which has to follow, also on failure. So has duo_place_end.
  */
 duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
@@ -15,9 +15,5 @@ duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
 
 /* The work on these operands has been queued; or (`queued` is false) it will not be. */
 void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *local, bool queued);
-
-/* Takes C home, if it belongs in host memory. *done as in duo_download. */
-duo_status duo_place_from_device(duo_resources *res, const duo_call *call, const duo_call *local,
-                                 int64_t *done);
 
 #endif

@@ -17,7 +17,8 @@ void duo_resources_settle_device(duo_resources *res)
 
 /* ---- Failures ---- */
 
-static duo_status failed_on(duo_resources *res, int device, duo_status status, const char *doing)
+duo_status duo_resources_failed_on(duo_resources *res, int device, duo_status status,
+                                   const char *doing)
 {
     const char *const detail = duo_backend_current()->detail();
     duo_report_note(&res->report, "GPU %d: %s: %.100s", device, doing, detail);
@@ -27,7 +28,8 @@ static duo_status failed_on(duo_resources *res, int device, duo_status status, c
 
 duo_status duo_resources_failed(duo_resources *res, duo_status status, const char *doing)
 {
-    return failed_on(res, res->queue != NULL ? res->queue_device : res->device, status, doing);
+    const int device = res->queue != NULL ? res->queue_device : res->device;
+    return duo_resources_failed_on(res, device, status, doing);
 }
 
 /* ---- The queue ---- */
@@ -37,7 +39,7 @@ static duo_status open_queue(duo_resources *res, int device, void *stream)
     const duo_status status = duo_queue_open(device, stream, &res->queue);
     if (status != DUO_OK) {
         res->queue = NULL;
-        return failed_on(res, device, status, "open a queue");
+        return duo_resources_failed_on(res, device, status, "open a queue");
     }
     res->queue_device = device;
     res->opened = true;
@@ -57,23 +59,35 @@ duo_status duo_resources_open(duo_resources *res)
     return open_queue(res, res->device, res->stream);
 }
 
-static void free_workspace(duo_resources *res)
+static void free_spaces(duo_space space[DUO_OPERANDS], int device)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (res->workspace[i].address != NULL)
-            (void)duo_device_release(res->queue_device, res->workspace[i].address,
-                                     res->workspace[i].bytes);
-        res->workspace[i] = (duo_space){0};
+        if (space[i].address != NULL)
+            (void)duo_device_release(device, space[i].address, space[i].bytes);
+        space[i] = (duo_space){0};
     }
 }
 
-static void free_stages(duo_resources *res)
+static void free_ring(duo_ring *ring)
 {
     for (int i = 0; i < DUO_STAGES; i++) {
-        if (res->stage[i].address != NULL)
-            (void)duo_backend_current()->unpin(res->stage[i].address);
-        res->stage[i] = (duo_space){0};
-        res->stage_busy[i] = false;
+        if (ring->stage[i].space.address != NULL)
+            (void)duo_backend_current()->unpin(ring->stage[i].space.address);
+        ring->stage[i] = (duo_stage){.queue = NULL};
+    }
+}
+
+/* Lane 0 has the context's queue and workspace, which go their own way. */
+static void close_lanes(duo_resources *res)
+{
+    const duo_backend *const backend = duo_backend_current();
+    for (int i = 0; i < DUO_LANES; i++) {
+        duo_lane *const lane = &res->lane[i];
+        if (lane->up != NULL) (void)backend->close(lane->up);
+        if (lane->down != NULL) (void)backend->close(lane->down);
+        if (i > 0) free_spaces(lane->space, lane->device);
+        if (i > 0 && lane->compute != NULL) (void)backend->close(lane->compute);
+        *lane = (duo_lane){.up = NULL};
     }
 }
 
@@ -89,8 +103,10 @@ static duo_status finish_queue(duo_resources *res)
 static duo_status end_queue(duo_resources *res, duo_status finished)
 {
     const duo_backend *const backend = duo_backend_current();
-    free_stages(res);
-    free_workspace(res);
+    close_lanes(res);
+    free_ring(&res->up);
+    free_ring(&res->down);
+    free_spaces(res->workspace, res->queue_device);
     if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
     const duo_status closed = backend->close(res->queue); /* waits once more */
     const bool unwaited = res->unwaited;
@@ -132,8 +148,11 @@ void duo_resources_trim(duo_resources *res)
 {
     if (res->queue == NULL) return;
     (void)duo_queue_finish(res->queue);
-    free_stages(res);
-    free_workspace(res);
+    close_lanes(res);
+    free_ring(&res->up);
+    free_ring(&res->down);
+    free_spaces(res->workspace, res->queue_device);
+    duo_plan_free(&res->plan);
     (void)duo_backend_current()->trim(res->queue);
 }
 
@@ -142,8 +161,9 @@ void duo_resources_in_child(duo_resources *res)
     res->queue = NULL;
     res->pinned_result = NULL;
     memset(res->workspace, 0, sizeof res->workspace);
-    memset(res->stage, 0, sizeof res->stage);
-    memset(res->stage_busy, 0, sizeof res->stage_busy);
+    memset(res->lane, 0, sizeof res->lane);
+    memset(&res->up, 0, sizeof res->up);
+    memset(&res->down, 0, sizeof res->down);
     res->reading_host = res->unwaited = res->on_gpu = false;
 }
 
@@ -162,14 +182,13 @@ duo_status duo_resources_pin_result(duo_resources *res)
     return DUO_OK;
 }
 
-duo_status duo_resources_grow(duo_resources *res, duo_space *space, size_t bytes)
+duo_status duo_resources_grow(duo_resources *res, int device, duo_space *space, size_t bytes)
 {
     if (bytes <= space->bytes) return DUO_OK;
-    if (space->address != NULL)
-        (void)duo_device_release(res->queue_device, space->address, space->bytes);
+    if (space->address != NULL) (void)duo_device_release(device, space->address, space->bytes);
     *space = (duo_space){0};
-    const duo_status status = duo_device_allocate(res->queue_device, bytes, &space->address);
-    if (status != DUO_OK) return duo_resources_failed(res, status, "allocate workspace");
+    const duo_status status = duo_device_allocate(device, bytes, &space->address);
+    if (status != DUO_OK) return duo_resources_failed_on(res, device, status, "allocate workspace");
     space->bytes = bytes;
     return DUO_OK;
 }

@@ -7,17 +7,39 @@
 #ifndef DUO_RESOURCES_H
 #define DUO_RESOURCES_H
 
+#include "data/plan.h"
 #include "data/region.h"
 #include "gpu/backend/backend.h"
 #include "host/report.h"
 
-enum { DUO_STAGES = 4 };
+enum { DUO_STAGES = 4, DUO_LANES = DUO_PLAN_DEVICES };
 
 /* A buffer that grows and is used again. */
 typedef struct duo_space {
     void *address;
     size_t bytes;
 } duo_space;
+
+/* A pinned staging buffer. It is free once the mark that was set behind its work has passed. */
+typedef struct duo_stage {
+    duo_space space;
+    duo_queue *queue; /* where the mark was set; NULL: the stage is free */
+    int device;       /* of that queue */
+} duo_stage;
+
+/* Stage i has mark first_mark + i, in whatever queue its work is. */
+typedef struct duo_ring {
+    duo_stage stage[DUO_STAGES];
+    int next, first_mark; /* next: the stage that the next piece takes */
+} duo_ring;
+
+/* What a streamed product has on one device, beside the context's queue: data/stream.h. */
+typedef struct duo_lane {
+    int device;
+    duo_queue *up, *down;          /* NULL: the lane is not open */
+    duo_queue *compute;            /* lane 0: the context's queue */
+    duo_space space[DUO_OPERANDS]; /* slots; lane 0: the context's workspace */
+} duo_lane;
 
 typedef struct duo_resources {
     duo_report report; /* gets a note of every failure here */
@@ -35,9 +57,11 @@ typedef struct duo_resources {
 
     /* Buffers that belong to the queue. */
     duo_space workspace[DUO_OPERANDS]; /* device memory with copies of host operands */
-    duo_space stage[DUO_STAGES];       /* pinned; stage i is free once mark i has passed */
-    bool stage_busy[DUO_STAGES];       /* mark i was set and not waited for */
-    int stage_next;                    /* the stage that the next transfer takes */
+    duo_ring up, down;                 /* stages; transfers in the queue itself use `up` alone */
+
+    /* Streamed products. */
+    duo_lane lane[DUO_LANES];
+    duo_plan plan; /* of the last one: made again only for another problem */
 
     /* The pinned word, by which the result of a reduction comes to the host. */
     uint64_t *pinned_result; /* ticket and float of the last result; NULL: not needed yet */
@@ -75,11 +99,13 @@ void duo_resources_in_child(duo_resources *res);
 /* Makes the pinned word, if it is not there. */
 duo_status duo_resources_pin_result(duo_resources *res);
 
-/* Makes a space on the queue's device at least so large. On failure the space is empty. */
-duo_status duo_resources_grow(duo_resources *res, duo_space *space, size_t bytes);
+/* Makes a space on a device at least so large. On failure the space is empty. */
+duo_status duo_resources_grow(duo_resources *res, int device, duo_space *space, size_t bytes);
 
-/* Something failed on the queue's device: notes the failure, and marks the device as lost if status
- * says so. Returns status. */
+/* Something failed on the queue's device, or on another one: notes the failure, and marks the device
+ * as lost if status says so. Returns status. */
 duo_status duo_resources_failed(duo_resources *res, duo_status status, const char *doing);
+duo_status duo_resources_failed_on(duo_resources *res, int device, duo_status status,
+                                   const char *doing);
 
 #endif

@@ -21,6 +21,16 @@ static inline duo_runs duo_runs_of(int64_t rows, int64_t columns, int64_t ld, in
     return (duo_runs){rows, columns, ld};
 }
 
+/* The shortest run, in floats, that the device copies from or to pinned memory itself. Shorter runs
+ * are packed first: each would be a request of its own over the link. */
+enum { DUO_SHORTEST_RUN = 64 };
+
+/* May the device itself read or write these runs in pinned memory? */
+static inline bool duo_runs_direct(const duo_runs *r)
+{
+    return r->columns == 1 || (r->rows >= DUO_SHORTEST_RUN && r->ld >= r->rows);
+}
+
 /* Copies elements [from, from + count) between the runs and a packed buffer, on at most so many
  * threads. Bytes between the runs are neither read nor written. */
 void duo_runs_pack(const duo_runs *runs, float *host, float *packed, int64_t from, int64_t count,

@@ -1,65 +1,92 @@
-/* stage.c - the ring of pinned staging buffers (stage.h). */
+/* stage.c - the rings of pinned staging buffers (stage.h). */
 #include "data/stage.h"
 
 #include "gpu/backend/devices.h"
 
-/* Bytes of a stage. Pinning takes long, and many programs never need large stages. */
-enum { SMALL_STAGE = 64 << 10, LARGE_STAGE = DUO_LARGEST_STAGE };
-_Static_assert((int)DUO_STAGES < (int)DUO_MARKS,
-               "every stage has a mark, and duo_upload_consumed the last");
+/*
+ * Bytes of a stage. Pinning takes 0.6 ms for a MiB, and many programs never need large stages. Large
+ * ones copy faster: every piece costs the threads that copy it a start and an end.
+ */
+enum { SMALL_STAGE = 256 << 10, MEDIUM_STAGE = 2 << 20, LARGE_STAGE = DUO_LARGEST_STAGE };
+_Static_assert(2 * DUO_STAGES < DUO_MARKS, "every stage of two rings has a mark in any queue");
 
-duo_status duo_stage_still_there(const duo_resources *res)
+duo_status duo_stage_still_there(int device)
 {
-    return duo_device_usable(res->queue_device) ? DUO_OK : DUO_ERR_LOST;
+    return duo_device_usable(device) ? DUO_OK : DUO_ERR_LOST;
 }
 
-duo_status duo_stage_wait_for_all(duo_resources *res, duo_status status, const char *doing)
+duo_status duo_stage_wait_for_all(duo_resources *res, duo_queue *queue, int device,
+                                  duo_status status, const char *doing)
 {
-    (void)duo_resources_failed(res, status, doing);
+    (void)duo_resources_failed_on(res, device, status, doing);
     if (status == DUO_ERR_LOST) return status;
-    if (duo_queue_drain(res->queue) == DUO_OK) return duo_stage_still_there(res);
-    return duo_resources_failed(res, DUO_ERR_LOST, doing);
+    if (duo_queue_drain(queue) == DUO_OK) return duo_stage_still_there(device);
+    return duo_resources_failed_on(res, device, DUO_ERR_LOST, doing);
 }
 
-duo_status duo_stage_give_up(duo_resources *res, duo_status status, const char *doing)
+duo_status duo_stage_give_up(duo_resources *res, duo_queue *queue, int device, duo_status status,
+                             const char *doing)
 {
-    return duo_stage_wait_for_all(res, status, doing) == DUO_OK ? status : DUO_ERR_LOST;
+    const duo_status all = duo_stage_wait_for_all(res, queue, device, status, doing);
+    return all == DUO_OK ? status : DUO_ERR_LOST;
 }
 
-duo_status duo_stage_wait(duo_resources *res, int i)
+duo_status duo_stage_wait(duo_resources *res, duo_ring *ring, int i)
 {
-    if (!res->stage_busy[i]) return DUO_OK;
-    res->stage_busy[i] = false;
-    const duo_status status = duo_queue_wait_mark(res->queue, i);
-    return status == DUO_OK ? duo_stage_still_there(res)
-                            : duo_stage_wait_for_all(res, status, "wait for a transfer");
+    duo_stage *const stage = &ring->stage[i];
+    duo_queue *const queue = stage->queue;
+    if (queue == NULL) return DUO_OK;
+    stage->queue = NULL;
+    const duo_status status = duo_queue_wait_mark(queue, ring->first_mark + i);
+    return status == DUO_OK
+               ? duo_stage_still_there(stage->device)
+               : duo_stage_wait_for_all(res, queue, stage->device, status, "wait for a transfer");
 }
 
-duo_status duo_stage_mark(duo_resources *res, int i)
+duo_status duo_stage_look(duo_resources *res, duo_ring *ring, int i, bool *free)
 {
-    const duo_status status = duo_queue_mark(res->queue, i);
-    res->stage_next = (i + 1) % DUO_STAGES;
-    res->stage_busy[i] = status == DUO_OK;
+    duo_stage *const stage = &ring->stage[i];
+    *free = stage->queue == NULL;
+    if (*free) return DUO_OK;
+    const duo_status status = duo_queue_passed(stage->queue, ring->first_mark + i, free);
+    if (status != DUO_OK) {
+        *free = false;
+        return duo_stage_wait(res, ring, i);
+    }
+    if (!*free) return DUO_OK;
+    stage->queue = NULL;
+    return duo_stage_still_there(stage->device);
+}
+
+duo_status duo_stage_mark(duo_resources *res, duo_ring *ring, int i, duo_queue *queue, int device)
+{
+    const duo_status status = duo_queue_mark(queue, ring->first_mark + i);
+    ring->next = (i + 1) % DUO_STAGES;
+    ring->stage[i].queue = status == DUO_OK ? queue : NULL;
+    ring->stage[i].device = device;
     if (status == DUO_OK) return status;
-    return duo_stage_wait_for_all(res, status, "mark a transfer");
+    return duo_stage_wait_for_all(res, queue, device, status, "mark a transfer");
 }
 
-duo_status duo_stage_make(duo_resources *res, size_t bytes)
+duo_status duo_stage_make(duo_resources *res, duo_ring *ring, size_t bytes)
 {
-    const size_t wanted = bytes <= SMALL_STAGE ? SMALL_STAGE : LARGE_STAGE;
+    const size_t wanted = bytes <= DUO_STAGES * (size_t)SMALL_STAGE    ? SMALL_STAGE
+                          : bytes <= DUO_STAGES * (size_t)MEDIUM_STAGE ? MEDIUM_STAGE
+                                                                       : LARGE_STAGE;
+    ring->first_mark = ring == &res->down ? DUO_STAGES : 0;
     for (int i = 0; i < DUO_STAGES; i++) {
-        if (res->stage[i].bytes >= wanted) continue;
-        duo_status status = duo_stage_wait(res, i);
+        duo_space *const space = &ring->stage[i].space;
+        if (space->bytes >= wanted) continue;
+        duo_status status = duo_stage_wait(res, ring, i);
         if (status != DUO_OK) return status;
-        if (res->stage[i].address != NULL)
-            (void)duo_backend_current()->unpin(res->stage[i].address);
-        res->stage[i] = (duo_space){0};
-        status = duo_backend_current()->pin(res->queue_device, wanted, &res->stage[i].address);
+        if (space->address != NULL) (void)duo_backend_current()->unpin(space->address);
+        *space = (duo_space){0};
+        status = duo_backend_current()->pin(res->queue_device, wanted, &space->address);
         if (status != DUO_OK) {
-            res->stage[i].address = NULL;
+            space->address = NULL;
             return duo_resources_failed(res, status, "pin a stage");
         }
-        res->stage[i].bytes = wanted;
+        space->bytes = wanted;
     }
     return DUO_OK;
 }

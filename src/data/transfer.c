@@ -9,52 +9,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/piece.h"
 #include "data/runs.h"
 #include "data/stage.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 
-/* The shortest run, in floats, that the device copies from or to pinned memory itself. Shorter runs
- * are packed first: each would be a request of its own over the link. */
-enum { SHORTEST_RUN = 64 };
-
 static int threads_of(const duo_resources *res) { return duo_machine_threads_for(res->threads); }
 
-/* ---- Pieces ---- */
-
-/* duo_queue_copy, or duo_queue_copy_now where the packed buffer is plain memory. */
-typedef duo_status (*copying)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
-                              size_t src_pitch, size_t width, size_t height);
-
-/* Copies elements [from, from + count) between a packed buffer and runs device_ld apart. */
-static duo_status copy_piece(duo_resources *res, copying copy, const duo_runs *r, float *device,
+/* Copies a piece in the context's queue. */
+static duo_status copy_piece(duo_resources *res, duo_copying copy, const duo_runs *r, float *device,
                              int64_t device_ld, float *packed, int64_t from, int64_t count,
                              bool to_device)
 {
-    duo_status status = DUO_OK;
-    int64_t i = 0;
-    if (device_ld == r->rows) { /* no gaps there */
-        float *const there = device + from;
-        const size_t width = (size_t)count * sizeof(float);
-        status = to_device ? copy(res->queue, there, width, packed, width, width, 1)
-                           : copy(res->queue, packed, width, there, width, width, 1);
-        i = count;
-    }
-    while (i < count && status == DUO_OK) {
-        const int64_t column = (from + i) / r->rows, row = (from + i) % r->rows;
-        float *const there = device + column * device_ld + row;
-        /* All whole runs in one copy; a partial run, first or last, in a copy of its own. */
-        int64_t piece = r->rows - row < count - i ? r->rows - row : count - i, columns = 1;
-        if (row == 0 && count - i >= r->rows) columns = (count - i) / r->rows;
-        const size_t width = (size_t)piece * sizeof(float);
-        const size_t pitch = columns > 1 ? (size_t)device_ld * sizeof(float) : width;
-        if (to_device)
-            status = copy(res->queue, there, pitch, packed + i, width, width, (size_t)columns);
-        else
-            status = copy(res->queue, packed + i, width, there, pitch, width, (size_t)columns);
-        i += piece * columns;
-    }
-    return status == DUO_OK ? DUO_OK : duo_stage_give_up(res, status, "queue a transfer");
+    const duo_status status =
+        duo_piece_copy(res->queue, copy, r, device, device_ld, packed, from, count, to_device);
+    return status == DUO_OK
+               ? DUO_OK
+               : duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
+}
+
+/* The same of bytes in one run. */
+static duo_status copy_bytes(duo_resources *res, duo_copying copy, char *device, char *here,
+                             size_t bytes, bool to_device)
+{
+    const duo_status status = to_device ? copy(res->queue, device, bytes, here, bytes, bytes, 1)
+                                        : copy(res->queue, here, bytes, device, bytes, bytes, 1);
+    return status == DUO_OK
+               ? DUO_OK
+               : duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
+}
+
+static duo_status waiting_failed(duo_resources *res, duo_status status)
+{
+    return duo_stage_wait_for_all(res, res->queue, res->queue_device, status,
+                                  "wait for a transfer");
 }
 
 /* The device reads or writes pinned host memory itself. */
@@ -68,14 +57,15 @@ static duo_status copy_direct(duo_resources *res, const duo_runs *r, float *devi
         to_device
             ? duo_queue_copy(res->queue, device, there, host, here, width, (size_t)r->columns)
             : duo_queue_copy(res->queue, host, here, device, there, width, (size_t)r->columns);
-    if (status != DUO_OK) return duo_stage_give_up(res, status, "queue a transfer");
+    if (status != DUO_OK)
+        return duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
     if (to_device) { /* not awaited: the call may wait for its result anyway */
         res->reading_host = true;
         return DUO_OK;
     }
     status = duo_queue_finish(res->queue);
-    return status == DUO_OK ? duo_stage_still_there(res)
-                            : duo_stage_wait_for_all(res, status, "wait for a transfer");
+    return status == DUO_OK ? duo_stage_still_there(res->queue_device)
+                            : waiting_failed(res, status);
 }
 
 duo_status duo_upload_consumed(duo_resources *res)
@@ -84,12 +74,7 @@ duo_status duo_upload_consumed(duo_resources *res)
     res->reading_host = false;
     duo_status status = duo_queue_mark(res->queue, DUO_MARKS - 1);
     if (status == DUO_OK) status = duo_queue_wait_mark(res->queue, DUO_MARKS - 1);
-    return status == DUO_OK ? DUO_OK : duo_stage_wait_for_all(res, status, "wait for a transfer");
-}
-
-static bool can_go_direct(const duo_runs *r)
-{
-    return r->columns == 1 || (r->rows >= SHORTEST_RUN && r->ld >= r->rows);
+    return status == DUO_OK ? DUO_OK : waiting_failed(res, status);
 }
 
 /* ---- Without pinned memory ---- */
@@ -111,7 +96,7 @@ static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float
         if (to_device) duo_runs_pack(r, host, packed, *done, count, false, threads);
         status = copy_piece(res, duo_queue_copy_now, r, device, device_ld, packed, *done, count,
                             to_device);
-        if (status == DUO_OK) status = duo_stage_still_there(res);
+        if (status == DUO_OK) status = duo_stage_still_there(res->queue_device);
         if (status != DUO_OK) break;
         if (!to_device) duo_runs_pack(r, host, packed, *done, count, true, threads);
         *done += count;
@@ -128,24 +113,24 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
     const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
     const int64_t total = r.rows * r.columns;
     float *const host = (float *)(uintptr_t)given; /* only read */
-    if (direct && can_go_direct(&r)) return copy_direct(res, &r, device, device_ld, host, true);
-    duo_status status = duo_stage_make(res, (size_t)total * sizeof(float));
+    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, true);
+    duo_status status = duo_stage_make(res, &res->up, (size_t)total * sizeof(float));
     if (go_unpinned(status)) {
         int64_t sent;
         return transfer_unpinned(res, &r, device, device_ld, host, true, &sent);
     }
     const int threads = threads_of(res);
     for (int64_t from = 0; from < total && status == DUO_OK;) {
-        const int i = res->stage_next;
-        const int64_t fits = (int64_t)(res->stage[i].bytes / sizeof(float));
+        const int i = res->up.next;
+        const int64_t fits = (int64_t)(res->up.stage[i].space.bytes / sizeof(float));
         const int64_t count = total - from < fits ? total - from : fits;
-        status = duo_stage_wait(res, i);
+        status = duo_stage_wait(res, &res->up, i);
         if (status != DUO_OK) break;
-        duo_runs_pack(&r, host, res->stage[i].address, from, count, false, threads);
-        status = copy_piece(res, duo_queue_copy, &r, device, device_ld, res->stage[i].address, from,
-                            count, true);
+        duo_runs_pack(&r, host, res->up.stage[i].space.address, from, count, false, threads);
+        status = copy_piece(res, duo_queue_copy, &r, device, device_ld,
+                            res->up.stage[i].space.address, from, count, true);
         if (status != DUO_OK) break;
-        status = duo_stage_mark(res, i);
+        status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
         from += count;
     }
     return status;
@@ -161,12 +146,12 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
     int64_t written = 0;
     if (done == NULL) done = &written;
     *done = 0;
-    if (direct && can_go_direct(&r)) {
+    if (direct && duo_runs_direct(&r)) {
         const duo_status status = copy_direct(res, &r, device, device_ld, host, false);
         if (status == DUO_OK) *done = total;
         return status;
     }
-    duo_status status = duo_stage_make(res, (size_t)total * sizeof(float));
+    duo_status status = duo_stage_make(res, &res->up, (size_t)total * sizeof(float));
     if (go_unpinned(status))
         return transfer_unpinned(res, &r, device, device_ld, host, false, done);
     const int threads = threads_of(res);
@@ -178,15 +163,15 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
     int64_t queued = 0;
     while (status == DUO_OK && *done < total) {
         while (flying < DUO_STAGES && queued < total) {
-            const int i = res->stage_next;
-            const int64_t fits = (int64_t)(res->stage[i].bytes / sizeof(float));
+            const int i = res->up.next;
+            const int64_t fits = (int64_t)(res->up.stage[i].space.bytes / sizeof(float));
             const int64_t count = total - queued < fits ? total - queued : fits;
-            status = duo_stage_wait(res, i);
+            status = duo_stage_wait(res, &res->up, i);
             if (status == DUO_OK)
                 status = copy_piece(res, duo_queue_copy, &r, device, device_ld,
-                                    res->stage[i].address, queued, count, false);
+                                    res->up.stage[i].space.address, queued, count, false);
             if (status != DUO_OK) return status;
-            status = duo_stage_mark(res, i);
+            status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
             if (status != DUO_OK) return status;
             const int at = (first + flying++) % DUO_STAGES;
             flight[at].stage = i;
@@ -195,10 +180,10 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
             queued += count;
         }
         const int i = flight[first].stage;
-        status = duo_stage_wait(res, i);
+        status = duo_stage_wait(res, &res->up, i);
         if (status != DUO_OK) break;
-        duo_runs_pack(&r, host, res->stage[i].address, flight[first].from, flight[first].count,
-                      true, threads);
+        duo_runs_pack(&r, host, res->up.stage[i].space.address, flight[first].from,
+                      flight[first].count, true, threads);
         *done += flight[first].count;
         first = (first + 1) % DUO_STAGES;
         flying--;
@@ -206,32 +191,24 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
     return status;
 }
 
-static duo_status copy_bytes(duo_resources *res, copying copy, char *device, char *here,
-                             size_t bytes, bool to_device)
-{
-    const duo_status status = to_device ? copy(res->queue, device, bytes, here, bytes, bytes, 1)
-                                        : copy(res->queue, here, bytes, device, bytes, bytes, 1);
-    return status == DUO_OK ? DUO_OK : duo_stage_give_up(res, status, "queue a transfer");
-}
-
 /* Up to three bytes, through one more stage. */
 static duo_status transfer_rest(duo_resources *res, char *device, char *host, size_t bytes,
                                 bool to_device)
 {
-    duo_status status = duo_stage_make(res, bytes);
+    duo_status status = duo_stage_make(res, &res->up, bytes);
     if (go_unpinned(status)) {
         status = copy_bytes(res, duo_queue_copy_now, device, host, bytes, to_device);
-        return status == DUO_OK ? duo_stage_still_there(res) : status;
+        return status == DUO_OK ? duo_stage_still_there(res->queue_device) : status;
     }
-    const int i = res->stage_next;
-    if (status == DUO_OK) status = duo_stage_wait(res, i);
+    const int i = res->up.next;
+    if (status == DUO_OK) status = duo_stage_wait(res, &res->up, i);
     if (status != DUO_OK) return status;
-    char *const stage = res->stage[i].address;
+    char *const stage = res->up.stage[i].space.address;
     if (to_device) memcpy(stage, host, bytes);
     status = copy_bytes(res, duo_queue_copy, device, stage, bytes, to_device);
-    if (status == DUO_OK) status = duo_stage_mark(res, i);
+    if (status == DUO_OK) status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
     if (to_device || status != DUO_OK) return status;
-    status = duo_stage_wait(res, i);
+    status = duo_stage_wait(res, &res->up, i);
     if (status == DUO_OK) memcpy(host, stage, bytes);
     return status;
 }

@@ -1,0 +1,102 @@
+/*
+ * rest.c - the rest of a product (rest.h).
+ *
+ * Where C comes home these are the tiles that have not arrived, each from where its last piece
+ * ended: beta has been applied to what is there. Where C stays on the device these are the products
+ * that were not queued; those that were have changed C.
+ */
+#include "call/rest.h"
+
+#include <stdlib.h>
+
+/* Rows [i, i + m) and columns [j, j + n) of C, over [p, p + k) of k, as a call. */
+static duo_call part_of(const duo_call *call, const duo_step *step)
+{
+    duo_call part = *call;
+    part.m = step->m;
+    part.n = step->n;
+    part.k = step->k;
+    duo_operand *const a = &part.operand[DUO_A], *const b = &part.operand[DUO_B],
+                       *const c = &part.operand[DUO_C];
+    if (a->read) {
+        a->address += call->transa ? step->p + step->i * a->ld : step->i + step->p * a->ld;
+        a->rows = call->transa ? part.k : part.m;
+        a->columns = call->transa ? part.m : part.k;
+    }
+    if (b->read) {
+        b->address += call->transb ? step->j + step->p * b->ld : step->p + step->j * b->ld;
+        b->rows = call->transb ? part.n : part.k;
+        b->columns = call->transb ? part.k : part.n;
+    }
+    c->address += step->i + step->j * c->ld;
+    c->rows = part.m;
+    c->columns = part.n;
+    return part;
+}
+
+typedef struct rest {
+    duo_context *ctx;
+    const duo_call *call;
+    duo_status (*execute)(duo_context *ctx, duo_call *call);
+} rest;
+
+static duo_status run_part(const rest *r, const duo_step *step)
+{
+    if (step->m == 0 || step->n == 0) return DUO_OK;
+    duo_call part = part_of(r->call, step);
+    return r->execute(r->ctx, &part);
+}
+
+/* A tile of which the first `done` elements, by columns, are final: the rest of one column, then
+ * all whole columns. */
+static duo_status finish_tile(const rest *r, const duo_step *tile)
+{
+    duo_step left = *tile;
+    left.p = 0;
+    left.k = r->call->k;
+    left.j += tile->done / tile->m;
+    left.n -= tile->done / tile->m;
+    const int64_t rows_done = tile->done % tile->m;
+    if (rows_done > 0) {
+        duo_step column = left;
+        column.i += rows_done;
+        column.m -= rows_done;
+        column.n = 1;
+        const duo_status status = run_part(r, &column);
+        if (status != DUO_OK) return status;
+        left.j++;
+        left.n--;
+    }
+    return run_part(r, &left);
+}
+
+/* A product that was not queued, into C on the device. */
+static duo_status finish_product(const rest *r, const duo_step *step)
+{
+    rest later = *r;
+    duo_call adds = *r->call;
+    if (!step->starts) { /* an earlier slab of k has applied beta */
+        adds.beta = 1.0f;
+        adds.operand[DUO_C].read = true;
+        later.call = &adds;
+    }
+    return run_part(&later, step);
+}
+
+duo_status duo_rest_run(duo_context *ctx, const duo_call *call,
+                        duo_status (*execute)(duo_context *ctx, duo_call *call))
+{
+    const rest r = {ctx, call, execute};
+    const duo_plan plan = ctx->resources.plan; /* the parts may make plans of their own */
+    ctx->resources.plan = (duo_plan){.step = NULL};
+    duo_status status = DUO_OK;
+    for (int i = 0; i < plan.count && status == DUO_OK; i++) {
+        const duo_step *const step = &plan.step[i];
+        if (plan.of.fetched && step->kind == DUO_STEP_FETCH && step->done < step->m * step->n)
+            status = finish_tile(&r, step);
+        if (!plan.of.fetched && step->kind == DUO_STEP_MULTIPLY && step->done == 0)
+            status = finish_product(&r, step);
+    }
+    free(plan.step);
+    return status;
+}

@@ -1,0 +1,42 @@
+/*
+ * stream_cost.h - products whose operands are partly in host memory, as problems for a plan
+ * (data/plan.h): what has to move, at which rates, and what multiplying costs.
+ */
+#ifndef DUO_STREAM_COST_H
+#define DUO_STREAM_COST_H
+
+#include "choice/algorithm.h"
+#include "data/plan.h"
+
+/* Is one of sgemm's operands in host memory, and none of its device copies? Then the product is
+ * streamed. */
+static inline bool duo_streams(const duo_call *call)
+{
+    bool host = false;
+    for (int i = 0; i < DUO_OPERANDS && call->operation == DUO_SGEMM; i++)
+        host |= duo_operand_touched(&call->operand[i]) && duo_operand_hosted(&call->operand[i]);
+    return host;
+}
+
+/* What the functions of the problem need: it has to live as long as they are called. */
+typedef struct duo_stream_model {
+    duo_call call; /* that is predicted: its operands are packed */
+    duo_conditions conditions;
+    const duo_algorithm *algorithm;
+} duo_stream_model;
+
+/*
+ * The problem of a call for one of its GPU algorithms. memory_bytes: that the plan may use on each
+ * device. packed_bytes: of an element of A and B, as the algorithm packs them; 0: it does not, or
+ * the operand is packed already.
+ */
+duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *call,
+                                    const duo_algorithm *algorithm,
+                                    const duo_conditions *conditions, int devices,
+                                    double memory_bytes, const double packed_bytes[2]);
+
+/* Seconds of a streamed product, without making its plan: `work` seconds of arithmetic, overlapped
+ * with what the call sends and fetches. */
+double duo_stream_seconds(const duo_call *call, const duo_profile *profile, double work);
+
+#endif

@@ -1,0 +1,542 @@
+/*
+ * plan.c - makes plans (plan.h): several are tried, and the one with the least predicted seconds is
+ * taken.
+ *
+ * held    A, B and C fit on the device. Panels of A and B arrive by turns; each multiplies with all
+ *         that has arrived of the other, so the work that is possible grows with the square of what
+ *         is there. Where k is cut in two, that is so for each slab, and by the end of the first
+ *         one the device is behind the link and has work till the end.
+ * blocks  Otherwise: C in blocks, one after the other, each from a block of A and one of B, which
+ *         stay where the next block of C needs them again. Where even these do not fit, k is cut in
+ *         slabs, whose partial sums stay on the device.
+ */
+#include "data/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sizes of panels and blocks are multiples of a tile that every algorithm multiplies whole. */
+static const int64_t kUnit = 128;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int64_t whole_units(double size)
+{
+    const double units = floor(size / (double)kUnit);
+    return units < 1.0 ? kUnit : (int64_t)units * kUnit;
+}
+
+/* ---- Steps ---- */
+
+/* The plan that is being made. A failure to allocate is met once, at the end. */
+typedef struct making {
+    duo_plan *plan;
+    const duo_plan_problem *of;
+    bool failed;
+} making;
+
+static void add(making *w, duo_step step)
+{
+    duo_plan *const plan = w->plan;
+    if (plan->count == plan->room) {
+        const int room = plan->room > 0 ? 2 * plan->room : 64;
+        duo_step *const grown = realloc(plan->step, (size_t)room * sizeof *grown);
+        if (grown == NULL) {
+            w->failed = true;
+            return;
+        }
+        plan->step = grown;
+        plan->room = room;
+    }
+    plan->step[plan->count++] = step;
+}
+
+/* Sends rows of op(A) or columns of op(B), where they are in host memory. `where` has their range
+ * and slot. */
+static void send(making *w, duo_step where, int operand)
+{
+    where.operand = operand;
+    where.kind = DUO_STEP_SEND;
+    if (w->of->sent[operand]) add(w, where);
+}
+
+static void pack(making *w, duo_step where, int operand)
+{
+    where.operand = operand;
+    where.kind = DUO_STEP_PACK;
+    where.follows = -1;
+    if (w->of->packed_bytes[operand] > 0.0) add(w, where);
+}
+
+/* Multiplies a tile of C, which is sent before the first slab of k, and fetched after the last. */
+static void multiply(making *w, duo_step where)
+{
+    const duo_plan_problem *const of = w->of;
+    const bool c_sent = where.starts && of->sent[DUO_C];
+    if (c_sent) {
+        send(w, where, DUO_C);
+        where.follows = -1; /* the SEND has waited for that */
+    }
+    where.kind = DUO_STEP_MULTIPLY;
+    where.ends = where.p + where.k == of->k;
+    add(w, where);
+    where.kind = DUO_STEP_FETCH;
+    where.follows = -1;
+    if (of->fetched && where.ends) add(w, where);
+}
+
+/* ---- Everything on the device ---- */
+
+enum { MOST_PANELS = 64 };
+
+/* A size in panels: [edge[i], edge[i + 1]). */
+typedef struct cut {
+    int panels;
+    int64_t edge[MOST_PANELS + 1];
+} cut;
+
+/*
+ * Panels of about the same size; with ramp > 1, the first and the last ones are smaller, so that
+ * the device begins early, and has little left when the last one has arrived.
+ */
+static cut cut_of(int64_t from, int64_t size, int panels, int ramp)
+{
+    cut c = {.panels = 0, .edge = {from}};
+    double weights = 0.0, sum = 0.0;
+    for (int i = 0; i < panels; i++) weights += fmin(1.0, fmin(i + 1.0, panels - i) / ramp);
+    for (int i = 0; i < panels; i++) {
+        sum += fmin(1.0, fmin(i + 1.0, panels - i) / ramp) / weights;
+        const int64_t units = (int64_t)llround(sum * (double)size / (double)kUnit);
+        const int64_t edge = i + 1 < panels ? from + least(units * kUnit, size) : from + size;
+        if (edge > c.edge[c.panels]) c.edge[++c.panels] = edge;
+    }
+    return c;
+}
+
+/* How a plan of everything on the device is made. */
+typedef struct held_shape {
+    int panels, ramp;
+    double first_slab; /* part of k; 1: k is not cut */
+} held_shape;
+
+/*
+ * Multiplies rows by columns that are all there. Large ones in chunks, so that the first goes home
+ * while the next is multiplied: of a 24th of all the work, but no smaller than keeps every
+ * multiprocessor busy for a few tiles.
+ */
+static void strip(making *w, duo_step where)
+{
+    const double all = (double)w->of->m * (double)w->of->n / w->of->devices;
+    const double most = fmax(all / 24.0, 3072.0 * 3072.0);
+    const double elements = (double)where.m * (double)where.n;
+    const bool by_rows = where.m > where.n;
+    const int64_t size = by_rows ? where.m : where.n;
+    int64_t chunk = size;
+    if (w->of->fetched && elements > 1.5 * most)
+        chunk = whole_units((double)size / ceil(elements / most) + (double)kUnit - 1.0);
+    for (int64_t done = 0; done < size; done += chunk) {
+        duo_step part = where;
+        const int64_t length = least(chunk, size - done);
+        if (by_rows) {
+            part.i += done;
+            part.m = length;
+            part.first[DUO_A] += done;
+            part.first[DUO_C] += done;
+        } else {
+            part.j += done;
+            part.n = length;
+            part.first[DUO_B] += done;
+            part.column += done;
+        }
+        multiply(w, part);
+    }
+}
+
+/* The columns of C that a device has. */
+static void columns_of(const duo_plan_problem *of, int device, int64_t *from, int64_t *to)
+{
+    const double share = (double)of->n / of->devices;
+    *from = device == 0 ? 0 : least(of->n, whole_units(share * device));
+    *to = device + 1 == of->devices ? of->n : least(of->n, whole_units(share * (device + 1)));
+}
+
+/* One slab of a plan of everything on the device. */
+typedef struct slab {
+    making *w;
+    int number;
+    int64_t p, k;
+    cut a, b[DUO_PLAN_DEVICES];
+} slab;
+
+static duo_step step_in(const slab *s, int device, int64_t i, int64_t i_end, int64_t j,
+                        int64_t j_end)
+{
+    duo_step step = {.device = device,
+                     .follows = -1,
+                     .starts = s->p == 0,
+                     .i = i,
+                     .m = i_end - i,
+                     .j = j,
+                     .n = j_end - j,
+                     .p = s->p,
+                     .k = s->k};
+    step.slot[DUO_A] = step.slot[DUO_B] = s->number;
+    step.first[DUO_A] = step.first[DUO_C] = i;
+    step.first[DUO_B] = step.column = j - s->b[device].edge[0];
+    return step;
+}
+
+/* Panel x of A arrives: a part of it at each device, which then gives it to the others. */
+static void a_arrives(slab *s, int x, int b_there)
+{
+    const int devices = s->w->of->devices;
+    const int64_t from = s->a.edge[x], to = s->a.edge[x + 1];
+    for (int d = 0; d < devices && s->w->of->sent[DUO_A]; d++) {
+        const int64_t rows = to - from, low = from + rows * d / devices / kUnit * kUnit;
+        const int64_t high =
+            d + 1 == devices ? to : from + rows * (d + 1) / devices / kUnit * kUnit;
+        if (high > low) send(s->w, step_in(s, d, low, high, 0, 0), DUO_A);
+    }
+    for (int to_device = 0; to_device < devices && s->w->of->sent[DUO_A]; to_device++)
+        for (int d = 0; d < devices; d++) {
+            const int64_t rows = to - from, low = from + rows * d / devices / kUnit * kUnit;
+            const int64_t high =
+                d + 1 == devices ? to : from + rows * (d + 1) / devices / kUnit * kUnit;
+            if (d == to_device || high <= low) continue;
+            duo_step share = step_in(s, to_device, low, high, 0, 0);
+            share.kind = DUO_STEP_SHARE;
+            share.operand = DUO_A;
+            share.source = d;
+            add(s->w, share);
+        }
+    for (int d = 0; d < devices; d++) {
+        const cut *const b = &s->b[d];
+        pack(s->w, step_in(s, d, from, to, 0, 0), DUO_A);
+        const int64_t there = b->edge[least(b_there, b->panels)];
+        if (there > b->edge[0]) strip(s->w, step_in(s, d, from, to, b->edge[0], there));
+    }
+}
+
+static void b_arrives(slab *s, int x, int a_there)
+{
+    for (int d = 0; d < s->w->of->devices; d++) {
+        const cut *const b = &s->b[d];
+        if (x >= b->panels) continue;
+        const int64_t there = s->a.edge[a_there];
+        send(s->w, step_in(s, d, 0, 0, b->edge[x], b->edge[x + 1]), DUO_B);
+        pack(s->w, step_in(s, d, 0, 0, b->edge[x], b->edge[x + 1]), DUO_B);
+        if (there > 0) strip(s->w, step_in(s, d, 0, there, b->edge[x], b->edge[x + 1]));
+    }
+}
+
+/* Panels of A and B by turns: always of the one of which less has arrived. */
+static void arrive(slab *s)
+{
+    const duo_plan_problem *const of = s->w->of;
+    int a = 0, b = 0, b_panels = 0;
+    for (int d = 0; d < of->devices; d++)
+        if (s->b[d].panels > b_panels) b_panels = s->b[d].panels;
+    while (a < s->a.panels || b < b_panels) {
+        const double a_part = (double)s->a.edge[a] / (double)of->m;
+        const double b_part = (double)b / b_panels;
+        if (a < s->a.panels && (b == b_panels || a_part <= b_part)) {
+            a_arrives(s, a, b);
+            a++;
+        } else {
+            b_arrives(s, b, a);
+            b++;
+        }
+    }
+}
+
+static void make_held(making *w, const held_shape *shape)
+{
+    const duo_plan_problem *const of = w->of;
+    const int64_t depth = shape->first_slab < 1.0
+                              ? least(of->k, whole_units(shape->first_slab * (double)of->k))
+                              : of->k;
+    const int slabs = depth < of->k ? 2 : 1;
+    w->plan->first_slab = of->k > 0 ? (double)depth / (double)of->k : 1.0;
+    duo_plan_space *const space = w->plan->space;
+    w->plan->count = 0;
+    memset(space, 0, sizeof w->plan->space);
+    int64_t widest = 0;
+    slab s = {.w = w};
+    const bool a_moves = of->sent[DUO_A], b_moves = of->sent[DUO_B] || !a_moves;
+    s.a = cut_of(0, of->m, a_moves ? shape->panels : 1, shape->ramp);
+    for (int d = 0; d < of->devices; d++) {
+        int64_t from, to;
+        columns_of(of, d, &from, &to);
+        if (to - from > widest) widest = to - from;
+        s.b[d] = cut_of(from, to - from, b_moves ? shape->panels : 1, shape->ramp);
+    }
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if (of->sent[i] || of->packed_bytes[i] > 0.0)
+            space[i] = (duo_plan_space){.slots = slabs,
+                                        .extent = i == DUO_A ? of->m : widest,
+                                        .depth = {depth, of->k - depth}};
+    if (of->fetched)
+        space[DUO_C] = (duo_plan_space){.slots = 1, .extent = of->m, .depth = {widest}};
+    for (; s.number < slabs; s.number++) {
+        s.p = s.number == 0 ? 0 : depth;
+        s.k = s.number == 0 ? depth : of->k - depth;
+        arrive(&s);
+    }
+}
+
+/* ---- Blocks ---- */
+
+/* Rows, columns and k of a block, and whether the block of A stays while those of B pass by. */
+typedef struct block_shape {
+    int64_t rows, columns, depth;
+    bool a_stays;
+} block_shape;
+
+static double ceiling(int64_t size, int64_t part) { return ceil((double)size / (double)part); }
+
+/* Bytes on the device of an element of operand i: as sent, and packed. */
+static double element_bytes(const duo_plan_problem *of, int i)
+{
+    if (i == DUO_C) return of->fetched ? 4.0 : 0.0;
+    return (of->sent[i] ? 4.0 : 0.0) + of->packed_bytes[i];
+}
+
+enum { TURNS = 2 }; /* slots of each operand: one is filled while the other is used */
+
+static double block_bytes(const duo_plan_problem *of, const block_shape *b)
+{
+    const double rows = (double)b->rows, columns = (double)b->columns, depth = (double)b->depth;
+    return TURNS *
+           (rows * depth * element_bytes(of, DUO_A) + columns * depth * element_bytes(of, DUO_B) +
+            rows * columns * element_bytes(of, DUO_C));
+}
+
+/* Seconds by the totals alone: what is sent, multiplied and fetched at the same time, and the first
+ * and last block, which nothing overlaps. */
+static double block_seconds(const duo_plan_problem *of, const block_shape *b, int64_t n)
+{
+    const double step = 10e-6; /* seconds that the host takes to queue a block's steps */
+    const double row_blocks = ceiling(of->m, b->rows), column_blocks = ceiling(n, b->columns);
+    const double slabs = ceiling(of->k, b->depth);
+    const double a = 4.0 * (double)of->m * (double)of->k * of->sent[DUO_A];
+    const double bb = 4.0 * (double)n * (double)of->k * of->sent[DUO_B];
+    const double c = 4.0 * (double)of->m * (double)n;
+    const bool whole = b->depth >= of->k;
+    const double up = (whole && b->a_stays ? a : a * column_blocks) +
+                      (whole && !b->a_stays ? bb : bb * row_blocks) + c * of->sent[DUO_C];
+    const double down = of->fetched ? c : 0.0;
+    const double work =
+        row_blocks * column_blocks * slabs * of->multiply(of, b->rows, b->columns, b->depth);
+    const double ends = (double)(b->rows + b->columns) * (double)b->depth * 4.0 / of->up +
+                        (double)b->rows * (double)b->columns * 4.0 / of->down;
+    return fmax(work, fmax(fmax(up / of->up, down / of->down), (up + down) / of->both)) + ends +
+           step * row_blocks * column_blocks * slabs;
+}
+
+/* The depth of k to try after this one: slabs of 32768, and then halves down to 2048. */
+static int64_t shallower(int64_t depth)
+{
+    if (depth > 32768) return 32768;
+    if (depth <= 2048) return 0;
+    int64_t power = 2048;
+    while (2 * power < depth) power *= 2;
+    return power;
+}
+
+/* The best blocks for n columns that fit. False: none do. */
+static bool choose_blocks(const duo_plan_problem *of, int64_t n, block_shape *best)
+{
+    const double memory = of->memory_bytes;
+    double least_seconds = INFINITY;
+    for (int64_t depth = of->k > 0 ? of->k : 1; depth > 0; depth = shallower(depth))
+        for (int64_t rows = kUnit;; rows *= 2) {
+            block_shape b = {.rows = least(rows, of->m), .depth = depth};
+            const double fixed = TURNS * (double)b.rows * (double)depth * element_bytes(of, DUO_A);
+            const double each = TURNS * ((double)depth * element_bytes(of, DUO_B) +
+                                         (double)b.rows * element_bytes(of, DUO_C));
+            const double most = each > 0.0 ? (memory - fixed) / each : (double)n;
+            for (int64_t columns = kUnit; (double)least(columns, n) <= most; columns *= 2) {
+                for (int stays = 0; stays < 2; stays++) {
+                    b.columns = least(columns, n);
+                    b.a_stays = stays != 0;
+                    const double seconds = block_seconds(of, &b, n);
+                    if (block_bytes(of, &b) > memory || seconds >= least_seconds) continue;
+                    least_seconds = seconds;
+                    *best = b;
+                }
+                if (columns >= n) break;
+            }
+            if (rows >= of->m) break;
+        }
+    return least_seconds < (double)INFINITY;
+}
+
+/* What a device's slots hold while blocks are made. */
+typedef struct held_block {
+    int64_t first, p; /* of the operand's rows or columns, and of k */
+    int used;         /* the number of its last use; 0: never */
+    int last;         /* the step that used it last, which whoever overwrites it follows */
+} held_block;
+
+typedef struct device_blocks {
+    held_block slot[DUO_OPERANDS][TURNS];
+    int uses, tiles;
+} device_blocks;
+
+/* The slot where the block of an operand is, or now is sent to. */
+static int bring(making *w, device_blocks *d, duo_step *step, int operand)
+{
+    held_block *const slot = d->slot[operand];
+    const int64_t first = operand == DUO_A ? step->i : step->j;
+    int at = slot[0].used <= slot[1].used ? 0 : 1;
+    d->uses++;
+    for (int i = 0; i < TURNS; i++)
+        if (slot[i].used > 0 && slot[i].first == first && slot[i].p == step->p) {
+            slot[i].used = d->uses;
+            return i;
+        }
+    duo_step where = *step;
+    where.slot[operand] = at;
+    where.follows = slot[at].used > 0 ? slot[at].last : -1;
+    slot[at] = (held_block){first, step->p, d->uses, -1};
+    send(w, where, operand);
+    pack(w, where, operand);
+    return at;
+}
+
+/* All slabs of one block of C. */
+static void block_of_c(making *w, device_blocks *d, const block_shape *b, duo_step step)
+{
+    held_block *const c = &d->slot[DUO_C][d->tiles % TURNS];
+    step.slot[DUO_C] = d->tiles % TURNS;
+    do { /* once also without any k */
+        step.k = least(b->depth, w->of->k - step.p);
+        step.slot[DUO_A] = bring(w, d, &step, DUO_A);
+        step.slot[DUO_B] = bring(w, d, &step, DUO_B);
+        step.starts = step.p == 0;
+        step.follows = step.starts && w->of->fetched && d->tiles >= TURNS ? c->last : -1;
+        multiply(w, step);
+        const int fetch = w->plan->count - 1, product = step.ends ? fetch - 1 : fetch;
+        c->last = fetch;
+        d->slot[DUO_A][step.slot[DUO_A]].last = d->slot[DUO_B][step.slot[DUO_B]].last = product;
+        step.p += b->depth;
+    } while (step.p < w->of->k);
+    d->tiles++;
+}
+
+/* The outer loop is over the blocks of the operand that stays; the inner one turns at each end, so
+ * that the block of the other operand that is there serves twice. */
+static bool make_blocks(making *w)
+{
+    const duo_plan_problem *const of = w->of;
+    device_blocks blocks[DUO_PLAN_DEVICES] = {0};
+    int64_t from, to, most_columns = 0;
+    for (int d = 0; d < of->devices; d++) {
+        columns_of(of, d, &from, &to);
+        if (to - from > most_columns) most_columns = to - from;
+    }
+    block_shape b = {0};
+    if (!choose_blocks(of, most_columns, &b)) return false;
+    w->plan->first_slab = 0.0;
+    duo_plan_space *const space = w->plan->space;
+    w->plan->count = 0;
+    memset(space, 0, sizeof w->plan->space);
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if (element_bytes(of, i) > 0.0)
+            space[i] = (duo_plan_space){.slots = TURNS,
+                                        .extent = i == DUO_A ? b.rows : b.columns,
+                                        .depth = {b.depth, b.depth}};
+    if (of->fetched)
+        space[DUO_C] =
+            (duo_plan_space){.slots = TURNS, .extent = b.rows, .depth = {b.columns, b.columns}};
+    const int64_t rows = (int64_t)ceiling(of->m, b.rows);
+    const int64_t columns = (int64_t)ceiling(most_columns, b.columns);
+    const int64_t outer = b.a_stays ? rows : columns, inner = b.a_stays ? columns : rows;
+    for (int64_t x = 0; x < outer; x++)
+        for (int64_t y = 0; y < inner; y++)
+            for (int d = 0; d < of->devices; d++) {
+                const int64_t turned = x % 2 == 0 ? y : inner - 1 - y;
+                const int64_t row = b.a_stays ? x : turned, column = b.a_stays ? turned : x;
+                columns_of(of, d, &from, &to);
+                duo_step step = {
+                    .device = d, .follows = -1, .i = row * b.rows, .j = from + column * b.columns};
+                step.m = least(b.rows, of->m - step.i);
+                step.n = least(b.columns, to - step.j);
+                if (step.n > 0) block_of_c(w, &blocks[d], &b, step);
+            }
+    return true;
+}
+
+/* ---- The choice ---- */
+
+double duo_plan_bytes(const duo_plan *plan)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_plan_space *const space = &plan->space[i];
+        for (int slot = 0; slot < space->slots; slot++)
+            bytes +=
+                (double)space->extent * (double)space->depth[slot] * element_bytes(&plan->of, i);
+    }
+    return bytes;
+}
+
+/* Everything that is sent, packed or fetched, on a device. */
+static double held_bytes(const duo_plan_problem *of)
+{
+    const double n = ceil((double)of->n / of->devices) + (double)kUnit;
+    return (double)of->m * (double)of->k * element_bytes(of, DUO_A) +
+           n * (double)of->k * element_bytes(of, DUO_B) +
+           (double)of->m * n * element_bytes(of, DUO_C);
+}
+
+/* The shapes that are tried. Fewer panels for less data: a panel should take the link longer than a
+ * step takes the host. */
+static bool make_best_held(making *w)
+{
+    static const int kPanels[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+    enum { PANELS = sizeof kPanels / sizeof kPanels[0] };
+    static const double kSlabs[] = {1.0, 0.5, 0.25};
+    const duo_plan_problem *const of = w->of;
+    const double least_panel = 0x1p20; /* bytes */
+    const double bytes =
+        4.0 * ((double)of->m + (double)of->n) * (double)of->k + 4.0 * (double)of->m * (double)of->n;
+    held_shape best = {.panels = 1, .ramp = 1, .first_slab = 1.0};
+    double least_seconds = INFINITY;
+    for (int p = 0; p < PANELS; p++)
+        for (int ramp = 1; ramp <= 4; ramp++)
+            for (int s = 0; s < 3; s++) {
+                const held_shape shape = {kPanels[p], ramp, kSlabs[s]};
+                if (p > 0 && bytes / (3.0 * kPanels[p]) < least_panel) continue;
+                if (2 * ramp > kPanels[p] + 1) continue;
+                /* Slabs are for tiles of C that wait on the device. */
+                if (s > 0 && (!of->fetched || of->k < 4096 || !of->sent[DUO_A] || !of->sent[DUO_B]))
+                    continue;
+                make_held(w, &shape);
+                if (w->failed) return false;
+                const double seconds = duo_plan_seconds(w->plan);
+                if (seconds >= least_seconds) continue;
+                least_seconds = seconds;
+                best = shape;
+            }
+    make_held(w, &best);
+    return !w->failed;
+}
+
+bool duo_plan_make(duo_plan *plan, const duo_plan_problem *problem)
+{
+    making w = {.plan = plan, .of = problem};
+    plan->of = *problem;
+    const bool made =
+        held_bytes(problem) <= problem->memory_bytes ? make_best_held(&w) : make_blocks(&w);
+    if (!made || w.failed) return false;
+    plan->seconds = duo_plan_seconds(plan);
+    return true;
+}
+
+void duo_plan_free(duo_plan *plan)
+{
+    free(plan->step);
+    *plan = (duo_plan){.step = NULL};
+}

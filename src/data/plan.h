@@ -1,0 +1,110 @@
+/*
+ * plan.h - the plan of a product whose operands are in host memory: in which order their parts are
+ * sent, multiplied and fetched, by one device or several.
+ *
+ * A device has three queues that work at the same time: up (sends), compute (packs, multiplies) and
+ * down (fetches). A plan is one list of steps for all of them. A step follows the steps of its own
+ * queue that stand before it, and
+ *   PACK, MULTIPLY   every SEND and SHARE to their device that stands before them;
+ *   FETCH            every MULTIPLY on its device that stands before it;
+ *   SHARE            every SEND to the device it copies from that stands before it.
+ * A step that overwrites what an earlier one used names it in `follows`: a SEND of A or B the last
+ * MULTIPLY from that slot; a SEND of C, or a MULTIPLY, the FETCH from that slot.
+ *
+ * A plan is made of numbers alone: it can be shown, and checked, without any device.
+ */
+#ifndef DUO_PLAN_H
+#define DUO_PLAN_H
+
+#include "call.h"
+
+enum { DUO_PLAN_DEVICES = 8, DUO_PLAN_SLOTS = 4 };
+
+typedef enum duo_step_kind {
+    DUO_STEP_SEND,     /* a part of an operand, from host memory to a slot */
+    DUO_STEP_SHARE,    /* a part of A, from a slot of another device to the same slot here */
+    DUO_STEP_PACK,     /* a part of A or B, into the layout that the algorithm multiplies from */
+    DUO_STEP_MULTIPLY, /* a tile of C from rows of op(A) and columns of op(B) */
+    DUO_STEP_FETCH     /* a tile of C, to host memory */
+} duo_step_kind;
+
+/*
+ * A step works on rows [i, i + m) of op(A) and C, columns [j, j + n) of op(B) and C, and [p, p + k)
+ * of k; on those of the three that its operand has.
+ */
+typedef struct duo_step {
+    duo_step_kind kind;
+    int operand;        /* SEND, SHARE, PACK: DUO_A, DUO_B or DUO_C */
+    int device, source; /* numbers among the plan's devices; SHARE: copies from `source` */
+    int follows;        /* the step that it follows beyond the rules above; -1: none */
+    bool starts;        /* MULTIPLY: the first of its tile, so beta is the caller's; else 1 */
+    bool ends;          /* MULTIPLY: the last of its tile */
+    int64_t i, m, j, n, p, k;
+    int slot[DUO_OPERANDS];
+    int64_t first[DUO_OPERANDS]; /* A: row i, B: column j, C: row i, counted within the slot */
+    int64_t column;              /* C: column j within the slot */
+    double begin, end;           /* predicted seconds from the start of the call (plan_clock.c) */
+    /* Set while the plan runs (data/stream.c). */
+    int mark;     /* MULTIPLY, FETCH: the mark behind it, in its queue */
+    int64_t done; /* FETCH: so many elements of the tile, by columns, are final in host memory;
+                     MULTIPLY: 1 once it is queued */
+} duo_step;
+
+/* The slots of one operand on each device. A slot of A holds `extent` rows of op(A), of B so many
+ * columns of op(B), over depth[slot] of k; a slot of C holds extent rows and depth[slot] columns. */
+typedef struct duo_plan_space {
+    int slots; /* 0: the operand stays where it is on the device, or is not touched */
+    int64_t extent, depth[DUO_PLAN_SLOTS];
+} duo_plan_space;
+
+/* What a plan is made for. Seconds and bytes/s are of one device. */
+typedef struct duo_plan_problem {
+    int64_t m, n, k;
+    int algorithm;             /* duo_algorithm_id; the plan does not look at it */
+    bool sent[DUO_OPERANDS];   /* the operand is in host memory and is read */
+    bool pinned[DUO_OPERANDS]; /* the devices reach that memory themselves */
+    bool fetched;              /* C is in host memory */
+    int devices;
+    double memory_bytes;       /* on each device, that the plan may use */
+    double packed_bytes[2];    /* of an element of A, B, when packed; 0: it is not */
+    double up, down, both;     /* the link's rates, and that of both ways at once */
+    double host_up, host_down; /* rates at which pageable memory is copied to pinned */
+    double peer;               /* rate between devices; 0: there is none */
+    double copy_seconds;       /* the fixed part of a transfer */
+    /* Seconds to multiply on one device, with operands packed, and to pack so many elements. */
+    double (*multiply)(const struct duo_plan_problem *of, int64_t m, int64_t n, int64_t k);
+    double (*pack)(const struct duo_plan_problem *of, int operand, double elements);
+    const void *model; /* for these two */
+} duo_plan_problem;
+
+typedef struct duo_plan {
+    duo_plan_problem of;
+    duo_plan_space space[DUO_OPERANDS];
+    duo_step *step;
+    int count, room;   /* steps, and steps that there is memory for */
+    double first_slab; /* part of k in the first slab; 0: C in blocks */
+    double seconds;    /* predicted */
+    bool ran;          /* its steps tell what was done (data/stream.c) */
+} duo_plan;
+
+/*
+ * Makes the plan that is predicted to take least. `plan` was zeroed or made before: its memory is
+ * used again. False: the product needs more device memory than it may use, or there is no host
+ * memory for the plan.
+ */
+bool duo_plan_make(duo_plan *plan, const duo_plan_problem *problem);
+void duo_plan_free(duo_plan *plan);
+
+/* Bytes of device memory that the plan's slots take on each device. */
+double duo_plan_bytes(const duo_plan *plan);
+
+/* Predicts when each step begins and ends; returns the seconds of all (plan_clock.c). */
+double duo_plan_seconds(duo_plan *plan);
+
+/*
+ * Seconds below which no plan with these slabs can come: all bytes over the link, all arithmetic,
+ * the host's copying of pageable memory; and what has arrived bounds what can multiply.
+ */
+double duo_plan_bound(const duo_plan *plan);
+
+#endif

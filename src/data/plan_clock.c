@@ -1,0 +1,159 @@
+/*
+ * plan_clock.c - the seconds that a plan's steps take (plan.h), and the least that any plan takes.
+ *
+ * Each queue of each device has a clock, and so has the host, which copies pageable memory to and
+ * from pinned stages, one piece after the other. A step begins when its queue is free and the steps
+ * that it follows are done.
+ */
+#include "data/plan.h"
+
+#include <math.h>
+
+/* Pageable memory: so many bytes may have been copied to stages, and not yet be sent. */
+static const double kStages = 32e6;
+
+typedef struct clocks {
+    double up, compute, down; /* when all work that is queued so far is done */
+    double bytes;             /* over the device's link, both ways */
+} clocks;
+
+/* A tile of pageable C that has been fetched to stages waits for the host. */
+typedef struct arrival {
+    double at, bytes;
+} arrival;
+
+enum { MOST_WAITING = 64 };
+
+typedef struct timing {
+    const duo_plan_problem *of;
+    clocks device[DUO_PLAN_DEVICES];
+    double host;
+    arrival waiting[MOST_WAITING]; /* a ring */
+    int first, count;
+} timing;
+
+static double bytes_of(const duo_step *s, int operand)
+{
+    const double rows = operand == DUO_B ? (double)s->n : (double)s->m;
+    return 4.0 * rows * (operand == DUO_C ? (double)s->n : (double)s->k);
+}
+
+static void unpack_one(timing *t)
+{
+    const arrival *const a = &t->waiting[t->first];
+    t->host = fmax(t->host, a->at) + a->bytes / t->of->host_down;
+    t->first = (t->first + 1) % MOST_WAITING;
+    t->count--;
+}
+
+/* When the step's queue may begin with it, apart from the general rules. */
+static double free_at(const duo_plan *plan, const duo_step *s, double queue)
+{
+    return s->follows < 0 ? queue : fmax(queue, plan->step[s->follows].end);
+}
+
+static void send(timing *t, const duo_plan *plan, duo_step *s)
+{
+    const duo_plan_problem *const of = t->of;
+    clocks *const c = &t->device[s->device];
+    const double bytes = bytes_of(s, s->operand);
+    s->begin = free_at(plan, s, c->up);
+    c->bytes += bytes;
+    if (of->pinned[s->operand]) {
+        c->up = s->end = s->begin + bytes / of->up;
+        return;
+    }
+    while (t->count > 0 && t->waiting[t->first].at <= t->host) unpack_one(t);
+    t->host = fmax(t->host, s->begin - kStages / of->up);
+    s->begin = fmax(s->begin, t->host);
+    t->host += bytes / of->host_up;
+    c->up = s->end = fmax(s->begin + bytes / of->up, t->host);
+}
+
+static void share(timing *t, duo_step *s)
+{
+    clocks *const c = &t->device[s->device];
+    s->begin = fmax(c->up, t->device[s->source].up);
+    c->up = s->end = s->begin + bytes_of(s, s->operand) / t->of->peer;
+}
+
+static void fetch(timing *t, duo_step *s)
+{
+    const duo_plan_problem *const of = t->of;
+    clocks *const c = &t->device[s->device];
+    const double bytes = bytes_of(s, DUO_C);
+    c->bytes += bytes;
+    s->begin = fmax(c->down, c->compute) + of->copy_seconds;
+    c->down = s->end = s->begin + bytes / of->down;
+    if (of->pinned[DUO_C]) return;
+    if (t->count == MOST_WAITING) unpack_one(t);
+    t->waiting[(t->first + t->count++) % MOST_WAITING] = (arrival){c->down, bytes};
+}
+
+static void compute(timing *t, const duo_plan *plan, duo_step *s)
+{
+    const duo_plan_problem *const of = t->of;
+    clocks *const c = &t->device[s->device];
+    s->begin = free_at(plan, s, fmax(c->compute, c->up));
+    const double rows = s->operand == DUO_B ? (double)s->n : (double)s->m;
+    c->compute = s->end =
+        s->begin + (s->kind == DUO_STEP_PACK ? of->pack(of, s->operand, rows * (double)s->k)
+                                             : of->multiply(of, s->m, s->n, s->k));
+}
+
+double duo_plan_seconds(duo_plan *plan)
+{
+    const duo_plan_problem *const of = &plan->of;
+    timing t = {.of = of};
+    for (int i = 0; i < plan->count; i++) {
+        duo_step *const s = &plan->step[i];
+        switch (s->kind) {
+        case DUO_STEP_SEND:
+            send(&t, plan, s);
+            break;
+        case DUO_STEP_SHARE:
+            share(&t, s);
+            break;
+        case DUO_STEP_FETCH:
+            fetch(&t, s);
+            break;
+        case DUO_STEP_PACK:
+        case DUO_STEP_MULTIPLY:
+            compute(&t, plan, s);
+            break;
+        }
+    }
+    while (t.count > 0) unpack_one(&t);
+    double end = t.host;
+    for (int d = 0; d < of->devices; d++) {
+        const clocks *const c = &t.device[d];
+        end = fmax(end, fmax(c->bytes / of->both, fmax(c->up, fmax(c->compute, c->down))));
+    }
+    return end + of->copy_seconds;
+}
+
+double duo_plan_bound(const duo_plan *plan)
+{
+    const duo_plan_problem *const of = &plan->of;
+    const double elements[DUO_OPERANDS] = {(double)of->m * (double)of->k,
+                                           (double)of->n * (double)of->k,
+                                           (double)of->m * (double)of->n};
+    double up = 0.0, down = 0.0, host = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (!of->sent[i]) continue;
+        up += 4.0 * elements[i];
+        if (!of->pinned[i]) host += 4.0 * elements[i] / of->host_up;
+    }
+    if (of->fetched) down = 4.0 * elements[DUO_C];
+    if (of->fetched && !of->pinned[DUO_C]) host += down / of->host_down;
+    const double link = fmax(fmax(up / of->up, down / of->down), (up + down) / of->both);
+    /* Pageable operands arrive as fast as the host copies them. */
+    const double arrives = fmax(up / of->up / of->devices, host);
+    const double work = of->multiply(of, of->m, of->n, of->k) / of->devices;
+    /* f of A and of B give f^2 of C: till f = arrives / (2 * work) the device waits for the link. Of
+     * the slabs of k the first one alone makes it wait. */
+    const double waits = of->sent[DUO_A] && of->sent[DUO_B] && 2.0 * work > arrives
+                             ? plan->first_slab * arrives * arrives / (4.0 * work)
+                             : 0.0;
+    return fmax(fmax(link / of->devices, host), fmax(arrives, work + waits));
+}

@@ -1,0 +1,24 @@
+/*
+ * stream.h - runs the plan of a product whose operands are partly in host memory (data/plan.h).
+ *
+ * The caller's thread queues the steps on three queues of each device. Pageable memory goes through
+ * two rings of pinned stages, which the team fills and drains: the thread waits only when no stage
+ * is free and nothing has arrived.
+ */
+#ifndef DUO_STREAM_H
+#define DUO_STREAM_H
+
+#include "data/resources.h"
+
+/* Opens the queues of the plan's devices; number i is device[i], and the context's comes first. */
+duo_status duo_stream_open(duo_resources *res, const int *device, int devices);
+
+/*
+ * Runs res->plan. `local` is the placed call: operands that are sent or fetched have their addresses
+ * in host memory, the others on the device. DUO_OK: C is home, or its last product is queued, and
+ * the host's operands have been read. DUO_ERR_MEMORY: there is no room for the slots. DUO_DECLINED: something failed; nothing runs any more, and
+ * `done` of the steps tells which parts of C are final (data/plan.h).
+ */
+duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local);
+
+#endif
