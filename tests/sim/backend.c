@@ -6,6 +6,7 @@
 
 #include "sim/memory.h"
 #include "sim/state.h"
+#include "sim/timing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ static duo_status backend_link(int device, int other, bool *direct)
     }
     if (sim.lost[other]) return sim_leave(sim_answer_lost(other));
     *direct = other == device || sim.direct_links;
+    sim.linked[device][other] = *direct;
     return sim_leave(DUO_OK);
 }
 
@@ -93,6 +95,7 @@ static duo_status backend_release(int device, void *address)
     duo_status status = sim_enter(SIM_RELEASE, device, &go);
     if (!go) return sim_leave(status);
     while (!sim_drained(device)) pthread_cond_wait(&sim_changed, &sim_lock);
+    sim_timing_waited(sim_timing_end(device));
     const int index = sim_find_block(address, BLOCK_DEVICE);
     if (index < 0 || sim.block[index].device != device) {
         sim_violation("release: %p is no live allocation of device %d", address, device);

@@ -4,7 +4,7 @@
 #ifndef DUO_TESTS_SIM_BACKEND_H
 #define DUO_TESTS_SIM_BACKEND_H
 
-#include "gpu/backend/backend.h"
+#include "sim/state.h"
 
 duo_status sim_backend_open(int device, void *stream, duo_queue **queue);
 duo_status sim_backend_close(duo_queue *queue);
@@ -26,5 +26,9 @@ duo_status sim_backend_finish(duo_queue *queue);
 duo_status sim_backend_idle(duo_queue *queue, bool *idle);
 duo_status sim_backend_after(duo_queue *later, duo_queue *earlier);
 duo_status sim_backend_after_mark(duo_queue *later, duo_queue *earlier, int mark);
+
+/* What these functions share. Both need the lock. */
+sim_mark sim_here(const duo_queue *queue);                 /* behind all that is queued */
+duo_status sim_wait_for(duo_queue *queue, sim_mark place); /* the host waits for that */
 
 #endif

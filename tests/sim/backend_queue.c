@@ -1,11 +1,13 @@
 /*
  * backend_queue.c - the simulated device behind the backend's table: queues, and the work on them.
+ * Who waits for it is in backend_wait.c.
  */
 #include "sim/backend.h"
 
 #include "choice/algorithm.h"
 #include "sim/checks.h"
 #include "sim/memory.h"
+#include "sim/timing.h"
 #include "sim/worker.h"
 
 #include <stdlib.h>
@@ -25,6 +27,7 @@ duo_status sim_backend_open(int device, void *stream, duo_queue **queue)
     q->last = &q->first;
     q->progress = p;
     q->random = sim.count[SIM_OPEN];
+    q->number = sim.opened++;
     q->next = sim.queues;
     sim.queues = q;
     if (pthread_create(&q->worker, NULL, sim_work_on, q) != 0) abort();
@@ -43,6 +46,7 @@ duo_status sim_backend_close(duo_queue *queue)
     pthread_join(queue->worker, NULL);
 
     pthread_mutex_lock(&sim_lock);
+    sim_timing_waited(queue->clock);
     duo_queue **link = &sim.queues;
     while (*link != queue) link = &(*link)->next;
     *link = queue->next;
@@ -82,6 +86,17 @@ duo_status sim_backend_copy(duo_queue *queue, void *dst, size_t dst_pitch, const
     bool go;
     duo_status status = sim_enter(SIM_COPY, queue->device, &go);
     if (go) status = append_copy(queue, dst, dst_pitch, src, src_pitch, width, height, false);
+    return sim_leave(status);
+}
+
+duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                                size_t src_pitch, size_t width, size_t height)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_COPY, queue->device, &go);
+    if (go) status = append_copy(queue, dst, dst_pitch, src, src_pitch, width, height, true);
+    if (go && status == DUO_OK) status = sim_wait_for(queue, sim_here(queue));
     return sim_leave(status);
 }
 
@@ -178,115 +193,4 @@ duo_status sim_backend_trim(duo_queue *queue)
 {
     (void)queue;
     return DUO_OK;
-}
-
-duo_status sim_backend_mark(duo_queue *queue, int mark)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    duo_status status = sim_enter(SIM_MARK, queue->device, &go);
-    if (go && (mark < 0 || mark >= DUO_MARKS)) {
-        sim_violation("mark %d", mark);
-        status = DUO_ERR_DEVICE;
-    } else if (go) {
-        queue->mark[mark] = (sim_mark){true, queue->progress->queued};
-    }
-    return sim_leave(status);
-}
-
-/* Was that mark set? A violation if not; has the lock. */
-static bool mark_is_set(const duo_queue *queue, int mark, const char *who)
-{
-    const bool set = mark >= 0 && mark < DUO_MARKS && queue->mark[mark].set;
-    if (!set) sim_violation("%s: mark %d was never set", who, mark);
-    return set;
-}
-
-/* Waits for the queue to be past a point; has the lock. */
-static duo_status wait_for(duo_queue *queue, uint64_t target)
-{
-    while (queue->progress->done < target) pthread_cond_wait(&sim_changed, &sim_lock);
-    return sim.lost[queue->device] ? sim_answer_lost(queue->device) : DUO_OK;
-}
-
-duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
-                                size_t src_pitch, size_t width, size_t height)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    duo_status status = sim_enter(SIM_COPY, queue->device, &go);
-    if (go) status = append_copy(queue, dst, dst_pitch, src, src_pitch, width, height, true);
-    if (go && status == DUO_OK) status = wait_for(queue, queue->progress->queued);
-    return sim_leave(status);
-}
-
-duo_status sim_backend_wait_mark(duo_queue *queue, int mark)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    duo_status status = sim_enter(SIM_WAIT, queue->device, &go);
-    if (go)
-        status = mark_is_set(queue, mark, "wait_mark") ? wait_for(queue, queue->mark[mark].queued)
-                                                       : DUO_ERR_DEVICE;
-    return sim_leave(status);
-}
-
-duo_status sim_backend_passed(duo_queue *queue, int mark, bool *passed)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    *passed = false;
-    const duo_status status = sim_enter(SIM_IDLE, queue->device, &go);
-    if (!go) return sim_leave(status);
-    if (!mark_is_set(queue, mark, "passed")) return sim_leave(DUO_ERR_DEVICE);
-    *passed = queue->progress->done >= queue->mark[mark].queued;
-    return sim_leave(DUO_OK);
-}
-
-duo_status sim_backend_finish(duo_queue *queue)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    duo_status status = sim_enter(SIM_WAIT, queue->device, &go);
-    if (go) status = wait_for(queue, queue->progress->queued);
-    return sim_leave(status);
-}
-
-duo_status sim_backend_idle(duo_queue *queue, bool *idle)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    const duo_status status = sim_enter(SIM_IDLE, queue->device, &go);
-    if (go) *idle = queue->progress->done == queue->progress->queued;
-    return sim_leave(status);
-}
-
-/* What is queued in `later` from now on follows so many operations of `earlier`; has the lock. */
-static duo_status append_after(duo_queue *later, duo_queue *earlier, uint64_t target)
-{
-    if (sim.lost[earlier->device]) return sim_answer_lost(earlier->device);
-    earlier->progress->references++;
-    const work w = {.kind = WORK_AFTER, .earlier = earlier->progress, .target = target};
-    return sim_append(later, &w);
-}
-
-duo_status sim_backend_after(duo_queue *later, duo_queue *earlier)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    duo_status status = sim_enter(SIM_AFTER, later->device, &go);
-    if (go) status = append_after(later, earlier, earlier->progress->queued);
-    return sim_leave(status);
-}
-
-duo_status sim_backend_after_mark(duo_queue *later, duo_queue *earlier, int mark)
-{
-    if (sim_forked()) return DUO_ERR_LOST;
-    bool go;
-    duo_status status = sim_enter(SIM_AFTER, later->device, &go);
-    if (go)
-        status = mark_is_set(earlier, mark, "after_mark")
-                     ? append_after(later, earlier, earlier->mark[mark].queued)
-                     : DUO_ERR_DEVICE;
-    return sim_leave(status);
 }

@@ -5,6 +5,7 @@
 
 #include "sim/memory.h"
 #include "sim/state.h"
+#include "sim/timing.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,10 @@ void sim_reset(void)
     sim.last_algorithm = DUO_ALGORITHMS;
     sim.violations = 0;
     sim.wait_failed = false;
+    sim.opened = 0;
+    memset(sim.linked, 0, sizeof sim.linked);
+    sim_timing_reset();
+    sim_log_stop();
     pthread_mutex_unlock(&sim_lock);
 }
 

@@ -4,7 +4,8 @@
  * Its memory has real addresses that the host can neither read nor write. Copies and kernels are
  * queued and carried out later, by one worker thread per queue, so that a wait that was forgotten
  * shows. Every address that the work touches must lie whole in a live allocation or in live pinned
- * memory; anything else is counted as a violation. It can be told to fail.
+ * memory; anything else is counted as a violation. It can be told to fail. What ran when, in a
+ * time of its own, is in clock.h.
  *
  * Device numbers 0 .. SIM_DEVICES - 1; one device unless told otherwise. Controls may be called
  * from any thread; they act at once. `nth` counts from 1 = the next.
@@ -47,8 +48,8 @@ typedef enum sim_kind {
 
 /* ---- Controls ---- */
 
-/* One live device of 1 GiB, nothing armed, no delay, not held, counters and violations 0. Waits
- * for queued work. Allocations and queues that are open live on. */
+/* One live device of 1 GiB, nothing armed, no delay, not held, counters, violations and clocks 0.
+ * Waits for queued work. Allocations and queues that are open live on. */
 void sim_reset(void);
 
 void sim_set_devices(int count);

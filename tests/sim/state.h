@@ -36,6 +36,7 @@ typedef struct progress {
 typedef struct sim_mark {
     bool set;
     uint64_t queued;
+    uint64_t clock; /* of the queue there */
 } sim_mark;
 
 typedef struct work work; /* worker.h */
@@ -47,6 +48,8 @@ struct duo_queue {
     work *first, **last;
     progress *progress;
     sim_mark mark[DUO_MARKS];
+    int number;     /* queues are counted from 0 since sim_reset */
+    uint64_t clock; /* virtual time: when all that is queued is done (timing.h) */
     bool closing;
     uint64_t random;
     struct duo_queue *next;
@@ -69,12 +72,14 @@ typedef struct sim_state {
     bool lost[SIM_DEVICES];
     uint64_t memory, pinned_memory;
     bool direct_links;
+    bool linked[SIM_DEVICES][SIM_DEVICES]; /* by the device that was asked, and the other */
     int delay_microseconds;
     bool hold;
     order order[SIM_KINDS];
     int async_nth;
     bool async_garbage;
 
+    int opened; /* queues since sim_reset */
     uint64_t count[SIM_KINDS], uploaded, downloaded;
     duo_algorithm_id last_algorithm;
     int violations;

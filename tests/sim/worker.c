@@ -7,6 +7,7 @@
 #include "sim/checks.h"
 #include "sim/kernels.h"
 #include "sim/memory.h"
+#include "sim/timing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ duo_status sim_append(duo_queue *queue, const work *what)
         w->fails = true;
         w->garbage = sim.async_garbage;
     }
+    if (w->kind != WORK_AFTER) sim_timing_queued(queue, w);
     *queue->last = w;
     queue->last = &w->next;
     queue->progress->queued++;

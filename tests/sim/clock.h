@@ -1,0 +1,78 @@
+/*
+ * clock.h - the virtual time of the simulated devices, and the log of what ran when: so that a test
+ * can assert that two operations overlap, or that one follows the other, whatever the machine that
+ * runs the test does meanwhile.
+ *
+ * Each queue has a clock, and the host has one; integer nanoseconds, 0 after sim_reset. An
+ * operation (a copy or launch) is given its time when it is queued: it starts when the host has
+ * queued it, its queue and what that follows have come so far, and the engines it needs are free
+ * (engine.h). A device has five: a copy engine up, one down, one out to and one in from other
+ * devices, and one for all that computes. How long it takes follows from its size and the rates.
+ *
+ * The host's clock advances when the host waits: to the end of the work that wait_mark, finish,
+ * copy_now, release or close waited for, or of which passed or idle has said that it is done. It
+ * stands still while the host computes. All threads of the host have one clock.
+ *
+ * So times depend on which calls were made in which order, never on how fast the workers are; but
+ * that order may depend on answers of passed and idle, which tell what the workers have done.
+ */
+#ifndef DUO_TESTS_SIM_CLOCK_H
+#define DUO_TESTS_SIM_CLOCK_H
+
+#include "sim/sim.h"
+
+/* Bytes per microsecond of one device up, down and to another device with which it is linked; and
+ * floating-point operations per microsecond (sgemm: 2 m n k). All > 0. After reset: 55000, 55000,
+ * 390000 and 50000000, those of an H100. Without a link a copy to another device takes the engine
+ * down of one and the engine up of the other, at the lower of their rates. */
+void sim_set_rates(uint64_t up, uint64_t down, uint64_t across, uint64_t flops);
+
+/* Of reductions, packing and copies within a device: bytes per microsecond. */
+enum { SIM_RATE_WITHIN = 2000000 };
+
+uint64_t sim_clock_host(void);
+uint64_t sim_clock(int device); /* when all work of the device's open queues is done */
+
+/* ---- The log ---- */
+
+typedef enum sim_operation_kind {
+    SIM_UP,     /* a copy from the host to a device */
+    SIM_DOWN,   /* ... from a device to the host */
+    SIM_ACROSS, /* ... from a device to another */
+    SIM_WITHIN, /* ... within a device; packing, too */
+    SIM_COMPUTE /* a launch */
+} sim_operation_kind;
+
+typedef struct sim_span {
+    const char *low, *high; /* [low, high), the bytes between runs too; both NULL: none */
+} sim_span;
+
+typedef struct sim_operation {
+    sim_operation_kind kind;
+    int device, other;   /* of the queue; SIM_ACROSS: the other one, else -1 */
+    int queue;           /* queues are counted from 0 in the order of opening since sim_reset */
+    uint64_t start, end; /* [start, end) */
+    uint64_t bytes;      /* that a copy moves; 0 for a launch */
+    int64_t m, n, k;     /* of a launch */
+    sim_span written, read[DUO_OPERANDS]; /* device or host; a copy reads read[0] */
+} sim_operation;
+
+/* Empties the log, and logs what is queued from now on, until sim_reset. The clocks go on. */
+void sim_log_reset(void);
+
+/* The operations since then, in the order of queueing; *log stays until the next is queued. */
+size_t sim_log(const sim_operation **log);
+
+/* Do they share time? What has no duration shares none. */
+static inline bool sim_overlap(const sim_operation *a, const sim_operation *b)
+{
+    return a->start < b->end && b->start < a->end;
+}
+
+/* Do they share bytes (or those between runs)? */
+static inline bool sim_span_meets(sim_span a, sim_span b)
+{
+    return a.low < b.high && b.low < a.high;
+}
+
+#endif
