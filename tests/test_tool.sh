@@ -101,6 +101,19 @@ mistake bench mixed --busy -1
 mistake bench mixed --plot bench.svg
 mistake bench ssum --busy 1
 mistake bench shapes --beside libblas.so.3
+mistake bench host -s 10x10x10
+mistake bench host --memory resident
+mistake bench host --devices 0
+mistake bench host --rounds 65
+mistake bench host --max-seconds soon
+mistake bench host --plot bench.svg
+mistake bench sgemm --memory pinned
+mistake bench large -n 16 --devices 1
+mistake bench large
+mistake bench large -n 16,32
+mistake bench timeline --plot bench.svg
+mistake bench timeline steps.csv
+mistake bench timeline steps.csv more.csv --plot bench.svg
 
 # Help and version.
 expect 0 --help
@@ -255,7 +268,8 @@ if grep -q ' cpu ' "$place/out"; then fail "--side gpu shows the CPU"; fi
 
 # bench: what no memory can hold is said, also where its bytes are beyond 64 bits.
 for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^40' \
-    'shapes -n 2^32' 'accuracy -n 2^40' 'accuracy sgemm -n 2^32'; do
+    'shapes -n 2^32' 'accuracy -n 2^40' 'accuracy sgemm -n 2^32' \
+    'host -n 64,2^32' 'large -n 2^32'; do
     # shellcheck disable=SC2086 # words
     expect 1 bench $what --quick
     says err ' takes [0-9.]+ TiB: this machine has less memory$'
@@ -330,6 +344,57 @@ if [ -n "$blas" ]; then
     expect 0 bench mixed -n 1000 -s 20x16x12 --quick --beside "$blas"
     says out '^  their sgemm +20 x 16 x 12 +alone '
 fi
+
+# Host arrays: both kinds of memory, with the rates of the machine, and right. A bound is below the
+# time; without a GPU there is none.
+expect 0 bench host -n 64,200 --quick
+says out '^memcpy, [0-9]+ threads?: [0-9.]+ GB/s from plain into pinned memory, [0-9.]+ back$'
+for where in pinned pageable; do says out "^$where, 200 x 200 x 200$"; done
+says out '^  duo_sgemm ran sgemm_'
+expect 0 bench host -n 64,200 --quick --csv --memory pageable --rounds 2
+checks=$((checks + 1))
+awk -F, '/^#/ { next }
+    !head { head = NF; columns = $0; next }
+    { if (NF != head || $1 != "pageable" || !($6 > 0) || !($7 <= $6 * 1.0001)) bad = 1 }
+    $3 == "\"duo_sgemm\"" { ours++; if ($5 > 2 || $9 != 1 || !($12 >= 0 && $12 < 200)) bad = 1 }
+    END { exit !(ours == 2 && head == 15 && !bad &&
+                 columns ~ /^memory,n,implementation,.*,predicted_seconds$/) }' \
+    "$place/out" || fail "the CSV of bench host is not as documented"
+
+# Large products: every call is checked.
+expect 0 bench large -s 300x20x500 --transpose tt --memory pinned --rounds 3
+says out '^  call 3 .* GFLOP/s  error [0-9.]+  [cg]pu sgemm_'
+expect 0 bench large -n 96 --csv
+says out '^pageable,96,96,96,nn,2,[0-9.e+-]+,[0-9.e+-]+,[cg]pu,sgemm_'
+
+# A timeline: what is no step is told by its line, and every lane and device has its row.
+{
+    echo device,lane,step,begin_ms,end_ms
+    echo '# a comment'
+    echo '0,up,panel of A,0,1.5'
+    echo '1,multiply,tile 0 0,1.5,2'
+    echo '1,down,tile 0 0,2,2.25'
+} >"$place/steps.csv"
+expect 0 bench timeline "$place/steps.csv" --plot "$place/steps.gp"
+for line in "'GPU 1 down' 2\)" "set label 'panel of A' at 0.75,8 " '^0.75 8 0 1.5 7.6 8.4$'; do
+    checks=$((checks + 1))
+    grep -Eq "$line" "$place/steps.gp" || fail "the timeline does not have: $line"
+done
+if command -v gnuplot >/dev/null; then
+    expect 0 bench timeline "$place/steps.csv" --plot "$place/steps.svg"
+    checks=$((checks + 1))
+    grep -q '</svg>' "$place/steps.svg" || fail "the timeline is no whole SVG"
+fi
+for step in '0,sideways,x,0,1' '0,up,x,2,1' '0,up,x,0' '0,up,x,0,1,2' '-1,up,x,0,1' \
+    '0,up,x,0,nan'; do
+    { cat "$place/steps.csv" && echo "$step"; } >"$place/bad.csv"
+    expect 1 bench timeline "$place/bad.csv" --plot "$place/bad.gp"
+    says err 'line 6: not device,lane,step,begin_ms,end_ms$'
+done
+expect 1 bench timeline "$place/no/such/steps.csv" --plot "$place/bad.gp"
+says err 'cannot read'
+checks=$((checks + 1))
+[ ! -e "$place/bad.gp" ] || fail "a timeline that is wrong was drawn"
 
 # Ctrl-C, or worse: its neighbours end with it.
 for signal in INT KILL; do

@@ -24,6 +24,14 @@ static const char doc[] =
     "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
     "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
     "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
+    "  duoblas bench host             products of host arrays: rates of the machine, the bound "
+    "that "
+    "follows from them, copies + cuBLAS, cuBLASXt\n"
+    "  duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
+    "  duoblas bench large -s 60000x60000x2000   one product, checked: for DUOBLAS_DEVICE_MEMORY, "
+    "and arrays beyond the device's memory\n"
+    "  duoblas bench timeline STEPS.csv --plot FILE   draws lines of "
+    "device,lane,step,begin_ms,end_ms; lanes are up, multiply and down\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
@@ -42,7 +50,11 @@ enum {
     OPTION_ALGORITHMS,
     OPTION_PREPARED,
     OPTION_BUSY,
-    OPTION_BESIDE
+    OPTION_BESIDE,
+    OPTION_MEMORY,
+    OPTION_DEVICES,
+    OPTION_ROUNDS,
+    OPTION_MAX_SECONDS
 };
 
 static const struct argp_option options[] = {
@@ -70,6 +82,18 @@ static const struct argp_option options[] = {
      "mixed: then again beside so many busy processes; as many as processors: one for each", 0},
     {"beside", OPTION_BESIDE, "LIBRARY", 0,
      "mixed: this BLAS does a product before each call, as a program does that has its own", 0},
+    {"memory", OPTION_MEMORY, "pinned|pageable", 0,
+     "host: operands in this kind of memory alone; large: in this one (default pageable)", 0},
+    {"devices", OPTION_DEVICES, "N", 0,
+     "host: rates, cuBLASXt and the bound of the first N devices (default 1); duo_sgemm uses those "
+     "that the environment gives it",
+     0},
+    {"rounds", OPTION_ROUNDS, "N", 0,
+     "host: samples of each (default 9; quick: 5, or 3 from 16384 on), fewer of what is slow; "
+     "large: calls (default 2)",
+     0},
+    {"max-seconds", OPTION_MAX_SECONDS, "SECONDS", 0,
+     "host: about how long it may take (default 120); slow peers get fewer rounds, or none", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
      "Draw GB/s (sgemm: GFLOP/s) against size: .svg or .png, by gnuplot", 0},
     {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
@@ -94,6 +118,9 @@ static const duo_experiment experiments[] = {
     {.name = "introduction", .kind = DUO_INTRODUCTION},
     {.name = "shapes", .kind = DUO_SHAPES_OF_SGEMM, .shape = true, .transpose = true},
     {.name = "mixed", .kind = DUO_MIXED, .shape = true},
+    {.name = "host", .kind = DUO_HOST, .host = true},
+    {.name = "large", .kind = DUO_LARGE, .shape = true, .transpose = true, .host = true},
+    {.name = "timeline", .kind = DUO_TIMELINE, .plot = true},
 };
 
 /* NULL: there is no such experiment. */
@@ -179,8 +206,19 @@ static error_t parse_prepared(duo_bench *b, struct argp_state *state, const char
     return b->prepared != 0 ? 0 : duo_tool_bad_value(state, "--prepared", value);
 }
 
+static error_t parse_memory(duo_bench *b, struct argp_state *state, const char *value)
+{
+    for (int place = DUO_PLACE_PAGEABLE; place <= DUO_PLACE_PINNED; place++)
+        if (strcmp(value, duo_place_names[place]) == 0) b->memory = place;
+    return b->memory >= 0 ? 0 : duo_tool_bad_value(state, "--memory", value);
+}
+
 static error_t parse_word(duo_bench_arguments *a, struct argp_state *state, const char *value)
 {
+    if (a->what != NULL && a->what->kind == DUO_TIMELINE && a->file == NULL) {
+        a->file = value;
+        return 0;
+    }
     if (a->what == &accuracy && strcmp(value, "sgemm") == 0) {
         a->what = &accuracy_sgemm;
         return 0;
@@ -203,6 +241,14 @@ static error_t check_options(const duo_bench_arguments *a, struct argp_state *st
                                name);
     if (kind != DUO_MIXED && (b->neighbours > 0 || b->beside != NULL))
         return duo_tool_refuse(state, "--busy and --beside are for mixed, not", name);
+    if (kind == DUO_LARGE && a->sizes + a->shapes != 1)
+        return duo_tool_refuse(state, "one shape is for", name);
+    if (kind == DUO_TIMELINE && (a->file == NULL || b->plot == NULL))
+        return duo_tool_refuse(state, "a CSV of steps and --plot are for", name);
+    if (!a->what->host && (b->memory >= 0 || b->rounds > 0))
+        return duo_tool_refuse(state, "--memory and --rounds are for host and large, not", name);
+    if (kind != DUO_HOST && (b->devices > 0 || b->max_seconds > 0.0))
+        return duo_tool_refuse(state, "--devices and --max-seconds are for host, not", name);
     if (a->shapes > 0 && !a->what->shape)
         return duo_tool_refuse(state, "--shape is for sgemm, not", name);
     if (b->algorithms && kind != DUO_SHAPES_OF_SGEMM)
@@ -222,7 +268,8 @@ static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
         return named == NULL ? 0 : duo_tool_refuse(state, "--overhead stands alone", named->name);
     if (a->what == NULL)
         return duo_tool_refuse(state, "an operation is missing",
-                               "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed");
+                               "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed, "
+                               "host, large, timeline");
     return check_options(a, state);
 }
 
@@ -280,6 +327,20 @@ static error_t parse(int key, char *value, struct argp_state *state)
         refused = duo_tool_number_option(state, "--busy", value, 0, 4096, &number);
         b->neighbours = (int)number;
         return refused;
+    case OPTION_MEMORY:
+        return parse_memory(b, state, value);
+    case OPTION_DEVICES:
+        refused = duo_tool_number_option(state, "--devices", value, 1, DUO_MOST_DEVICES, &number);
+        b->devices = (int)number;
+        return refused;
+    case OPTION_ROUNDS:
+        refused = duo_tool_number_option(state, "--rounds", value, 1, 64, &number);
+        b->rounds = (int)number;
+        return refused;
+    case OPTION_MAX_SECONDS:
+        refused = duo_tool_number_option(state, "--max-seconds", value, 1, 86400, &number);
+        b->max_seconds = (double)number;
+        return refused;
     case OPTION_SEED:
         refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
         b->seed = (uint64_t)number;
@@ -300,8 +361,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options, parse,         "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\n--overhead",
-    doc,     duo_tool_help, NULL,
+    options,
+    parse,
+    "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nhost\nlarge\n"
+    "timeline STEPS.csv\n--overhead",
+    doc,
+    duo_tool_help,
+    NULL,
     NULL};
 
 int duo_bench_parse(int argc, char **argv, duo_bench_arguments *arguments)

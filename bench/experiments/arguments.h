@@ -11,6 +11,9 @@ typedef enum duo_experiment_kind {
     DUO_ACCURACY_SGEMM,
     DUO_SHAPES_OF_SGEMM,
     DUO_MIXED,
+    DUO_HOST,
+    DUO_LARGE,
+    DUO_TIMELINE,
     DUO_OVERHEAD
 } duo_experiment_kind;
 
@@ -18,6 +21,7 @@ typedef struct duo_experiment {
     const char *name;
     duo_experiment_kind kind;
     bool plot, shape, transpose; /* takes these options */
+    bool host;                   /* takes --memory and --rounds */
 } duo_experiment;
 
 enum { DUO_MOST_PROBLEMS = 64 };
@@ -27,6 +31,7 @@ typedef struct duo_bench_arguments {
     const duo_experiment *what;
     bool overhead, transpose; /* given? */
     bool transa, transb;
+    const char *file; /* timeline: the steps */
     int sizes, shapes;
     int64_t size[DUO_MOST_PROBLEMS], shape[DUO_MOST_PROBLEMS][3];
 } duo_bench_arguments;

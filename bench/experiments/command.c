@@ -47,6 +47,27 @@ static int run_mixed(duo_bench_arguments *a)
                            a->sizes > 0 ? a->size[0] : length);
 }
 
+static int run_host(duo_bench_arguments *a)
+{
+    static const int64_t edges[] = {512, 1024, 2048, 4096, 8192, 16384};
+    duo_problem problem[DUO_MOST_PROBLEMS];
+    duo_bench *const b = a->bench;
+    if (a->sizes == 0) {
+        a->sizes = sizeof edges / sizeof edges[0];
+        memcpy(a->size, edges, sizeof edges);
+    }
+    if (b->devices == 0) b->devices = 1;
+    if (b->max_seconds <= 0.0) b->max_seconds = 120.0;
+    return duo_bench_host(b, problem, make_problems(a, DUO_SGEMM, problem));
+}
+
+static int run_large(duo_bench_arguments *a)
+{
+    duo_problem problem[DUO_MOST_PROBLEMS];
+    (void)make_problems(a, DUO_SGEMM, problem);
+    return duo_bench_large(a->bench, problem);
+}
+
 static int run(duo_bench_arguments *a)
 {
     duo_bench *const b = a->bench;
@@ -64,6 +85,12 @@ static int run(duo_bench_arguments *a)
         return duo_bench_shapes(b, problem, make_problems(a, DUO_SGEMM, problem));
     case DUO_MIXED:
         return run_mixed(a);
+    case DUO_HOST:
+        return run_host(a);
+    case DUO_LARGE:
+        return run_large(a);
+    case DUO_TIMELINE:
+        return duo_bench_timeline(a->file, b->plot);
     case DUO_OVERHEAD:
         return duo_bench_overhead();
     }
@@ -72,7 +99,8 @@ static int run(duo_bench_arguments *a)
 
 int duo_tool_bench(int argc, char **argv)
 {
-    duo_bench bench = {.seed = 1, .math = -1, .layout = -1, .why = "", .sides = {true, true}};
+    duo_bench bench = {
+        .seed = 1, .math = -1, .layout = -1, .memory = -1, .why = "", .sides = {true, true}};
     duo_bench_arguments a = {.bench = &bench};
     const int status = duo_bench_parse(argc, argv, &a);
     if (status != 0) return status;

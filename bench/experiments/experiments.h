@@ -1,6 +1,6 @@
 /*
- * experiments.h - what `duoblas bench` can do. Each is in the file of its name and returns the exit
- * status.
+ * experiments.h - what `duoblas bench` can do. Each is in the file of its name, here if it says
+ * nothing else, and returns the exit status.
  */
 #ifndef DUO_EXPERIMENTS_H
 #define DUO_EXPERIMENTS_H
@@ -21,6 +21,15 @@ int duo_bench_mixed(duo_bench *bench, const int64_t product[3], int64_t length);
 
 /* Sums of 2^12..2^27 and two products, as an introduction to GPUs has them. */
 int duo_bench_introduction(duo_bench *bench);
+
+/* ../host/host.c: products of host arrays beside copies + cuBLAS and cuBLASXt, and the bound. */
+int duo_bench_host(duo_bench *bench, const duo_problem *problem, int problems);
+
+/* ../host/large.c: one product that is larger than some memory, and is it right? */
+int duo_bench_large(duo_bench *bench, const duo_problem *problem);
+
+/* ../host/timeline.c: draws the steps of a streamed product, from a CSV. */
+int duo_bench_timeline(const char *csv, const char *picture);
 
 /* Errors of the reductions on random vectors. sizes: 0 for the usual lengths. */
 int duo_bench_accuracy(duo_bench *bench, const int64_t *size, int sizes);

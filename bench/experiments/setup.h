@@ -23,6 +23,10 @@ typedef struct duo_bench {
     const char *plot;      /* NULL: none */
     int neighbours;        /* mixed: busy processes */
     const char *beside;    /* mixed: the program's own BLAS; NULL: none */
+    int memory;            /* host, large: duo_place of the operands; -1: each, or the usual one */
+    int devices;           /* host: of the rates, of cuBLASXt and of the bound */
+    int rounds;            /* host, large; 0: the usual number */
+    double max_seconds;    /* host: about how long it may take */
 
     /* The machine: */
     bool gpu;

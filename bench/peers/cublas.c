@@ -35,7 +35,9 @@ static bool find(void *function, const char *name)
     return address != NULL;
 }
 
-const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
+const char duo_peer_cublas_missing[] = "libcublas.so.13 or .12 was not found";
+
+void *duo_peer_cublas_library(void)
 {
     static const char *const names[] = {
         "libcublas.so.13",
@@ -44,11 +46,16 @@ const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
         "/usr/local/cuda/lib64/libcublas.so.12",
         "libcublas.so",
     };
-    int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
-    int (*set_math_mode)(void *handle, int mode);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && cublas.library == NULL; i++)
         cublas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (cublas.library == NULL) return "libcublas.so.13 or .12 was not found";
+    return cublas.library;
+}
+
+const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
+{
+    int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
+    int (*set_math_mode)(void *handle, int mode);
+    if (duo_peer_cublas_library() == NULL) return duo_peer_cublas_missing;
     if (!find(&create, "cublasCreate_v2") || !find(&set_stream, "cublasSetStream_v2") ||
         !find(&cublas.sgemm, "cublasSgemm_v2") || !find(&cublas.sasum, "cublasSasum_v2") ||
         !find(&cublas.sdot, "cublasSdot_v2") ||

@@ -8,14 +8,16 @@ in seconds, and how many times faster than on OpenBLAS that is; and the largest 
 results from OpenBLAS's, over the largest result. One more process, which is not timed, tells where
 DuoBLAS's calls went.
 
-    programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N] [BENCHMARK...]
+    programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N]
+                [--memory-share SHARE] [BENCHMARK...]
 
-Two more have tables of their own and run only if they are named: `torch`, training steps and
-products of PyTorch (programs_torch.py), and `turns`, a NumPy with a BLAS of its own by turns with
-calls of DuoBLAS (programs_turns.py).
+Three more have tables of their own and run only if they are named: `torch`, training steps and
+products of PyTorch (programs_torch.py); `turns`, a NumPy with a BLAS of its own by turns with calls
+of DuoBLAS (programs_turns.py); and `memory`, one product of NumPy on DuoBLAS whose operands take
+SHARE of the host's memory (programs_memory.py), which fails if it is wrong.
 
-LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. Those two run with any Python
-that has the module, as PyPI has it; the others need one whose NumPy takes its BLAS from
+LIBRARY_FOLDER holds libduoblas-blas.so, libduoblas.so and duoblas. The first two run with any
+Python that has the module, as PyPI has it; the others need one whose NumPy takes its BLAS from
 libblas.so.3, as Debian's does. Benchmarks whose module is missing are left out, and so are
 libraries that are missing. NVBLAS passes what it does not do on to OpenBLAS.
 """
@@ -28,6 +30,7 @@ import sys
 import tempfile
 import time
 
+import programs_memory
 import programs_torch
 import programs_turns
 from programs_child import difference, print_summary, run_child
@@ -70,7 +73,7 @@ BENCHMARKS = {
     "kmeans": (kmeans, 3),
 }
 
-FAMILIES = {"torch": programs_torch, "turns": programs_turns}
+FAMILIES = {"torch": programs_torch, "turns": programs_turns, "memory": programs_memory}
 
 
 def run_benchmark(name):
@@ -158,17 +161,22 @@ def main():
     parser.add_argument("--openblas", help=f"default: {OPENBLAS}; torch, turns: what DuoBLAS finds")
     parser.add_argument("--nvblas")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--memory-share", type=float, default=0.8,
+                        help="memory: of the host's memory, for A, B and C (default 0.8)")
     parser.add_argument("benchmarks", nargs="*", default=list(BENCHMARKS), metavar="BENCHMARK",
                         help=", ".join([*BENCHMARKS, *FAMILIES]))
     options = parser.parse_intermixed_args()
+    if not 0.0 < options.memory_share < 1.0:
+        parser.error(f"--memory-share is not between 0 and 1: {options.memory_share:g}")
     unknown = [name for name in options.benchmarks
                if name not in BENCHMARKS and name not in FAMILIES]
     if unknown:
         parser.error(f"no such benchmark: {' '.join(unknown)}")
     options.folder = os.path.abspath(options.folder)
     chosen = [name for name in options.benchmarks if name in BENCHMARKS]
+    on_openblas = chosen or "memory" in options.benchmarks
     with tempfile.TemporaryDirectory() as folder:
-        options.gpu = print_head(options, options.openblas or (OPENBLAS if chosen else None))
+        options.gpu = print_head(options, options.openblas or (OPENBLAS if on_openblas else None))
         if chosen:
             run_benchmarks(options, chosen, folder)
         for name in options.benchmarks:

@@ -1,0 +1,68 @@
+/*
+ * host.h - `duoblas bench host`: products whose operands are in host memory, by the library and by
+ * its peers, beside the rates of the machine and the bound that follows from them.
+ */
+#ifndef DUO_HOST_H
+#define DUO_HOST_H
+
+#include "bench/experiments/setup.h"
+#include "bench/host/arrays.h"
+#include "bench/measure/host_bound.h"
+
+/* duo_sgemm, the same on resident data, copies + cuBLAS, and three block sizes of cuBLASXt. */
+enum { DUO_HOST_LINES = 6, DUO_OURS_LINE = 0, DUO_RESIDENT_LINE = 1 };
+
+typedef struct duo_host_group duo_host_group;
+
+/* Who computes the product of a group. */
+typedef struct duo_host_line {
+    const duo_host_group *group;
+    const char *name; /* NULL: it is not there */
+    duo_implementation implementation;
+    bool copies;             /* A and B are copied to the group's device memory, and C home */
+    bool resident;           /* it works on the group's device memory */
+    bool too_long;           /* left out, by expected_seconds */
+    bool hidden;             /* cuBLASXt, and not its best block */
+    double expected_seconds; /* of one call, by the size before this one; 0: not known */
+    duo_benchmark benchmark;
+    double error; /* see product_sample.h; negative: not looked at */
+    bool wrong;
+} duo_host_line;
+
+/* One product with its operands in one kind of host memory. */
+struct duo_host_group {
+    duo_problem problem;
+    duo_call host, device; /* device: operands at addresses of the GPU; NULL: no room there */
+    duo_host_line line[DUO_HOST_LINES];
+    duo_host_bound bound;
+    duo_decision decision; /* how duo_sgemm did it */
+};
+
+typedef struct duo_host {
+    duo_bench *bench;
+    int device, devices;  /* the first, and how many; 0: there is none */
+    const char *xt_why;   /* no cuBLASXt: the reason */
+    duo_context *context; /* of duo_sgemm on host arrays: its path is the environment's */
+    duo_arrays arrays;
+    duo_host_rates one, all; /* of the first device, and of all of them at once */
+    double begin, seconds;   /* when measuring began, and what it may take */
+    bool wrong;              /* some result was */
+} duo_host;
+
+/* ---- host_list.c: the lines of a group ---- */
+
+/* before: the group of the size before this one, in the same memory; NULL: none. */
+void duo_host_list(const duo_host *host, duo_host_group *group, const duo_host_group *before);
+/* Device memory for the lines that need it; where there is no room, they are not there. */
+void duo_host_open_device(const duo_host *host, duo_host_group *group);
+void duo_host_close_device(const duo_host *host, duo_host_group *group);
+/* A benchmark's run: so many calls of the line. */
+bool duo_host_run(void *line, int64_t calls);
+
+/* ---- host_print.c: as a table or as CSV ---- */
+
+void duo_host_head(const duo_host *host);
+void duo_host_print(const duo_host *host, const duo_host_group *group);
+void duo_host_foot(const duo_host *host);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * large.c - `duoblas bench large`: one product that is large beside some memory, the device's or
+ * the host's, checked by rows and columns drawn at random.
+ *
+ * The operands exist once. What may be on a device is the environment's matter:
+ * DUOBLAS_DEVICE_MEMORY.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/experiments/experiments.h"
+#include "bench/host/arrays.h"
+#include "bench/reference/product_sample.h"
+#include "bench/tool/text.h"
+#include "bench/tool/tool.h"
+
+typedef struct large {
+    const duo_bench *bench;
+    duo_problem problem;
+    duo_context *context;
+    duo_arrays arrays;
+} large;
+
+static void print_head(const large *l, double fill_seconds)
+{
+    char shape[DUO_TEXT], bytes[DUO_TEXT], seconds[DUO_TEXT];
+    const char *const mark = l->bench->csv ? "# " : "";
+    const char *const cap = getenv("DUOBLAS_DEVICE_MEMORY");
+    duo_bench_head(l->bench);
+    printf("%ssgemm %s %s, %s, %s; device memory: %s; made in %s\n", mark,
+           duo_text_shape(DUO_SGEMM, l->problem.shape, shape),
+           duo_text_transposes(l->problem.transa, l->problem.transb),
+           duo_place_names[l->arrays.place], duo_text_bytes(duo_problem_bytes(&l->problem), bytes),
+           cap != NULL ? cap : "all", duo_text_seconds(fill_seconds, seconds));
+    if (l->bench->csv)
+        printf("memory,m,n,k,transposes,call,seconds,gflops,side,algorithm,predicted_seconds,"
+               "error_u\n");
+    fflush(stdout);
+}
+
+/* False, and said on stderr: it failed, or gave a wrong result. */
+static bool call_once(const large *l, const duo_product_sample *sample, int number)
+{
+    char text[2][DUO_TEXT];
+    const int64_t *const s = l->problem.shape;
+    const duo_implementation ours = duo_api_implementation(l->context, NULL, true);
+    const duo_call call = duo_arrays_call(&l->arrays, &l->problem);
+    duo_decision d = {.size = sizeof d};
+    duo_product_sample_spoil(sample);
+    const double begin = duo_now_seconds();
+    const bool called = ours.call(&ours, &call) && ours.finish(&ours);
+    const double seconds = duo_now_seconds() - begin;
+    const duo_sample_error error = duo_product_sample_error(sample);
+    const double gflops = 1e-9 * duo_problem_flops(&l->problem) / seconds;
+    if (!called || duo_explain_last(l->context, &d) != DUO_OK) {
+        fprintf(stderr, "duoblas: duo_sgemm failed\n");
+        return false;
+    }
+    const char *const algorithm = d.algorithm != NULL ? d.algorithm : "";
+    if (l->bench->csv)
+        printf("%s,%lld,%lld,%lld,%s,%d,%.4e,%.5g,%s,%s,%.4e,%.4g\n",
+               duo_place_names[l->arrays.place], (long long)s[0], (long long)s[1], (long long)s[2],
+               duo_text_transposes(l->problem.transa, l->problem.transb), number, seconds, gflops,
+               duo_text_side(d.side), algorithm, d.predicted_seconds, error.largest);
+    else
+        printf("  call %d  %s  %8.0f GFLOP/s  error %.3g  %s %s, predicted %s%s%s\n", number,
+               duo_text_seconds(seconds, text[0]), gflops, error.largest, duo_text_side(d.side),
+               algorithm, duo_text_seconds(d.predicted_seconds, text[1]),
+               d.note[0] != '\0' ? "; " : "", d.note);
+    fflush(stdout);
+    if (!error.right) fprintf(stderr, "duoblas: the result is wrong\n");
+    return error.right;
+}
+
+static bool run(large *l)
+{
+    const duo_bench *const b = l->bench;
+    duo_product_sample sample;
+    const double begin = duo_now_seconds();
+    const duo_place place = b->memory < 0 ? DUO_PLACE_PAGEABLE : (duo_place)b->memory;
+    if (!duo_arrays_open(&l->arrays, l->context, place, &l->problem, 1, b->seed)) {
+        fprintf(stderr, "duoblas: out of memory\n");
+        return false;
+    }
+    const duo_call call = duo_arrays_call(&l->arrays, &l->problem);
+    print_head(l, duo_now_seconds() - begin);
+    bool good = duo_product_sample_open(&sample, &call, 2, b->seed);
+    if (!good) fprintf(stderr, "duoblas: out of memory\n");
+    if (!good) return false;
+    for (int i = 0; i < (b->rounds > 0 ? b->rounds : 2) && good; i++)
+        good = call_once(l, &sample, i + 1);
+    duo_product_sample_close(&sample);
+    if (!b->csv)
+        printf("error: the largest |error| / |A||B| in 2^-24, of 2 rows, 2 columns and 64 entries, "
+               "against float64\n");
+    return good;
+}
+
+int duo_bench_large(duo_bench *b, const duo_problem *problem)
+{
+    static const duo_problem small = {.operation = DUO_SGEMM, .shape = {64, 64, 64}};
+    large l = {.bench = b, .problem = *problem};
+    /* The machine, for the head alone: what it holds on the device is given back. */
+    bool good = duo_bench_open(b, duo_problem_fits(problem) ? &small : problem, 1);
+    duo_bench_close(b);
+    good = good && duo_create(&l.context) == DUO_OK && duo_warm_up(l.context) == DUO_OK && run(&l);
+    duo_arrays_close(&l.arrays);
+    if (l.context != NULL) (void)duo_destroy(l.context);
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+}

@@ -1,0 +1,120 @@
+"""A product of NumPy whose operands take a given share of the host's memory.
+
+A is square, and B so thin that the product is bound by reading A: a C := A @ B that no program can
+avoid, on arrays which no GPU holds. Made by all threads, timed once (there is no room, and no need,
+for more), and checked in float64: rows and columns drawn at random, with the bound of float32.
+"""
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from programs_child import run_child
+
+THIN = 1024  # columns of B, at most a tenth of A's
+LINES = 2  # rows, and columns, that are checked
+PIECE_FLOATS = 1 << 20  # what a thread makes at once
+CHECK_ROWS = 4  # what a thread multiplies at once in float64
+
+
+def memory_bytes():
+    """Of the machine, or what this group of processes may have of it."""
+    most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(limit) as file:
+                most = min(most, int(file.read()))
+        except (OSError, ValueError):  # not there, or "max"
+            pass
+    return most
+
+
+def edge_of(share):
+    """Edge of A: it takes this share of the memory, with B and C."""
+    floats = share * memory_bytes() / 4
+    thin = min(THIN, max(1, int(floats ** 0.5) // 10))
+    return max(1, int((floats + thin * thin) ** 0.5) - thin), thin
+
+
+# ---- In a process of its own ----
+
+def fill(array, pool, numpy, seed):
+    """Uniform in [-1/2, 1/2)."""
+    flat = array.reshape(-1)
+
+    def piece(first):
+        part = flat[first:first + PIECE_FLOATS]
+        numpy.random.Generator(numpy.random.SFC64((seed, first))).random(dtype=numpy.float32,
+                                                                         out=part)
+        part -= 0.5
+
+    list(pool.map(piece, range(0, flat.size, PIECE_FLOATS)))
+
+
+def wide_product(a, lines, pool, numpy):
+    """a @ lines.T and |a| @ |lines|.T in float64, by rows of a: no BLAS, no copy of a."""
+    product, magnitude = (numpy.empty((len(lines), len(a))) for _ in range(2))
+    sizes = numpy.abs(lines)
+
+    def rows(first):
+        part = a[first:first + CHECK_ROWS].astype(numpy.float64)
+        size = numpy.abs(part)
+        for line in range(len(lines)):
+            here = line, slice(first, first + CHECK_ROWS)
+            product[here] = numpy.einsum("ik,k->i", part, lines[line])
+            magnitude[here] = numpy.einsum("ik,k->i", size, sizes[line])
+
+    list(pool.map(rows, range(0, len(a), CHECK_ROWS)))
+    return product, magnitude
+
+
+def measure(share):
+    import numpy
+    n, thin = edge_of(float(share))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        start = time.perf_counter()
+        a, b = numpy.empty((n, n), numpy.float32), numpy.empty((n, thin), numpy.float32)
+        fill(a, pool, numpy, 1)
+        fill(b, pool, numpy, 2)
+        made = time.perf_counter() - start
+        start = time.perf_counter()
+        c = a @ b
+        seconds = time.perf_counter() - start
+        random = numpy.random.default_rng()
+        i, j = random.integers(n, size=LINES), random.integers(thin, size=LINES)
+        start = time.perf_counter()
+        transposed = numpy.ascontiguousarray(b.T)
+        columns = wide_product(a, transposed[j].astype(numpy.float64), pool, numpy)
+        rows = wide_product(transposed, a[i].astype(numpy.float64), pool, numpy)
+        checked = time.perf_counter() - start
+    unit = 2.0 ** -24
+    worst = max(float((abs(got - product) / (unit * magnitude)).max()) for got, product, magnitude
+                in ((c[:, j].T, *columns), (c[i], *rows)))
+    return {"n": n, "thin": thin, "bytes": a.nbytes + b.nbytes + c.nbytes, "made": made,
+            "seconds": seconds, "checked": checked, "error": worst,
+            "right": worst <= n + 3}  # NaN: not right
+
+
+# ---- The table ----
+
+def report(options, folder):
+    summary = os.path.join(folder, "memory")
+    drop_in = os.path.join(options.folder, "libduoblas-blas.so")
+    openblas = options.openblas or "libopenblas.so.0"
+    environment = dict(os.environ, LD_PRELOAD=f"{drop_in}:{openblas}", DUOBLAS_CPU_BLAS=openblas,
+                       DUOBLAS_SUMMARY=summary)
+    run = run_child("memory", environment, str(options.memory_share))
+    if run is None:
+        raise SystemExit("memory: could not run")
+    n, thin = run["n"], run["thin"]
+    print(f"NumPy, {n} x {n} @ {n} x {thin}: {run['bytes'] / 2 ** 30:.1f} GiB, "
+          f"{options.memory_share:g} of the memory\n"
+          f"  made {run['made']:.3g} s, product {run['seconds']:.4g} s "
+          f"({2e-9 * n * n * thin / run['seconds']:.4g} GFLOP/s), checked {run['checked']:.3g} s\n"
+          f"  largest error of {LINES} rows and {LINES} columns {run['error']:.3g} u |A||B|: "
+          f"{'right' if run['right'] else 'WRONG'}", flush=True)
+    if not os.path.exists(summary):
+        raise SystemExit("memory: this NumPy has a BLAS of its own, and made no call of DuoBLAS")
+    with open(summary) as file:
+        print("".join("    " + line for line in file))
+    if not run["right"]:
+        raise SystemExit(1)
