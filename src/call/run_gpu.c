@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "call/stream_reduction.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
 #include "gpu/backend/devices.h"
@@ -70,6 +71,8 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call)
 static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local,
                        const duo_algorithm *algorithm, int64_t *done)
 {
+    if (duo_reduction_streams(res, call))
+        return duo_stream_reduction(res, algorithm->id, call, local);
     bool polled;
     const duo_outcome launched = launch(res, call, local, algorithm, &polled);
     if (launched != DUO_OK) return launched;

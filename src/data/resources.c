@@ -57,7 +57,7 @@ duo_status duo_resources_open(duo_resources *res)
     return open_queue(res, res->device, res->stream);
 }
 
-static void free_workspace(duo_resources *res)
+void duo_resources_free_workspace(duo_resources *res)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         if (res->workspace[i].address != NULL)
@@ -90,7 +90,7 @@ static duo_status end_queue(duo_resources *res, duo_status finished)
 {
     const duo_backend *const backend = duo_backend_current();
     free_stages(res);
-    free_workspace(res);
+    duo_resources_free_workspace(res);
     if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
     const duo_status closed = backend->close(res->queue); /* waits once more */
     const bool unwaited = res->unwaited;
@@ -133,7 +133,7 @@ void duo_resources_trim(duo_resources *res)
     if (res->queue == NULL) return;
     (void)duo_queue_finish(res->queue);
     free_stages(res);
-    free_workspace(res);
+    duo_resources_free_workspace(res);
     (void)duo_backend_current()->trim(res->queue);
 }
 
