@@ -365,10 +365,11 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *   x       [in] (n-1)*incx + 1 floats; may be NULL if n <= 0 or incx <= 0.
  *   incx    distance between elements; incx <= 0 gives 0, as in reference BLAS.
  *   result  [out] one float, in host or device memory; not NULL. In device memory the call does
- *           not wait.
+ *           not wait, but for vectors that it sends in pieces.
  *
  * Overlap    result may be an element of x.
- * Residence  any mix; see Conventions.
+ * Residence  any mix; see Conventions. A vector in host memory that is longer than 2^23 elements,
+ *            or larger than the device memory to be had, is sent to the GPU in pieces.
  * Threads    any number of contexts at once.
  * Numerics   one documented order of summation (docs/numerics.md): the same bits on CPU and GPU,
  *            for every instruction set, number of threads, alignment, stride and residence.

@@ -97,6 +97,9 @@ typedef struct duo_call {
     duo_operand operand[DUO_OPERANDS];
     int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
+    /* GPU: not NULL: a reduction writes its sum, before it is rounded, here on the device, and no
+     * other result. */
+    double *unrounded;
     duo_host_write host_write; /* in a placed copy: in use where an operand is host_written */
 } duo_call;
 

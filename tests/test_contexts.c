@@ -97,6 +97,8 @@ static void two_devices(void)
         CHECK_STATUS(DUO_OK, square(other, N, a, a, 2.0f, device));
         check_sum(one, device, N * N, 3.0f * sum);
         check_sum(other, device, N * N, 3.0f * sum);
+        CHECK_STATUS(DUO_OK, duo_ssum(one, N * N, expected, 1, device));
+        check_sum(other, device, 1, sum);
     }
     CHECK_STATUS(DUO_OK, duo_set_device(first, 1)); /* its work is done before it moves */
     CHECK_STATUS(DUO_OK, square(first, N, a, a, 0.0f, c));

@@ -67,8 +67,8 @@ static void declined(void)
     test_context_end(ctx);
 
     test_case("declined/no-room");
-    /* Operands that do not fit the device are not even accepted there. */
-    sim_set_memory(1 << 19);
+    /* Where not even a piece of the operands fits the device, they are not accepted there. */
+    sim_set_memory(1 << 17);
     duo_backend_install(sim_backend());
     duo_context *const small = context_on(DUO_PATH_GPU);
     sum_all(small, vector);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "choice/costs.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/harness.h"
@@ -25,7 +26,8 @@
 typedef enum way {
     ON_GPU,
     ON_CPU,
-    PACKED /* on the GPU, with A and B packed ahead by duo_prepare */
+    PACKED, /* on the GPU, with A and B packed ahead by duo_prepare */
+    PIECES  /* on the GPU, with device memory for pieces of the vectors in host memory alone */
 } way;
 
 typedef struct scenario {
@@ -56,6 +58,12 @@ static const scenario scenarios[] = {
     {"ssum/kept/result-kept",          DUO_SSUM,  KEPT, HOST, KEPT,  0,    0,    9001,  0, ON_GPU},
     {"ssum/pageable/result-on-device", DUO_SSUM,  HOST, HOST, DEV,   0,    0,    9001,  0, ON_GPU},
     {"ssum/pageable/result-pinned",    DUO_SSUM,  HOST, HOST, PIN,   0,    0,    9001,  0, ON_GPU},
+    {"ssum/streamed",                  DUO_SSUM,  HOST, HOST, HOST,  0,    0,  170001,  0, PIECES},
+    {"sasum/streamed/pinned",          DUO_SASUM, PIN,  HOST, HOST,  0,    0,  170001,  0, PIECES},
+    {"sdot/streamed/device+pageable",  DUO_SDOT,  DEV,  HOST, HOST,  0,    0,  170001,  0, PIECES},
+    {"sdot/streamed/kept+pinned",      DUO_SDOT,  KEPT, PIN,  HOST,  0,    0,  170001,  0, PIECES},
+    {"ssum/streamed/result-kept",      DUO_SSUM,  HOST, HOST, KEPT,  0,    0,  170001,  0, PIECES},
+    {"sdot/streamed/result-on-device", DUO_SDOT,  HOST, PIN,  DEV,   0,    0,  170001,  0, PIECES},
     {"sgemm/pageable/b=0",             DUO_SGEMM, HOST, HOST, HOST,  0,   37,      29, 17, ON_GPU},
     {"sgemm/pageable/b=-1",            DUO_SGEMM, HOST, HOST, HOST, -1,   37,      29, 17, ON_GPU},
     {"sgemm/pinned/b=2",               DUO_SGEMM, PIN,  PIN,  PIN,   2,   37,      29, 17, ON_GPU},
@@ -238,6 +246,16 @@ static bool on_device(const scenario *s)
 
 static bool only_copy_on_device(const scenario *s) { return on_device(s) || s->c == PLACE_KEPT; }
 
+/* Leaves room for two of the shortest pieces beside the operands that have a place on the device. */
+static void shrink_device(const world *w)
+{
+    uint64_t bytes = 2 * sizeof(float) * DUO_LEAST_PIECE + 4096;
+    for (int i = 0; i < 3; i++)
+        if (place_of(w->s, i) == PLACE_DEVICE || place_of(w->s, i) == PLACE_KEPT)
+            bytes += w->work[i].bytes;
+    sim_set_memory(bytes);
+}
+
 /* ---- One run ---- */
 
 typedef struct mishap {
@@ -281,6 +299,7 @@ static bool run(world *w, const mishap *what, int nth)
     const bool may_fail = (loses || refuses) && only_copy_on_device(s);
     duo_context *ctx = NULL;
     test_reset();
+    if (s->way == PIECES) shrink_device(w);
     CHECK_STATUS(DUO_OK, duo_create(&ctx));
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
     if (what->warm) {

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "call/run_stream.h"
+#include "call/stream_product.h"
 #include "choice/stream_cost.h"
+#include "call/stream_reduction.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
 #include "gpu/backend/devices.h"
@@ -74,6 +75,8 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call)
 static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local,
                        const duo_algorithm *algorithm)
 {
+    if (duo_reduction_streams(res, call))
+        return duo_stream_reduction(res, algorithm->id, call, local);
     bool polled;
     const duo_outcome launched = launch(res, call, local, algorithm, &polled);
     if (launched != DUO_OK || !polled) return launched;
@@ -88,7 +91,7 @@ duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algori
     *partly = false;
     res->on_gpu = true;
     const duo_outcome outcome =
-        duo_streams(call) ? duo_run_stream(res, call, &local, algorithm, conditions, partly)
+        duo_streams(call) ? duo_stream_product(res, call, &local, algorithm, conditions, partly)
                           : run(res, call, &local, algorithm);
     res->on_gpu = false;
     /* Nobody has waited yet for an output that stays on the device. */

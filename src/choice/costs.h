@@ -29,6 +29,10 @@ typedef bool (*duo_accepts)(const duo_call *call, const duo_conditions *conditio
  * *threads: the CPU threads that it would use; 0 on the GPU. */
 typedef double (*duo_cost)(const duo_call *call, const duo_conditions *conditions, int *threads);
 
+/* The least elements, a power of two, that a piece has where a reduction sends a vector in pieces:
+ * on the device it needs no more memory than that (call/stream_reduction.h). */
+enum { DUO_LEAST_PIECE = 1 << 16 };
+
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \
     double duo_##name##_cost(const duo_call *call, const duo_conditions *conditions, int *threads);

@@ -74,12 +74,17 @@ static double cpu_cost(const duo_call *call, const duo_conditions *conditions, d
     return fmin(serial, parallel);
 }
 
+/* Kept arrays are sent whole, other vectors in host memory piece by piece. */
 static bool fits_device(const duo_call *call, const duo_conditions *conditions)
 {
+    const double piece_bytes = 4.0 * DUO_LEAST_PIECE;
     double bytes = 0.0;
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        if (call->operand[i].read && !call->operand[i].on_device)
-            bytes += duo_operand_bytes(&call->operand[i]);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!o->read || o->on_device) continue;
+        const double whole = duo_operand_bytes(o);
+        bytes += duo_operand_kept(o) ? whole : fmin(whole, piece_bytes);
+    }
     return conditions->gpu && bytes <= conditions->device_memory_bytes;
 }
 

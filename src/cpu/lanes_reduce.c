@@ -75,7 +75,7 @@ static double parallel_wave(const vectors *v, int64_t first, int64_t units)
 {
     double node[WAVE];
     duo_team_run(unit_of_wave, &(wave){v, first, node}, units, v->threads);
-    return duo_lanes_add_nodes(node, (int)units);
+    return duo_lanes_add_nodes(node, units);
 }
 
 /*
@@ -148,4 +148,18 @@ float duo_lanes_reduce_float64(duo_operation operation, int64_t n, const float *
     const duo_lanes_node unit = duo_lanes_current()->unit_float64[operation];
     const vectors v = plain_vectors(operation, unit, n, x, incx, y, incy, threads);
     return reduce_in_fit_mode(&v);
+}
+
+/* Not inline: see float_mode.h. */
+static __attribute__((noinline)) float add_pieces(double *node, int64_t count)
+{
+    return duo_lanes_round(duo_lanes_add_nodes(node, count));
+}
+
+float duo_lanes_add_pieces(double *node, int64_t count)
+{
+    const float_mode caller = float_mode_enter();
+    const float result = add_pieces(node, count);
+    float_mode_leave(caller);
+    return result;
 }

@@ -18,10 +18,10 @@ static inline float duo_lanes_round(double sum)
 }
 
 /* Adds neighbours level by level; an odd one moves up unchanged. */
-static inline double duo_lanes_add_nodes(double *node, int count)
+static inline double duo_lanes_add_nodes(double *node, int64_t count)
 {
-    for (int step = 1; step < count; step *= 2)
-        for (int i = 0; i + step < count; i += 2 * step) node[i] += node[i + step];
+    for (int64_t step = 1; step < count; step *= 2)
+        for (int64_t i = 0; i + step < count; i += 2 * step) node[i] += node[i + step];
     return node[0];
 }
 

@@ -75,10 +75,13 @@ static duo_status place_workspace(duo_resources *res, const duo_operand *o, int 
                       o->residence == DUO_AT_PINNED);
 }
 
-/* Is operand i a reduction's result for the host? It comes by the pinned word, not by a copy. */
+/* Is operand i a reduction's result for the host? It comes by the pinned word, not by a copy. What
+ * is in memory of another device is not on this one either. */
 static bool is_polled(const duo_call *call, int i)
 {
-    return call->operation != DUO_SGEMM && i == DUO_RESULT && !call->operand[i].on_device;
+    const duo_operand *const o = &call->operand[i];
+    return call->operation != DUO_SGEMM && i == DUO_RESULT && !o->on_device &&
+           o->residence != DUO_AT_DEVICE;
 }
 
 /* Places an operand in a region that has bytes on a device, and counts it as pending. Under the

@@ -77,6 +77,11 @@ static void free_ring(duo_ring *ring)
     }
 }
 
+void duo_resources_free_workspace(duo_resources *res)
+{
+    free_spaces(res->workspace, res->queue_device);
+}
+
 /* Lane 0 has the context's queue and workspace, which go their own way. */
 static void close_lanes(duo_resources *res)
 {
@@ -106,7 +111,7 @@ static duo_status end_queue(duo_resources *res, duo_status finished)
     close_lanes(res);
     free_ring(&res->up);
     free_ring(&res->down);
-    free_spaces(res->workspace, res->queue_device);
+    duo_resources_free_workspace(res);
     if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
     const duo_status closed = backend->close(res->queue); /* waits once more */
     const bool unwaited = res->unwaited;
@@ -151,7 +156,7 @@ void duo_resources_trim(duo_resources *res)
     close_lanes(res);
     free_ring(&res->up);
     free_ring(&res->down);
-    free_spaces(res->workspace, res->queue_device);
+    duo_resources_free_workspace(res);
     duo_plan_free(&res->plan);
     (void)duo_backend_current()->trim(res->queue);
 }

@@ -90,6 +90,9 @@ duo_status duo_resources_reach(duo_resources *res, const duo_region *region);
  * device were unwaited. */
 duo_status duo_resources_close(duo_resources *res);
 
+/* Frees the workspace, once the device has done what it does with it. */
+void duo_resources_free_workspace(duo_resources *res);
+
 /* Frees workspace and staging buffers; the queue stays open. */
 void duo_resources_trim(duo_resources *res);
 

@@ -27,7 +27,8 @@ typedef struct duo_launch {
     /* Reductions. The scratch belongs to one stream; the counter is 0 between launches. */
     double *partials;
     unsigned *counter;
-    uint64_t *pinned_result; /* pinned, or NULL: the float goes to operand[DUO_RESULT] */
+    uint64_t *pinned_result; /* pinned; or NULL: the sum goes to call->unrounded or, if
+                                that is NULL, too, the float to operand[DUO_RESULT] */
     uint32_t ticket;
 } duo_launch;
 

@@ -94,5 +94,14 @@ bool sim_launch_legal(const work *w, int device)
             legal = false;
         }
     }
+    if (w->call.unrounded != NULL) {
+        const uintptr_t low = (uintptr_t)w->call.unrounded;
+        if (low % sizeof(double) != 0) {
+            sim_violation("launch: the unrounded sum is not aligned to 8 bytes");
+            legal = false;
+        }
+        if (!reachable(device, low, low + sizeof(double), false, false, "unrounded sum"))
+            legal = false;
+    }
     return legal;
 }

@@ -81,6 +81,12 @@ void sim_run_reduction(const work *w, const duo_call *call)
 {
     const duo_operand *x = &call->operand[DUO_X], *y = &call->operand[DUO_Y];
     const bool float64 = duo_algorithm_serves(w->algorithm, DUO_MATH_FLOAT64);
+    if (w->pinned_result == NULL && call->unrounded != NULL) {
+        *(double *)sim_behind(call->unrounded) =
+            reference_order_unrounded(call->operation, call->n, sim_behind(x->address), x->ld,
+                                      sim_behind(y->address), y->ld, float64);
+        return;
+    }
     float (*const reduce)(duo_operation, int64_t, const float *, int64_t, const float *, int64_t) =
         float64 ? reference_order_float64 : reference_order;
     const float sum = call->n > 0 ? reduce(call->operation, call->n, sim_behind(x->address), x->ld,

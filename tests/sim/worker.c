@@ -20,6 +20,7 @@ static void destroy_outputs(const work *w)
             memset((char *)sim_behind(w->dst) + r * w->dst_pitch, 0xfe, w->width);
         return;
     }
+    if (w->call.unrounded != NULL) memset(sim_behind(w->call.unrounded), 0xfe, sizeof(double));
     const duo_operand *c = &w->call.operand[DUO_C];
     if (w->pinned_result != NULL || !c->written) return;
     char *first = sim_behind(c->address);

@@ -108,11 +108,14 @@ static double add_blocks(const vectors *v, int64_t first, int64_t count)
     return add_blocks(v, first, half) + add_blocks(v, first + half, count - half);
 }
 
+static double all_blocks(const vectors *v)
+{
+    return v->n > 0 ? add_blocks(v, 0, v->n / BLOCK + (v->n % BLOCK != 0)) : 0.0;
+}
+
 static float reduce(const vectors *v)
 {
-    if (v->n <= 0) return 0.0f;
-    const int64_t blocks = v->n / BLOCK + (v->n % BLOCK != 0);
-    const double sum = add_blocks(v, 0, blocks) + 0.0; /* -0 becomes +0 */
+    const double sum = all_blocks(v) + 0.0; /* -0 becomes +0 */
     float result = (float)sum;
     if (isnan(result)) {
         const uint32_t canonical_nan = 0x7FC00000u;
@@ -131,4 +134,10 @@ float reference_order_float64(duo_operation operation, int64_t n, const float *x
                               const float *y, int64_t incy)
 {
     return reduce(&(vectors){operation, n, x, y, incx, incy, true});
+}
+
+double reference_order_unrounded(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                                 const float *y, int64_t incy, bool float64)
+{
+    return all_blocks(&(vectors){operation, n, x, y, incx, incy, float64});
 }

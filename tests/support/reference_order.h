@@ -7,6 +7,7 @@
 #ifndef REFERENCE_ORDER_H
 #define REFERENCE_ORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "call.h"
@@ -22,5 +23,9 @@ float reference_order(duo_operation operation, int64_t n, const float *x, int64_
 /* The order of DUO_MATH_FLOAT64: every block in float64. */
 float reference_order_float64(duo_operation operation, int64_t n, const float *x, int64_t incx,
                               const float *y, int64_t incy);
+
+/* The same sums before the one rounding at the end. */
+double reference_order_unrounded(duo_operation operation, int64_t n, const float *x, int64_t incx,
+                                 const float *y, int64_t incy, bool float64);
 
 #endif

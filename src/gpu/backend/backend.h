@@ -92,7 +92,8 @@ typedef struct duo_backend {
      * Queues the algorithm's kernels. All operands have device (or pinned) addresses. A reduction
      * writes its result to operand[DUO_RESULT].address; or, if pinned_result is not NULL, it writes
      * (uint64_t)ticket << 32 | bits of the result there, in one store of 8 bytes, which the host
-     * polls. DUO_ERR_DEVICE: nothing was queued.
+     * polls; or else, if call->unrounded is not NULL, its sum before the rounding there.
+     * DUO_ERR_DEVICE: nothing was queued.
      */
     duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket);

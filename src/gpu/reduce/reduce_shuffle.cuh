@@ -30,6 +30,7 @@ struct reduction : pieces {
     float *result;
     uint64_t *pinned_result; /* not NULL: the result goes here, with the ticket */
     uint32_t ticket;
+    double *unrounded; /* if not, and this is not NULL: the sum goes here as it is */
 };
 
 /* ---- What the thread blocks left ---- */
@@ -61,7 +62,8 @@ static __device__ __forceinline__ double sum_of_partials(const double *partials,
     return threadIdx.x < 32 ? sum_of_shared(sums, kWarps) : 0.0;
 }
 
-/* Rounds once and hands the result out; one thread calls. Adding 0.0 turns -0 into +0. */
+/* Hands the result out, rounded once, or the sum of a piece as it is; one thread calls. Adding 0.0
+ * turns -0 into +0. */
 static __device__ __forceinline__ void publish(const reduction &in, double sum)
 {
     const float rounded = __double2float_rn(__dadd_rn(sum, 0.0));
@@ -70,6 +72,8 @@ static __device__ __forceinline__ void publish(const reduction &in, double sum)
      * fence is due. The value came from every load of this launch: those are done. */
     if (in.pinned_result != nullptr)
         *reinterpret_cast<volatile uint64_t *>(in.pinned_result) = (uint64_t)in.ticket << 32 | bits;
+    else if (in.unrounded != nullptr)
+        *in.unrounded = sum;
     else
         *in.result = __uint_as_float(bits);
 }
@@ -156,6 +160,7 @@ static cudaError_t queue_reduction(const duo_call *call, const duo_launch *how)
     in.result = call->operand[DUO_RESULT].address;
     in.pinned_result = how->pinned_result;
     in.ticket = how->ticket;
+    in.unrounded = call->unrounded;
 
     const int64_t blocks = (in.n + kBlock - 1) / kBlock;
     in.piece = blocks_per_piece(blocks, how->multiprocessors);

@@ -1,5 +1,5 @@
-/* run_stream.c - a streamed product: place, plan, run, note what was written (run_stream.h). */
-#include "call/run_stream.h"
+/* stream_product.c - a streamed product: place, plan, run, note what was written (stream_product.h). */
+#include "call/stream_product.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,9 +88,9 @@ static duo_outcome plan_and_run(duo_resources *res, const duo_call *local,
     return DUO_DECLINED;
 }
 
-duo_outcome duo_run_stream(duo_resources *res, const duo_call *call, duo_call *local,
-                           const duo_algorithm *algorithm, const duo_conditions *conditions,
-                           bool *partly)
+duo_outcome duo_stream_product(duo_resources *res, const duo_call *call, duo_call *local,
+                               const duo_algorithm *algorithm, const duo_conditions *conditions,
+                               bool *partly)
 {
     const duo_outcome placed = duo_place_on_device(res, algorithm->id, call, local);
     res->plan.ran = false;
