@@ -66,6 +66,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     }
     /* A device that fails while it writes C itself leaves nobody to tell what of C is written. */
     if (call->operand[DUO_C].read) of.pinned[DUO_C] = false;
+    of.k_whole = (algorithm->maths & DUO_SERVES_FLOAT64) != 0; /* a slab leaves C in float32 */
     of.devices = devices;
     of.memory_bytes = memory_bytes;
     of.up = profile->upload_pinned;

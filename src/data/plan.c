@@ -349,7 +349,8 @@ static bool choose_blocks(const duo_plan_problem *of, int64_t n, block_shape *be
 {
     const double memory = of->memory_bytes;
     double least_seconds = INFINITY;
-    for (int64_t depth = of->k > 0 ? of->k : 1; depth > 0; depth = shallower(depth))
+    const int64_t k = of->k > 0 ? of->k : 1;
+    for (int64_t depth = k; depth > 0; depth = of->k_whole ? 0 : shallower(depth))
         for (int64_t rows = kUnit;; rows *= 2) {
             block_shape b = {.rows = least(rows, of->m), .depth = depth};
             const double fixed = TURNS * (double)b.rows * (double)depth * element_bytes(of, DUO_A);
@@ -511,7 +512,8 @@ static bool make_best_held(making *w)
                 if (p > 0 && bytes / (3.0 * kPanels[p]) < least_panel) continue;
                 if (2 * ramp > kPanels[p] + 1) continue;
                 /* Slabs are for tiles of C that wait on the device. */
-                if (s > 0 && (!of->fetched || of->k < 4096 || !of->sent[DUO_A] || !of->sent[DUO_B]))
+                if (s > 0 && (!of->fetched || of->k < 4096 || of->k_whole || !of->sent[DUO_A] ||
+                              !of->sent[DUO_B]))
                     continue;
                 make_held(w, &shape);
                 if (w->failed) return false;

@@ -64,6 +64,7 @@ typedef struct duo_plan_problem {
     bool sent[DUO_OPERANDS];   /* the operand is in host memory and is read */
     bool pinned[DUO_OPERANDS]; /* the devices reach that memory themselves */
     bool fetched;              /* C is in host memory */
+    bool k_whole;              /* k is not cut: sums are rounded once */
     int devices;
     double memory_bytes;       /* on each device, that the plan may use */
     double packed_bytes[2];    /* of an element of A, B, when packed; 0: it is not */
