@@ -7,6 +7,7 @@
 #include "choice/stream_cost.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
+#include "data/plan_make.h"
 #include "data/stream.h"
 #include "gpu/backend/devices.h"
 

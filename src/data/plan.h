@@ -88,24 +88,4 @@ typedef struct duo_plan {
     bool ran;          /* its steps tell what was done (data/stream.c) */
 } duo_plan;
 
-/*
- * Makes the plan that is predicted to take least. `plan` was zeroed or made before: its memory is
- * used again. False: the product needs more device memory than it may use, or there is no host
- * memory for the plan.
- */
-bool duo_plan_make(duo_plan *plan, const duo_plan_problem *problem);
-void duo_plan_free(duo_plan *plan);
-
-/* Bytes of device memory that the plan's slots take on each device. */
-double duo_plan_bytes(const duo_plan *plan);
-
-/* Predicts when each step begins and ends; returns the seconds of all (plan_clock.c). */
-double duo_plan_seconds(duo_plan *plan);
-
-/*
- * Seconds below which no plan with these slabs can come: all bytes over the link, all arithmetic,
- * the host's copying of pageable memory; and what has arrived bounds what can multiply.
- */
-double duo_plan_bound(const duo_plan *plan);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "data/plan_make.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
 

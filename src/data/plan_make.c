@@ -1,6 +1,6 @@
 /*
- * plan.c - makes plans (plan.h): several are tried, and the one with the least predicted seconds is
- * taken.
+ * plan_make.c - makes plans (plan_make.h): several are tried, and the one with the least predicted
+ * seconds is taken.
  *
  * held    A, B and C fit on the device. Panels of A and B arrive by turns; each multiplies with all
  *         that has arrived of the other, so the work that is possible grows with the square of what
@@ -10,11 +10,13 @@
  *         stay where the next block of C needs them again. Where even these do not fit, k is cut in
  *         slabs, whose partial sums stay on the device.
  */
-#include "data/plan.h"
+#include "data/plan_make.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "data/plan_clock.h"
 
 /* Sizes of panels and blocks are multiples of a tile that every algorithm multiplies whole. */
 static const int64_t kUnit = 128;
