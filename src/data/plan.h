@@ -43,7 +43,10 @@ typedef struct duo_step {
     int slot[DUO_OPERANDS];
     int64_t first[DUO_OPERANDS]; /* A: row i, B: column j, C: row i, counted within the slot */
     int64_t column;              /* C: column j within the slot */
-    double begin, end;           /* predicted seconds from the start of the call (plan_clock.c) */
+    /* PACK, MULTIPLY: so many rows of op(A), and columns of op(B), are packed together in the slot:
+     * a range of them begins at a multiple of 64, and ends at one or with all (call.h). */
+    int64_t all[2];
+    double begin, end; /* predicted seconds from the start of the call (plan_clock.c) */
     /* Set while the plan runs (data/stream.c). */
     int mark;     /* MULTIPLY, FETCH: the mark behind it, in its queue */
     int64_t done; /* FETCH: so many elements of the tile, by columns, are final in host memory;

@@ -31,7 +31,11 @@ static int64_t whole_units(double size)
 
 /* ---- Steps ---- */
 
-/* The plan that is being made. A failure to allocate is met once, at the end. */
+/* A longer plan takes the host seconds to queue, and more than 200 MB: blocks of little memory for
+ * products beyond all bounds. */
+enum { MOST_STEPS = 1 << 20 };
+
+/* The plan that is being made. A failure to add a step is met once, at the end. */
 typedef struct making {
     duo_plan *plan;
     const duo_plan_problem *of;
@@ -41,6 +45,8 @@ typedef struct making {
 static void add(making *w, duo_step step)
 {
     duo_plan *const plan = w->plan;
+    if (plan->count == MOST_STEPS) w->failed = true;
+    if (w->failed) return;
     if (plan->count == plan->room) {
         const int room = plan->room > 0 ? 2 * plan->room : 64;
         duo_step *const grown = realloc(plan->step, (size_t)room * sizeof *grown);
@@ -186,6 +192,8 @@ static duo_step step_in(const slab *s, int device, int64_t i, int64_t i_end, int
     step.slot[DUO_A] = step.slot[DUO_B] = s->number;
     step.first[DUO_A] = step.first[DUO_C] = i;
     step.first[DUO_B] = step.column = j - s->b[device].edge[0];
+    step.all[DUO_A] = s->a.edge[s->a.panels];
+    step.all[DUO_B] = s->b[device].edge[s->b[device].panels] - s->b[device].edge[0];
     return step;
 }
 
@@ -466,6 +474,8 @@ static bool make_blocks(making *w)
                     .device = d, .follows = -1, .i = row * b.rows, .j = from + column * b.columns};
                 step.m = least(b.rows, of->m - step.i);
                 step.n = least(b.columns, to - step.j);
+                step.all[DUO_A] = step.m;
+                step.all[DUO_B] = step.n;
                 if (step.n > 0) block_of_c(w, &blocks[d], &b, step);
             }
     return true;

@@ -194,7 +194,7 @@ static duo_call call_of(const stream *s, const duo_step *step)
         if (s->plan->of.packed_bytes[i] > 0.0) {
             o->packed =
                 (char *)spaces_of(s, step->device)[i].address + s->places[i].packed[step->slot[i]];
-            o->packed_rows = s->plan->space[i].extent;
+            o->packed_rows = step->all[i];
             o->packed_first = step->first[i];
         } else if (o->packed != NULL && whole) { /* by duo_prepare, as a whole */
             o->packed_rows = i == DUO_A ? s->local->m : s->local->n;
