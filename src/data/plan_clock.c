@@ -140,10 +140,11 @@ double duo_plan_bound(const duo_plan *plan)
                                            (double)of->n * (double)of->k,
                                            (double)of->m * (double)of->n};
     double up = 0.0, down = 0.0, host = 0.0;
+    double inputs = 0.0; /* seconds till all of A and B are there, if they go first */
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (!of->sent[i]) continue;
-        up += 4.0 * elements[i];
-        if (!of->pinned[i]) host += 4.0 * elements[i] / of->host_up;
+        if (of->sent[i]) up += 4.0 * elements[i];
+        if (of->sent[i] && !of->pinned[i]) host += 4.0 * elements[i] / of->host_up;
+        if (i == DUO_B) inputs = fmax(up / of->up / of->devices, host);
     }
     if (of->fetched) down = 4.0 * elements[DUO_C];
     if (of->fetched && !of->pinned[DUO_C]) host += down / of->host_down;
@@ -151,10 +152,10 @@ double duo_plan_bound(const duo_plan *plan)
     /* Pageable operands arrive as fast as the host copies them. */
     const double arrives = fmax(up / of->up / of->devices, host);
     const double work = of->multiply(of, of->m, of->n, of->k) / of->devices;
-    /* f of A and of B give f^2 of C: till f = arrives / (2 * work) the device waits for the link. Of
+    /* f of A and of B give f^2 of C: till f = inputs / (2 * work) the device waits for the link. Of
      * the slabs of k the first one alone makes it wait. */
-    const double waits = of->sent[DUO_A] && of->sent[DUO_B] && 2.0 * work > arrives
-                             ? plan->first_slab * arrives * arrives / (4.0 * work)
+    const double waits = of->sent[DUO_A] && of->sent[DUO_B] && 2.0 * work > inputs
+                             ? plan->first_slab * inputs * inputs / (4.0 * work)
                              : 0.0;
     return fmax(fmax(link / of->devices, host), fmax(arrives, work + waits));
 }
