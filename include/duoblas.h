@@ -54,6 +54,8 @@
  *                                             for temporary operands (default 4G)
  *   DUOBLAS_CPU_BLAS       FILE               the inner BLAS; `duoblas info` says where it cannot
  *                                             be opened
+ *   DUOBLAS_CHECK          0 | 1              1: look for a forgotten duo_changed, and name the
+ *                                             array: see Residency
  *   DUOBLAS_SUMMARY        stderr | FILE      libduoblas-blas.so alone: tell there, at exit, what
  *                                             became of the program's calls
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
@@ -506,6 +508,14 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  * some stay on the device, the others are used where they are, and none is sent to and fro. An
  * array that was evicted is sent again once calls have lost as much time without it as sending
  * takes. DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used where it is.
+ *
+ * DUOBLAS_CHECK=1 finds a forgotten duo_changed. Whenever a transfer makes the two copies equal,
+ * 512 lines of 64 bytes of the host's, or all of an array up to 32 KiB, are noted as checksums;
+ * the first and the last are among them. When a call is about to read the device copy, those in
+ * the part that it reads must be the same still. If not, a line on stderr (or the context's log)
+ * names the array, once, and all of it that is not newer on the device is sent again, so that the
+ * result is right. A change between those lines is not seen, nor one of bytes that are newer on the
+ * device: what the program writes there without duo_fetch is overwritten by the next fetch.
  */
 
 /**

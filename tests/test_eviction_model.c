@@ -5,7 +5,8 @@
  * Each sequence has a device of 1 to 64 MB, some arrays that together are one to three times as
  * large, and blocks of device memory that come and go. On a real GPU the cap DUOBLAS_DEVICE_MEMORY
  * makes it small, in one child process for each size. As ctest runs it, there are a hundred
- * sequences; DUOBLAS_TEST_LONG=1 makes thousands.
+ * sequences; DUOBLAS_TEST_LONG=1 makes thousands. With DUOBLAS_CHECK nothing may be reported, as
+ * every change is told.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -21,7 +22,7 @@
 #include "support/harness.h"
 
 enum { MOST_ARRAYS = 10, CONTEXTS = 2, STEPS = 60, EDGE = 12, LARGEST_VALUE = 1 << 10 };
-enum { SEQUENCES = 100, LONG_SEQUENCES = 4000, CAPS = 7 };
+enum { SEQUENCES = 100, LONG_SEQUENCES = 4000, CHECKED_SEQUENCES = 30, CAPS = 7 };
 
 typedef struct array {
     float *x, *truth;
@@ -315,7 +316,7 @@ static int sequences(void)
     return longer ? LONG_SEQUENCES : asked != NULL ? SEQUENCES / 5 : SEQUENCES;
 }
 
-/* In a child: with a cap, on a real GPU. */
+/* In a child: with a cap, on a real GPU ("cap BYTES"); or with DUOBLAS_CHECK ("check"). */
 static int in_child(void)
 {
     const char *const cap = getenv("DUOBLAS_DEVICE_MEMORY"), *const count = getenv("SEQUENCES");
@@ -335,8 +336,8 @@ static void check_child(const char *task, const char *setting, int count)
     uintmax_t evicted = 0;
     snprintf(number, sizeof number, "SEQUENCES=%d", count);
     test_child_run(task, (const char *const[]){setting, number, NULL}, 800, &child);
-    /* Failed checks of the child are on its stderr. */
-    const bool right = strstr(child.err, "FAILED") == NULL;
+    /* Failed checks of the child, and reports of DUOBLAS_CHECK, are on its stderr. */
+    const bool right = strstr(child.err, "FAILED") == NULL && strstr(child.err, "check:") == NULL;
     CHECK(child.exit_status == 0 && right, "exit %d: %.400s", child.exit_status, child.err);
     CHECK(sscanf(child.out, "%ju", &evicted) == 1 && evicted > (uintmax_t)count / 4,
           "%ju evictions", evicted);
@@ -358,8 +359,18 @@ static void model_random(void)
     }
 }
 
+static void model_checked(void)
+{
+    test_case("eviction/checked");
+    if (test_on_sim())
+        check_child("check", "DUOBLAS_CHECK=1", CHECKED_SEQUENCES);
+    else
+        test_skip("needs the simulated device");
+}
+
 static const test_entry tests[] = {
     {"model_random", model_random},
+    {"model_checked", model_checked},
     {NULL, NULL},
 };
 

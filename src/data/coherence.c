@@ -58,6 +58,7 @@ static duo_status fetch_stale(duo_resources *res, duo_region *region)
                                     false);
     if (status != DUO_OK) return sweep_if_lost(status);
     region->host_stale = (duo_range){0, 0};
+    duo_region_made_equal(region, stale);
     return DUO_OK;
 }
 
@@ -92,6 +93,7 @@ duo_status duo_coherence_send(duo_resources *res, duo_region *region)
     if (status != DUO_OK) return sweep_if_lost(status);
     region->device_stale = (duo_range){0, 0};
     region->credit_seconds = 0.0;
+    duo_region_made_equal(region, stale);
     return DUO_OK;
 }
 
@@ -102,6 +104,7 @@ static duo_status send_part(duo_resources *res, duo_region *region, size_t from,
     if (status == DUO_OK)
         status = duo_upload_bytes(res, (char *)region->device_copy + from,
                                   (const char *)region->low + from, to - from, false);
+    if (status == DUO_OK) duo_region_made_equal(region, (duo_range){from, to});
     return sweep_if_lost(status);
 }
 

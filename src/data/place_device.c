@@ -2,6 +2,7 @@
 #include "data/place_device.h"
 
 #include "data/coherence.h"
+#include "data/forgotten.h"
 #include "data/place_host.h"
 #include "data/prepared.h"
 #include "data/residency.h"
@@ -46,7 +47,10 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
         outcome = duo_coherence_leave(res, region);
         if (outcome != DUO_OK) return outcome;
     }
-    if (region->device_copy == NULL) outcome = make_copy(res, region);
+    if (region->device_copy == NULL)
+        outcome = make_copy(res, region);
+    else if (o->read && region->samples != NULL)
+        outcome = duo_forgotten_look(res, region, part);
     if (outcome != DUO_OK) return outcome;
     if (o->written && !o->read && covers(o, part)) { /* the call writes all: nothing to send */
         outcome = duo_coherence_claim(res, region);

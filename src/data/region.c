@@ -2,6 +2,7 @@
 #include "data/region.h"
 
 #include "gpu/backend/devices.h"
+#include "host/environment.h"
 
 duo_range duo_region_part(const duo_region *region, const duo_operand *o)
 {
@@ -31,6 +32,8 @@ void duo_region_set_copy(duo_region *region, int device, void *allocation)
     region->device = device;
     region->device_stale = (duo_range){0, duo_region_bytes(region)};
     duo_device_count_copy(device, (double)duo_region_copy_bytes(region));
+    if (region->samples == NULL && duo_environment_get()->check)
+        region->samples = duo_samples_make(duo_region_bytes(region));
 }
 
 void duo_region_drop_copy(duo_region *region)

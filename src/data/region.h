@@ -9,6 +9,7 @@
 
 #include "data/packed.h"
 #include "data/range.h"
+#include "data/samples.h"
 #include "gpu/backend/backend.h"
 
 typedef enum duo_region_kind {
@@ -45,6 +46,7 @@ struct duo_region {
     duo_range host_stale;   /* bytes that are newer in the device copy */
     duo_range device_stale; /* bytes that are newer in host memory */
     double credit_seconds;  /* taken off the price of the next sending; infinite before the first */
+    duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy, where both were equal; else NULL */
 };
 
 static inline bool duo_region_is_device(const duo_region *region)
@@ -79,6 +81,12 @@ void duo_region_set_copy(duo_region *region, int device, void *allocation);
 
 /* Frees a kept array's device copy, whatever is in it, and every packed operand. */
 void duo_region_drop_copy(duo_region *region);
+
+/* A transfer has made these bytes of both copies equal. */
+static inline void duo_region_made_equal(duo_region *region, duo_range range)
+{
+    if (region->samples != NULL) duo_samples_take(region->samples, (void *)region->low, range);
+}
 
 /* The region's device is lost: bytes that were current only there are lost, too. */
 void duo_region_lose(duo_region *region);

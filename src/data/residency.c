@@ -152,6 +152,7 @@ void duo_residency_remove(duo_region *region)
         room = 0;
     }
     duo_unlock(DUO_LOCK_TABLE);
+    free(region->samples);
     free(region);
 }
 
