@@ -48,11 +48,14 @@
  *   DUOBLAS_DEVICE         N                  device of new contexts. Default 0; in a process that
  *                                             an MPI launcher started, its number among those on
  *                                             this machine, modulo the number of devices
- *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together
+ *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together;
+ *                                             what becomes of kept arrays: see Residency
  *   DUOBLAS_WORKSPACE      BYTES              most device memory that one context's kernels take
  *                                             for temporary operands (default 4G)
  *   DUOBLAS_CPU_BLAS       FILE               the inner BLAS; `duoblas info` says where it cannot
  *                                             be opened
+ *   DUOBLAS_CHECK          0 | 1              1: look for a forgotten duo_changed, and name the
+ *                                             array: see Residency
  *   DUOBLAS_SUMMARY        stderr | FILE      libduoblas-blas.so alone: tell there, at exit, what
  *                                             became of the program's calls
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
@@ -425,7 +428,7 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
 /**
  * duo_malloc - memory on the context's device, for use as an operand. Without a usable GPU, or
  * where its memory is full, it is host memory, so that a program needs one code path only (fill and
- * read it with duo_copy).
+ * read it with duo_copy). Device copies of kept arrays make room for it.
  *
  *   bytes   0 is allowed and gives a pointer to free.
  *   ptr     [out] not NULL; 256-byte aligned.
@@ -497,10 +500,26 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  * part of a kept array counts as kept. Keeping is a hint: without a GPU, or without memory on it,
  * the array is simply used where it is. Whoever forgets duo_changed or duo_fetch computes with, or
  * reads, old data; whoever uses none of these verbs never does.
+ *
+ * Where device memory is short, device copies make room for others. First go those that need not be
+ * fetched before, and of them those not used for longest; then those with newer data, which are
+ * fetched. What a call is about to use stays. For another array only such copies go as no call has
+ * used since that array's own last use (or duo_keep): of arrays in steady use that do not all fit,
+ * some stay on the device, the others are used where they are, and none is sent to and fro. An
+ * array that was evicted is sent again once calls have lost as much time without it as sending
+ * takes. DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used where it is.
+ *
+ * DUOBLAS_CHECK=1 finds a forgotten duo_changed. Whenever a transfer makes the two copies equal,
+ * 512 lines of 64 bytes of the host's, or all of an array up to 32 KiB, are noted as checksums;
+ * the first and the last are among them. When a call is about to read the device copy, those in
+ * the part that it reads must be the same still. If not, a line on stderr (or the context's log)
+ * names the array, once, and all of it that is not newer on the device is sent again, so that the
+ * result is right. A change between those lines is not seen, nor one of bytes that are newer on the
+ * device: what the program writes there without duo_fetch is overwritten by the next fetch.
  */
 
 /**
- * duo_keep - from now on this host array stays on the device as well.
+ * duo_keep - from now on this host array stays on the device as well, as long as there is room.
  *
  *   host    not NULL.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
@@ -574,7 +593,7 @@ DUO_API duo_status duo_release(duo_context *ctx, void *host);
  * Memory     for each factor 0.5 to 1.5 times its own, with its rows (of op(A); columns of op(B))
  *            and k rounded up to 64; for all factors in an array at most 4 times the array's and
  *            256 KiB. Where the device has no more, sgemm goes on without. It is freed with the
- *            array.
+ *            array, and evicted as device copies are.
  * Numerics   the same algorithm gives the same bits, where the workspace holds both operands whole;
  *            but as one becomes cheaper, another may run than without.
  * Threads    as for all functions here; end a promise only while no call uses the array.

@@ -95,6 +95,7 @@ typedef struct duo_call {
     int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS];
+    uint64_t number;           /* of a call that names regions: higher than all before; or 0 */
     int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
     /* GPU: not NULL: a reduction writes its sum, before it is rounded, here on the device, and no

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "choice/profile_in_use.h"
+#include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/harness.h"
 #include "support/made_machine.h"
@@ -217,6 +218,39 @@ static void same_call_changes_side(void)
     check_side(ctx, DUO_SIDE_CPU);
     test_context_end(ctx);
     free(vector);
+    duo_profile_reset();
+}
+
+/* What was evicted is sent again once calls have lost as much time: here sending takes 1 ms, and
+ * each call on the CPU loses half of one. */
+static void sent_again_when_it_pays(void)
+{
+    enum { VECTOR_BYTES = 4 * VECTOR };
+    sim_set_memory(VECTOR_BYTES * 3 / 2);
+    duo_backend_install(sim_backend());
+    make_vector();
+    new_machine(0.5e-3, 0.01e-3);
+    float *const other = malloc(VECTOR_BYTES);
+    if (other == NULL) abort();
+    memcpy(other, vector, VECTOR_BYTES);
+    duo_context *const ctx = context_on(DUO_PATH_AUTO);
+    test_case("evicted/sent-again");
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, vector, VECTOR_BYTES));
+    sum_all(ctx, vector);
+    check_side(ctx, DUO_SIDE_GPU);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, other, VECTOR_BYTES));
+    sum_all(ctx, other);
+    check_side(ctx, DUO_SIDE_GPU);
+    static const duo_side sides[] = {DUO_SIDE_CPU, DUO_SIDE_CPU, DUO_SIDE_GPU, DUO_SIDE_GPU};
+    for (int i = 0; i < 4; i++) {
+        sum_all(ctx, vector);
+        check_side(ctx, sides[i]);
+    }
+    CHECK_STATUS(DUO_OK, duo_release(ctx, vector));
+    CHECK_STATUS(DUO_OK, duo_release(ctx, other));
+    test_context_end(ctx);
+    free(vector);
+    free(other);
     duo_profile_reset();
 }
 
@@ -457,6 +491,7 @@ static const test_entry tests[] = {
     {"residence_of_reductions", residence_of_reductions},
     {"residence_of_matrices", residence_of_matrices},
     {"same_call_changes_side", same_call_changes_side},
+    {"sent_again_when_it_pays", sent_again_when_it_pays},
     {"paths", paths},
     {"threads_count", threads_count},
     {"parallel_region", parallel_region},

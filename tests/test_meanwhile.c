@@ -375,9 +375,10 @@ static void find_loss_and_move(const duo_call *call)
     check_sum(now->ctx[1], now->array, PART, 5.0f * PART);
 }
 
-static void fill_device(void)
+/* Device 0, which nobody has looked at before, is too small for the array. */
+static void refuse_array(void)
 {
-    sim_set_memory(sim_allocated_bytes(0));
+    sim_set_memory(sizeof now->array - 1);
     check_sum(now->ctx[0], now->array, 10, 50.0f);
     sim_set_memory((uint64_t)1 << 30);
 }
@@ -419,10 +420,11 @@ static void lost_meanwhile(void)
     end_scene(&s);
 
     test_case("meanwhile/refused between locating and placing");
-    begin_scene(&s, 1);
-    check_sum(s.ctx[0], s.ones, PART, PART);
+    begin_scene(&s, 2);
+    CHECK_STATUS(DUO_OK, duo_set_device(s.ctx[1], 1));
+    check_sum(s.ctx[1], s.ones, 1, 1.0f);
     CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], s.array, sizeof s.array));
-    come_opening = fill_device;
+    come_allocating = refuse_array;
     CHECK_STATUS(DUO_OK, square(s.ctx[1], E, s.ones, s.ones, 0.0f, s.array + PART));
     check_sum(s.ctx[1], s.array + PART, PART, (float)E * PART);
     CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], s.array));

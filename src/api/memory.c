@@ -6,6 +6,7 @@
 #include "call/context.h"
 #include "data/coherence.h"
 #include "data/residency.h"
+#include "data/room.h"
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 
@@ -54,6 +55,12 @@ static duo_status device_memory(duo_context *ctx, size_t bytes, void **ptr)
     duo_status status = duo_context_open(ctx);
     if (status != DUO_OK) return status;
     status = duo_device_allocate(ctx->resources.device, padded(bytes), &address);
+    if (status == DUO_ERR_MEMORY) {
+        /* What a program asks for goes before copies that the library makes, however new. */
+        duo_residency_lock();
+        status = duo_room_allocate(&ctx->resources, padded(bytes), UINT64_MAX, &address);
+        duo_residency_unlock();
+    }
     if (status != DUO_OK) return duo_resources_failed(&ctx->resources, status, "duo_malloc");
     status = enlist(DUO_REGION_DEVICE, address, bytes, ctx->resources.device);
     if (status == DUO_OK)

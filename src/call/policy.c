@@ -18,7 +18,8 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
     if (conditions.gpu) {
         conditions.capability = duo_device_capability(res->device);
         conditions.multiprocessors = duo_device_multiprocessors(res->device);
-        conditions.device_memory_bytes = duo_device_room(res->device);
+        conditions.device_memory_bytes =
+            duo_device_room(res->device) + duo_device_copies(res->device);
         for (int i = 0; i < DUO_OPERANDS; i++)
             conditions.device_memory_bytes += (double)res->workspace[i].bytes;
     }

@@ -56,8 +56,10 @@ static duo_status fetch_stale(duo_resources *res, duo_region *region)
         status = duo_download_bytes(res, (char *)region->low + stale.from,
                                     (char *)region->device_copy + stale.from, stale.to - stale.from,
                                     false);
-    if (status == DUO_OK) region->host_stale = (duo_range){0, 0};
-    return sweep_if_lost(status);
+    if (status != DUO_OK) return sweep_if_lost(status);
+    region->host_stale = (duo_range){0, 0};
+    duo_region_made_equal(region, stale);
+    return DUO_OK;
 }
 
 duo_status duo_coherence_fetch(duo_resources *res, duo_region *region)
@@ -80,20 +82,8 @@ duo_status duo_coherence_fetch_all(duo_resources *res, uintptr_t low, uintptr_t 
     return status;
 }
 
-duo_status duo_coherence_make_copy(duo_resources *res, duo_region *region)
-{
-    const duo_status status = duo_region_make_copy(region, res->device);
-    return status == DUO_OK
-               ? DUO_OK
-               : duo_resources_failed(res, status, "allocate the copy of a kept array");
-}
-
 duo_status duo_coherence_send(duo_resources *res, duo_region *region)
 {
-    if (region->device_copy == NULL) {
-        const duo_status status = duo_coherence_make_copy(res, region);
-        if (status != DUO_OK) return status;
-    }
     const duo_status claimed = duo_coherence_claim(res, region);
     const duo_range stale = region->device_stale;
     if (claimed != DUO_OK || duo_range_empty(stale)) return claimed;
@@ -103,6 +93,7 @@ duo_status duo_coherence_send(duo_resources *res, duo_region *region)
     if (status != DUO_OK) return sweep_if_lost(status);
     region->device_stale = (duo_range){0, 0};
     region->credit_seconds = 0.0;
+    duo_region_made_equal(region, stale);
     return DUO_OK;
 }
 
@@ -113,6 +104,7 @@ static duo_status send_part(duo_resources *res, duo_region *region, size_t from,
     if (status == DUO_OK)
         status = duo_upload_bytes(res, (char *)region->device_copy + from,
                                   (const char *)region->low + from, to - from, false);
+    if (status == DUO_OK) duo_region_made_equal(region, (duo_range){from, to});
     return sweep_if_lost(status);
 }
 
@@ -170,6 +162,21 @@ duo_status duo_coherence_changed(duo_resources *res, uintptr_t low, uintptr_t hi
         if (status == DUO_OK) status = told;
     }
     return status;
+}
+
+duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region)
+{
+    duo_status status = duo_coherence_fetch(res, region);
+    if (status != DUO_OK) return status;
+    if (region->pending > 0) return DUO_DECLINED;
+    if (region->last != NULL) {
+        status = duo_coherence_claim(res, region);
+        if (status != DUO_OK) return status;
+        status = duo_queue_finish(res->queue);
+        if (status != DUO_OK) return sweep_if_lost(duo_resources_failed(res, status, "finish"));
+    }
+    duo_region_drop_copy(region);
+    return DUO_OK;
 }
 
 void duo_coherence_settle(duo_resources *res, duo_region *region)

@@ -14,10 +14,7 @@
  * other queues have there, and becomes the region's last queue. */
 duo_status duo_coherence_claim(duo_resources *res, duo_region *region);
 
-/* Allocates the device copy of a kept array that has none; none of its bytes are current. */
-duo_status duo_coherence_make_copy(duo_resources *res, duo_region *region);
-
-/* Makes the device copy of a kept array current; allocates it if there is none. */
+/* Makes the device copy of a kept array, which has one, current. */
 duo_status duo_coherence_send(duo_resources *res, duo_region *region);
 
 /* Makes the host copy of a kept array current. */
@@ -25,6 +22,11 @@ duo_status duo_coherence_fetch(duo_resources *res, duo_region *region);
 
 /* Fetches every kept array that [low, high) touches. Returns the first failure, after all. */
 duo_status duo_coherence_fetch_all(duo_resources *res, uintptr_t low, uintptr_t high);
+
+/* Takes a kept array off its device: fetches what is newer there, waits for the work on the device
+ * copy and frees it, and the packed operands. DUO_DECLINED: a call that was given the copy has not
+ * queued its work yet. After a failure the copy is still there, unless its device was lost. */
+duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region);
 
 /* Waits for the work on a region that is about to go, whoever queued it. */
 void duo_coherence_settle(duo_resources *res, duo_region *region);

@@ -7,7 +7,7 @@
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 
-static duo_status locate_operand(int device, duo_operand *o)
+static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
 {
     uintptr_t low, high;
     duo_operand_span(o, &low, &high);
@@ -22,6 +22,7 @@ static duo_status locate_operand(int device, duo_operand *o)
     }
     if (region == NULL) return DUO_OK;
     o->region = region;
+    duo_region_use(region, number);
     if (region->lost) return DUO_ERR_LOST;
     const duo_range part = duo_region_part(region, o);
     switch (region->kind) {
@@ -72,9 +73,10 @@ duo_status duo_locate(int device, duo_call *call)
     if (!near) return DUO_OK;
     duo_status status = DUO_OK;
     duo_residency_lock();
+    if (call->number == 0) call->number = duo_residency_number(); /* else it is located again */
     for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
         if (duo_operand_touched(&call->operand[i]))
-            status = locate_operand(device, &call->operand[i]);
+            status = locate_operand(device, call->number, &call->operand[i]);
     duo_residency_unlock();
     return status;
 }

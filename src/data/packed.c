@@ -43,7 +43,7 @@ size_t duo_packed_bytes(const duo_packed_list *list)
 }
 
 duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, const duo_call *call,
-                           int i, duo_range part, void *memory, size_t bytes)
+                           int i, duo_range part, int device, void *memory, size_t bytes)
 {
     const duo_operand *const o = &call->operand[i];
     duo_packed *const packed = malloc(sizeof *packed);
@@ -58,6 +58,7 @@ duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, co
                            .memory = memory,
                            .bytes = bytes};
     list->first = packed;
+    duo_device_count_copy(device, (double)bytes);
     return packed;
 }
 
@@ -72,7 +73,10 @@ void duo_packed_drop(duo_packed_list *list, int device)
     while (list->first != NULL) {
         duo_packed *const packed = list->first;
         list->first = packed->next;
-        if (!duo_forked()) (void)duo_device_release(device, packed->memory, packed->bytes);
+        if (!duo_forked()) {
+            (void)duo_device_release(device, packed->memory, packed->bytes);
+            duo_device_count_copy(device, -(double)packed->bytes);
+        }
         free(packed);
     }
     list->full = false;

@@ -45,9 +45,9 @@ duo_packed *duo_packed_find(const duo_packed_list *list, duo_algorithm_id algori
 /* Bytes of all packed operands in the list. */
 size_t duo_packed_bytes(const duo_packed_list *list);
 
-/* Adds operand i, with `memory` that is not written yet. NULL: out of host memory. */
+/* Adds operand i, with `memory` on `device` that is not written yet. NULL: out of host memory. */
 duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, const duo_call *call,
-                           int i, duo_range part, void *memory, size_t bytes);
+                           int i, duo_range part, int device, void *memory, size_t bytes);
 
 /* Bytes [from, to) of the region were written. */
 void duo_packed_stale(duo_packed_list *list, size_t from, size_t to);

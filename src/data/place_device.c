@@ -2,26 +2,27 @@
 #include "data/place_device.h"
 
 #include "data/coherence.h"
+#include "data/forgotten.h"
 #include "data/place_host.h"
 #include "data/prepared.h"
 #include "data/residency.h"
+#include "data/room.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 
-/* The device copy of a kept array is on another device: fetches what is newer there, and frees the
- * copy. */
-static duo_outcome leave_other_device(duo_resources *res, duo_region *region)
+/* Gives a kept array that has none a device copy. Keeping is a hint: an array that the device could
+ * not hold alone is not tried again. */
+static duo_status make_copy(duo_resources *res, duo_region *region)
 {
-    duo_status status = duo_coherence_fetch(res, region);
-    if (status != DUO_OK) return status;
-    if (region->pending > 0) return DUO_DECLINED;
-    if (region->last != NULL) {
-        status = duo_coherence_claim(res, region);
-        if (status == DUO_OK) status = duo_queue_finish(res->queue);
-        if (status != DUO_OK) return status;
+    const size_t bytes = duo_region_copy_bytes(region);
+    void *allocation;
+    const duo_status status = duo_room_allocate(res, bytes, region->used_before, &allocation);
+    if (status == DUO_OK) {
+        duo_region_set_copy(region, res->device, allocation);
+        return DUO_OK;
     }
-    duo_region_drop_copy(region);
-    return DUO_OK;
+    region->refused = status == DUO_ERR_MEMORY && (double)bytes > duo_device_most(res->device);
+    return duo_resources_failed(res, status, "allocate the copy of a kept array");
 }
 
 /* Does writing this operand, which spans `part`, write every byte of its region? */
@@ -38,19 +39,22 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
     duo_region *const region = o->region;
     const duo_range part = duo_region_part(region, o);
     duo_outcome outcome = DUO_OK;
-    /* Since it was located the device may have been lost, or have had no room. */
+    /* Since it was located the device may have been lost, or the array refused. */
     if (region->lost) return DUO_ERR_LOST;
     if (region->refused) return DUO_DECLINED;
     if (o->written && duo_residency_host_written(region)) return DUO_DECLINED;
     if (region->device_copy != NULL && region->device != res->device) {
-        outcome = leave_other_device(res, region);
+        outcome = duo_coherence_leave(res, region);
         if (outcome != DUO_OK) return outcome;
     }
+    if (region->device_copy == NULL)
+        outcome = make_copy(res, region);
+    else if (o->read && region->samples != NULL)
+        outcome = duo_forgotten_look(res, region, part);
+    if (outcome != DUO_OK) return outcome;
     if (o->written && !o->read && covers(o, part)) { /* the call writes all: nothing to send */
-        if (region->device_copy == NULL) outcome = duo_coherence_make_copy(res, region);
-        if (outcome == DUO_OK) outcome = duo_coherence_claim(res, region);
-    } else if (o->written || duo_range_meets(region->device_stale, part.from, part.to) ||
-               region->device_copy == NULL) {
+        outcome = duo_coherence_claim(res, region);
+    } else if (o->written || duo_range_meets(region->device_stale, part.from, part.to)) {
         outcome = duo_coherence_send(res, region);
     } else {
         outcome = duo_coherence_claim(res, region);
@@ -62,11 +66,14 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
 }
 
 /* Places a vector in host memory: as a copy without gaps in the workspace. */
-static duo_status place_workspace(duo_resources *res, const duo_operand *o, int i,
+static duo_status place_workspace(duo_resources *res, const duo_call *call, int i,
                                   duo_operand *local)
 {
+    const duo_operand *const o = &call->operand[i];
     const size_t bytes = (size_t)o->rows * (size_t)o->columns * sizeof(float);
     duo_status status = duo_resources_grow(res, res->queue_device, &res->workspace[i], bytes);
+    if (status == DUO_ERR_MEMORY)
+        status = duo_room_grow(res, &res->workspace[i], bytes, call->number);
     if (status != DUO_OK) return status;
     local->address = res->workspace[i].address;
     local->ld = o->rows;
@@ -121,7 +128,7 @@ static duo_outcome place_operand(duo_resources *res, const duo_call *call, duo_c
     }
     if (outcome == DUO_OK && o->crosses) outcome = duo_place_bring_home(res, local, i);
     if (outcome == DUO_OK && !in_region && !is_polled(call, i) && call->operation != DUO_SGEMM)
-        outcome = place_workspace(res, o, i, &local->operand[i]);
+        outcome = place_workspace(res, call, i, &local->operand[i]);
     return outcome;
 }
 

@@ -1,6 +1,7 @@
 /* prepared.c - operands that are packed once and kept (prepared.h). */
 #include "data/prepared.h"
 
+#include "data/room.h"
 #include "gpu/backend/devices.h"
 
 /* Packed operands of a region take at most so many times its size (the three algorithms that pack
@@ -14,13 +15,13 @@ static duo_packed *make(duo_resources *res, duo_region *region, duo_algorithm_id
     const size_t most = MOST_TIMES * duo_region_bytes(region) + MOST_MORE;
     if (duo_packed_bytes(&region->packed) + bytes > most) return NULL;
     void *memory;
-    const duo_status status = duo_device_allocate(res->device, bytes, &memory);
+    const duo_status status = duo_room_allocate(res, bytes, region->used_before, &memory);
     if (status != DUO_OK) {
         (void)duo_resources_failed(res, status, "allocate a prepared operand");
         return NULL;
     }
     duo_packed *const packed =
-        duo_packed_add(&region->packed, algorithm, call, i, part, memory, bytes);
+        duo_packed_add(&region->packed, algorithm, call, i, part, res->device, memory, bytes);
     if (packed == NULL) (void)duo_device_release(res->device, memory, bytes);
     return packed;
 }

@@ -2,6 +2,7 @@
 #include "data/region.h"
 
 #include "gpu/backend/devices.h"
+#include "host/environment.h"
 
 duo_range duo_region_part(const duo_region *region, const duo_operand *o)
 {
@@ -14,25 +15,35 @@ duo_range duo_region_part(const duo_region *region, const duo_operand *o)
  * the copy has the alignment of the array, and kernels may rely on what the caller aligned. */
 static size_t lead_of(const duo_region *region) { return region->low % 256; }
 
-duo_status duo_region_make_copy(duo_region *region, int device)
+size_t duo_region_copy_bytes(const duo_region *region)
 {
-    const size_t bytes = duo_region_bytes(region), lead = lead_of(region);
-    void *address;
-    const duo_status status = duo_device_allocate(device, lead + bytes, &address);
-    if (status == DUO_ERR_MEMORY) region->refused = true; /* keeping is a hint */
-    if (status != DUO_OK) return status;
-    region->device_copy = (char *)address + lead;
+    return lead_of(region) + duo_region_bytes(region);
+}
+
+size_t duo_region_evictable_bytes(const duo_region *region)
+{
+    const size_t copy = region->device_copy != NULL ? duo_region_copy_bytes(region) : 0;
+    return copy + duo_packed_bytes(&region->packed);
+}
+
+void duo_region_set_copy(duo_region *region, int device, void *allocation)
+{
+    region->device_copy = (char *)allocation + lead_of(region);
     region->device = device;
-    region->device_stale = (duo_range){0, bytes};
-    return DUO_OK;
+    region->device_stale = (duo_range){0, duo_region_bytes(region)};
+    duo_device_count_copy(device, (double)duo_region_copy_bytes(region));
+    if (region->samples == NULL && duo_environment_get()->check)
+        region->samples = duo_samples_make(duo_region_bytes(region));
 }
 
 void duo_region_drop_copy(duo_region *region)
 {
-    const size_t lead = lead_of(region);
-    if (region->device_copy != NULL)
-        (void)duo_device_release(region->device, (char *)region->device_copy - lead,
-                                 lead + duo_region_bytes(region));
+    const size_t bytes = duo_region_copy_bytes(region);
+    if (region->device_copy != NULL) {
+        (void)duo_device_release(region->device, (char *)region->device_copy - lead_of(region),
+                                 bytes);
+        duo_device_count_copy(region->device, -(double)bytes);
+    }
     duo_packed_drop(&region->packed, region->device);
     region->device_copy = NULL;
     region->last = NULL;

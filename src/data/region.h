@@ -9,6 +9,7 @@
 
 #include "data/packed.h"
 #include "data/range.h"
+#include "data/samples.h"
 #include "gpu/backend/backend.h"
 
 typedef enum duo_region_kind {
@@ -35,12 +36,17 @@ struct duo_region {
     duo_range writing;  /* the bytes that pending_writes will write; empty while that is 0 */
     duo_packed_list packed;
 
+    /* All that a call can name: numbers of the last two calls that used the region (duo_call). An
+     * array counts as used when it is registered. */
+    uint64_t used, used_before;
+
     /* KEPT: an array in host memory and its device copy. */
     void *device_copy;      /* address of the copy on `device`; NULL: none yet, or none any more */
-    bool refused;           /* there was no room for a device copy: used as plain host memory */
+    bool refused;           /* it is larger than the device may hold: used as plain host memory */
     duo_range host_stale;   /* bytes that are newer in the device copy */
     duo_range device_stale; /* bytes that are newer in host memory */
     double credit_seconds;  /* taken off the price of the next sending; infinite before the first */
+    duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy, where both were equal; else NULL */
 };
 
 static inline bool duo_region_is_device(const duo_region *region)
@@ -56,11 +62,31 @@ static inline size_t duo_region_bytes(const duo_region *region)
 /* The bytes of the region that an operand within it spans. */
 duo_range duo_region_part(const duo_region *region, const duo_operand *o);
 
-/* Allocates the device copy of a kept array; none of its bytes are current. */
-duo_status duo_region_make_copy(duo_region *region, int device);
+/* A call of this number uses the region. */
+static inline void duo_region_use(duo_region *region, uint64_t call)
+{
+    if (region->used == call) return;
+    region->used_before = region->used;
+    region->used = call;
+}
+
+/* Bytes to allocate for a kept array's device copy. */
+size_t duo_region_copy_bytes(const duo_region *region);
+
+/* Bytes of the region's device copy and packed operands: what evicting them frees. */
+size_t duo_region_evictable_bytes(const duo_region *region);
+
+/* The kept array's device copy is in this new allocation; none of its bytes are current. */
+void duo_region_set_copy(duo_region *region, int device, void *allocation);
 
 /* Frees a kept array's device copy, whatever is in it, and every packed operand. */
 void duo_region_drop_copy(duo_region *region);
+
+/* A transfer has made these bytes of both copies equal. */
+static inline void duo_region_made_equal(duo_region *region, duo_range range)
+{
+    if (region->samples != NULL) duo_samples_take(region->samples, (void *)region->low, range);
+}
 
 /* The region's device is lost: bytes that were current only there are lost, too. */
 void duo_region_lose(duo_region *region);

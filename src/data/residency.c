@@ -110,6 +110,12 @@ static bool insert(duo_region *region)
     return fits;
 }
 
+uint64_t duo_residency_number(void)
+{
+    static uint64_t last;
+    return ++last;
+}
+
 duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
                              duo_region **added)
 {
@@ -123,6 +129,7 @@ duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, 
     region->high = high;
     region->device = device;
     region->device_stale = (duo_range){0, kind == DUO_REGION_KEPT ? bytes : 0};
+    region->used = duo_residency_number();
     region->credit_seconds = INFINITY; /* keeping an array promises that sending it will pay */
     if (!insert(region)) {
         free(region);
@@ -145,6 +152,7 @@ void duo_residency_remove(duo_region *region)
         room = 0;
     }
     duo_unlock(DUO_LOCK_TABLE);
+    free(region->samples);
     free(region);
 }
 

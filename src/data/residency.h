@@ -47,6 +47,9 @@ duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, 
                              duo_region **region);
 void duo_residency_remove(duo_region *region); /* and frees it */
 
+/* The number of a call that names regions: larger than that of every call before. */
+uint64_t duo_residency_number(void);
+
 /*
  * A call that writes to host memory in or around kept arrays is noted in a list, from
  * duo_residency_host_write to duo_residency_host_wrote. Meanwhile no call is placed to write to the

@@ -10,6 +10,7 @@ typedef struct duo_environment {
     duo_path path;
     duo_math math;
     int verbose;
+    bool check; /* DUOBLAS_CHECK */
     int device;
     bool device_by_rank;        /* `device` is an MPI rank's number: to be taken modulo devices */
     double device_memory_bytes; /* DUOBLAS_DEVICE_MEMORY; infinite if not set */

@@ -125,9 +125,9 @@ static void announce(const CU_pTest test, const CU_pSuite suite)
  * small, results are as right as elsewhere. */
 static void forget_environment(void)
 {
-    static const char *const names[] = {"DUOBLAS_PATH",    "DUOBLAS_MATH",
-                                        "DUOBLAS_VERBOSE", "DUOBLAS_DEVICE",
-                                        "DUOBLAS_PROFILE", "DUOBLAS_DEVICE_MEMORY"};
+    static const char *const names[] = {
+        "DUOBLAS_PATH",    "DUOBLAS_MATH",          "DUOBLAS_VERBOSE", "DUOBLAS_DEVICE",
+        "DUOBLAS_PROFILE", "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_CHECK"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) unsetenv(names[i]);
     setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
 }

@@ -160,6 +160,18 @@ duo_status duo_device_release(int device, void *address, size_t bytes)
     return duo_backend_current()->release(device, address);
 }
 
+void duo_device_count_copy(int device, double bytes) { duo_memory_count_copy(device, bytes); }
+
+double duo_device_copies(int device)
+{
+    return duo_device_usable(device) ? duo_memory_copies(device) : 0.0;
+}
+
+double duo_device_most(int device)
+{
+    return duo_device_usable(device) ? duo_memory_most(memory_of(device)) : (double)INFINITY;
+}
+
 double duo_device_room(int device)
 {
     if (!duo_device_usable(device)) return INFINITY; /* not known: an allocation will tell */

@@ -49,10 +49,19 @@ duo_status duo_queue_after(duo_queue *later, duo_queue *earlier);
 duo_status duo_queue_after_mark(duo_queue *later, duo_queue *earlier, int mark);
 duo_status duo_queue_drain(duo_queue *queue);
 
-/* Device memory under the cap DUOBLAS_DEVICE_MEMORY, and counted. */
+/*
+ * Device memory under the cap DUOBLAS_DEVICE_MEMORY, and counted. Copies of what is in host memory,
+ * and packed operands, are counted once more: where memory is short they can make room for others
+ * (data/room.h).
+ */
 duo_status duo_device_allocate(int device, size_t bytes, void **address);
 duo_status duo_device_release(int device, void *address, size_t bytes);
-double duo_device_room(int device); /* bytes that may still be taken */
+void duo_device_count_copy(int device, double bytes); /* so many more of them; negative: fewer */
+/* Bytes; infinite where nobody has looked at the device. An allocation may still fail: other
+ * processes use the device, too. */
+double duo_device_most(int device);   /* that may be held in all */
+double duo_device_room(int device);   /* that may still be taken */
+double duo_device_copies(int device); /* that copies and packed operands take; never infinite */
 
 #ifdef __cplusplus
 }

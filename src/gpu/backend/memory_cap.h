@@ -17,8 +17,13 @@ extern "C" {
 bool duo_memory_take(int device, size_t bytes, double total_bytes);
 void duo_memory_give(int device, size_t bytes);
 
-/* Bytes that may still be taken. */
+/* Bytes that may be held in all, and bytes that may still be taken. */
+double duo_memory_most(double total_bytes);
 double duo_memory_room(int device, double total_bytes);
+
+/* Of the bytes held, so many more are copies that make room for others; negative: fewer. */
+void duo_memory_count_copy(int device, double bytes);
+double duo_memory_copies(int device);
 
 /* Another backend is in use: nothing is held. */
 void duo_memory_forget(void);
