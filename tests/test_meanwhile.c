@@ -422,9 +422,8 @@ static void lost_meanwhile(void)
     test_case("meanwhile/refused between locating and placing");
     begin_scene(&s, 2);
     CHECK_STATUS(DUO_OK, duo_set_device(s.ctx[1], 1));
-    check_sum(s.ctx[1], s.ones, 1, 1.0f);
     CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], s.array, sizeof s.array));
-    come_allocating = refuse_array;
+    come_opening = refuse_array;
     CHECK_STATUS(DUO_OK, square(s.ctx[1], E, s.ones, s.ones, 0.0f, s.array + PART));
     check_sum(s.ctx[1], s.array + PART, PART, (float)E * PART);
     CHECK_STATUS(DUO_OK, duo_release(s.ctx[0], s.array));

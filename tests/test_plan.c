@@ -398,7 +398,7 @@ static void check_bytes(const duo_plan *plan)
         if (s->kind == DUO_STEP_SEND) sent[s->operand] += elements;
         if (s->kind == DUO_STEP_FETCH) fetched += (double)s->m * (double)s->n;
     }
-    const bool blocks = !(plan->first_slab > 0.0);
+    const bool blocks = !plan->held;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const double wanted = of->sent[i] ? whole[i] : 0.0;
         CHECK(blocks && i != DUO_C ? sent[i] >= wanted : sent[i] == wanted,
@@ -502,11 +502,10 @@ static void random_plans(void)
         CHECK(fits || of.k_whole, "no plan");
         if (!fits) continue;
         made++;
-        blocks += !(plan.first_slab > 0.0);
+        blocks += !plan.held;
         check_plan(&plan);
-        const bool cut = plan.first_slab > 0.0 ? plan.first_slab < 1.0
-                                               : plan.count > 0 && plan.space[DUO_A].slots > 0 &&
-                                                     plan.space[DUO_A].depth[0] < of.k;
+        const bool cut = !plan.held && plan.count > 0 && plan.space[DUO_A].slots > 0 &&
+                         plan.space[DUO_A].depth[0] < of.k;
         CHECK(!of.k_whole || !cut, "k is cut");
     }
     printf("      %d plans, %d of them in blocks\n", made, blocks);

@@ -63,11 +63,13 @@ typedef struct duo_plan_space {
 /* What a plan is made for. Seconds and bytes/s are of one device. */
 typedef struct duo_plan_problem {
     int64_t m, n, k;
-    int algorithm;             /* duo_algorithm_id; the plan does not look at it */
-    bool sent[DUO_OPERANDS];   /* the operand is in host memory and is read */
-    bool pinned[DUO_OPERANDS]; /* the devices reach that memory themselves */
-    bool fetched;              /* C is in host memory */
-    bool k_whole;              /* k is not cut: sums are rounded once */
+    int algorithm;               /* duo_algorithm_id; the plan does not look at it */
+    bool sent[DUO_OPERANDS];     /* the operand is in host memory and is read */
+    bool pinned[DUO_OPERANDS];   /* the devices reach that memory themselves */
+    bool fetched;                /* C is in host memory */
+    bool k_whole;                /* k is not cut: sums are rounded once */
+    int64_t pitch[DUO_OPERANDS]; /* floats from run to run, where panels are cut across the runs, as
+                                    those of rows are; 0: a panel is one range of memory */
     int devices;
     double memory_bytes;       /* on each device, that the plan may use */
     double packed_bytes[2];    /* of an element of A, B, when packed; 0: it is not */
@@ -85,10 +87,10 @@ typedef struct duo_plan {
     duo_plan_problem of;
     duo_plan_space space[DUO_OPERANDS];
     duo_step *step;
-    int count, room;   /* steps, and steps that there is memory for */
-    double first_slab; /* part of k in the first slab; 0: C in blocks */
-    double seconds;    /* predicted */
-    bool ran;          /* its steps tell what was done (data/stream.c) */
+    int count, room; /* steps, and steps that there is memory for */
+    bool held;       /* everything fits on the device; else C is in blocks */
+    double seconds;  /* predicted */
+    bool ran;        /* its steps tell what was done (data/stream.c) */
 } duo_plan;
 
 #endif

@@ -8,7 +8,7 @@
 double duo_plan_seconds(duo_plan *plan);
 
 /*
- * Seconds below which no plan with these slabs can come: all bytes over the link, all arithmetic,
+ * Seconds below which no such plan can come: all bytes over the link, all arithmetic,
  * the host's copying of pageable memory; and what has arrived bounds what can multiply.
  */
 double duo_plan_bound(const duo_plan *plan);

@@ -31,9 +31,21 @@ static inline bool duo_runs_direct(const duo_runs *r)
     return r->columns == 1 || (r->rows >= DUO_SHORTEST_RUN && r->ld >= r->rows);
 }
 
+/* Past the caches: for transfers of up to so many bytes in all, whose runs may be in the caches; a
+ * larger one is packed faster through them. (H100 host: 2048^3 1.15 ms, not 1.45; 4096^3 4.6, not
+ * 4.2.) */
+enum { DUO_PAST_CACHES = 96 << 20 };
+
+typedef enum duo_packing_way { DUO_PACK, DUO_PACK_PAST_CACHES, DUO_UNPACK } duo_packing_way;
+
+static inline duo_packing_way duo_packing_way_of(double bytes)
+{
+    return bytes <= DUO_PAST_CACHES ? DUO_PACK_PAST_CACHES : DUO_PACK;
+}
+
 /* Copies elements [from, from + count) between the runs and a packed buffer, on at most so many
  * threads. Bytes between the runs are neither read nor written. */
 void duo_runs_pack(const duo_runs *runs, float *host, float *packed, int64_t from, int64_t count,
-                   bool to_host, int most_threads);
+                   duo_packing_way way, int most_threads);
 
 #endif

@@ -34,6 +34,7 @@ typedef struct stream {
     duo_plan *plan;
     slot_places places[DUO_OPERANDS];
     int threads;
+    duo_packing_way packing;
     float *plain; /* instead of stages, where nothing can be pinned; else NULL */
 
     int next;                /* the step that is begun next */
@@ -279,16 +280,17 @@ static duo_status send_direct(stream *s, const duo_step *step, const part *p)
     return status == DUO_OK ? DUO_OK : failed(s, step, status, "queue a transfer");
 }
 
-/* Elements of the next piece: small ones first, so that the link has something to do soon. */
-static int64_t piece_of(const stream *s, const duo_ring *ring, int64_t so_far, int64_t left)
+/* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if it can. */
+static int64_t piece_of(const stream *s, const duo_ring *ring, const duo_runs *r, int64_t of,
+                        int64_t least, int64_t left)
 {
-    const int64_t least = 64 << 10;
     const int64_t most = s->plain != NULL
                              ? DUO_LARGEST_STAGE / (int64_t)sizeof(float)
                              : (int64_t)(ring->stage[ring->next].space.bytes / sizeof(float));
-    const int64_t wanted = so_far / 2 > least ? so_far / 2 : least;
+    const int64_t wanted = of / 2 > least ? of / 2 : least;
     const int64_t piece = wanted < most ? wanted : most;
-    return piece < left ? piece : left;
+    if (piece >= left) return left;
+    return piece > r->rows ? piece / r->rows * r->rows : piece;
 }
 
 /* Sends a piece of the step; the stage is free. */
@@ -297,10 +299,13 @@ static duo_status send_piece(stream *s, const duo_step *step, const part *p, con
     duo_resources *const res = s->res;
     const duo_lane *const lane = lane_of(s, step);
     duo_ring *const ring = &res->up;
-    const int64_t count = piece_of(s, ring, s->pieces, r->rows * r->columns - s->sent);
+    /* Small ones first, so that the link soon has something to do. */
+    const int64_t least = 1 << 18;
+    const int64_t left = r->rows * r->columns - s->sent;
+    const int64_t count = piece_of(s, ring, r, s->pieces, least, left);
     float *const packed = s->plain != NULL ? s->plain : ring->stage[ring->next].space.address;
     duo_status status = s->sent == 0 ? follow(s, step, lane->up) : DUO_OK;
-    duo_runs_pack(r, p->host, packed, s->sent, count, false, s->threads);
+    duo_runs_pack(r, p->host, packed, s->sent, count, s->packing, s->threads);
     if (status == DUO_OK)
         status = duo_piece_copy(lane->up, s->plain != NULL ? duo_queue_copy_now : duo_queue_copy, r,
                                 p->device, p->device_ld, packed, s->sent, count, true);
@@ -379,7 +384,7 @@ static duo_status fetch_plain(stream *s, duo_step *step, const part *p, const du
                                        s->plain, s->fetched, count, false);
     if (status == DUO_OK) status = duo_stage_still_there(lane->device);
     if (status != DUO_OK) return failed(s, step, status, "fetch a tile");
-    duo_runs_pack(r, p->host, s->plain, s->fetched, count, true, s->threads);
+    duo_runs_pack(r, p->host, s->plain, s->fetched, count, DUO_UNPACK, s->threads);
     step->done += count;
     return DUO_OK;
 }
@@ -420,8 +425,8 @@ static duo_status fetch_on(stream *s, bool *moved)
         if (s->count == DUO_STAGES) return DUO_OK;
         const duo_runs r = duo_runs_of(p.rows, p.columns, p.ld, p.device_ld);
         const int64_t left = r.rows * r.columns - s->fetched;
-        /* Towards the end of a tile smaller ones: the last piece has to be unpacked after it came. */
-        const int64_t count = piece_of(s, &s->res->down, left, left);
+        /* Small ones last: the last one has to be unpacked after it came. */
+        const int64_t least = 1 << 17, count = piece_of(s, &s->res->down, &r, left, least, left);
         if (s->fetched == 0) status = follow_product(s, index);
         if (status != DUO_OK) return failed(s, step, status, "follow a product");
         status = s->plain != NULL ? fetch_plain(s, step, &p, &r, count)
@@ -447,8 +452,8 @@ static duo_status unpack(stream *s, bool *moved)
     duo_step *const step = &s->plan->step[f.step];
     const part p = part_of(s, step, DUO_C);
     const duo_runs r = duo_runs_of(p.rows, p.columns, p.ld, p.device_ld);
-    duo_runs_pack(&r, p.host, s->res->down.stage[f.stage].space.address, f.from, f.count, true,
-                  s->threads);
+    duo_runs_pack(&r, p.host, s->res->down.stage[f.stage].space.address, f.from, f.count,
+                  DUO_UNPACK, s->threads);
     step->done += f.count;
     s->first = (s->first + 1) % DUO_STAGES;
     s->count--;
@@ -628,6 +633,7 @@ duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const
                 .threads = duo_machine_threads_for(res->threads)};
     for (int i = 0; i < s.plan->count; i++) s.plan->step[i].done = 0;
     s.plan->ran = true;
+    s.packing = duo_packing_way_of(bytes_of(local, false) + bytes_of(local, true));
     duo_status status = make_slots(&s);
     if (status == DUO_ERR_MEMORY) return DUO_ERR_MEMORY;
     if (status == DUO_OK) status = make_stages(&s);

@@ -93,12 +93,12 @@ static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float
     duo_status status = packed != NULL ? DUO_OK : DUO_ERR_MEMORY;
     for (*done = 0; status == DUO_OK && *done < total;) {
         const int64_t count = total - *done < fits ? total - *done : fits;
-        if (to_device) duo_runs_pack(r, host, packed, *done, count, false, threads);
+        if (to_device) duo_runs_pack(r, host, packed, *done, count, DUO_PACK, threads);
         status = copy_piece(res, duo_queue_copy_now, r, device, device_ld, packed, *done, count,
                             to_device);
         if (status == DUO_OK) status = duo_stage_still_there(res->queue_device);
         if (status != DUO_OK) break;
-        if (!to_device) duo_runs_pack(r, host, packed, *done, count, true, threads);
+        if (!to_device) duo_runs_pack(r, host, packed, *done, count, DUO_UNPACK, threads);
         *done += count;
     }
     free(packed);
@@ -120,13 +120,14 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
         return transfer_unpinned(res, &r, device, device_ld, host, true, &sent);
     }
     const int threads = threads_of(res);
+    const duo_packing_way way = duo_packing_way_of((double)total * sizeof(float));
     for (int64_t from = 0; from < total && status == DUO_OK;) {
         const int i = res->up.next;
         const int64_t fits = (int64_t)(res->up.stage[i].space.bytes / sizeof(float));
         const int64_t count = total - from < fits ? total - from : fits;
         status = duo_stage_wait(res, &res->up, i);
         if (status != DUO_OK) break;
-        duo_runs_pack(&r, host, res->up.stage[i].space.address, from, count, false, threads);
+        duo_runs_pack(&r, host, res->up.stage[i].space.address, from, count, way, threads);
         status = copy_piece(res, duo_queue_copy, &r, device, device_ld,
                             res->up.stage[i].space.address, from, count, true);
         if (status != DUO_OK) break;
@@ -183,7 +184,7 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
         status = duo_stage_wait(res, &res->up, i);
         if (status != DUO_OK) break;
         duo_runs_pack(&r, host, res->up.stage[i].space.address, flight[first].from,
-                      flight[first].count, true, threads);
+                      flight[first].count, DUO_UNPACK, threads);
         *done += flight[first].count;
         first = (first + 1) % DUO_STAGES;
         flying--;
