@@ -16,7 +16,7 @@ static const int64_t kFarApart = 8192;
 
 /* Rate at which the host copies pageable memory to stages, over that at which it is sent: the link
  * takes its part of the latter. 72 and 50 GB/s on an H100 with 16 threads. */
-static const double kCopying = 1.4;
+static const double kCopying = 1.5;
 
 static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n, int64_t k)
 {
@@ -73,6 +73,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     }
     of.pitch[DUO_A] = call->transa ? 0 : call->operand[DUO_A].ld;
     of.pitch[DUO_B] = call->transb ? call->operand[DUO_B].ld : 0;
+    of.pitch[DUO_C] = call->operand[DUO_C].ld;
     /* Rows far apart: a H100 reads them at 33 GB/s while its multiprocessors work, the host copies
      * them to stages at twice that. */
     for (int i = DUO_A; i <= DUO_B; i++)

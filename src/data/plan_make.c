@@ -508,7 +508,7 @@ static void try_shape(making *w, const held_shape *shape, held_shape *best, doub
  */
 static bool make_best_held(making *w)
 {
-    enum { MOST_B = 32, MOST_RAMP = 2 };
+    enum { MOST_B = 16, MOST_RAMP = 2 };
     const duo_plan_problem *const of = w->of;
     const double least_panel = 0x1p20;
     const double bytes =
