@@ -68,6 +68,11 @@ mistake explain sgemm 10 10 10 --prepared a
 mistake explain sgemm 10 10 10 --kept a --pinned b,a
 mistake explain sgemm 10 10 10 --kept all --resident c
 mistake explain sgemm 10 10 10 --path left
+mistake explain sgemm 10 10 10 --devices 0
+mistake explain sgemm 10 10 10 --devices 9
+mistake explain sgemm 10 10 10 --memory 10T
+mistake explain sgemm 10 10 10 --memory G
+mistake explain ssum 10 --csv
 mistake bench
 mistake bench sger
 mistake bench ssum -s 10x10x10
@@ -155,6 +160,32 @@ expect 0 explain sgemm 4096 4096 4096 --resident a,a --kept b --prepared a,b
 says out '^  b .*host, kept, current on the GPU \(prepared\)$'
 expect 0 explain ssum 100 --path cpu
 says out 'cpu_lanes.*<- would run'
+
+# ... and the plan of a product that the GPU would do with operands in host memory: every element
+# goes up once and comes home once, whatever the parts; with little memory A or B goes up again.
+expect 0 explain sgemm 40000 40000 8192 --path gpu --pinned a,b --memory 70G --devices 2
+for line in '^Plan of sgemm_gpu_.* on 2 GPUs: ' '^Its slots take .* of 70 GiB each' '^  A, sent .* 1.2 GiB' \
+    '^  A, shared' '^  B, sent .* 1.2 GiB' '^  C, fetched .* 6.0 GiB' '^  1 .* m?s *$' \
+    '^  predicted .* m?s *$' '^  bound .* % of that'; do
+    says out "$line"
+done
+expect 0 explain sgemm 40000 40000 8192 --path gpu --memory 2G
+says out '^  C, fetched .* 6.0 GiB'
+says out '^Its slots take [0-9.]+ [GM]iB of 2\.0 GiB\.$'
+says out '^  host .* 6.0 GiB'
+expect 0 explain sgemm 4096 4096 4096 --path gpu --csv
+cp "$place/out" "$place/predicted.csv"
+says out '^device,lane,step,begin_ms,end_ms$'
+says out '^0,up,A 0,'
+says out '^0,multiply,C 0 0,'
+says out '^0,down,C 0 0,'
+expect 0 bench timeline "$place/predicted.csv" --plot "$place/predicted.gp"
+expect 1 explain sgemm 4096 4096 4096 --path cpu --csv
+says err 'has no plan'
+expect 1 explain sgemm 4096 4096 4096 --path gpu --memory 1 --csv
+expect 0 explain sgemm 4096 4096 4096 --resident all --path gpu
+checks=$((checks + 1))
+! grep -q '^Plan' "$place/out" || fail "a product of resident operands has no plan"
 
 # crossover, small: CSV and profile are there and right, and the profile serves at once.
 expect 0 crossover --quick --operations ssum --max-seconds 3 --csv "$place/figures.csv" \
