@@ -43,7 +43,9 @@
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
  *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, and once what is
- *                                             wrong with the inner BLAS; 2: events, too
+ *                                             wrong with the inner BLAS; 2: events, too,
+ *                                             and of a product with operands in host memory that
+ *                                             takes long, once a second, how far it is
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts. Default 0; in a process that
  *                                             an MPI launcher started, its number among those on
