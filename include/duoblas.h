@@ -252,7 +252,8 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
  * duo_set_log - where the verbose lines of this context go.
  *
  *   log    called with `user` and a line without newline: once for each call, and at events (there
- *          is no GPU, or something failed on it), whatever DUOBLAS_VERBOSE says. It must not call
+ *          is no GPU, something failed on it, or a long product tells how far it is), whatever
+ *          DUOBLAS_VERBOSE says. It must not call
  *          the library, which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.

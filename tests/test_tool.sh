@@ -112,6 +112,7 @@ mistake bench host --devices 0
 mistake bench host --rounds 65
 mistake bench host --max-seconds soon
 mistake bench host --plot bench.svg
+mistake bench large -n 16 --timeline steps.csv
 mistake bench sgemm --memory pinned
 mistake bench large -n 16 --devices 1
 mistake bench large
@@ -164,7 +165,8 @@ says out 'cpu_lanes.*<- would run'
 # ... and the plan of a product that the GPU would do with operands in host memory: every element
 # goes up once and comes home once, whatever the parts; with little memory A or B goes up again.
 expect 0 explain sgemm 40000 40000 8192 --path gpu --pinned a,b --memory 70G --devices 2
-for line in '^Plan of sgemm_gpu_.* on 2 GPUs: ' '^Its slots take .* of 70 GiB each' '^  A, sent .* 1.2 GiB' \
+for line in '^Plan of sgemm_gpu_.* on 2 GPUs: ' \
+    '^Its slots take .* of 70 GiB each' '^  A, sent .* 1.2 GiB' \
     '^  A, shared' '^  B, sent .* 1.2 GiB' '^  C, fetched .* 6.0 GiB' '^  1 .* m?s *$' \
     '^  predicted .* m?s *$' '^  bound .* % of that'; do
     says out "$line"
@@ -416,6 +418,12 @@ if command -v gnuplot >/dev/null; then
     checks=$((checks + 1))
     grep -q '</svg>' "$place/steps.svg" || fail "the timeline is no whole SVG"
 fi
+{ cat "$place/steps.csv" && echo '0,host,C 0 0,2,3'; } >"$place/with_host.csv"
+expect 0 bench timeline "$place/with_host.csv" --plot "$place/steps.gp"
+for line in "'GPU 1 host' 2\)" '^2.5 7 2 3 6.6 7.4$'; do
+    checks=$((checks + 1))
+    grep -Eq "$line" "$place/steps.gp" || fail "the timeline with a host does not have: $line"
+done
 for step in '0,sideways,x,0,1' '0,up,x,2,1' '0,up,x,0' '0,up,x,0,1,2' '-1,up,x,0,1' \
     '0,up,x,0,nan'; do
     { cat "$place/steps.csv" && echo "$step"; } >"$place/bad.csv"
@@ -426,6 +434,13 @@ expect 1 bench timeline "$place/no/such/steps.csv" --plot "$place/bad.gp"
 says err 'cannot read'
 checks=$((checks + 1))
 [ ! -e "$place/bad.gp" ] || fail "a timeline that is wrong was drawn"
+
+# ... and one of a product that had no steps on a GPU is refused.
+DUOBLAS_PATH=cpu expect 1 bench host -n 64 --quick --memory pinned --max-seconds 5 \
+    --timeline "$place/none.csv"
+says err 'no timeline: duo_sgemm did not work in steps on a GPU'
+checks=$((checks + 1))
+[ ! -e "$place/none.csv" ] || fail "a timeline without steps was written"
 
 # Ctrl-C, or worse: its neighbours end with it.
 for signal in INT KILL; do
