@@ -43,7 +43,9 @@
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
  *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, and once what is
- *                                             wrong with the inner BLAS; 2: events, too
+ *                                             wrong with the inner BLAS; 2: events, too,
+ *                                             and of a product with operands in host memory that
+ *                                             takes long, once a second, how far it is
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts. Default 0; in a process that
  *                                             an MPI launcher started, its number among those on
@@ -250,7 +252,8 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
  * duo_set_log - where the verbose lines of this context go.
  *
  *   log    called with `user` and a line without newline: once for each call, and at events (there
- *          is no GPU, or something failed on it), whatever DUOBLAS_VERBOSE says. It must not call
+ *          is no GPU, something failed on it, or a long product tells how far it is), whatever
+ *          DUOBLAS_VERBOSE says. It must not call
  *          the library, which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.

@@ -68,6 +68,11 @@ mistake explain sgemm 10 10 10 --prepared a
 mistake explain sgemm 10 10 10 --kept a --pinned b,a
 mistake explain sgemm 10 10 10 --kept all --resident c
 mistake explain sgemm 10 10 10 --path left
+mistake explain sgemm 10 10 10 --devices 0
+mistake explain sgemm 10 10 10 --devices 9
+mistake explain sgemm 10 10 10 --memory 10T
+mistake explain sgemm 10 10 10 --memory G
+mistake explain ssum 10 --csv
 mistake bench
 mistake bench sger
 mistake bench ssum -s 10x10x10
@@ -107,6 +112,7 @@ mistake bench host --devices 0
 mistake bench host --rounds 65
 mistake bench host --max-seconds soon
 mistake bench host --plot bench.svg
+mistake bench large -n 16 --timeline steps.csv
 mistake bench sgemm --memory pinned
 mistake bench large -n 16 --devices 1
 mistake bench large
@@ -155,6 +161,33 @@ expect 0 explain sgemm 4096 4096 4096 --resident a,a --kept b --prepared a,b
 says out '^  b .*host, kept, current on the GPU \(prepared\)$'
 expect 0 explain ssum 100 --path cpu
 says out 'cpu_lanes.*<- would run'
+
+# ... and the plan of a product that the GPU would do with operands in host memory: every element
+# goes up once and comes home once, whatever the parts; with little memory A or B goes up again.
+expect 0 explain sgemm 40000 40000 8192 --path gpu --pinned a,b --memory 70G --devices 2
+for line in '^Plan of sgemm_gpu_.* on 2 GPUs: ' \
+    '^Its slots take .* of 70 GiB each' '^  A, sent .* 1.2 GiB' \
+    '^  A, shared' '^  B, sent .* 1.2 GiB' '^  C, fetched .* 6.0 GiB' '^  1 .* m?s *$' \
+    '^  predicted .* m?s *$' '^  bound .* % of that'; do
+    says out "$line"
+done
+expect 0 explain sgemm 40000 40000 8192 --path gpu --memory 2G
+says out '^  C, fetched .* 6.0 GiB'
+says out '^Its slots take [0-9.]+ [GM]iB of 2\.0 GiB\.$'
+says out '^  host .* 6.0 GiB'
+expect 0 explain sgemm 4096 4096 4096 --path gpu --csv
+cp "$place/out" "$place/predicted.csv"
+says out '^device,lane,step,begin_ms,end_ms$'
+says out '^0,up,A 0,'
+says out '^0,multiply,C 0 0,'
+says out '^0,down,C 0 0,'
+expect 0 bench timeline "$place/predicted.csv" --plot "$place/predicted.gp"
+expect 1 explain sgemm 4096 4096 4096 --path cpu --csv
+says err 'has no plan'
+expect 1 explain sgemm 4096 4096 4096 --path gpu --memory 1 --csv
+expect 0 explain sgemm 4096 4096 4096 --resident all --path gpu
+checks=$((checks + 1))
+! grep -q '^Plan' "$place/out" || fail "a product of resident operands has no plan"
 
 # crossover, small: CSV and profile are there and right, and the profile serves at once.
 expect 0 crossover --quick --operations ssum --max-seconds 3 --csv "$place/figures.csv" \
@@ -385,6 +418,12 @@ if command -v gnuplot >/dev/null; then
     checks=$((checks + 1))
     grep -q '</svg>' "$place/steps.svg" || fail "the timeline is no whole SVG"
 fi
+{ cat "$place/steps.csv" && echo '0,host,C 0 0,2,3'; } >"$place/with_host.csv"
+expect 0 bench timeline "$place/with_host.csv" --plot "$place/steps.gp"
+for line in "'GPU 1 host' 2\)" '^2.5 7 2 3 6.6 7.4$'; do
+    checks=$((checks + 1))
+    grep -Eq "$line" "$place/steps.gp" || fail "the timeline with a host does not have: $line"
+done
 for step in '0,sideways,x,0,1' '0,up,x,2,1' '0,up,x,0' '0,up,x,0,1,2' '-1,up,x,0,1' \
     '0,up,x,0,nan'; do
     { cat "$place/steps.csv" && echo "$step"; } >"$place/bad.csv"
@@ -395,6 +434,13 @@ expect 1 bench timeline "$place/no/such/steps.csv" --plot "$place/bad.gp"
 says err 'cannot read'
 checks=$((checks + 1))
 [ ! -e "$place/bad.gp" ] || fail "a timeline that is wrong was drawn"
+
+# ... and one of a product that had no steps on a GPU is refused.
+DUOBLAS_PATH=cpu expect 1 bench host -n 64 --quick --memory pinned --max-seconds 5 \
+    --timeline "$place/none.csv"
+says err 'no timeline: duo_sgemm did not work in steps on a GPU'
+checks=$((checks + 1))
+[ ! -e "$place/none.csv" ] || fail "a timeline without steps was written"
 
 # Ctrl-C, or worse: its neighbours end with it.
 for signal in INT KILL; do

@@ -28,10 +28,11 @@ static const char doc[] =
     "that "
     "follows from them, copies + cuBLAS, cuBLASXt\n"
     "  duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
+    "  duoblas bench host -n 16384 --memory pinned --timeline STEPS.csv --plot STEPS.svg\n"
     "  duoblas bench large -s 60000x60000x2000   one product, checked: for DUOBLAS_DEVICE_MEMORY, "
     "and arrays beyond the device's memory\n"
     "  duoblas bench timeline STEPS.csv --plot FILE   draws lines of "
-    "device,lane,step,begin_ms,end_ms; lanes are up, multiply and down\n"
+    "device,lane,step,begin_ms,end_ms; lanes are up, multiply, down and host\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 enum {
@@ -54,7 +55,8 @@ enum {
     OPTION_MEMORY,
     OPTION_DEVICES,
     OPTION_ROUNDS,
-    OPTION_MAX_SECONDS
+    OPTION_MAX_SECONDS,
+    OPTION_TIMELINE
 };
 
 static const struct argp_option options[] = {
@@ -94,8 +96,10 @@ static const struct argp_option options[] = {
      0},
     {"max-seconds", OPTION_MAX_SECONDS, "SECONDS", 0,
      "host: about how long it may take (default 120); slow peers get fewer rounds, or none", 0},
+    {"timeline", OPTION_TIMELINE, "FILE", 0,
+     "host: write when the steps of duo_sgemm's last product ran, as CSV; --plot draws them", 0},
     {"plot", OPTION_PLOT, "FILE", 0,
-     "Draw GB/s (sgemm: GFLOP/s) against size: .svg or .png, by gnuplot", 0},
+     "Draw GB/s (sgemm: GFLOP/s) against size, or a timeline: .svg or .png, by gnuplot", 0},
     {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
     {"overhead", OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
@@ -118,7 +122,7 @@ static const duo_experiment experiments[] = {
     {.name = "introduction", .kind = DUO_INTRODUCTION},
     {.name = "shapes", .kind = DUO_SHAPES_OF_SGEMM, .shape = true, .transpose = true},
     {.name = "mixed", .kind = DUO_MIXED, .shape = true},
-    {.name = "host", .kind = DUO_HOST, .host = true},
+    {.name = "host", .kind = DUO_HOST, .plot = true, .host = true},
     {.name = "large", .kind = DUO_LARGE, .shape = true, .transpose = true, .host = true},
     {.name = "timeline", .kind = DUO_TIMELINE, .plot = true},
 };
@@ -249,6 +253,10 @@ static error_t check_options(const duo_bench_arguments *a, struct argp_state *st
         return duo_tool_refuse(state, "--memory and --rounds are for host and large, not", name);
     if (kind != DUO_HOST && (b->devices > 0 || b->max_seconds > 0.0))
         return duo_tool_refuse(state, "--devices and --max-seconds are for host, not", name);
+    if (kind != DUO_HOST && b->timeline != NULL)
+        return duo_tool_refuse(state, "--timeline is for host, not", name);
+    if (kind == DUO_HOST && b->plot != NULL && b->timeline == NULL)
+        return duo_tool_refuse(state, "--plot draws what --timeline writes, for", name);
     if (a->shapes > 0 && !a->what->shape)
         return duo_tool_refuse(state, "--shape is for sgemm, not", name);
     if (b->algorithms && kind != DUO_SHAPES_OF_SGEMM)
@@ -345,6 +353,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
         b->seed = (uint64_t)number;
         return refused;
+    case OPTION_TIMELINE:
+        b->timeline = value;
+        return 0;
     case OPTION_PLOT:
         b->plot = value;
         return 0;

@@ -26,6 +26,7 @@ typedef struct duo_bench {
     int memory;            /* host, large: duo_place of the operands; -1: each, or the usual one */
     int devices;           /* host: of the rates, of cuBLASXt and of the bound */
     int rounds;            /* host, large; 0: the usual number */
+    const char *timeline;  /* host: the CSV of the last product's steps; NULL: none */
     double max_seconds;    /* host: about how long it may take */
 
     /* The machine: */

@@ -4,7 +4,8 @@
  *
  * A row for each lane of each device, a box for each step. Reads lines of
  * device,lane,step,begin_ms,end_ms, in any order; # begins a comment, and a head may name the
- * columns. The lanes are up, multiply and down; a step's name has no comma.
+ * columns. The lanes are up, multiply, down and, drawn only if a step is in it, host; a step's name
+ * has no comma.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,9 @@ static const struct {
     const char *name, *title, *colour; /* colours that the colour-blind can tell apart */
 } lanes[] = {{"up", "A and B go up", "#E69F00"},
              {"multiply", "products", "#0072B2"},
-             {"down", "C comes home", "#009E73"}};
-enum { LANES = sizeof lanes / sizeof lanes[0], NAME = 32, LINE = 256 };
+             {"down", "C comes home", "#009E73"},
+             {"host", "the host copies", "#CC79A7"}};
+enum { LANES = sizeof lanes / sizeof lanes[0], NAME = 32, LINE = 256, HOST_LANE = 3 };
 
 typedef struct step {
     int device, lane;
@@ -32,6 +34,7 @@ typedef struct timeline {
     step *step;
     size_t count, room;
     int devices;
+    int lanes; /* drawn of each device: without the host's where no step is in it */
     double end;
 } timeline;
 
@@ -63,6 +66,7 @@ static bool add(timeline *t, const step *s)
     t->step[t->count++] = *s;
     if (s->device >= t->devices) t->devices = s->device + 1;
     if (s->end > t->end) t->end = s->end;
+    if (s->lane == HOST_LANE) t->lanes = LANES;
     return true;
 }
 
@@ -97,7 +101,7 @@ static bool read_steps(const char *path, timeline *t)
 /* From the bottom; the first device's lanes are at the top. */
 static int height_of(const timeline *t, int device, int lane)
 {
-    return (t->devices - device) * (LANES + 1) - lane;
+    return (t->devices - device) * (t->lanes + 1) - lane;
 }
 
 static void send_boxes(const timeline *t, int lane, FILE *file)
@@ -131,10 +135,10 @@ static void send_rows(const timeline *t, FILE *file)
 {
     fprintf(file, "set ytics (");
     for (int device = 0; device < t->devices; device++)
-        for (int lane = 0; lane < LANES; lane++)
+        for (int lane = 0; lane < t->lanes; lane++)
             fprintf(file, "%s'GPU %d %s' %d", device + lane > 0 ? ", " : "", device,
                     lanes[lane].name, height_of(t, device, lane));
-    fprintf(file, ")\nset yrange [0:%d]\n", t->devices * (LANES + 1) + 2);
+    fprintf(file, ")\nset yrange [0:%d]\n", t->devices * (t->lanes + 1) + 2);
 }
 
 static bool draw(const timeline *t, const char *path)
@@ -142,7 +146,7 @@ static bool draw(const timeline *t, const char *path)
     duo_picture picture;
     if (!duo_picture_open(&picture, path, 1100, 120 + 110 * t->devices)) return false;
     FILE *const file = picture.gnuplot;
-    for (int lane = 0; lane < LANES; lane++) send_boxes(t, lane, file);
+    for (int lane = 0; lane < t->lanes; lane++) send_boxes(t, lane, file);
     fprintf(file,
             "set xlabel 'ms'\nset xrange [0:%.6g]\nset grid x lc rgb '#dddddd' lt 1\n"
             "set border 3 lc rgb '#808080'\nset tics nomirror out scale 0.5\n"
@@ -152,7 +156,7 @@ static bool draw(const timeline *t, const char *path)
     send_rows(t, file);
     send_names(t, &picture);
     fprintf(file, "plot ");
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < t->lanes; lane++)
         fprintf(file, "%s$d%d using 1:2:3:4:5:6 with boxxyerror lc rgb '%s' title '%s'",
                 lane > 0 ? ", " : "", lane, lanes[lane].colour, lanes[lane].title);
     fprintf(file, "\n");
@@ -161,7 +165,7 @@ static bool draw(const timeline *t, const char *path)
 
 int duo_bench_timeline(const char *csv, const char *path)
 {
-    timeline t = {0};
+    timeline t = {.lanes = HOST_LANE};
     const bool good = read_steps(csv, &t) && draw(&t, path);
     free(t.step);
     return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;

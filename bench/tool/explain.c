@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "bench/measure/stock.h"
+#include "bench/tool/explain_plan.h"
 #include "bench/tool/explain_print.h"
 #include "bench/tool/options.h"
+#include "bench/tool/steps.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_in_use.h"
@@ -21,9 +23,12 @@
 
 static const char doc[] =
     "Predicts every candidate of one call from the profile in use, and names the one that would "
-    "run. Nothing is computed. Operands are in plain host memory unless an option says otherwise."
+    "run. Nothing is computed. Operands are in plain host memory unless an option says otherwise. "
+    "Of a product that the GPU would do with operands in host memory, the plan, too: the parts in "
+    "which they are sent, multiplied and fetched."
     "\vOPERANDS is a list: a, b, c of sgemm; x, y, result of the reductions; or all.\n\n"
     "  duoblas explain sgemm 4096 4096 4096 --resident a,b\n"
+    "  duoblas explain sgemm 100000 100000 20000 --pinned a,b --memory 40G\n"
     "  duoblas explain sdot 1000000 --resident x";
 
 enum {
@@ -33,7 +38,10 @@ enum {
     OPTION_PREPARED,
     OPTION_PATH,
     OPTION_TRANSPOSE,
-    OPTION_THREADS
+    OPTION_THREADS,
+    OPTION_DEVICES,
+    OPTION_MEMORY,
+    OPTION_CSV
 };
 
 static const struct argp_option options[] = {
@@ -45,6 +53,13 @@ static const struct argp_option options[] = {
     {"path", OPTION_PATH, "auto|cpu|gpu", 0, "Which side may serve", 0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"threads", OPTION_THREADS, "N", 0, "Most CPU threads", 0},
+    {"devices", OPTION_DEVICES, "N", 0, "The plan is for so many GPUs, all alike (default 1)", 0},
+    {"memory", OPTION_MEMORY, "BYTES", 0,
+     "Free memory of each GPU; may end in K, M or G (default: all that it has and "
+     "DUOBLAS_DEVICE_MEMORY lets it use)",
+     0},
+    {"csv", OPTION_CSV, NULL, 0,
+     "Instead of all that, the steps of the plan, as `duoblas bench timeline` draws them", 0},
     {0},
 };
 
@@ -54,7 +69,9 @@ typedef struct arguments {
     const char *resident, *pinned, *kept, *prepared; /* checked when the operation is known */
     const char *transpose;                           /* NULL: not given */
     duo_path path;
-    int threads;
+    int threads, devices;
+    double memory; /* bytes; infinite: not given */
+    bool csv;
 } arguments;
 
 static error_t parse_path(arguments *a, struct argp_state *state, const char *value)
@@ -94,12 +111,16 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
         return duo_tool_refuse(state, "--transpose is for", "sgemm");
     if (a->prepared != NULL && a->problem.operation != DUO_SGEMM)
         return duo_tool_refuse(state, "--prepared is for", "sgemm");
+    if (a->csv && a->problem.operation != DUO_SGEMM)
+        return duo_tool_refuse(state, "--csv is for", "sgemm");
     return 0;
 }
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *const a = state->input;
+    error_t refused = 0;
+    int64_t number = 0;
     switch (key) {
     case OPTION_RESIDENT:
         a->resident = value;
@@ -122,6 +143,15 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_THREADS:
         return duo_tool_threads_option(state, value, &a->threads);
+    case OPTION_DEVICES:
+        refused = duo_tool_number_option(state, "--devices", value, 1, DUO_PLAN_DEVICES, &number);
+        a->devices = (int)number;
+        return refused;
+    case OPTION_MEMORY:
+        return duo_tool_bytes(value, &a->memory) ? 0 : duo_tool_bad_value(state, "--memory", value);
+    case OPTION_CSV:
+        a->csv = true;
+        return 0;
     case ARGP_KEY_ARG:
         return parse_word(a, state, value);
     case ARGP_KEY_END:
@@ -199,6 +229,13 @@ static const char *place_operands(duo_call *call, const arguments *a)
 
 /* ---- Command ---- */
 
+/* Of each GPU, for all that the library does; without a GPU there is no end to it. */
+static double memory_of(const arguments *a, bool gpu, const duo_device_info *info)
+{
+    const double all = gpu ? (double)info->memory_bytes : (double)INFINITY;
+    return fmin(a->memory, fmin(all, duo_environment_get()->device_memory_bytes));
+}
+
 /* What the call would meet here; without a GPU what it would meet with one, on the CPU's path
  * none. */
 static duo_conditions conditions_of(const arguments *a, bool gpu, const duo_device_info *info)
@@ -209,8 +246,38 @@ static duo_conditions conditions_of(const arguments *a, bool gpu, const duo_devi
                             .threads = a->threads > 0 ? a->threads : duo_machine_threads(),
                             .gpu = a->path != DUO_PATH_CPU,
                             .capability = 10 * info->capability_major + info->capability_minor,
-                            .device_memory_bytes =
-                                gpu ? (double)info->memory_bytes : (double)INFINITY};
+                            .device_memory_bytes = memory_of(a, gpu, info)};
+}
+
+/* The GPU's algorithm that would do the call by a plan, or NULL. */
+static const duo_algorithm *streamed_by(const duo_call *call, const duo_conditions *conditions)
+{
+    duo_choice choice[DUO_CANDIDATES];
+    if (!duo_streams(call)) return NULL;
+    const int count = duo_predict(call, conditions, choice);
+    const int best = duo_select(choice, count, conditions);
+    if (best < 0 || choice[best].algorithm->side != DUO_SIDE_GPU) return NULL;
+    return choice[best].algorithm;
+}
+
+/* The plan, if there is one: its parts, or its steps. */
+static int explain_plan(const arguments *a, const duo_call *call, const duo_conditions *conditions)
+{
+    const duo_algorithm *const algorithm = streamed_by(call, conditions);
+    duo_explained_plan explained;
+    if (algorithm == NULL && a->csv)
+        fprintf(stderr, "duoblas: the call has no plan: the GPU does not do it with operands in "
+                        "host memory\n");
+    if (algorithm == NULL) return a->csv ? DUO_EXIT_FAILURE : EXIT_SUCCESS;
+    if (!duo_explain_plan_open(&explained, call, algorithm, conditions, a->devices,
+                               conditions->device_memory_bytes))
+        return DUO_EXIT_FAILURE;
+    if (a->csv)
+        duo_steps_predicted(stdout, &explained.plan);
+    else
+        duo_explain_plan_print(&explained);
+    duo_explain_plan_close(&explained);
+    return EXIT_SUCCESS;
 }
 
 static void print_head(const arguments *a, int threads)
@@ -224,8 +291,11 @@ static void print_head(const arguments *a, int threads)
 
 int duo_tool_explain(int argc, char **argv)
 {
-    arguments a = {.problem.shape = {1, 1, 1}, .path = duo_environment_get()->path};
-    const int status = duo_tool_parse(&argp, argc, argv, &a);
+    arguments a = {.problem.shape = {1, 1, 1},
+                   .path = duo_environment_get()->path,
+                   .devices = 1,
+                   .memory = INFINITY};
+    int status = duo_tool_parse(&argp, argc, argv, &a);
     if (status != 0) return status;
     const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
     duo_call call = duo_problem_call(&a.problem, &nowhere, 0);
@@ -242,12 +312,14 @@ int duo_tool_explain(int argc, char **argv)
                      duo_device_describe(duo_environment_get()->device, &info) == DUO_OK;
     if (gpu) duo_profile_check_gpu(info.name);
     const duo_conditions conditions = conditions_of(&a, gpu, &info);
+    if (a.csv) return explain_plan(&a, &call, &conditions);
     print_head(&a, conditions.threads);
     duo_explain_print(&call, &conditions);
+    status = explain_plan(&a, &call, &conditions);
     if (!gpu)
         printf("There is no GPU here (%s): its times are predicted for an\n%s, and the CPU would "
                "do the work.\n",
                why, conditions.profile->gpu);
     printf("Profile: %s (%s).\n", conditions.profile->origin, duo_profile_why());
-    return EXIT_SUCCESS;
+    return status;
 }

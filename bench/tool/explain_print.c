@@ -6,6 +6,7 @@
 
 #include "bench/tool/text.h"
 #include "choice/select.h"
+#include "choice/stream_cost.h"
 
 const char *const *duo_explain_operands(duo_operation operation)
 {
@@ -33,6 +34,26 @@ static void print_operands(const duo_call *call)
     }
 }
 
+/* What the operands' place costs. Of a streamed product, what it takes longer than with all of them
+ * on the GPU: they are sent and fetched while it works. */
+static double moving_seconds(const duo_call *call, const duo_conditions *conditions,
+                             const duo_choice *choice)
+{
+    int threads;
+    const duo_algorithm *const algorithm = choice->algorithm;
+    if (algorithm->side == DUO_SIDE_CPU || !duo_streams(call) || !choice->accepts)
+        return duo_transfer_seconds(call, algorithm->side, conditions->profile);
+    duo_call there = *call;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &there.operand[i];
+        if (!duo_operand_touched(o)) continue;
+        o->residence = DUO_AT_DEVICE;
+        o->on_device = true;
+        o->on_host = false;
+    }
+    return choice->seconds - algorithm->cost(&there, conditions, &threads);
+}
+
 static void print_candidates(const duo_call *call, const duo_conditions *conditions,
                              const duo_choice *choice, int count, int best)
 {
@@ -41,7 +62,7 @@ static void print_candidates(const duo_call *call, const duo_conditions *conditi
     for (int i = 0; i < count; i++) {
         char transfers[DUO_TEXT], work[DUO_TEXT], total[DUO_TEXT], threads[16] = "-";
         const duo_algorithm *const algorithm = choice[i].algorithm;
-        const double moved = duo_transfer_seconds(call, algorithm->side, conditions->profile);
+        const double moved = moving_seconds(call, conditions, &choice[i]);
         if (algorithm->side == DUO_SIDE_CPU)
             snprintf(threads, sizeof threads, "%d", choice[i].threads);
         printf("  %-20s %-4s %7s  %s    %s    %s  %s\n", algorithm->name,
@@ -73,7 +94,7 @@ static void print_reason(const duo_call *call, const duo_conditions *conditions,
         printf("\nThe %s serves: the other side has no candidate.\n", name);
         return;
     }
-    const double gpu_moves = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
+    const double gpu_moves = moving_seconds(call, conditions, &choice[other]);
     printf("\nThe %s wins by a factor of %.3g.", name,
            choice[other].seconds / choice[best].seconds);
     if (side == DUO_SIDE_CPU && choice[other].seconds - gpu_moves < choice[best].seconds)

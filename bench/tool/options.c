@@ -2,6 +2,7 @@
 #include "bench/tool/options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,22 @@ bool duo_tool_number(const char *text, int64_t low, int64_t high, int64_t *numbe
     const long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < low || value > high) return false;
     *number = value;
+    return true;
+}
+
+bool duo_tool_bytes(const char *text, double *bytes)
+{
+    static const char units[] = "KMG";
+    char number[24];
+    int64_t count;
+    const size_t digits = strspn(text, "0123456789");
+    const char *const unit = text[digits] != '\0' ? strchr(units, text[digits]) : NULL;
+    if (digits >= sizeof number || (text[digits] != '\0' && unit == NULL)) return false;
+    if (unit != NULL && text[digits + 1] != '\0') return false;
+    memcpy(number, text, digits);
+    number[digits] = '\0';
+    if (!duo_tool_number(number, 1, INT64_C(1) << 60, &count)) return false;
+    *bytes = ldexp((double)count, unit != NULL ? 10 * (int)(unit - units + 1) : 0);
     return true;
 }
 

@@ -39,6 +39,9 @@ bool duo_tool_operations(const char *list, bool wanted[DUO_OPERATIONS]);
 /* A whole number in [low, high], with nothing after it. */
 bool duo_tool_number(const char *text, int64_t low, int64_t high, int64_t *number);
 
+/* "1000000", "512M": a number of bytes from 1 to 2^60, with K, M or G for 2^10, 2^20 or 2^30, as
+ * DUOBLAS_DEVICE_MEMORY has it. */
+bool duo_tool_bytes(const char *text, double *bytes);
 /* "1000", "2^20", or "2^10..2^28", which stands for every power of two between; in [1, 2^40]. */
 bool duo_tool_range(const char *text, int64_t *low, int64_t *high);
 

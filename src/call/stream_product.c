@@ -1,7 +1,6 @@
 /* stream_product.c - a streamed product: place, plan, run, note what was written (stream_product.h). */
 #include "call/stream_product.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "choice/stream_cost.h"
@@ -24,29 +23,17 @@ static void packed_bytes(const duo_call *local, duo_algorithm_id id, double byte
     }
 }
 
-/* Memory that a plan may use on the device: what is free and what earlier plans have. A part is
- * left for the workspace of the algorithm's kernels. */
+/* Memory that a plan may use on the device: of what is free and what earlier plans have. */
 static double memory_for(const duo_resources *res)
 {
-    const double part = 0.8;
     double bytes = duo_device_room(res->queue_device);
     for (int i = 0; i < DUO_OPERANDS; i++) bytes += (double)res->workspace[i].bytes;
-    return part * bytes;
+    return duo_stream_memory(bytes);
 }
 
-/* The number rounded down to its first five bits. */
-static double rounded_down(double bytes)
+/* Makes the plan, if it is not the one that the last call had. */
+static bool plan(duo_resources *res, const duo_plan_problem *of)
 {
-    int exponent;
-    const double part = frexp(bytes, &exponent);
-    return isfinite(bytes) ? ldexp(floor(part * 32.0), exponent - 5) : bytes;
-}
-
-/* Makes the plan, if it is not the one that the last call had. What memory is free varies a little
- * from call to call. */
-static bool plan(duo_resources *res, duo_plan_problem *of)
-{
-    of->memory_bytes = rounded_down(of->memory_bytes);
     duo_plan *const plan = &res->plan;
     duo_plan_problem like = *of;
     like.model = plan->of.model;
@@ -79,7 +66,7 @@ static duo_outcome plan_and_run(duo_resources *res, const duo_call *local,
     duo_outcome outcome = duo_stream_open(res, &res->queue_device, 1);
     if (outcome != DUO_OK) return DUO_DECLINED;
     for (int i = 0; i < TRIES; i++, memory /= 2.0) {
-        duo_plan_problem of =
+        const duo_plan_problem of =
             duo_stream_problem(&model, local, algorithm, conditions, 1, memory, packed);
         if (!plan(res, &of)) return DUO_DECLINED;
         outcome = duo_stream_run(res, algorithm->id, local);

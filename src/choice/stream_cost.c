@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "gpu/split/schemes.h"
+
 /* Both ways at once over one way: 90 to 101 GB/s over 55 on an H100 (PCIe 5 x16), 86 to 95 with
  * panels of a few KiB a row. */
 static const double kBothWays = 1.7;
@@ -94,6 +96,29 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.pack = pack_seconds;
     of.model = model;
     return of;
+}
+
+double duo_stream_packed_bytes(duo_algorithm_id algorithm)
+{
+    const double plane = 2.0; /* bytes: planes hold 16-bit numbers */
+    switch (algorithm) {
+#define DUO_SCHEME_BYTES(name, planes, products)                                                   \
+    case DUO_sgemm_gpu_##name:                                                                     \
+        return plane * (planes);
+        DUO_SCHEME_LIST(DUO_SCHEME_BYTES)
+#undef DUO_SCHEME_BYTES
+    default:
+        return 0.0;
+    }
+}
+
+double duo_stream_memory(double free_bytes)
+{
+    const double part = 0.8; /* the rest is for the workspace of the algorithm's kernels */
+    int exponent;
+    if (!isfinite(free_bytes)) return free_bytes;
+    const double mantissa = frexp(part * free_bytes, &exponent);
+    return ldexp(floor(mantissa * 32.0), exponent - 5); /* its first five bits */
 }
 
 /* The part of a product that nothing overlaps, where it is cut into panels of at least a MiB: the

@@ -35,6 +35,14 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
                                     const duo_conditions *conditions, int devices,
                                     double memory_bytes, const double packed_bytes[2]);
 
+/* Bytes of an element of A or B as the algorithm packs it, for where there is no device: a backend
+ * knows them by the shape. 0: it does not pack. */
+double duo_stream_packed_bytes(duo_algorithm_id algorithm);
+
+/* Of the bytes that are free on a device, those that a plan may use. They are rounded down: a plan
+ * is not made again because what is free varies a little from call to call. */
+double duo_stream_memory(double free_bytes);
+
 /* Seconds of a streamed product, without making its plan: `work` seconds of arithmetic, overlapped
  * with what the call sends and fetches. */
 double duo_stream_seconds(const duo_call *call, const duo_profile *profile, double work);

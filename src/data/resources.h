@@ -61,7 +61,8 @@ typedef struct duo_resources {
 
     /* Streamed products. */
     duo_lane lane[DUO_LANES];
-    duo_plan plan; /* of the last one: made again only for another problem */
+    duo_plan plan;                   /* of the last one: made again only for another problem */
+    struct duo_recording *recording; /* for measuring, of the caller (recording.h); NULL: none */
 
     /* The pinned word, by which the result of a reduction comes to the host. */
     uint64_t *pinned_result; /* ticket and float of the last result; NULL: not needed yet */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "data/piece.h"
+#include "data/stream_progress.h"
+#include "data/recording.h"
 #include "data/runs.h"
 #include "data/stage.h"
 #include "gpu/backend/devices.h"
@@ -47,6 +49,7 @@ typedef struct stream {
     flight flying[DUO_STAGES];
     int first, count; /* of those in flight: a ring */
     int products[DUO_LANES], tiles[DUO_LANES];
+    duo_stream_progress progress;
 } stream;
 
 /* ---- Lanes ---- */
@@ -236,12 +239,15 @@ static duo_status compute(stream *s, duo_step *step)
     if (status == DUO_OK) status = follow(s, step, lane->compute);
     if (status != DUO_OK) return failed(s, step, status, "follow a transfer");
     const duo_call call = call_of(s, step);
+    duo_record_begin(s->res, step, DUO_ROW_COMPUTE);
     if (step->kind == DUO_STEP_PACK) {
         void *const memory = call.operand[step->operand].packed;
         status = backend->pack(lane->compute, s->algorithm, &call, step->operand, memory);
+        duo_record_end(s->res, step, DUO_ROW_COMPUTE);
         return status == DUO_OK ? DUO_OK : failed(s, step, status, "pack a panel");
     }
     status = backend->launch(lane->compute, s->algorithm, &call, NULL, 0);
+    duo_record_end(s->res, step, DUO_ROW_COMPUTE);
     if (status != DUO_OK) return failed(s, step, status, "launch");
     step->done = 1;
     step->mark = FIRST_MARK + s->products[step->device]++ % STEP_MARKS;
@@ -260,9 +266,11 @@ static duo_status share(stream *s, const duo_step *step)
     const size_t width = (size_t)to.rows * sizeof(float);
     const size_t pitch = (size_t)to.device_ld * sizeof(float);
     duo_status status = duo_queue_after(lane->up, s->res->lane[step->source].up);
+    duo_record_begin(s->res, step, DUO_ROW_UP);
     if (status == DUO_OK)
         status = duo_queue_copy(lane->up, to.device, pitch, from.device, pitch, width,
                                 (size_t)to.columns);
+    duo_record_end(s->res, step, DUO_ROW_UP);
     s->follows[step->device] = true;
     return status == DUO_OK ? DUO_OK : failed(s, step, status, "copy between devices");
 }
@@ -273,9 +281,11 @@ static duo_status send_direct(stream *s, const duo_step *step, const part *p)
     const duo_lane *const lane = lane_of(s, step);
     const size_t width = (size_t)p->rows * sizeof(float);
     duo_status status = follow(s, step, lane->up);
+    duo_record_begin(s->res, step, DUO_ROW_UP);
     if (status == DUO_OK)
         status = duo_queue_copy(lane->up, p->device, (size_t)p->device_ld * sizeof(float), p->host,
                                 (size_t)p->ld * sizeof(float), width, (size_t)p->columns);
+    duo_record_end(s->res, step, DUO_ROW_UP);
     s->follows[step->device] = true;
     return status == DUO_OK ? DUO_OK : failed(s, step, status, "queue a transfer");
 }
@@ -305,10 +315,14 @@ static duo_status send_piece(stream *s, const duo_step *step, const part *p, con
     const int64_t count = piece_of(s, ring, r, s->pieces, least, left);
     float *const packed = s->plain != NULL ? s->plain : ring->stage[ring->next].space.address;
     duo_status status = s->sent == 0 ? follow(s, step, lane->up) : DUO_OK;
+    duo_record_begin(res, step, DUO_ROW_HOST);
     duo_runs_pack(r, p->host, packed, s->sent, count, s->packing, s->threads);
+    duo_record_end(res, step, DUO_ROW_HOST);
+    duo_record_begin(res, step, DUO_ROW_UP);
     if (status == DUO_OK)
         status = duo_piece_copy(lane->up, s->plain != NULL ? duo_queue_copy_now : duo_queue_copy, r,
                                 p->device, p->device_ld, packed, s->sent, count, true);
+    duo_record_end(res, step, DUO_ROW_UP);
     s->follows[step->device] = true;
     if (status != DUO_OK) return failed(s, step, status, "queue a transfer");
     s->sent += count;
@@ -367,10 +381,12 @@ static duo_status fetch_direct(stream *s, int index, const part *p)
     if (s->tiles[step->device] >= STEP_MARKS)
         status = duo_queue_wait_mark(lane->down, FIRST_MARK + s->tiles[step->device] % STEP_MARKS);
     if (status == DUO_OK) status = follow_product(s, index);
+    duo_record_begin(s->res, step, DUO_ROW_DOWN);
     if (status == DUO_OK)
         status = duo_queue_copy(lane->down, p->host, (size_t)p->ld * sizeof(float), p->device,
                                 (size_t)p->device_ld * sizeof(float),
                                 (size_t)p->rows * sizeof(float), (size_t)p->columns);
+    duo_record_end(s->res, step, DUO_ROW_DOWN);
     if (status != DUO_OK) return failed(s, step, status, "queue a transfer");
     return mark_tile(s, step);
 }
@@ -380,8 +396,10 @@ static duo_status fetch_plain(stream *s, duo_step *step, const part *p, const du
                               int64_t count)
 {
     const duo_lane *const lane = lane_of(s, step);
+    duo_record_begin(s->res, step, DUO_ROW_DOWN);
     duo_status status = duo_piece_copy(lane->down, duo_queue_copy_now, r, p->device, p->device_ld,
                                        s->plain, s->fetched, count, false);
+    duo_record_end(s->res, step, DUO_ROW_DOWN);
     if (status == DUO_OK) status = duo_stage_still_there(lane->device);
     if (status != DUO_OK) return failed(s, step, status, "fetch a tile");
     duo_runs_pack(r, p->host, s->plain, s->fetched, count, DUO_UNPACK, s->threads);
@@ -396,9 +414,11 @@ static duo_status fetch_stage(stream *s, int index, const part *p, const duo_run
     const duo_step *const step = &s->plan->step[index];
     const duo_lane *const lane = lane_of(s, step);
     const int stage = res->down.next;
+    duo_record_begin(res, step, DUO_ROW_DOWN);
     const duo_status status =
         duo_piece_copy(lane->down, duo_queue_copy, r, p->device, p->device_ld,
                        res->down.stage[stage].space.address, s->fetched, count, false);
+    duo_record_end(res, step, DUO_ROW_DOWN);
     if (status != DUO_OK) return failed(s, step, status, "queue a transfer");
     s->flying[(s->first + s->count++) % DUO_STAGES] = (flight){stage, index, s->fetched, count};
     return duo_stage_mark(res, &res->down, stage, lane->down, lane->device);
@@ -452,8 +472,10 @@ static duo_status unpack(stream *s, bool *moved)
     duo_step *const step = &s->plan->step[f.step];
     const part p = part_of(s, step, DUO_C);
     const duo_runs r = duo_runs_of(p.rows, p.columns, p.ld, p.device_ld);
+    duo_record_begin(s->res, step, DUO_ROW_HOST);
     duo_runs_pack(&r, p.host, s->res->down.stage[f.stage].space.address, f.from, f.count,
                   DUO_UNPACK, s->threads);
+    duo_record_end(s->res, step, DUO_ROW_HOST);
     step->done += f.count;
     s->first = (s->first + 1) % DUO_STAGES;
     s->count--;
@@ -522,15 +544,33 @@ static duo_status run_steps(stream *s)
             moved |= began;
         }
         if (status != DUO_OK) return status;
+        duo_stream_progress_tell(&s->progress, STEP_MARKS, s->next, s->fetch);
         idle = moved ? 0 : idle + 1;
         if (!moved) pause_a_moment(idle);
     }
     return DUO_OK;
 }
 
+/* Tells how the rest goes. A failure ends that: whoever waits next finds it. */
+static void tell_rest(stream *s)
+{
+    for (int i = 0; i < s->plan->of.devices; i++) {
+        const duo_lane *const lane = &s->res->lane[i];
+        bool idle = false;
+        for (int turns = 0; !idle; turns++) {
+            if (duo_backend_current()->idle(s->plan->of.fetched ? lane->down : lane->up, &idle) !=
+                DUO_OK)
+                return;
+            duo_stream_progress_tell(&s->progress, STEP_MARKS, s->next, s->fetch);
+            if (!idle) pause_a_moment(turns);
+        }
+    }
+}
+
 /* Waits for what this call has in the up and down queues. */
 static duo_status finish_transfers(stream *s)
 {
+    if (s->progress.told) tell_rest(s);
     for (int i = 0; i < s->plan->of.devices; i++) {
         const duo_lane *const lane = &s->res->lane[i];
         duo_status status = duo_queue_finish(lane->up);
@@ -639,8 +679,11 @@ duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const
     if (status == DUO_OK) status = make_stages(&s);
     if (status == DUO_OK) status = follow_last_call(&s);
     if (status == DUO_OK) {
+        duo_stream_progress_begin(&s.progress, res, local);
+        duo_recording_begin(res);
         status = run_steps(&s);
         if (status == DUO_OK) status = finish_transfers(&s);
+        if (status == DUO_OK) duo_recording_end(res);
         if (status != DUO_OK) give_up(&s);
     }
     free(s.plain);

@@ -186,6 +186,8 @@ const duo_backend *sim_backend(void)
         .idle = sim_backend_idle,
         .after = sim_backend_after,
         .after_mark = sim_backend_after_mark,
+        .stamp = sim_backend_stamp,
+        .stamp_seconds = sim_backend_stamp_seconds,
         .detail = sim_said,
     };
     return &backend;

@@ -26,6 +26,9 @@ duo_status sim_backend_finish(duo_queue *queue);
 duo_status sim_backend_idle(duo_queue *queue, bool *idle);
 duo_status sim_backend_after(duo_queue *later, duo_queue *earlier);
 duo_status sim_backend_after_mark(duo_queue *later, duo_queue *earlier, int mark);
+duo_status sim_backend_stamp(duo_queue *queue, int number);
+duo_status sim_backend_stamp_seconds(duo_queue *queue, int number, duo_queue *since,
+                                     int since_number, double *seconds);
 
 /* What these functions share. Both need the lock. */
 sim_mark sim_here(const duo_queue *queue);                 /* behind all that is queued */

@@ -52,6 +52,7 @@ duo_status sim_backend_close(duo_queue *queue)
     *link = queue->next;
     if (--queue->progress->references == 0) free(queue->progress);
     if (status == DUO_OK && sim.lost[queue->device]) status = sim_answer_lost(queue->device);
+    free(queue->stamp);
     free(queue);
     return sim_leave(status);
 }

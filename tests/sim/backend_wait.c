@@ -6,6 +6,8 @@
 
 #include "sim/timing.h"
 
+#include <stdlib.h>
+
 sim_mark sim_here(const duo_queue *queue)
 {
     return (sim_mark){true, queue->progress->queued, queue->clock};
@@ -113,4 +115,38 @@ duo_status sim_backend_after_mark(duo_queue *later, duo_queue *earlier, int mark
                      ? append_after(later, earlier, earlier->mark[mark])
                      : DUO_ERR_DEVICE;
     return sim_leave(status);
+}
+
+duo_status sim_backend_stamp(duo_queue *queue, int number)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_MARK, queue->device, &go);
+    if (!go) return sim_leave(status);
+    if (number >= queue->stamps) {
+        queue->stamp = realloc(queue->stamp, (size_t)(number + 1) * sizeof *queue->stamp);
+        if (queue->stamp == NULL) abort();
+        queue->stamps = number + 1;
+    }
+    queue->stamp[number] = sim_timing_here(queue);
+    return sim_leave(DUO_OK);
+}
+
+duo_status sim_backend_stamp_seconds(duo_queue *queue, int number, duo_queue *since,
+                                     int since_number, double *seconds)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    *seconds = 0.0;
+    const duo_status status = sim_enter(SIM_IDLE, queue->device, &go);
+    if (!go) return sim_leave(status);
+    if (number >= queue->stamps || since_number >= since->stamps ||
+        queue->device != since->device || queue->progress->done < queue->progress->queued ||
+        since->progress->done < since->progress->queued) {
+        sim_violation("stamps %d and %d: not set, of two devices, or not waited for", number,
+                      since_number);
+        return sim_leave(DUO_ERR_DEVICE);
+    }
+    *seconds = 1e-9 * ((double)queue->stamp[number] - (double)since->stamp[since_number]);
+    return sim_leave(DUO_OK);
 }

@@ -48,6 +48,8 @@ struct duo_queue {
     work *first, **last;
     progress *progress;
     sim_mark mark[DUO_MARKS];
+    uint64_t *stamp; /* virtual times */
+    int stamps;
     int number;     /* queues are counted from 0 since sim_reset */
     uint64_t clock; /* virtual time: when all that is queued is done (timing.h) */
     bool closing;

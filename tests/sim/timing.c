@@ -100,6 +100,8 @@ void sim_timing_follow(duo_queue *later, uint64_t time)
 
 void sim_timing_waited(uint64_t time) { timing.host = later_of(timing.host, time); }
 
+uint64_t sim_timing_here(const duo_queue *queue) { return later_of(queue->clock, timing.host); }
+
 uint64_t sim_timing_end(int device)
 {
     uint64_t end = 0;

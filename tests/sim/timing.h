@@ -16,7 +16,8 @@ void sim_timing_follow(duo_queue *later, uint64_t time);
 /* The host has waited until then, or was told that what ends then is done. */
 void sim_timing_waited(uint64_t time);
 
-uint64_t sim_timing_end(int device); /* of all work of its open queues */
+uint64_t sim_timing_here(const duo_queue *queue); /* when its work is done; now if it is */
+uint64_t sim_timing_end(int device);              /* of all work of its open queues */
 void sim_timing_reset(void);
 
 /* A copy or launch as the log has it, but for its times. */

@@ -133,6 +133,14 @@ typedef struct duo_backend {
      * If another thread sets the mark meanwhile, `later` follows one of both places. */
     duo_status (*after_mark)(duo_queue *later, duo_queue *earlier, int mark);
 
+    /* For measuring. Sets a stamp behind the work that is queued so far: the time at which the
+     * device comes there. Numbers count from 0, and may be used again; a queue keeps memory for all
+     * of them. stamp_seconds: from one stamp to another, of two queues of one device; both queues
+     * have been waited for since the stamps were set. */
+    duo_status (*stamp)(duo_queue *queue, int number);
+    duo_status (*stamp_seconds)(duo_queue *queue, int number, duo_queue *since, int since_number,
+                                double *seconds);
+
     const char *(*detail)(void); /* text of this thread's last failure; never NULL */
 } duo_backend;
 

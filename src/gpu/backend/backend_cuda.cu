@@ -41,6 +41,8 @@ extern "C" const duo_backend *duo_backend_default(void)
         .idle = duo_cuda_idle,
         .after = duo_cuda_after,
         .after_mark = duo_cuda_after_mark,
+        .stamp = duo_cuda_stamp,
+        .stamp_seconds = duo_cuda_stamp_seconds,
         .detail = duo_cuda_detail,
     };
     return &backend;

@@ -132,6 +132,14 @@ static duo_status pack(duo_queue *queue, duo_algorithm_id algorithm, const duo_c
     return DUO_ERR_DEVICE;
 }
 
+static duo_status stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
+                                double *seconds)
+{
+    (void)queue, (void)number, (void)since, (void)since_number;
+    *seconds = 0.0;
+    return DUO_ERR_DEVICE;
+}
+
 static const char *detail(void) { return "built without CUDA"; }
 
 const duo_backend *duo_backend_default(void)
@@ -163,6 +171,8 @@ const duo_backend *duo_backend_default(void)
         .idle = idle,
         .after = after,
         .after_mark = after_mark,
+        .stamp = refuse_mark,
+        .stamp_seconds = stamp_seconds,
         .detail = detail,
     };
     return &backend;

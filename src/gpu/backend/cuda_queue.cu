@@ -1,4 +1,4 @@
-/* cuda_queue.cu - streams: opening and closing, copies, marks, waiting. */
+/* cuda_queue.cu - streams: opening and closing, copies, marks, waiting, stamps. */
 #include "gpu/backend/cuda_queue.cuh"
 
 #include <stdio.h>
@@ -24,11 +24,14 @@ duo_status duo_cuda_close(duo_queue *queue)
         status = duo_cuda_status(cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
         for (cudaEvent_t mark : queue->marks)
             if (mark != nullptr) duo_cuda_forget(cudaEventDestroy(mark));
+        for (int i = 0; i < queue->stamps_room; i++)
+            if (queue->stamps[i] != nullptr) duo_cuda_forget(cudaEventDestroy(queue->stamps[i]));
         if (queue->behind != nullptr) duo_cuda_forget(cudaEventDestroy(queue->behind));
         if (queue->scratch != nullptr) duo_cuda_forget(cudaFree(queue->scratch));
         (void)duo_cuda_free_workspace(&queue->workspace, queue->device);
         if (queue->own_stream) duo_cuda_forget(cudaStreamDestroy(queue->stream));
     }
+    free(queue->stamps);
     free(queue);
     return status;
 }
@@ -207,5 +210,48 @@ duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
     }
     if (status == DUO_OK) status = follow(later, here);
     if (across) duo_cuda_forget(cudaEventDestroy(here)); /* what waits for it keeps it */
+    return status;
+}
+
+/* ---- Stamps ---- */
+
+static duo_status make_room(duo_queue *queue, int number)
+{
+    if (number < queue->stamps_room) return DUO_OK;
+    const int room = number < 128 ? 256 : 2 * number;
+    cudaEvent_t *const stamps =
+        (cudaEvent_t *)realloc(queue->stamps, (size_t)room * sizeof *stamps);
+    if (stamps == nullptr) {
+        (void)duo_cuda_refuse("out of host memory");
+        return DUO_ERR_MEMORY;
+    }
+    for (int i = queue->stamps_room; i < room; i++) stamps[i] = nullptr;
+    queue->stamps = stamps;
+    queue->stamps_room = room;
+    return DUO_OK;
+}
+
+duo_status duo_cuda_stamp(duo_queue *queue, int number)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    duo_status status = make_room(queue, number);
+    if (status != DUO_OK) return status;
+    cudaEvent_t *const stamp = &queue->stamps[number];
+    if (*stamp == nullptr) status = duo_cuda_status(cudaEventCreate(stamp), "cudaEventCreate");
+    if (status != DUO_OK) return status;
+    return duo_cuda_status(cudaEventRecord(*stamp, queue->stream), "cudaEventRecord");
+}
+
+duo_status duo_cuda_stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
+                                  double *seconds)
+{
+    float milliseconds = 0.0f;
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    const duo_status status = duo_cuda_status(
+        cudaEventElapsedTime(&milliseconds, since->stamps[since_number], queue->stamps[number]),
+        "cudaEventElapsedTime");
+    *seconds = 1e-3 * (double)milliseconds;
     return status;
 }

@@ -13,9 +13,11 @@ struct duo_queue {
     bool own_stream;
     cudaStream_t stream;
     cudaEvent_t marks[DUO_MARKS]; /* each made when it is first set; nullptr before */
-    cudaEvent_t behind;           /* marks the place in another queue that this one follows */
-    void *scratch;                /* for reductions: kScratchBytes */
-    uint32_t loaded;              /* a bit for each algorithm that this queue has launched before */
+    cudaEvent_t *stamps;          /* with times; made when first set. nullptr: none was */
+    int stamps_room;
+    cudaEvent_t behind; /* marks the place in another queue that this one follows */
+    void *scratch;      /* for reductions: kScratchBytes */
+    uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
     duo_cuda_workspace workspace;
     int multiprocessors, capability, cache_bytes;
 };
@@ -40,5 +42,8 @@ duo_status duo_cuda_finish(duo_queue *queue);
 duo_status duo_cuda_idle(duo_queue *queue, bool *idle);
 duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier);
 duo_status duo_cuda_after_mark(duo_queue *later, duo_queue *earlier, int mark);
+duo_status duo_cuda_stamp(duo_queue *queue, int number);
+duo_status duo_cuda_stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
+                                  double *seconds);
 
 #endif
