@@ -23,12 +23,15 @@ static void packed_bytes(const duo_call *local, duo_algorithm_id id, double byte
     }
 }
 
-/* Memory that a plan may use on the device: of what is free and what earlier plans have. */
+/* Memory that a plan may use on the device: of what is free and what earlier plans have; at least a
+ * quarter of what device copies have with it, which then make room. */
 static double memory_for(const duo_resources *res)
 {
+    const double least = 0.25;
     double bytes = duo_device_room(res->queue_device);
     for (int i = 0; i < DUO_OPERANDS; i++) bytes += (double)res->workspace[i].bytes;
-    return duo_stream_memory(bytes);
+    const double all = bytes + duo_device_copies(res->queue_device);
+    return duo_stream_memory(fmax(bytes, least * all));
 }
 
 /* Makes the plan, if it is not the one that the last call had. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "data/piece.h"
+#include "data/room.h"
 #include "data/stream_progress.h"
 #include "data/recording.h"
 #include "data/runs.h"
@@ -645,8 +646,11 @@ static duo_status make_slots(stream *s)
     for (int lane = 0; lane < s->plan->of.devices; lane++)
         for (int i = 0; i < DUO_OPERANDS; i++) {
             if (s->places[i].bytes == 0) continue;
-            const duo_status status = duo_resources_grow(
-                s->res, s->res->lane[lane].device, &spaces_of(s, lane)[i], s->places[i].bytes);
+            duo_space *const space = &spaces_of(s, lane)[i];
+            const size_t bytes = s->places[i].bytes;
+            duo_status status = duo_resources_grow(s->res, s->res->lane[lane].device, space, bytes);
+            if (status == DUO_ERR_MEMORY && lane == 0) /* device copies may go */
+                status = duo_room_grow(s->res, space, bytes, s->local->number);
             if (status != DUO_OK) return status;
         }
     return DUO_OK;
