@@ -50,8 +50,12 @@
  *   DUOBLAS_DEVICE         N                  device of new contexts. Default 0; in a process that
  *                                             an MPI launcher started, its number among those on
  *                                             this machine, modulo the number of devices
- *   DUOBLAS_DEVICE_MEMORY  BYTES              most device memory to hold, all contexts together;
- *                                             what becomes of kept arrays: see Residency
+ *   DUOBLAS_DEVICES        all | N,N,...      devices of new contexts, as by duo_set_devices: at
+ *                                             most eight numbers, the first instead of
+ *                                             DUOBLAS_DEVICE. all: that one, and all others.
+ *                                             Numbers of no device are passed over
+ *   DUOBLAS_DEVICE_MEMORY  BYTES              most memory to hold on each device, all contexts
+ *                                             together; what becomes of kept arrays: see Residency
  *   DUOBLAS_WORKSPACE      BYTES              most device memory that one context's kernels take
  *                                             for temporary operands (default 4G)
  *   DUOBLAS_CPU_BLAS       FILE               the inner BLAS; `duoblas info` says where it cannot
@@ -228,13 +232,41 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
 
 /**
- * duo_set_device - the GPU that later calls of this context use. Waits for the work on the old one.
+ * duo_set_device - the GPU that later calls of this context use, and no other beside it
+ * (duo_set_devices). Waits for the work on the old one.
  *
  *   device   0 <= device < duo_device_count().
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no such device).   Since 0.1
  */
 DUO_API duo_status duo_set_device(duo_context *ctx, int device);
+
+/**
+ * duo_set_devices - the GPUs that one call of this context may use at once.
+ *
+ *   devices  their numbers, each once: 0 <= devices[i] < duo_device_count(). The first is the
+ *            context's own device, on which its memory and its results are; a change of it waits
+ *            for the work on the old one. Ignored if count is 0.
+ *   count    1: as duo_set_device. 0: the context's device, and then all others in their order;
+ *            above eight in all the others are left out.
+ *
+ * An sgemm whose operands are all in plain or pinned host memory is divided: each device computes
+ * columns of C (of a row-major C: rows), in proportion to its multiprocessors and their clock. How
+ * many devices a call uses is decided by the predicted time; other calls use the first alone.
+ * Devices that reach each other's memory (NVLink) give each other what they were sent of A, so that
+ * it is sent once in all; elsewhere each is sent all of it.
+ *
+ * A device that is lost, or has less than half as much free memory as the first, is left out. If
+ * the first is lost, the next usable one takes its place for good; what was on the lost one alone
+ * is lost. A program's own stream (duo_set_stream) is one of the first device and ends with it.
+ *
+ * Numerics   bounds as for one device; bits may depend on the number of devices, as they do on the
+ *            size of the device's memory.
+ * Returns    DUO_OK, or with nothing changed: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (count
+ *            negative or above 8), DUO_ERR_DEVICE (no such device, one twice, or no GPU at all).
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int count);
 
 /**
  * duo_set_stream - run in the caller's CUDA stream instead of the context's own.

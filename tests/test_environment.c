@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call/context.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
@@ -34,6 +35,9 @@ static int report_environment(void)
     printf("ssum=%s sdot=%s device0=%d device1=%d ", first.side == DUO_SIDE_GPU ? "gpu" : "cpu",
            second.side == DUO_SIDE_GPU ? "gpu" : "cpu", sim_allocated_bytes(0) > 0,
            sim_allocated_bytes(1) > 0);
+    int device[DUO_LANES] = {0}; /* also: the second device that a product may use; -1: none */
+    const int devices = duo_resources_devices(&duo_context_of(NULL)->resources, device);
+    printf("also=%d ", devices > 1 ? device[1] : -1);
     ok = ok && duo_ssum(ctx, 4, vector, 1, &sum) == DUO_OK && sum == 2.0f;
     for (int i = 0; i < EDGE * EDGE; i++) ones[i] = 1.0f;
     ok = ok && duo_set_path(ctx, DUO_PATH_CPU) == DUO_OK;
@@ -114,9 +118,20 @@ static void environment(void)
     check_environment("DUOBLAS_DEVICE=0x1", "device0=1 device1=0", 0);
     check_environment("DUOBLAS_DEVICE=7", "ssum=cpu sdot=cpu device0=0 device1=0", 0);
     check_environment("DUOBLAS_DEVICE=-1", "ssum=cpu sdot=gpu", 0);
+    check_environment("DUOBLAS_DEVICES=1,0", "ssum=cpu sdot=gpu device0=0 device1=1 also=0", 0);
+    check_environment("DUOBLAS_DEVICES=all", "ssum=cpu sdot=gpu device0=1 device1=0 also=1", 0);
+    check_environment("DUOBLAS_DEVICES=1", "device0=0 device1=1 also=-1", 0);
+    check_environment("DUOBLAS_DEVICES=7,1", "sdot=gpu device0=0 device1=1 also=-1", 0);
+    check_environment("DUOBLAS_DEVICES=1,1", "device0=1 device1=0 also=-1", 0);
+    check_environment("DUOBLAS_DEVICES=1,", "device0=1 device1=0 also=-1", 0);
+    check_environment("DUOBLAS_DEVICES=1 0", "device0=1 device1=0 also=-1", 0);
+    check_environment("DUOBLAS_DEVICES=0,1,2,3,4,5,6,7,8", "device0=1 device1=0 also=-1", 0);
+    check_environment("DUOBLAS_DEVICES=ALL", "device0=1 device1=0 also=-1", 0);
     check_environment("DUOBLAS_MATH=ieee", "ssum=cpu sdot=gpu", 0);
-    check_environment("DUOBLAS_MATH=tf32", "ssum=cpu sdot=gpu device0=1 device1=0 tf32=1", 0);
-    check_environment("DUOBLAS_MATH=exact", "ssum=cpu sdot=gpu device0=1 device1=0 tf32=0", 0);
+    check_environment("DUOBLAS_MATH=tf32", "ssum=cpu sdot=gpu device0=1 device1=0 also=-1 tf32=1",
+                      0);
+    check_environment("DUOBLAS_MATH=exact", "ssum=cpu sdot=gpu device0=1 device1=0 also=-1 tf32=0",
+                      0);
     check_environment("DUOBLAS_DEVICE_MEMORY=1000", "ssum=cpu sdot=cpu device0=0", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=1K", "ssum=cpu sdot=cpu device0=0", 0);
     check_environment("DUOBLAS_DEVICE_MEMORY=1G", "ssum=cpu sdot=gpu", 0);

@@ -87,9 +87,7 @@ static const struct argp_option options[] = {
     {"memory", OPTION_MEMORY, "pinned|pageable", 0,
      "host: operands in this kind of memory alone; large: in this one (default pageable)", 0},
     {"devices", OPTION_DEVICES, "N", 0,
-     "host: rates, cuBLASXt and the bound of the first N devices (default 1); duo_sgemm uses those "
-     "that the environment gives it",
-     0},
+     "host: rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)", 0},
     {"rounds", OPTION_ROUNDS, "N", 0,
      "host: samples of each (default 9; quick: 5, or 3 from 16384 on), fewer of what is slow; "
      "large: calls (default 2)",

@@ -13,6 +13,7 @@
 #include "bench/peers/cublasxt.h"
 #include "bench/reference/product_sample.h"
 #include "bench/tool/tool.h"
+#include "data/plan.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
@@ -42,7 +43,11 @@ static bool open_machine(duo_host *h, const duo_problem *problem, int problems)
     h->xt_why = !b->gpu         ? "no GPU"
                 : !b->gpu_peers ? "it is used on device 0 alone"
                                 : duo_peer_cublasxt_open(b->devices);
-    return duo_create(&h->context) == DUO_OK && duo_warm_up(h->context) == DUO_OK;
+    if (duo_create(&h->context) != DUO_OK) return false;
+    int first[DUO_PLAN_DEVICES];
+    for (int i = 0; i < DUO_PLAN_DEVICES; i++) first[i] = i;
+    if (h->devices > 1 && duo_set_devices(h->context, first, h->devices) != DUO_OK) return false;
+    return duo_warm_up(h->context) == DUO_OK;
 }
 
 static void measure_rates(duo_host *h)

@@ -135,9 +135,10 @@ static void print_profile(void)
 static void print_environment(void)
 {
     static const char *const names[] = {
-        "DUOBLAS_PATH",    "DUOBLAS_MATH",          "DUOBLAS_VERBOSE",   "DUOBLAS_PROFILE",
-        "DUOBLAS_DEVICE",  "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE", "DUOBLAS_CPU_BLAS",
-        "DUOBLAS_SUMMARY", "OMP_NUM_THREADS",       "OPENBLAS_CORETYPE", "CUDA_VISIBLE_DEVICES"};
+        "DUOBLAS_PATH",        "DUOBLAS_MATH",    "DUOBLAS_VERBOSE",       "DUOBLAS_PROFILE",
+        "DUOBLAS_DEVICE",      "DUOBLAS_DEVICES", "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE",
+        "DUOBLAS_CPU_BLAS",    "DUOBLAS_SUMMARY", "OMP_NUM_THREADS",       "OPENBLAS_CORETYPE",
+        "CUDA_VISIBLE_DEVICES"};
     bool any = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *const value = getenv(names[i]);

@@ -1,4 +1,4 @@
-/* settings.c - the setters of a context: path, math, threads, device, stream, log, the program's
+/* settings.c - the setters of a context: path, math, threads, devices, stream, log, the program's
  * BLAS. */
 #include "call/context.h"
 #include "cpu/blas_library.h"
@@ -39,15 +39,30 @@ duo_status duo_set_threads(duo_context *given, int threads)
 
 duo_status duo_set_device(duo_context *given, int device)
 {
+    return duo_set_devices(given, &device, 1);
+}
+
+duo_status duo_set_devices(duo_context *given, const int *devices, int count)
+{
     duo_context *const ctx = duo_context_of(given);
     const char *why;
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (device < 0 || device >= duo_devices(&why)) return DUO_ERR_DEVICE;
-    duo_resources_settle_device(&ctx->resources);
-    if (device == ctx->resources.device) return DUO_OK;
-    (void)duo_resources_close(&ctx->resources);
-    ctx->resources.device = device;
-    ctx->resources.stream = NULL;
+    if (count < 0 || count > DUO_LANES) return DUO_ERR_SIZE;
+    if (count > 0 && devices == NULL) return DUO_ERR_NULL;
+    const int there = duo_devices(&why);
+    if (there == 0) return DUO_ERR_DEVICE;
+    for (int i = 0; i < count; i++) {
+        if (devices[i] < 0 || devices[i] >= there) return DUO_ERR_DEVICE;
+        for (int before = 0; before < i; before++)
+            if (devices[before] == devices[i]) return DUO_ERR_DEVICE;
+    }
+    duo_resources *const res = &ctx->resources;
+    duo_resources_settle_device(res);
+    duo_resources_set_others(res, count > 1 ? devices + 1 : NULL, count - 1);
+    if (count == 0 || devices[0] == res->device) return DUO_OK;
+    (void)duo_resources_close(res);
+    res->device = devices[0];
+    res->stream = NULL;
     return DUO_OK;
 }
 

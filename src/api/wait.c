@@ -2,6 +2,7 @@
 #include "call/context.h"
 #include "call/execute.h"
 #include "cpu/blas_library.h"
+#include "data/stream.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 #include "host/team.h"
@@ -21,6 +22,20 @@ static void sum_once(duo_context *ctx)
     ctx->policy.path = path;
 }
 
+/* Opens the other devices for streamed products, if there are several. */
+static void open_others(duo_resources *res)
+{
+    int device[DUO_LANES];
+    const int devices = res->others != 0 ? duo_resources_devices(res, device) : 0;
+    if (devices < 2 || device[0] != res->queue_device) return;
+    for (int i = 1; i < devices; i++) {
+        const duo_status status = duo_backend_current()->load(device[i]);
+        if (status != DUO_OK)
+            (void)duo_resources_failed_on(res, device[i], status, "load the kernels");
+    }
+    (void)duo_stream_open(res, device, devices); /* a failure is met again by the first call */
+}
+
 duo_status duo_warm_up(duo_context *given)
 {
     duo_context *const ctx = duo_context_of(given);
@@ -31,6 +46,7 @@ duo_status duo_warm_up(duo_context *given)
     if (ctx->policy.path == DUO_PATH_CPU || duo_context_open(ctx) != DUO_OK) return DUO_OK;
     if (duo_backend_current()->load(res->device) != DUO_OK)
         (void)duo_resources_failed(res, DUO_ERR_DEVICE, "load the kernels");
+    open_others(res);
     sum_once(ctx);
     return DUO_OK;
 }
@@ -39,7 +55,9 @@ duo_status duo_synchronize(duo_context *given)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (ctx->resources.queue == NULL) return DUO_OK;
+    const duo_status owed = ctx->resources.owed;
+    ctx->resources.owed = DUO_OK;
+    if (ctx->resources.queue == NULL) return owed;
     duo_status status = DUO_ERR_LOST;
     if (duo_device_usable(ctx->resources.queue_device)) {
         status = duo_queue_finish(ctx->resources.queue);
@@ -47,10 +65,10 @@ duo_status duo_synchronize(duo_context *given)
     }
     /* The queue may have moved from the context's lost device to another (duo_resources_reach). */
     if (!duo_device_usable(ctx->resources.device)) status = DUO_ERR_LOST;
-    if (!ctx->resources.unwaited) return DUO_OK;
+    if (!ctx->resources.unwaited) return owed;
     /* After another failure the outputs may still come, and can be waited for again. */
     ctx->resources.unwaited = status != DUO_OK && status != DUO_ERR_LOST;
-    return status;
+    return status == DUO_OK ? owed : status;
 }
 
 duo_status duo_trim(duo_context *given)

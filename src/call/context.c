@@ -33,6 +33,7 @@ static void set_default_device(duo_resources *res)
     res->device = environment->device;
     res->rank_device = environment->device_by_rank;
     duo_resources_settle_device(res);
+    duo_resources_set_others(res, environment->devices + 1, environment->device_count - 1);
 }
 
 static void set_default_policy(duo_context *ctx)
@@ -82,7 +83,8 @@ duo_context *duo_context_make(void)
 duo_status duo_context_end(duo_context *ctx)
 {
     if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
-    const duo_status status = duo_resources_close(&ctx->resources);
+    const duo_status closed = duo_resources_close(&ctx->resources);
+    const duo_status status = closed == DUO_OK ? ctx->resources.owed : closed;
     ctx->magic = DEAD;
     duo_lock(DUO_LOCK_CONTEXTS);
     ctx->next = pool;
@@ -155,7 +157,11 @@ duo_context *duo_context_of(duo_context *ctx)
 duo_status duo_context_open(duo_context *ctx)
 {
     duo_resources *const res = &ctx->resources;
-    const duo_status status = duo_resources_open(res);
+    duo_status status = duo_resources_open(res);
+    if (status == DUO_ERR_DEVICE && res->others != 0) { /* perhaps only now devices were counted */
+        duo_resources_replace_device(res);
+        status = duo_resources_open(res);
+    }
     if (res->opened) { /* the profile in use may be of another GPU */
         duo_device_info info = {.size = sizeof info};
         res->opened = false;

@@ -73,12 +73,14 @@ typedef struct execution {
     duo_choice choice[DUO_CANDIDATES];
     int count;
     bool asked; /* was the driver asked about operands that are not registered? */
+    int losses; /* of devices, when the algorithms were predicted */
 } execution;
 
 /* Predicts all algorithms; with cpu_first the CPU's alone, if one of those is sure to be chosen. */
 static void predict(execution *e, bool cpu_first)
 {
     duo_last *const last = &e->ctx->last;
+    e->losses = duo_devices_losses();
     e->count = cpu_first ? duo_predict_cpu(e->call, &e->conditions, e->choice) : 0;
     const bool short_list = e->count > 0;
     if (!short_list) e->count = duo_predict(e->call, &e->conditions, e->choice);
@@ -137,6 +139,16 @@ static duo_outcome run_rest(execution *e, int *ran)
     return status;
 }
 
+/* One of several devices was lost: what declined may run on the others. */
+static void predict_on_the_others(execution *e)
+{
+    e->losses = duo_devices_losses();
+    e->conditions = duo_policy_conditions(&e->ctx->policy, &e->ctx->resources);
+    e->count = duo_predict(e->call, &e->conditions, e->choice);
+    e->ctx->last.short_list = false;
+    e->ctx->last.candidates = e->count;
+}
+
 /* choice[best] has declined: updates what is left to choose from, and where the operands are. */
 static duo_status after_declining(execution *e, int best)
 {
@@ -144,8 +156,13 @@ static duo_status after_declining(execution *e, int best)
     e->choice[best].declined = true;
     if (e->ctx->last.short_list) predict_all(e, e->choice[best].algorithm);
     if (!gpu) return DUO_OK;
-    if (!duo_device_usable(e->ctx->resources.device)) rule_out_gpu(e);
-    return duo_locate(e->ctx->resources.device, e->call); /* device copies may be gone */
+    duo_resources *const res = &e->ctx->resources;
+    const bool fewer = res->others != 0 && duo_devices_losses() != e->losses;
+    if (fewer) duo_resources_replace_device(res);
+    if (!duo_device_usable(res->device)) rule_out_gpu(e);
+    const duo_status located = duo_locate(res->device, e->call); /* device copies may be gone */
+    if (located == DUO_OK && fewer) predict_on_the_others(e);
+    return located;
 }
 
 /* Runs the cheapest that accepts, and the next if it declines. *ran: its index in choice[]. */
@@ -185,6 +202,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     duo_last *const last = &ctx->last;
     const bool timed = duo_report_wanted(&res->report);
     const double start = timed ? now_seconds() : 0.0;
+    duo_resources_replace_device(res);
     const duo_status located = duo_locate(res->device, call);
     if (located != DUO_OK) return located;
     execution e;

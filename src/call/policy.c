@@ -6,6 +6,15 @@
 #include "host/fork.h"
 #include "host/machine.h"
 
+void duo_policy_devices(duo_conditions *conditions, const duo_resources *res)
+{
+    int device[DUO_LANES];
+    conditions->devices = res->others != 0 ? duo_resources_devices(res, device) : 1;
+    conditions->linked = !res->unlinked;
+    for (int i = 0; i < conditions->devices && conditions->devices > 1; i++)
+        conditions->speed[i] = duo_device_speed(device[i]);
+}
+
 duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *res)
 {
     duo_resources_settle_device(res);
@@ -22,6 +31,7 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
             duo_device_room(res->device) + duo_device_copies(res->device);
         for (int i = 0; i < DUO_OPERANDS; i++)
             conditions.device_memory_bytes += (double)res->workspace[i].bytes;
+        duo_policy_devices(&conditions, res);
     }
     return conditions;
 }

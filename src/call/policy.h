@@ -25,6 +25,9 @@ typedef struct duo_policy {
 /* The conditions under which a call of this context is made now, by the calling thread. */
 duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *res);
 
+/* Sets what the conditions tell of the context's devices for streamed products, as they are now. */
+void duo_policy_devices(duo_conditions *conditions, const duo_resources *res);
+
 /* Computes the limits of tiny calls, after any change of policy, threads or log. */
 void duo_policy_changed(duo_policy *policy, const duo_resources *res);
 

@@ -1,8 +1,10 @@
 /* stream_product.c - a streamed product: place, plan, run, note what was written (stream_product.h). */
 #include "call/stream_product.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "call/policy.h"
 #include "choice/stream_cost.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
@@ -23,15 +25,52 @@ static void packed_bytes(const duo_call *local, duo_algorithm_id id, double byte
     }
 }
 
-/* Memory that a plan may use on the device: of what is free and what earlier plans have; at least a
- * quarter of what device copies have with it, which then make room. */
-static double memory_for(const duo_resources *res)
+/* Memory that plans may take on a device: what is free and what earlier ones have; on the first one
+ * at least a quarter of what device copies have with it, which then make room. */
+static double room_on(const duo_resources *res, int device)
 {
     const double least = 0.25;
-    double bytes = duo_device_room(res->queue_device);
-    for (int i = 0; i < DUO_OPERANDS; i++) bytes += (double)res->workspace[i].bytes;
-    const double all = bytes + duo_device_copies(res->queue_device);
-    return duo_stream_memory(fmax(bytes, least * all));
+    double bytes = duo_device_room(device);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (device == res->queue_device) bytes += (double)res->workspace[i].bytes;
+        for (int lane = 1; lane < DUO_LANES; lane++)
+            if (res->lane[lane].device == device) bytes += (double)res->lane[lane].space[i].bytes;
+    }
+    if (device != res->queue_device) return bytes;
+    return fmax(bytes, least * (bytes + duo_device_copies(device)));
+}
+
+/* Memory that a plan may use on each of the devices. */
+static double memory_for(const duo_resources *res, const int *device, int devices)
+{
+    double least = INFINITY;
+    for (int i = 0; i < devices; i++) least = fmin(least, room_on(res, device[i]));
+    return duo_stream_memory(least);
+}
+
+/* The devices of the context that a call by this algorithm uses, its queue's first. One that has
+ * far less room than the first is left out: the slots of a plan are the same on all. */
+static int devices_for(const duo_resources *res, const duo_call *call,
+                       const duo_algorithm *algorithm, duo_conditions *conditions,
+                       int device[DUO_LANES])
+{
+    int all[DUO_LANES], devices = 0;
+    double speed[DUO_LANES];
+    duo_policy_devices(conditions, res);
+    const int count = conditions->devices > 1 ? duo_resources_devices(res, all) : 0;
+    device[0] = res->queue_device;
+    if (count < conditions->devices || count == 0 || all[0] != res->queue_device) return 1;
+    const double room = room_on(res, all[0]);
+    for (int i = 0; i < conditions->devices; i++) {
+        if (room_on(res, all[i]) < 0.5 * room) continue;
+        speed[devices] = conditions->speed[i];
+        device[devices++] = all[i];
+    }
+    memcpy(conditions->speed, speed, (size_t)devices * sizeof *speed);
+    conditions->devices = devices;
+    int best;
+    (void)duo_stream_seconds(call, conditions, algorithm, &best);
+    return best;
 }
 
 /* Makes the plan, if it is not the one that the last call had. */
@@ -57,26 +96,43 @@ static bool any_done(const duo_plan *plan, duo_step_kind kind)
     return false;
 }
 
-/* Less memory may be free than the cap says: then a plan for less is tried. */
-static duo_outcome plan_and_run(duo_resources *res, const duo_call *local,
-                                const duo_algorithm *algorithm, const duo_conditions *conditions)
+/* Less memory may be free than the cap says: then a plan for less is tried. DUO_ERR_MEMORY: these
+ * devices cannot do it, and nothing was done. */
+static duo_outcome run_on(duo_resources *res, const duo_call *local, const duo_algorithm *algorithm,
+                          const duo_conditions *conditions, const int *device, int devices)
 {
     enum { TRIES = 4 };
     duo_stream_model model;
     double packed[2];
     packed_bytes(local, algorithm->id, packed);
-    double memory = memory_for(res);
-    duo_outcome outcome = duo_stream_open(res, &res->queue_device, 1);
-    if (outcome != DUO_OK) return DUO_DECLINED;
+    const duo_status opened = duo_stream_open(res, device, devices);
+    if (opened != DUO_OK) return opened == DUO_ERR_LOST ? DUO_DECLINED : DUO_ERR_MEMORY;
+    duo_conditions now = *conditions;
+    now.linked = !res->unlinked; /* known since they were opened */
+    double memory = memory_for(res, device, devices);
     for (int i = 0; i < TRIES; i++, memory /= 2.0) {
         const duo_plan_problem of =
-            duo_stream_problem(&model, local, algorithm, conditions, 1, memory, packed);
-        if (!plan(res, &of)) return DUO_DECLINED;
-        outcome = duo_stream_run(res, algorithm->id, local);
+            duo_stream_problem(&model, local, algorithm, &now, devices, memory, packed);
+        if (!plan(res, &of)) break;
+        const duo_outcome outcome = duo_stream_run(res, algorithm->id, local);
         if (outcome != DUO_ERR_MEMORY) return outcome;
         res->plan.count = 0;
+        res->plan.ran = false;
     }
-    return DUO_DECLINED;
+    return DUO_ERR_MEMORY;
+}
+
+/* Runs the call on several devices where that pays and they can, or else on the first one. */
+static duo_outcome plan_and_run(duo_resources *res, const duo_call *call, const duo_call *local,
+                                const duo_algorithm *algorithm, const duo_conditions *given)
+{
+    int device[DUO_LANES];
+    duo_conditions conditions = *given;
+    const int devices = devices_for(res, call, algorithm, &conditions, device);
+    duo_outcome outcome = run_on(res, local, algorithm, &conditions, device, devices);
+    if (outcome == DUO_ERR_MEMORY && devices > 1)
+        outcome = run_on(res, local, algorithm, &conditions, device, 1);
+    return outcome == DUO_ERR_MEMORY ? DUO_DECLINED : outcome;
 }
 
 duo_outcome duo_stream_product(duo_resources *res, const duo_call *call, duo_call *local,
@@ -90,7 +146,7 @@ duo_outcome duo_stream_product(duo_resources *res, const duo_call *call, duo_cal
         return placed == DUO_ERR_LOST && duo_device_usable(res->device) ? DUO_ERR_LOST
                                                                         : DUO_DECLINED;
     }
-    const duo_outcome outcome = plan_and_run(res, local, algorithm, conditions);
+    const duo_outcome outcome = plan_and_run(res, call, local, algorithm, conditions);
     const bool products = res->plan.ran && any_done(&res->plan, DUO_STEP_MULTIPLY);
     const bool tiles = res->plan.ran && any_done(&res->plan, DUO_STEP_FETCH);
     duo_place_queued(res, call, local, products);

@@ -10,6 +10,7 @@
 #include "algorithms.h"
 #include "call.h"
 #include "choice/profile.h"
+#include "data/plan.h"
 
 /* The conditions under which a call is made: the context's policy, and what the machine has now. */
 typedef struct duo_conditions {
@@ -21,6 +22,11 @@ typedef struct duo_conditions {
     double device_memory_bytes; /* most that operands which are sent may take on the device */
     int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
     int multiprocessors;        /* of the device; 0: not looked at yet */
+
+    /* The context's devices that are usable: of these a streamed product may use the first ones. */
+    int devices;                    /* 0 counts as 1 */
+    double speed[DUO_PLAN_DEVICES]; /* of each beside the others, in any unit */
+    bool linked;                    /* they reach each other's memory, as far as is known */
 } duo_conditions;
 
 /* Can the algorithm do this call? */

@@ -60,9 +60,9 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
         if (transfer[algorithm->side] < 0.0)
             transfer[algorithm->side] =
                 duo_transfer_seconds(call, algorithm->side, conditions->profile);
-        c->seconds = algorithm->cost(call, conditions, &c->threads);
-        if (algorithm->side == DUO_SIDE_GPU && streamed)
-            c->seconds = duo_stream_seconds(call, conditions->profile, c->seconds);
+        c->seconds = algorithm->side == DUO_SIDE_GPU && streamed
+                         ? duo_stream_seconds(call, conditions, algorithm, &c->devices)
+                         : algorithm->cost(call, conditions, &c->threads);
         c->seconds += transfer[algorithm->side];
     }
     return count;
@@ -81,7 +81,7 @@ int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
     if (duo_call_stale(call)) return 0;
     const int count = predict(call, conditions, 1u << DUO_SIDE_CPU, choice);
     double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
-    if (duo_streams(call)) least += duo_stream_seconds(call, conditions->profile, 0.0);
+    if (duo_streams(call)) least += duo_stream_seconds(call, conditions, NULL, NULL);
     const double seconds = choice[duo_select(choice, count, conditions)].seconds;
     return seconds < least ? count : 0;
 }

@@ -9,6 +9,7 @@ typedef struct duo_choice {
     bool accepts;
     bool declined;  /* set by the caller: not to be chosen any more */
     int threads;    /* CPU threads that it would use; 0 on the GPU */
+    int devices;    /* GPUs that a streamed product would use; else 0 */
     double seconds; /* predicted: work, transfers and the result's way back; infinite: refused */
 } duo_choice;
 

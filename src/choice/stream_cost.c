@@ -50,6 +50,19 @@ static double pack_seconds(const duo_plan_problem *of, int operand, double eleme
     return duo_curve_seconds(reads, bytes / 4.0, 1);
 }
 
+/* The part of C's columns that each of the devices has, so that all end at once. */
+static void set_shares(const duo_conditions *conditions, int devices,
+                       double share[DUO_PLAN_DEVICES])
+{
+    double all = 0.0;
+    bool known = true;
+    for (int d = 0; d < devices; d++) {
+        all += conditions->speed[d];
+        known &= conditions->speed[d] > 0.0;
+    }
+    for (int d = 0; d < devices; d++) share[d] = known ? conditions->speed[d] / all : 1.0 / devices;
+}
+
 duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *call,
                                     const duo_algorithm *algorithm,
                                     const duo_conditions *conditions, int devices,
@@ -84,13 +97,14 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     if (call->operand[DUO_C].read) of.pinned[DUO_C] = false;
     of.k_whole = (algorithm->maths & DUO_SERVES_FLOAT64) != 0; /* a slab leaves C in float32 */
     of.devices = devices;
+    set_shares(conditions, devices, of.share);
     of.memory_bytes = memory_bytes;
     of.up = profile->upload_pinned;
     of.down = profile->download_pinned;
     of.both = kBothWays * fmax(of.up, of.down);
     of.host_up = kCopying * profile->upload_pageable;
     of.host_down = kCopying * profile->download_pageable;
-    of.peer = kPeer;
+    of.peer = conditions->linked ? kPeer : 0.0;
     of.copy_seconds = profile->copy_seconds;
     of.multiply = multiply_seconds;
     of.pack = pack_seconds;
@@ -121,6 +135,8 @@ double duo_stream_memory(double free_bytes)
     return ldexp(floor(mantissa * 32.0), exponent - 5); /* its first five bits */
 }
 
+/* ---- Without a plan ---- */
+
 /* The part of a product that nothing overlaps, where it is cut into panels of at least a MiB: the
  * last tile's arithmetic, and its way home. */
 static double last_part(double bytes)
@@ -129,29 +145,93 @@ static double last_part(double bytes)
     return 1.0 / fmin(fmax(panels, 1.0), 16.0);
 }
 
-double duo_stream_seconds(const duo_call *call, const duo_profile *profile, double work)
+/* What is sent and fetched, by all devices at once. */
+typedef struct traffic {
+    double up, down, bytes; /* seconds; bytes of the operands */
+    bool pageable;
+} traffic;
+
+/* Each device has a link of its own; but pageable memory is copied by the one host. */
+static traffic traffic_of(const duo_call *call, const duo_conditions *conditions, int devices)
 {
-    double up = 0.0, down = 0.0, bytes = 0.0;
-    bool pageable = false;
+    const duo_profile *const profile = conditions->profile;
+    traffic t = {.up = 0.0};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o) || !duo_operand_hosted(o)) continue;
         const bool pinned = o->residence == DUO_AT_PINNED;
-        pageable |= !pinned;
-        bytes += duo_operand_bytes(o);
-        if (o->read)
-            up +=
-                duo_operand_bytes(o) / (pinned ? profile->upload_pinned : profile->upload_pageable);
-        if (o->written)
-            down += duo_operand_bytes(o) /
-                    (pinned ? profile->download_pinned : profile->download_pageable);
+        const double bytes = duo_operand_bytes(o);
+        const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
+        const double up = pinned ? profile->upload_pinned * devices : profile->upload_pageable;
+        const double down =
+            pinned ? profile->download_pinned * devices : profile->download_pageable;
+        t.pageable |= !pinned;
+        t.bytes += bytes;
+        if (o->read) t.up += (shared && !conditions->linked ? devices : 1.0) * bytes / up;
+        if (o->read && shared && conditions->linked)
+            t.up += bytes * (devices - 1.0) / devices / kPeer;
+        if (o->written) t.down += bytes / down;
     }
+    return t;
+}
+
+/* Seconds of the first device's part of the arithmetic. */
+static double work_seconds(const duo_call *call, const duo_conditions *conditions,
+                           const duo_algorithm *algorithm, int devices)
+{
+    double share[DUO_PLAN_DEVICES];
+    int threads;
+    if (algorithm == NULL) return 0.0;
+    if (devices == 1) return algorithm->cost(call, conditions, &threads);
+    duo_call part = *call;
+    set_shares(conditions, devices, share);
+    part.n = (int64_t)ceil((double)call->n * share[0]);
+    duo_operand *const b = &part.operand[DUO_B];
+    *(call->transb ? &b->rows : &b->columns) = part.n;
+    part.operand[DUO_C].columns = part.n;
+    return algorithm->cost(&part, conditions, &threads);
+}
+
+static double seconds_on(const duo_call *call, const duo_conditions *conditions,
+                         const duo_algorithm *algorithm, int devices)
+{
+    const duo_profile *const profile = conditions->profile;
+    const traffic t = traffic_of(call, conditions, devices);
+    const double work = work_seconds(call, conditions, algorithm, devices);
     /* The host copies pageable memory one way at a time. */
-    const double moved = pageable ? up + down : fmax(fmax(up, down), (up + down) / kBothWays);
-    const double waits = 2.0 * work > up ? up * up / (4.0 * fmax(work, 1e-9)) : 0.0;
-    const double part = last_part(bytes);
-    const double overlapped = fmax(fmax(moved, up), fmin(work + waits, work + up));
-    const double serial = up + work + down;
-    return profile->round_trip_seconds + 3.0 * profile->copy_seconds +
-           fmin(serial, overlapped + part * (work + down));
+    const double moved =
+        t.pageable ? t.up + t.down : fmax(fmax(t.up, t.down), (t.up + t.down) / kBothWays);
+    const double waits = 2.0 * work > t.up ? t.up * t.up / (4.0 * fmax(work, 1e-9)) : 0.0;
+    const double part = last_part(t.bytes / devices);
+    const double overlapped = fmax(fmax(moved, t.up), fmin(work + waits, work + t.up));
+    const double serial = t.up + work + t.down;
+    /* Every device has its own first and last transfers, which the host queues one by one. */
+    const double starts = profile->round_trip_seconds + 3.0 * profile->copy_seconds;
+    return starts * devices + fmin(serial, overlapped + part * (work + t.down));
+}
+
+/* Devices that the call may use: operands that are on one device are used there. */
+static int most_devices(const duo_call *call, const duo_conditions *conditions)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (duo_operand_touched(&call->operand[i]) && !duo_operand_hosted(&call->operand[i]))
+            return 1;
+    return conditions->devices > 1 ? conditions->devices : 1;
+}
+
+double duo_stream_seconds(const duo_call *call, const duo_conditions *conditions,
+                          const duo_algorithm *algorithm, int *devices)
+{
+    const int most = most_devices(call, conditions);
+    int best = 1;
+    double least = seconds_on(call, conditions, algorithm, 1);
+    for (int tried = 2; tried < 2 * most; tried *= 2) { /* powers of two, and all */
+        const int some = tried < most ? tried : most;
+        const double seconds = seconds_on(call, conditions, algorithm, some);
+        if (seconds >= least) continue;
+        least = seconds;
+        best = some;
+    }
+    if (devices != NULL) *devices = best;
+    return least;
 }

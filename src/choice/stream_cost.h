@@ -26,8 +26,8 @@ typedef struct duo_stream_model {
 } duo_stream_model;
 
 /*
- * The problem of a call for one of its GPU algorithms. memory_bytes: that the plan may use on each
- * device. packed_bytes: of an element of A and B, as the algorithm packs them; 0: it does not, or
+ * The problem of a call for one of its GPU algorithms, on the first `devices` of the conditions'.
+ * memory_bytes: that the plan may use on each device. packed_bytes: of an element of A and B, as the algorithm packs them; 0: it does not, or
  * the operand is packed already.
  */
 duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *call,
@@ -43,8 +43,12 @@ double duo_stream_packed_bytes(duo_algorithm_id algorithm);
  * is not made again because what is free varies a little from call to call. */
 double duo_stream_memory(double free_bytes);
 
-/* Seconds of a streamed product, without making its plan: `work` seconds of arithmetic, overlapped
- * with what the call sends and fetches. */
-double duo_stream_seconds(const duo_call *call, const duo_profile *profile, double work);
+/*
+ * Seconds of a streamed product, without making its plan: arithmetic, overlapped with what the call
+ * sends and fetches, on so many of the context's devices as take least; *devices, where it is not
+ * NULL, tells how many. algorithm NULL: the arithmetic takes no time.
+ */
+double duo_stream_seconds(const duo_call *call, const duo_conditions *conditions,
+                          const duo_algorithm *algorithm, int *devices);
 
 #endif

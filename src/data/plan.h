@@ -71,12 +71,13 @@ typedef struct duo_plan_problem {
     int64_t pitch[DUO_OPERANDS]; /* floats from run to run, where panels are cut across the runs, as
                                     those of rows are; 0: a panel is one range of memory */
     int devices;
-    double memory_bytes;       /* on each device, that the plan may use */
-    double packed_bytes[2];    /* of an element of A, B, when packed; 0: it is not */
-    double up, down, both;     /* the link's rates, and that of both ways at once */
-    double host_up, host_down; /* rates at which pageable memory is copied to pinned */
-    double peer;               /* rate between devices; 0: there is none */
-    double copy_seconds;       /* the fixed part of a transfer */
+    double share[DUO_PLAN_DEVICES]; /* of C's columns, by device; in all 1. All 0: equal ones */
+    double memory_bytes;            /* on each device, that the plan may use */
+    double packed_bytes[2];         /* of an element of A, B, when packed; 0: it is not */
+    double up, down, both;          /* the link's rates, and that of both ways at once */
+    double host_up, host_down;      /* rates at which pageable memory is copied to pinned */
+    double peer;                    /* rate between devices; 0: every device is sent all of A */
+    double copy_seconds;            /* the fixed part of a transfer */
     /* Seconds to multiply on one device, with operands packed, and to pack so many elements. */
     double (*multiply)(const struct duo_plan_problem *of, int64_t m, int64_t n, int64_t k);
     double (*pack)(const struct duo_plan_problem *of, int operand, double elements);

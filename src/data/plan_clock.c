@@ -176,8 +176,9 @@ double duo_plan_bound(const duo_plan *plan)
     double up = 0.0, down = 0.0, host = 0.0;
     double inputs = 0.0; /* seconds till all of A and B are there, if they go first */
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (of->sent[i]) up += 4.0 * elements[i];
-        if (of->sent[i] && !of->pinned[i]) host += 4.0 * elements[i] / of->host_up;
+        const double times = i == DUO_A && of->peer <= 0.0 ? of->devices : 1.0;
+        if (of->sent[i]) up += times * 4.0 * elements[i];
+        if (of->sent[i] && !of->pinned[i]) host += times * 4.0 * elements[i] / of->host_up;
         if (i == DUO_B) inputs = fmax(up / of->up / of->devices, host);
     }
     if (of->fetched) down = 4.0 * elements[DUO_C];
@@ -185,7 +186,9 @@ double duo_plan_bound(const duo_plan *plan)
     const double link = fmax(fmax(up / of->up, down / of->down), (up + down) / of->both);
     /* Pageable operands arrive as fast as the host copies them. */
     const double arrives = fmax(up / of->up / of->devices, host);
-    const double work = of->multiply(of, of->m, of->n, of->k) / of->devices;
+    double share = 1.0 / of->devices;
+    for (int d = 0; d < of->devices; d++) share = fmax(share, of->share[d]);
+    const double work = of->multiply(of, of->m, of->n, of->k) * share;
     /* f of A and of B give f^2 of C: till f = inputs / (2 * work) the device waits for the link. */
     const double waits = plan->held && of->sent[DUO_A] && of->sent[DUO_B] && 2.0 * work > inputs
                              ? inputs * inputs / (4.0 * work)

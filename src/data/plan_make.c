@@ -160,12 +160,30 @@ static void strip(making *w, duo_step where)
     }
 }
 
+static double share_of(const duo_plan_problem *of, int device)
+{
+    return of->share[0] > 0.0 ? of->share[device] : 1.0 / of->devices;
+}
+
 /* The columns of C that a device has. */
 static void columns_of(const duo_plan_problem *of, int device, int64_t *from, int64_t *to)
 {
-    const double share = (double)of->n / of->devices;
-    *from = device == 0 ? 0 : least(of->n, whole_units(share * device));
-    *to = device + 1 == of->devices ? of->n : least(of->n, whole_units(share * (device + 1)));
+    double before = 0.0;
+    for (int d = 0; d < device; d++) before += share_of(of, d);
+    const double after = before + share_of(of, device);
+    *from = device == 0 ? 0 : least(of->n, whole_units((double)of->n * before));
+    *to = device + 1 == of->devices ? of->n : least(of->n, whole_units((double)of->n * after));
+}
+
+/* The most columns that a device has. */
+static int64_t most_columns_of(const duo_plan_problem *of)
+{
+    int64_t most = 0, from, to;
+    for (int d = 0; d < of->devices; d++) {
+        columns_of(of, d, &from, &to);
+        if (to - from > most) most = to - from;
+    }
+    return most;
 }
 
 /* The panels of a plan of everything on the device. */
@@ -192,29 +210,47 @@ static duo_step step_in(const panels *s, int device, int64_t i, int64_t i_end, i
     return step;
 }
 
-/* Panel x of A arrives: a part of it at each device, which then gives it to the others. */
+/* The rows of panel x of A that a device is sent. */
+typedef struct rows_sent {
+    int64_t low, high;
+} rows_sent;
+
+static rows_sent rows_sent_to(const panels *s, int x, int device)
+{
+    const int devices = s->w->of->devices;
+    const int64_t from = s->a.edge[x], to = s->a.edge[x + 1], rows = to - from;
+    if (s->w->of->peer <= 0.0) return (rows_sent){from, to};
+    return (rows_sent){
+        from + rows * device / devices / kUnit * kUnit,
+        device + 1 == devices ? to : from + rows * (device + 1) / devices / kUnit * kUnit};
+}
+
+/* A device copies from the others what they were sent of panel x. */
+static void share_panel(const panels *s, int x, int device)
+{
+    for (int d = 0; d < s->w->of->devices; d++) {
+        const rows_sent rows = rows_sent_to(s, x, d);
+        if (d == device || rows.high <= rows.low) continue;
+        duo_step share = step_in(s, device, rows.low, rows.high, 0, 0);
+        share.kind = DUO_STEP_SHARE;
+        share.operand = DUO_A;
+        share.source = d;
+        add(s->w, share);
+    }
+}
+
+/* Panel x of A arrives: a part of it at each device, which then gives it to the others; or, where
+ * devices do not reach each other, all of it at each. */
 static void a_arrives(panels *s, int x, int b_there)
 {
     const int devices = s->w->of->devices;
     const int64_t from = s->a.edge[x], to = s->a.edge[x + 1];
-    for (int d = 0; d < devices && s->w->of->sent[DUO_A]; d++) {
-        const int64_t rows = to - from, low = from + rows * d / devices / kUnit * kUnit;
-        const int64_t high =
-            d + 1 == devices ? to : from + rows * (d + 1) / devices / kUnit * kUnit;
-        if (high > low) send(s->w, step_in(s, d, low, high, 0, 0), DUO_A);
+    const bool shared = s->w->of->sent[DUO_A] && s->w->of->peer > 0.0;
+    for (int d = 0; d < devices; d++) {
+        const rows_sent rows = rows_sent_to(s, x, d);
+        if (rows.high > rows.low) send(s->w, step_in(s, d, rows.low, rows.high, 0, 0), DUO_A);
     }
-    for (int to_device = 0; to_device < devices && s->w->of->sent[DUO_A]; to_device++)
-        for (int d = 0; d < devices; d++) {
-            const int64_t rows = to - from, low = from + rows * d / devices / kUnit * kUnit;
-            const int64_t high =
-                d + 1 == devices ? to : from + rows * (d + 1) / devices / kUnit * kUnit;
-            if (d == to_device || high <= low) continue;
-            duo_step share = step_in(s, to_device, low, high, 0, 0);
-            share.kind = DUO_STEP_SHARE;
-            share.operand = DUO_A;
-            share.source = d;
-            add(s->w, share);
-        }
+    for (int d = 0; d < devices && shared; d++) share_panel(s, x, d);
     for (int d = 0; d < devices; d++) {
         const cut *const b = &s->b[d];
         pack(s->w, step_in(s, d, from, to, 0, 0), DUO_A);
@@ -262,14 +298,13 @@ static void make_held(making *w, const held_shape *shape)
     w->plan->held = true;
     w->plan->count = 0;
     memset(space, 0, sizeof w->plan->space);
-    int64_t widest = 0;
+    const int64_t widest = most_columns_of(of);
     panels s = {.w = w};
     const bool a_moves = of->sent[DUO_A], b_moves = of->sent[DUO_B] || !a_moves;
     s.a = cut_of(0, of->m, a_moves ? shape->a_panels : 1, shape->ramp);
     for (int d = 0; d < of->devices; d++) {
         int64_t from, to;
         columns_of(of, d, &from, &to);
-        if (to - from > widest) widest = to - from;
         s.b[d] = cut_of(from, to - from, b_moves ? shape->b_panels : 1, shape->ramp);
     }
     for (int i = DUO_A; i <= DUO_B; i++)
@@ -428,11 +463,8 @@ static bool make_blocks(making *w)
 {
     const duo_plan_problem *const of = w->of;
     device_blocks blocks[DUO_PLAN_DEVICES] = {0};
-    int64_t from, to, most_columns = 0;
-    for (int d = 0; d < of->devices; d++) {
-        columns_of(of, d, &from, &to);
-        if (to - from > most_columns) most_columns = to - from;
-    }
+    int64_t from, to;
+    const int64_t most_columns = most_columns_of(of);
     block_shape b = {0};
     if (!choose_blocks(of, most_columns, &b)) return false;
     w->plan->held = false;
@@ -484,7 +516,7 @@ double duo_plan_bytes(const duo_plan *plan)
 /* Everything that is sent, packed or fetched, on a device. */
 static double held_bytes(const duo_plan_problem *of)
 {
-    const double n = ceil((double)of->n / of->devices) + (double)kUnit;
+    const double n = (double)most_columns_of(of);
     return (double)of->m * (double)of->k * element_bytes(of, DUO_A) +
            n * (double)of->k * element_bytes(of, DUO_B) +
            (double)of->m * n * element_bytes(of, DUO_C);

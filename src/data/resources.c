@@ -16,6 +16,42 @@ void duo_resources_settle_device(duo_resources *res)
     res->rank_device = false;
 }
 
+/* ---- Devices ---- */
+
+void duo_resources_set_others(duo_resources *res, const int *other, int others)
+{
+    for (int i = 1; i < DUO_LANES; i++) duo_resources_close_lane(res, i);
+    res->others = others;
+    for (int i = 0; i < others; i++) res->other[i] = other[i];
+}
+
+int duo_resources_devices(const duo_resources *res, int device[DUO_LANES])
+{
+    const char *why;
+    if (!duo_devices_looked()) return 0;
+    int count = 0;
+    if (duo_device_usable(res->device)) device[count++] = res->device;
+    const int others = res->others < 0 ? duo_devices(&why) : res->others;
+    for (int i = 0; i < others && count < DUO_LANES; i++) {
+        const int other = res->others < 0 ? i : res->other[i];
+        if (other != res->device && duo_device_usable(other)) device[count++] = other;
+    }
+    return count;
+}
+
+void duo_resources_replace_device(duo_resources *res)
+{
+    int device[DUO_LANES];
+    if (res->others == 0 || !duo_devices_looked() || duo_device_usable(res->device)) return;
+    duo_resources_settle_device(res);
+    if (duo_resources_devices(res, device) == 0 || device[0] == res->device) return;
+    const duo_status closed = duo_resources_close(res);
+    if (closed != DUO_OK) res->owed = closed;
+    duo_report_note(&res->report, "GPU %d is used instead of GPU %d", device[0], res->device);
+    res->device = device[0]; /* it stays among the others, too, which does no harm */
+    res->stream = NULL;
+}
+
 /* ---- Failures ---- */
 
 duo_status duo_resources_failed_on(duo_resources *res, int device, duo_status status,
@@ -83,18 +119,30 @@ void duo_resources_free_workspace(duo_resources *res)
     free_spaces(res->workspace, res->queue_device);
 }
 
-/* Lane 0 has the context's queue and workspace, which go their own way. */
+/* Closes a lane's queue, which has done all that it had to do with stages then. */
+static void close_lane_queue(duo_resources *res, duo_queue *queue)
+{
+    if (queue == NULL) return;
+    (void)duo_backend_current()->close(queue);
+    for (int i = 0; i < DUO_STAGES; i++) {
+        if (res->up.stage[i].queue == queue) res->up.stage[i].queue = NULL;
+        if (res->down.stage[i].queue == queue) res->down.stage[i].queue = NULL;
+    }
+}
+
+void duo_resources_close_lane(duo_resources *res, int i)
+{
+    duo_lane *const lane = &res->lane[i];
+    close_lane_queue(res, lane->up);
+    close_lane_queue(res, lane->down);
+    if (i > 0) free_spaces(lane->space, lane->device);
+    if (i > 0) close_lane_queue(res, lane->compute);
+    *lane = (duo_lane){.up = NULL};
+}
+
 static void close_lanes(duo_resources *res)
 {
-    const duo_backend *const backend = duo_backend_current();
-    for (int i = 0; i < DUO_LANES; i++) {
-        duo_lane *const lane = &res->lane[i];
-        if (lane->up != NULL) (void)backend->close(lane->up);
-        if (lane->down != NULL) (void)backend->close(lane->down);
-        if (i > 0) free_spaces(lane->space, lane->device);
-        if (i > 0 && lane->compute != NULL) (void)backend->close(lane->compute);
-        *lane = (duo_lane){.up = NULL};
-    }
+    for (int i = 0; i < DUO_LANES; i++) duo_resources_close_lane(res, i);
 }
 
 /* Waits for the queue's work. No lock need be held. */
@@ -171,6 +219,7 @@ void duo_resources_in_child(duo_resources *res)
     memset(&res->up, 0, sizeof res->up);
     memset(&res->down, 0, sizeof res->down);
     res->reading_host = res->unwaited = res->on_gpu = false;
+    res->owed = DUO_OK;
 }
 
 /* ---- Memory ---- */

@@ -47,13 +47,17 @@ typedef struct duo_resources {
     /* What the user asks for. */
     int device;
     bool rank_device; /* `device` is still an MPI rank's number: the devices were not counted yet */
-    void *stream;     /* the user's CUDA stream, or NULL */
-    int threads;      /* most CPU threads of a call; 0: the default */
+    int other[DUO_LANES - 1]; /* that streamed products may use beside `device` */
+    int others;               /* of these; -1: every other device */
+    void *stream;             /* the user's CUDA stream, or NULL */
+    int threads;              /* most CPU threads of a call; 0: the default */
 
     /* The queue. */
     duo_queue *queue; /* NULL: it is not open */
     int queue_device; /* its device: `device`, or that of a region (duo_resources_reach) */
     bool opened;      /* set when a queue is opened, until context.c has seen the device's name */
+    duo_status
+        owed; /* what closing the queue of a lost device told; duo_synchronize passes it on */
 
     /* Buffers that belong to the queue. */
     duo_space workspace[DUO_OPERANDS]; /* device memory with copies of host operands */
@@ -61,6 +65,7 @@ typedef struct duo_resources {
 
     /* Streamed products. */
     duo_lane lane[DUO_LANES];
+    bool unlinked;                   /* two lanes' devices do not reach each other's memory */
     duo_plan plan;                   /* of the last one: made again only for another problem */
     struct duo_recording *recording; /* for measuring, of the caller (recording.h); NULL: none */
 
@@ -76,6 +81,21 @@ typedef struct duo_resources {
 
 /* Once the devices are counted, makes an MPI rank's number that of a device: modulo their count. */
 void duo_resources_settle_device(duo_resources *res);
+
+/* Sets the devices beside the context's own; others -1: all. Closes the lanes of those before. */
+void duo_resources_set_others(duo_resources *res, const int *other, int others);
+
+/* The usable ones among `device` and the others, in this order, and how many: at most DUO_LANES.
+ * 0: nobody has looked, or there is none. */
+int duo_resources_devices(const duo_resources *res, int device[DUO_LANES]);
+
+/* Where `device` is not usable and another one is, that one takes its place from now on. No lock
+ * may be held. */
+void duo_resources_replace_device(duo_resources *res);
+
+/* Closes a lane: waits for its work and frees its slots. Of lane 0 only what it does not have from
+ * the context. */
+void duo_resources_close_lane(duo_resources *res, int lane);
 
 /* Opens the queue on `device`, if it is not open. DUO_ERR_DEVICE: there is no usable GPU, and the
  * report says why. */

@@ -64,23 +64,61 @@ static duo_status open_queue(duo_resources *res, int device, duo_queue **queue)
     return duo_resources_failed_on(res, device, status, "open a queue");
 }
 
+/* Opens a lane on a device. One that was open on another device is closed: a device may have been
+ * lost meanwhile. *fresh: it was not open before. */
+static duo_status open_lane(duo_resources *res, int i, int device, bool *fresh)
+{
+    duo_lane *const lane = &res->lane[i];
+    if (lane->compute != NULL && lane->device != device) duo_resources_close_lane(res, i);
+    *fresh |= lane->down == NULL;
+    lane->device = device;
+    if (i == 0) lane->compute = res->queue;
+    duo_status status = open_queue(res, device, &lane->compute);
+    if (status == DUO_OK) status = open_queue(res, device, &lane->up);
+    if (status == DUO_OK) status = open_queue(res, device, &lane->down);
+    return status;
+}
+
+/* Something that concerns two lanes failed. Where a device is lost the failure does not say which:
+ * a queue of each does. */
+static duo_status failed_between(duo_resources *res, const duo_lane *one, const duo_lane *other,
+                                 duo_status status, const char *doing)
+{
+    const duo_lane *const lanes[] = {one, other};
+    bool idle, found = false;
+    for (int i = 0; i < 2 && status == DUO_ERR_LOST; i++)
+        if (duo_queue_idle(lanes[i]->up, &idle) == DUO_ERR_LOST) {
+            (void)duo_resources_failed_on(res, lanes[i]->device, DUO_ERR_LOST, doing);
+            found = true;
+        }
+    return found ? status : duo_resources_failed_on(res, one->device, status, doing);
+}
+
+/* Links every two lanes. */
+static duo_status link_lanes(duo_resources *res, int devices)
+{
+    res->unlinked = false;
+    for (int i = 0; i < devices; i++)
+        for (int other = 0; other < devices; other++) {
+            const duo_lane *const lane = &res->lane[i], *const to = &res->lane[other];
+            bool direct = true;
+            if (i == other) continue;
+            const duo_status status = duo_device_link(lane->device, to->device, &direct);
+            if (status == DUO_ERR_LOST)
+                return failed_between(res, lane, to, status, "link devices");
+            if (status != DUO_OK || !direct) res->unlinked = true;
+        }
+    return DUO_OK;
+}
+
 duo_status duo_stream_open(duo_resources *res, const int *device, int devices)
 {
-    duo_status status = DUO_OK;
-    for (int i = 0; i < devices && status == DUO_OK; i++) {
-        duo_lane *const lane = &res->lane[i];
-        lane->device = device[i];
-        if (i == 0) lane->compute = res->queue;
-        status = open_queue(res, lane->device, &lane->compute);
-        if (status == DUO_OK) status = open_queue(res, lane->device, &lane->up);
-        if (status == DUO_OK) status = open_queue(res, lane->device, &lane->down);
-        for (int other = 0; other < i && status == DUO_OK; other++) {
-            bool direct;
-            status = duo_device_link(lane->device, device[other], &direct);
-            if (status == DUO_OK) status = duo_device_link(device[other], lane->device, &direct);
-        }
+    bool fresh = false;
+    for (int i = 0; i < devices; i++) {
+        const duo_status status = open_lane(res, i, device[i], &fresh);
+        if (status != DUO_OK) return status;
     }
-    return status;
+    return fresh && devices > 1 ? link_lanes(res, devices) : DUO_OK;
 }
 
 static duo_lane *lane_of(const stream *s, const duo_step *step)
@@ -266,14 +304,16 @@ static duo_status share(stream *s, const duo_step *step)
     const part to = part_of(s, step, step->operand), from = part_of(s, &there, step->operand);
     const size_t width = (size_t)to.rows * sizeof(float);
     const size_t pitch = (size_t)to.device_ld * sizeof(float);
-    duo_status status = duo_queue_after(lane->up, s->res->lane[step->source].up);
+    const duo_lane *const source = &s->res->lane[step->source];
+    duo_status status = duo_queue_after(lane->up, source->up);
     duo_record_begin(s->res, step, DUO_ROW_UP);
     if (status == DUO_OK)
         status = duo_queue_copy(lane->up, to.device, pitch, from.device, pitch, width,
                                 (size_t)to.columns);
     duo_record_end(s->res, step, DUO_ROW_UP);
     s->follows[step->device] = true;
-    return status == DUO_OK ? DUO_OK : failed(s, step, status, "copy between devices");
+    return status == DUO_OK ? DUO_OK
+                            : failed_between(s->res, lane, source, status, "copy between devices");
 }
 
 /* The whole part in one copy from pinned memory. */
@@ -392,6 +432,25 @@ static duo_status fetch_direct(stream *s, int index, const part *p)
     return mark_tile(s, step);
 }
 
+/*
+ * Is every device there? To be asked when a part of C has arrived, and before it is taken for good:
+ * panels that a device copied from one that was lost before are garbage, and no queue of its own
+ * fails (backend.h). If all are there now, they were when these panels were copied.
+ */
+static duo_status all_there(const stream *s)
+{
+    const int devices = s->plan->of.devices;
+    for (int i = 0; i < devices && devices > 1; i++) {
+        const duo_lane *const lane = &s->res->lane[i];
+        bool idle;
+        duo_status status = duo_queue_idle(lane->up, &idle);
+        if (status == DUO_OK) status = duo_stage_still_there(lane->device);
+        if (status != DUO_OK)
+            return duo_resources_failed_on(s->res, lane->device, status, "ask a device");
+    }
+    return DUO_OK;
+}
+
 /* A piece of the tile through plain memory. */
 static duo_status fetch_plain(stream *s, duo_step *step, const part *p, const duo_runs *r,
                               int64_t count)
@@ -403,6 +462,8 @@ static duo_status fetch_plain(stream *s, duo_step *step, const part *p, const du
     duo_record_end(s->res, step, DUO_ROW_DOWN);
     if (status == DUO_OK) status = duo_stage_still_there(lane->device);
     if (status != DUO_OK) return failed(s, step, status, "fetch a tile");
+    status = all_there(s);
+    if (status != DUO_OK) return status;
     duo_runs_pack(r, p->host, s->plain, s->fetched, count, DUO_UNPACK, s->threads);
     step->done += count;
     return DUO_OK;
@@ -468,8 +529,10 @@ static duo_status unpack(stream *s, bool *moved)
     if (s->count == 0) return DUO_OK;
     const flight f = s->flying[s->first];
     bool arrived = false;
-    const duo_status status = duo_stage_look(s->res, &s->res->down, f.stage, &arrived);
+    duo_status status = duo_stage_look(s->res, &s->res->down, f.stage, &arrived);
     if (status != DUO_OK || !arrived) return status;
+    status = all_there(s);
+    if (status != DUO_OK) return status;
     duo_step *const step = &s->plan->step[f.step];
     const part p = part_of(s, step, DUO_C);
     const duo_runs r = duo_runs_of(p.rows, p.columns, p.ld, p.device_ld);
@@ -580,6 +643,8 @@ static duo_status finish_transfers(stream *s)
         if (status != DUO_OK)
             return duo_resources_failed_on(s->res, lane->device, status, "wait for a transfer");
     }
+    const duo_status there = all_there(s);
+    if (there != DUO_OK) return there;
     for (int i = 0; i < s->plan->count; i++) { /* direct ones have no pieces that count them */
         duo_step *const step = &s->plan->step[i];
         if (step->kind == DUO_STEP_FETCH) step->done = step->m * step->n;

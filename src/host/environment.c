@@ -66,6 +66,39 @@ static int local_rank(void)
     return -1;
 }
 
+/* Reads `all`, or a list of different numbers with commas between them. */
+static void read_devices(const char *variable)
+{
+    enum { LARGEST = 1023 };
+    const char *const value = secure_getenv(variable);
+    environment.device_count = 1;
+    environment.devices[0] = environment.device;
+    if (value == NULL || *value == '\0') return;
+    if (strcmp(value, "all") == 0) {
+        environment.device_count = 0;
+        return;
+    }
+    int list[DUO_ENVIRONMENT_DEVICES], count = 0;
+    for (const char *at = value;; at++) {
+        char *end;
+        const unsigned long device = strtoul(at, &end, 10);
+        bool good = *at >= '0' && *at <= '9' && (*end == ',' || *end == '\0') &&
+                    device <= LARGEST && count < DUO_ENVIRONMENT_DEVICES;
+        for (int i = 0; i < count; i++) good = good && list[i] != (int)device;
+        if (!good) {
+            environment.complaint = variable;
+            return;
+        }
+        list[count++] = (int)device;
+        at = end;
+        if (*at == '\0') break;
+    }
+    for (int i = 0; i < count; i++) environment.devices[i] = list[i];
+    environment.device_count = count;
+    environment.device = list[0];
+    environment.device_by_rank = false;
+}
+
 static void read_all(void)
 {
     static const char *const paths[3] = {
@@ -83,6 +116,7 @@ static void read_all(void)
     const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
     environment.device_by_rank = device < 0 && rank >= 0;
     environment.device = device >= 0 ? device : rank >= 0 ? rank : 0;
+    read_devices("DUOBLAS_DEVICES");
     environment.device_memory_bytes =
         number("DUOBLAS_DEVICE_MEMORY", "KMG", 0x1p63, (double)INFINITY);
     environment.workspace_bytes = number("DUOBLAS_WORKSPACE", "KMG", 0x1p63, 0x1p32);

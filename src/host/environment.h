@@ -6,18 +6,22 @@
 
 #include "duoblas.h"
 
+enum { DUO_ENVIRONMENT_DEVICES = 8 }; /* most in a list */
+
 typedef struct duo_environment {
     duo_path path;
     duo_math math;
     int verbose;
     bool check; /* DUOBLAS_CHECK */
     int device;
-    bool device_by_rank;        /* `device` is an MPI rank's number: to be taken modulo devices */
-    double device_memory_bytes; /* DUOBLAS_DEVICE_MEMORY; infinite if not set */
-    double workspace_bytes;     /* DUOBLAS_WORKSPACE: most that one queue's algorithms may take */
-    const char *profile;        /* DUOBLAS_PROFILE; NULL: not set */
-    const char *cpu_blas;       /* DUOBLAS_CPU_BLAS; NULL: not set */
-    const char *complaint;      /* the name of a variable whose value was not understood, or NULL */
+    bool device_by_rank; /* `device` is an MPI rank's number: to be taken modulo devices */
+    int device_count;    /* DUOBLAS_DEVICES: so many; 0: all, `device` first */
+    int devices[DUO_ENVIRONMENT_DEVICES]; /* these; the first one is `device` */
+    double device_memory_bytes;           /* DUOBLAS_DEVICE_MEMORY; infinite if not set */
+    double workspace_bytes; /* DUOBLAS_WORKSPACE: most that one queue's algorithms may take */
+    const char *profile;    /* DUOBLAS_PROFILE; NULL: not set */
+    const char *cpu_blas;   /* DUOBLAS_CPU_BLAS; NULL: not set */
+    const char *complaint;  /* the name of a variable whose value was not understood, or NULL */
 } duo_environment;
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ static struct {
     atomic_bool lost;
     char why[200];
     /* Asked for once; 0: not yet. */
-    atomic_int capability, multiprocessors;
+    atomic_int capability, multiprocessors, clock_khz;
     _Atomic double memory_bytes;
 } devices[DUO_MOST_DEVICES];
 
@@ -39,6 +39,7 @@ void duo_backend_install(const duo_backend *backend)
         devices[i].why[0] = '\0';
         atomic_store(&devices[i].capability, 0);
         atomic_store(&devices[i].multiprocessors, 0);
+        atomic_store(&devices[i].clock_khz, 0);
         atomic_store(&devices[i].memory_bytes, 0.0);
     }
     duo_unlock(DUO_LOCK_DEVICES);
@@ -117,6 +118,7 @@ static void ask(int device)
     if (duo_backend_current()->describe(device, &info) != DUO_OK) return;
     atomic_store(&devices[device].memory_bytes, (double)info.memory_bytes);
     atomic_store(&devices[device].multiprocessors, info.multiprocessors);
+    atomic_store(&devices[device].clock_khz, info.clock_khz);
     atomic_store(&devices[device].capability, 10 * info.capability_major + info.capability_minor);
 }
 
@@ -132,6 +134,12 @@ int duo_device_multiprocessors(int device)
 {
     if (duo_device_capability(device) == 0) return 0;
     return atomic_load_explicit(&devices[device].multiprocessors, memory_order_relaxed);
+}
+
+double duo_device_speed(int device)
+{
+    return (double)duo_device_multiprocessors(device) *
+           atomic_load_explicit(&devices[device].clock_khz, memory_order_relaxed);
 }
 
 /* ---- Memory ---- */
@@ -226,6 +234,11 @@ duo_status duo_queue_passed(duo_queue *queue, int mark, bool *passed)
 }
 
 duo_status duo_queue_finish(duo_queue *queue) { TWICE(duo_backend_current()->finish(queue)); }
+
+duo_status duo_queue_idle(duo_queue *queue, bool *idle)
+{
+    TWICE(duo_backend_current()->idle(queue, idle));
+}
 
 duo_status duo_queue_after(duo_queue *later, duo_queue *earlier)
 {

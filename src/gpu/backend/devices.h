@@ -27,6 +27,7 @@ int duo_devices_losses(void);                      /* how many were marked; it n
 /* Facts of a device; 0 while nobody has looked. */
 int duo_device_capability(int device); /* 10 * major + minor */
 int duo_device_multiprocessors(int device);
+double duo_device_speed(int device);    /* multiprocessors times kHz: to compare devices by */
 const char *duo_device_why(int device); /* why it is not usable; "" if it is */
 
 /*
@@ -45,6 +46,7 @@ duo_status duo_queue_mark(duo_queue *queue, int mark);
 duo_status duo_queue_wait_mark(duo_queue *queue, int mark);
 duo_status duo_queue_passed(duo_queue *queue, int mark, bool *passed);
 duo_status duo_queue_finish(duo_queue *queue);
+duo_status duo_queue_idle(duo_queue *queue, bool *idle);
 duo_status duo_queue_after(duo_queue *later, duo_queue *earlier);
 duo_status duo_queue_after_mark(duo_queue *later, duo_queue *earlier, int mark);
 duo_status duo_queue_drain(duo_queue *queue);
