@@ -53,7 +53,8 @@ static const struct argp_option options[] = {
     {"path", OPTION_PATH, "auto|cpu|gpu", 0, "Which side may serve", 0},
     {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
     {"threads", OPTION_THREADS, "N", 0, "Most CPU threads", 0},
-    {"devices", OPTION_DEVICES, "N", 0, "The plan is for so many GPUs, all alike (default 1)", 0},
+    {"devices", OPTION_DEVICES, "N", 0,
+     "GPUs, all alike and linked, of which a plan takes as many as pay (default 1)", 0},
     {"memory", OPTION_MEMORY, "BYTES", 0,
      "Free memory of each GPU; may end in K, M or G (default: all that it has and "
      "DUOBLAS_DEVICE_MEMORY lets it use)",
@@ -237,39 +238,47 @@ static double memory_of(const arguments *a, bool gpu, const duo_device_info *inf
 }
 
 /* What the call would meet here; without a GPU what it would meet with one, on the CPU's path
- * none. */
+ * none. Several GPUs are alike, and reach each other's memory. */
 static duo_conditions conditions_of(const arguments *a, bool gpu, const duo_device_info *info)
 {
-    return (duo_conditions){.profile = duo_profile_in_use(),
-                            .path = a->path,
-                            .math = duo_environment_get()->math,
-                            .threads = a->threads > 0 ? a->threads : duo_machine_threads(),
-                            .gpu = a->path != DUO_PATH_CPU,
-                            .capability = 10 * info->capability_major + info->capability_minor,
-                            .device_memory_bytes = memory_of(a, gpu, info)};
+    duo_conditions conditions = {.profile = duo_profile_in_use(),
+                                 .path = a->path,
+                                 .math = duo_environment_get()->math,
+                                 .threads = a->threads > 0 ? a->threads : duo_machine_threads(),
+                                 .gpu = a->path != DUO_PATH_CPU,
+                                 .capability = 10 * info->capability_major + info->capability_minor,
+                                 .device_memory_bytes = memory_of(a, gpu, info),
+                                 .devices = a->devices,
+                                 .linked = a->devices > 1};
+    for (int i = 0; i < a->devices; i++) conditions.speed[i] = 1.0;
+    return conditions;
 }
 
-/* The GPU's algorithm that would do the call by a plan, or NULL. */
-static const duo_algorithm *streamed_by(const duo_call *call, const duo_conditions *conditions)
+/* Sets *best, if that is a GPU's algorithm that works by a plan. */
+static bool is_streamed(const duo_call *call, const duo_conditions *conditions, duo_choice *best)
 {
     duo_choice choice[DUO_CANDIDATES];
-    if (!duo_streams(call)) return NULL;
+    if (!duo_streams(call)) return false;
     const int count = duo_predict(call, conditions, choice);
-    const int best = duo_select(choice, count, conditions);
-    if (best < 0 || choice[best].algorithm->side != DUO_SIDE_GPU) return NULL;
-    return choice[best].algorithm;
+    const int index = duo_select(choice, count, conditions);
+    if (index < 0 || choice[index].algorithm->side != DUO_SIDE_GPU) return false;
+    *best = choice[index];
+    return true;
 }
 
 /* The plan, if there is one: its parts, or its steps. */
 static int explain_plan(const arguments *a, const duo_call *call, const duo_conditions *conditions)
 {
-    const duo_algorithm *const algorithm = streamed_by(call, conditions);
+    duo_choice best;
     duo_explained_plan explained;
-    if (algorithm == NULL && a->csv)
+    if (!is_streamed(call, conditions, &best)) {
+        if (!a->csv) return EXIT_SUCCESS;
         fprintf(stderr, "duoblas: the call has no plan: the GPU does not do it with operands in "
                         "host memory\n");
-    if (algorithm == NULL) return a->csv ? DUO_EXIT_FAILURE : EXIT_SUCCESS;
-    if (!duo_explain_plan_open(&explained, call, algorithm, conditions, a->devices,
+        return DUO_EXIT_FAILURE;
+    }
+    if (!duo_explain_plan_open(&explained, call, best.algorithm, conditions,
+                               best.devices > 0 ? best.devices : 1,
                                conditions->device_memory_bytes))
         return DUO_EXIT_FAILURE;
     if (a->csv)

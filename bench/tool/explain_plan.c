@@ -115,8 +115,8 @@ static void print_devices(const duo_plan *plan)
     }
 }
 
-/* What the host copies to and from pinned stages meanwhile: pageable memory, and pinned memory whose
- * columns stand too far apart for a device to read them fast. */
+/* What the host copies to and from pinned stages meanwhile: pageable memory, and pinned memory
+ * whose columns stand too far apart for a device to read them fast. */
 static void print_host(const duo_plan *plan)
 {
     char up[DUO_TEXT], down[DUO_TEXT], work[DUO_TEXT], end[DUO_TEXT];

@@ -27,8 +27,8 @@ typedef struct duo_stream_model {
 
 /*
  * The problem of a call for one of its GPU algorithms, on the first `devices` of the conditions'.
- * memory_bytes: that the plan may use on each device. packed_bytes: of an element of A and B, as the algorithm packs them; 0: it does not, or
- * the operand is packed already.
+ * memory_bytes: that the plan may use on each device. packed_bytes: of an element of A and B, as
+ * the algorithm packs them; 0: it does not, or the operand is packed already.
  */
 duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *call,
                                     const duo_algorithm *algorithm,
