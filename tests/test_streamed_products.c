@@ -278,7 +278,7 @@ static void without_pinned_memory(void)
         test_context_end(ctx);
         CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
     }
-    check_met(&met, 20, 5, 0);
+    check_met(&met, 20, 2, 0);
 }
 
 /* ---- Every algorithm ---- */
