@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call/context.h"
 #include "choice/costs.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
@@ -27,7 +28,8 @@ typedef enum way {
     ON_GPU,
     ON_CPU,
     PACKED, /* on the GPU, with A and B packed ahead by duo_prepare */
-    PIECES  /* on the GPU, with device memory for pieces of the vectors in host memory alone */
+    PIECES, /* on the GPU, with device memory for pieces of the vectors in host memory alone */
+    BLOCKS  /* on the GPU, with device memory for blocks of the matrices in host memory alone */
 } way;
 
 typedef struct scenario {
@@ -83,11 +85,28 @@ static const scenario scenarios[] = {
     {"sgemm/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3, 1501,    1301,  2, ON_GPU},
     {"sgemm/large/b=0",                DUO_SGEMM, HOST, KEPT, HOST,  0, 1501,    1301,  2, ON_GPU},
     {"sgemm/large/kept-c/b=1",         DUO_SGEMM, HOST, HOST, KEPT,  1, 1501,    1301,  2, ON_GPU},
+    /* C in many tiles: the device can fail when some are at home, or have been computed */
+    {"sgemm/blocks/b=0",               DUO_SGEMM, HOST, HOST, HOST,  0,  300,     280, 20, BLOCKS},
+    {"sgemm/blocks/b=2",               DUO_SGEMM, HOST, HOST, HOST,  2,  300,     280, 20, BLOCKS},
+    {"sgemm/blocks/pinned/b=0",        DUO_SGEMM, PIN,  PIN,  PIN,   0,  300,     280, 20, BLOCKS},
+    {"sgemm/blocks/pinned/b=2",        DUO_SGEMM, PIN,  HOST, PIN,   2,  300,     280, 20, BLOCKS},
+    {"sgemm/blocks/kept-a/b=2",        DUO_SGEMM, KEPT, HOST, HOST,  2,  300,     280, 20, BLOCKS},
+    {"sgemm/blocks/c-on-device/b=2",   DUO_SGEMM, HOST, PIN,  DEV,   2, 1000,      40, 40, BLOCKS},
+    {"sgemm/blocks/kept-c/b=1",        DUO_SGEMM, HOST, HOST, KEPT,  1, 1000,      40, 40, BLOCKS},
+    {"sgemm/deep/b=2",                 DUO_SGEMM, HOST, PIN,  HOST,  2,    8,   8, 12000, BLOCKS},
+    {"sgemm/deep/c-on-device/b=2",     DUO_SGEMM, HOST, HOST, DEV,   2,    8,   8, 12000, BLOCKS},
 };
 /* clang-format on */
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 
-static bool is_large(const scenario *s) { return s->n > 1000000 || s->m * s->n > 1000000; }
+/* Which scenarios a sweep takes. */
+typedef enum group { SMALL, LARGE, STREAMED } group;
+
+static group group_of(const scenario *s)
+{
+    if (s->way == BLOCKS) return STREAMED;
+    return s->n > 1000000 || s->m * s->n > 1000000 ? LARGE : SMALL;
+}
 
 /* Host images of what the operands hold at first, and of what the output must hold in the end. */
 typedef struct world {
@@ -246,14 +265,29 @@ static bool on_device(const scenario *s)
 
 static bool only_copy_on_device(const scenario *s) { return on_device(s) || s->c == PLACE_KEPT; }
 
-/* Leaves room for two of the shortest pieces beside the operands that have a place on the device. */
+/* Leaves room for two of the shortest pieces, or for a little more than the matrices in host memory
+ * (which are sent and packed, twice), beside the operands that have a place on the device. */
 static void shrink_device(const world *w)
 {
-    uint64_t bytes = 2 * sizeof(float) * DUO_LEAST_PIECE + 4096;
+    uint64_t bytes = w->s->way == PIECES ? 2 * sizeof(float) * DUO_LEAST_PIECE + 4096 : 4096;
     for (int i = 0; i < 3; i++)
         if (place_of(w->s, i) == PLACE_DEVICE || place_of(w->s, i) == PLACE_KEPT)
             bytes += w->work[i].bytes;
+        else if (w->s->way == BLOCKS)
+            bytes += w->work[i].bytes + w->work[i].bytes / 20;
     sim_set_memory(bytes);
+}
+
+/* The last call was done in several blocks. */
+static void check_blocks(duo_context *ctx)
+{
+    const duo_plan *const plan = &ctx->resources.plan;
+    duo_decision d = {.size = sizeof d};
+    int products = 0;
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    for (int i = 0; i < plan->count; i++) products += plan->step[i].kind == DUO_STEP_MULTIPLY;
+    CHECK(d.side == DUO_SIDE_GPU && plan->ran && !plan->held && products > 1, "%s, %d products",
+          d.algorithm, products);
 }
 
 /* ---- One run ---- */
@@ -299,7 +333,7 @@ static bool run(world *w, const mishap *what, int nth)
     const bool may_fail = (loses || refuses) && only_copy_on_device(s);
     duo_context *ctx = NULL;
     test_reset();
-    if (s->way == PIECES) shrink_device(w);
+    if (s->way == PIECES || s->way == BLOCKS) shrink_device(w);
     CHECK_STATUS(DUO_OK, duo_create(&ctx));
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_GPU));
     if (what->warm) {
@@ -339,6 +373,7 @@ static bool run(world *w, const mishap *what, int nth)
         /* The device still works: the same call again, on it. */
         put_operands(w, ctx);
         CHECK_STATUS(DUO_OK, call(w, ctx));
+        if (group_of(s) == STREAMED) check_blocks(ctx);
         CHECK_STATUS(DUO_OK, take_output(w, ctx));
         CHECK(test_array_equal(out, &w->expected), "the next answer is wrong");
         drop_operands(w, ctx, false);
@@ -351,20 +386,25 @@ static bool run(world *w, const mishap *what, int nth)
 
 /* ---- Every failure of a kind ---- */
 
-static void every_nth(const mishap *what, bool large)
+static int points; /* failures that calls came so far as to meet */
+
+static void every_nth(const mishap *what, group of)
 {
     static const char *const how[] = {"once", "from-then-on"};
     for (int i = 0; i < SCENARIOS; i++) {
-        if (is_large(&scenarios[i]) != large) continue;
+        if (group_of(&scenarios[i]) != of) continue;
         world w;
         new_world(&w, &scenarios[i]);
-        for (int nth = 1; nth < 1000; nth++) {
+        /* How often a streamed product asks whether a mark has passed is up to the machine. */
+        const int most = of == STREAMED && what->kind == SIM_IDLE ? 12 : 1000;
+        for (int nth = 1; nth < most; nth++) {
             char name[200];
             snprintf(name, sizeof name, "%s/%s-%d=%d/%s%s%s", scenarios[i].name,
                      kind_name(what->kind), nth, (int)what->status, how[what->times < 0],
                      what->garbage ? "/garbage" : "", what->warm ? "/warm" : "");
             begin_case(name);
             if (!run(&w, what, nth)) break;
+            points++;
         }
         end_world(&w);
     }
@@ -379,11 +419,14 @@ static void each_status(sim_kind kind)
             for (int warm = 0; warm < 2; warm++) {
                 const mishap what = {
                     .kind = kind, .status = statuses[i], .times = ever ? -1 : 1, .warm = warm != 0};
-                every_nth(&what, false);
+                every_nth(&what, SMALL);
+                /* A new context has most to allocate, a warm one is soonest in the middle. */
+                const bool makes = kind == SIM_OPEN || kind == SIM_ALLOCATE || kind == SIM_PIN;
+                if (makes ? warm == 0 : warm != ever) every_nth(&what, STREAMED);
                 /* once more with large operands where it matters where the pieces fall */
                 if (kind == SIM_COPY || kind == SIM_WAIT || kind == SIM_MARK)
-                    if (warm != 0 && ever == 0) every_nth(&what, true);
-                if (kind == SIM_PIN && warm == 0 && ever != 0 && i == 0) every_nth(&what, true);
+                    if (warm != 0 && ever == 0) every_nth(&what, LARGE);
+                if (kind == SIM_PIN && warm == 0 && ever != 0 && i == 0) every_nth(&what, LARGE);
             }
 }
 
@@ -396,6 +439,7 @@ static void fail_pack(void) { each_status(SIM_PACK); }
 static void fail_mark(void) { each_status(SIM_MARK); }
 static void fail_wait(void) { each_status(SIM_WAIT); }
 static void fail_idle(void) { each_status(SIM_IDLE); }
+static void fail_after(void) { each_status(SIM_AFTER); }
 static void fail_classify(void) { each_status(SIM_CLASSIFY); }
 
 static void fail_while_running(void)
@@ -407,8 +451,9 @@ static void fail_while_running(void)
                                  .times = 1,
                                  .garbage = garbage != 0,
                                  .warm = warm != 0};
-            every_nth(&what, false);
-            if (warm != 0) every_nth(&what, true);
+            every_nth(&what, SMALL);
+            every_nth(&what, STREAMED);
+            if (warm != 0) every_nth(&what, LARGE);
         }
 }
 
@@ -422,6 +467,7 @@ static const test_entry tests[] = {
     {"fail_mark", fail_mark},
     {"fail_wait", fail_wait},
     {"fail_idle", fail_idle},
+    {"fail_after", fail_after},
     {"fail_classify", fail_classify},
     {"fail_while_running", fail_while_running},
     {NULL, NULL},
@@ -430,5 +476,7 @@ static const test_entry tests[] = {
 int main(int argc, char **argv)
 {
     watch();
-    return test_main(argc, argv, "failures", tests);
+    const int status = test_main(argc, argv, "failures", tests);
+    printf("%d points of failure\n", points);
+    return status;
 }

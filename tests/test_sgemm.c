@@ -14,121 +14,28 @@
 #include "support/harness.h"
 #include "support/oracle.h"
 #include "support/places.h"
+#include "support/problems.h"
 #include "support/run_algorithm.h"
 
-/* One problem; extra: how much the leading dimensions exceed the least ones. */
-typedef struct problem {
-    duo_layout layout;
-    duo_transpose transa, transb;
-    int64_t m, n, k;
-    float alpha, beta;
-    int64_t extra_a, extra_b, extra_c, offset;
-    test_data data;
-} problem;
-
-typedef struct operands {
-    test_array a, b, c, c_before;
-    double *want, *bound;
-} operands;
-
-/* ---- Making and checking a problem ---- */
-
-static char letter(duo_transpose trans)
-{
-    return trans == DUO_NO_TRANS ? 'n' : trans == DUO_TRANS ? 't' : 'c';
-}
-
-static void name_case(const problem *p, const char *where)
-{
-    test_case("sgemm/%s/%s%c%c/%jdx%jdx%jd/ld+%jd,%jd,%jd/a=%g,b=%g/offset=%jd/%s", where,
-              p->layout == DUO_ROW_MAJOR ? "row-major " : "", letter(p->transa), letter(p->transb),
-              (intmax_t)p->m, (intmax_t)p->n, (intmax_t)p->k, (intmax_t)p->extra_a,
-              (intmax_t)p->extra_b, (intmax_t)p->extra_c, (double)p->alpha, (double)p->beta,
-              (intmax_t)p->offset, test_data_name(p->data));
-}
-
-/* Of which op is rows x columns. */
-static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns,
-                             int64_t extra)
-{
-    return test_array_matrix(p->layout == DUO_ROW_MAJOR, trans != DUO_NO_TRANS, rows, columns,
-                             extra, p->offset);
-}
-
-static oracle_product product_of(const problem *p, const operands *o)
-{
-    return (oracle_product){p->layout, p->transa, p->transb,        p->m,    p->n,
-                            p->k,      p->alpha,  o->a.data,        o->a.ld, o->b.data,
-                            o->b.ld,   p->beta,   o->c_before.data, o->c.ld};
-}
-
-/* Where A, B or C are not to be read they hold NaN. */
-static operands make_operands(const problem *p, test_rng *rng)
-{
-    operands o = {.a = new_matrix(p, p->transa, p->m, p->k, p->extra_a),
-                  .b = new_matrix(p, p->transb, p->k, p->n, p->extra_b),
-                  .c = new_matrix(p, DUO_NO_TRANS, p->m, p->n, p->extra_c)};
-    if (p->alpha != 0.0f) {
-        test_array_fill(&o.a, rng, p->data);
-        test_array_fill(&o.b, rng, p->data);
-    }
-    if (p->beta != 0.0f) test_array_fill(&o.c, rng, p->data);
-    o.c_before = test_array_copy(&o.c);
-    const size_t count = (size_t)(p->m * p->n) + 1;
-    o.want = malloc(count * sizeof(double));
-    o.bound = malloc(count * sizeof(double));
-    if (o.want == NULL || o.bound == NULL) exit(EXIT_FAILURE);
-    const oracle_product q = product_of(p, &o);
-    oracle_sgemm(&q, o.want, o.bound);
-    return o;
-}
-
-static void free_operands(operands *o)
-{
-    test_array_free(&o->a);
-    test_array_free(&o->b);
-    test_array_free(&o->c);
-    test_array_free(&o->c_before);
-    free(o->want);
-    free(o->bound);
-}
-
-/* One assertion for all of C, its gaps and guards included. */
-static void check_operands(const problem *p, const operands *o, int status)
-{
-    if (!CHECK(status == DUO_OK, "status %d", status)) return;
-    for (int64_t i = 0; i < p->m; i++) {
-        for (int64_t j = 0; j < p->n; j++) {
-            const double want = o->want[i * p->n + j];
-            const double bound = p->data == DATA_INTEGER ? 0.0 : o->bound[i * p->n + j];
-            const float got = o->c.data[oracle_index(p->layout, i, j, o->c.ld)];
-            if (!oracle_close(want, bound, got)) {
-                CHECK(false, "C(%jd,%jd) = %.9g, expected %.12g within %.3g", (intmax_t)i,
-                      (intmax_t)j, (double)got, want, bound);
-                return;
-            }
-        }
-    }
-    CHECK(test_array_intact(&o->a) && test_array_intact(&o->b) && test_array_intact(&o->c),
-          "written outside C");
-}
+typedef test_problem problem;
+typedef test_operands operands;
 
 /* ---- Running it ---- */
 
 static void run_on(const duo_algorithm *algorithm, const problem *p, test_rng *rng)
 {
-    name_case(p, algorithm->name);
-    operands o = make_operands(p, rng);
-    const oracle_product q = product_of(p, &o);
+    test_problem_name(p, "sgemm", algorithm->name);
+    operands o = test_operands_make(p, rng);
+    const oracle_product q = test_problem_product(p, &o);
     if (test_algorithm_rounds(algorithm)) oracle_tf32_bound(&q, o.bound, o.bound);
     const duo_call call =
         test_sgemm_call(p->transa != DUO_NO_TRANS, p->transb != DUO_NO_TRANS, p->m, p->n, p->k,
                         p->alpha, o.a.data, o.a.ld, o.b.data, o.b.ld, p->beta, o.c.data, o.c.ld);
     if (test_algorithm_accepts(algorithm, &call)) {
         const int status = test_run_algorithm(algorithm, &call, p->offset, false);
-        if (status != DUO_DECLINED) check_operands(p, &o, status);
+        if (status != DUO_DECLINED) test_operands_check(p, &o, status);
     }
-    free_operands(&o);
+    test_operands_free(&o);
 }
 
 static void run_public(duo_context *ctx, const problem *p, const test_place place[3], test_rng *rng)
@@ -136,8 +43,8 @@ static void run_public(duo_context *ctx, const problem *p, const test_place plac
     char where[64];
     snprintf(where, sizeof where, "%s,%s,%s", test_place_name(place[0]), test_place_name(place[1]),
              test_place_name(place[2]));
-    name_case(p, where);
-    operands o = make_operands(p, rng);
+    test_problem_name(p, "sgemm", where);
+    operands o = test_operands_make(p, rng);
     const test_array a_before = test_array_copy(&o.a), b_before = test_array_copy(&o.b);
     test_placed a = test_put(ctx, place[0], &o.a), b = test_put(ctx, place[1], &o.b);
     test_placed c = test_put(ctx, place[2], &o.c);
@@ -147,12 +54,12 @@ static void run_public(duo_context *ctx, const problem *p, const test_place plac
     test_take(ctx, &a);
     test_take(ctx, &b);
     test_take(ctx, &c);
-    check_operands(p, &o, status);
+    test_operands_check(p, &o, status);
     CHECK(test_array_equal(&o.a, &a_before) && test_array_equal(&o.b, &b_before),
           "an input has changed");
     test_array_free(&(test_array){.block = a_before.block});
     test_array_free(&(test_array){.block = b_before.block});
-    free_operands(&o);
+    test_operands_free(&o);
 }
 
 /* ---- Problems ---- */
@@ -296,9 +203,9 @@ static void algorithm_same_bits(void)
             p.n = test_between(&rng, 1, 150);
             p.k = test_between(&rng, 1, 150);
             p.alpha = 1.25f;
-            name_case(&p, algorithms[r]->name);
-            operands o = make_operands(&p, &rng);
-            const oracle_product q = product_of(&p, &o);
+            test_problem_name(&p, "sgemm", algorithms[r]->name);
+            operands o = test_operands_make(&p, &rng);
+            const oracle_product q = test_problem_product(&p, &o);
             if (test_algorithm_rounds(algorithms[r])) oracle_tf32_bound(&q, o.bound, o.bound);
             duo_call call = test_sgemm_call(p.transa != DUO_NO_TRANS, p.transb != DUO_NO_TRANS, p.m,
                                             p.n, p.k, p.alpha, o.a.data, o.a.ld, o.b.data, o.b.ld,
@@ -308,7 +215,7 @@ static void algorithm_same_bits(void)
             const int status = test_algorithm_accepts(algorithms[r], &call)
                                    ? test_run_algorithm(algorithms[r], &call, p.offset, false)
                                    : (int)DUO_DECLINED;
-            if (status != DUO_DECLINED) check_operands(&p, &o, status);
+            if (status != DUO_DECLINED) test_operands_check(&p, &o, status);
             /* Of four runs with packed operands each has another of A, B, both or none packed. */
             for (int run = 1; run < 4 && status != DUO_DECLINED; run++) {
                 test_array other = test_array_copy(&before);
@@ -318,7 +225,7 @@ static void algorithm_same_bits(void)
                 test_array_free(&other);
             }
             test_array_free(&before);
-            free_operands(&o);
+            test_operands_free(&o);
         }
     }
 }
@@ -339,8 +246,8 @@ static void algorithm_special_values(void)
             p.k = test_between(&rng, 1, 40);
             p.alpha = i % 2 == 0 ? 1.0f : -2.0f;
             p.data = DATA_SIGNED;
-            name_case(&p, algorithms[r]->name);
-            operands o = make_operands(&p, &rng);
+            test_problem_name(&p, "sgemm", algorithms[r]->name);
+            operands o = test_operands_make(&p, &rng);
             test_array *const zeros = i % 3 == 0 ? &o.b : &o.a; /* all of it, or all but one */
             for (int64_t j = 0; i % 3 < 2 && j < zeros->runs; j++)
                 memset(zeros->data + j * zeros->ld, 0, (size_t)zeros->length * sizeof(float));
@@ -350,7 +257,7 @@ static void algorithm_special_values(void)
                 o.b.data[test_between(&rng, 0, o.b.runs - 1) * o.b.ld +
                          test_between(&rng, 0, o.b.length - 1)] = special[i / 4 % 3];
             if (p.beta != 0.0f && i % 5 == 0) o.c_before.data[0] = o.c.data[0] = special[i / 5 % 3];
-            const oracle_product q = product_of(&p, &o);
+            const oracle_product q = test_problem_product(&p, &o);
             oracle_sgemm(&q, o.want, o.bound);
             if (test_algorithm_rounds(algorithms[r])) oracle_tf32_bound(&q, o.bound, o.bound);
             const duo_call call = test_sgemm_call(
@@ -358,9 +265,9 @@ static void algorithm_special_values(void)
                 o.a.data, o.a.ld, o.b.data, o.b.ld, p.beta, o.c.data, o.c.ld);
             if (test_algorithm_accepts(algorithms[r], &call)) {
                 const int status = test_run_algorithm(algorithms[r], &call, p.offset, false);
-                if (status != DUO_DECLINED) check_operands(&p, &o, status);
+                if (status != DUO_DECLINED) test_operands_check(&p, &o, status);
             }
-            free_operands(&o);
+            test_operands_free(&o);
         }
     }
 }
@@ -445,10 +352,10 @@ static void public_same_operand(void)
                      .k = 41,
                      .alpha = 1.0f,
                      .data = DATA_INTEGER};
-        name_case(&p, test_place_name((test_place)place));
-        operands o = make_operands(&p, &rng);
+        test_problem_name(&p, "sgemm", test_place_name((test_place)place));
+        operands o = test_operands_make(&p, &rng);
         memcpy(o.b.data, o.a.data, o.a.bytes);
-        const oracle_product q = product_of(&p, &o);
+        const oracle_product q = test_problem_product(&p, &o);
         oracle_sgemm(&q, o.want, o.bound);
         test_placed a = test_put(ctx, (test_place)place, &o.a);
         test_placed c = test_put(ctx, (test_place)place, &o.c);
@@ -457,8 +364,8 @@ static void public_same_operand(void)
                       a.address, o.a.ld, p.beta, c.address, o.c.ld);
         test_take(ctx, &a);
         test_take(ctx, &c);
-        check_operands(&p, &o, status);
-        free_operands(&o);
+        test_operands_check(&p, &o, status);
+        test_operands_free(&o);
     }
     test_context_end(ctx);
 }
