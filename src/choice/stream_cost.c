@@ -20,6 +20,19 @@ static const int64_t kFarApart = 8192;
  * takes its part of the latter. 72 and 50 GB/s on an H100 with 16 threads. */
 static const double kCopying = 1.5;
 
+/*
+ * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
+ * long as the others, however few tiles it has. Products that need only a few waves are done in
+ * smaller tiles.
+ */
+static double last_wave(const duo_conditions *conditions, int64_t m, int64_t n)
+{
+    const double at_once =
+        conditions->multiprocessors > 1 ? floor(conditions->multiprocessors / 2.0) : 66.0;
+    const double waves = ceil((double)m / 128.0) * ceil((double)n / 256.0) / at_once;
+    return waves > 2.0 ? ceil(waves) / waves : 1.0;
+}
+
 static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n, int64_t k)
 {
     const duo_stream_model *const model = of->model;
@@ -38,7 +51,8 @@ static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n,
     }
     call.operand[DUO_C].rows = m;
     call.operand[DUO_C].columns = n;
-    return model->algorithm->cost(&call, &model->conditions, &threads);
+    return model->algorithm->cost(&call, &model->conditions, &threads) *
+           last_wave(&model->conditions, m, n);
 }
 
 /* Packing reads and writes device memory: at the rate at which ssum reads it. */
@@ -90,8 +104,8 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.pitch[DUO_B] = call->transb ? call->operand[DUO_B].ld : 0;
     of.pitch[DUO_C] = call->operand[DUO_C].ld;
     /* Rows far apart: a H100 reads them at 33 GB/s while its multiprocessors work, the host copies
-     * them to stages at twice that. */
-    for (int i = DUO_A; i <= DUO_B; i++)
+     * them to stages at twice that; but not fast enough for two of them. */
+    for (int i = DUO_A; i <= DUO_B && devices == 1; i++)
         if (of.pitch[i] > kFarApart) of.pinned[i] = false;
     /* A device that fails while it writes C itself leaves nobody to tell what of C is written. */
     if (call->operand[DUO_C].read) of.pinned[DUO_C] = false;

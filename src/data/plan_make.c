@@ -18,8 +18,9 @@
 
 #include "data/plan_clock.h"
 
-/* Sizes of panels and blocks are multiples of a tile that every algorithm multiplies whole. */
-static const int64_t kUnit = 128;
+/* Sizes of panels, and of blocks where memory is short, are multiples of these: tiles that every
+ * algorithm multiplies whole. */
+static const int64_t kUnit = 256, kLeastBlock = 128;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -382,13 +383,13 @@ static bool choose_blocks(const duo_plan_problem *of, int64_t n, block_shape *be
     double least_seconds = INFINITY;
     const int64_t k = of->k > 0 ? of->k : 1;
     for (int64_t depth = k; depth > 0; depth = of->k_whole ? 0 : shallower(depth))
-        for (int64_t rows = kUnit;; rows *= 2) {
+        for (int64_t rows = kLeastBlock;; rows *= 2) {
             block_shape b = {.rows = least(rows, of->m), .depth = depth};
             const double fixed = TURNS * (double)b.rows * (double)depth * element_bytes(of, DUO_A);
             const double each = TURNS * ((double)depth * element_bytes(of, DUO_B) +
                                          (double)b.rows * element_bytes(of, DUO_C));
             const double most = each > 0.0 ? (memory - fixed) / each : (double)n;
-            for (int64_t columns = kUnit; (double)least(columns, n) <= most; columns *= 2) {
+            for (int64_t columns = kLeastBlock; (double)least(columns, n) <= most; columns *= 2) {
                 for (int stays = 0; stays < 2; stays++) {
                     b.columns = least(columns, n);
                     b.a_stays = stays != 0;
