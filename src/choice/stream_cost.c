@@ -104,8 +104,8 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.pitch[DUO_B] = call->transb ? call->operand[DUO_B].ld : 0;
     of.pitch[DUO_C] = call->operand[DUO_C].ld;
     /* Rows far apart: a H100 reads them at 33 GB/s while its multiprocessors work, the host copies
-     * them to stages at twice that; but not fast enough for two of them. */
-    for (int i = DUO_A; i <= DUO_B && devices == 1; i++)
+     * them to stages at twice that. */
+    for (int i = DUO_A; i <= DUO_B; i++)
         if (of.pitch[i] > kFarApart) of.pinned[i] = false;
     /* A device that fails while it writes C itself leaves nobody to tell what of C is written. */
     if (call->operand[DUO_C].read) of.pinned[DUO_C] = false;
