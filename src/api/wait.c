@@ -2,7 +2,7 @@
 #include "call/context.h"
 #include "call/execute.h"
 #include "cpu/blas_library.h"
-#include "data/stream.h"
+#include "data/lanes.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 #include "host/team.h"
@@ -33,7 +33,7 @@ static void open_others(duo_resources *res)
         if (status != DUO_OK)
             (void)duo_resources_failed_on(res, device[i], status, "load the kernels");
     }
-    (void)duo_stream_open(res, device, devices); /* a failure is met again by the first call */
+    (void)duo_lanes_open(res, device, devices); /* a failure is met again by the first call */
 }
 
 duo_status duo_warm_up(duo_context *given)

@@ -9,6 +9,7 @@
 #include "data/place_device.h"
 #include "data/place_host.h"
 #include "data/plan_make.h"
+#include "data/lanes.h"
 #include "data/stream.h"
 #include "gpu/backend/devices.h"
 
@@ -105,7 +106,7 @@ static duo_outcome run_on(duo_resources *res, const duo_call *local, const duo_a
     duo_stream_model model;
     double packed[2];
     packed_bytes(local, algorithm->id, packed);
-    const duo_status opened = duo_stream_open(res, device, devices);
+    const duo_status opened = duo_lanes_open(res, device, devices);
     if (opened != DUO_OK) return opened == DUO_ERR_LOST ? DUO_DECLINED : DUO_ERR_MEMORY;
     duo_conditions now = *conditions;
     now.linked = !res->unlinked; /* known since they were opened */

@@ -10,10 +10,6 @@
 
 #include "data/resources.h"
 
-/* Opens the queues of the plan's devices, where they are not open, and links these devices; number i
- * is device[i], and the one of the context's queue comes first. */
-duo_status duo_stream_open(duo_resources *res, const int *device, int devices);
-
 /*
  * Runs res->plan. `local` is the placed call: operands that are sent or fetched have their addresses
  * in host memory, the others on the device. DUO_OK: C is home, or its last product is queued, and

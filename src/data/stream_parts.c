@@ -1,0 +1,154 @@
+/* stream_parts.c - where the parts of a streamed product are (stream_parts.h). */
+#include "data/stream_parts.h"
+
+#include "data/stage.h"
+#include "gpu/backend/devices.h"
+
+duo_lane *duo_stream_lane(const duo_stream *s, const duo_step *step)
+{
+    return &s->res->lane[step->device];
+}
+
+duo_space *duo_stream_spaces(const duo_stream *s, int lane)
+{
+    return lane == 0 ? s->res->workspace : s->res->lane[lane].space;
+}
+
+/* Are neighbours in the operand's memory neighbours in k? */
+static bool along_k(const duo_call *call, int i)
+{
+    return i == DUO_A ? call->transa : i == DUO_B && !call->transb;
+}
+
+static bool in_slots(const duo_stream *s, int i)
+{
+    return i == DUO_C ? s->plan->of.fetched : s->plan->of.sent[i];
+}
+
+/* An operand of a slot's size, for the backend's packed_bytes. */
+static duo_call slot_call(const duo_stream *s, int i, int slot)
+{
+    const duo_plan_space *const space = &s->plan->space[i];
+    duo_call call = *s->local;
+    call.k = space->depth[slot];
+    if (i == DUO_A) call.m = space->extent;
+    if (i == DUO_B) call.n = space->extent;
+    duo_operand *const o = &call.operand[i];
+    o->rows = along_k(&call, i) ? call.k : space->extent;
+    o->columns = along_k(&call, i) ? space->extent : call.k;
+    o->ld = o->rows;
+    return call;
+}
+
+static size_t aligned(size_t bytes)
+{
+    enum { ALIGNMENT = 1024 };
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+void duo_stream_place_slots(duo_stream *s)
+{
+    const duo_plan *const plan = s->plan;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_slot_places *const places = &s->places[i];
+        *places = (duo_slot_places){.bytes = 0};
+        for (int slot = 0; slot < plan->space[i].slots; slot++) {
+            const size_t elements =
+                (size_t)plan->space[i].extent * (size_t)plan->space[i].depth[slot];
+            places->sent[slot] = places->bytes;
+            if (in_slots(s, i)) places->bytes += aligned(elements * sizeof(float));
+            places->packed[slot] = places->bytes;
+            if (i == DUO_C || plan->of.packed_bytes[i] <= 0.0) continue;
+            const duo_call call = slot_call(s, i, slot);
+            places->bytes += aligned(duo_backend_current()->packed_bytes(s->algorithm, &call, i));
+        }
+    }
+}
+
+duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
+{
+    const duo_operand *const o = &s->local->operand[i];
+    const bool k_first = along_k(s->local, i);
+    const int64_t extent = i == DUO_B ? step->n : step->m, depth = i == DUO_C ? step->n : step->k;
+    const int64_t from = i == DUO_B ? step->j : step->i, deep = i == DUO_C ? step->j : step->p;
+    const duo_plan_space *const space = &s->plan->space[i];
+    duo_part p = {
+        .rows = k_first ? depth : extent, .columns = k_first ? extent : depth, .ld = o->ld};
+    if (!duo_operand_touched(o)) return p;
+    float *const here = o->address + (k_first ? deep + from * o->ld : from + deep * o->ld);
+    if (!in_slots(s, i)) {
+        p.device = here;
+        p.device_ld = o->ld;
+        return p;
+    }
+    const int slot = step->slot[i];
+    char *const memory =
+        (char *)duo_stream_spaces(s, step->device)[i].address + s->places[i].sent[slot];
+    const int64_t first = step->first[i];
+    p.host = here;
+    p.device_ld = k_first ? space->depth[slot] : space->extent;
+    p.device = (float *)(void *)memory + (k_first      ? first * p.device_ld
+                                          : i == DUO_C ? first + step->column * p.device_ld
+                                                       : first);
+    return p;
+}
+
+duo_call duo_stream_call(const duo_stream *s, const duo_step *step)
+{
+    duo_call call = *s->local;
+    call.m = step->m;
+    call.n = step->n;
+    call.k = step->k;
+    if (!step->starts) call.beta = 1.0f;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call.operand[i];
+        const duo_part p = duo_stream_part(s, step, i);
+        const bool whole = step->k == s->local->k;
+        o->address = p.device;
+        o->rows = p.rows;
+        o->columns = p.columns;
+        o->ld = p.device_ld;
+        o->on_device = true;
+        if (i == DUO_C) continue;
+        if (s->plan->of.packed_bytes[i] > 0.0) {
+            o->packed = (char *)duo_stream_spaces(s, step->device)[i].address +
+                        s->places[i].packed[step->slot[i]];
+            o->packed_rows = step->all[i];
+            o->packed_first = step->first[i];
+        } else if (o->packed != NULL && whole) { /* by duo_prepare, as a whole */
+            o->packed_rows = i == DUO_A ? s->local->m : s->local->n;
+            o->packed_first = i == DUO_A ? step->i : step->j;
+        } else {
+            o->packed = NULL;
+        }
+    }
+    call.operand[DUO_C].read = call.beta != 0.0f;
+    return call;
+}
+
+int64_t duo_stream_piece(const duo_stream *s, const duo_ring *ring, const duo_runs *r, int64_t of,
+                         int64_t least, int64_t left)
+{
+    const int64_t most = s->plain != NULL
+                             ? DUO_LARGEST_STAGE / (int64_t)sizeof(float)
+                             : (int64_t)(ring->stage[ring->next].space.bytes / sizeof(float));
+    const int64_t wanted = of / 2 > least ? of / 2 : least;
+    const int64_t piece = wanted < most ? wanted : most;
+    if (piece >= left) return left;
+    return piece > r->rows ? piece / r->rows * r->rows : piece;
+}
+
+duo_status duo_stream_failed(const duo_stream *s, const duo_step *step, duo_status status,
+                             const char *doing)
+{
+    return duo_resources_failed_on(s->res, duo_stream_lane(s, step)->device, status, doing);
+}
+
+duo_status duo_stream_follow(const duo_stream *s, const duo_step *step, duo_queue *queue)
+{
+    if (step->follows < 0) return DUO_OK;
+    const duo_step *const before = &s->plan->step[step->follows];
+    const duo_lane *const lane = duo_stream_lane(s, before);
+    return duo_queue_after_mark(queue, before->kind == DUO_STEP_FETCH ? lane->down : lane->compute,
+                                before->mark);
+}

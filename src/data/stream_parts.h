@@ -1,0 +1,82 @@
+/*
+ * stream_parts.h - a streamed product while it runs, and where the parts are that its steps name.
+ */
+#ifndef DUO_STREAM_PARTS_H
+#define DUO_STREAM_PARTS_H
+
+#include "data/resources.h"
+#include "data/runs.h"
+#include "data/stream_progress.h"
+
+/* Marks of a lane's queues: those of the rings' stages, and behind them those of products and
+ * tiles. A mark that is set again stands behind more work than before, so whoever waits for it
+ * waits long enough. */
+enum { DUO_FIRST_MARK = 2 * DUO_STAGES, DUO_STEP_MARKS = 32 };
+_Static_assert(DUO_FIRST_MARK + DUO_STEP_MARKS < DUO_MARKS,
+               "the last mark is duo_upload_consumed's");
+
+/* A piece of a tile of C that is on its way to a stage. */
+typedef struct duo_flight {
+    int stage, step;
+    int64_t from, count;
+} duo_flight;
+
+/* Where the slots of an operand begin in the lane's space: as sent, and packed. */
+typedef struct duo_slot_places {
+    size_t sent[DUO_PLAN_SLOTS], packed[DUO_PLAN_SLOTS], bytes;
+} duo_slot_places;
+
+typedef struct duo_stream {
+    duo_resources *res;
+    duo_algorithm_id algorithm;
+    const duo_call *local;
+    duo_plan *plan;
+    duo_slot_places places[DUO_OPERANDS];
+    int threads;
+    duo_packing_way packing;
+    float *plain; /* instead of stages, where nothing can be pinned; else NULL */
+
+    int next;                /* the step that is begun next */
+    int64_t sent;            /* elements of it that are under way, if it is a SEND through stages */
+    int64_t pieces;          /* elements that all sends through stages have sent */
+    bool follows[DUO_LANES]; /* must the compute queue still be told to follow the up queue? */
+
+    int fetch;       /* the FETCH whose pieces are queued next, or a step before it */
+    int64_t fetched; /* elements of it that are under way */
+    duo_flight flying[DUO_STAGES];
+    int first, count; /* of those in flight: a ring */
+    int products[DUO_LANES], tiles[DUO_LANES];
+    duo_stream_progress progress;
+} duo_stream;
+
+/* A part of an operand, here and there. */
+typedef struct duo_part {
+    int64_t rows, columns, ld, device_ld;
+    float *host, *device;
+} duo_part;
+
+/* The lane of the step's device, and the memory of a lane's slots. */
+duo_lane *duo_stream_lane(const duo_stream *s, const duo_step *step);
+duo_space *duo_stream_spaces(const duo_stream *s, int lane);
+
+/* Finds a place in the lanes' memory for every slot of the plan. */
+void duo_stream_place_slots(duo_stream *s);
+
+/* The part of operand i that the step works on. */
+duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i);
+
+/* The step as a call on the device, for the backend. */
+duo_call duo_stream_call(const duo_stream *s, const duo_step *step);
+
+/* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if it can. */
+int64_t duo_stream_piece(const duo_stream *s, const duo_ring *ring, const duo_runs *r, int64_t of,
+                         int64_t least, int64_t left);
+
+/* Makes the queue follow the step that used the memory before. */
+duo_status duo_stream_follow(const duo_stream *s, const duo_step *step, duo_queue *queue);
+
+/* Notes that a step failed; returns the status. */
+duo_status duo_stream_failed(const duo_stream *s, const duo_step *step, duo_status status,
+                             const char *doing);
+
+#endif
