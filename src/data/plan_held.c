@@ -1,0 +1,247 @@
+/*
+ * plan_held.c - plans of everything on the device (plan_held.h). Panels of A and B arrive by turns;
+ * each multiplies with all that has arrived of the other, so the work that is possible grows with
+ * the square of what is there. (With k in two slabs the device would wait less in the beginning,
+ * but C comes home later: 58 to 70 ms instead of 54, 16384^3 on an H100.)
+ */
+#include "data/plan_held.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/plan_clock.h"
+
+enum { MOST_PANELS = 64 };
+
+/* A size in panels: [edge[i], edge[i + 1]). */
+typedef struct cut {
+    int panels;
+    int64_t edge[MOST_PANELS + 1];
+} cut;
+
+/*
+ * Panels of about the same size; with ramp > 1, the first and the last ones are smaller, so that
+ * the device begins early, and has little left when the last one has arrived.
+ */
+static cut cut_of(int64_t from, int64_t size, int panels, int ramp)
+{
+    cut c = {.panels = 0, .edge = {from}};
+    double weights = 0.0, sum = 0.0;
+    for (int i = 0; i < panels; i++) weights += fmin(1.0, fmin(i + 1.0, panels - i) / ramp);
+    for (int i = 0; i < panels; i++) {
+        sum += fmin(1.0, fmin(i + 1.0, panels - i) / ramp) / weights;
+        const int64_t units = (int64_t)llround(sum * (double)size / (double)DUO_PLAN_UNIT);
+        const int64_t edge =
+            i + 1 < panels ? from + duo_plan_least(units * DUO_PLAN_UNIT, size) : from + size;
+        if (edge > c.edge[c.panels]) c.edge[++c.panels] = edge;
+    }
+    return c;
+}
+
+/* How a plan of everything on the device is made. */
+typedef struct held_shape {
+    int a_panels, b_panels, ramp;
+} held_shape;
+
+/*
+ * Multiplies rows by columns that are all there. Large ones in chunks, so that the first goes home
+ * while the next is multiplied: of a 24th of all the work, but no smaller than keeps every
+ * multiprocessor busy for a few tiles.
+ */
+static void strip(duo_plan_making *w, duo_step where)
+{
+    const double all = (double)w->of->m * (double)w->of->n / w->of->devices;
+    const double most = fmax(all / 24.0, 3072.0 * 3072.0);
+    const double elements = (double)where.m * (double)where.n;
+    const bool by_rows = where.m > where.n;
+    const int64_t size = by_rows ? where.m : where.n;
+    int64_t chunk = size;
+    if (w->of->fetched && elements > 1.5 * most)
+        chunk = duo_plan_whole_units((double)size / ceil(elements / most) + (double)DUO_PLAN_UNIT -
+                                     1.0);
+    for (int64_t done = 0; done < size; done += chunk) {
+        duo_step part = where;
+        const int64_t length = duo_plan_least(chunk, size - done);
+        if (by_rows) {
+            part.i += done;
+            part.m = length;
+            part.first[DUO_A] += done;
+            part.first[DUO_C] += done;
+        } else {
+            part.j += done;
+            part.n = length;
+            part.first[DUO_B] += done;
+            part.column += done;
+        }
+        duo_plan_multiply(w, part);
+    }
+}
+
+/* The panels of a plan of everything on the device. */
+typedef struct panels {
+    duo_plan_making *w;
+    cut a, b[DUO_PLAN_DEVICES];
+} panels;
+
+static duo_step step_in(const panels *s, int device, int64_t i, int64_t i_end, int64_t j,
+                        int64_t j_end)
+{
+    duo_step step = {.device = device,
+                     .follows = -1,
+                     .starts = true,
+                     .i = i,
+                     .m = i_end - i,
+                     .j = j,
+                     .n = j_end - j,
+                     .k = s->w->of->k};
+    step.first[DUO_A] = step.first[DUO_C] = i;
+    step.first[DUO_B] = step.column = j - s->b[device].edge[0];
+    step.all[DUO_A] = s->a.edge[s->a.panels];
+    step.all[DUO_B] = s->b[device].edge[s->b[device].panels] - s->b[device].edge[0];
+    return step;
+}
+
+/* The rows of panel x of A that a device is sent. */
+typedef struct rows_sent {
+    int64_t low, high;
+} rows_sent;
+
+static rows_sent rows_sent_to(const panels *s, int x, int device)
+{
+    const int devices = s->w->of->devices;
+    const int64_t from = s->a.edge[x], to = s->a.edge[x + 1], rows = to - from;
+    if (s->w->of->peer <= 0.0) return (rows_sent){from, to};
+    return (rows_sent){from + rows * device / devices / DUO_PLAN_UNIT * DUO_PLAN_UNIT,
+                       device + 1 == devices
+                           ? to
+                           : from + rows * (device + 1) / devices / DUO_PLAN_UNIT * DUO_PLAN_UNIT};
+}
+
+/* A device copies from the others what they were sent of panel x. */
+static void share_panel(const panels *s, int x, int device)
+{
+    for (int d = 0; d < s->w->of->devices; d++) {
+        const rows_sent rows = rows_sent_to(s, x, d);
+        if (d == device || rows.high <= rows.low) continue;
+        duo_step share = step_in(s, device, rows.low, rows.high, 0, 0);
+        share.kind = DUO_STEP_SHARE;
+        share.operand = DUO_A;
+        share.source = d;
+        duo_plan_add(s->w, share);
+    }
+}
+
+/* Panel x of A arrives: a part of it at each device, which then gives it to the others; or, where
+ * devices do not reach each other, all of it at each. */
+static void a_arrives(panels *s, int x, int b_there)
+{
+    const int devices = s->w->of->devices;
+    const int64_t from = s->a.edge[x], to = s->a.edge[x + 1];
+    const bool shared = s->w->of->sent[DUO_A] && s->w->of->peer > 0.0;
+    for (int d = 0; d < devices; d++) {
+        const rows_sent rows = rows_sent_to(s, x, d);
+        if (rows.high > rows.low)
+            duo_plan_send(s->w, step_in(s, d, rows.low, rows.high, 0, 0), DUO_A);
+    }
+    for (int d = 0; d < devices && shared; d++) share_panel(s, x, d);
+    for (int d = 0; d < devices; d++) {
+        const cut *const b = &s->b[d];
+        duo_plan_pack(s->w, step_in(s, d, from, to, 0, 0), DUO_A);
+        const int64_t there = b->edge[duo_plan_least(b_there, b->panels)];
+        if (there > b->edge[0]) strip(s->w, step_in(s, d, from, to, b->edge[0], there));
+    }
+}
+
+static void b_arrives(panels *s, int x, int a_there)
+{
+    for (int d = 0; d < s->w->of->devices; d++) {
+        const cut *const b = &s->b[d];
+        if (x >= b->panels) continue;
+        const int64_t there = s->a.edge[a_there];
+        duo_plan_send(s->w, step_in(s, d, 0, 0, b->edge[x], b->edge[x + 1]), DUO_B);
+        duo_plan_pack(s->w, step_in(s, d, 0, 0, b->edge[x], b->edge[x + 1]), DUO_B);
+        if (there > 0) strip(s->w, step_in(s, d, 0, there, b->edge[x], b->edge[x + 1]));
+    }
+}
+
+/* Panels of A and B by turns: always of the one of which less has arrived. */
+static void arrive(panels *s)
+{
+    const duo_plan_problem *const of = s->w->of;
+    int a = 0, b = 0, b_panels = 0;
+    for (int d = 0; d < of->devices; d++)
+        if (s->b[d].panels > b_panels) b_panels = s->b[d].panels;
+    while (a < s->a.panels || b < b_panels) {
+        const double a_part = (double)s->a.edge[a] / (double)of->m;
+        const double b_part = (double)b / b_panels;
+        if (a < s->a.panels && (b == b_panels || a_part <= b_part)) {
+            a_arrives(s, a, b);
+            a++;
+        } else {
+            b_arrives(s, b, a);
+            b++;
+        }
+    }
+}
+
+static void make_held(duo_plan_making *w, const held_shape *shape)
+{
+    const duo_plan_problem *const of = w->of;
+    duo_plan_space *const space = w->plan->space;
+    w->plan->held = true;
+    w->plan->count = 0;
+    memset(space, 0, sizeof w->plan->space);
+    const int64_t widest = duo_plan_most_columns(of);
+    panels s = {.w = w};
+    const bool a_moves = of->sent[DUO_A], b_moves = of->sent[DUO_B] || !a_moves;
+    s.a = cut_of(0, of->m, a_moves ? shape->a_panels : 1, shape->ramp);
+    for (int d = 0; d < of->devices; d++) {
+        int64_t from, to;
+        duo_plan_columns(of, d, &from, &to);
+        s.b[d] = cut_of(from, to - from, b_moves ? shape->b_panels : 1, shape->ramp);
+    }
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if (of->sent[i] || of->packed_bytes[i] > 0.0)
+            space[i] = (duo_plan_space){
+                .slots = 1, .extent = i == DUO_A ? of->m : widest, .depth = {of->k}};
+    if (of->fetched)
+        space[DUO_C] = (duo_plan_space){.slots = 1, .extent = of->m, .depth = {widest}};
+    arrive(&s);
+}
+
+/* Makes the plan of this shape; is it the best so far? */
+static void try_shape(duo_plan_making *w, const held_shape *shape, held_shape *best,
+                      double *least_seconds)
+{
+    make_held(w, shape);
+    if (w->failed) return;
+    const double seconds = duo_plan_seconds(w->plan);
+    if (seconds >= *least_seconds) return;
+    *least_seconds = seconds;
+    *best = *shape;
+}
+
+/*
+ * The shapes that are tried. A panel should take the link longer than a step takes the host: of at
+ * least a MiB. Of A half as many panels as of B: each panel of either multiplies with all of the
+ * other, and where one of them is cut across its runs, wide panels are cheaper to send.
+ */
+bool duo_plan_make_held(duo_plan_making *w)
+{
+    enum { MOST_B = 16, MOST_RAMP = 2 };
+    const duo_plan_problem *const of = w->of;
+    const double least_panel = 0x1p20;
+    const double bytes =
+        4.0 * ((double)of->m + (double)of->n) * (double)of->k + 4.0 * (double)of->m * (double)of->n;
+    held_shape best = {1, 1, 1};
+    double least_seconds = INFINITY;
+    try_shape(w, &best, &best, &least_seconds);
+    for (int b = 2; b <= MOST_B && bytes / (3.0 * b) >= least_panel; b *= 2)
+        for (int ramp = 1; ramp <= (b < 8 ? 1 : MOST_RAMP); ramp++)
+            for (int a = b / 2; a >= 1 && a >= b / 4; a /= 2) {
+                const held_shape shape = {a, b, ramp};
+                try_shape(w, &shape, &best, &least_seconds);
+            }
+    make_held(w, &best);
+    return !w->failed;
+}

@@ -1,0 +1,99 @@
+/*
+ * plan_steps.c - steps, added to a plan that is being made (plan_steps.h), and what each device has
+ * of the product.
+ */
+#include "data/plan_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A longer plan takes the host seconds to queue, and more than 200 MB: blocks of little memory for
+ * products beyond all bounds. */
+enum { MOST_STEPS = 1 << 20 };
+
+void duo_plan_add(duo_plan_making *w, duo_step step)
+{
+    duo_plan *const plan = w->plan;
+    if (plan->count == MOST_STEPS) w->failed = true;
+    if (w->failed) return;
+    if (plan->count == plan->room) {
+        const int room = plan->room > 0 ? 2 * plan->room : 64;
+        duo_step *const grown = realloc(plan->step, (size_t)room * sizeof *grown);
+        if (grown == NULL) {
+            w->failed = true;
+            return;
+        }
+        plan->step = grown;
+        plan->room = room;
+    }
+    plan->step[plan->count++] = step;
+}
+
+void duo_plan_send(duo_plan_making *w, duo_step where, int operand)
+{
+    where.operand = operand;
+    where.kind = DUO_STEP_SEND;
+    if (w->of->sent[operand]) duo_plan_add(w, where);
+}
+
+void duo_plan_pack(duo_plan_making *w, duo_step where, int operand)
+{
+    where.operand = operand;
+    where.kind = DUO_STEP_PACK;
+    where.follows = -1;
+    if (w->of->packed_bytes[operand] > 0.0) duo_plan_add(w, where);
+}
+
+void duo_plan_multiply(duo_plan_making *w, duo_step where)
+{
+    const duo_plan_problem *const of = w->of;
+    const bool c_sent = where.starts && of->sent[DUO_C];
+    if (c_sent) {
+        duo_plan_send(w, where, DUO_C);
+        where.follows = -1; /* the SEND has waited for that */
+    }
+    where.kind = DUO_STEP_MULTIPLY;
+    where.ends = where.p + where.k == of->k;
+    duo_plan_add(w, where);
+    where.kind = DUO_STEP_FETCH;
+    where.follows = -1;
+    if (of->fetched && where.ends) duo_plan_add(w, where);
+}
+
+int64_t duo_plan_whole_units(double size)
+{
+    const double units = floor(size / (double)DUO_PLAN_UNIT);
+    return units < 1.0 ? DUO_PLAN_UNIT : (int64_t)units * DUO_PLAN_UNIT;
+}
+
+static double share_of(const duo_plan_problem *of, int device)
+{
+    return of->share[0] > 0.0 ? of->share[device] : 1.0 / of->devices;
+}
+
+void duo_plan_columns(const duo_plan_problem *of, int device, int64_t *from, int64_t *to)
+{
+    double before = 0.0;
+    for (int d = 0; d < device; d++) before += share_of(of, d);
+    const double after = before + share_of(of, device);
+    *from = device == 0 ? 0 : duo_plan_least(of->n, duo_plan_whole_units((double)of->n * before));
+    *to = device + 1 == of->devices
+              ? of->n
+              : duo_plan_least(of->n, duo_plan_whole_units((double)of->n * after));
+}
+
+int64_t duo_plan_most_columns(const duo_plan_problem *of)
+{
+    int64_t most = 0, from, to;
+    for (int d = 0; d < of->devices; d++) {
+        duo_plan_columns(of, d, &from, &to);
+        if (to - from > most) most = to - from;
+    }
+    return most;
+}
+
+double duo_plan_element_bytes(const duo_plan_problem *of, int i)
+{
+    if (i == DUO_C) return of->fetched ? 4.0 : 0.0;
+    return (of->sent[i] ? 4.0 : 0.0) + of->packed_bytes[i];
+}

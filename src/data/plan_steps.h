@@ -1,0 +1,51 @@
+/* plan_steps.h - a plan that is being made: its steps, and what each device has of the product
+ * (plan.h). */
+#ifndef DUO_PLAN_STEPS_H
+#define DUO_PLAN_STEPS_H
+
+#include "data/plan.h"
+
+/* Sizes of panels are multiples of this: tiles that every algorithm multiplies whole. */
+enum { DUO_PLAN_UNIT = 256 };
+
+/* The plan that is being made. A failure to add a step is met once, at the end. */
+typedef struct duo_plan_making {
+    duo_plan *plan;
+    const duo_plan_problem *of;
+    bool failed; /* too many steps, or no host memory for them: no more are added */
+} duo_plan_making;
+
+/* Adds a step as it is. */
+void duo_plan_add(duo_plan_making *w, duo_step step);
+
+/* Sends rows of op(A), columns of op(B), or a tile of C, where they are in host memory; else adds
+ * nothing. `where` has their range and slot, and what the SEND follows. */
+void duo_plan_send(duo_plan_making *w, duo_step where, int operand);
+
+/* Packs rows of op(A) or columns of op(B), where the algorithm multiplies from packed ones; else
+ * adds nothing. */
+void duo_plan_pack(duo_plan_making *w, duo_step where, int operand);
+
+/*
+ * Multiplies a tile of C over [p, p + k), where `where` has its range and slots, what it follows
+ * and whether it starts. C is sent before the first slab of k, and fetched after the last, where it
+ * is in host memory.
+ */
+void duo_plan_multiply(duo_plan_making *w, duo_step where);
+
+/* The columns [*from, *to) of C that a device has: by its share, and in whole
+ * units but for the last. */
+void duo_plan_columns(const duo_plan_problem *of, int device, int64_t *from, int64_t *to);
+
+/* The most columns that a device has. */
+int64_t duo_plan_most_columns(const duo_plan_problem *of);
+
+/* Bytes on the device of an element of operand i: as sent, and packed. */
+double duo_plan_element_bytes(const duo_plan_problem *of, int i);
+
+/* This size rounded down to whole units, but to no less than one. */
+int64_t duo_plan_whole_units(double size);
+
+static inline int64_t duo_plan_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+#endif
