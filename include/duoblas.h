@@ -24,7 +24,8 @@
  *              are consumed by then; duo_synchronize() or duo_fetch() waits.
  *   Status     Every function returns DUO_OK (0) or a negative duo_status. On a bad argument
  *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
- *              answer: the CPU finishes the job and the status is DUO_OK; duo_explain_last() tells.
+ *              answer: other devices of the context or the CPU finish the job and the status is
+ *              DUO_OK; duo_explain_last() tells.
  *              Only where the sole current copy of some data was on a lost device is the answer
  *              DUO_ERR_LOST. Where that device works and only a transfer failed, twice, it is
  *              DUO_ERR_DEVICE or DUO_ERR_MEMORY, and a later call may succeed.
@@ -55,9 +56,12 @@
  *                                             DUOBLAS_DEVICE. all: that one, and all others.
  *                                             Numbers of no device are passed over
  *   DUOBLAS_DEVICE_MEMORY  BYTES              most memory to hold on each device, all contexts
- *                                             together; what becomes of kept arrays: see Residency
+ *                                             together. Operands in host memory may be larger
+ *                                             (duo_sgemm, duo_sasum); what becomes of kept arrays:
+ *                                             see Residency
  *   DUOBLAS_WORKSPACE      BYTES              most device memory that one context's kernels take
- *                                             for temporary operands (default 4G)
+ *                                             for temporary operands (default 4G); what duo_sgemm
+ *                                             is sent from host memory does not count
  *   DUOBLAS_CPU_BLAS       FILE               the inner BLAS; `duoblas info` says where it cannot
  *                                             be opened
  *   DUOBLAS_CHECK          0 | 1              1: look for a forgotten duo_changed, and name the
@@ -275,6 +279,10 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  *                 NULL goes back to the context's own stream (the legacy default stream is
  *                 cudaStreamLegacy).
  *
+ * Kernels run in it. What an sgemm is sent from host memory, and C on its way there, are copied in
+ * streams of the library's own, which wait for this one and it for them; where C is in host memory
+ * the call returns when all is done.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no usable GPU).
  * Since      0.1
  */
@@ -285,8 +293,8 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
  *
  *   log    called with `user` and a line without newline: once for each call, and at events (there
  *          is no GPU, something failed on it, or a long product tells how far it is), whatever
- *          DUOBLAS_VERBOSE says. It must not call
- *          the library, which may hold locks. NULL: back to stderr if DUOBLAS_VERBOSE asks for it.
+ *          DUOBLAS_VERBOSE says. It must not call the library, which may hold locks. NULL: back to
+ *          stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      0.1
@@ -363,17 +371,25 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *   ldc      at least m (n if row-major), and at least 1.
  *
  * Overlap    C must not overlap A or B; this is not checked. A and B may be the same.
- * Residence  any mix; see Conventions.
- * Threads    any number of contexts at once, if their C are disjoint.
+ * Residence  any mix; see Conventions. For the GPU, operands in host memory that are not kept are
+ *            sent in parts, and C is fetched in parts, while other parts are multiplied. They may
+ *            be larger than the device, in any layout. The parts take up to 0.8 of its free memory
+ *            (DUOBLAS_DEVICE_MEMORY), which the context keeps for later calls until duo_trim;
+ *            device copies make room where less than a quarter is left beside them.
+ * Threads    any number of contexts at once, if their C are disjoint. Pageable memory, and rows in
+ *            pinned memory that are short or far apart, are copied to and from pinned buffers by
+ *            the team (duo_set_threads).
  * Numerics   binary32 products and sums, or tensor cores on operands that are split so that the
  *            same bound holds (docs/numerics.md; not under DUO_MATH_IEEE). Barring overflow and
  *            underflow, with u = 2^-24, for each element of C
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
  *            but where a BLAS on the CPU adds to C once for each block of k, the second term is
- *            u |beta C| for each block.
+ *            u |beta C| for each block. Where A, B and C in host memory do not fit on the device
+ *            together, k may be cut into slabs: then u |beta C| more for each but the first.
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
  *            The same algorithm (duo_explain_last names it) gives the same bits on every run, on
- *            the CPU for any number of threads.
+ *            the CPU for any number of threads; with operands in host memory, on the GPU, as long
+ *            as the number of devices and their free memory stay the same.
  *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
@@ -523,7 +539,7 @@ DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
 DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
 
 /**
- * duo_trim - give the context's idle workspace and staging back to the system.
+ * duo_trim - give the context's idle workspace and staging, on all its devices, back to the system.
  * Returns    DUO_OK, DUO_ERR_CONTEXT.   Since 0.1
  */
 DUO_API duo_status duo_trim(duo_context *ctx);
@@ -542,7 +558,8 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  * used since that array's own last use (or duo_keep): of arrays in steady use that do not all fit,
  * some stay on the device, the others are used where they are, and none is sent to and fro. An
  * array that was evicted is sent again once calls have lost as much time without it as sending
- * takes. DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used where it is.
+ * takes. DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used as if it
+ * were not kept.
  *
  * DUOBLAS_CHECK=1 finds a forgotten duo_changed. Whenever a transfer makes the two copies equal,
  * 512 lines of 64 bytes of the host's, or all of an array up to 32 KiB, are noted as checksums;
