@@ -111,8 +111,8 @@ static void random_product(many_product *p, test_rng *rng)
                         .beta = (float)test_between(rng, -1, 2),
                         .transa = test_between(rng, 0, 1) != 0,
                         .transb = test_between(rng, 0, 1) != 0,
-                        .m = test_between(rng, 1, 700),
-                        .n = test_between(rng, 1, 900),
+                        .m = test_between(rng, 1, 600),
+                        .n = test_between(rng, 1, 1300),
                         .k = test_between(rng, 0, 90)};
     if (test_between(rng, 0, 4) > 0) return;
     p->m += 1000; /* several panels */
@@ -153,7 +153,7 @@ static void random_products(void)
             const unsigned computed = many_computed();
             CHECK(computed >> (first + devices) == 0 && (computed & ((1u << first) - 1u)) == 0,
                   "devices %x computed", computed);
-            if (!tight && p.n >= 128 * devices) /* each has columns */
+            if (!tight && p.n >= 256 * devices) /* each has columns */
                 CHECK(computed == ((1u << devices) - 1u) << first, "devices %x computed", computed);
         }
         test_context_end(ctx);
@@ -328,10 +328,11 @@ static void choice(void)
     CHECK(chosen(DUO_AT_PAGEABLE, &c, &less) == 1 && less > 5.0 * seconds, "%g, %g", less, seconds);
     c.devices = 0;
     CHECK(chosen(DUO_AT_PAGEABLE, &c, &less) == 1, "more than there are");
-    /* Pageable arrays with little arithmetic are bound by the host, pinned ones are not. */
+    /* Pageable arrays with little arithmetic are bound by the host, which copies them a little faster
+     * than one link sends them; pinned ones by the links alone. */
     algorithm_takes(DUO_sgemm_gpu_naive, 1e-5);
     c = conditions_of(4, true);
-    CHECK(chosen(DUO_AT_PAGEABLE, &c, &seconds) == 1, "several share the host's time");
+    CHECK(chosen(DUO_AT_PAGEABLE, &c, &seconds) == 2, "several share the host's time");
     CHECK(chosen(DUO_AT_PINNED, &c, &seconds) == 4, "links are not used");
     /* Starting a device costs time, too. */
     machine.copy_seconds = 1.0;
@@ -349,7 +350,7 @@ static void shares(void)
     c.speed[0] = 1.0;
     c.speed[1] = 2.0;
     c.speed[2] = 5.0;
-    duo_call call = duo_call_sgemm(false, false, 1000, 8000, 500, 1.0f, 0.0f);
+    duo_call call = duo_call_sgemm(false, false, 1000, 80000, 500, 1.0f, 0.0f);
     for (int i = 0; i < DUO_OPERANDS; i++) call.operand[i].residence = DUO_AT_PINNED;
     duo_stream_model model;
     const duo_algorithm *const naive = &duo_algorithm_tables[DUO_SGEMM].algorithm[0];
@@ -362,7 +363,7 @@ static void shares(void)
         if (plan.step[i].kind == DUO_STEP_MULTIPLY)
             columns[plan.step[i].device] += plan.step[i].n * plan.step[i].m;
     for (int d = 0; d < 3; d++) {
-        const double share = (double)columns[d] / (8000.0 * 1000.0), want = c.speed[d] / 8.0;
+        const double share = (double)columns[d] / (80000.0 * 1000.0), want = c.speed[d] / 8.0;
         CHECK(share >= want - 0.02 && share <= want + 0.02, "device %d: %g, not %g", d, share,
               want);
     }

@@ -31,14 +31,14 @@ typedef struct scenario {
 } scenario;
 
 static const scenario scenarios[] = {
-    {"pageable/b=0", PLACE_PAGEABLE, 0.0f, 260, 300, 4, 0, true, false},
-    {"pageable/b=-1", PLACE_PAGEABLE, -1.0f, 260, 300, 4, 0, true, false},
-    {"pinned/b=0", PLACE_PINNED, 0.0f, 260, 300, 4, 0, true, false},
-    {"pinned/b=2", PLACE_PINNED, 2.0f, 260, 300, 4, 0, true, false},
-    {"no-links/b=1", PLACE_PAGEABLE, 1.0f, 260, 300, 4, 0, false, false},
+    {"pageable/b=0", PLACE_PAGEABLE, 0.0f, 520, 400, 3, 0, true, false},
+    {"pageable/b=-1", PLACE_PAGEABLE, -1.0f, 520, 400, 3, 0, true, false},
+    {"pinned/b=0", PLACE_PINNED, 0.0f, 520, 400, 3, 0, true, false},
+    {"pinned/b=2", PLACE_PINNED, 2.0f, 520, 400, 3, 0, true, false},
+    {"no-links/b=1", PLACE_PAGEABLE, 1.0f, 520, 400, 3, 0, false, false},
     {"panels/pageable/b=-1", PLACE_PAGEABLE, -1.0f, 1500, 1600, 3, 0, true, true},
     {"panels/pinned/b=0", PLACE_PINNED, 0.0f, 1500, 1600, 3, 0, true, true},
-    {"blocks/b=-1", PLACE_PAGEABLE, -1.0f, 2000, 256, 300, 5 << 20, true, true},
+    {"blocks/b=-1", PLACE_PAGEABLE, -1.0f, 2000, 512, 150, 5 << 20, true, true},
 };
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], DEVICES = 2 };
 
@@ -141,7 +141,7 @@ static void every_nth(const mishap *what, bool large)
         if (scenarios[i].large != large) continue;
         many_product p = product_of(&scenarios[i]);
         /* of the large ones some: every operation is met with the others */
-        for (int nth = 1; nth < 1000; nth += large ? 5 : 1) {
+        for (int nth = 1; nth < 1000; nth += large ? 9 : 1) {
             char name[200];
             snprintf(name, sizeof name, "%s/%s-%d=%d/times=%d%s%s", scenarios[i].name,
                      kind_name(what->kind), nth, (int)what->status, what->times,
@@ -212,7 +212,7 @@ static void at_any_moment(void)
     test_rng rng = test_rng_for("several_failures/moments");
     for (int i = 0; i < SCENARIOS; i++) {
         many_product p = product_of(&scenarios[i]);
-        for (int time = 0; time < 40; time++) {
+        for (int time = 0; time < 20; time++) {
             shot s = {.device = (int)test_between(&rng, 0, 1),
                       .microseconds = (int)test_between(&rng, 0, 8000)};
             char name[100];
@@ -275,7 +275,7 @@ static void middle_is_lost(void)
     arithmetic_is_slow(DUO_sgemm_gpu_naive);
     duo_context *const ctx = test_context();
     CHECK_STATUS(DUO_OK, duo_set_devices(ctx, NULL, 0));
-    many_product wide = {.beta = 1.0f, .m = 260, .n = 450, .k = 4};
+    many_product wide = {.beta = 1.0f, .m = 260, .n = 800, .k = 4};
     test_rng rng = test_rng_for("middle");
     many_new(&wide, &rng);
     for (int i = 0; i < 4; i++) {

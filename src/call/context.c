@@ -7,6 +7,7 @@
 
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
+#include "data/plan_make.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 #include "host/fork.h"
@@ -85,6 +86,7 @@ duo_status duo_context_end(duo_context *ctx)
     if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
     const duo_status closed = duo_resources_close(&ctx->resources);
     const duo_status status = closed == DUO_OK ? ctx->resources.owed : closed;
+    duo_plan_free(&ctx->resources.plan);
     ctx->magic = DEAD;
     duo_lock(DUO_LOCK_CONTEXTS);
     ctx->next = pool;

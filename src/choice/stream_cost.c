@@ -165,10 +165,11 @@ typedef struct traffic {
     bool pageable;
 } traffic;
 
-/* Each device has a link of its own; but pageable memory is copied by the one host. */
+/* Each device has a link of its own, but the host copies pageable memory for all of them. */
 static traffic traffic_of(const duo_call *call, const duo_conditions *conditions, int devices)
 {
     const duo_profile *const profile = conditions->profile;
+    const double links = devices, pageable_links = fmin(links, kCopying);
     traffic t = {.up = 0.0};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
@@ -176,9 +177,10 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
         const bool pinned = o->residence == DUO_AT_PINNED;
         const double bytes = duo_operand_bytes(o);
         const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
-        const double up = pinned ? profile->upload_pinned * devices : profile->upload_pageable;
+        const double up =
+            pinned ? links * profile->upload_pinned : pageable_links * profile->upload_pageable;
         const double down =
-            pinned ? profile->download_pinned * devices : profile->download_pageable;
+            pinned ? links * profile->download_pinned : pageable_links * profile->download_pageable;
         t.pageable |= !pinned;
         t.bytes += bytes;
         if (o->read) t.up += (shared && !conditions->linked ? devices : 1.0) * bytes / up;

@@ -71,15 +71,20 @@ static double share_of(const duo_plan_problem *of, int device)
     return of->share[0] > 0.0 ? of->share[device] : 1.0 / of->devices;
 }
 
+/* Where the columns of C of so many devices end: at the nearest multiple of a unit. */
+static int64_t columns_before(const duo_plan_problem *of, int devices)
+{
+    double share = 0.0;
+    for (int d = 0; d < devices; d++) share += share_of(of, d);
+    if (devices == 0 || devices == of->devices) return devices == 0 ? 0 : of->n;
+    const double end = (double)of->n * share + 0.5 * (double)DUO_PLAN_UNIT;
+    return duo_plan_least(of->n, duo_plan_whole_units(end));
+}
+
 void duo_plan_columns(const duo_plan_problem *of, int device, int64_t *from, int64_t *to)
 {
-    double before = 0.0;
-    for (int d = 0; d < device; d++) before += share_of(of, d);
-    const double after = before + share_of(of, device);
-    *from = device == 0 ? 0 : duo_plan_least(of->n, duo_plan_whole_units((double)of->n * before));
-    *to = device + 1 == of->devices
-              ? of->n
-              : duo_plan_least(of->n, duo_plan_whole_units((double)of->n * after));
+    *from = columns_before(of, device);
+    *to = columns_before(of, device + 1);
 }
 
 int64_t duo_plan_most_columns(const duo_plan_problem *of)
