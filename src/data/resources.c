@@ -173,6 +173,7 @@ static duo_status end_queue(duo_resources *res, duo_status finished)
 
 duo_status duo_resources_close(duo_resources *res)
 {
+    duo_plan_free(&res->plan); /* also in a child process, where there is no queue any more */
     if (res->queue == NULL) return DUO_OK;
     const duo_status finished = finish_queue(res);
     duo_residency_lock();

@@ -107,8 +107,8 @@ duo_status duo_resources_open(duo_resources *res);
  */
 duo_status duo_resources_reach(duo_resources *res, const duo_region *region);
 
-/* Waits for the queue's work and closes the queue. A failure is returned only if outputs on the
- * device were unwaited. */
+/* Waits for the queue's work and closes the queue; frees the plan. A failure is returned only if
+ * outputs on the device were unwaited. */
 duo_status duo_resources_close(duo_resources *res);
 
 /* Frees the workspace, once the device has done what it does with it. */
