@@ -140,8 +140,7 @@ static void every_nth(const mishap *what, bool large)
     for (int i = 0; i < SCENARIOS; i++) {
         if (scenarios[i].large != large) continue;
         many_product p = product_of(&scenarios[i]);
-        /* of the large ones some: every operation is met with the others */
-        for (int nth = 1; nth < 1000; nth += large ? 9 : 1) {
+        for (int nth = 1; nth < 1000; nth = mishap_after(nth, 2, large ? 97 : 29)) {
             char name[200];
             snprintf(name, sizeof name, "%s/%s-%d=%d/times=%d%s%s", scenarios[i].name,
                      kind_name(what->kind), nth, (int)what->status, what->times,

@@ -21,4 +21,11 @@ const char *kind_name(sim_kind kind);
  * else. */
 void check_later_calls(duo_context *ctx, bool must_be_cpu);
 
+/*
+ * The point of failure to try after the nth: the next one, with DUOBLAS_TEST_LONG=1. Otherwise, of
+ * calls with hundreds of them, each of the first `all` and then one of `stride`: together the
+ * kinds, statuses and scenarios meet every step of a call.
+ */
+int mishap_after(int nth, int all, int stride);
+
 #endif
