@@ -1,6 +1,6 @@
 /*
- * test_eviction.c - a device that is too small for all kept arrays: which copies make room, which do
- * not, and what becomes of newer bytes in them.
+ * test_eviction.c - a device that is too small for all kept arrays: which copies make room, which
+ * do not, and what becomes of newer bytes in them.
  *
  * On the simulated device of 1 MiB, three arrays of 300 KiB fit. Random sequences are those of
  * test_eviction_model.

@@ -461,9 +461,9 @@ static void lost_meanwhile(void)
     end_scene(&s);
 }
 
-/* C := C + 1 comes home in tiles, each in pieces, into an array of which the first part is kept. The
- * nth call of that kind fails, and what has not come home is computed again: the device's copy of
- * the kept part is old everywhere. False: the product makes no n calls of that kind. */
+/* C := C + 1 comes home in tiles, each in pieces, into an array of which the first part is kept.
+ * The nth call of that kind fails, and what has not come home is computed again: the device's copy
+ * of the kept part is old everywhere. False: the product makes no n calls of that kind. */
 enum { PIECES_ROWS = 1024, PIECES_KEPT = 100, PIECES_COLUMNS = 5200 };
 
 static bool add_in_pieces(sim_kind kind, int nth, const float *ones, float *c)

@@ -47,8 +47,8 @@ static duo_call call_of(const problem *p)
                            p->b.data, p->b.ld, 0.0f, p->c.data, p->c.ld);
 }
 
-/* Makes the operands of a problem that has sizes and data. plant: there is a NaN in one row of op(A)
- * or one column of op(B), so that one part has it and the others do not. */
+/* Makes the operands of a problem that has sizes and data. plant: there is a NaN in one row of
+ * op(A) or one column of op(B), so that one part has it and the others do not. */
 static void make_operands(problem *p, test_rng *rng, bool plant)
 {
     const size_t count = (size_t)(p->m * p->n);

@@ -1,11 +1,11 @@
 /*
  * test_several_failures.c - one of the devices that share a product fails, the answer does not.
  *
- * The n-th call of each kind at the backend fails, n = 1, 2, 3, ... until the product no longer gets
- * so far, which meets every operation on every device; with each status, once or from then on; or
- * the n-th piece of queued work takes its device down while it runs, so that the others go on with
- * what they copied from it; or a device is lost at a random moment. Each time the product must be
- * right and the status DUO_OK, and the next one is computed by the devices that are left.
+ * The n-th call of each kind at the backend fails, n = 1, 2, 3, ... until the product no longer
+ * gets so far, which meets every operation on every device; with each status, once or from then on;
+ * or the n-th piece of queued work takes its device down while it runs, so that the others go on
+ * with what they copied from it; or a device is lost at a random moment. Each time the product must
+ * be right and the status DUO_OK, and the next one is computed by the devices that are left.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

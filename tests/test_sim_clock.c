@@ -1,6 +1,6 @@
 /*
- * test_sim_clock.c - what tests of overlap stand on: queues that follow marks, polls, copies between
- * devices, and the virtual time and the log of the simulated devices (sim/clock.h).
+ * test_sim_clock.c - what tests of overlap stand on: queues that follow marks, polls, copies
+ * between devices, and the virtual time and the log of the simulated devices (sim/clock.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -416,7 +416,8 @@ static void across(void)
     check_clean();
 }
 
-/* One of two devices is lost: told when the copy is queued; not told when it is only carried out. */
+/* One of two devices is lost: told when the copy is queued; not told when it is only carried
+ * out. */
 static void lost(void)
 {
     for (int queued = 0; queued < 2; queued++) {

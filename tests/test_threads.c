@@ -151,8 +151,8 @@ static void *call_device(void *argument)
     return NULL;
 }
 
-/* A thread that ends leaves its default context to the next one: no more than were alive at once. Of
- * twice so many at most, each opens a queue for every direction of a streamed product. */
+/* A thread that ends leaves its default context to the next one: no more than were alive at once.
+ * Of twice so many at most, each opens a queue for every direction of a streamed product. */
 static void churn(void)
 {
     enum { AT_ONCE = 6, BATCHES = 50 };

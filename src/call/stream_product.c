@@ -1,4 +1,5 @@
-/* stream_product.c - a streamed product: place, plan, run, note what was written (stream_product.h). */
+/* stream_product.c - a streamed product: place, plan, run, note what was written
+ * (stream_product.h). */
 #include "call/stream_product.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 
 #include "data/resources.h"
 
-/* Opens the queues of the plan's devices, where they are not open, and links these devices; number i
- * is device[i], and the one of the context's queue comes first. */
+/* Opens the queues of the plan's devices, where they are not open, and links these devices; number
+ * i is device[i], and the one of the context's queue comes first. */
 duo_status duo_lanes_open(duo_resources *res, const int *device, int devices);
 
 /* Something that concerns two lanes failed. Where a device is lost the failure does not say which:

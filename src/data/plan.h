@@ -54,7 +54,8 @@ typedef struct duo_step {
 } duo_step;
 
 /* The slots of one operand on each device. A slot of A holds `extent` rows of op(A), of B so many
- * columns of op(B), over depth[slot] of k; a slot of C holds extent rows and depth[slot] columns. */
+ * columns of op(B), over depth[slot] of k; a slot of C holds extent rows and depth[slot]
+ * columns. */
 typedef struct duo_plan_space {
     int slots; /* 0: the operand stays where it is on the device, or is not touched */
     int64_t extent, depth[DUO_PLAN_SLOTS];

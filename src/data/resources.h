@@ -126,8 +126,8 @@ duo_status duo_resources_pin_result(duo_resources *res);
 /* Makes a space on a device at least so large. On failure the space is empty. */
 duo_status duo_resources_grow(duo_resources *res, int device, duo_space *space, size_t bytes);
 
-/* Something failed on the queue's device, or on another one: notes the failure, and marks the device
- * as lost if status says so. Returns status. */
+/* Something failed on the queue's device, or on another one: notes the failure, and marks the
+ * device as lost if status says so. Returns status. */
 duo_status duo_resources_failed(duo_resources *res, duo_status status, const char *doing);
 duo_status duo_resources_failed_on(duo_resources *res, int device, duo_status status,
                                    const char *doing);

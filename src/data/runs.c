@@ -15,8 +15,8 @@ enum { LEAST_SHARE = 1 << 12, MOST_SHARE = 1 << 15, SHARES = 2 };
 enum { MOST_THREADS = 16 };
 
 /*
- * memcpy, past the caches: a stage that stays in a processor's cache is slow for the device to read,
- * and takes the place of the operand, which may be there.
+ * memcpy, past the caches: a stage that stays in a processor's cache is slow for the device to
+ * read, and takes the place of the operand, which may be there.
  */
 static void copy_past_caches(char *to, const char *from, size_t bytes)
 {

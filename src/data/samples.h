@@ -2,8 +2,9 @@
  * samples.h - checksums of a few lines of an array, to find out later whether these have changed.
  *
  * A line is 64 bytes from the array's start on; the last may be shorter. Where an array has at most
- * DUO_SAMPLED_LINES lines, all are sampled; else one in each of so many equal parts, at a place that
- * looks random but depends on the array's size alone; the first and the last are always among them.
+ * DUO_SAMPLED_LINES lines, all are sampled; else one in each of so many equal parts, at a place
+ * that looks random but depends on the array's size alone; the first and the last are always among
+ * them.
  */
 #ifndef DUO_SAMPLES_H
 #define DUO_SAMPLES_H

@@ -4,8 +4,8 @@
 #include "gpu/backend/devices.h"
 
 /*
- * Bytes of a stage. Pinning takes 0.6 ms for a MiB, and many programs never need large stages. Large
- * ones copy faster: every piece costs the threads that copy it a start and an end.
+ * Bytes of a stage. Pinning takes 0.6 ms for a MiB, and many programs never need large stages.
+ * Large ones copy faster: every piece costs the threads that copy it a start and an end.
  */
 enum { SMALL_STAGE = 256 << 10, MEDIUM_STAGE = 2 << 20, LARGE_STAGE = DUO_LARGEST_STAGE };
 _Static_assert(2 * DUO_STAGES < DUO_MARKS, "every stage of two rings has a mark in any queue");

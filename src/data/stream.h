@@ -11,10 +11,11 @@
 #include "data/resources.h"
 
 /*
- * Runs res->plan. `local` is the placed call: operands that are sent or fetched have their addresses
- * in host memory, the others on the device. DUO_OK: C is home, or its last product is queued, and
- * the host's operands have been read. DUO_ERR_MEMORY: there is no room for the slots. DUO_DECLINED: something failed; nothing runs any more, and
- * `done` of the steps tells which parts of C are final (data/plan.h).
+ * Runs res->plan. `local` is the placed call: operands that are sent or fetched have their
+ * addresses in host memory, the others on the device. DUO_OK: C is home, or its last product is
+ * queued, and the host's operands have been read. DUO_ERR_MEMORY: there is no room for the slots.
+ * DUO_DECLINED: something failed; nothing runs any more, and `done` of the steps tells which parts
+ * of C are final (data/plan.h).
  */
 duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local);
 

@@ -27,7 +27,8 @@ static duo_status mark_tile(duo_stream *s, duo_step *step)
     return status == DUO_OK ? DUO_OK : duo_stream_failed(s, step, status, "mark a tile");
 }
 
-/* The device writes the tile to pinned memory itself. No more than DUO_STEP_MARKS tiles are queued. */
+/* The device writes the tile to pinned memory itself. No more than DUO_STEP_MARKS tiles are
+ * queued. */
 static duo_status fetch_direct(duo_stream *s, int index, const duo_part *p)
 {
     duo_step *const step = &s->plan->step[index];

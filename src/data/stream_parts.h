@@ -68,7 +68,8 @@ duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i);
 /* The step as a call on the device, for the backend. */
 duo_call duo_stream_call(const duo_stream *s, const duo_step *step);
 
-/* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if it can. */
+/* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if it
+ * can. */
 int64_t duo_stream_piece(const duo_stream *s, const duo_ring *ring, const duo_runs *r, int64_t of,
                          int64_t least, int64_t left);
 
