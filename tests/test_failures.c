@@ -396,8 +396,9 @@ static void every_nth(const mishap *what, group of)
         world w;
         new_world(&w, &scenarios[i]);
         /* How often a streamed product asks whether a mark has passed is up to the machine. */
-        const int most = of == STREAMED && what->kind == SIM_IDLE ? 12 : 1000;
-        for (int nth = 1; nth < most; nth = of == STREAMED ? mishap_after(nth, 3, 29) : nth + 1) {
+        const int most = what->kind == SIM_IDLE ? 12 : 1000;
+        for (int nth = 1; nth < most;
+             nth = mishap_after(nth, of == SMALL ? 12 : 3, of == SMALL ? 7 : 29)) {
             char name[200];
             snprintf(name, sizeof name, "%s/%s-%d=%d/%s%s%s", scenarios[i].name,
                      kind_name(what->kind), nth, (int)what->status, how[what->times < 0],
