@@ -16,7 +16,7 @@ enum {
 };
 
 static struct {
-    void *library, *handle;
+    void *libcublas, *handle;
     int (*sgemm)(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,
                  const float *a, int lda, const float *b, int ldb, const float *beta, float *c,
                  int ldc);
@@ -30,7 +30,7 @@ static struct {
 
 static bool find(void *function, const char *name)
 {
-    void *const address = dlsym(cublas.library, name);
+    void *const address = dlsym(cublas.libcublas, name);
     memcpy(function, &address, sizeof address);
     return address != NULL;
 }
@@ -46,9 +46,9 @@ void *duo_peer_cublas_library(void)
         "/usr/local/cuda/lib64/libcublas.so.12",
         "libcublas.so",
     };
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && cublas.library == NULL; i++)
-        cublas.library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return cublas.library;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && cublas.libcublas == NULL; i++)
+        cublas.libcublas = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return cublas.libcublas;
 }
 
 const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
