@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "call/rest.h"
 #include "call/run_cpu.h"
@@ -21,13 +20,7 @@
 #include "data/residency.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "host/clock.h"
 
 static bool on_gpu(const duo_choice *choice) { return choice->algorithm->side == DUO_SIDE_GPU; }
 
@@ -201,7 +194,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     duo_resources *const res = &ctx->resources;
     duo_last *const last = &ctx->last;
     const bool timed = duo_report_wanted(&res->report);
-    const double start = timed ? now_seconds() : 0.0;
+    const double start = timed ? duo_now_seconds() : 0.0;
     duo_resources_replace_device(res);
     const duo_status located = duo_locate(res->device, call);
     if (located != DUO_OK) return located;
@@ -223,7 +216,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     if (outcome == DUO_OK) earn_credit(call, e.choice, e.count, ran, e.conditions.profile);
     (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
     memcpy(last->choice, e.choice, sizeof e.choice[0] * (size_t)e.count); /* with what declined */
-    if (timed) last->seconds = now_seconds() - start;
+    if (timed) last->seconds = duo_now_seconds() - start;
     if (timed) duo_verbose_call(ctx);
     return (duo_status)outcome;
 }

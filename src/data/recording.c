@@ -4,16 +4,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "gpu/backend/devices.h"
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "host/clock.h"
 
 static duo_queue *queue_of(const duo_resources *res, int lane, duo_row row)
 {
@@ -38,7 +31,7 @@ void duo_recording_begin(duo_resources *res)
     if (r == NULL) return;
     *r = (duo_recording){.record = r->record, .room = r->room, .complete = true};
     for (int lane = 0; lane < res->plan.of.devices; lane++) (void)stamp(res, lane, DUO_ROW_UP);
-    r->origin = now_seconds();
+    r->origin = duo_now_seconds();
 }
 
 void duo_record_begin(duo_resources *res, const duo_step *step, duo_row row)
@@ -58,7 +51,7 @@ void duo_record_begin(duo_resources *res, const duo_step *step, duo_row row)
     duo_record *const record = &r->record[r->count++];
     *record = (duo_record){.step = (int)(step - res->plan.step), .row = row};
     if (row == DUO_ROW_HOST)
-        record->begin = now_seconds() - r->origin;
+        record->begin = duo_now_seconds() - r->origin;
     else
         record->stamp = stamp(res, step->device, row);
 }
@@ -68,7 +61,7 @@ void duo_record_end(duo_resources *res, const duo_step *step, duo_row row)
     duo_recording *const r = res->recording;
     if (r == NULL || r->count == 0) return;
     if (row == DUO_ROW_HOST)
-        r->record[r->count - 1].end = now_seconds() - r->origin;
+        r->record[r->count - 1].end = duo_now_seconds() - r->origin;
     else
         (void)stamp(res, step->device, row);
 }

@@ -4,18 +4,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "gpu/backend/devices.h"
+#include "host/clock.h"
 
 static const double kInterval = 1.0; /* seconds from event to event */
-
-static double now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 void duo_stream_progress_begin(duo_stream_progress *p, const duo_resources *res,
                                const duo_call *call)
@@ -23,7 +16,7 @@ void duo_stream_progress_begin(duo_stream_progress *p, const duo_resources *res,
     const duo_report *const report = &res->report;
     p->told = report->verbose >= 2 || report->log != NULL;
     if (!p->told) return;
-    p->begin = now_seconds();
+    p->begin = duo_now_seconds();
     p->next = p->begin + kInterval;
     p->call = call;
     p->res = res;
@@ -58,7 +51,7 @@ static double share_done(const duo_stream_progress *p, int marks, int queued, in
 void duo_stream_progress_tell(duo_stream_progress *p, int marks, int queued, int fetched)
 {
     if (!p->told) return;
-    const double now = now_seconds();
+    const double now = duo_now_seconds();
     if (now < p->next) return;
     p->next += kInterval;
     if (p->next < now) p->next = now + kInterval; /* the process was stopped meanwhile */
