@@ -78,8 +78,7 @@ static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_ope
         const int64_t elements = (int64_t)((high - low) / sizeof(float));
         float *const all = malloc((size_t)elements * sizeof(float));
         if (all == NULL) return DUO_ERR_MEMORY;
-        status = duo_download(res, all, elements, (const float *)low, elements, elements, 1, false,
-                              NULL);
+        status = duo_download(res, all, elements, (const float *)low, elements, elements, 1, false);
         if (status == DUO_OK) {
             const float *element = all + ((uintptr_t)o->address - low) / sizeof(float);
             for (int64_t i = 0; i < o->columns; i++, element += o->ld) local->address[i] = *element;
@@ -88,7 +87,7 @@ static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_ope
         return status;
     }
     return duo_download(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns,
-                        false, NULL);
+                        false);
 }
 
 duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call *local)

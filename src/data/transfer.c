@@ -82,24 +82,23 @@ duo_status duo_upload_consumed(duo_resources *res)
 /* Did making stages fail for want of pinned memory? Then a transfer goes through plain memory. */
 static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
 
-/* Piece by piece through plain memory. *done as in duo_download. */
+/* Piece by piece through plain memory. */
 static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float *device,
-                                    int64_t device_ld, float *host, bool to_device, int64_t *done)
+                                    int64_t device_ld, float *host, bool to_device)
 {
     const int64_t total = r->rows * r->columns, most = DUO_LARGEST_STAGE / (int64_t)sizeof(float);
     const int64_t fits = total < most ? total : most;
     const int threads = threads_of(res);
     float *const packed = malloc((size_t)fits * sizeof *packed);
     duo_status status = packed != NULL ? DUO_OK : DUO_ERR_MEMORY;
-    for (*done = 0; status == DUO_OK && *done < total;) {
-        const int64_t count = total - *done < fits ? total - *done : fits;
-        if (to_device) duo_runs_pack(r, host, packed, *done, count, DUO_PACK, threads);
-        status = copy_piece(res, duo_queue_copy_now, r, device, device_ld, packed, *done, count,
+    for (int64_t from = 0; status == DUO_OK && from < total; from += fits) {
+        const int64_t count = total - from < fits ? total - from : fits;
+        if (to_device) duo_runs_pack(r, host, packed, from, count, DUO_PACK, threads);
+        status = copy_piece(res, duo_queue_copy_now, r, device, device_ld, packed, from, count,
                             to_device);
         if (status == DUO_OK) status = duo_stage_still_there(res->queue_device);
-        if (status != DUO_OK) break;
-        if (!to_device) duo_runs_pack(r, host, packed, *done, count, DUO_UNPACK, threads);
-        *done += count;
+        if (status == DUO_OK && !to_device)
+            duo_runs_pack(r, host, packed, from, count, DUO_UNPACK, threads);
     }
     free(packed);
     return status;
@@ -115,10 +114,7 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
     float *const host = (float *)(uintptr_t)given; /* only read */
     if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, true);
     duo_status status = duo_stage_make(res, &res->up, (size_t)total * sizeof(float));
-    if (go_unpinned(status)) {
-        int64_t sent;
-        return transfer_unpinned(res, &r, device, device_ld, host, true, &sent);
-    }
+    if (go_unpinned(status)) return transfer_unpinned(res, &r, device, device_ld, host, true);
     const int threads = threads_of(res);
     const duo_packing_way way = duo_packing_way_of((double)total * sizeof(float));
     for (int64_t from = 0; from < total && status == DUO_OK;) {
@@ -138,23 +134,14 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
 }
 
 duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *given,
-                        int64_t device_ld, int64_t rows, int64_t columns, bool direct,
-                        int64_t *done)
+                        int64_t device_ld, int64_t rows, int64_t columns, bool direct)
 {
     const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
     const int64_t total = r.rows * r.columns;
     float *const device = (float *)(uintptr_t)given; /* only read */
-    int64_t written = 0;
-    if (done == NULL) done = &written;
-    *done = 0;
-    if (direct && duo_runs_direct(&r)) {
-        const duo_status status = copy_direct(res, &r, device, device_ld, host, false);
-        if (status == DUO_OK) *done = total;
-        return status;
-    }
+    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, false);
     duo_status status = duo_stage_make(res, &res->up, (size_t)total * sizeof(float));
-    if (go_unpinned(status))
-        return transfer_unpinned(res, &r, device, device_ld, host, false, done);
+    if (go_unpinned(status)) return transfer_unpinned(res, &r, device, device_ld, host, false);
     const int threads = threads_of(res);
     struct { /* a ring of pieces that the device copies */
         int stage;
@@ -162,7 +149,7 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
     } flight[DUO_STAGES];
     int first = 0, flying = 0;
     int64_t queued = 0;
-    while (status == DUO_OK && *done < total) {
+    while (status == DUO_OK && (flying > 0 || queued < total)) {
         while (flying < DUO_STAGES && queued < total) {
             const int i = res->up.next;
             const int64_t fits = (int64_t)(res->up.stage[i].space.bytes / sizeof(float));
@@ -185,7 +172,6 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
         if (status != DUO_OK) break;
         duo_runs_pack(&r, host, res->up.stage[i].space.address, flight[first].from,
                       flight[first].count, DUO_UNPACK, threads);
-        *done += flight[first].count;
         first = (first + 1) % DUO_STAGES;
         flying--;
     }
@@ -226,7 +212,7 @@ static duo_status transfer_bytes(duo_resources *res, char *device, char *host, s
                             floats, 1, direct);
     else if (floats > 0)
         status = duo_download(res, (float *)(void *)host, floats, (float *)(void *)device, floats,
-                              floats, 1, direct, NULL);
+                              floats, 1, direct);
     if (status != DUO_OK || rest == 0) return status;
     return transfer_rest(res, device + body, host + body, rest, to_device);
 }
