@@ -14,6 +14,20 @@ static duo_operand plain(int64_t rows, int64_t columns, bool read, bool written)
                          .residence = touched ? DUO_AT_PAGEABLE : DUO_AT_UNUSED};
 }
 
+void duo_call_set_sizes(duo_call *call, int64_t m, int64_t n, int64_t k)
+{
+    const int64_t extent[DUO_OPERANDS] = {[DUO_A] = m, [DUO_B] = n, [DUO_C] = m};
+    const int64_t other[DUO_OPERANDS] = {[DUO_A] = k, [DUO_B] = k, [DUO_C] = n};
+    call->m = m;
+    call->n = n;
+    call->k = k;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const bool along_k = duo_call_along_k(call, i);
+        call->operand[i].rows = along_k ? other[i] : extent[i];
+        call->operand[i].columns = along_k ? extent[i] : other[i];
+    }
+}
+
 duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
                         float beta)
 {

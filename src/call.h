@@ -110,6 +110,15 @@ duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t 
                         float beta);
 duo_call duo_call_reduction(duo_operation operation, int64_t n);
 
+/* Sets the sizes of a sgemm, and by them the rows and columns of its operands. */
+void duo_call_set_sizes(duo_call *call, int64_t m, int64_t n, int64_t k);
+
+/* Are neighbours in the memory of operand i of a sgemm neighbours in k? */
+static inline bool duo_call_along_k(const duo_call *call, int i)
+{
+    return i == DUO_A ? call->transa : i == DUO_B && !call->transb;
+}
+
 /* Bytes of the operand's elements: what a transfer of it moves. */
 static inline double duo_operand_bytes(const duo_operand *o)
 {

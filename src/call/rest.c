@@ -13,24 +13,12 @@
 static duo_call part_of(const duo_call *call, const duo_step *step)
 {
     duo_call part = *call;
-    part.m = step->m;
-    part.n = step->n;
-    part.k = step->k;
     duo_operand *const a = &part.operand[DUO_A], *const b = &part.operand[DUO_B],
                        *const c = &part.operand[DUO_C];
-    if (a->read) {
-        a->address += call->transa ? step->p + step->i * a->ld : step->i + step->p * a->ld;
-        a->rows = call->transa ? part.k : part.m;
-        a->columns = call->transa ? part.m : part.k;
-    }
-    if (b->read) {
-        b->address += call->transb ? step->j + step->p * b->ld : step->p + step->j * b->ld;
-        b->rows = call->transb ? part.n : part.k;
-        b->columns = call->transb ? part.k : part.n;
-    }
+    duo_call_set_sizes(&part, step->m, step->n, step->k);
+    if (a->read) a->address += call->transa ? step->p + step->i * a->ld : step->i + step->p * a->ld;
+    if (b->read) b->address += call->transb ? step->j + step->p * b->ld : step->p + step->j * b->ld;
     c->address += step->i + step->j * c->ld;
-    c->rows = part.m;
-    c->columns = part.n;
     return part;
 }
 

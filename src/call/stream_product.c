@@ -7,10 +7,10 @@
 
 #include "call/policy.h"
 #include "choice/stream_cost.h"
+#include "data/lanes.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
 #include "data/plan_make.h"
-#include "data/lanes.h"
 #include "data/stream.h"
 #include "gpu/backend/devices.h"
 

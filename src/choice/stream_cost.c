@@ -38,19 +38,9 @@ static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n,
     const duo_stream_model *const model = of->model;
     duo_call call = model->call;
     int threads;
-    call.m = m;
-    call.n = n;
-    call.k = k;
-    for (int i = DUO_A; i <= DUO_B; i++) {
-        duo_operand *const o = &call.operand[i];
-        const bool k_first = i == DUO_A ? call.transa : !call.transb;
-        const int64_t extent = i == DUO_A ? m : n;
-        o->rows = k_first ? k : extent;
-        o->columns = k_first ? extent : k;
-        o->prepared = o->prepared || of->packed_bytes[i] > 0.0;
-    }
-    call.operand[DUO_C].rows = m;
-    call.operand[DUO_C].columns = n;
+    duo_call_set_sizes(&call, m, n, k);
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if (of->packed_bytes[i] > 0.0) call.operand[i].prepared = true;
     return model->algorithm->cost(&call, &model->conditions, &threads) *
            last_wave(&model->conditions, m, n);
 }
@@ -201,10 +191,7 @@ static double work_seconds(const duo_call *call, const duo_conditions *condition
     if (devices == 1) return algorithm->cost(call, conditions, &threads);
     duo_call part = *call;
     set_shares(conditions, devices, share);
-    part.n = (int64_t)ceil((double)call->n * share[0]);
-    duo_operand *const b = &part.operand[DUO_B];
-    *(call->transb ? &b->rows : &b->columns) = part.n;
-    part.operand[DUO_C].columns = part.n;
+    duo_call_set_sizes(&part, call->m, (int64_t)ceil((double)call->n * share[0]), call->k);
     return algorithm->cost(&part, conditions, &threads);
 }
 

@@ -19,18 +19,13 @@ bool duo_packed_hoped(const duo_packed_list *list, duo_range part)
     return false;
 }
 
-static bool along_k(const duo_call *call, int i)
-{
-    return i == DUO_A ? call->transa : !call->transb;
-}
-
 duo_packed *duo_packed_find(const duo_packed_list *list, duo_algorithm_id algorithm,
                             const duo_call *call, int i, duo_range part)
 {
     const duo_operand *const o = &call->operand[i];
     for (duo_packed *p = list->first; p != NULL; p = p->next)
         if (p->algorithm == algorithm && p->part.from == part.from && p->rows == o->rows &&
-            p->columns == o->columns && p->ld == o->ld && p->along_k == along_k(call, i))
+            p->columns == o->columns && p->ld == o->ld && p->along_k == duo_call_along_k(call, i))
             return p;
     return NULL;
 }
@@ -54,7 +49,7 @@ duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, co
                            .rows = o->rows,
                            .columns = o->columns,
                            .ld = o->ld,
-                           .along_k = along_k(call, i),
+                           .along_k = duo_call_along_k(call, i),
                            .memory = memory,
                            .bytes = bytes};
     list->first = packed;

@@ -9,7 +9,8 @@
  *   FETCH            every MULTIPLY on its device that stands before it;
  *   SHARE            every SEND to the device it copies from that stands before it.
  * A step that overwrites what an earlier one used names it in `follows`: a SEND of A or B the last
- * MULTIPLY from that slot; a SEND of C, or a MULTIPLY, the FETCH from that slot.
+ * MULTIPLY from that slot, or the FETCH behind it; a SEND of C, or a MULTIPLY, the FETCH from that
+ * slot.
  *
  * A plan is made of numbers alone: it can be shown, and checked, without any device.
  */
@@ -18,7 +19,8 @@
 
 #include "call.h"
 
-enum { DUO_PLAN_DEVICES = 8, DUO_PLAN_SLOTS = 4 };
+/* Slots of an operand on a device: one is filled while the other is used. */
+enum { DUO_PLAN_DEVICES = 8, DUO_PLAN_SLOTS = 2 };
 
 typedef enum duo_step_kind {
     DUO_STEP_SEND,     /* a part of an operand, from host memory to a slot */

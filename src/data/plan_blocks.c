@@ -1,7 +1,7 @@
 /*
  * plan_blocks.c - plans of C in blocks (plan_blocks.h), one after the other, each from a block of A
- * and one of B, which stay where the next block of C needs them again. Where even these do not fit,
- * k is cut in slabs, whose partial sums stay on the device.
+ * and one of B, which stay where the next block of C needs them again. Where that is predicted to
+ * take less, k is cut in slabs, whose partial sums stay on the device.
  */
 #include "data/plan_blocks.h"
 
@@ -20,14 +20,12 @@ typedef struct block_shape {
 
 static double ceiling(int64_t size, int64_t part) { return ceil((double)size / (double)part); }
 
-enum { TURNS = 2 }; /* slots of each operand: one is filled while the other is used */
-
 static double block_bytes(const duo_plan_problem *of, const block_shape *b)
 {
     const double rows = (double)b->rows, columns = (double)b->columns, depth = (double)b->depth;
-    return TURNS * (rows * depth * duo_plan_element_bytes(of, DUO_A) +
-                    columns * depth * duo_plan_element_bytes(of, DUO_B) +
-                    rows * columns * duo_plan_element_bytes(of, DUO_C));
+    return DUO_PLAN_SLOTS * (rows * depth * duo_plan_element_bytes(of, DUO_A) +
+                             columns * depth * duo_plan_element_bytes(of, DUO_B) +
+                             rows * columns * duo_plan_element_bytes(of, DUO_C));
 }
 
 /* Seconds by the totals alone: what is sent, multiplied and fetched at the same time, and the first
@@ -72,9 +70,10 @@ static bool choose_blocks(const duo_plan_problem *of, int64_t n, block_shape *be
         for (int64_t rows = kLeastBlock;; rows *= 2) {
             block_shape b = {.rows = duo_plan_least(rows, of->m), .depth = depth};
             const double fixed =
-                TURNS * (double)b.rows * (double)depth * duo_plan_element_bytes(of, DUO_A);
-            const double each = TURNS * ((double)depth * duo_plan_element_bytes(of, DUO_B) +
-                                         (double)b.rows * duo_plan_element_bytes(of, DUO_C));
+                DUO_PLAN_SLOTS * (double)b.rows * (double)depth * duo_plan_element_bytes(of, DUO_A);
+            const double each =
+                DUO_PLAN_SLOTS * ((double)depth * duo_plan_element_bytes(of, DUO_B) +
+                                  (double)b.rows * duo_plan_element_bytes(of, DUO_C));
             const double most = each > 0.0 ? (memory - fixed) / each : (double)n;
             for (int64_t columns = kLeastBlock; (double)duo_plan_least(columns, n) <= most;
                  columns *= 2) {
@@ -101,7 +100,7 @@ typedef struct held_block {
 } held_block;
 
 typedef struct device_blocks {
-    held_block slot[DUO_OPERANDS][TURNS];
+    held_block slot[DUO_OPERANDS][DUO_PLAN_SLOTS];
     int uses, tiles;
 } device_blocks;
 
@@ -112,7 +111,7 @@ static int bring(duo_plan_making *w, device_blocks *d, duo_step *step, int opera
     const int64_t first = operand == DUO_A ? step->i : step->j;
     int at = slot[0].used <= slot[1].used ? 0 : 1;
     d->uses++;
-    for (int i = 0; i < TURNS; i++)
+    for (int i = 0; i < DUO_PLAN_SLOTS; i++)
         if (slot[i].used > 0 && slot[i].first == first && slot[i].p == step->p) {
             slot[i].used = d->uses;
             return i;
@@ -129,18 +128,17 @@ static int bring(duo_plan_making *w, device_blocks *d, duo_step *step, int opera
 /* All slabs of one block of C. */
 static void block_of_c(duo_plan_making *w, device_blocks *d, const block_shape *b, duo_step step)
 {
-    held_block *const c = &d->slot[DUO_C][d->tiles % TURNS];
-    step.slot[DUO_C] = d->tiles % TURNS;
+    held_block *const c = &d->slot[DUO_C][d->tiles % DUO_PLAN_SLOTS];
+    step.slot[DUO_C] = d->tiles % DUO_PLAN_SLOTS;
     do { /* once also without any k */
         step.k = duo_plan_least(b->depth, w->of->k - step.p);
         step.slot[DUO_A] = bring(w, d, &step, DUO_A);
         step.slot[DUO_B] = bring(w, d, &step, DUO_B);
         step.starts = step.p == 0;
-        step.follows = step.starts && w->of->fetched && d->tiles >= TURNS ? c->last : -1;
+        step.follows = step.starts && w->of->fetched && d->tiles >= DUO_PLAN_SLOTS ? c->last : -1;
         duo_plan_multiply(w, step);
-        const int fetch = w->plan->count - 1, product = step.ends ? fetch - 1 : fetch;
-        c->last = fetch;
-        d->slot[DUO_A][step.slot[DUO_A]].last = d->slot[DUO_B][step.slot[DUO_B]].last = product;
+        c->last = w->plan->count - 1;
+        d->slot[DUO_A][step.slot[DUO_A]].last = d->slot[DUO_B][step.slot[DUO_B]].last = c->last;
         step.p += b->depth;
     } while (step.p < w->of->k);
     d->tiles++;
@@ -162,12 +160,12 @@ bool duo_plan_make_blocks(duo_plan_making *w)
     memset(space, 0, sizeof w->plan->space);
     for (int i = DUO_A; i <= DUO_B; i++)
         if (duo_plan_element_bytes(of, i) > 0.0)
-            space[i] = (duo_plan_space){.slots = TURNS,
+            space[i] = (duo_plan_space){.slots = DUO_PLAN_SLOTS,
                                         .extent = i == DUO_A ? b.rows : b.columns,
                                         .depth = {b.depth, b.depth}};
     if (of->fetched)
-        space[DUO_C] =
-            (duo_plan_space){.slots = TURNS, .extent = b.rows, .depth = {b.columns, b.columns}};
+        space[DUO_C] = (duo_plan_space){
+            .slots = DUO_PLAN_SLOTS, .extent = b.rows, .depth = {b.columns, b.columns}};
     const int64_t rows = (int64_t)ceiling(of->m, b.rows);
     const int64_t columns = (int64_t)ceiling(most_columns, b.columns);
     const int64_t outer = b.a_stays ? rows : columns, inner = b.a_stays ? columns : rows;

@@ -1,6 +1,7 @@
 /*
- * resources.h - what a context holds on a device: a queue, workspace, staging buffers and a pinned
- * word for results. Each is made when first needed; closing the queue frees the others.
+ * resources.h - what a context holds on its devices: a queue, workspace, staging buffers, a pinned
+ * word for results, and the lanes of streamed products. Each is made when first needed; closing the
+ * queue frees the others.
  *
  * Only the thread that uses the context uses its resources.
  */
@@ -56,8 +57,7 @@ typedef struct duo_resources {
     duo_queue *queue; /* NULL: it is not open */
     int queue_device; /* its device: `device`, or that of a region (duo_resources_reach) */
     bool opened;      /* set when a queue is opened, until context.c has seen the device's name */
-    duo_status
-        owed; /* what closing the queue of a lost device told; duo_synchronize passes it on */
+    duo_status owed; /* that closing the queue of a lost device gave, for duo_synchronize to tell */
 
     /* Buffers that belong to the queue. */
     duo_space workspace[DUO_OPERANDS]; /* device memory with copies of host operands */

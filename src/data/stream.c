@@ -70,7 +70,7 @@ static duo_status begin_next(duo_stream *s, bool *moved)
         status = compute(s, step);
         *moved = true;
         break;
-    case DUO_STEP_FETCH: /* fetch_on sees it */
+    case DUO_STEP_FETCH: /* duo_stream_fetch queues it */
         *moved = true;
         break;
     }

@@ -6,7 +6,8 @@
 #include "data/stage.h"
 #include "gpu/backend/devices.h"
 
-bool duo_stream_fetched_direct(const duo_stream *s, const duo_part *p)
+/* Does the device itself write this part of C to host memory? */
+static bool fetched_direct(const duo_stream *s, const duo_part *p)
 {
     const duo_runs r = duo_runs_of(p->rows, p->columns, p->ld, p->device_ld);
     return s->plan->of.pinned[DUO_C] && duo_runs_direct(&r);
@@ -109,7 +110,7 @@ duo_status duo_stream_fetch(duo_stream *s, bool *moved)
             continue;
         }
         const duo_part p = duo_stream_part(s, step, DUO_C);
-        if (duo_stream_fetched_direct(s, &p)) {
+        if (fetched_direct(s, &p)) {
             status = fetch_direct(s, index, &p);
             s->fetch++;
             *moved = true;

@@ -4,9 +4,6 @@
 
 #include "data/stream_parts.h"
 
-/* Does the device itself write this part of C to host memory? */
-bool duo_stream_fetched_direct(const duo_stream *s, const duo_part *p);
-
 /* Queues what can be queued of the tiles whose products are queued. */
 duo_status duo_stream_fetch(duo_stream *s, bool *moved);
 

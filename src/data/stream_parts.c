@@ -14,29 +14,19 @@ duo_space *duo_stream_spaces(const duo_stream *s, int lane)
     return lane == 0 ? s->res->workspace : s->res->lane[lane].space;
 }
 
-/* Are neighbours in the operand's memory neighbours in k? */
-static bool along_k(const duo_call *call, int i)
-{
-    return i == DUO_A ? call->transa : i == DUO_B && !call->transb;
-}
-
 static bool in_slots(const duo_stream *s, int i)
 {
     return i == DUO_C ? s->plan->of.fetched : s->plan->of.sent[i];
 }
 
-/* An operand of a slot's size, for the backend's packed_bytes. */
+/* The call with operand i of a slot's size, for the backend's packed_bytes. */
 static duo_call slot_call(const duo_stream *s, int i, int slot)
 {
     const duo_plan_space *const space = &s->plan->space[i];
     duo_call call = *s->local;
-    call.k = space->depth[slot];
-    if (i == DUO_A) call.m = space->extent;
-    if (i == DUO_B) call.n = space->extent;
-    duo_operand *const o = &call.operand[i];
-    o->rows = along_k(&call, i) ? call.k : space->extent;
-    o->columns = along_k(&call, i) ? space->extent : call.k;
-    o->ld = o->rows;
+    duo_call_set_sizes(&call, i == DUO_A ? space->extent : call.m,
+                       i == DUO_B ? space->extent : call.n, space->depth[slot]);
+    call.operand[i].ld = call.operand[i].rows;
     return call;
 }
 
@@ -68,7 +58,7 @@ void duo_stream_place_slots(duo_stream *s)
 duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
 {
     const duo_operand *const o = &s->local->operand[i];
-    const bool k_first = along_k(s->local, i);
+    const bool k_first = duo_call_along_k(s->local, i);
     const int64_t extent = i == DUO_B ? step->n : step->m, depth = i == DUO_C ? step->n : step->k;
     const int64_t from = i == DUO_B ? step->j : step->i, deep = i == DUO_C ? step->j : step->p;
     const duo_plan_space *const space = &s->plan->space[i];
