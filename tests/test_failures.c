@@ -397,8 +397,8 @@ static void every_nth(const mishap *what, group of)
         new_world(&w, &scenarios[i]);
         /* How often a streamed product asks whether a mark has passed is up to the machine. */
         const int most = what->kind == SIM_IDLE ? 12 : 1000;
-        for (int nth = 1; nth < most;
-             nth = mishap_after(nth, of == SMALL ? 12 : 3, of == SMALL ? 7 : 29)) {
+        const int stride = of == STREAMED ? 11 : 1;
+        for (int nth = 1; nth < most; nth = mishap_after(nth, 3, stride)) {
             char name[200];
             snprintf(name, sizeof name, "%s/%s-%d=%d/%s%s%s", scenarios[i].name,
                      kind_name(what->kind), nth, (int)what->status, how[what->times < 0],

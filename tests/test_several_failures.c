@@ -140,7 +140,10 @@ static void every_nth(const mishap *what, bool large)
     for (int i = 0; i < SCENARIOS; i++) {
         if (scenarios[i].large != large) continue;
         many_product p = product_of(&scenarios[i]);
-        for (int nth = 1; nth < 1000; nth = mishap_after(nth, 2, large ? 97 : 29)) {
+        /* Work that dies while it runs leaves most to find out: nearly every point of it. */
+        const bool dies = what->kind == SIM_KINDS;
+        const int stride = dies ? (large ? 9 : 1) : large ? 41 : 13;
+        for (int nth = 1; nth < 1000; nth = mishap_after(nth, 3, stride)) {
             char name[200];
             snprintf(name, sizeof name, "%s/%s-%d=%d/times=%d%s%s", scenarios[i].name,
                      kind_name(what->kind), nth, (int)what->status, what->times,
