@@ -188,12 +188,12 @@ static void everything_fits(void)
     test_rng rng = test_rng_for("streamed, fits");
     plans met = {0};
     duo_context *const ctx = test_context();
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 150; i++) {
         const test_problem p = random_problem(&rng, 300 * scale(), 200 * scale());
         const mixture x = random_mixture(&rng);
         run_public(ctx, &p, &x, &met, &rng);
     }
-    check_met(&met, 40, 0, 0);
+    check_met(&met, 100, 0, 0);
     test_context_end(ctx);
     if (test_on_sim()) CHECK(sim_violations() == 0, "the backend's rules were broken");
 }
@@ -229,7 +229,7 @@ static void little_memory(void)
 {
     test_rng rng = test_rng_for("streamed, little memory");
     plans met = {0};
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 80; i++) {
         test_problem p = random_problem(&rng, 500 * scale(), 200 * scale());
         mixture x = random_mixture(&rng);
         const bool deep = i % 8 == 0;
@@ -253,7 +253,7 @@ static void little_memory(void)
         if (test_on_sim()) CHECK(sim_violations() == 0, "the backend's rules were broken");
         if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
     }
-    check_met(&met, 45, 10, 5);
+    check_met(&met, 100, 30, 15);
 }
 
 static void without_pinned_memory(void)
@@ -290,7 +290,7 @@ static void each_algorithm(void)
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     int runs = 0;
     for (int r = 0; r < count; r++)
-        for (int i = 0; i < 12; i++) {
+        for (int i = 0; i < 24; i++) {
             test_problem p = random_problem(&rng, 400 * scale(), 200 * scale());
             p.layout = DUO_COL_MAJOR;
             if (p.alpha == 0.0f) p.alpha = 2.0f;
