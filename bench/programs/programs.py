@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Programs that were never compiled for DuoBLAS, on OpenBLAS, NVBLAS and the drop-in.
 
-A product of two 8192 x 8192 float32 matrices and of two small ones in NumPy, a search in FAISS and
-a k-means of scikit-learn: each benchmark in a process of its own with another library preloaded,
-round after round, so that all meet the same machine. Prints medians of the processes' own medians,
-in seconds, and how many times faster than on OpenBLAS that is; and the largest difference of the
-results from OpenBLAS's, over the largest result. One more process, which is not timed, tells where
-DuoBLAS's calls went.
+Products of two 8192 x 8192 float32 matrices and of smaller ones in NumPy and, up to 16384, in
+SciPy, a search in FAISS and a k-means of scikit-learn: each benchmark in a process of its own with
+another library preloaded, round after round, so that all meet the same machine. Prints medians of
+the processes' own medians, in seconds, and how many times faster than on OpenBLAS that is; and the
+largest difference of the results from OpenBLAS's, over the largest result. One more process, which
+is not timed, tells where DuoBLAS's calls went.
 
     programs.py LIBRARY_FOLDER [--openblas FILE] [--nvblas FILE] [--rounds N]
                 [--memory-share SHARE] [BENCHMARK...]
@@ -46,6 +46,16 @@ def numpy_product(n):
     return lambda: (a @ b)[:: max(1, n // 64), 0]
 
 
+def scipy_product(n):
+    """By sgemm_, which NVBLAS has and cblas_sgemm, NumPy's way, does not reach."""
+    import numpy as np
+    from scipy.linalg.blas import sgemm
+    random = np.random.default_rng(1)
+    a, b = (np.asfortranarray(random.standard_normal((n, n), dtype=np.float32)) for _ in range(2))
+    c = np.zeros((n, n), np.float32, "F")
+    return lambda: sgemm(1.0, a, b, 0.0, c, overwrite_c=1)[:: max(1, n // 64), 0]
+
+
 def faiss_search():
     import faiss
     import numpy as np
@@ -69,6 +79,8 @@ BENCHMARKS = {
     "numpy-8192": (lambda: numpy_product(8192), 3),
     "numpy-2048": (lambda: numpy_product(2048), 9),
     "numpy-64": (lambda: numpy_product(64), 2001),
+    **{f"scipy-{n}": (lambda n=n: scipy_product(n), repeats)
+       for n, repeats in ((512, 99), (1024, 49), (2048, 25), (4096, 9), (8192, 5), (16384, 3))},
     "faiss": (faiss_search, 3),
     "kmeans": (kmeans, 3),
 }
