@@ -14,6 +14,7 @@
 
 typedef struct duo_figure {
     double median_seconds, minimum_seconds; /* 0: none */
+    double low_seconds, high_seconds;       /* quartiles of the rounds; 0: not measured */
     const char *algorithm;
     int threads; /* 0 on the GPU */
     bool predicted;

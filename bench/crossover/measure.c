@@ -115,6 +115,8 @@ static void record(duo_crossover *x, duo_case *c, const source *s, const duo_ben
     duo_figure *const f = &c->figure[s->series];
     f->median_seconds = benchmark->median_seconds;
     f->minimum_seconds = benchmark->minimum_seconds;
+    f->low_seconds = benchmark->low_seconds;
+    f->high_seconds = benchmark->high_seconds;
     f->threads = s->implementation.threads;
     f->algorithm = s->implementation.name;
     if (s->implementation.context == NULL) return;

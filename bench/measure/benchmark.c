@@ -135,6 +135,7 @@ void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
     for (int i = 0; i < count; i++) {
         benchmark[i].rounds = 0;
         benchmark[i].median_seconds = benchmark[i].minimum_seconds = 0.0;
+        benchmark[i].low_seconds = benchmark[i].high_seconds = 0.0;
         benchmark[i].failed = !good;
         if (!good) continue;
         order[i] = i;
@@ -152,6 +153,8 @@ void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
         if (benchmark[i].failed) continue;
         benchmark[i].median_seconds = duo_median(p[i].sample, benchmark[i].rounds);
         benchmark[i].minimum_seconds = p[i].sample[0]; /* sorted by now */
+        benchmark[i].low_seconds = duo_quantile(p[i].sample, benchmark[i].rounds, 0.25);
+        benchmark[i].high_seconds = duo_quantile(p[i].sample, benchmark[i].rounds, 0.75);
     }
     free(p);
     free(order);

@@ -24,6 +24,7 @@ typedef struct duo_benchmark {
     int64_t calls; /* in one sample */
     int rounds;
     double median_seconds, minimum_seconds; /* of one call; 0 if failed */
+    double low_seconds, high_seconds;       /* quartiles of the rounds; 0 if failed */
 } duo_benchmark;
 
 typedef struct duo_effort {

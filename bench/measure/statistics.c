@@ -15,6 +15,12 @@ double duo_median(double *value, int count)
     return 0.5 * (value[count / 2] + value[(count - 1) / 2]);
 }
 
+double duo_quantile(double *value, int count, double share)
+{
+    qsort(value, (size_t)count, sizeof value[0], ascending);
+    return value[(int)(share * (double)(count - 1) + 0.5)];
+}
+
 double duo_low_quantile(double *value, int count)
 {
     qsort(value, (size_t)count, sizeof value[0], ascending);
