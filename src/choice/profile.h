@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "algorithms.h"
+#include "choice/correction.h"
 #include "choice/curve.h"
 
 typedef struct duo_profile {
@@ -41,6 +42,9 @@ typedef struct duo_profile {
     double query_seconds;      /* asking the driver what kind of memory an address is */
 
     duo_curve curve[DUO_ALGORITHMS]; /* by duo_algorithm_id */
+
+    /* Of sgemm_cpu_openblas, on one thread and on `threads`. */
+    duo_correction blas_one, blas_all;
 } duo_profile;
 
 /*

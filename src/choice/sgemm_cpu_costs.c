@@ -3,7 +3,8 @@
  *
  * The cost of a product is that of the cube of equal work on the measured curve, plus what the
  * product packs and moves beyond that cube. Tiles are shared among threads as the algorithm shares
- * them. A float64 algorithm without a curve takes a multiple of a float32 algorithm's time.
+ * them. How far that is off at other shapes was measured for the CPU's BLAS (correction.h). A
+ * float64 algorithm without a curve takes a multiple of a float32 algorithm's time.
  * Transfers are added by select.c.
  */
 #include <math.h>
@@ -77,21 +78,39 @@ static double move_speed_up(const duo_profile *p, double t)
     return larger(1.0, smaller(t, p->cpu_bandwidth / one));
 }
 
-/*
- * Seconds on one thread, or on all threads that there are pieces for, if that is faster. Pieces are
- * done in rounds, and in the last round threads may be idle.
- */
-static double cpu_seconds(const duo_call *call, const duo_conditions *conditions, const sharing *s,
-                          double multiply, int *threads)
+/* Seconds on t threads, each of which has a piece at least. Pieces are done in rounds, and in the
+ * last round threads may be idle. */
+static double parallel_seconds(const duo_profile *p, const sharing *s, double multiply,
+                               double moves, double t)
 {
-    const duo_profile *const p = conditions->profile;
-    const double moves = extra_moves(call, conditions, s), serial = multiply + moves;
+    const double rounds = ceil(s->pieces / t);
+    return p->fork_seconds + p->fork_seconds_per_thread * t +
+           multiply / larger(1.0, s->pieces / rounds * efficiency(p, t)) +
+           moves / move_speed_up(p, t);
+}
+
+/* How many of all threads there are pieces for. */
+static double useful_threads(const duo_conditions *conditions, const sharing *s)
+{
+    return smaller(conditions->threads, s->pieces);
+}
+
+/* Corrections of what one thread takes, and of what all threads take. */
+typedef struct corrections {
+    double one, all;
+} corrections;
+
+static const corrections kNone = {1.0, 1.0};
+
+/* Seconds on one thread, or on all threads that there are pieces for, if that is faster. */
+static double cpu_seconds(const duo_call *call, const duo_conditions *conditions, const sharing *s,
+                          double multiply, corrections by, int *threads)
+{
+    const double moves = extra_moves(call, conditions, s), serial = by.one * (multiply + moves);
     *threads = 1;
-    if (conditions->threads == 1 || s->pieces < 2.0) return serial;
-    const double t = smaller(conditions->threads, s->pieces), rounds = ceil(s->pieces / t);
-    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * t +
-                            multiply / larger(1.0, s->pieces / rounds * efficiency(p, t)) +
-                            moves / move_speed_up(p, t);
+    const double t = useful_threads(conditions, s);
+    if (t < 2.0) return serial;
+    const double parallel = by.all * parallel_seconds(conditions->profile, s, multiply, moves, t);
     if (!(parallel < serial)) return serial;
     *threads = (int)t;
     return parallel;
@@ -154,12 +173,33 @@ static sharing openblas_sharing(const duo_call *call, const duo_conditions *cond
         .touch = 2.0};
 }
 
+static double openblas_multiply(const duo_conditions *conditions, const sharing *s)
+{
+    return duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], s->work, 3);
+}
+
+static corrections openblas_corrections(const duo_call *call, const duo_profile *p)
+{
+    const int layout = 2 * call->transa + call->transb;
+    return (corrections){duo_correction_at(&p->blas_one, layout, call->m, call->n, call->k),
+                         duo_correction_at(&p->blas_all, layout, call->m, call->n, call->k)};
+}
+
 double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *conditions,
                                    int *threads)
 {
     const sharing s = openblas_sharing(call, conditions);
-    const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_cpu_openblas];
-    return cpu_seconds(call, conditions, &s, duo_curve_seconds(curve, s.work, 3), threads);
+    return cpu_seconds(call, conditions, &s, openblas_multiply(conditions, &s),
+                       openblas_corrections(call, conditions->profile), threads);
+}
+
+double duo_sgemm_cpu_openblas_uncorrected(const duo_call *call, const duo_conditions *conditions)
+{
+    const sharing s = openblas_sharing(call, conditions);
+    const double multiply = openblas_multiply(conditions, &s);
+    const double moves = extra_moves(call, conditions, &s), t = useful_threads(conditions, &s);
+    if (t < 2.0) return multiply + moves;
+    return parallel_seconds(conditions->profile, &s, multiply, moves, t);
 }
 
 /* Every tile of the plain algorithm does 64 rows, empty ones too: `work` is that of a cube whose
@@ -186,7 +226,7 @@ double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *cond
 {
     const sharing s = plain_sharing(call);
     const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_cpu_plain];
-    return cpu_seconds(call, conditions, &s, duo_curve_seconds(curve, s.work, 3), threads);
+    return cpu_seconds(call, conditions, &s, duo_curve_seconds(curve, s.work, 3), kNone, threads);
 }
 
 /* Over the float32 algorithm's time: a vector holds half as many float64, and operands are copied
@@ -219,7 +259,7 @@ double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *co
     const double multiply = curve[own].count > 0
                                 ? duo_curve_seconds(&curve[own], work, 3)
                                 : kCpuFloat64Times * duo_curve_seconds(&curve[float32], work, 3);
-    return cpu_seconds(call, conditions, &s, multiply, threads);
+    return cpu_seconds(call, conditions, &s, multiply, kNone, threads);
 }
 
 /* ---- What each accepts ---- */

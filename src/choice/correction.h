@@ -1,0 +1,31 @@
+/* correction.h - how far a cost is off at shapes of sgemm that are not cubes, as measured. */
+#ifndef DUO_CORRECTION_H
+#define DUO_CORRECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { DUO_CORRECTION_SIZES = 6, DUO_CORRECTION_LAYOUTS = 4 };
+
+/* The sizes of m, n and k at which a correction is measured. */
+extern const int64_t duo_correction_sizes[DUO_CORRECTION_SIZES];
+
+/*
+ * What a product took, divided by what the curve and the cost model gave: at every combination of
+ * sizes, in each layout (2 * transa + transb). A model knows what a product computes, packs and
+ * moves; it does not know for which shapes a BLAS has kernels of its own.
+ */
+typedef struct duo_correction {
+    bool measured;
+    float factor[DUO_CORRECTION_LAYOUTS][DUO_CORRECTION_SIZES][DUO_CORRECTION_SIZES]
+                [DUO_CORRECTION_SIZES]; /* [layout][m][n][k] */
+} duo_correction;
+
+/*
+ * The factor for a shape: between the sizes linear in about the logarithm of each, beyond the last
+ * one as there. 1 if nothing was measured.
+ */
+double duo_correction_at(const duo_correction *correction, int layout, int64_t m, int64_t n,
+                         int64_t k);
+
+#endif

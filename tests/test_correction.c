@@ -1,0 +1,124 @@
+/*
+ * test_correction.c - corrections of a cost, at the sizes that were measured and between them.
+ */
+#include <math.h>
+
+#include "choice/algorithm.h"
+#include "choice/correction.h"
+#include "choice/profile_in_use.h"
+#include "support/data.h"
+#include "support/harness.h"
+
+enum { SIZES = DUO_CORRECTION_SIZES, LAYOUTS = DUO_CORRECTION_LAYOUTS };
+
+static duo_correction random_correction(const char *label)
+{
+    duo_correction c = {.measured = true};
+    test_rng rng = test_rng_for(label);
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        for (int i = 0; i < SIZES; i++)
+            for (int j = 0; j < SIZES; j++)
+                for (int l = 0; l < SIZES; l++)
+                    c.factor[layout][i][j][l] = (float)exp2(4.0 * test_unit(&rng) - 2.0);
+    return c;
+}
+
+static double at(const duo_correction *c, int layout, const int64_t shape[3])
+{
+    return duo_correction_at(c, layout, shape[0], shape[1], shape[2]);
+}
+
+static void unmeasured(void)
+{
+    static const duo_correction c;
+    test_case("correction/unmeasured");
+    CHECK(duo_correction_at(&c, 3, 17, 1, 1000000) == 1.0, "corrected by nothing");
+}
+
+/* At every combination of sizes its own factor. */
+static void measured_sizes(void)
+{
+    test_case("correction/measured_sizes");
+    const duo_correction c = random_correction("sizes");
+    const int64_t *const size = duo_correction_sizes;
+    for (int layout = 0; layout < LAYOUTS; layout++)
+        for (int i = 0; i < SIZES; i++)
+            for (int j = 0; j < SIZES; j++)
+                for (int l = 0; l < SIZES; l++) {
+                    const double got = duo_correction_at(&c, layout, size[i], size[j], size[l]);
+                    const double expected = (double)c.factor[layout][i][j][l];
+                    CHECK(test_close(got, expected, 1e-5), "%g, not %g, at [%d][%d][%d][%d]", got,
+                          expected, layout, i, j, l);
+                }
+}
+
+/* Between two sizes between their factors, rising or falling all the way; beyond the last as
+ * there. */
+static void between_sizes(void)
+{
+    test_case("correction/between_sizes");
+    const duo_correction c = random_correction("between");
+    for (int along = 0; along < 3; along++)
+        for (int i = 0; i + 1 < SIZES; i++) {
+            int64_t shape[3] = {9, 85, 800};
+            const int64_t low = duo_correction_sizes[i], high = duo_correction_sizes[i + 1];
+            shape[along] = low;
+            const double from = at(&c, 1, shape);
+            shape[along] = high;
+            const double to = at(&c, 1, shape), sign = to > from ? 1.0 : -1.0;
+            double before = from;
+            for (int64_t x = low; x < high; x += x / 4 + 1) {
+                shape[along] = x;
+                const double here = at(&c, 1, shape);
+                CHECK(sign * (here - before) >= -1e-5 && sign * (to - here) >= -1e-5,
+                      "%g at %lld, after %g, before %g", here, (long long)x, before, to);
+                before = here;
+            }
+        }
+    const int64_t last = duo_correction_sizes[SIZES - 1];
+    const double end = (double)c.factor[2][SIZES - 1][SIZES - 1][SIZES - 1];
+    CHECK(test_close(duo_correction_at(&c, 2, 1000 * last, last + 1, last), end, 1e-5),
+          "beyond the last size");
+}
+
+/* The cost of the CPU's BLAS is its model's, times the factor of the shape and layout. */
+static void cost_is_corrected(void)
+{
+    test_case("correction/cost");
+    static duo_profile profile;
+    profile = *duo_profile_in_use();
+    profile.sgemm_efficiency = 1.0;
+    const int64_t shape[3] = {100, 400, 30};
+    for (int threads = 1; threads <= 2; threads++)
+        for (int layout = 0; layout < LAYOUTS; layout++) {
+            const duo_call call = duo_call_sgemm(layout / 2 != 0, layout % 2 != 0, shape[0],
+                                                 shape[1], shape[2], 1.0F, 0.0F);
+            const duo_conditions conditions = {
+                .profile = &profile, .math = DUO_MATH_IEEE, .threads = threads};
+            profile.blas_one = profile.blas_all = (duo_correction){0};
+            const double model = duo_sgemm_cpu_openblas_uncorrected(&call, &conditions);
+            int used;
+            /* What is not asked about must not be chosen. */
+            duo_correction *const asked = threads == 1 ? &profile.blas_one : &profile.blas_all;
+            duo_correction *const other = threads == 1 ? &profile.blas_all : &profile.blas_one;
+            *asked = random_correction("asked");
+            *other = random_correction("other");
+            for (int i = 0; i < SIZES * SIZES * SIZES; i++)
+                (&other->factor[layout][0][0][0])[i] = 1e6F;
+            const double cost = duo_sgemm_cpu_openblas_cost(&call, &conditions, &used);
+            const double factor = at(asked, layout, shape);
+            CHECK(used == threads, "%d threads, not %d", used, threads);
+            CHECK(test_close(cost, factor * model, 1e-6), "%g, not %g times %g", cost, factor,
+                  model);
+        }
+}
+
+static const test_entry tests[] = {
+    {"unmeasured", unmeasured},
+    {"measured_sizes", measured_sizes},
+    {"between_sizes", between_sizes},
+    {"cost_is_corrected", cost_is_corrected},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "correction", tests); }
