@@ -11,6 +11,16 @@ const char *duo_algorithm_name(duo_algorithm_id id)
     return names[id];
 }
 
+duo_operation duo_algorithm_operation(duo_algorithm_id id)
+{
+    static const duo_operation operations[] = {
+#define OPERATION(operation, side, maths, name) DUO_##operation,
+        DUO_ALGORITHM_LIST(OPERATION)
+#undef OPERATION
+    };
+    return operations[id];
+}
+
 bool duo_algorithm_calls_blas(duo_algorithm_id id)
 {
     return id == DUO_sgemm_cpu_openblas || id == DUO_sgemm_cpu_float64;

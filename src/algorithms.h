@@ -52,6 +52,7 @@ typedef enum duo_algorithm_id {
 } duo_algorithm_id;
 
 const char *duo_algorithm_name(duo_algorithm_id id);
+duo_operation duo_algorithm_operation(duo_algorithm_id id);
 /* Does it call the inner BLAS? A fork may then find its thread in there. */
 bool duo_algorithm_calls_blas(duo_algorithm_id id);
 const char *duo_operation_name(duo_operation operation);

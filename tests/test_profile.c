@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 
 #include "choice/algorithm.h"
+#include "choice/profile_file.h"
 #include "choice/profile_in_use.h"
+#include "choice/profile_text.h"
 #include "host/machine.h"
 #include "support/calls.h"
 #include "support/folder.h"
@@ -68,6 +70,57 @@ static void round_trip(void)
     CHECK(duo_profile_read(path, &got, why, sizeof why), "%s", why);
     CHECK(got.upload_pageable == 0.0 && got.cpu_bandwidth == 0.0 && got.sgemm_efficiency == 0.0,
           "%g %g %g", got.upload_pageable, got.cpu_bandwidth, got.sgemm_efficiency);
+    test_folder_end();
+}
+
+/* An older file gives one date for all of its operations, and counts as measured in full. */
+static void older_format(void)
+{
+    static duo_profile got;
+    char why[200] = "";
+    test_folder_begin();
+    char *const text = good_text();
+    char *const end_of_machine = strstr(text, "\n[measured sgemm]");
+    char *const cpu = strstr(text, "\n[cpu]");
+    test_case("profile/older-format");
+    if (CHECK(end_of_machine != NULL && cpu != NULL, "%s", text)) {
+        memmove(end_of_machine, cpu, strlen(cpu) + 1);
+        char *const older = replaced(text, "format = 4", "format = 3");
+        CHECK(duo_profile_parse(older, &got, why, sizeof why), "%s", why);
+        for (int i = 0; i < DUO_OPERATIONS; i++)
+            CHECK(strcmp(got.measured[i].date, "2026-01-02") == 0 &&
+                      strcmp(got.measured[i].commit, "0123456789abcdef") == 0 &&
+                      strcmp(got.measured[i].effort, "full") == 0,
+                  "%s %s %s", got.measured[i].date, got.measured[i].commit, got.measured[i].effort);
+        free(older);
+        /* The format of today says it for each operation. */
+        CHECK(!duo_profile_parse(text, &got, why, sizeof why) &&
+                  strcmp(why, "[measured sgemm] is missing") == 0,
+              "why \"%s\"", why);
+    }
+    free(text);
+    test_folder_end();
+}
+
+/* The longest times and the largest rates survive, to the last digit. */
+static void extremes(void)
+{
+    static duo_profile got;
+    char why[200] = "";
+    test_folder_begin();
+    char *const text = good_text();
+    char *const larger = replaced(text, "fork_ps = 1500000", "fork_ps = 999999999999999");
+    char *const largest =
+        replaced(larger, "bandwidth = 123456789012", "bandwidth = 999999999999999");
+    test_case("profile/extremes");
+    CHECK(duo_profile_parse(largest, &got, why, sizeof why), "%s", why);
+    CHECK(duo_profile_write(&got, in_folder("again.ini"), why, sizeof why), "%s", why);
+    char *const again = read_text(in_folder("again.ini"));
+    CHECK(strcmp(again, largest) == 0, "the text is another one");
+    free(again);
+    free(largest);
+    free(larger);
+    free(text);
     test_folder_end();
 }
 
@@ -233,13 +286,9 @@ static void locales(void)
 }
 
 static const test_entry tests[] = {
-    {"round_trip", round_trip},
-    {"write_failures", write_failures},
-    {"signature", signature},
-    {"built_ins", built_ins},
-    {"use_and_reset", use_and_reset},
-    {"locales", locales},
-    {NULL, NULL},
+    {"round_trip", round_trip},         {"older_format", older_format}, {"extremes", extremes},
+    {"write_failures", write_failures}, {"signature", signature},       {"built_ins", built_ins},
+    {"use_and_reset", use_and_reset},   {"locales", locales},           {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "profile", tests); }

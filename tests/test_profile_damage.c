@@ -10,6 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "choice/profile_file.h"
+#include "choice/profile_text.h"
 #include "support/data.h"
 #include "support/folder.h"
 #include "support/harness.h"
@@ -30,14 +32,14 @@ static void refused_text(void)
     static const struct {
         const char *name, *from, *to;
     } cases[] = {
-        {"format-2", "format = 3", "format = 2"},
-        {"format-4", "format = 3", "format = 4"},
-        {"format-0", "format = 3", "format = 0"},
-        {"format-negative", "format = 3", "format = -1"},
-        {"format-fraction", "format = 3", "format = 3.0"},
-        {"format-word", "format = 3", "format = one"},
-        {"format-missing", "format = 3\n", ""},
-        {"format-twice", "format = 3\n", "format = 3\nformat = 3\n"},
+        {"format-2", "format = 4", "format = 2"},
+        {"format-5", "format = 4", "format = 5"},
+        {"format-0", "format = 4", "format = 0"},
+        {"format-negative", "format = 4", "format = -1"},
+        {"format-fraction", "format = 4", "format = 4.0"},
+        {"format-word", "format = 4", "format = one"},
+        {"format-missing", "format = 4\n", ""},
+        {"format-twice", "format = 4\n", "format = 4\nformat = 4\n"},
         {"unknown-key", "[cpu]\n", "[cpu]\nfrobnicate = 1\n"},
         {"unknown-section", "[cpu]\n", "[spoon]\nsize = 1\n[cpu]\n"},
         {"unknown-algorithm", "[algorithm ssum_cpu_lanes]", "[algorithm ssum_cpu_magic]"},
@@ -55,7 +57,7 @@ static void refused_text(void)
         {"inf", "fork_ps = 1500000", "fork_ps = inf"},
         {"two-numbers", "fork_ps = 1500000", "fork_ps = 1500000 1"},
         {"overflow", "fork_ps = 1500000", "fork_ps = 99999999999999999999"},
-        {"too-large", "fork_ps = 1500000", "fork_ps = 1000000000000000001"},
+        {"too-large", "fork_ps = 1500000", "fork_ps = 1000000000000001"},
         {"missing-key", "fork_ps = 1500000\n", ""},
         {"twice", "fork_ps = 1500000\n", "fork_ps = 1500000\nfork_ps = 1500000\n"},
         {"bandwidth-0", "bandwidth = 123456789012", "bandwidth = 0"},
@@ -70,6 +72,18 @@ static void refused_text(void)
         {"upload-0", "upload_pinned = 55000000000", "upload_pinned = 0"},
         {"link-missing-key", "upload_pinned = 55000000000\n", ""},
         {"version-missing", "version = ", "; version = "},
+        {"blas-missing", "blas = ", "; blas = "},
+        {"gpu-missing", "gpu = ", "; gpu = "},
+        {"text-with-control", "gpu = some GPU", "gpu = some\tGPU"},
+        {"text-with-semicolon", "gpu = some GPU", "gpu = some;GPU"},
+        {"measured-missing",
+         "[measured ssum]\ndate = 2026-01-12\ncommit = commit2\neffort = quick\n", ""},
+        {"measured-half", "commit = commit2\n", ""},
+        {"measured-empty", "date = 2026-01-12", "date ="},
+        {"measured-effort", "effort = quick", "effort = enough"},
+        {"measured-unknown", "[measured ssum]", "[measured sger]"},
+        {"point-time-large", "[end]",
+         "[algorithm ssum_cpu_lanes]\n1000000 = 1000000000000001\n[end]"},
         {"point-size-0", "[algorithm ssum_cpu_lanes]\n", "[algorithm ssum_cpu_lanes]\n0 = 5\n"},
         {"point-size-negative", "[algorithm ssum_cpu_lanes]\n",
          "[algorithm ssum_cpu_lanes]\n-1 = 5\n"},
@@ -223,7 +237,7 @@ static void mutate(char *text, size_t *length, size_t size, test_rng *rng)
         "-",     "nan",         "inf",        "1e400", "99999999999999999999",
         "0",     "[",           "]",          "=",     "\n",
         ";",     ":",           " ",          "\t",    "1.5",
-        "[end]", "[algorithm ", "format = 3", "\r\n",  "\xef\xbb\xbf"};
+        "[end]", "[algorithm ", "format = 4", "\r\n",  "\xef\xbb\xbf"};
     const size_t at = (size_t)test_between(rng, 0, (int64_t)*length - 1);
     const size_t most = *length - at;
     size_t span = (size_t)test_between(rng, 1, 40);

@@ -10,8 +10,8 @@
 #include "bench/tool/output.h"
 #include "bench/tool/picture.h"
 #include "bench/tool/tool.h"
-#include "choice/profile.h"
-#include "choice/profile_in_use.h"
+#include "choice/profile_file.h"
+#include "choice/profile_paths.h"
 
 static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "
@@ -102,7 +102,7 @@ static bool find_profile(arguments *a)
 {
     static char path[4096];
     if (a->no_profile || a->profile != NULL) return true;
-    if (duo_profile_user_path(path, sizeof path)) {
+    if (duo_profile_user_path("none", path, sizeof path)) {
         a->profile = path;
         return true;
     }

@@ -5,7 +5,8 @@
  * sizes in elements, times in picoseconds, rates in bytes per second. `duoblas crossover` writes
  * it. Its [machine] section is its signature: where version or CPU differ, or any line cannot be
  * right, the whole file is refused and a built-in profile serves. The built-in profiles
- * (src/choice/profiles/) are such files, compiled in.
+ * (src/choice/profiles/) are such files, compiled in. profile_text.h has the format,
+ * profile_file.h the files, profile_in_use.h the choice.
  */
 #ifndef DUO_PROFILE_H
 #define DUO_PROFILE_H
@@ -17,6 +18,12 @@
 #include "choice/correction.h"
 #include "choice/curve.h"
 
+/* When, by which commit and how the curves of an operation were measured. */
+typedef struct duo_measured {
+    char date[32], commit[48]; /* date "": they were not */
+    char effort[8];            /* "full" or "quick" */
+} duo_measured;
+
 typedef struct duo_profile {
     char origin[256]; /* where it comes from: "built-in h100" or the file's path */
 
@@ -24,8 +31,12 @@ typedef struct duo_profile {
     char version[32], cpu[96];
     char cpu_id[64]; /* family, model, stepping: a hypervisor may name every CPU alike */
     char blas[128];  /* the inner BLAS with its version and kernels: duo_blas_library_name */
-    char gpu[96], driver[32], date[32], commit[48]; /* gpu: "none" where there is no GPU part */
-    int threads; /* CPU threads with which the figures of [cpu] were measured */
+    char gpu[96], driver[32];  /* gpu: "none" where there is no GPU part */
+    char date[32], commit[48]; /* of the figures in [cpu] and [link] */
+    int threads;               /* CPU threads with which the figures of [cpu] were measured */
+
+    /* [measured sgemm] and so on, by duo_operation */
+    duo_measured measured[DUO_OPERATIONS];
 
     /* [cpu] */
     /* A job of t threads of the team costs fork_seconds + t * fork_seconds_per_thread. */
@@ -46,22 +57,5 @@ typedef struct duo_profile {
     /* Of sgemm_cpu_openblas, on one thread and on `threads`. */
     duo_correction blas_one, blas_all;
 } duo_profile;
-
-/*
- * Reads a profile from a file, which must be a regular file and not a link, of at most 1 MiB, owned
- * by root or this user and not writable by others. Every line must be right, and in a curve seconds
- * must not fall where sizes grow. On failure returns false with the reason in `why`.
- */
-bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t why_size);
-
-/* Reads a profile from a string, with the same checks of its lines. */
-bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size);
-
-/* Was the profile made by this version of the library, on this CPU? Its GPU part is checked when a
- * GPU is opened (duo_profile_check_gpu). */
-bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
-
-/* Writes the file whole or not at all: a temporary file beside it is flushed, then renamed. */
-bool duo_profile_write(const duo_profile *profile, const char *path, char *why, size_t why_size);
 
 #endif

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "choice/profile_in_use.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,6 +10,9 @@
 #include <string.h>
 
 #include "choice/algorithm.h"
+#include "choice/profile_file.h"
+#include "choice/profile_paths.h"
+#include "choice/profile_text.h"
 #include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "host/environment.h"
@@ -20,11 +24,17 @@ extern const char duo_profile_text_h100[];
 extern const char duo_profile_text_h200[];
 extern const char duo_profile_text_generic[];
 
+/* A file's profile. */
+typedef struct from_file {
+    duo_profile measured; /* as far as it holds here */
+    duo_profile whole;    /* with what it lacks from built-in profiles */
+} from_file;
+
 static _Atomic(const duo_profile *) in_use;
 static duo_profile h100, h200, generic;
 static duo_profile unmeasured; /* the generic profile, slowed down to this inner BLAS's kernels */
-static duo_profile measured;   /* a file's profile, as far as it holds here */
-static duo_profile loaded;     /* `measured`, with what it lacks from built-in profiles */
+static from_file loaded;       /* when a profile was asked for */
+static from_file of_gpu;       /* when a GPU was opened of which `loaded` is not */
 static duo_profile mixed;      /* the profile that was in use, with another GPU part */
 static bool built_in_ready;
 static char why[1024];       /* what duo_profile_why tells */
@@ -154,18 +164,6 @@ const duo_profile *duo_profile_built_in(const char *name)
     return strcmp(name, "generic") == 0 ? &generic : NULL;
 }
 
-bool duo_profile_user_path(char *path, size_t size)
-{
-    const char *const config = secure_getenv("XDG_CONFIG_HOME");
-    const char *const home = secure_getenv("HOME");
-    int length = -1;
-    if (config != NULL && config[0] == '/')
-        length = snprintf(path, size, "%s/duoblas/profile.ini", config);
-    else if (home != NULL && home[0] == '/')
-        length = snprintf(path, size, "%s/.config/duoblas/profile.ini", home);
-    return length > 0 && (size_t)length < size;
-}
-
 /* ---- Choosing ---- */
 
 /* The built-in profile whose CPU part is used: that of this host, or else the generic one. Then
@@ -190,62 +188,88 @@ static bool lacks(const duo_profile *p, duo_operation operation)
     return !any;
 }
 
-/* Makes `loaded` from `measured` and what that lacks; `why` says what comes from where. */
-static void complete(const duo_profile *host)
+static void tell_missing_operations(const duo_profile *measured, bool blas, const duo_profile *host)
 {
-    const int threads = duo_machine_threads();
-    const bool blas = same_blas(&measured);
-    if (!blas) {
-        forget_blas(&measured);
-        add_why("; sgemm on the CPU from %s, as it was measured with %s and this is %s",
-                host->origin, measured.blas, duo_blas_library_name());
-    }
     bool any = false;
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        if (!lacks(&measured, (duo_operation)operation) || (!blas && operation == DUO_SGEMM))
+        if (!lacks(measured, (duo_operation)operation) || (!blas && operation == DUO_SGEMM))
             continue;
         add_why("%s %s", any ? "," : ";", duo_operation_name((duo_operation)operation));
         any = true;
     }
     if (any) add_why(" on the CPU from %s, as not measured", host->origin);
-    if (measured.threads != threads)
-        add_why("; what several threads take is scaled, from %d to %d", measured.threads, threads);
-    loaded = measured;
-    borrow_missing_figures(&loaded, host);
-    borrow_missing_curves(&loaded, host, DUO_SIDE_CPU);
-    if (!(loaded.upload_pageable > 0.0)) {
-        borrow_gpu_part(&loaded, &h100);
-        add_why("; GPU part: %s", h100.origin);
-    }
-    borrow_missing_curves(&loaded, built_in_for(loaded.gpu), DUO_SIDE_GPU);
 }
 
-/* Tries one file; true if it serves. `why` tells of a missing file only if that was asked for. */
-static bool try_file(const char *path, const char *whose, bool asked, const duo_profile *host)
+/* Makes the whole of what was measured and what that lacks; `why` says what comes from where. */
+static void complete(from_file *file, const duo_profile *host)
 {
+    duo_profile *const measured = &file->measured, *const whole = &file->whole;
+    const int threads = duo_machine_threads();
+    const bool blas = same_blas(measured);
+    if (!blas) {
+        forget_blas(measured);
+        add_why("; sgemm on the CPU from %s, as it was measured with %s and this is %s",
+                host->origin, measured->blas, duo_blas_library_name());
+    }
+    tell_missing_operations(measured, blas, host);
+    if (measured->threads != threads)
+        add_why("; what several threads take is scaled, from %d to %d", measured->threads, threads);
+    *whole = *measured;
+    borrow_missing_figures(whole, host);
+    borrow_missing_curves(whole, host, DUO_SIDE_CPU);
+    if (!(whole->upload_pageable > 0.0)) {
+        borrow_gpu_part(whole, &h100);
+        add_why("; GPU part: %s", h100.origin);
+    }
+    borrow_missing_curves(whole, built_in_for(whole->gpu), DUO_SIDE_GPU);
+}
+
+/* ---- Files ---- */
+
+/* The file that is to be filled, and what its profile borrows from. */
+typedef struct wanted {
+    from_file *file;
+    const duo_profile *host;
+    const char *gpu; /* it must be of this one; NULL: of any */
+} wanted;
+
+static bool read_wanted(const char *path, const wanted *w, char *problem, size_t size)
+{
+    duo_profile *const p = &w->file->measured;
+    const bool good =
+        duo_profile_read(path, p, problem, size) && duo_profile_fits(p, problem, size);
+    if (!good || w->gpu == NULL || strcmp(p->gpu, w->gpu) == 0) return good;
+    snprintf(problem, size, "measured with another GPU (%s)", p->gpu);
+    return false;
+}
+
+/* Takes the file if it serves. `why` tells of those that were refused, but not of missing ones. */
+static bool take_file(const char *path, const char *whose, void *user)
+{
+    const wanted *const w = user;
     char problem[300];
-    if (duo_profile_read(path, &measured, problem, sizeof problem) &&
-        duo_profile_fits(&measured, problem, sizeof problem)) {
-        snprintf(why, sizeof why, "%s", whose);
-        complete(host);
+    if (read_wanted(path, w, problem, sizeof problem)) {
+        add_why("%s", whose);
+        complete(w->file, w->host);
         return true;
     }
-    if (asked || strcmp(problem, "No such file or directory") != 0)
-        snprintf(why, sizeof why, "%.200s refused: %.290s; ", path, problem);
+    w->file->measured.origin[0] = '\0';
+    if (strcmp(problem, strerror(ENOENT)) != 0) add_why("%.200s refused: %.290s; ", path, problem);
     return false;
 }
 
 static const duo_profile *load(void)
 {
-    char path[4096];
     why[0] = '\0';
     prepare_built_in();
     const duo_profile *const host = host_profile();
     const char *const asked = duo_environment_get()->profile;
+    wanted w = {.file = &loaded, .host = host};
     if (asked != NULL) {
-        if (try_file(asked, "named by DUOBLAS_PROFILE", true, host)) return &loaded;
-    } else if (duo_profile_user_path(path, sizeof path)) {
-        if (try_file(path, "the user's own, measured here", false, host)) return &loaded;
+        if (take_file(asked, "named by DUOBLAS_PROFILE", &w)) return &loaded.whole;
+        if (why[0] == '\0') add_why("%.200s refused: %s; ", asked, strerror(ENOENT));
+    } else if (duo_profile_search(NULL, take_file, &w)) {
+        return &loaded.whole;
     }
     if (host != &unmeasured)
         add_why("built in, measured on this model of CPU");
@@ -278,8 +302,10 @@ const duo_profile *duo_profile_measured(void)
 {
     /* By its origin, for the profile in use may be `mixed`: `loaded` with another GPU part. */
     const duo_profile *const profile = duo_profile_in_use();
-    const bool file = measured.origin[0] != '\0' && strcmp(profile->origin, measured.origin) == 0;
-    return file ? &measured : NULL;
+    if (profile == &of_gpu.whole) return &of_gpu.measured;
+    const duo_profile *const measured = &loaded.measured;
+    const bool file = measured->origin[0] != '\0' && strcmp(profile->origin, measured->origin) == 0;
+    return file ? measured : NULL;
 }
 
 const char *duo_profile_why(void)
@@ -288,21 +314,42 @@ const char *duo_profile_why(void)
     return why;
 }
 
+/* Is there a file of this CPU and that GPU? Then it is in `of_gpu`, and `why` tells of it. */
+static bool find_of_gpu(const char *gpu)
+{
+    char before[sizeof why];
+    memcpy(before, why, sizeof before);
+    why[0] = '\0';
+    wanted w = {.file = &of_gpu, .host = host_profile(), .gpu = gpu};
+    const bool found =
+        duo_environment_get()->profile == NULL && duo_profile_search(gpu, take_file, &w);
+    if (!found) memcpy(why, before, sizeof before);
+    return found;
+}
+
+/* In place of a profile that is not of this GPU: a file that is, or the same profile with the GPU
+ * part of a built-in one. */
+static const duo_profile *profile_for(const char *gpu, const duo_profile *profile)
+{
+    const duo_profile *const built_in = built_in_for(gpu);
+    if (profile == &loaded.whole && find_of_gpu(gpu)) return &of_gpu.whole;
+    if (strcmp(profile->gpu, gpu) == 0 || strcmp(profile->gpu, built_in->gpu) == 0) return profile;
+    mixed = *profile;
+    borrow_gpu_part(&mixed, built_in);
+    add_why("; for this GPU, the GPU part of %s", built_in->origin);
+    return &mixed;
+}
+
 void duo_profile_check_gpu(const char *gpu)
 {
     const duo_profile *const profile = duo_profile_in_use();
-    const duo_profile *const built_in = built_in_for(gpu);
-    const bool other = strcmp(profile->gpu, gpu) != 0 && strcmp(profile->gpu, built_in->gpu) != 0;
-    if (!other ||
-        (profile != &loaded && profile != &h100 && profile != &h200 && profile != &unmeasured))
-        return;
+    const bool ours =
+        profile == &loaded.whole || profile == &h100 || profile == &h200 || profile == &unmeasured;
+    const duo_profile *const measured = profile == &loaded.whole ? &loaded.measured : profile;
+    if (!ours || strcmp(measured->gpu, gpu) == 0) return;
     duo_lock(DUO_LOCK_PROFILE);
-    if (atomic_load_explicit(&in_use, memory_order_relaxed) == profile) {
-        mixed = *profile;
-        borrow_gpu_part(&mixed, built_in);
-        add_why("; for this GPU, the GPU part of %s", built_in->origin);
-        atomic_store_explicit(&in_use, &mixed, memory_order_release);
-    }
+    if (atomic_load_explicit(&in_use, memory_order_relaxed) == profile)
+        atomic_store_explicit(&in_use, profile_for(gpu, profile), memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }
 

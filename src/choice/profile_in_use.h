@@ -5,10 +5,10 @@
 #include "choice/profile.h"
 
 /*
- * The profile in use: the file named by DUOBLAS_PROFILE, else the user's own
- * ($XDG_CONFIG_HOME/duoblas/profile.ini, default ~/.config), else a built-in profile. It is loaded
- * once and never NULL. duo_profile_why tells in one line how it was chosen, and which of its parts
- * come from elsewhere.
+ * The profile in use: the file named by DUOBLAS_PROFILE, else the first that fits of the user's and
+ * the system's (profile_paths.h), else a built-in profile. It is loaded once and never NULL; when a
+ * GPU is opened, a file of this CPU and that GPU takes its place. duo_profile_why tells in one line
+ * how it was chosen, and which of its parts come from elsewhere.
  *
  * Of a file that fits (duo_profile_fits) everything is used, but the curves that call the inner
  * BLAS only if the inner BLAS and its kernels are the same. Figures of several threads are scaled
@@ -24,12 +24,8 @@ const char *duo_profile_why(void);
  * borrowed. NULL: the profile in use is a built-in one. */
 const duo_profile *duo_profile_measured(void);
 
-/* The default path of the user's profile in `path`; false where there is none (no home, AT_SECURE).
- */
-bool duo_profile_user_path(char *path, size_t size);
-
-/* A GPU of this name was opened. If the profile in use is of another GPU, its GPU part is replaced
- * by that of the built-in profile for this GPU. */
+/* A GPU of this name was opened. If the profile in use is of another GPU, a file of this one takes
+ * its place, or at least its GPU part becomes that of the built-in profile for this GPU. */
 void duo_profile_check_gpu(const char *gpu);
 
 /* A built-in profile by name: "h100", "h200" or "generic". NULL: there is none of this name. */

@@ -6,6 +6,7 @@
 
 #include "choice/algorithm.h"
 #include "choice/curve.h"
+#include "choice/profile_file.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
 #include "support/data.h"
@@ -69,6 +70,11 @@ const duo_profile *good_profile(void)
     snprintf(p.driver, sizeof p.driver, "580.00");
     snprintf(p.date, sizeof p.date, "2026-01-02");
     snprintf(p.commit, sizeof p.commit, "0123456789abcdef");
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        snprintf(p.measured[i].date, sizeof p.measured[i].date, "2026-01-%02d", 10 + i);
+        snprintf(p.measured[i].commit, sizeof p.measured[i].commit, "commit%d", i);
+        snprintf(p.measured[i].effort, sizeof p.measured[i].effort, i % 2 ? "full" : "quick");
+    }
     p.threads = 12;
     p.fork_seconds = 1.5e-6;
     p.fork_seconds_per_thread = 2.5e-7;
@@ -117,6 +123,13 @@ void check_equal(const duo_profile *got, const duo_profile *want)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         CHECK(strcmp(texts[i].got, texts[i].want) == 0, "%s: \"%s\" became \"%s\"", texts[i].name,
               texts[i].want, texts[i].got);
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        const duo_measured *const a = &got->measured[i], *const b = &want->measured[i];
+        CHECK(strcmp(a->date, b->date) == 0 && strcmp(a->commit, b->commit) == 0 &&
+                  strcmp(a->effort, b->effort) == 0,
+              "measured %s: %s %s %s became %s %s %s", duo_operation_name((duo_operation)i),
+              b->date, b->commit, b->effort, a->date, a->commit, a->effort);
+    }
     const struct {
         const char *name;
         double got, want;

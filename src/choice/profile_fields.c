@@ -1,0 +1,50 @@
+/* profile_fields.c - the fields of a profile file but its curves. */
+#include "choice/profile_fields.h"
+
+#define FIELD(section, name, kind, need, member)                                                   \
+    {                                                                                              \
+        section, name, DUO_FIELD_##kind, DUO_FIELD_##need, offsetof(duo_profile, member),          \
+            sizeof(((duo_profile *)0)->member)                                                     \
+    }
+#define MEASURED(name, operation)                                                                  \
+    FIELD("measured " name, "date", TEXT, WITH_SECTION, measured[operation].date),                 \
+        FIELD("measured " name, "commit", TEXT, WITH_SECTION, measured[operation].commit),         \
+        FIELD("measured " name, "effort", EFFORT, WITH_SECTION, measured[operation].effort)
+
+const duo_field duo_profile_fields[DUO_FIELDS] = {
+    FIELD("machine", "version", TEXT, ALWAYS, version),
+    FIELD("machine", "cpu", TEXT, ALWAYS, cpu),
+    FIELD("machine", "cpu_id", TEXT, ALWAYS, cpu_id),
+    FIELD("machine", "threads", COUNT, ALWAYS, threads),
+    FIELD("machine", "blas", TEXT, ALWAYS, blas),
+    FIELD("machine", "gpu", TEXT, ALWAYS, gpu),
+    FIELD("machine", "driver", TEXT, ALWAYS, driver),
+    FIELD("machine", "date", TEXT, ALWAYS, date),
+    FIELD("machine", "commit", TEXT, ALWAYS, commit),
+    MEASURED("sgemm", DUO_SGEMM),
+    MEASURED("sasum", DUO_SASUM),
+    MEASURED("ssum", DUO_SSUM),
+    MEASURED("sdot", DUO_SDOT),
+    FIELD("cpu", "fork_ps", PICOSECONDS, ALWAYS, fork_seconds),
+    FIELD("cpu", "fork_per_thread_ps", PICOSECONDS, ALWAYS, fork_seconds_per_thread),
+    FIELD("cpu", "bandwidth", BYTES_PER_SECOND, IF_MEASURED, cpu_bandwidth),
+    FIELD("cpu", "sgemm_efficiency_millionths", MILLIONTHS, IF_MEASURED, sgemm_efficiency),
+    FIELD("link", "upload_pageable", BYTES_PER_SECOND, WITH_SECTION, upload_pageable),
+    FIELD("link", "upload_pinned", BYTES_PER_SECOND, WITH_SECTION, upload_pinned),
+    FIELD("link", "download_pageable", BYTES_PER_SECOND, WITH_SECTION, download_pageable),
+    FIELD("link", "download_pinned", BYTES_PER_SECOND, WITH_SECTION, download_pinned),
+    FIELD("link", "copy_ps", PICOSECONDS, WITH_SECTION, copy_seconds),
+    FIELD("link", "round_trip_ps", PICOSECONDS, WITH_SECTION, round_trip_seconds),
+    FIELD("link", "query_ps", PICOSECONDS, WITH_SECTION, query_seconds),
+};
+
+/* At most 1000 seconds: beyond some 2000 a double no longer holds every picosecond, and a file that
+ * is read and written again would change. */
+const duo_field_range duo_field_ranges[] = {
+    [DUO_FIELD_TEXT] = {0, 0, 0.0},
+    [DUO_FIELD_EFFORT] = {0, 0, 0.0},
+    [DUO_FIELD_COUNT] = {1, 1 << 20, 1.0},
+    [DUO_FIELD_PICOSECONDS] = {0, 1000000000000000, 1e-12},
+    [DUO_FIELD_BYTES_PER_SECOND] = {1000, 1000000000000000, 1.0},
+    [DUO_FIELD_MILLIONTHS] = {1, 10000000, 1e-6},
+};

@@ -1,0 +1,43 @@
+/* profile_fields.h - the fields of a profile file but its curves: one table for reading and
+ * writing. */
+#ifndef DUO_PROFILE_FIELDS_H
+#define DUO_PROFILE_FIELDS_H
+
+#include "choice/profile.h"
+
+/* How a value stands in the file. All but the first two are whole numbers. */
+typedef enum duo_field_kind {
+    DUO_FIELD_TEXT,
+    DUO_FIELD_EFFORT, /* a text: "full" or "quick" */
+    DUO_FIELD_COUNT,
+    DUO_FIELD_PICOSECONDS,
+    DUO_FIELD_BYTES_PER_SECOND,
+    DUO_FIELD_MILLIONTHS
+} duo_field_kind;
+
+/* When a file has to have a field. */
+typedef enum duo_field_need {
+    DUO_FIELD_ALWAYS,
+    DUO_FIELD_WITH_SECTION, /* if the file has any field of its section */
+    DUO_FIELD_IF_MEASURED   /* it may be missing: then it is 0 */
+} duo_field_need;
+
+typedef struct duo_field {
+    const char *section, *name;
+    duo_field_kind kind;
+    duo_field_need need;
+    size_t offset, size; /* in duo_profile */
+} duo_field;
+
+enum { DUO_FIELDS = 20 + 3 * DUO_OPERATIONS };
+extern const duo_field duo_profile_fields[DUO_FIELDS];
+
+/* Whole numbers in the file are from low to high, in units. */
+typedef struct duo_field_range {
+    long long low, high;
+    double unit;
+} duo_field_range;
+
+extern const duo_field_range duo_field_ranges[];
+
+#endif

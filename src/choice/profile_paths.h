@@ -1,0 +1,30 @@
+/* profile_paths.h - where the files of this machine's profiles are. */
+#ifndef DUO_PROFILE_PATHS_H
+#define DUO_PROFILE_PATHS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DUO_PROFILE_NAME = 300 };
+
+/* The file's name for this CPU and a GPU ("none"): letters and digits of both, as in
+ * "amd-epyc-9v84-family-25-model-17-stepping-1_nvidia-h100.ini". Homes are shared by machines, so
+ * that each kind has a file of its own. */
+const char *duo_profile_name(const char *gpu, char name[DUO_PROFILE_NAME]);
+
+/* Where the user's profile for this CPU and a GPU belongs:
+ * $XDG_CONFIG_HOME/duoblas/profiles/NAME, default ~/.config. False: there is no home, or the
+ * process may not trust its environment (AT_SECURE). */
+bool duo_profile_user_path(const char *gpu, char *path, size_t size);
+
+/*
+ * Calls `take` for the files that may serve, best first, until one is taken: the user's own, the
+ * user's profile.ini of earlier versions, and the system's in $XDG_CONFIG_DIRS (default /etc/xdg),
+ * each below duoblas/profiles/. With a GPU those of this CPU and that GPU alone. With NULL, while
+ * no GPU was looked at, those of this CPU and any GPU, in each folder the newest first. Returns
+ * whether one was taken.
+ */
+typedef bool (*duo_profile_take)(const char *path, const char *whose, void *user);
+bool duo_profile_search(const char *gpu, duo_profile_take take, void *user);
+
+#endif

@@ -1,0 +1,282 @@
+/* profile_text.c - the text of a profile file, read and written. */
+#include "choice/profile_text.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choice/profile_fields.h"
+
+enum { OLDEST_FORMAT = DUO_PROFILE_FORMAT - 1, LONGEST_LINE = 190 };
+_Static_assert(LONGEST_LINE + 2 <= INI_MAX_LINE, "inih cuts longer lines without telling");
+
+static const char algorithm_section[] = "algorithm ";
+enum { ALGORITHM_SECTION = sizeof algorithm_section - 1 };
+
+/* ---- Reading a line ---- */
+
+typedef struct reader {
+    duo_profile *profile;
+    bool seen[DUO_FIELDS], end;
+    long long format; /* 0: not seen yet */
+    char problem[160];
+} reader;
+
+static bool whole_number(const char *text, long long low, long long high, long long *value)
+{
+    if (*text < '0' || *text > '9') return false;
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return errno == 0 && *end == '\0' && *value >= low && *value <= high;
+}
+
+static int wrong(reader *r, const char *section, const char *name, const char *what)
+{
+    if (r->problem[0] == '\0')
+        snprintf(r->problem, sizeof r->problem, "[%.40s] %.40s: %s", section, name, what);
+    return 0;
+}
+
+/* Has it a meaning in the format, or none as a text? */
+static bool forbidden(char c)
+{
+    return c == ';' || c == '#' || (unsigned char)c < ' ' || c == 0x7f;
+}
+
+static bool plain(const char *text)
+{
+    while (*text != '\0' && !forbidden(*text)) text++;
+    return *text == '\0';
+}
+
+static duo_curve *curve_named(duo_profile *profile, const char *name)
+{
+    for (int id = 0; id < DUO_ALGORITHMS; id++)
+        if (strcmp(name, duo_algorithm_name((duo_algorithm_id)id)) == 0) return &profile->curve[id];
+    return NULL;
+}
+
+static int read_point(reader *r, const char *section, const char *name, const char *value)
+{
+    duo_curve *const curve = curve_named(r->profile, section + ALGORITHM_SECTION);
+    if (curve == NULL) return wrong(r, section, name, "no such algorithm");
+    const duo_field_range range = duo_field_ranges[DUO_FIELD_PICOSECONDS];
+    long long size, picoseconds;
+    if (!whole_number(name, 1, 1LL << 40, &size) ||
+        !whole_number(value, 1, range.high, &picoseconds))
+        return wrong(r, section, name, "not a size and a time");
+    if (curve->count == DUO_CURVE_POINTS) return wrong(r, section, name, "too many points");
+    if (curve->count > 0 && !((double)size > curve->size[curve->count - 1]))
+        return wrong(r, section, name, "sizes must grow");
+    /* Seconds extrapolated from a falling curve may be negative: they would always win. */
+    const double seconds = (double)picoseconds * range.unit;
+    if (curve->count > 0 && !(seconds >= curve->seconds[curve->count - 1]))
+        return wrong(r, section, name, "more work takes less time");
+    curve->size[curve->count] = (double)size;
+    curve->seconds[curve->count++] = seconds;
+    return 1;
+}
+
+static int read_format(reader *r, const char *value)
+{
+    long long number;
+    if (r->format != 0) return wrong(r, "profile", "format", "given twice");
+    if (whole_number(value, 1, OLDEST_FORMAT - 1, &number))
+        return wrong(r, "profile", "format",
+                     "made by an older version; `duoblas crossover' makes a new one");
+    if (!whole_number(value, OLDEST_FORMAT, DUO_PROFILE_FORMAT, &r->format))
+        return wrong(r, "profile", "format", "not a format of this version");
+    return 1;
+}
+
+static int read_text(reader *r, const duo_field *f, const char *value)
+{
+    if (strlen(value) >= f->size) return wrong(r, f->section, f->name, "too long");
+    if (!plain(value)) return wrong(r, f->section, f->name, "not a plain text");
+    if (f->need == DUO_FIELD_WITH_SECTION && *value == '\0')
+        return wrong(r, f->section, f->name, "empty");
+    if (f->kind == DUO_FIELD_EFFORT && strcmp(value, "full") != 0 && strcmp(value, "quick") != 0)
+        return wrong(r, f->section, f->name, "neither full nor quick");
+    memcpy((char *)r->profile + f->offset, value, strlen(value) + 1);
+    return 1;
+}
+
+static int read_number(reader *r, const duo_field *f, const char *value)
+{
+    const duo_field_range range = duo_field_ranges[f->kind];
+    void *const member = (char *)r->profile + f->offset;
+    long long number;
+    if (!whole_number(value, range.low, range.high, &number))
+        return wrong(r, f->section, f->name, "not a number in its range");
+    if (f->kind == DUO_FIELD_COUNT)
+        *(int *)member = (int)number;
+    else
+        *(double *)member = (double)number * range.unit;
+    return 1;
+}
+
+static int read_field(reader *r, const char *section, const char *name, const char *value)
+{
+    for (int i = 0; i < DUO_FIELDS; i++) {
+        const duo_field *const f = &duo_profile_fields[i];
+        if (strcmp(section, f->section) != 0 || strcmp(name, f->name) != 0) continue;
+        if (r->seen[i]) return wrong(r, section, name, "given twice");
+        r->seen[i] = true;
+        return f->kind <= DUO_FIELD_EFFORT ? read_text(r, f, value) : read_number(r, f, value);
+    }
+    return wrong(r, section, name, "not known");
+}
+
+static int read_entry(void *user, const char *section, const char *name, const char *value)
+{
+    reader *const r = user;
+    if (r->end) return wrong(r, section, name, "after the end");
+    if (strncmp(section, algorithm_section, ALGORITHM_SECTION) == 0)
+        return read_point(r, section, name, value);
+    if (strcmp(section, "profile") == 0 && strcmp(name, "format") == 0)
+        return read_format(r, value);
+    r->end =
+        strcmp(section, "end") == 0 && strcmp(name, "complete") == 0 && strcmp(value, "1") == 0;
+    return r->end ? 1 : read_field(r, section, name, value);
+}
+
+/* ---- Reading the whole ---- */
+
+static bool section_seen(const reader *r, const char *section)
+{
+    for (int i = 0; i < DUO_FIELDS; i++)
+        if (r->seen[i] && strcmp(duo_profile_fields[i].section, section) == 0) return true;
+    return false;
+}
+
+static const duo_field *missing(const reader *r)
+{
+    for (int i = 0; i < DUO_FIELDS; i++) {
+        const duo_field *const f = &duo_profile_fields[i];
+        if (!r->seen[i] && (f->need == DUO_FIELD_ALWAYS ||
+                            (f->need == DUO_FIELD_WITH_SECTION && section_seen(r, f->section))))
+            return f;
+    }
+    return NULL;
+}
+
+/* The older format has one date for all, and does not say how much was measured: take it for
+ * much, so that nothing replaces it without being told to. */
+static void date_curves(duo_profile *profile)
+{
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
+        if (profile->curve[id].count == 0) continue;
+        duo_measured *const m = &profile->measured[duo_algorithm_operation((duo_algorithm_id)id)];
+        memcpy(m->date, profile->date, sizeof m->date);
+        memcpy(m->commit, profile->commit, sizeof m->commit);
+        memcpy(m->effort, "full", sizeof "full");
+    }
+}
+
+/* The name of an operation whose curves have no date; NULL: all have. */
+static const char *undated(const duo_profile *profile)
+{
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
+        const duo_operation operation = duo_algorithm_operation((duo_algorithm_id)id);
+        if (profile->curve[id].count > 0 && profile->measured[operation].date[0] == '\0')
+            return duo_operation_name(operation);
+    }
+    return NULL;
+}
+
+static bool lines_fit(const char *text)
+{
+    while (*text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        if (length > LONGEST_LINE) return false;
+        text += length + (text[length] == '\n');
+    }
+    return true;
+}
+
+bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t why_size)
+{
+    reader r = {.profile = profile};
+    memset(profile, 0, sizeof *profile);
+    const bool fit = lines_fit(text);
+    const int line = fit ? ini_parse_string(text, read_entry, &r) : 0;
+    const duo_field *const lacks = missing(&r);
+    if (r.format == OLDEST_FORMAT) date_curves(profile);
+    if (!fit)
+        snprintf(why, why_size, "a line is too long");
+    else if (line != 0)
+        snprintf(why, why_size, "line %d: %s", line,
+                 r.problem[0] != '\0' ? r.problem : "not understood");
+    else if (r.format == 0 || !r.end || profile->version[0] == '\0')
+        snprintf(why, why_size, "incomplete: cut short, or its head is missing");
+    else if (lacks != NULL)
+        snprintf(why, why_size, "[%s] %s is missing", lacks->section, lacks->name);
+    else if (undated(profile) != NULL)
+        snprintf(why, why_size, "[measured %s] is missing", undated(profile));
+    else
+        return true;
+    return false;
+}
+
+/* ---- Writing ---- */
+
+static void print_text(const char *name, const char *text, FILE *file)
+{
+    fprintf(file, "%s = ", name);
+    for (; *text != '\0'; text++) fputc(forbidden(*text) ? ',' : *text, file);
+    fputc('\n', file);
+}
+
+static void print_field(const duo_field *f, const void *member, FILE *file)
+{
+    if (f->kind <= DUO_FIELD_EFFORT)
+        print_text(f->name, member, file);
+    else if (f->kind == DUO_FIELD_COUNT)
+        fprintf(file, "%s = %d\n", f->name, *(const int *)member);
+    else
+        fprintf(file, "%s = %lld\n", f->name,
+                llround(*(const double *)member / duo_field_ranges[f->kind].unit));
+}
+
+/* What was not measured is left out. */
+static bool wanted(const duo_profile *profile, const duo_field *f, const void *member)
+{
+    if (f->need == DUO_FIELD_IF_MEASURED) return *(const double *)member > 0.0;
+    if (strcmp(f->section, "link") == 0) return profile->upload_pageable > 0.0;
+    for (int i = 0; i < DUO_OPERATIONS; i++)
+        if (strncmp(f->section, "measured ", 9) == 0 &&
+            strcmp(f->section + 9, duo_operation_name((duo_operation)i)) == 0)
+            return profile->measured[i].date[0] != '\0';
+    return true;
+}
+
+static void print_curve(const duo_curve *curve, const char *name, FILE *file)
+{
+    const double unit = duo_field_ranges[DUO_FIELD_PICOSECONDS].unit;
+    fprintf(file, "\n[%s%s]\n", algorithm_section, name);
+    for (int i = 0; i < curve->count; i++)
+        fprintf(file, "%lld = %lld\n", llround(curve->size[i]), llround(curve->seconds[i] / unit));
+}
+
+void duo_profile_print(const duo_profile *profile, FILE *file)
+{
+    fprintf(file,
+            "; DuoBLAS profile: sizes in elements, times in picoseconds, rates in bytes per "
+            "second.\n[profile]\nformat = %d\n",
+            DUO_PROFILE_FORMAT);
+    const char *section = "";
+    for (int i = 0; i < DUO_FIELDS; i++) {
+        const duo_field *const f = &duo_profile_fields[i];
+        const void *const member = (const char *)profile + f->offset;
+        if (!wanted(profile, f, member)) continue;
+        if (strcmp(section, f->section) != 0) fprintf(file, "\n[%s]\n", section = f->section);
+        print_field(f, member, file);
+    }
+    for (int id = 0; id < DUO_ALGORITHMS; id++)
+        if (profile->curve[id].count > 0)
+            print_curve(&profile->curve[id], duo_algorithm_name((duo_algorithm_id)id), file);
+    fprintf(file, "\n[end]\ncomplete = 1\n");
+}
