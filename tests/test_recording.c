@@ -250,10 +250,10 @@ static void hear(void *user, const char *line)
     t->seconds = seconds;
     t->lines++;
     /* Some 30 operations in the compute queue, each 0.1 s on average: the next line is from
-     * between. */
+     * between, or, where the processors are busy with other work, one of the next. */
     if (t->lines == 1) sim_set_delay(200000);
     if (t->lines == 1) sim_hold(false);
-    if (t->lines == 2) sim_set_delay(0);
+    if (t->share > 0.0) sim_set_delay(0);
 }
 
 static void progress_of(bool pinned)
