@@ -97,9 +97,10 @@ static bool same_blas(const duo_profile *p)
     return strcmp(p->blas, duo_blas_library_name()) == 0;
 }
 
-/* Drops the curves that hold only for one inner BLAS and its kernels. */
+/* Drops what holds only for one inner BLAS and its kernels. */
 static void forget_blas(duo_profile *p)
 {
+    p->blas_one.measured = p->blas_all.measured = false;
     p->curve[DUO_sgemm_cpu_openblas].count = p->curve[DUO_sgemm_cpu_float64].count = 0;
 }
 

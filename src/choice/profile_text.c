@@ -7,10 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice/correction_text.h"
 #include "choice/profile_fields.h"
 
 enum { OLDEST_FORMAT = DUO_PROFILE_FORMAT - 1, LONGEST_LINE = 190 };
 _Static_assert(LONGEST_LINE + 2 <= INI_MAX_LINE, "inih cuts longer lines without telling");
+
+/* Of sgemm_cpu_openblas. */
+enum { ONE_THREAD, ALL_THREADS, CORRECTIONS };
+static const char *const correction_sections[CORRECTIONS] = {"correction one thread",
+                                                             "correction all threads"};
 
 static const char algorithm_section[] = "algorithm ";
 enum { ALGORITHM_SECTION = sizeof algorithm_section - 1 };
@@ -20,6 +26,7 @@ enum { ALGORITHM_SECTION = sizeof algorithm_section - 1 };
 typedef struct reader {
     duo_profile *profile;
     bool seen[DUO_FIELDS], end;
+    int correction_lines[CORRECTIONS];
     long long format; /* 0: not seen yet */
     char problem[160];
 } reader;
@@ -80,6 +87,15 @@ static int read_point(reader *r, const char *section, const char *name, const ch
     return 1;
 }
 
+static int read_correction(reader *r, int which, const char *name, const char *value)
+{
+    duo_correction *const correction =
+        which == ONE_THREAD ? &r->profile->blas_one : &r->profile->blas_all;
+    return duo_correction_read(correction, r->correction_lines[which]++, name, value)
+               ? 1
+               : wrong(r, correction_sections[which], name, "not the next line, or not factors");
+}
+
 static int read_format(reader *r, const char *value)
 {
     long long number;
@@ -136,6 +152,8 @@ static int read_entry(void *user, const char *section, const char *name, const c
     if (r->end) return wrong(r, section, name, "after the end");
     if (strncmp(section, algorithm_section, ALGORITHM_SECTION) == 0)
         return read_point(r, section, name, value);
+    for (int i = 0; i < CORRECTIONS; i++)
+        if (strcmp(section, correction_sections[i]) == 0) return read_correction(r, i, name, value);
     if (strcmp(section, "profile") == 0 && strcmp(name, "format") == 0)
         return read_format(r, value);
     r->end =
@@ -187,6 +205,14 @@ static const char *undated(const duo_profile *profile)
     return NULL;
 }
 
+/* A correction that has begun and does not end. */
+static const char *cut_short(const reader *r)
+{
+    for (int i = 0; i < CORRECTIONS; i++)
+        if (r->correction_lines[i] % DUO_CORRECTION_LINES != 0) return correction_sections[i];
+    return NULL;
+}
+
 static bool lines_fit(const char *text)
 {
     while (*text != '\0') {
@@ -214,6 +240,8 @@ bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t
         snprintf(why, why_size, "incomplete: cut short, or its head is missing");
     else if (lacks != NULL)
         snprintf(why, why_size, "[%s] %s is missing", lacks->section, lacks->name);
+    else if (cut_short(&r) != NULL)
+        snprintf(why, why_size, "[%s] is incomplete", cut_short(&r));
     else if (undated(profile) != NULL)
         snprintf(why, why_size, "[measured %s] is missing", undated(profile));
     else
@@ -278,5 +306,11 @@ void duo_profile_print(const duo_profile *profile, FILE *file)
     for (int id = 0; id < DUO_ALGORITHMS; id++)
         if (profile->curve[id].count > 0)
             print_curve(&profile->curve[id], duo_algorithm_name((duo_algorithm_id)id), file);
+    const duo_correction *const corrections[] = {&profile->blas_one, &profile->blas_all};
+    for (int i = 0; i < CORRECTIONS; i++)
+        if (corrections[i]->measured) {
+            fprintf(file, "\n[%s]\n", correction_sections[i]);
+            duo_correction_print(corrections[i], file);
+        }
     fprintf(file, "\n[end]\ncomplete = 1\n");
 }

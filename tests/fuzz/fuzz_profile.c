@@ -34,6 +34,13 @@ static void check_curve(const duo_curve *curve)
     }
 }
 
+static void check_correction(const duo_correction *correction)
+{
+    const float *const factor = &correction->factor[0][0][0][0];
+    for (size_t i = 0; correction->measured && i < sizeof correction->factor / sizeof *factor; i++)
+        require(factor[i] >= 0.0625F && factor[i] <= 16.0F, "a factor");
+}
+
 static void check_field(const duo_profile *profile, const duo_field *f)
 {
     const void *const member = (const char *)profile + f->offset;
@@ -85,6 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (duo_profile_parse(text, &profile, why, sizeof why)) {
         for (int i = 0; i < DUO_FIELDS; i++) check_field(&profile, &duo_profile_fields[i]);
         for (int id = 0; id < DUO_ALGORITHMS; id++) check_curve(&profile.curve[id]);
+        check_correction(&profile.blas_one);
+        check_correction(&profile.blas_all);
         check_round_trip(&profile);
     } else {
         require(why[0] != '\0' && strlen(why) < sizeof why - 1, "a reason");

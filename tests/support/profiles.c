@@ -57,6 +57,16 @@ char *read_text(const char *path)
     return text;
 }
 
+/* From 1/16 to 16 times `scale`, within what a file may have. */
+static void good_correction(duo_correction *correction, double scale)
+{
+    float *const factor = &correction->factor[0][0][0][0];
+    const int count = (int)(sizeof correction->factor / sizeof *factor);
+    correction->measured = true;
+    for (int i = 0; i < count; i++)
+        factor[i] = (float)fmin(16.0, scale * exp2(8.0 * (i + 0.5) / count - 4.0));
+}
+
 const duo_profile *good_profile(void)
 {
     static duo_profile p;
@@ -95,6 +105,8 @@ const duo_profile *good_profile(void)
             curve->seconds[i] = 1e-9 * (1 + i) * (2 + id);
         }
     }
+    good_correction(&p.blas_one, 1.0);
+    good_correction(&p.blas_all, 3.0);
     return &p;
 }
 
@@ -104,6 +116,16 @@ char *good_text(void)
     const char *const path = in_folder("good.ini");
     CHECK(duo_profile_write(good_profile(), path, why, sizeof why), "%s", why);
     return read_text(path);
+}
+
+static void check_correction(const duo_correction *got, const duo_correction *want,
+                             const char *whose)
+{
+    CHECK(got->measured == want->measured, "correction of %s: lost, or found", whose);
+    const float *const a = &got->factor[0][0][0][0], *const b = &want->factor[0][0][0][0];
+    for (size_t i = 0; want->measured && i < sizeof got->factor / sizeof *a; i++)
+        CHECK(test_close((double)a[i], (double)b[i], 1e-3), "correction of %s: %g became %g", whose,
+              (double)b[i], (double)a[i]);
 }
 
 void check_equal(const duo_profile *got, const duo_profile *want)
@@ -160,6 +182,8 @@ void check_equal(const duo_profile *got, const duo_profile *want)
                       test_close(a->seconds[i], b->seconds[i], 1e-9),
                   "%s point %d", duo_algorithm_name((duo_algorithm_id)id), i);
     }
+    check_correction(&got->blas_one, &want->blas_one, "one thread");
+    check_correction(&got->blas_all, &want->blas_all, "all threads");
 }
 
 char *replaced(const char *text, const char *from, const char *to)
@@ -177,6 +201,15 @@ static bool sane_text(const char *text, size_t size) { return memchr(text, '\0',
 
 static bool sane_time(double x) { return x >= 0.0 && x <= 1e7; }
 static bool sane_rate(double x) { return x >= 1.0 && x <= 1e16; }
+
+static bool sane_correction(const duo_correction *correction)
+{
+    const float *const factor = &correction->factor[0][0][0][0];
+    bool ok = true;
+    for (size_t i = 0; correction->measured && i < sizeof correction->factor / sizeof *factor; i++)
+        ok = ok && factor[i] >= 0.0625F && factor[i] <= 16.0F;
+    return ok;
+}
 
 bool sane(const duo_profile *p)
 {
@@ -204,5 +237,5 @@ bool sane(const duo_profile *p)
             ok = seconds > 0.0 && isfinite(seconds);
         }
     }
-    return ok;
+    return ok && sane_correction(&p->blas_one) && sane_correction(&p->blas_all);
 }
