@@ -101,10 +101,12 @@ double duo_crossover_expect(const duo_crossover *x, const duo_case *c,
 
 void duo_crossover_measure(duo_crossover *x);
 
-/* ---- profile.c, and of the way between host and GPU link.c ---- */
+/* ---- profile.c, of the way between host and GPU link.c, and of shapes corrections.c ---- */
 
 void duo_crossover_profile(const duo_crossover *x, duo_profile *profile);
 void duo_crossover_link(const duo_crossover *x, duo_profile *profile);
+/* By the curves and costs of threads that the profile has. */
+void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile);
 
 /* ---- crossing.c ---- */
 

@@ -177,6 +177,7 @@ void duo_crossover_profile(const duo_crossover *x, duo_profile *profile)
     take_curves(x, profile);
     measure_forks(x, profile);
     take_parallel(x, profile);
+    duo_crossover_corrections(x, profile);
     if (!x->gpu) return;
     snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
     snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);

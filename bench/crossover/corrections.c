@@ -1,0 +1,123 @@
+/*
+ * corrections.c - how far the cost of the CPU's BLAS is off at shapes that are not cubes
+ * (choice/correction.h), by products of every shape that do not take long.
+ */
+#include <math.h>
+
+#include "bench/crossover/crossover.h"
+#include "bench/measure/benchmark.h"
+
+enum { SIZES = DUO_CORRECTION_SIZES };
+
+typedef struct corrector {
+    const duo_crossover *x;
+    const duo_algorithm *algorithm;
+    duo_conditions one, all; /* by the profile that is to be corrected */
+    double longest_seconds;  /* of a call on one thread; longer ones are not measured */
+    duo_effort effort;
+} corrector;
+
+/* What was measured over what the cost says, within what a profile may have. */
+static float ratio(double seconds, const duo_call *call, const duo_conditions *by)
+{
+    const double factor = seconds / duo_sgemm_cpu_openblas_uncorrected(call, by);
+    return (float)fmin(fmax(factor, 0.0625), 16.0);
+}
+
+/*
+ * The least seconds of one thread and of all, which neighbours disturb least. All threads take no
+ * longer than one: where they seem to, one of them had to wait for a processor, and both are
+ * measured again.
+ */
+static bool least_seconds(const corrector *c, duo_benchmark benchmark[2], double least[2])
+{
+    enum { TRIES = 3 };
+    least[0] = least[1] = (double)INFINITY;
+    for (int i = 0; i < TRIES && !(least[1] <= least[0] && isfinite(least[0])); i++) {
+        duo_measure(benchmark, 2, &c->effort);
+        if (benchmark[0].failed || benchmark[1].failed) return false;
+        for (int t = 0; t < 2; t++) least[t] = fmin(least[t], benchmark[t].minimum_seconds);
+    }
+    return true;
+}
+
+/* Measures one shape; false: it is too large, or would take too long. */
+static bool measure_shape(const corrector *c, const duo_problem *problem, float *one, float *all)
+{
+    const duo_stock *const stock = &c->x->stock[DUO_PLACE_PAGEABLE];
+    if (duo_stock_slots(stock, problem) == 0) return false;
+    const duo_call call = duo_problem_call(problem, stock, 0);
+    if (!(duo_sgemm_cpu_openblas_uncorrected(&call, &c->one) <= c->longest_seconds)) return false;
+    const int threads[2] = {1, c->x->threads};
+    duo_implementation implementation[2];
+    duo_benchmark benchmark[2];
+    int opened = 0;
+    while (opened < 2) {
+        implementation[opened] = duo_cpu_implementation(c->algorithm, threads[opened], stock);
+        if (!duo_benchmark_open(&benchmark[opened], &implementation[opened], problem)) break;
+        opened++;
+    }
+    double least[2];
+    const bool good = opened == 2 && least_seconds(c, benchmark, least);
+    if (good) {
+        *one = ratio(least[0], &call, &c->one);
+        *all = ratio(fmin(least[0], least[1]), &call, &c->all);
+    }
+    for (int i = 0; i < opened; i++) duo_benchmark_close(&benchmark[i]);
+    return good;
+}
+
+/* The factor of a shape that was not measured: that of the next one that is smaller where this is
+ * largest. */
+static void take_smaller(duo_correction *correction, int layout, int i, int j, int l)
+{
+    if (i + j + l == 0) {
+        correction->factor[layout][0][0][0] = 1.0F;
+        return;
+    }
+    const int smaller[3] = {i - (i >= j && i >= l), j - (j > i && j >= l), l - (l > i && l > j)};
+    correction->factor[layout][i][j][l] =
+        correction->factor[layout][smaller[0]][smaller[1]][smaller[2]];
+}
+
+static void measure_layout(const corrector *c, int layout, duo_profile *profile)
+{
+    for (int i = 0; i < SIZES; i++)
+        for (int j = 0; j < SIZES; j++)
+            for (int l = 0; l < SIZES; l++) {
+                const duo_problem problem = {.operation = DUO_SGEMM,
+                                             .shape = {duo_correction_sizes[i],
+                                                       duo_correction_sizes[j],
+                                                       duo_correction_sizes[l]},
+                                             .transa = layout / 2 != 0,
+                                             .transb = layout % 2 != 0};
+                if (measure_shape(c, &problem, &profile->blas_one.factor[layout][i][j][l],
+                                  &profile->blas_all.factor[layout][i][j][l]))
+                    continue;
+                take_smaller(&profile->blas_one, layout, i, j, l);
+                take_smaller(&profile->blas_all, layout, i, j, l);
+            }
+}
+
+static const duo_algorithm *openblas(void)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
+    for (int i = 0; i < table.count; i++)
+        if (table.algorithm[i].id == DUO_sgemm_cpu_openblas) return &table.algorithm[i];
+    return NULL;
+}
+
+void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
+{
+    if (!x->wanted[DUO_SGEMM] || profile->curve[DUO_sgemm_cpu_openblas].count == 0) return;
+    corrector c = {
+        .x = x,
+        .algorithm = openblas(),
+        .longest_seconds = x->quick ? 1e-3 : 1e-2,
+        .effort = {.sample_seconds = x->quick ? 2e-4 : 5e-4, .rounds = 5, .budget_seconds = 0.1}};
+    c.one = c.all = (duo_conditions){.profile = profile, .math = DUO_CROSSOVER_MATH, .threads = 1};
+    c.all.threads = x->threads;
+    for (int layout = 0; layout < DUO_CORRECTION_LAYOUTS; layout++)
+        measure_layout(&c, layout, profile);
+    profile->blas_one.measured = profile->blas_all.measured = true;
+}
