@@ -45,6 +45,7 @@ static int report_profile(void)
     for (int i = 0; i < 4 && p != NULL; i++)
         printf("%s=%s ", duo_algorithm_name(ids[i]) + strlen("sgemm_") - (i == 2),
                p->curve[ids[i]].size[0] == 1.0 ? "own" : "other");
+    if (p != NULL) printf("corrected=%s ", p->blas_one.measured ? "own" : "not");
     if (p != NULL) printf("link=%s ", p->upload_pageable == 5e9 ? "own" : "other");
     printf("measured=%d|", measured == NULL ? 0 : measured->curve[ids[0]].count > 0 ? 2 : 1);
     /* It must serve a call, whatever it is. */
@@ -157,7 +158,8 @@ static void parts(void)
     test_case("profile/parts/all");
     CHECK(duo_profile_write(good_profile(), path, why, sizeof why), "%s", why);
     check_in_use(settings, path,
-                 "|cpu_openblas=own cpu_plain=own cpu_lanes=own gpu_tiled=own link=own measured=2");
+                 "|cpu_openblas=own cpu_plain=own cpu_lanes=own gpu_tiled=own corrected=own "
+                 "link=own measured=2");
 
     test_case("profile/parts/another-blas");
     p = *good_profile();
@@ -165,7 +167,8 @@ static void parts(void)
     CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
     check_in_use(
         settings, path,
-        "|cpu_openblas=other cpu_plain=own cpu_lanes=own gpu_tiled=own link=own measured=1");
+        "|cpu_openblas=other cpu_plain=own cpu_lanes=own gpu_tiled=own corrected=not link=own "
+        "measured=1");
     check_in_use(settings, path,
                  "; sgemm on the CPU from built-in generic, as it was measured with "
                  "OpenBLAS 0.3.99 Abacus and this is ");
@@ -184,9 +187,9 @@ static void parts(void)
     write_only(DUO_ssum_cpu_lanes, path);
     check_in_use(settings, path, "; sgemm, sasum, sdot on the CPU from built-in generic");
     check_in_use(settings, path, "; GPU part: built-in h100");
-    check_in_use(
-        settings, path,
-        "|cpu_openblas=other cpu_plain=other cpu_lanes=own gpu_tiled=other link=other measured=1");
+    check_in_use(settings, path,
+                 "|cpu_openblas=other cpu_plain=other cpu_lanes=own gpu_tiled=other corrected=not "
+                 "link=other measured=1");
 
     test_case("profile/parts/built-in");
     const char *const nothing[] = {"XDG_CONFIG_HOME", "HOME", NULL};

@@ -97,10 +97,9 @@ static bool same_blas(const duo_profile *p)
     return strcmp(p->blas, duo_blas_library_name()) == 0;
 }
 
-/* Drops what holds only for one inner BLAS and its kernels. */
+/* Drops the curves that hold only for one inner BLAS and its kernels. */
 static void forget_blas(duo_profile *p)
 {
-    p->blas_one.measured = p->blas_all.measured = false;
     p->curve[DUO_sgemm_cpu_openblas].count = p->curve[DUO_sgemm_cpu_float64].count = 0;
 }
 
@@ -215,6 +214,8 @@ static void complete(from_file *file, const duo_profile *host)
     tell_missing_operations(measured, blas, host);
     if (measured->threads != threads)
         add_why("; what several threads take is scaled, from %d to %d", measured->threads, threads);
+    if (measured->curve[DUO_sgemm_cpu_openblas].count == 0) /* corrections are of this curve */
+        measured->blas_one.measured = measured->blas_all.measured = false;
     *whole = *measured;
     borrow_missing_figures(whole, host);
     borrow_missing_curves(whole, host, DUO_SIDE_CPU);
