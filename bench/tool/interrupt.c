@@ -5,18 +5,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/tool/progress.h"
+
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 
 static volatile sig_atomic_t files_written;
 
-static void leave(int signal_number)
+static void tell(const char *text)
 {
-    static const char nothing[] = "\nduoblas: interrupted; no file was written\n";
-    static const char all[] = "\nduoblas: interrupted; all files had been written\n";
-    const char *const text = files_written ? all : nothing;
     if (write(STDERR_FILENO, text, strlen(text)) < 0) { /* nobody to tell */
     }
+}
+
+static void leave(int signal_number)
+{
+    static const char nothing[] = "duoblas: interrupted; no file was written\n";
+    static const char all[] = "duoblas: interrupted; all files had been written\n";
+    tell(duo_progress_shown() ? "\r\033[K" : "\n");
+    tell(files_written ? all : nothing);
     _exit(128 + signal_number);
 }
 

@@ -3,16 +3,40 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "bench/measure/benchmark.h"
 
-enum { BAR = 30 };
+/* What stands beside bar and label: brackets, share, time left, blanks; and the longest bar. */
+enum { BESIDE = 24, BAR = 30, LABEL = 20, NARROW = BESIDE + 8 };
 
 static struct {
     bool shown;
     double expected, done, began;
 } progress;
+
+int duo_progress_line(char *text, size_t size, int columns, double part, double left_seconds,
+                      const char *label)
+{
+    const int seconds = left_seconds > 0.0 ? (int)(left_seconds + 0.5) : 0;
+    const int room = columns - 1 - BESIDE; /* a full line would move the cursor to the next */
+    const int bar = room - LABEL < 8 ? 0 : room - LABEL < BAR ? room - LABEL : BAR;
+    char marks[BAR + 1] = "";
+    for (int i = 0; i < bar; i++) marks[i] = (double)i < part * bar ? '#' : '.';
+    marks[bar] = '\0';
+    if (columns < NARROW) return snprintf(text, size, "%.*s", columns > 1 ? columns - 1 : 0, label);
+    return snprintf(text, size, "%s%s%s%3.0f %%  %d:%02d left  %.*s", bar > 0 ? "[" : "", marks,
+                    bar > 0 ? "] " : "", 100.0 * part, seconds / 60, seconds % 60, room - bar,
+                    label);
+}
+
+static int columns_now(void)
+{
+    struct winsize size;
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : 80;
+}
 
 void duo_progress_begin(double expected_seconds)
 {
@@ -31,12 +55,10 @@ void duo_progress_step(double expected_seconds, const char *label)
     /* What is left, at the pace so far; the plan's own figure until a pace can be seen. */
     const double elapsed = duo_now_seconds() - progress.began;
     const double left = part > 0.05 ? elapsed * (1.0 - part) / part : progress.expected - elapsed;
-    char bar[BAR + 1];
-    for (int i = 0; i < BAR; i++) bar[i] = (double)i < part * BAR ? '#' : '.';
-    bar[BAR] = '\0';
-    const int seconds = left > 0.0 ? (int)(left + 0.5) : 0;
-    fprintf(stderr, "\r[%s] %3.0f %%  %d:%02d left  %-40.40s", bar, 100.0 * part, seconds / 60,
-            seconds % 60, label);
+    char text[256];
+    const int columns = columns_now();
+    (void)duo_progress_line(text, sizeof text, columns < 200 ? columns : 200, part, left, label);
+    fprintf(stderr, "\r\033[K%s", text);
     fflush(stderr);
 }
 
@@ -45,3 +67,5 @@ void duo_progress_end(void)
     if (progress.shown) fprintf(stderr, "\r\033[K");
     progress.shown = false;
 }
+
+bool duo_progress_shown(void) { return progress.shown; }

@@ -9,26 +9,28 @@
 
 #include "cpu/blas_library.h"
 
-/* value in 1..999 with three significant digits, six characters wide */
-static void three_digits(double value, const char *unit, char text[DUO_TEXT])
-{
-    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    snprintf(text, DUO_TEXT, "%6.*f %s", decimals, value, unit);
-}
+/* Decimals that show three digits of a value below 1000. */
+static int decimals_of(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 
-const char *duo_text_seconds(double seconds, char text[DUO_TEXT])
+const char *duo_text_time(double seconds, char text[DUO_TEXT])
 {
     static const struct {
         double unit;
         const char *name;
-    } units[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1.0, "s "}};
-    if (!(seconds >= 0.0) || isinf(seconds)) {
-        snprintf(text, DUO_TEXT, "%6s   ", "-");
-        return text;
-    }
+    } units[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1.0, "s"}};
+    if (!(seconds >= 0.0) || isinf(seconds)) return strcpy(text, "-");
     int i = 0;
     while (i < 3 && seconds >= 999.5 * units[i].unit) i++;
-    three_digits(seconds / units[i].unit, units[i].name, text);
+    const double value = seconds / units[i].unit;
+    snprintf(text, DUO_TEXT, "%.*f %s", decimals_of(value), value, units[i].name);
+    return text;
+}
+
+const char *duo_text_seconds(double seconds, char text[DUO_TEXT])
+{
+    char time[DUO_TEXT];
+    const int number = (int)strcspn(duo_text_time(seconds, time), " ");
+    snprintf(text, DUO_TEXT, "%6.*s%-3.8s", number, time, time + number);
     return text;
 }
 
@@ -45,12 +47,32 @@ const char *duo_text_about(double count, char text[DUO_TEXT])
 {
     static const char *const units[] = {"", " k", " M", " G"};
     int i = 0;
-    /* 995 would round to 1.0e3 at two digits */
-    for (; i < 3 && count >= 995.0; i++) count /= 1000.0;
-    const double step = count >= 99.5 ? 10.0 : 1.0;
-    snprintf(text, DUO_TEXT, "%.*f%s", count < 9.95 && i > 0 ? 1 : 0, step * round(count / step),
-             units[i]);
+    for (; i < 3 && count >= 999.5; i++) count /= 1000.0;
+    snprintf(text, DUO_TEXT, "%.*f%s", i > 0 ? decimals_of(count) : 0, count, units[i]);
     return text;
+}
+
+const char *duo_text_times(double ratio, char text[DUO_TEXT])
+{
+    const double step = ratio < 9.95 ? 0.1 : pow(10.0, floor(log10(ratio * 1.005)) - 1.0);
+    snprintf(text, DUO_TEXT, "%.*f", ratio < 9.95 ? 1 : 0, step * round(ratio / step));
+    return text;
+}
+
+void duo_text_wrap(const char *label, const char *text, FILE *file)
+{
+    const int indent = fprintf(file, "%s", label);
+    int column = indent;
+    for (const char *word = text; *word != '\0'; word += strspn(word, " ")) {
+        const int length = (int)strcspn(word, " ");
+        const int gap = column > indent;
+        if (gap && column + 1 + length >= DUO_TEXT_COLUMNS)
+            column = fprintf(file, "\n%*s", indent, "") - 1 + fprintf(file, "%.*s", length, word);
+        else
+            column += fprintf(file, "%*s%.*s", gap, "", length, word);
+        word += length;
+    }
+    fputc('\n', file);
 }
 
 const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char text[DUO_TEXT])

@@ -7,13 +7,20 @@
 
 #include "call.h"
 
-enum { DUO_TEXT = 64 };
+enum { DUO_TEXT = 64, DUO_TEXT_COLUMNS = 80 };
 
-/* Three digits and a unit: "12.3 us". Fixed width, so that columns line up. */
+/* Three digits and a unit: "12.3 us"; "-" for what is no time. */
+const char *duo_text_time(double seconds, char text[DUO_TEXT]);
+/* The same nine characters wide, so that columns line up. */
 const char *duo_text_seconds(double seconds, char text[DUO_TEXT]);
 const char *duo_text_bytes(double bytes, char text[DUO_TEXT]);
-/* Two digits of a count and its thousands: "66", "290 k", "1.7 M". */
+/* Three digits of a count and its thousands: "66", "290 k", "1.23 M". */
 const char *duo_text_about(double count, char text[DUO_TEXT]);
+/* Two digits of a ratio, at least 1: "3.1", "64", "1300". */
+const char *duo_text_times(double ratio, char text[DUO_TEXT]);
+/* Prints a label and a text in lines of less than 80 columns; words are a blank apart, and begin
+ * where the label ends. */
+void duo_text_wrap(const char *label, const char *text, FILE *file);
 /* "1000 x 1000 x 64", or n alone for the reductions. */
 const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char text[DUO_TEXT]);
 /* "nn", "nt", "tn" or "tt" */
