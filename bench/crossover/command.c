@@ -151,14 +151,10 @@ static bool run(const arguments *a)
     duo_interrupt_watch();
     duo_crossover_plan(x);
     if (!duo_crossover_open(x)) return false;
-    duo_crossover_head(x, stdout);
-    fflush(stdout);
     duo_crossover_measure(x);
     if (!a->no_profile) duo_crossover_profile(x, &profile);
-    duo_crossover_print(x, stdout);
-    printf("\n%d sizes in %.0f seconds", x->cases, x->seconds);
-    if (x->skipped > 0) printf("; %d figures predicted for want of time or memory", x->skipped);
-    printf("\n");
+    duo_crossover_outlook(x);
+    duo_crossover_print(x, false, stdout);
     fflush(stdout);
     return write_files(a, &profile);
 }

@@ -35,49 +35,90 @@ const duo_figure *duo_crossover_gpu(const duo_case *c, duo_place place)
     return &c->figure[DUO_SERIES_GPU + (int)place];
 }
 
-double duo_crossover_log_ratio(const duo_case *c, duo_place place)
+double duo_crossover_gpu_seconds(const duo_case *c, duo_use use)
 {
-    const double gpu = duo_crossover_gpu(c, place)->median_seconds;
+    const double first = duo_crossover_gpu(c, use.place)->median_seconds;
+    if (use.calls == 1) return use.factor * first;
+    const double further = duo_crossover_gpu(c, DUO_PLACE_DEVICE)->median_seconds;
+    if (!(first > 0.0 && further > 0.0)) return 0.0;
+    const double calls = (double)use.calls;
+    return use.factor * (first + (calls - 1.0) * further) / calls;
+}
+
+/* log(GPU time / CPU time): negative where the GPU wins; NaN: nothing to compare. */
+static double log_ratio(const duo_case *c, duo_use use)
+{
+    const double gpu = duo_crossover_gpu_seconds(c, use);
     const double cpu = duo_crossover_cpu(c)->median_seconds;
     return gpu > 0.0 && cpu > 0.0 && isfinite(gpu) && isfinite(cpu) ? log(gpu / cpu) : (double)NAN;
 }
 
-static bool any_predicted(const duo_case *c, duo_place place)
+double duo_crossover_log_ratio(const duo_case *c, duo_place place)
 {
-    return duo_crossover_gpu(c, place)->predicted || duo_crossover_cpu(c)->predicted;
+    return log_ratio(c, duo_one_call(place));
 }
 
-duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
-                                duo_place place)
+static bool any_predicted(const duo_case *c, duo_use use)
 {
-    const duo_case *at[DUO_CASES];
+    return duo_crossover_cpu(c)->predicted || duo_crossover_gpu(c, use.place)->predicted ||
+           (use.calls > 1 && duo_crossover_gpu(c, DUO_PLACE_DEVICE)->predicted);
+}
+
+/* The cases of a family that can be compared, in the order of their sizes. */
+static int list_cases(const duo_crossover *x, duo_operation operation, const char *family,
+                      duo_use use, const duo_case *at[DUO_CASES])
+{
     int count = 0;
     for (int i = 0; i < x->cases; i++) {
         const duo_case *const c = &x->item[i];
         if (c->problem.operation == operation && strcmp(c->family, family) == 0 &&
-            !isnan(duo_crossover_log_ratio(c, place)))
+            !isnan(log_ratio(c, use)))
             at[count++] = c;
     }
+    return count;
+}
+
+/* Where the curves meet between two sizes, as straight lines between logarithms. */
+static void meet(const duo_case *loser, const duo_case *winner, duo_use use, duo_crossing *crossing)
+{
+    const double before = log_ratio(loser, use), after = log_ratio(winner, use);
+    const double part = before / (before - after);
+    const double from = duo_crossover_cpu(loser)->median_seconds,
+                 to = duo_crossover_cpu(winner)->median_seconds;
+    crossing->between = (double)loser->n * pow((double)winner->n / (double)loser->n, part);
+    crossing->seconds = from * pow(to / from, part);
+    crossing->predicted = crossing->predicted || any_predicted(loser, use);
+}
+
+duo_crossing duo_crossover_find_use(const duo_crossover *x, duo_operation operation,
+                                    const char *family, duo_use use)
+{
+    const duo_case *at[DUO_CASES];
+    const int count = list_cases(x, operation, family, use, at);
     duo_crossing crossing = {.verdict = DUO_WINS_UNKNOWN};
     if (count == 0) return crossing;
     int first = count; /* of those from which on the GPU wins everywhere */
-    while (first > 0 && duo_crossover_log_ratio(at[first - 1], place) < 0.0) first--;
+    while (first > 0 && log_ratio(at[first - 1], use) < 0.0) first--;
     crossing.largest = at[count - 1]->n;
     crossing.verdict = first == count ? DUO_WINS_NEVER
                        : first == 0   ? DUO_WINS_ALWAYS
                                       : DUO_WINS_FROM;
     const duo_case *const winner = at[first < count ? first : count - 1];
     crossing.n = winner->n;
-    crossing.predicted = any_predicted(winner, place);
-    if (crossing.verdict == DUO_WINS_FROM) {
-        const duo_case *const loser = at[first - 1];
-        const double before = duo_crossover_log_ratio(loser, place),
-                     after = duo_crossover_log_ratio(winner, place);
-        const double part = before / (before - after);
-        crossing.between = (double)loser->n * pow((double)winner->n / (double)loser->n, part);
-        crossing.predicted = crossing.predicted || any_predicted(loser, place);
-    }
+    crossing.predicted = any_predicted(winner, use);
+    if (crossing.verdict == DUO_WINS_FROM) meet(at[first - 1], winner, use, &crossing);
     return crossing;
+}
+
+duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
+                                duo_place place)
+{
+    return duo_crossover_find_use(x, operation, family, duo_one_call(place));
+}
+
+const char *duo_crossover_main_family(duo_operation operation)
+{
+    return operation == DUO_SGEMM ? "n x n x n" : "n";
 }
 
 int duo_crossover_families(const duo_crossover *x, duo_operation operation,

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include "bench/measure/implementation.h"
+#include "bench/tool/text.h"
 #include "choice/algorithm.h"
 #include "gpu/backend/backend.h"
 
@@ -42,6 +43,35 @@ typedef struct duo_case {
 
 enum { DUO_CASES = 160 };
 
+/* ---- From what size on does the GPU win? ---- */
+
+typedef enum duo_verdict {
+    DUO_WINS_NEVER,  /* not at the largest size, so from no size on */
+    DUO_WINS_FROM,   /* from .n on, at every larger size measured */
+    DUO_WINS_ALWAYS, /* at every size measured */
+    DUO_WINS_UNKNOWN /* nothing to compare */
+} duo_verdict;
+
+typedef struct duo_crossing {
+    duo_verdict verdict;
+    int64_t n;       /* smallest size of the ladder from which the GPU wins at all larger ones */
+    double between;  /* where the curves meet, interpolated; 0: not known */
+    double seconds;  /* that the CPU takes there; 0: not known */
+    int64_t largest; /* of the ladder */
+    bool predicted;  /* any figure near the crossing is */
+} duo_crossing;
+
+/* Another GPU in this machine, by its profile: from what size on it would win with operands in
+ * pageable memory, for the main family of each operation. */
+typedef struct duo_outlook {
+    char gpu[160]; /* "an H100" */
+    const duo_profile *profile;
+    /* If the GPU is as much faster than predicted as it may well be, and as much slower. */
+    duo_crossing early[DUO_OPERATIONS], late[DUO_OPERATIONS];
+} duo_outlook;
+
+enum { DUO_OUTLOOKS = 3 };
+
 /* The math of the tables and of the API's series. Algorithms of another math are measured beside
  * it, for the profile and the CSV. */
 #define DUO_CROSSOVER_MATH DUO_MATH_ACCURATE
@@ -51,12 +81,13 @@ typedef struct duo_crossover {
     bool quick, cold, wanted[DUO_OPERATIONS];
     double most_seconds;
     uint64_t seed;
+    const duo_profile *gpu_profile; /* of a GPU to look at beside this machine's; NULL: none */
 
     /* the machine */
     int threads, device;
     bool gpu;        /* measured, not predicted */
     const char *why; /* no GPU: the reason */
-    char gpu_name[96], driver[32];
+    char cpu[96], gpu_name[96], driver[32];
     duo_device_info device_info;
     char cpu_blas[384];
     const duo_profile *assumed; /* without a GPU: the profile that predicts it */
@@ -66,6 +97,8 @@ typedef struct duo_crossover {
 
     int cases;
     duo_case item[DUO_CASES];
+    int outlooks;
+    duo_outlook outlook[DUO_OUTLOOKS];
     int skipped; /* figures predicted for want of time or memory */
     double seconds;
 } duo_crossover;
@@ -117,39 +150,78 @@ const duo_figure *duo_crossover_gpu(const duo_case *c, duo_place place);
 /* log(GPU time / CPU time): negative where the GPU wins; NaN: nothing to compare. */
 double duo_crossover_log_ratio(const duo_case *c, duo_place place);
 
-typedef enum duo_verdict {
-    DUO_WINS_NEVER,  /* not at the largest size, so from no size on */
-    DUO_WINS_FROM,   /* from .n on, at every larger size measured */
-    DUO_WINS_ALWAYS, /* at every size measured */
-    DUO_WINS_UNKNOWN /* nothing to compare */
-} duo_verdict;
-
-typedef struct duo_crossing {
-    duo_verdict verdict;
-    int64_t n;       /* smallest size of the ladder from which the GPU wins at all larger ones */
-    double between;  /* where the curves meet, interpolated; 0: not known */
-    int64_t largest; /* of the ladder */
-    bool predicted;  /* any figure near the crossing is */
-} duo_crossing;
-
 duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
                                 duo_place place);
+
+/* How a GPU is used: so many calls on the same arrays, which the first one finds in `place` and
+ * all others on the GPU. Its times are taken times a factor, to see what an error would change. */
+typedef struct duo_use {
+    duo_place place;
+    int64_t calls;
+    double factor;
+} duo_use;
+
+static inline duo_use duo_one_call(duo_place place) { return (duo_use){place, 1, 1.0}; }
+
+/* Seconds of a call in the mean; 0: not known. */
+double duo_crossover_gpu_seconds(const duo_case *c, duo_use use);
+duo_crossing duo_crossover_find_use(const duo_crossover *x, duo_operation operation,
+                                    const char *family, duo_use use);
+
+/* The family that verdicts are about: squares, or vectors. */
+const char *duo_crossover_main_family(duo_operation operation);
 
 /* Lists the families of an operation that have cases; returns how many. */
 int duo_crossover_families(const duo_crossover *x, duo_operation operation,
                            const char *family[DUO_CASES]);
 
-/* ---- report.c ---- */
+/* ---- outlook.c ---- */
 
-void duo_crossover_head(const duo_crossover *x, FILE *file);
-void duo_crossover_print(const duo_crossover *x, FILE *file);
+/* Of ten calls on a GPU nine take between so many times what was predicted. */
+extern const double duo_prediction_low, duo_prediction_high;
+
+/* What other GPUs would bring: the one of x->gpu_profile, and where there is none an H100 and an
+ * H200. */
+void duo_crossover_outlook(duo_crossover *x);
+
+/* ---- verdict.c ---- */
+
+enum { DUO_SENTENCES = 12, DUO_SENTENCE = 400 };
+
+typedef struct duo_sentences {
+    int count;
+    char text[DUO_SENTENCES][DUO_SENTENCE];
+} duo_sentences;
+
+/* The answer in a few sentences: of sgemm, of the reductions, and an example. */
+void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences);
+/* Where the figures come from, if not all were measured here; "" if all were. */
+const char *duo_crossover_caveat(const duo_crossover *x, char text[DUO_SENTENCE]);
+/* "327", "never", "always" or "-" */
+const char *duo_crossing_text(const duo_crossing *crossing, char text[DUO_TEXT]);
+
+/* ---- print.c ---- */
+
+/* Verdict, machine and tables; `full`: of all sizes and families, with who did it and quartiles. */
+void duo_crossover_print(const duo_crossover *x, bool full, FILE *file);
 
 /* ---- csv.c ---- */
 
 bool duo_crossover_csv(const duo_crossover *x, const char *path);
 
+/* ---- json.c ---- */
+
+/* All that was measured and made of it, as docs/crossover.md describes it; to stdout without a
+ * path. */
+bool duo_crossover_json(const duo_crossover *x, const char *path);
+
 /* ---- plot.c ---- */
 
 bool duo_crossover_plot(const duo_crossover *x, const char *path);
+
+/* ---- report.c ---- */
+
+/* All of it as one HTML page that needs nothing else. */
+bool duo_crossover_report(const duo_crossover *x, const char *path);
 
 #endif

@@ -88,6 +88,7 @@ bool duo_crossover_open(duo_crossover *x)
         output = scaled(output, most / wanted);
     }
     x->threads = duo_machine_threads();
+    snprintf(x->cpu, sizeof x->cpu, "%s", duo_machine_cpu());
     (void)duo_text_blas(x->cpu_blas, sizeof x->cpu_blas);
     if (duo_create(&x->context) != DUO_OK ||
         duo_set_math(x->context, DUO_CROSSOVER_MATH) != DUO_OK ||
@@ -103,7 +104,7 @@ bool duo_crossover_open(duo_crossover *x)
                                                ? (size_t)256 << 20
                                                : 2 * duo_machine_cache_bytes() + (64u << 20);
     if (!x->gpu) {
-        x->assumed = duo_profile_built_in("h100");
+        x->assumed = x->gpu_profile != NULL ? x->gpu_profile : duo_profile_built_in("h100");
         snprintf(x->gpu_name, sizeof x->gpu_name, "%s", x->assumed->gpu);
         snprintf(x->driver, sizeof x->driver, "%s", x->assumed->driver);
     }

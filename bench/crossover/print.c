@@ -1,0 +1,195 @@
+/* print.c - the verdict, the machine and tables, for a terminal of 80 columns. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/crossover/crossover.h"
+#include "bench/crossover/selection.h"
+#include "bench/tool/text.h"
+
+static const char *const place_titles[DUO_PLACES] = {
+    [DUO_PLACE_PAGEABLE] = "plain host arrays",
+    [DUO_PLACE_PINNED] = "pinned host arrays",
+    [DUO_PLACE_DEVICE] = "arrays on the GPU",
+};
+
+/* ---- Above the tables ---- */
+
+static void print_verdict(const duo_crossover *x, FILE *file)
+{
+    duo_sentences sentences;
+    char caveat[DUO_SENTENCE];
+    duo_crossover_verdict(x, &sentences);
+    for (int i = 0; i < sentences.count; i++) duo_text_wrap("", sentences.text[i], file);
+    if (duo_crossover_caveat(x, caveat)[0] != '\0') {
+        fputc('\n', file);
+        duo_text_wrap("", caveat, file);
+    }
+}
+
+static void print_machine(const duo_crossover *x, FILE *file)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s, %d thread%s", x->cpu, x->threads, x->threads == 1 ? "" : "s");
+    fputc('\n', file);
+    duo_text_wrap("CPU   ", text, file);
+    snprintf(text, sizeof text, "its BLAS: %s", x->cpu_blas);
+    duo_text_wrap("      ", text, file);
+    duo_text_blas_warning("      ", file);
+    if (x->gpu)
+        snprintf(text, sizeof text, "%s, driver for CUDA %s", x->gpu_name, x->driver);
+    else
+        snprintf(text, sizeof text, "none: %s", x->why);
+    duo_text_wrap("GPU   ", text, file);
+}
+
+/* ---- From what size on ---- */
+
+static void print_crossing(const duo_crossover *x, duo_operation operation, const char *family,
+                           FILE *file)
+{
+    fprintf(file, "  %-5s %-11s", duo_operation_name(operation), family);
+    for (int place = 0; place < DUO_PLACES; place++) {
+        char size[DUO_TEXT], text[DUO_TEXT + 1];
+        const duo_crossing c = duo_crossover_find(x, operation, family, (duo_place)place);
+        snprintf(text, sizeof text, "%s%s", c.predicted ? "~" : "", duo_crossing_text(&c, size));
+        fprintf(file, "  %18s", text);
+    }
+    fputc('\n', file);
+}
+
+static void print_crossings(const duo_crossover *x, bool full, FILE *file)
+{
+    fprintf(file, "\nThe GPU %s from n =\n%19s", x->gpu ? "is faster" : "would be faster", "");
+    for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %18s", place_titles[place]);
+    fputc('\n', file);
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const char *family[DUO_CASES];
+        const int families = duo_crossover_families(x, (duo_operation)operation, family);
+        for (int i = 0; i < (full || families == 0 ? families : 1); i++)
+            print_crossing(x, (duo_operation)operation, family[i], file);
+    }
+    fprintf(file, "never: at no size measured; always: at all.\n");
+}
+
+/* ---- Times ---- */
+
+/* Two blanks, then eight characters with the mark of what is predicted. */
+static void print_time(double seconds, bool predicted, FILE *file)
+{
+    char text[DUO_TEXT];
+    duo_text_seconds(seconds > 0.0 ? seconds : (double)INFINITY, text);
+    if (predicted) text[strspn(text, " ") - 1] = '~';
+    fprintf(file, " %s", text);
+}
+
+static void print_figure(const duo_figure *f, FILE *file)
+{
+    print_time(f->median_seconds, f->predicted, file);
+}
+
+/* "GPU 3.1": it is so many times as fast. */
+static void print_faster(double log_ratio, FILE *file)
+{
+    char faster[2 * DUO_TEXT] = "-", times[DUO_TEXT];
+    if (!isnan(log_ratio))
+        snprintf(faster, sizeof faster, "%s %s", log_ratio < 0.0 ? "GPU" : "CPU",
+                 duo_text_times(exp(fabs(log_ratio)), times));
+    fprintf(file, " %9s", faster);
+}
+
+static void print_case(const duo_case *c, FILE *file)
+{
+    char size[DUO_TEXT];
+    if (c->problem.operation == DUO_SGEMM)
+        fprintf(file, "%8" PRId64, c->n);
+    else
+        fprintf(file, "%8s", duo_text_about((double)c->n, size));
+    print_figure(duo_crossover_cpu(c), file);
+    for (int place = 0; place < DUO_PLACES; place++) {
+        print_figure(duo_crossover_gpu(c, (duo_place)place), file);
+        print_faster(duo_crossover_log_ratio(c, (duo_place)place), file);
+    }
+    fputc('\n', file);
+}
+
+static void print_family(const duo_crossover *x, duo_operation operation, const char *family,
+                         bool full, FILE *file)
+{
+    const duo_case *at[DUO_CASES];
+    const int count = duo_crossover_select(x, operation, family, full ? DUO_CASES : 12, at);
+    fprintf(file, "\n%s%s%s\n%18s", duo_operation_name(operation),
+            operation == DUO_SGEMM ? ", C = A*B, m x n x k: " : "",
+            operation == DUO_SGEMM ? family : "", "");
+    for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %18s", place_titles[place]);
+    fprintf(file, "\n%8s  %8s", "n", "CPU");
+    for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %8s %9s", "GPU", "faster");
+    fputc('\n', file);
+    for (int i = 0; i < count; i++) print_case(at[i], file);
+}
+
+static void print_marks(const duo_crossover *x, bool full, FILE *file)
+{
+    char text[640];
+    snprintf(text, sizeof text,
+             "GPU 3.1: the GPU is 3.1 times as fast; CPU 3.1: the CPU is.%s Times are medians of "
+             "one call, caches %s. Plain and pinned host arrays are sent, and C fetched, in each "
+             "call; arrays on the GPU stay there, but a reduction's number comes back.%s",
+             x->gpu && x->skipped == 0 ? "" : " ~: predicted, not measured.",
+             x->cold ? "cold" : "warm",
+             full ? "" : " All sizes and shapes, and which algorithms ran: --full.");
+    fputc('\n', file);
+    duo_text_wrap("", text, file);
+}
+
+/* ---- Details ---- */
+
+static void print_detail(const duo_case *c, const char *where, const duo_figure *f, FILE *file)
+{
+    char shape[DUO_TEXT], low[DUO_TEXT], high[DUO_TEXT];
+    if (!(f->median_seconds > 0.0)) return;
+    fprintf(file, "%18s %-6s %-18s %3d",
+            duo_text_shape(c->problem.operation, c->problem.shape, shape), where, f->algorithm,
+            f->threads);
+    print_figure(f, file);
+    if (f->low_seconds > 0.0)
+        fprintf(file, " %9s %9s", duo_text_time(f->low_seconds, low),
+                duo_text_time(f->high_seconds, high));
+    fputc('\n', file);
+}
+
+static void print_details(const duo_crossover *x, FILE *file)
+{
+    static const char *const where[DUO_PLACES] = {"plain", "pinned", "on GPU"};
+    fprintf(file, "\n%18s %-6s %-18s %3s %9s %19s\n", "shape", "arrays", "algorithm", "thr", "time",
+            "half of them in");
+    for (int i = 0; i < x->cases; i++) {
+        const duo_case *const c = &x->item[i];
+        print_detail(c, "CPU", duo_crossover_cpu(c), file);
+        for (int place = 0; place < DUO_PLACES; place++)
+            print_detail(c, where[place], duo_crossover_gpu(c, (duo_place)place), file);
+    }
+    fprintf(file, "\nthr: threads of the CPU. Half of the rounds took between the last two "
+                  "times.\n");
+}
+
+/* ---- The whole ---- */
+
+void duo_crossover_print(const duo_crossover *x, bool full, FILE *file)
+{
+    print_verdict(x, file);
+    print_machine(x, file);
+    print_crossings(x, full, file);
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const char *family[DUO_CASES];
+        const int families = duo_crossover_families(x, (duo_operation)operation, family);
+        for (int i = 0; i < (full || families == 0 ? families : 1); i++)
+            print_family(x, (duo_operation)operation, family[i], full, file);
+    }
+    print_marks(x, full, file);
+    if (full) print_details(x, file);
+    fprintf(file, "\n%d sizes in %.0f seconds", x->cases, x->seconds);
+    if (x->skipped > 0) fprintf(file, "; %d figures predicted for want of time", x->skipped);
+    fprintf(file, ".\n");
+}

@@ -1,0 +1,56 @@
+/* selection.c - see selection.h */
+#include "bench/crossover/selection.h"
+
+#include <string.h>
+
+/* What people ask for first. */
+static const int64_t kRound = 1000;
+
+static void mark_crossings(const duo_crossover *x, const duo_case *const *all, int count,
+                           bool *shown)
+{
+    for (int place = 0; place < DUO_PLACES; place++) {
+        const duo_crossing c =
+            duo_crossover_find(x, all[0]->problem.operation, all[0]->family, (duo_place)place);
+        for (int i = 1; i < count && c.verdict == DUO_WINS_FROM; i++)
+            if (all[i]->n == c.n) shown[i - 1] = shown[i] = true;
+    }
+}
+
+/* The case that is the most steps of the ladder away from any that is shown. */
+static int farthest(const bool *shown, int count)
+{
+    int best = 0, most = 0;
+    for (int i = 0; i < count; i++) {
+        int steps = 0;
+        while (i - steps >= 0 && i + steps < count && !shown[i - steps] && !shown[i + steps])
+            steps++;
+        if (steps > most) {
+            most = steps;
+            best = i;
+        }
+    }
+    return best;
+}
+
+int duo_crossover_select(const duo_crossover *x, duo_operation operation, const char *family,
+                         int most, const duo_case *at[DUO_CASES])
+{
+    const duo_case *all[DUO_CASES];
+    bool shown[DUO_CASES] = {false};
+    int count = 0, chosen = 0, listed = 0;
+    for (int i = 0; i < x->cases; i++)
+        if (x->item[i].problem.operation == operation && strcmp(x->item[i].family, family) == 0)
+            all[count++] = &x->item[i];
+    if (count == 0) return 0;
+    shown[0] = shown[count - 1] = true;
+    mark_crossings(x, all, count, shown);
+    for (int i = 0; i < count; i++) {
+        shown[i] = shown[i] || all[i]->n == kRound;
+        chosen += shown[i];
+    }
+    for (; chosen < most && chosen < count; chosen++) shown[farthest(shown, count)] = true;
+    for (int i = 0; i < count; i++)
+        if (shown[i]) at[listed++] = all[i];
+    return listed;
+}

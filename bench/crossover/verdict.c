@@ -1,0 +1,250 @@
+/* verdict.c - from what size on the GPU is faster, in sentences. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/crossover/crossover.h"
+
+/* The size of the example, or the nearest to it that was measured. */
+static const double kExample = 1000.0;
+
+static char *begin_sentence(duo_sentences *s)
+{
+    return s->count < DUO_SENTENCES ? s->text[s->count++] : s->text[DUO_SENTENCES - 1];
+}
+
+static void __attribute__((format(printf, 2, 3))) say(duo_sentences *s, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(begin_sentence(s), DUO_SENTENCE, format, arguments);
+    va_end(arguments);
+}
+
+const char *duo_crossing_text(const duo_crossing *crossing, char text[DUO_TEXT])
+{
+    switch (crossing->verdict) {
+    case DUO_WINS_NEVER:
+        return "never";
+    case DUO_WINS_ALWAYS:
+        return "always";
+    case DUO_WINS_FROM:
+        return duo_text_about(crossing->between, text);
+    default:
+        return "-";
+    }
+}
+
+/* ---- Operations that have the same answer are named together ---- */
+
+typedef struct group {
+    duo_operation member[DUO_OPERATIONS];
+    int count;
+    bool predicted;
+} group;
+
+/* Those from `first` on that answer as it does. A product and a reduction are different things. */
+static group take_group(const duo_crossing found[DUO_OPERATIONS], int first)
+{
+    group g = {.count = 0};
+    const int end = first == DUO_SGEMM ? first + 1 : DUO_OPERATIONS;
+    for (int i = first; i < end; i++) {
+        if (found[i].verdict != found[first].verdict) continue;
+        g.member[g.count++] = (duo_operation)i;
+        g.predicted = g.predicted || found[i].predicted;
+    }
+    return g;
+}
+
+static bool begins_group(const duo_crossing found[DUO_OPERATIONS], int i)
+{
+    for (int before = DUO_SGEMM + 1; before < i; before++)
+        if (found[before].verdict == found[i].verdict) return false;
+    return found[i].verdict != DUO_WINS_UNKNOWN;
+}
+
+/* "sasum, ssum and sdot" */
+static const char *name_group(const group *g, char text[DUO_TEXT])
+{
+    size_t used = 0;
+    for (int i = 0; i < g->count; i++) {
+        const char *const gap = i == 0 ? "" : i == g->count - 1 ? " and " : ", ";
+        used += (size_t)snprintf(text + used, DUO_TEXT - used, "%s%s", gap,
+                                 duo_operation_name(g->member[i]));
+    }
+    return text;
+}
+
+/* "862 k (sasum) to 2.61 M (ssum)", or the one size of a single member */
+static const char *name_sizes(const group *g, const duo_crossing found[DUO_OPERATIONS],
+                              char text[DUO_TEXT])
+{
+    char low[DUO_TEXT], high[DUO_TEXT];
+    duo_operation least = g->member[0], most = g->member[0];
+    for (int i = 1; i < g->count; i++) {
+        if (found[g->member[i]].between < found[least].between) least = g->member[i];
+        if (found[g->member[i]].between > found[most].between) most = g->member[i];
+    }
+    duo_text_about(found[least].between, low);
+    if (least == most) return strcpy(text, low);
+    snprintf(text, DUO_TEXT, "%.16s (%s) to %.16s (%s)", low, duo_operation_name(least),
+             duo_text_about(found[most].between, high), duo_operation_name(most));
+    return text;
+}
+
+/* ---- This machine's GPU ---- */
+
+static void say_group(const group *g, const duo_crossing found[DUO_OPERATIONS], duo_sentences *s)
+{
+    char names[DUO_TEXT], sizes[DUO_TEXT];
+    const char *const verb = g->count == 1 ? "is" : "are";
+    const char *const predicted = g->predicted ? " (predicted)" : "";
+    name_group(g, names);
+    switch (found[g->member[0]].verdict) {
+    case DUO_WINS_FROM:
+        say(s, "From n = %s on %s from plain host arrays %s faster on this GPU%s.",
+            name_sizes(g, found, sizes), names, verb, predicted);
+        break;
+    case DUO_WINS_ALWAYS:
+        say(s, "At all sizes %s from plain host arrays %s faster on this GPU%s.", names, verb,
+            predicted);
+        break;
+    default:
+        say(s, "%s from plain host arrays %s never faster on this GPU%s.", names, verb, predicted);
+    }
+}
+
+static void say_measured(const duo_crossover *x, duo_sentences *s)
+{
+    duo_crossing found[DUO_OPERATIONS];
+    for (int i = 0; i < DUO_OPERATIONS; i++)
+        found[i] = duo_crossover_find(
+            x, (duo_operation)i, duo_crossover_main_family((duo_operation)i), DUO_PLACE_PAGEABLE);
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        if (!begins_group(found, i)) continue;
+        const group g = take_group(found, i);
+        say_group(&g, found, s);
+    }
+}
+
+/* ---- GPUs that are not here ---- */
+
+/* "faster from n = 250 to 520 on", "perhaps faster from n = 250 on", "never faster" ... */
+static const char *describe_range(const duo_crossing *early, const duo_crossing *late,
+                                  char text[DUO_TEXT])
+{
+    char low[DUO_TEXT], high[DUO_TEXT];
+    duo_text_about(early->verdict == DUO_WINS_FROM ? early->between : (double)early->n, low);
+    duo_text_about(late->between, high);
+    if (late->verdict == DUO_WINS_FROM)
+        snprintf(text, DUO_TEXT, "faster from n = %.16s to %.16s on", low, high);
+    else if (late->verdict == DUO_WINS_ALWAYS)
+        snprintf(text, DUO_TEXT, "faster at all sizes");
+    else if (early->verdict != DUO_WINS_NEVER)
+        snprintf(text, DUO_TEXT, "perhaps faster from n = %.16s on", low);
+    else
+        snprintf(text, DUO_TEXT, "never faster");
+    return text;
+}
+
+/* As a size: from there on the GPU wins. */
+static double size_of(const duo_crossing *c)
+{
+    return c->verdict == DUO_WINS_NEVER  ? (double)INFINITY
+           : c->verdict == DUO_WINS_FROM ? c->between
+                                         : 0.0;
+}
+
+/* All reductions on all these GPUs: between the first size and the last. */
+static void say_reductions(const duo_crossover *x, duo_sentences *s)
+{
+    char names[DUO_TEXT], range[DUO_TEXT];
+    const duo_crossing *early = NULL, *late = NULL;
+    group g = {.count = 0};
+    for (int i = DUO_SGEMM + 1; i < DUO_OPERATIONS; i++) {
+        if (x->outlook[0].early[i].verdict == DUO_WINS_UNKNOWN) continue;
+        g.member[g.count++] = (duo_operation)i;
+        for (int o = 0; o < x->outlooks; o++) {
+            const duo_crossing *const e = &x->outlook[o].early[i], *const l =
+                                                                       &x->outlook[o].late[i];
+            if (early == NULL || size_of(e) < size_of(early)) early = e;
+            if (late == NULL || size_of(l) > size_of(late)) late = l;
+        }
+    }
+    if (g.count > 0)
+        say(s, "Predicted: %s of host arrays %s %s.",
+            g.count == DUO_OPERATIONS - 1 ? "reductions" : name_group(&g, names),
+            g.count == 1 ? "is" : "are", describe_range(early, late, range));
+}
+
+static void say_outlooks(const duo_crossover *x, duo_sentences *s)
+{
+    for (int i = 0; i < x->outlooks; i++) {
+        char range[DUO_TEXT];
+        const duo_outlook *const o = &x->outlook[i];
+        if (o->early[DUO_SGEMM].verdict != DUO_WINS_UNKNOWN)
+            say(s, "Predicted: on %s sgemm of host arrays is %s.", o->gpu,
+                describe_range(&o->early[DUO_SGEMM], &o->late[DUO_SGEMM], range));
+    }
+    if (x->outlooks > 0) say_reductions(x, s);
+}
+
+/* ---- An example ---- */
+
+static const duo_case *example_of(const duo_crossover *x)
+{
+    const duo_case *best = NULL;
+    for (int i = 0; i < x->cases; i++) {
+        const duo_case *const c = &x->item[i];
+        if (c->problem.operation != DUO_SGEMM ||
+            strcmp(c->family, duo_crossover_main_family(DUO_SGEMM)) != 0 ||
+            isnan(duo_crossover_log_ratio(c, DUO_PLACE_PAGEABLE)))
+            continue;
+        if (best == NULL ||
+            fabs(log((double)c->n / kExample)) < fabs(log((double)best->n / kExample)))
+            best = c;
+    }
+    return best;
+}
+
+static void say_example(const duo_crossover *x, duo_sentences *s)
+{
+    char cpu[DUO_TEXT], gpu[DUO_TEXT], slow[DUO_TEXT], times[DUO_TEXT];
+    const duo_case *const c = example_of(x);
+    if (c == NULL) return;
+    const double ratio = exp(-duo_crossover_log_ratio(c, DUO_PLACE_PAGEABLE));
+    const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_PAGEABLE);
+    const char *const cpu_text = duo_text_time(duo_crossover_cpu(c)->median_seconds, cpu);
+    const double seconds = by_gpu->median_seconds;
+    if (!x->gpu)
+        say(s, "sgemm at n = %lld: %s on this CPU, %s to %s predicted on %s.", (long long)c->n,
+            cpu_text, duo_text_time(duo_prediction_low * seconds, gpu),
+            duo_text_time(duo_prediction_high * seconds, slow), x->outlook[0].gpu);
+    else
+        say(s, "sgemm at n = %lld: CPU %s, GPU %s%s: the %s is %s times as fast.", (long long)c->n,
+            cpu_text, duo_text_time(seconds, gpu),
+            by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
+            ratio > 1.0 ? "GPU" : "CPU", duo_text_times(ratio > 1.0 ? ratio : 1.0 / ratio, times));
+}
+
+void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences)
+{
+    sentences->count = 0;
+    if (x->gpu) say_measured(x, sentences);
+    say_outlooks(x, sentences);
+    say_example(x, sentences);
+}
+
+const char *duo_crossover_caveat(const duo_crossover *x, char text[DUO_SENTENCE])
+{
+    text[0] = '\0';
+    if (x->outlooks > 0)
+        snprintf(
+            text, DUO_SENTENCE,
+            "%sA predicted time is that of the GPU on the host of its profile; the CPU's were "
+            "measured here. Nine of ten calls take %.1f to %.1f times what is predicted, hence "
+            "the ranges; a slower link to the GPU would take longer still.",
+            x->gpu ? "" : "There is no GPU here. ", duo_prediction_low, duo_prediction_high);
+    return text;
+}
