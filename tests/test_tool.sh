@@ -6,6 +6,7 @@
 set -u
 
 tool=${1:?usage: test_tool.sh PATH/TO/duoblas}
+source=$(cd "$(dirname "$0")/.." && pwd)
 place=$(mktemp -d) || exit 1
 trap 'rm -rf "$place"' EXIT
 XDG_CONFIG_HOME=$place/config
@@ -54,6 +55,9 @@ mistake crossover --operations sger
 mistake crossover --operations ssum,
 mistake crossover --max-seconds none
 mistake crossover --csv
+mistake crossover --report
+mistake crossover --gpu-profile
+mistake crossover --json out.json
 mistake explain
 mistake explain sger 10
 mistake explain sgemm 10 10
@@ -189,12 +193,26 @@ expect 0 explain sgemm 4096 4096 4096 --resident all --path gpu
 checks=$((checks + 1))
 ! grep -q '^Plan' "$place/out" || fail "a product of resident operands has no plan"
 
+# narrow: what was printed fits 80 columns, but for the names of files.
+narrow() {
+    checks=$((checks + 1))
+    grep -Ev "$place" "$place/out" | awk 'length > 79 { bad = 1 } END { exit bad }' ||
+        fail "a line is wider than 79 columns"
+}
+
 # crossover, small: CSV and profile are there and right, and the profile serves at once.
 expect 0 crossover --quick --operations ssum --max-seconds 3 --csv "$place/figures.csv" \
     --profile "$place/profile.ini"
 says out '^ssum$'
 says out 'ssum of host arrays is (never|perhaps|faster)|ssum from plain host arrays is'
 says out '^The GPU (is|would be) faster from n =$'
+says out "^CSV: $place/figures.csv$"
+checks=$((checks + 2))
+head -3 "$place/out" | grep -q 'ssum' || fail "the verdict does not come first"
+[ ! -s "$place/err" ] || fail "progress went to a file"
+narrow
+[ -s "$place/profile.svg" ] || fail "there is no plot beside the profile"
+[ ! -e "$place/profile.csv" ] || fail "a CSV stands beside the profile, though it was sent away"
 cp "$place/figures.csv" "$place/csv"
 checks=$((checks + 2))
 head -1 "$place/csv" | grep -q '^# tool: duoblas' || fail "the CSV has no head"
@@ -238,23 +256,93 @@ for command in 'crossover --quick --operations ssum --max-seconds 1 --no-profile
 done
 
 # What cannot be written is refused before anything is measured.
-expect 1 crossover --no-profile --csv "$place/no/such/folder/figures.csv"
-says err 'cannot write'
+for option in --csv --plot --json= --report; do
+    case $option in *=) ;; *) option="$option " ;; esac
+    # shellcheck disable=SC2086 # the option and its value
+    expect 1 crossover --no-profile ${option}$place/no/such/folder/figures.svg
+    says err 'cannot write'
+done
 expect 1 crossover --no-profile --plot "$place/figures.jpeg"
 says err 'cannot draw'
-if command -v gnuplot >/dev/null; then
-    expect 0 crossover --quick --operations ssum --max-seconds 2 --no-profile \
-        --plot "$place/figures.svg"
+
+# The plot, the page and JSON; on stdout JSON is alone.
+short='crossover --quick --operations ssum --max-seconds 2'
+mkdir "$place/files"
+expect 0 $short --profile "$place/files/mine.ini" --plot "$place/figures.svg" \
+    --report "$place/page.html" --json="$place/all.json"
+for line in 'Profile: .*/mine.ini' 'CSV: .*/mine.csv' 'Plot: .*/figures.svg' 'JSON: .*/all.json' \
+    'Report: .*/page.html'; do
+    says out "^$line"
+done
+checks=$((checks + 3))
+grep -q '^</svg>$' "$place/figures.svg" || fail "the plot is no whole SVG"
+grep -q '^</html>$' "$place/page.html" || fail "the report is no whole page"
+[ ! -e "$place/files/mine.svg" ] || fail "a plot stands beside the profile, though it was sent away"
+expect 0 $short --no-profile --json
+cp "$place/out" "$place/alone.json"
+if command -v python3 >/dev/null; then
     checks=$((checks + 1))
-    grep -q '</svg>' "$place/figures.svg" || fail "the plot is no whole SVG"
-    rm "$place/figures.svg"
-else
-    expect 1 crossover --no-profile --plot "$place/figures.svg"
-    says err 'gnuplot is missing'
+    python3 - "$place/all.json" "$place/alone.json" "$place/figures.svg" <<'END' ||
+import json
+import sys
+import xml.dom.minidom
+for path in sys.argv[1:3]:
+    with open(path, encoding='utf-8') as file:
+        figures = json.load(file)
+    assert figures['options']['operations'] == ['ssum'] and figures['verdict'], path
+    assert all(f['seconds_median'] > 0 for c in figures['cases'] for f in c['figures']), path
+xml.dom.minidom.parse(sys.argv[3])
+END
+        fail "JSON or SVG is not as documented"
+fi
+rm -r "$place/files" "$place/figures.svg"
+
+# --no-files writes the profile alone.
+mkdir "$place/files"
+expect 0 $short --no-files --profile "$place/files/mine.ini"
+checks=$((checks + 1))
+[ "$(ls "$place/files")" = mine.ini ] || fail "--no-files wrote $(ls "$place/files" | tr '\n' ' ')"
+
+# All there is fits 80 columns too, and names who did it.
+expect 0 $short --no-profile --full
+says out '^ +16 CPU +ssum_cpu_lanes '
+narrow
+
+# A GPU that is not here, by its profile; one without a GPU part does not serve.
+expect 1 $short --no-profile --gpu-profile "$place/no/such.ini"
+says err 'cannot use the profile'
+sed 's/^gpu *=.*/gpu = NVIDIA Made Up/' "$source/src/choice/profiles/h200.ini" \
+    >"$place/files/made.ini"
+expect 0 $short --no-profile --gpu-profile "$place/files/made.ini"
+says out 'ssum of host arrays is '
+expect 0 crossover --quick --operations sgemm --max-seconds 1 --no-profile \
+    --gpu-profile "$place/files/made.ini"
+says out '^Predicted: on the NVIDIA Made Up of made.ini sgemm of host arrays is '
+if "$tool" info | grep -q '^  none: '; then # a GPU would make it a part
+    expect 1 $short --no-profile --gpu-profile "$place/files/mine.ini"
+    says err 'it has no GPU part'
+fi
+rm -r "$place/files"
+
+# On a terminal of 50 columns the progress fits one line and is gone in the end, after Ctrl-C too.
+# on_terminal COMMAND: what it writes to a terminal is in lines, as the cursor began them anew
+on_terminal() {
+    script -qec "stty cols 50; $1 >$place/out" "$place/typescript" </dev/null >"$place/err"
+    tr '\r' '\n' <"$place/err" | sed 's/\x1b\[K//g' >"$place/lines"
+    checks=$((checks + 2))
+    awk '/ left  / { lines++; if (length > 49) bad = 1 } END { exit bad || !lines }' \
+        "$place/lines" || fail "$1: no progress, or wider than the terminal"
+    grep -v '^$' "$place/lines" | tail -1 | grep -q ' left  ' &&
+        ! tail -c 4 "$place/err" | grep -q '\[K$' &&
+        fail "$1: the progress line is still there"
+}
+if command -v script >/dev/null; then
+    on_terminal "$tool $short --no-profile"
+    on_terminal "timeout --foreground -s INT 8 $tool crossover --operations ssum --no-profile"
 fi
 
 # Ctrl-C in the middle: status 130, no file, no rest of one.
-rm -f "$place/figures.csv" "$place/profile.ini"
+rm -f "$place/figures.csv" "$place/profile.ini" "$place/profile.svg"
 timeout --preserve-status -s INT 1 "$tool" crossover --csv "$place/figures.csv" \
     --profile "$place/profile.ini" >"$place/out" 2>"$place/err" </dev/null
 got=$?

@@ -5,13 +5,11 @@
 #include <stdlib.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/files.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/options.h"
-#include "bench/tool/output.h"
-#include "bench/tool/picture.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_file.h"
-#include "choice/profile_paths.h"
 
 static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "
@@ -27,16 +25,28 @@ enum {
     OPTION_OPERATIONS,
     OPTION_SEED,
     OPTION_MAX_SECONDS,
-    OPTION_COLD
+    OPTION_COLD,
+    OPTION_FULL,
+    OPTION_JSON,
+    OPTION_REPORT,
+    OPTION_NO_FILES,
+    OPTION_GPU_PROFILE
 };
 
 static const struct argp_option options[] = {
     {"quick", 'q', NULL, 0, "Fewer sizes and rounds: half a minute at most", 0},
     {"operations", OPTION_OPERATIONS, "LIST", 0, "Only these, as in ssum,sgemm", 0},
-    {"csv", OPTION_CSV, "FILE", 0, "Write every figure to FILE", 0},
-    {"plot", OPTION_PLOT, "FILE", 0, "Draw the curves: .svg or .png by gnuplot, .gp for it", 0},
+    {"full", OPTION_FULL, NULL, 0, "Print all sizes and shapes, who did them and quartiles", 0},
+    {"report", OPTION_REPORT, "FILE", 0, "Write a page of HTML: verdict, curves, tables", 0},
+    {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
+     "Write everything for programs, to stdout alone without FILE", 0},
+    {"csv", OPTION_CSV, "FILE", 0, "Write every figure to FILE, not beside the profile", 0},
+    {"plot", OPTION_PLOT, "FILE", 0, "Draw the curves in FILE.svg, not beside the profile", 0},
+    {"no-files", OPTION_NO_FILES, NULL, 0, "No CSV and no plot beside the profile", 0},
+    {"gpu-profile", OPTION_GPU_PROFILE, "FILE", 0,
+     "Tell what the GPU of this profile would bring to this machine", 0},
     {"profile", OPTION_PROFILE, "FILE", 0, "Write the profile to FILE, not to the user's own", 0},
-    {"no-profile", OPTION_NO_PROFILE, NULL, 0, "Write no profile", 0},
+    {"no-profile", OPTION_NO_PROFILE, NULL, 0, "Write no profile, and nothing beside it", 0},
     {"max-seconds", OPTION_MAX_SECONDS, "N", 0,
      "Predict what does not fit in N seconds (default 600, quick 16)", 0},
     {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
@@ -46,8 +56,9 @@ static const struct argp_option options[] = {
 
 typedef struct arguments {
     duo_crossover *x;
-    const char *csv, *plot, *profile;
-    bool no_profile;
+    duo_files files;
+    const char *gpu_profile;
+    bool full;
 } arguments;
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -64,16 +75,16 @@ static error_t parse(int key, char *value, struct argp_state *state)
                    ? 0
                    : duo_tool_bad_value(state, "--operations", value);
     case OPTION_CSV:
-        a->csv = value;
+        a->files.csv = value;
         return 0;
     case OPTION_PLOT:
-        a->plot = value;
+        a->files.plot = value;
         return 0;
     case OPTION_PROFILE:
-        a->profile = value;
+        a->files.profile = value;
         return 0;
     case OPTION_NO_PROFILE:
-        a->no_profile = true;
+        a->files.no_profile = true;
         return 0;
     case OPTION_MAX_SECONDS:
         refused = duo_tool_number_option(state, "--max-seconds", value, 1, 1000000, &number);
@@ -86,6 +97,22 @@ static error_t parse(int key, char *value, struct argp_state *state)
         refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
         a->x->seed = (uint64_t)number;
         return refused;
+    case OPTION_FULL:
+        a->full = true;
+        return 0;
+    case OPTION_REPORT:
+        a->files.report = value;
+        return 0;
+    case OPTION_JSON:
+        a->files.json = value;
+        a->files.json_alone = value == NULL;
+        return 0;
+    case OPTION_NO_FILES:
+        a->files.no_files = true;
+        return 0;
+    case OPTION_GPU_PROFILE:
+        a->gpu_profile = value;
+        return 0;
     case ARGP_KEY_ARG:
         return duo_tool_refuse(state, "unexpected argument", value);
     default:
@@ -95,68 +122,39 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static const struct argp argp = {options, parse, NULL, doc, duo_tool_help, NULL, NULL};
 
-/* ---- Files ---- */
-
-/* Where the profile goes, if one is wanted. False, and said on stderr: there is no such place. */
-static bool find_profile(arguments *a)
+/* The profile of another GPU. False, and said on stderr: it cannot serve. */
+static bool read_gpu_profile(const char *path, duo_crossover *x)
 {
-    static char path[4096];
-    if (a->no_profile || a->profile != NULL) return true;
-    if (duo_profile_user_path("none", path, sizeof path)) {
-        a->profile = path;
-        return true;
-    }
-    fprintf(stderr, "duoblas: no home folder for the profile: give --profile FILE or "
-                    "--no-profile\n");
-    return false;
-}
-
-/* What would fail after minutes of measuring should fail now. */
-static bool outputs_possible(arguments *a)
-{
-    return (a->plot == NULL || duo_picture_possible(a->plot)) &&
-           (a->csv == NULL || duo_output_possible(a->csv)) && find_profile(a);
-}
-
-static bool write_profile(const duo_profile *profile, const char *path)
-{
-    char why[256];
-    bool good = duo_profile_write(profile, path, why, sizeof why);
-    if (!good)
-        fprintf(stderr, "duoblas: cannot write the profile %s: %s\n", path, why);
+    static duo_profile profile;
+    char why[256] = "it has no GPU part";
+    const bool good =
+        duo_profile_read(path, &profile, why, sizeof why) && profile.upload_pageable > 0.0;
+    if (good)
+        x->gpu_profile = &profile;
     else
-        printf("Profile: %s%s\n", path,
-               profile->upload_pageable > 0.0 ? "" : " (without a GPU part)");
+        fprintf(stderr, "duoblas: cannot use the profile %s: %s\n", path, why);
     return good;
-}
-
-static bool write_files(const arguments *a, const duo_profile *profile)
-{
-    duo_interrupt_hold();
-    const bool listed = a->csv == NULL || duo_crossover_csv(a->x, a->csv);
-    if (a->csv != NULL && listed) printf("CSV: %s\n", a->csv);
-    const bool drawn = a->plot == NULL || duo_crossover_plot(a->x, a->plot);
-    if (a->plot != NULL && drawn) printf("Plot: %s\n", a->plot);
-    const bool kept = a->no_profile || write_profile(profile, a->profile);
-    duo_interrupt_allow();
-    return listed && drawn && kept;
 }
 
 /* ---- Command ---- */
 
-static bool run(const arguments *a)
+static bool run(arguments *a)
 {
     static duo_profile profile;
     duo_crossover *const x = a->x;
     duo_interrupt_watch();
     duo_crossover_plan(x);
-    if (!duo_crossover_open(x)) return false;
+    if (!duo_crossover_open(x) || !duo_files_find_profile(&a->files, x)) return false;
     duo_crossover_measure(x);
-    if (!a->no_profile) duo_crossover_profile(x, &profile);
+    if (!a->files.no_profile) duo_crossover_profile(x, &profile);
     duo_crossover_outlook(x);
-    duo_crossover_print(x, false, stdout);
+    bool good = true;
+    if (a->files.json_alone)
+        good = duo_crossover_json(x, NULL);
+    else
+        duo_crossover_print(x, a->full, stdout);
     fflush(stdout);
-    return write_files(a, &profile);
+    return duo_files_write(x, &a->files, &profile) && good;
 }
 
 int duo_tool_crossover(int argc, char **argv)
@@ -168,7 +166,9 @@ int duo_tool_crossover(int argc, char **argv)
     for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
     int status = duo_tool_parse(&argp, argc, argv, &a);
     if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 16.0 : 600.0;
-    if (status == 0 && !outputs_possible(&a)) status = DUO_EXIT_FAILURE;
+    if (status == 0 && !(duo_files_possible(&a.files) &&
+                         (a.gpu_profile == NULL || read_gpu_profile(a.gpu_profile, x))))
+        status = DUO_EXIT_FAILURE;
     if (status == 0) {
         status = run(&a) ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
         duo_crossover_close(x);

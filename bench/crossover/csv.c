@@ -1,18 +1,17 @@
 /* csv.c - every figure, as comma-separated values. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/series.h"
 #include "bench/tool/output.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
-#include "host/machine.h"
 
-static void csv_line(FILE *file, const duo_case *c, const char *residence, duo_side side,
+static void csv_line(void *to, const duo_case *c, const char *residence, duo_side side,
                      const duo_figure *f)
 {
-    if (f->median_seconds <= 0.0 || !isfinite(f->median_seconds)) return;
+    FILE *const file = to;
     const int64_t *const s = c->problem.shape;
     const bool matrix = c->problem.operation == DUO_SGEMM;
     fprintf(file, "%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%s,%d,%.4e,%.4e,%.5g,%.5g,%s\n",
@@ -22,23 +21,6 @@ static void csv_line(FILE *file, const duo_case *c, const char *residence, duo_s
             f->minimum_seconds, duo_problem_flops(&c->problem) / f->median_seconds * 1e-9,
             duo_problem_bytes(&c->problem) / f->median_seconds * 1e-9,
             f->predicted ? "predicted" : "measured");
-}
-
-static void csv_case(FILE *file, const duo_case *c)
-{
-    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
-    for (int i = 0; i < table.count; i++) {
-        const duo_algorithm *const algorithm = &table.algorithm[i];
-        const bool cpu = algorithm->side == DUO_SIDE_CPU;
-        csv_line(file, c, cpu ? "host" : "queue", algorithm->side,
-                 &c->figure[DUO_SERIES_ONE + (int)algorithm->id]);
-        if (cpu)
-            csv_line(file, c, "host", algorithm->side,
-                     &c->figure[DUO_SERIES_ALL + (int)algorithm->id]);
-    }
-    for (int place = 0; place < DUO_PLACES; place++)
-        csv_line(file, c, duo_place_names[place], DUO_SIDE_GPU,
-                 duo_crossover_gpu(c, (duo_place)place));
 }
 
 bool duo_crossover_csv(const duo_crossover *x, const char *path)
@@ -51,7 +33,7 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
             "# tool: duoblas crossover %d.%d.%d\n# commit: %s\n# compiler: %s\n# date: %s\n"
             "# cpu: %s\n# threads: %d\n# blas: %s\n",
             DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
-            duo_text_date(date), duo_machine_cpu(), x->threads, x->cpu_blas);
+            duo_text_date(date), x->cpu, x->threads, x->cpu_blas);
     duo_text_blas_warning("# ", file);
     if (x->gpu)
         fprintf(file, "# gpu: %s\n# driver: CUDA %s\n# clocks: core %d MHz, memory %d MHz (most)\n",
@@ -69,6 +51,6 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
         "operation,m,n,k,residence,side,algorithm,threads,seconds_median,seconds_min,gflops,"
         "gbytes_per_second,predicted\n",
         x->cold ? "cold (data rotate)" : "warm (same data every call)", x->seed);
-    for (int i = 0; i < x->cases; i++) csv_case(file, &x->item[i]);
+    for (int i = 0; i < x->cases; i++) duo_series_each(&x->item[i], csv_line, file);
     return duo_output_close(&output, true);
 }

@@ -1,143 +1,73 @@
-/*
- * plot.c - the crossover curves as a picture, drawn by gnuplot.
- *
- * One panel per operation: seconds against size, both logarithmic; the CPU and the GPU by where the
- * operands are. Predicted curves are dashed. An arrow stands where the GPU starts to win for good.
- */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
+/* plot.c - the curves of all operations as one SVG picture. */
 #include "bench/crossover/crossover.h"
-#include "bench/tool/picture.h"
+#include "bench/crossover/curves.h"
+#include "bench/crossover/html.h"
+#include "bench/crossover/style.h"
+#include "bench/tool/output.h"
 #include "bench/tool/text.h"
-#include "host/machine.h"
+#include "bench/tool/tool.h"
 
-static const char square[] = "n x n x n";
+enum { MARGIN = 16, HEAD = 132, FOOT = 24, WIDTH = 2 * MARGIN + 2 * DUO_PANEL_WIDTH };
 
-enum { CURVES = 1 + DUO_PLACES };
-
-/* Colours that the colour-blind can tell apart; grey for what everybody has. */
-static const struct {
-    const char *name, *colour, *mark;
-} style[CURVES] = {
-    {"CPU", "#404040", "7"},
-    {"GPU, pageable host arrays", "#D55E00", "5"},
-    {"GPU, pinned host arrays", "#E69F00", "9"},
-    {"GPU, resident arrays", "#0072B2", "11"},
-};
-
-static const duo_figure *figure_of(const duo_case *c, int curve)
+static void draw_text(const char *style, int left, int top, const char *text, FILE *file)
 {
-    return curve == 0 ? duo_crossover_cpu(c) : &c->figure[DUO_SERIES_GPU + curve - 1];
+    fprintf(file, "<text class=\"%s\" x=\"%d\" y=\"%d\">", style, left, top);
+    duo_html_text(text, file);
+    fprintf(file, "</text>\n");
 }
 
-static bool in_panel(const duo_case *c, duo_operation operation)
+static void draw_legend(int top, FILE *file)
 {
-    return c->problem.operation == operation &&
-           (operation != DUO_SGEMM || strcmp(c->family, square) == 0);
-}
-
-static bool has_point(const duo_case *c, int curve, bool predicted)
-{
-    const duo_figure *const f = figure_of(c, curve);
-    return f->median_seconds > 0.0 && isfinite(f->median_seconds) && f->predicted == predicted;
-}
-
-/* A data block $d<operation>_<curve>_<predicted>; a predicted tail starts at the last measured
- * point, so that the line is whole. Returns how many points. */
-static int send_block(const duo_crossover *x, duo_operation operation, int curve, bool predicted,
-                      FILE *file)
-{
-    int points = 0;
-    const duo_case *before = NULL;
-    fprintf(file, "$d%d_%d_%d << EOD\n", (int)operation, curve, predicted);
-    for (int i = 0; i < x->cases; i++) {
-        const duo_case *const c = &x->item[i];
-        if (!in_panel(c, operation)) continue;
-        if (has_point(c, curve, predicted)) {
-            if (predicted && points == 0 && before != NULL)
-                fprintf(file, "%" PRId64 " %.5e\n", before->n,
-                        figure_of(before, curve)->median_seconds);
-            fprintf(file, "%" PRId64 " %.5e\n", c->n, figure_of(c, curve)->median_seconds);
-            points++;
-        }
-        before = has_point(c, curve, false) ? c : NULL;
+    for (int curve = 0; curve < DUO_CURVES; curve++) {
+        const int left = MARGIN + curve * 215;
+        duo_curves_sample(curve, false, left, top, file);
+        draw_text("soft", left + 36, top + 10, duo_curve_title(curve), file);
     }
-    fprintf(file, "EOD\n");
-    return points;
+    draw_text("soft", MARGIN, top + 32,
+              "Dotted: predicted, not measured. Wide bar: half of the rounds. Ring: from there on "
+              "the GPU is faster; the size stands above.",
+              file);
 }
 
-static void send_arrow(const duo_crossover *x, duo_operation operation, int curve, FILE *file)
+static void draw_head(const duo_crossover *x, FILE *file)
 {
-    const char *const family = operation == DUO_SGEMM ? square : "n";
-    const duo_crossing c = duo_crossover_find(x, operation, family, (duo_place)(curve - 1));
-    char text[DUO_TEXT];
-    if (c.verdict != DUO_WINS_FROM) return;
-    fprintf(file,
-            "set arrow from %.6g, graph 0 to %.6g, graph 1 nohead lc rgb '%s' lw 1 dt 3 back\n"
-            "set label '%s' at %.6g, graph %.2f tc rgb '%s' offset 0.4,0 font ',9'\n",
-            c.between, c.between, style[curve].colour, duo_text_about(c.between, text), c.between,
-            0.02 + 0.05 * (double)curve, style[curve].colour);
-}
-
-static void send_panel(const duo_crossover *x, duo_operation operation, bool with_key, FILE *file)
-{
-    int points[CURVES][2];
-    for (int curve = 0; curve < CURVES; curve++)
-        for (int predicted = 0; predicted < 2; predicted++)
-            points[curve][predicted] = send_block(x, operation, curve, predicted == 1, file);
-    fprintf(file, "unset arrow\nunset label\n");
-    for (int curve = 1; curve < CURVES; curve++) send_arrow(x, operation, curve, file);
-    fprintf(file, "set title '%s' font ',12'\nset xlabel '%s'\n", duo_operation_name(operation),
-            operation == DUO_SGEMM ? "n (A, B and C are n x n)" : "n (elements)");
-    fprintf(file, "%s\n", operation == DUO_SGEMM ? "set format x '%.0f'" : "set format x '2^{%L}'");
-    fprintf(file, with_key ? "set key top left Left reverse samplen 2 spacing 1.1 font ',9'\n"
-                           : "unset key\n");
-    fprintf(file, "plot ");
-    bool first = true;
-    for (int curve = 0; curve < CURVES; curve++)
-        for (int predicted = 0; predicted < 2; predicted++) {
-            if (points[curve][predicted] == 0) continue;
-            const bool named = predicted == 0 || points[curve][0] == 0;
-            fprintf(file, "%s$d%d_%d_%d using 1:2 with linespoints lc rgb '%s' lw 2 pt %s ps 0.5%s",
-                    first ? "" : ", ", (int)operation, curve, predicted, style[curve].colour,
-                    style[curve].mark, predicted ? " dt 2" : "");
-            if (named)
-                fprintf(file, " title '%s%s'", style[curve].name, predicted ? " (predicted)" : "");
-            else
-                fprintf(file, " notitle");
-            first = false;
-        }
-    fprintf(file, first ? "NaN notitle\n" : "\n");
+    char text[512];
+    draw_text("title", MARGIN, 22, "From what size on is the GPU faster?", file);
+    snprintf(text, sizeof text, "CPU: %s, %d thread%s; %s", x->cpu, x->threads,
+             x->threads == 1 ? "" : "s", x->cpu_blas);
+    draw_text("soft", MARGIN, 40, text, file);
+    snprintf(text, sizeof text, "GPU: %s%s", x->gpu_name,
+             x->gpu ? "" : ", which is not here: its times are predicted");
+    draw_text("soft", MARGIN, 56, text, file);
+    draw_legend(74, file);
 }
 
 bool duo_crossover_plot(const duo_crossover *x, const char *path)
 {
-    int panels = 0;
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) panels += x->wanted[operation];
-    const int columns = panels > 1 ? 2 : 1, rows = (panels + columns - 1) / columns;
-    duo_picture picture;
-    if (!duo_picture_open(&picture, path, columns == 2 ? 1100 : 700, 90 + 400 * rows)) return false;
-    FILE *const file = picture.gnuplot;
-    fprintf(file, "set multiplot layout %d,%d title 'DuoBLAS crossover: ", rows, columns);
-    duo_picture_text(&picture, duo_machine_cpu());
-    fprintf(file, ", %d thread%s, and ", x->threads, x->threads == 1 ? "" : "s");
-    duo_picture_text(&picture, x->gpu_name);
-    fprintf(file, x->gpu ? "" : " (GPU predicted, not measured)");
-    fprintf(file, "' font ',13'\nset logscale x 2\nset logscale y\nset grid lc rgb '#dddddd' lt 1\n"
-                  "set border 3 lc rgb '#808080'\nset tics nomirror out scale 0.5\n"
-                  "set ylabel 'time of one call'\n"
-                  "set ytics ('1 ns' 1e-9, '10 ns' 1e-8, '100 ns' 1e-7, '1 us' 1e-6, '10 us' 1e-5, "
-                  "'100 us' 1e-4, '1 ms' 1e-3, '10 ms' 1e-2, '100 ms' 1e-1, '1 s' 1, '10 s' 10, "
-                  "'100 s' 100)\n");
-    bool with_key = true;
+    duo_output output;
+    char text[256], date[DUO_TEXT];
+    int rows = 0;
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) rows += x->wanted[operation];
+    if (!duo_output_open(&output, path)) return false;
+    FILE *const file = output.file;
+    const int height = HEAD + rows * DUO_PANEL_HEIGHT + FOOT;
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
+            "%d\">\n<style>\n%s</style>\n<rect width=\"100%%\" height=\"100%%\" "
+            "style=\"fill:var(--paper)\"/>\n",
+            WIDTH, height, WIDTH, height, duo_style_curves);
+    draw_head(x, file);
+    double top = HEAD;
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;
-        send_panel(x, (duo_operation)operation, with_key, file);
-        with_key = false;
+        duo_curves_panel(x, (duo_operation)operation, DUO_TIME, MARGIN, top, file);
+        duo_curves_panel(x, (duo_operation)operation, DUO_SPEED, MARGIN + DUO_PANEL_WIDTH, top,
+                         file);
+        top += DUO_PANEL_HEIGHT;
     }
-    fprintf(file, "unset multiplot\n");
-    return duo_picture_close(&picture);
+    snprintf(text, sizeof text, "duoblas crossover %d.%d.%d, commit %s, %s", DUO_VERSION_MAJOR,
+             DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, duo_text_date(date));
+    draw_text("soft", MARGIN, height - 10, text, file);
+    fprintf(file, "</svg>\n");
+    return duo_output_close(&output, true);
 }

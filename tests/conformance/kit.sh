@@ -3,7 +3,7 @@
 # Of Debian 12: what the testers, a Python of its own and its modules need beside libc and
 # libstdc++.
 kit_packages=(libblas-test libblas3 liblapack-test liblapack3 libtmglib3 libgfortran5 libquadmath0
-    libgomp1 libopenblas0-openmp libinih1
+    libgomp1 libopenblas0-openmp libinih1 libcjson1
     python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libexpat1 zlib1g libssl3 libffi8
     libbz2-1.0 liblzma5 libsqlite3-0 libuuid1
     python3-numpy python3-distutils python3-lib2to3 python3-pkg-resources python3-setuptools

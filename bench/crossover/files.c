@@ -1,0 +1,97 @@
+/* files.c - see files.h */
+#include "bench/crossover/files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/tool/interrupt.h"
+#include "bench/tool/output.h"
+#include "choice/profile_file.h"
+#include "choice/profile_paths.h"
+
+enum { PATH = 4096 };
+
+/* ---- Where ---- */
+
+bool duo_files_find_profile(duo_files *files, const duo_crossover *x)
+{
+    static char path[PATH];
+    if (files->no_profile || files->profile != NULL) return true;
+    if (duo_profile_user_path(x->gpu ? x->gpu_name : "none", path, sizeof path)) {
+        files->profile = path;
+        return true;
+    }
+    fprintf(stderr, "duoblas: no home folder for the profile: give --profile FILE or "
+                    "--no-profile\n");
+    return false;
+}
+
+static bool is_svg(const char *path)
+{
+    const size_t length = strlen(path);
+    if (length > 4 && strcmp(path + length - 4, ".svg") == 0) return true;
+    fprintf(stderr, "duoblas: cannot draw %s: its name must end in .svg\n", path);
+    return false;
+}
+
+static bool possible(const char *path) { return path == NULL || duo_output_possible(path); }
+
+bool duo_files_possible(const duo_files *files)
+{
+    return (files->plot == NULL || is_svg(files->plot)) && possible(files->plot) &&
+           possible(files->csv) && possible(files->json) && possible(files->report);
+}
+
+/* The profile's name with another ending, for what stands beside it; NULL: nothing does. */
+static const char *beside_profile(const duo_files *files, const char *ending, char path[PATH])
+{
+    if (files->no_profile || files->no_files) return NULL;
+    const char *const dot = strrchr(files->profile, '.');
+    const bool ends = dot != NULL && strchr(dot, '/') == NULL && dot != files->profile;
+    const int stem = (int)(ends ? (size_t)(dot - files->profile) : strlen(files->profile));
+    const int length = snprintf(path, PATH, "%.*s%s", stem, files->profile, ending);
+    return length < PATH ? path : NULL;
+}
+
+/* ---- Writing ---- */
+
+static bool write_profile(const duo_profile *profile, const char *path, FILE *told)
+{
+    char why[256];
+    const bool good = duo_profile_write(profile, path, why, sizeof why);
+    if (!good)
+        fprintf(stderr, "duoblas: cannot write the profile %s: %s\n", path, why);
+    else
+        fprintf(told, "Profile: %s%s\n", path,
+                profile->upload_pageable > 0.0 ? "" : " (without a GPU part)");
+    return good;
+}
+
+static bool write_one(const duo_crossover *x, const char *name, const char *path,
+                      bool (*write)(const duo_crossover *x, const char *path), FILE *told)
+{
+    if (path == NULL) return true;
+    const bool good = write(x, path);
+    if (good) fprintf(told, "%s: %s\n", name, path);
+    return good;
+}
+
+bool duo_files_write(const duo_crossover *x, const duo_files *files, const duo_profile *profile)
+{
+    char csv[PATH], plot[PATH];
+    FILE *const told = files->json_alone ? stderr : stdout;
+    duo_interrupt_hold();
+    /* The profile comes first: writing it makes the folder for the others. */
+    bool good = files->no_profile || write_profile(profile, files->profile, told);
+    good = write_one(x, "CSV", files->csv != NULL ? files->csv : beside_profile(files, ".csv", csv),
+                     duo_crossover_csv, told) &&
+           good;
+    good = write_one(x, "Plot",
+                     files->plot != NULL ? files->plot : beside_profile(files, ".svg", plot),
+                     duo_crossover_plot, told) &&
+           good;
+    good = write_one(x, "JSON", files->json, duo_crossover_json, told) && good;
+    good = write_one(x, "Report", files->report, duo_crossover_report, told) && good;
+    duo_interrupt_allow();
+    return good;
+}

@@ -1,0 +1,28 @@
+/* files.h - the files that a crossover leaves, and where. */
+#ifndef DUO_CROSSOVER_FILES_H
+#define DUO_CROSSOVER_FILES_H
+
+#include "bench/crossover/crossover.h"
+#include "choice/profile.h"
+
+typedef struct duo_files {
+    const char *profile;       /* NULL: the user's own */
+    const char *csv, *plot;    /* NULL: beside the profile, if there is one */
+    const char *json, *report; /* NULL: none */
+    bool no_profile;           /* nor anything beside it */
+    bool no_files;             /* none but the profile and those that are named */
+    bool json_alone;           /* on stdout, and nothing else there */
+} duo_files;
+
+/* Could those that are named be written? False, and said on stderr, if not. For before a long
+ * measurement. */
+bool duo_files_possible(const duo_files *files);
+
+/* Finds out where the profile goes, once it is known which GPU is here. False, and said on stderr:
+ * there is no such place. */
+bool duo_files_find_profile(duo_files *files, const duo_crossover *x);
+
+/* Writes all, and says where. False, and said on stderr, if one could not be written. */
+bool duo_files_write(const duo_crossover *x, const duo_files *files, const duo_profile *profile);
+
+#endif

@@ -1,0 +1,24 @@
+/* html.h - text and tables of a page. */
+#ifndef DUO_HTML_H
+#define DUO_HTML_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Text with what is markup in HTML and SVG made harmless. */
+void duo_html_text(const char *text, FILE *file);
+/* <tag>text</tag> */
+void duo_html_element(const char *tag, const char *text, FILE *file);
+
+/* The head of a page up to <main>; and its end. */
+void duo_html_begin(const char *title, FILE *file);
+void duo_html_end(FILE *file);
+
+/* A table that scrolls where the page is narrow. The titles of its columns end with NULL. */
+void duo_html_table_begin(const char *const *titles, FILE *file);
+void duo_html_row_begin(const char *title, FILE *file);
+void duo_html_cell(const char *text, bool predicted, FILE *file);
+void duo_html_row_end(FILE *file);
+void duo_html_table_end(FILE *file);
+
+#endif

@@ -1,0 +1,158 @@
+/* report.c - the page of --report: verdict, machine, curves, tables. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/crossover/crossover.h"
+#include "bench/crossover/curves.h"
+#include "bench/crossover/html.h"
+#include "bench/crossover/report_sizes.h"
+#include "bench/tool/output.h"
+#include "bench/tool/tool.h"
+
+/* ---- Verdict and machine ---- */
+
+static void verdict(const duo_crossover *x, FILE *file)
+{
+    duo_sentences sentences;
+    char caveat[DUO_SENTENCE];
+    duo_crossover_verdict(x, &sentences);
+    fprintf(file, "<ul class=\"verdict\">\n");
+    for (int i = 0; i < sentences.count; i++) duo_html_element("li", sentences.text[i], file);
+    fprintf(file, "</ul>\n");
+    duo_html_element("p", duo_crossover_caveat(x, caveat), file);
+}
+
+static void fact(const char *name, const char *value, FILE *file)
+{
+    duo_html_element("dt", name, file);
+    duo_html_element("dd", value, file);
+}
+
+static void machine(const duo_crossover *x, FILE *file)
+{
+    char text[512], date[DUO_TEXT];
+    duo_html_element("h2", "The machine and the run", file);
+    fprintf(file, "<dl>\n");
+    snprintf(text, sizeof text, "%s, %d thread%s", x->cpu, x->threads, x->threads == 1 ? "" : "s");
+    fact("CPU", text, file);
+    fact("Its BLAS", x->cpu_blas, file);
+    if (x->gpu)
+        snprintf(text, sizeof text, "%s, driver for CUDA %s", x->gpu_name, x->driver);
+    else
+        snprintf(text, sizeof text, "none (%s); shown is what is predicted for %s", x->why,
+                 x->gpu_name);
+    fact("GPU", text, file);
+    snprintf(text, sizeof text, "%s, %d sizes in %.0f seconds%s; caches %s; seed %llu",
+             duo_text_date(date), x->cases, x->seconds, x->quick ? " (quick)" : "",
+             x->cold ? "cold: every call on other data" : "warm", (unsigned long long)x->seed);
+    fact("Run", text, file);
+    snprintf(text, sizeof text, "%d.%d.%d, commit %s, %s", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
+             DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER);
+    fact("DuoBLAS", text, file);
+    fprintf(file, "</dl>\n");
+}
+
+/* ---- Curves ---- */
+
+static void legend_entry(int curve, bool predicted, const char *text, FILE *file)
+{
+    fprintf(file, "<li><svg viewBox=\"0 0 30 12\" aria-hidden=\"true\">");
+    duo_curves_sample(curve, predicted, 0.0, 0.0, file);
+    fprintf(file, "</svg>%s</li>\n", text);
+}
+
+static void curves(const duo_crossover *x, FILE *file)
+{
+    duo_html_element("h2", "Time and speed against size", file);
+    fprintf(file, "<ul class=\"legend\">\n");
+    for (int curve = 0; curve < DUO_CURVES; curve++)
+        legend_entry(curve, false, duo_curve_title(curve), file);
+    legend_entry(0, true, "dotted: predicted, not measured", file);
+    fprintf(file, "</ul>\n");
+    duo_html_element("p",
+                     "A ring marks where the GPU becomes faster than the CPU and stays so; the "
+                     "size stands above it. A wide bar behind a mark spans half of the rounds. "
+                     "Plain and pinned host arrays are sent, and C fetched, in each call; arrays "
+                     "on the GPU stay there. The CPU's curve is its fastest algorithm.",
+                     file);
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        if (!x->wanted[operation]) continue;
+        fprintf(file, "<div class=\"plots\">\n");
+        duo_curves_panel(x, (duo_operation)operation, DUO_TIME, 0.0, 0.0, file);
+        duo_curves_panel(x, (duo_operation)operation, DUO_SPEED, 0.0, 0.0, file);
+        fprintf(file, "</div>\n");
+    }
+}
+
+/* ---- Figures ---- */
+
+static void time_cell(const duo_figure *f, FILE *file)
+{
+    char text[DUO_TEXT];
+    duo_html_cell(f->median_seconds > 0.0 ? duo_text_time(f->median_seconds, text) : "-",
+                  f->predicted, file);
+}
+
+static void faster_cell(double log_ratio, FILE *file)
+{
+    char times[DUO_TEXT], text[2 * DUO_TEXT] = "-";
+    if (!isnan(log_ratio))
+        snprintf(text, sizeof text, "%s %s", log_ratio < 0.0 ? "GPU" : "CPU",
+                 duo_text_times(exp(fabs(log_ratio)), times));
+    duo_html_cell(text, false, file);
+}
+
+static void figures(const duo_crossover *x, FILE *file)
+{
+    static const char *const titles[] = {"shape",
+                                         "CPU",
+                                         "plain host arrays",
+                                         "faster",
+                                         "pinned host arrays",
+                                         "faster",
+                                         "arrays on the GPU",
+                                         "faster",
+                                         NULL};
+    duo_html_element("h2", "Figures", file);
+    duo_html_element("p",
+                     "Medians of one call. GPU 3.1: the GPU is 3.1 times as fast; CPU 3.1: the CPU "
+                     "is. ~: predicted, not measured.",
+                     file);
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        if (!x->wanted[operation]) continue;
+        fprintf(file, "<details><summary>%s</summary>\n",
+                duo_operation_name((duo_operation)operation));
+        duo_html_table_begin(titles, file);
+        for (int i = 0; i < x->cases; i++) {
+            char shape[DUO_TEXT];
+            const duo_case *const c = &x->item[i];
+            if (c->problem.operation != (duo_operation)operation) continue;
+            duo_html_row_begin(duo_text_shape(c->problem.operation, c->problem.shape, shape), file);
+            time_cell(duo_crossover_cpu(c), file);
+            for (int place = 0; place < DUO_PLACES; place++) {
+                time_cell(duo_crossover_gpu(c, (duo_place)place), file);
+                faster_cell(duo_crossover_log_ratio(c, (duo_place)place), file);
+            }
+            duo_html_row_end(file);
+        }
+        duo_html_table_end(file);
+        fprintf(file, "</details>\n");
+    }
+}
+
+/* ---- The page ---- */
+
+static void (*const sections[])(const duo_crossover *x, FILE *file) = {verdict, machine, curves,
+                                                                       duo_report_sizes, figures};
+
+bool duo_crossover_report(const duo_crossover *x, const char *path)
+{
+    duo_output output;
+    if (!duo_output_open(&output, path)) return false;
+    duo_html_begin("DuoBLAS crossover", output.file);
+    duo_html_element("h1", "From what size on is the GPU faster?", output.file);
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) sections[i](x, output.file);
+    duo_html_end(output.file);
+    return duo_output_close(&output, true);
+}

@@ -1,0 +1,318 @@
+/*
+ * test_report.c - what people and programs get of a crossover: terminal, HTML, SVG, JSON, CSV. The
+ * figures are an H100's, as published.
+ */
+#define _GNU_SOURCE
+#include <cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/crossover/crossover.h"
+#include "support/crossover_csv.h"
+#include "support/folder.h"
+#include "support/harness.h"
+
+static char text[1 << 20];
+
+static const char *printed(const duo_crossover *x, bool full)
+{
+    FILE *const file = fmemopen(text, sizeof text, "w");
+    duo_crossover_print(x, full, file);
+    fclose(file);
+    return text;
+}
+
+static const char *read_back(const char *path)
+{
+    FILE *const file = fopen(path, "r");
+    const size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    text[length] = '\0';
+    if (file != NULL) fclose(file);
+    CHECK(length > 0 && length < sizeof text - 1, "%s: %zu bytes", path, length);
+    return text;
+}
+
+/* The same machine without its GPU, whose figures are then predicted. */
+static duo_crossover *without_gpu(void)
+{
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return NULL;
+    x->gpu = false;
+    x->why = "it was taken out";
+    for (int i = 0; i < x->cases; i++)
+        for (int place = 0; place < DUO_PLACES; place++)
+            x->item[i].figure[DUO_SERIES_GPU + place].predicted = true;
+    duo_crossover_outlook(x);
+    return x;
+}
+
+/* ---- Terminal ---- */
+
+static void check_lines(const char *shown, int most)
+{
+    int lines = 0;
+    for (const char *line = shown; *line != '\0'; lines++) {
+        const int length = (int)strcspn(line, "\n");
+        CHECK(length < 80, "%d columns: %.*s", length, length, line);
+        CHECK(length == 0 || line[length - 1] != ' ', "blanks at the end: %.*s", length, line);
+        line += length + (line[length] == '\n');
+    }
+    CHECK(lines <= most, "%d lines", lines);
+}
+
+static void terminal(void)
+{
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    static const char verdict[] =
+        "From n = 344 on sgemm from plain host arrays is faster on this GPU.\n"
+        "sasum, ssum and sdot from plain host arrays are never faster on this GPU.\n"
+        "sgemm at n = 1000: CPU 1.67 ms, GPU 543 us: the GPU is 3.1 times as fast.\n";
+    test_case("terminal/verdict");
+    CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.240s", text);
+    check_lines(text, 90);
+    test_contains(text, "      16   9.61 ns   12.7 us  CPU 1300 ");
+    test_contains(text, "    1000   1.67 ms    543 us   GPU 3.1 ");
+    CHECK(strstr(text, " 0.0") == NULL && strstr(text, "~") == NULL, "no ratio of 0, no guess");
+
+    test_case("terminal/full");
+    for (int i = 0; i < x->cases; i++)
+        for (int series = 0; series < DUO_SERIES; series++)
+            x->item[i].figure[series].low_seconds = x->item[i].figure[series].high_seconds =
+                x->item[i].figure[series].median_seconds;
+    check_lines(printed(x, true), 2000);
+    test_contains(text, "  8192 x 8192 x 16 plain  sgemm_gpu_");
+    test_contains(text, "sgemm 16 x n x n");
+    free(x);
+}
+
+static void terminal_predicted(void)
+{
+    duo_crossover *const x = without_gpu();
+    if (x == NULL) return;
+    test_case("terminal/no-gpu");
+    check_lines(printed(x, false), 95);
+    CHECK(strncmp(text, "Predicted: on an H100 sgemm of host arrays is faster from n = ", 62) == 0,
+          "it begins %.80s", text);
+    test_contains(text, "\nPredicted: on an H200 sgemm of host arrays is faster from n = ");
+    test_contains(text, "\nPredicted: reductions of host arrays are never faster.\n");
+    test_contains(text, "There is no GPU here.");
+    test_contains(text, "0.7 to 1.8 times");
+    test_contains(text, "GPU   none: it was taken out");
+    test_contains(text, "~344");
+
+    test_case("terminal/part-predicted");
+    x->gpu = true;
+    x->outlooks = 0;
+    printed(x, false);
+    test_contains(text, "is faster on this GPU (predicted).\n");
+    free(x);
+}
+
+/* Operations that answer differently are told apart. */
+static void terminal_groups(void)
+{
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    for (int i = 0; i < x->cases; i++) {
+        duo_figure *const f = &x->item[i].figure[DUO_SERIES_GPU];
+        if (x->item[i].problem.operation == DUO_SASUM) f->median_seconds = 1e-5;
+        if (x->item[i].problem.operation == DUO_SDOT) f->median_seconds = 1e-10;
+    }
+    test_case("terminal/groups");
+    printed(x, false);
+    test_contains(text, "From n = 1.71 M on sasum from plain host arrays is faster on this GPU.");
+    test_contains(text, "\nssum from plain host arrays is never faster on this GPU.");
+    test_contains(text, "\nAt all sizes sdot from plain host arrays is faster on this GPU.");
+
+    test_case("terminal/two-sizes");
+    for (int i = 0; i < x->cases; i++)
+        if (x->item[i].problem.operation != DUO_SGEMM)
+            x->item[i].figure[DUO_SERIES_GPU].median_seconds =
+                x->item[i].problem.operation == DUO_SDOT ? 1e-4 : 1e-5;
+    printed(x, false);
+    test_contains(text, "From n = 1.71 M (sasum) to ");
+    test_contains(text, " (sdot) on sasum, ssum and sdot from plain\nhost arrays are faster");
+    free(x);
+}
+
+/* ---- Markup ---- */
+
+/* Does every element end, and in the right order? */
+static void check_markup(const char *page)
+{
+    char open[64][16];
+    int depth = 0;
+    for (const char *at = strchr(page, '<'); at != NULL; at = strchr(at + 1, '<')) {
+        char name[16] = "";
+        const bool end = at[1] == '/';
+        sscanf(at + 1 + end, "%15[a-z0-9]", name);
+        const char *const close = strchr(at, '>');
+        if (!CHECK(close != NULL, "no > behind %.20s", at)) return;
+        if (at[1] == '!' || strcmp(name, "meta") == 0 || close[-1] == '/') continue;
+        if (!end && CHECK(depth < 64, "too deep")) {
+            strcpy(open[depth++], name);
+        } else if (!CHECK(depth > 0 && strcmp(open[--depth], name) == 0, "</%s> at %.40s", name,
+                          at))
+            return;
+    }
+    CHECK(depth == 0, "<%s> has no end", depth > 0 ? open[depth - 1] : "");
+}
+
+static void page(void)
+{
+    char path[600];
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    x->item[20].figure[DUO_SERIES_GPU].predicted = true;
+    x->item[19].figure[DUO_SERIES_GPU].low_seconds = 5e-6;
+    x->item[19].figure[DUO_SERIES_GPU].high_seconds = 6e-6;
+    snprintf(x->cpu, sizeof x->cpu, "A <b>bold</b> & \"quoted\" CPU");
+    test_folder_begin();
+    snprintf(path, sizeof path, "%s/report.html", test_folder());
+    test_case("report/markup");
+    CHECK(duo_crossover_report(x, path), "written");
+    check_markup(read_back(path));
+    test_case("report/self-contained");
+    CHECK(strstr(text, "<script") == NULL && strstr(text, "<link") == NULL &&
+              strstr(text, "src=") == NULL && strstr(text, "url(") == NULL,
+          "it needs something else");
+    test_case("report/what");
+    test_contains(text, "<li>From n = 344 on sgemm from plain host arrays is faster");
+    test_contains(text, "A &lt;b&gt;bold&lt;/b&gt; &amp; ");
+    test_contains(text, "Cooperlake");
+    test_contains(text, ">plain host arrays: from 344</text>");
+    test_contains(text, ">pinned host arrays: never</text>");
+    test_contains(text, "class=\"spread\"");
+    /* 344, and by ten uses or more from fewer on; the size measured is 384. */
+    test_contains(text, "<td>344</td><td>145</td><td>113</td><td>109</td></tr>");
+    test_contains(text, "<td>384</td><td>384</td>");
+    test_contains(text, "prefers-color-scheme:dark");
+    test_folder_end();
+    free(x);
+}
+
+static void picture(void)
+{
+    char path[600];
+    duo_crossover *const x = without_gpu();
+    if (x == NULL) return;
+    test_folder_begin();
+    snprintf(path, sizeof path, "%s/crossover.svg", test_folder());
+    test_case("plot/markup");
+    CHECK(duo_crossover_plot(x, path), "written");
+    check_markup(read_back(path));
+    test_contains(text, "which is not here: its times are predicted");
+    test_contains(text, ">plain host arrays: from 344 (predicted)</text>");
+    CHECK(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL, "a number is none");
+    test_folder_end();
+    free(x);
+}
+
+/* ---- JSON ---- */
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    const cJSON *const item = cJSON_GetObjectItemCaseSensitive(object, key);
+    CHECK(item != NULL, "no key %s", key);
+    return item;
+}
+
+/* The first object of a list with these values; NULL: none. */
+static const cJSON *find(const cJSON *list, const char *operation, const char *family,
+                         const char *residence)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(
+        item,
+        list) if (strcmp(cJSON_GetStringValue(get(item, "operation")), operation) == 0 &&
+                  strcmp(cJSON_GetStringValue(get(item, "family")), family) == 0 &&
+                  strcmp(cJSON_GetStringValue(get(item, "residence")), residence) == 0) return item;
+    return NULL;
+}
+
+static double number(const cJSON *object, const char *key)
+{
+    return cJSON_GetNumberValue(get(object, key));
+}
+
+static void json(void)
+{
+    char path[600];
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    x->item[0].figure[DUO_SERIES_GPU].low_seconds = 2.5e-5;
+    test_folder_begin();
+    snprintf(path, sizeof path, "%s/crossover.json", test_folder());
+    test_case("json/machine");
+    CHECK(duo_crossover_json(x, path), "written");
+    cJSON *const root = cJSON_Parse(read_back(path));
+    if (!CHECK(root != NULL, "it is no JSON")) return;
+    CHECK(number(root, "format") == 1, "format");
+    CHECK(number(get(root, "machine"), "threads") == 16, "threads");
+    CHECK(cJSON_GetArraySize(get(root, "verdict")) == 3, "verdict");
+    CHECK(cJSON_GetArraySize(get(root, "cases")) == x->cases, "cases");
+
+    test_case("json/crossings");
+    const cJSON *const c = find(get(root, "crossings"), "sgemm", "n x n x n", "pageable");
+    CHECK(number(c, "threshold") == 384 && number(c, "largest") == 8192, "sizes");
+    CHECK(number(c, "meet") > 343 && number(c, "meet") < 345, "meet");
+    const cJSON *const never = find(get(root, "crossings"), "ssum", "n", "pinned");
+    CHECK(strcmp(cJSON_GetStringValue(get(never, "verdict")), "never") == 0, "never");
+    CHECK(cJSON_IsNull(get(never, "threshold")) && cJSON_IsNull(get(never, "meet")), "null");
+    CHECK(number(find(get(root, "break_even_reuse"), "sdot", "n", "pageable"), "calls") == 1,
+          "calls");
+
+    test_case("json/figures");
+    const cJSON *figure;
+    int low = 0, all = 0;
+    cJSON_ArrayForEach(figure, get(cJSON_GetArrayItem(get(root, "cases"), 0), "figures"))
+    {
+        low += cJSON_IsNumber(get(figure, "seconds_low"));
+        all += number(figure, "seconds_median") > 0.0;
+        CHECK(cJSON_IsFalse(get(figure, "predicted")), "measured");
+    }
+    CHECK(low == 1 && all == 14, "%d with quartiles of %d", low, all);
+    cJSON_Delete(root);
+    test_folder_end();
+    free(x);
+}
+
+/* ---- CSV ---- */
+
+/* What is written can be read, and has the same answer. */
+static void csv(void)
+{
+    char path[600];
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    test_folder_begin();
+    snprintf(path, sizeof path, "%s/crossover.csv", test_folder());
+    test_case("csv/round-trip");
+    CHECK(duo_crossover_csv(x, path), "written");
+    duo_crossover *const again = test_read_crossover(path);
+    CHECK(again != NULL && again->cases == x->cases && again->threads == 16, "cases");
+    for (int i = 0; again != NULL && i < x->cases; i++)
+        for (int s = 0; s < DUO_SERIES; s++) {
+            const double wrote = x->item[i].figure[s].median_seconds,
+                         read = again->item[i].figure[s].median_seconds;
+            CHECK(read >= 0.999 * wrote && read <= 1.001 * wrote, "%g, not %g", read, wrote);
+        }
+    test_folder_end();
+    free(again);
+    free(x);
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {{"terminal", terminal},
+                                       {"terminal_predicted", terminal_predicted},
+                                       {"terminal_groups", terminal_groups},
+                                       {"page", page},
+                                       {"picture", picture},
+                                       {"json", json},
+                                       {"csv", csv},
+                                       {NULL, NULL}};
+    return test_main(argc, argv, "report", tests);
+}
