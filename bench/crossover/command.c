@@ -1,14 +1,18 @@
 /*
  * command.c - from what size on does the GPU win on this machine? Options and order of work.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/figures.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_file.h"
 #include "choice/profile_paths.h"
@@ -27,18 +31,23 @@ enum {
     OPTION_OPERATIONS,
     OPTION_SEED,
     OPTION_MAX_SECONDS,
-    OPTION_COLD
+    OPTION_COLD,
+    OPTION_UPDATE,
+    OPTION_FORCE
 };
 
 static const struct argp_option options[] = {
-    {"quick", 'q', NULL, 0, "Fewer sizes and rounds: half a minute at most", 0},
+    {"quick", 'q', NULL, 0, "Fewer sizes and rounds, in half a minute", 0},
     {"operations", OPTION_OPERATIONS, "LIST", 0, "Only these, as in ssum,sgemm", 0},
     {"csv", OPTION_CSV, "FILE", 0, "Write every figure to FILE", 0},
     {"plot", OPTION_PLOT, "FILE", 0, "Draw the curves: .svg or .png by gnuplot, .gp for it", 0},
     {"profile", OPTION_PROFILE, "FILE", 0, "Write the profile to FILE, not to the user's own", 0},
     {"no-profile", OPTION_NO_PROFILE, NULL, 0, "Write no profile", 0},
     {"max-seconds", OPTION_MAX_SECONDS, "N", 0,
-     "Predict what does not fit in N seconds (default 600, quick 16)", 0},
+     "Be done in N seconds (default 300, quick 30); what does not fit is predicted", 0},
+    {"update", OPTION_UPDATE, NULL, 0,
+     "Go on with an interrupted run, or measure only what is missing or stale", 0},
+    {"force", OPTION_FORCE, NULL, 0, "Let a quick run replace what a full run has measured", 0},
     {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
     {0},
@@ -47,7 +56,9 @@ static const struct argp_option options[] = {
 typedef struct arguments {
     duo_crossover *x;
     const char *csv, *plot, *profile;
-    bool no_profile;
+    bool no_profile, update, force;
+    char figures[4096]; /* the file of the figures */
+    double keep_next;   /* by duo_now_seconds: not before then they are kept again */
 } arguments;
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -82,6 +93,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_COLD:
         a->x->cold = true;
         return 0;
+    case OPTION_UPDATE:
+        a->update = true;
+        return 0;
+    case OPTION_FORCE:
+        a->force = true;
+        return 0;
     case OPTION_SEED:
         refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
         a->x->seed = (uint64_t)number;
@@ -102,7 +119,7 @@ static bool find_profile(arguments *a)
 {
     static char path[4096];
     if (a->no_profile || a->profile != NULL) return true;
-    if (duo_profile_user_path("none", path, sizeof path)) {
+    if (duo_profile_user_path(a->x->gpu ? a->x->gpu_name : "none", path, sizeof path)) {
         a->profile = path;
         return true;
     }
@@ -112,10 +129,65 @@ static bool find_profile(arguments *a)
 }
 
 /* What would fail after minutes of measuring should fail now. */
-static bool outputs_possible(arguments *a)
+static bool outputs_possible(const arguments *a)
 {
     return (a->plot == NULL || duo_picture_possible(a->plot)) &&
-           (a->csv == NULL || duo_output_possible(a->csv)) && find_profile(a);
+           (a->csv == NULL || duo_output_possible(a->csv));
+}
+
+/* Is there a full run's profile of a wanted operation that this one would replace? */
+static bool replaces_full(const arguments *a)
+{
+    static duo_profile profile;
+    char why[256];
+    bool full = a->x->full_before > 0;
+    if (duo_profile_read(a->profile, &profile, why, sizeof why) &&
+        duo_profile_fits(&profile, why, sizeof why))
+        for (int i = 0; i < DUO_OPERATIONS; i++)
+            full |= a->x->wanted[i] && strcmp(profile.measured[i].effort, "full") == 0;
+    return full;
+}
+
+/* A quick run does not replace a full one by accident. False, and said on stderr: it would. */
+static bool may_replace(const arguments *a)
+{
+    if (!a->x->quick || a->update || a->force || !replaces_full(a)) return true;
+    fprintf(stderr,
+            "duoblas: %s is of a full run, which a quick one would replace.\n"
+            "Give --update to keep what is there, --force to replace it, --profile FILE to write "
+            "another file, or --no-profile.\n",
+            a->profile);
+    return false;
+}
+
+/* Where the figures are kept, and those of an earlier run. False, and said on stderr: they cannot
+ * be, or this run would replace what it should not. */
+static bool find_figures(arguments *a)
+{
+    char why[256];
+    if (a->no_profile) return true;
+    if (!duo_figures_path(a->profile, a->figures, sizeof a->figures)) {
+        fprintf(stderr, "duoblas: the path is too long: %s\n", a->profile);
+        return false;
+    }
+    if (!duo_figures_read(a->x, a->update, a->figures, why, sizeof why))
+        fprintf(stderr, "duoblas: %s is measured anew: %s\n", a->figures, why);
+    return may_replace(a);
+}
+
+/* What was measured so far is kept, at most once a second. */
+static void keep_figures(duo_crossover *x, void *user)
+{
+    arguments *const a = user;
+    const double now = duo_now_seconds();
+    if (a->no_profile || now < a->keep_next) return;
+    duo_interrupt_hold();
+    const bool kept = duo_figures_write(x, a->figures);
+    if (kept)
+        duo_interrupt_allow_with("what was measured so far is kept: add --update to go on with it");
+    else
+        duo_interrupt_allow_with("no file was written");
+    a->keep_next = kept ? now + 1.0 : (double)INFINITY; /* it was said why not */
 }
 
 static bool write_profile(const duo_profile *profile, const char *path)
@@ -137,28 +209,51 @@ static bool write_files(const arguments *a, const duo_profile *profile)
     if (a->csv != NULL && listed) printf("CSV: %s\n", a->csv);
     const bool drawn = a->plot == NULL || duo_crossover_plot(a->x, a->plot);
     if (a->plot != NULL && drawn) printf("Plot: %s\n", a->plot);
-    const bool kept = a->no_profile || write_profile(profile, a->profile);
+    const bool kept = a->no_profile ||
+                      (write_profile(profile, a->profile) && duo_figures_write(a->x, a->figures));
     duo_interrupt_allow();
     return listed && drawn && kept;
 }
 
 /* ---- Command ---- */
 
-static bool run(const arguments *a)
+/* This run, as the figures and the profile tell of it. */
+static void begin_session(duo_crossover *x)
+{
+    char date[DUO_TEXT];
+    duo_session *const s = &x->session[0];
+    snprintf(s->date, sizeof s->date, "%.20s", duo_text_date(date));
+    snprintf(s->commit, sizeof s->commit, "%.40s", duo_tool_commit);
+    s->quick = x->quick;
+    x->sessions = 1;
+}
+
+static void print_how_it_went(const duo_crossover *x)
+{
+    char text[160];
+    printf("\n%d sizes in %.0f seconds", x->cases, x->seconds);
+    if (x->refined > 0) printf(", %d of them where curves meet or bend", x->refined);
+    if (x->kept > 0) printf("; %d figures kept from before", x->kept);
+    if (x->again > 0) printf("; %d measured again, as they were disturbed", x->again);
+    if (x->skipped > 0) printf("; %d predicted for want of time or memory", x->skipped);
+    printf(".\nNoise: %s.\n", duo_noise_text(&x->noise, text, sizeof text));
+}
+
+static bool run(arguments *a)
 {
     static duo_profile profile;
     duo_crossover *const x = a->x;
     duo_interrupt_watch();
     duo_crossover_plan(x);
-    if (!duo_crossover_open(x)) return false;
+    if (!duo_crossover_open(x) || !find_profile(a)) return false;
+    begin_session(x);
+    if (!find_figures(a)) return false;
     duo_crossover_head(x, stdout);
     fflush(stdout);
-    duo_crossover_measure(x);
+    duo_crossover_measure(x, keep_figures, a);
     if (!a->no_profile) duo_crossover_profile(x, &profile);
     duo_crossover_print(x, stdout);
-    printf("\n%d sizes in %.0f seconds", x->cases, x->seconds);
-    if (x->skipped > 0) printf("; %d figures predicted for want of time or memory", x->skipped);
-    printf("\n");
+    print_how_it_went(x);
     fflush(stdout);
     return write_files(a, &profile);
 }
@@ -168,10 +263,11 @@ int duo_tool_crossover(int argc, char **argv)
     duo_crossover *const x = calloc(1, sizeof *x);
     if (x == NULL) return DUO_EXIT_FAILURE;
     arguments a = {.x = x};
+    x->began = duo_now_seconds();
     x->seed = 1;
     for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
     int status = duo_tool_parse(&argp, argc, argv, &a);
-    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 16.0 : 600.0;
+    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 30.0 : 300.0;
     if (status == 0 && !outputs_possible(&a)) status = DUO_EXIT_FAILURE;
     if (status == 0) {
         status = run(&a) ? EXIT_SUCCESS : DUO_EXIT_FAILURE;

@@ -8,26 +8,44 @@
  * one. */
 static const double kClearGain = 0.97;
 
+/* Of an algorithm's figures on one thread and on all the better one; NULL: it has none. */
+static const duo_figure *better(const duo_case *c, duo_algorithm_id id)
+{
+    const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)id];
+    const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)id];
+    if (one->median_seconds <= 0.0) return all->median_seconds > 0.0 ? all : NULL;
+    const bool gain =
+        all->median_seconds > 0.0 && all->median_seconds < kClearGain * one->median_seconds;
+    return gain ? all : one;
+}
+
+/* The fastest of the CPU's algorithms, either of those that were measured on one thread and on all,
+ * or of any; NULL: there is none. */
+static const duo_figure *fastest(const duo_case *c, bool whole)
+{
+    const duo_figure *best = NULL;
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
+    for (int i = 0; i < table.count; i++) {
+        const duo_algorithm_id id = table.algorithm[i].id;
+        if (table.algorithm[i].side != DUO_SIDE_CPU ||
+            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH) ||
+            (whole && (c->figure[DUO_SERIES_ONE + (int)id].predicted ||
+                       c->figure[DUO_SERIES_ALL + (int)id].predicted)))
+            continue;
+        const duo_figure *const f = better(c, id);
+        if (f != NULL && (best == NULL || f->median_seconds < best->median_seconds)) best = f;
+    }
+    return best;
+}
+
+/* What was measured comes first, so that no prediction of an algorithm for which there was no time
+ * stands between measured figures. */
 const duo_figure *duo_crossover_cpu(const duo_case *c)
 {
     static const duo_figure none;
-    const duo_figure *best = &none;
-    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
-    for (int i = 0; i < table.count; i++) {
-        if (table.algorithm[i].side != DUO_SIDE_CPU ||
-            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
-            continue;
-        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.algorithm[i].id];
-        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.algorithm[i].id];
-        const bool gain =
-            all->median_seconds > 0.0 &&
-            (one->median_seconds <= 0.0 || all->median_seconds < kClearGain * one->median_seconds);
-        const duo_figure *const better = gain ? all : one;
-        if (better->median_seconds > 0.0 &&
-            (best == &none || better->median_seconds < best->median_seconds))
-            best = better;
-    }
-    return best;
+    const duo_figure *best = fastest(c, true);
+    if (best == NULL) best = fastest(c, false);
+    return best != NULL ? best : &none;
 }
 
 const duo_figure *duo_crossover_gpu(const duo_case *c, duo_place place)

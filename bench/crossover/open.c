@@ -1,6 +1,7 @@
 /* open.c - memory, context and device of the crossover benchmark. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/tool/text.h"
@@ -115,4 +116,5 @@ void duo_crossover_close(duo_crossover *x)
     for (int place = DUO_PLACES - 1; place >= 0; place--) duo_stock_close(&x->stock[place]);
     if (x->queue != NULL) (void)duo_backend_current()->close(x->queue);
     (void)duo_destroy(x->context);
+    free(x->unwanted);
 }

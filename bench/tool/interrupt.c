@@ -8,15 +8,20 @@
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 
-static volatile sig_atomic_t files_written;
+/* What is told; changed while the signals are held back. */
+static const char *volatile told = "no file was written";
+
+static void tell(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0) { /* nobody to tell */
+    }
+}
 
 static void leave(int signal_number)
 {
-    static const char nothing[] = "\nduoblas: interrupted; no file was written\n";
-    static const char all[] = "\nduoblas: interrupted; all files had been written\n";
-    const char *const text = files_written ? all : nothing;
-    if (write(STDERR_FILENO, text, strlen(text)) < 0) { /* nobody to tell */
-    }
+    tell("\nduoblas: interrupted; ");
+    tell(told);
+    tell("\n");
     _exit(128 + signal_number);
 }
 
@@ -40,8 +45,10 @@ void duo_interrupt_watch(void)
 
 void duo_interrupt_hold(void) { mask(SIG_BLOCK); }
 
-void duo_interrupt_allow(void)
+void duo_interrupt_allow_with(const char *advice)
 {
-    files_written = 1;
+    told = advice;
     mask(SIG_UNBLOCK);
 }
+
+void duo_interrupt_allow(void) { duo_interrupt_allow_with("all files had been written"); }
