@@ -1,6 +1,7 @@
 /* budget.c - see budget.h */
 #include "bench/crossover/budget.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* duo_measure's calibration: the first call twice, unless it takes this share of the budget; then
@@ -14,7 +15,7 @@ double duo_budget_seconds(const duo_effort *effort, double call_seconds)
         call_seconds > effort->sample_seconds ? call_seconds : effort->sample_seconds;
     double warm = call_seconds;
     if (call_seconds < kOnceShare * effort->budget_seconds) warm += call_seconds;
-    if (call_seconds < effort->sample_seconds) warm += kCountingSamples * effort->sample_seconds;
+    warm += fmax(kCountingSamples * effort->sample_seconds - call_seconds, 0.0);
     double rounds = effort->budget_seconds / sample;
     if (rounds > (double)effort->rounds) rounds = (double)effort->rounds;
     return warm + (double)(int)rounds * (sample + effort->warm_seconds + effort->settle_seconds);

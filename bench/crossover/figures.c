@@ -167,8 +167,9 @@ static bool read_line(char *text, line *l)
     char *column[COLUMNS];
     int64_t threads;
     int count = 0;
-    for (char *rest = text; count < COLUMNS && rest != NULL;) column[count++] = strsep(&rest, ",");
-    if (count < COLUMNS || strchr(column[COLUMNS - 1], ',') != NULL) return false;
+    char *rest = text;
+    while (count < COLUMNS && rest != NULL) column[count++] = strsep(&rest, ",");
+    if (count < COLUMNS || rest != NULL) return false;
     *l = (line){.operation = duo_tool_operation(column[0]),
                 .family = column[1],
                 .series = series_named(column[3]),
