@@ -8,7 +8,8 @@
 /* Evidence of a quiet machine, with 8 processors and threads. */
 static duo_noise quiet(void)
 {
-    return (duo_noise){.processors = 8,
+    return (duo_noise){.looks = 10,
+                       .processors = 8,
                        .threads = 8,
                        .waited = 0.001,
                        .work_spread = 0.01,
@@ -56,6 +57,9 @@ static void verdicts(void)
     n.figures_spread = (double)NAN;
     check_verdict("not-a-number", n, true, 0.0);
     n = quiet();
+    n.looks = 0;
+    check_verdict("nothing-known", n, true, 0.02);
+    n = quiet();
     n.others = (double)INFINITY;
     check_verdict("infinite", n, true, 1.0);
 }
@@ -80,6 +84,8 @@ static void texts(void)
     n.running = 0.0;
     check_text("load", n,
                "NOISY: others kept 4.0 of 8 processors busy; figures may be off by 100 %");
+    n.looks = 0;
+    check_text("nothing", n, "not known, as nothing was measured");
     n = quiet();
     n.figures_spread = 0.5;
     check_text("spread", n,

@@ -211,10 +211,10 @@ says out "in use +$place/profile.ini"
 unset DUOBLAS_PROFILE
 
 # Without --profile it goes to the user's own place, and --no-profile leaves that alone.
-expect 0 crossover --quick --operations ssum --max-seconds 2 --no-profile
+expect 0 crossover --quick --operations ssum --max-seconds 3 --no-profile
 checks=$((checks + 1))
 [ ! -e "$XDG_CONFIG_HOME/duoblas" ] || fail "--no-profile wrote a profile"
-expect 0 crossover --quick --operations ssum --max-seconds 2
+expect 0 crossover --quick --operations ssum --max-seconds 3
 expect 0 info
 own=$(echo "$XDG_CONFIG_HOME"/duoblas/profiles/*.ini)
 says out "in use +$own"
@@ -226,7 +226,7 @@ says out 'because .*; sgemm, sasum, sdot on the CPU from built-in generic, as no
 algorithms_of() { grep -oE '^\[algorithm [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
 checks=$((checks + 2))
 [ "$(algorithms_of)" = '[algorithm ssum_cpu' ] || fail "a profile of ssum has $(algorithms_of)"
-expect 0 crossover --quick --operations sdot --max-seconds 2
+expect 0 crossover --quick --operations sdot --max-seconds 3
 [ "$(algorithms_of)" = '[algorithm sdot_cpu[algorithm ssum_cpu' ] ||
     fail "a profile of ssum and sdot has $(algorithms_of)"
 
@@ -234,7 +234,7 @@ expect 0 crossover --quick --operations sdot --max-seconds 2
 checks=$((checks + 2))
 sed '/^\[measured ssum\]/,/^$/s/^date = .*/date = 2026-01-02/' "$own" >"$own.new"
 mv "$own.new" "$own"
-expect 0 crossover --quick --operations sdot --max-seconds 2
+expect 0 crossover --quick --operations sdot --max-seconds 3
 sed -n '/^\[measured ssum\]/,/^$/p' "$own" | grep -q '^date = 2026-01-02$' ||
     fail 'ssum is dated as if it had been measured again'
 grep -q '^ssum,' "${own%.ini}.figures.csv" || fail 'the figures of ssum are gone'
@@ -242,19 +242,19 @@ grep -q '^ssum,' "${own%.ini}.figures.csv" || fail 'the figures of ssum are gone
 # A quick run replaces no full one unless it is told to; an update keeps what is there.
 sed '/^\[measured ssum\]/,/^$/s/^effort = .*/effort = full/' "$own" >"$own.new"
 mv "$own.new" "$own"
-expect 1 crossover --quick --operations ssum --max-seconds 2
+expect 1 crossover --quick --operations ssum --max-seconds 3
 says err 'is of a full run'
 says err '--force'
 says err '--profile FILE'
-expect 0 crossover --quick --operations sdot --max-seconds 2
-expect 0 crossover --quick --operations ssum --max-seconds 2 --update
+expect 0 crossover --quick --operations sdot --max-seconds 3
+expect 0 crossover --quick --operations ssum --max-seconds 3 --update
 says out '[0-9]+ figures kept'
-expect 0 crossover --quick --operations ssum --max-seconds 2 --force
+expect 0 crossover --quick --operations ssum --max-seconds 3 --force
 says out '^Noise: (quiet|NOISY): '
 rm -r "$XDG_CONFIG_HOME"
 
 # An inner BLAS that is not what it could be is told of in every head.
-for command in 'crossover --quick --operations ssum --max-seconds 1 --no-profile' \
+for command in 'crossover --quick --operations ssum --max-seconds 3 --no-profile' \
     'bench ssum --quick -n 100' info; do
     DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 $command
     says out 'WARNING: DUOBLAS_CPU_BLAS is ignored|^  none: '
@@ -266,7 +266,7 @@ says err 'cannot write'
 expect 1 crossover --no-profile --plot "$place/figures.jpeg"
 says err 'cannot draw'
 if command -v gnuplot >/dev/null; then
-    expect 0 crossover --quick --operations ssum --max-seconds 2 --no-profile \
+    expect 0 crossover --quick --operations ssum --max-seconds 3 --no-profile \
         --plot "$place/figures.svg"
     checks=$((checks + 1))
     grep -q '</svg>' "$place/figures.svg" || fail "the plot is no whole SVG"
@@ -287,9 +287,9 @@ checks=$((checks + 3))
 left=$(find "$place" -name 'figures*' -o -name 'profile*' -o -name '*.tmp')
 [ "$left" = "$place/profile.figures.csv" ] || fail "interrupted, and left: $left"
 says err 'interrupted; what was measured so far is kept: add --update'
-expect 1 crossover --quick --operations ssum --max-seconds 2 --profile "$place/profile.ini"
+expect 1 crossover --quick --operations ssum --max-seconds 3 --profile "$place/profile.ini"
 says err 'is of a full run'
-expect 0 crossover --quick --update --operations ssum --max-seconds 2 \
+expect 0 crossover --quick --update --operations ssum --max-seconds 3 \
     --profile "$place/profile.ini"
 says out '[0-9]+ figures kept'
 [ -s "$place/profile.ini" ] || fail 'an update wrote no profile'

@@ -34,7 +34,8 @@ void duo_noise_judge(duo_noise *n)
     const double taken = fmin(taken_by_others(n), 0.9);
     const double slower = 1.0 / (1.0 - taken) - 1.0;
     n->error = fmax(slower, fmax(n->work_spread, n->figures_spread));
-    const bool known = isfinite(n->waited + n->work_spread + n->figures_spread + n->others);
+    const bool known =
+        n->looks > 0 && isfinite(n->waited + n->work_spread + n->figures_spread + n->others);
     n->noisy = !(known && n->error <= kQuietError);
 }
 
@@ -49,7 +50,9 @@ const char *duo_noise_text(const duo_noise *n, char *text, size_t size)
     else if (taken_by_others(n) > kQuietError)
         snprintf(who, sizeof who, "others kept %.1f of %d processors busy", n->others,
                  n->processors);
-    if (n->noisy)
+    if (n->looks == 0)
+        snprintf(text, size, "not known, as nothing was measured");
+    else if (n->noisy)
         snprintf(text, size, "NOISY: %s; figures may be off by %.0f %%", who, 100.0 * n->error);
     else
         snprintf(text, size, "quiet: figures lie within %.0f %%", ceil(100.0 * n->error));
@@ -178,7 +181,8 @@ void duo_noise_told(const duo_noise_watch *watch, int threads, double figures_sp
                     duo_noise *noise)
 {
     double running;
-    *noise = (duo_noise){.threads = threads, .figures_spread = figures_spread};
+    *noise =
+        (duo_noise){.looks = watch->looks, .threads = threads, .figures_spread = figures_spread};
     const double all = all_seconds(&noise->processors, &running) - watch->all_seconds;
     const double own = own_seconds() - watch->own_seconds;
     const double elapsed = duo_now_seconds() - watch->began;

@@ -13,6 +13,7 @@
 
 typedef struct duo_noise {
     /* The evidence; 0 where it could not be had. */
+    int looks;             /* 0: nothing is known */
     int processors;        /* on which this process may run */
     int threads;           /* that it uses */
     double waited;         /* share of its time for which the fixed work waited */
@@ -26,7 +27,7 @@ typedef struct duo_noise {
     double error; /* a figure may be off by this share */
 } duo_noise;
 
-/* From the evidence to the verdict. What is not a number counts as noisy. */
+/* From the evidence to the verdict. What is not known, or not a number, counts as noisy. */
 void duo_noise_judge(duo_noise *noise);
 
 /* One line: "quiet: figures lie within 2 %", or who disturbed and by how much. */
