@@ -159,6 +159,26 @@ typedef struct duo_source {
 int duo_crossover_sources(const duo_crossover *x, const duo_case *c,
                           duo_source source[DUO_MOST_SOURCES]);
 
+/* ---- time.c ---- */
+
+static inline bool duo_figure_measured(const duo_figure *f)
+{
+    return f->median_seconds > 0.0 && !f->predicted;
+}
+
+/* Nobody has tried yet, or there was no time. */
+static inline bool duo_figure_pending(const duo_figure *f)
+{
+    return f->algorithm == NULL || f->predicted;
+}
+
+/* Times those sources of the case whose series are wanted. */
+void duo_crossover_time(duo_crossover *x, duo_case *c, const duo_effort *effort,
+                        const bool wanted[DUO_SERIES]);
+/* What could not be measured is predicted, by what is known by now. Returns how much of it could
+ * have been measured. */
+int duo_crossover_predict_rest(const duo_crossover *x, duo_case *c);
+
 /* ---- measure.c ---- */
 
 /* Measures what fits in the time, in the order of its worth, and predicts the rest. `checkpoint` is

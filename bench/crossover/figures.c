@@ -8,81 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/crossover/figures_head.h"
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
 #include "choice/profile_file.h"
-#include "cpu/blas_library.h"
-#include "host/machine.h"
 
-enum { FORMAT = 1, LINE = 512, COLUMNS = 13, MOST_LINES = DUO_CASES * DUO_SERIES };
-
-/* ---- The head ---- */
-
-enum { HEAD = 9 };
-typedef struct head {
-    char value[HEAD][160];
-} head;
-enum {
-    HEAD_FORMAT,
-    HEAD_VERSION,
-    HEAD_CPU,
-    HEAD_CPU_ID,
-    HEAD_THREADS,
-    HEAD_BLAS,
-    HEAD_GPU,
-    HEAD_DRIVER,
-    HEAD_CACHE
-};
-static const char *const head_names[HEAD] = {"format", "version", "cpu",    "cpu_id", "threads",
-                                             "blas",   "gpu",     "driver", "cache"};
-
-static void make_head(const duo_crossover *x, head *h)
-{
-    snprintf(h->value[HEAD_FORMAT], sizeof h->value[0], "%d", FORMAT);
-    snprintf(h->value[HEAD_VERSION], sizeof h->value[0], "%d.%d.%d", DUO_VERSION_MAJOR,
-             DUO_VERSION_MINOR, DUO_VERSION_PATCH);
-    snprintf(h->value[HEAD_CPU], sizeof h->value[0], "%s", duo_machine_cpu());
-    snprintf(h->value[HEAD_CPU_ID], sizeof h->value[0], "%s", duo_machine_cpu_id());
-    snprintf(h->value[HEAD_THREADS], sizeof h->value[0], "%d", x->threads);
-    snprintf(h->value[HEAD_BLAS], sizeof h->value[0], "%s", duo_blas_library_name());
-    snprintf(h->value[HEAD_GPU], sizeof h->value[0], "%s", x->gpu ? x->gpu_name : "none");
-    snprintf(h->value[HEAD_DRIVER], sizeof h->value[0], "%s", x->gpu ? x->driver : "none");
-    snprintf(h->value[HEAD_CACHE], sizeof h->value[0], "%s", x->cold ? "cold" : "warm");
-}
-
-/* A line "# key: value"; false: another one. */
-static bool read_head_line(const char *line, head *h)
-{
-    for (int i = 0; i < HEAD; i++) {
-        const size_t length = strlen(head_names[i]);
-        if (strncmp(line, "# ", 2) != 0 || strncmp(line + 2, head_names[i], length) != 0 ||
-            strncmp(line + 2 + length, ": ", 2) != 0)
-            continue;
-        snprintf(h->value[i], sizeof h->value[0], "%s", line + length + 4);
-        return true;
-    }
-    return false;
-}
-
-/* What differs between two machines. */
-typedef struct difference {
-    bool all, threads, blas, gpu;
-} difference;
-
-static bool differ(const head *a, const head *b, int i)
-{
-    return strcmp(a->value[i], b->value[i]) != 0;
-}
-
-static difference compare(const head *a, const head *b)
-{
-    return (difference){.all = differ(a, b, HEAD_FORMAT) || differ(a, b, HEAD_VERSION) ||
-                               differ(a, b, HEAD_CPU) || differ(a, b, HEAD_CPU_ID) ||
-                               differ(a, b, HEAD_CACHE),
-                        .threads = differ(a, b, HEAD_THREADS),
-                        .blas = differ(a, b, HEAD_BLAS),
-                        .gpu = differ(a, b, HEAD_GPU) || differ(a, b, HEAD_DRIVER)};
-}
+enum { LINE = 512, COLUMNS = 13, MOST_LINES = DUO_CASES * DUO_SERIES };
 
 /* ---- Series ---- */
 
@@ -124,7 +55,7 @@ static duo_side side_of(duo_algorithm_id id)
     return DUO_SIDE_CPU;
 }
 
-static bool is_stale(int series, const difference *d)
+static bool is_stale(int series, const duo_figures_difference *d)
 {
     if (d->all) return true;
     if (series >= DUO_SERIES_GPU) return d->gpu || d->threads;
@@ -222,7 +153,7 @@ static bool keep_for_writing(duo_crossover *x, const char *text)
 }
 
 static void take_line(duo_crossover *x, bool update, const char *text, const line *l,
-                      const difference *d)
+                      const duo_figures_difference *d)
 {
     if (is_stale(l->series, d)) return;
     if (x->wanted[l->operation] && !l->session.quick) x->full_before++;
@@ -235,20 +166,20 @@ static void take_line(duo_crossover *x, bool update, const char *text, const lin
 /* Reads line after line; false: the last one, whose number is set, is not understood. */
 static bool read_lines(duo_crossover *x, bool update, FILE *file, int *number)
 {
-    head ours, theirs = {0};
+    duo_figures_head ours, theirs = {0};
     char text[LINE], copy[LINE];
     line l;
-    difference d = {.all = true};
-    make_head(x, &ours);
+    duo_figures_difference d = {.all = true};
+    duo_figures_head_of(x, &ours);
     for (*number = 1; fgets(text, sizeof text, file) != NULL; ++*number) {
         const size_t length = strcspn(text, "\n");
         if (text[length] == '\0' || *number > MOST_LINES) return false; /* cut, or endless */
         text[length] = '\0';
-        if (read_head_line(text, &theirs)) {
-            d = compare(&ours, &theirs);
+        if (duo_figures_head_read(text, &theirs)) {
+            d = duo_figures_compare(&ours, &theirs);
             continue;
         }
-        if (*number == HEAD + 1) continue; /* the names of the columns */
+        if (*number == DUO_FIGURES_HEAD + 1) continue; /* the names of the columns */
         memcpy(copy, text, length + 1);
         if (!read_line(copy, &l)) return false;
         take_line(x, update, text, &l, &d);
@@ -304,11 +235,11 @@ static void write_figure(const duo_crossover *x, const duo_case *c, int series, 
 bool duo_figures_write(const duo_crossover *x, const char *path)
 {
     duo_output output;
-    head h;
+    duo_figures_head h;
     duo_profile_make_folders(path);
     if (!duo_output_open(&output, path)) return false;
-    make_head(x, &h);
-    for (int i = 0; i < HEAD; i++) fprintf(output.file, "# %s: %s\n", head_names[i], h.value[i]);
+    duo_figures_head_of(x, &h);
+    duo_figures_head_print(&h, output.file);
     fprintf(output.file, "operation,family,n,series,algorithm,threads,median,minimum,low,high,"
                          "effort,date,commit\n");
     for (int i = 0; i < x->cases; i++)

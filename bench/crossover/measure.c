@@ -44,94 +44,6 @@ typedef struct run {
 
 static double seconds_left(const run *r) { return r->until - duo_now_seconds(); }
 
-/* ---- One case ---- */
-
-static void predict_gpu(const duo_crossover *x, duo_case *c)
-{
-    for (int place = 0; place < DUO_PLACES && !x->gpu; place++)
-        c->figure[DUO_SERIES_GPU + place] =
-            duo_crossover_predict_gpu(x, &c->problem, (duo_place)place);
-}
-
-static duo_figure new_figure(const duo_crossover *x, const duo_source *s,
-                             const duo_benchmark *benchmark)
-{
-    const duo_figure none = {.algorithm = s->implementation.name};
-    duo_figure f = {.median_seconds = benchmark->median_seconds,
-                    .minimum_seconds = benchmark->minimum_seconds,
-                    .low_seconds = benchmark->low_seconds,
-                    .high_seconds = benchmark->high_seconds,
-                    .threads = s->implementation.threads,
-                    .algorithm = s->implementation.name};
-    if (benchmark->failed) return none;
-    if (s->implementation.context == NULL) return f;
-    /* Which algorithm did the API choose? A call that fell back to the CPU is no GPU figure. */
-    duo_decision decision = {.size = sizeof decision};
-    if (!duo_benchmark_call_once(benchmark) || duo_explain_last(x->context, &decision) != DUO_OK ||
-        decision.side != DUO_SIDE_GPU)
-        return none;
-    f.algorithm = decision.algorithm;
-    return f;
-}
-
-static bool measured(const duo_figure *f) { return f->median_seconds > 0.0 && !f->predicted; }
-
-/* Nobody has tried yet, or there was no time. */
-static bool is_pending(const duo_figure *f) { return f->algorithm == NULL || f->predicted; }
-
-/* Neighbours only add to what something takes: of two measurements the shorter is the better. */
-static void record(duo_crossover *x, duo_figure *old, duo_figure new)
-{
-    new.again = old->again + measured(old);
-    x->again += measured(old);
-    if (measured(old) && !(new.median_seconds < old->median_seconds)) {
-        old->again = new.again;
-        return;
-    }
-    *old = new;
-}
-
-/* Times those sources of the case whose series are wanted. */
-static void time_case(run *r, duo_case *c, const bool wanted[DUO_SERIES])
-{
-    duo_crossover *const x = r->x;
-    duo_source source[DUO_MOST_SOURCES];
-    duo_benchmark benchmark[DUO_MOST_SOURCES];
-    const duo_source *timed[DUO_MOST_SOURCES];
-    int count = 0;
-    const int sources = duo_crossover_sources(x, c, source);
-    duo_noise_look(&x->watch);
-    for (int i = 0; i < sources; i++)
-        if (wanted[source[i].series] && source[i].possible &&
-            duo_benchmark_open(&benchmark[count], &source[i].implementation, &c->problem))
-            timed[count++] = &source[i];
-    duo_measure(benchmark, count, &r->effort);
-    for (int i = 0; i < count; i++) {
-        record(x, &c->figure[timed[i]->series], new_figure(x, timed[i], &benchmark[i]));
-        duo_benchmark_close(&benchmark[i]);
-    }
-    predict_gpu(x, c);
-}
-
-/* What could not be measured is predicted, by what is known by now. */
-static int predict_rest(const duo_crossover *x, duo_case *c)
-{
-    int predicted = 0;
-    duo_source source[DUO_MOST_SOURCES];
-    const int sources = duo_crossover_sources(x, c, source);
-    for (int i = 0; i < sources; i++) {
-        duo_figure *const f = &c->figure[source[i].series];
-        if (!is_pending(f)) continue;
-        *f = (duo_figure){.median_seconds = source[i].expected_seconds,
-                          .minimum_seconds = source[i].expected_seconds,
-                          .algorithm = source[i].implementation.name,
-                          .threads = source[i].implementation.threads,
-                          .predicted = true};
-        predicted++;
-    }
-    return predicted;
-}
-
 static void show(run *r, const duo_case *c)
 {
     char label[2 * DUO_TEXT], shape[DUO_TEXT];
@@ -160,7 +72,7 @@ static int list_pending(const run *r, int from, duo_budget_item *item)
     for (int i = from; i < r->x->cases; i++) {
         const int sources = duo_crossover_sources(r->x, &r->x->item[i], source);
         for (int s = 0; s < sources; s++)
-            if (is_pending(&r->x->item[i].figure[source[s].series]))
+            if (duo_figure_pending(&r->x->item[i].figure[source[s].series]))
                 item[count++] = (duo_budget_item){.value = source[s].value,
                                                   .seconds = source_seconds(r, &source[s]),
                                                   .owner = i * DUO_SERIES + source[s].series};
@@ -195,11 +107,10 @@ static void measure_pending(run *r, double until)
         duo_case *const c = &r->x->item[i];
         if (find_fitting(r, i, until - duo_now_seconds(), fits, &all) > 0) {
             show(r, c);
-            time_case(r, c, fits);
+            duo_crossover_time(r->x, c, &r->effort, fits);
             r->checkpoint(r->x, r->user);
         }
-        (void)predict_rest(r->x, c);
-        predict_gpu(r->x, c);
+        (void)duo_crossover_predict_rest(r->x, c);
     }
 }
 
@@ -211,8 +122,8 @@ static double find_disturbed(const run *r, const duo_case *c, bool disturbed[DUO
     double seconds = 0.0;
     for (int series = 0; series < DUO_SERIES; series++) {
         const duo_figure *const f = &c->figure[series];
-        disturbed[series] =
-            measured(f) && f->again < MOST_AGAIN && duo_crossover_disturbed(r->x, c, series);
+        disturbed[series] = duo_figure_measured(f) && f->again < MOST_AGAIN &&
+                            duo_crossover_disturbed(r->x, c, series);
         if (disturbed[series]) seconds += duo_budget_seconds(&r->effort, f->median_seconds);
     }
     return seconds;
@@ -226,7 +137,7 @@ static void measure_again(run *r, double until)
         const double seconds = find_disturbed(r, c, disturbed);
         if (seconds <= 0.0 || duo_now_seconds() + seconds > until) continue;
         show(r, c);
-        time_case(r, c, disturbed);
+        duo_crossover_time(r->x, c, &r->effort, disturbed);
         r->checkpoint(r->x, r->user);
     }
 }
@@ -267,7 +178,7 @@ static bool refine(run *r, const duo_refinement *list, int count)
             continue;
         }
         show(r, c);
-        time_case(r, c, all);
+        duo_crossover_time(r->x, c, &r->effort, all);
         r->x->refined++;
         r->checkpoint(r->x, r->user);
         return true;
@@ -297,7 +208,7 @@ static double figures_spread(const duo_crossover *x)
     for (int i = 0; i < x->cases; i++)
         for (int series = 0; series < DUO_SERIES; series++) {
             const duo_figure *const f = &x->item[i].figure[series];
-            if (measured(f) && f->session == 0 && f->low_seconds > 0.0)
+            if (duo_figure_measured(f) && f->session == 0 && f->low_seconds > 0.0)
                 spread[count++] = duo_figure_spread(f);
         }
     return count > 0 ? duo_median(spread, count) : 0.0;
@@ -329,7 +240,7 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
     measure_again(&r, r.until);
     duo_progress_end();
     x->skipped = 0;
-    for (int i = 0; i < x->cases; i++) x->skipped += predict_rest(x, &x->item[i]);
+    for (int i = 0; i < x->cases; i++) x->skipped += duo_crossover_predict_rest(x, &x->item[i]);
     duo_noise_told(&x->watch, x->threads, figures_spread(x), &x->noise);
     x->seconds = duo_now_seconds() - x->began;
 }

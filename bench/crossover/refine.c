@@ -20,8 +20,6 @@ static const double kLargeSpread = 0.15;
 /* A size that fills no tile may take a little longer than the next larger one; not so much. */
 static const double kClearlyLess = 0.9;
 
-static bool measured(const duo_figure *f) { return f->median_seconds > 0.0 && !f->predicted; }
-
 static bool same_family(const duo_case *a, const duo_case *b)
 {
     return a->problem.operation == b->problem.operation && strcmp(a->family, b->family) == 0;
@@ -29,17 +27,18 @@ static bool same_family(const duo_case *a, const duo_case *b)
 
 double duo_figure_spread(const duo_figure *f)
 {
-    return measured(f) && f->low_seconds > 0.0 ? f->high_seconds / f->low_seconds - 1.0 : 0.0;
+    return duo_figure_measured(f) && f->low_seconds > 0.0 ? f->high_seconds / f->low_seconds - 1.0
+                                                          : 0.0;
 }
 
 bool duo_crossover_disturbed(const duo_crossover *x, const duo_case *c, int series)
 {
     const duo_figure *const f = &c->figure[series];
-    if (!measured(f)) return false;
+    if (!duo_figure_measured(f)) return false;
     if (!(duo_figure_spread(f) <= kLargeSpread)) return true;
     for (const duo_case *larger = c + 1; larger < &x->item[x->cases]; larger++) {
         if (!same_family(c, larger)) return false;
-        if (!measured(&larger->figure[series])) continue;
+        if (!duo_figure_measured(&larger->figure[series])) continue;
         return larger->figure[series].median_seconds < kClearlyLess * f->median_seconds;
     }
     return false;
@@ -136,8 +135,9 @@ static void refine_curve(const duo_crossover *x, int series, list *l)
         const duo_case *const below = &x->item[i - 1], *const c = &x->item[i],
                               *const above = &x->item[i + 1];
         if (!same_family(below, c) || !same_family(c, above) || !counts(c, series) ||
-            !measured(&below->figure[series]) || !measured(&c->figure[series]) ||
-            !measured(&above->figure[series]))
+            !duo_figure_measured(&below->figure[series]) ||
+            !duo_figure_measured(&c->figure[series]) ||
+            !duo_figure_measured(&above->figure[series]))
             continue;
         const double error = curve_error(below, c, above, series);
         /* An error that the noise explains tells nothing of the curve. */
