@@ -251,6 +251,13 @@ expect 0 crossover --quick --operations ssum --max-seconds 3 --update
 says out '[0-9]+ figures kept'
 expect 0 crossover --quick --operations ssum --max-seconds 3 --force
 says out '^Noise: (quiet|NOISY): '
+
+# Nor does it hide one that an earlier version wrote.
+sed '/^\[measured/,/^$/d; s/^format = .*/format = 3/' "$own" >"$XDG_CONFIG_HOME/duoblas/profile.ini"
+rm -r "$XDG_CONFIG_HOME/duoblas/profiles"
+expect 1 crossover --quick --operations ssum --max-seconds 3
+says err 'duoblas/profile.ini is of a full run'
+expect 0 crossover --quick --operations ssum --max-seconds 3 --profile "$place/profile.ini"
 rm -r "$XDG_CONFIG_HOME"
 
 # An inner BLAS that is not what it could be is told of in every head.

@@ -15,6 +15,7 @@
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_file.h"
+#include "choice/profile_in_use.h"
 #include "choice/profile_paths.h"
 
 static const char doc[] =
@@ -57,6 +58,7 @@ typedef struct arguments {
     duo_crossover *x;
     const char *csv, *plot, *profile;
     bool no_profile, update, force;
+    bool named;         /* the profile, by --profile */
     char figures[4096]; /* the file of the figures */
     double keep_next;   /* by duo_now_seconds: not before then they are kept again */
 } arguments;
@@ -82,6 +84,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_PROFILE:
         a->profile = value;
+        a->named = true;
         return 0;
     case OPTION_NO_PROFILE:
         a->no_profile = true;
@@ -135,28 +138,36 @@ static bool outputs_possible(const arguments *a)
            (a->csv == NULL || duo_output_possible(a->csv));
 }
 
-/* Is there a full run's profile of a wanted operation that this one would replace? */
-static bool replaces_full(const arguments *a)
+static bool is_full(const duo_crossover *x, const duo_profile *profile)
+{
+    for (int i = 0; i < DUO_OPERATIONS; i++)
+        if (x->wanted[i] && strcmp(profile->measured[i].effort, "full") == 0) return true;
+    return false;
+}
+
+/* The file of a full run of a wanted operation that this one would replace, or hide; NULL: none. */
+static const char *full_before(const arguments *a)
 {
     static duo_profile profile;
     char why[256];
-    bool full = a->x->full_before > 0;
+    const duo_profile *const in_use = duo_profile_measured();
+    if (a->x->full_before > 0) return a->figures;
     if (duo_profile_read(a->profile, &profile, why, sizeof why) &&
-        duo_profile_fits(&profile, why, sizeof why))
-        for (int i = 0; i < DUO_OPERATIONS; i++)
-            full |= a->x->wanted[i] && strcmp(profile.measured[i].effort, "full") == 0;
-    return full;
+        duo_profile_fits(&profile, why, sizeof why) && is_full(a->x, &profile))
+        return a->profile;
+    return !a->named && in_use != NULL && is_full(a->x, in_use) ? in_use->origin : NULL;
 }
 
 /* A quick run does not replace a full one by accident. False, and said on stderr: it would. */
 static bool may_replace(const arguments *a)
 {
-    if (!a->x->quick || a->update || a->force || !replaces_full(a)) return true;
+    const char *const full = a->x->quick && !a->update && !a->force ? full_before(a) : NULL;
+    if (full == NULL) return true;
     fprintf(stderr,
             "duoblas: %s is of a full run, which a quick one would replace.\n"
-            "Give --update to keep what is there, --force to replace it, --profile FILE to write "
+            "Give --update to keep what is there, --force to replace it, --profile FILE to write\n"
             "another file, or --no-profile.\n",
-            a->profile);
+            full);
     return false;
 }
 

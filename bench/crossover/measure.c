@@ -97,6 +97,15 @@ static int find_fitting(const run *r, int at, double seconds, bool fits[DUO_SERI
     return found;
 }
 
+static bool any_pending(const run *r, const duo_case *c)
+{
+    duo_source source[DUO_MOST_SOURCES];
+    const int sources = duo_crossover_sources(r->x, c, source);
+    for (int i = 0; i < sources; i++)
+        if (duo_figure_pending(&c->figure[source[i].series])) return true;
+    return false;
+}
+
 /* Measures in the order of the cases what fits until then. Planned anew at every case, for what the
  * smaller sizes took tells what the larger ones will. */
 static void measure_pending(run *r, double until)
@@ -105,7 +114,7 @@ static void measure_pending(run *r, double until)
     double all;
     for (int i = 0; i < r->x->cases; i++) {
         duo_case *const c = &r->x->item[i];
-        if (find_fitting(r, i, until - duo_now_seconds(), fits, &all) > 0) {
+        if (any_pending(r, c) && find_fitting(r, i, until - duo_now_seconds(), fits, &all) > 0) {
             show(r, c);
             duo_crossover_time(r->x, c, &r->effort, fits);
             r->checkpoint(r->x, r->user);
