@@ -12,6 +12,7 @@
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_file.h"
@@ -250,6 +251,15 @@ static void print_how_it_went(const duo_crossover *x)
     printf(".\nNoise: %s.\n", duo_noise_text(&x->noise, text, sizeof text));
 }
 
+/* It needs measurements of its own. */
+static void make_profile(const duo_crossover *x, duo_profile *profile)
+{
+    duo_progress_begin(x->began + x->most_seconds - duo_now_seconds());
+    duo_progress_step(0.0, "threads, link, other shapes");
+    duo_crossover_profile(x, profile);
+    duo_progress_end();
+}
+
 static bool run(arguments *a)
 {
     static duo_profile profile;
@@ -262,7 +272,8 @@ static bool run(arguments *a)
     duo_crossover_head(x, stdout);
     fflush(stdout);
     duo_crossover_measure(x, keep_figures, a);
-    if (!a->no_profile) duo_crossover_profile(x, &profile);
+    if (!a->no_profile) make_profile(x, &profile);
+    x->seconds = duo_now_seconds() - x->began;
     duo_crossover_print(x, stdout);
     print_how_it_went(x);
     fflush(stdout);

@@ -27,9 +27,10 @@ static const double kAgainShare = 0.33;
 /* A call that would take more than this share of all the time allowed is predicted. */
 static const double kLongestCallShare = 0.04;
 
-/* At the end: threads, link and files, on a machine without a GPU and with one. */
-static const double kEndSeconds[2] = {4.0, 14.0};
-static const double kEndShare = 0.1; /* but no more than this of all the time */
+/* At the end come threads and files, the link to a GPU, and products of other shapes; but all that
+ * takes no more than a share of the time. */
+static const double kFilesSeconds = 4.0, kLinkSeconds = 10.0, kShapesSeconds = 36.0;
+static const double kEndShare = 0.2;
 
 enum { MOST_AGAIN = 2, MOST_REFINEMENTS = 64 };
 
@@ -205,7 +206,9 @@ static void measure_between(run *r)
 
 static double until_of(const duo_crossover *x)
 {
-    const double end = fmin(kEndSeconds[x->gpu], kEndShare * x->most_seconds);
+    const double wanted = kFilesSeconds + (x->gpu ? kLinkSeconds : 0.0) +
+                          (x->wanted[DUO_SGEMM] ? kShapesSeconds : 0.0);
+    const double end = fmin(wanted, kEndShare * x->most_seconds);
     return x->began + x->most_seconds - end;
 }
 
@@ -251,5 +254,4 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
     x->skipped = 0;
     for (int i = 0; i < x->cases; i++) x->skipped += duo_crossover_predict_rest(x, &x->item[i]);
     duo_noise_told(&x->watch, x->threads, figures_spread(x), &x->noise);
-    x->seconds = duo_now_seconds() - x->began;
 }

@@ -135,7 +135,10 @@ static void begin_profile(const duo_crossover *x, duo_profile *profile)
 {
     const duo_profile *const before = duo_profile_measured();
     *profile = before != NULL ? *before : (duo_profile){.origin = ""};
-    if (profile->threads != x->threads) profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
+    if (profile->threads != x->threads) {
+        profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
+        profile->blas_all.measured = false;
+    }
     if (!x->gpu || strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu(profile);
     forget_dates(profile);
     profile->fork_seconds = duo_profile_in_use()->fork_seconds;
@@ -158,9 +161,10 @@ void duo_crossover_profile(const duo_crossover *x, duo_profile *profile)
     take_curves(x, profile);
     duo_crossover_forks(x, profile);
     take_parallel(x, profile);
-    duo_crossover_corrections(x, profile);
-    if (!x->gpu) return;
-    snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
-    snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
-    duo_crossover_link(x, profile);
+    if (x->gpu) {
+        snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
+        snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
+        duo_crossover_link(x, profile);
+    }
+    duo_crossover_corrections(x, profile); /* last: it takes what time is left */
 }
