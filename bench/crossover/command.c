@@ -240,15 +240,20 @@ static void begin_session(duo_crossover *x)
     x->sessions = 1;
 }
 
+static void print_count(int count, const char *what)
+{
+    if (count > 0) printf("%d %s.\n", count, what);
+}
+
 static void print_how_it_went(const duo_crossover *x)
 {
     char text[160];
-    printf("\n%d sizes in %.0f seconds", x->cases, x->seconds);
-    if (x->refined > 0) printf(", %d of them where curves meet or bend", x->refined);
-    if (x->kept > 0) printf("; %d figures kept from before", x->kept);
-    if (x->again > 0) printf("; %d measured again, as they were disturbed", x->again);
-    if (x->skipped > 0) printf("; %d predicted for want of time or memory", x->skipped);
-    printf(".\nNoise: %s.\n", duo_noise_text(&x->noise, text, sizeof text));
+    printf("\n%d sizes in %.0f seconds.\n", x->cases, x->seconds);
+    print_count(x->refined, "sizes were added where curves meet or bend");
+    print_count(x->kept, "figures kept from before");
+    print_count(x->again, "figures were measured again, as somebody disturbed them");
+    print_count(x->skipped, "figures are predicted for want of time or memory");
+    printf("Noise: %s.\n", duo_noise_text(&x->noise, text, sizeof text));
 }
 
 /* It needs measurements of its own. */
