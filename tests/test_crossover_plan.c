@@ -8,6 +8,7 @@
 
 #include "bench/crossover/budget.h"
 #include "bench/crossover/crossover.h"
+#include "support/data.h"
 #include "support/harness.h"
 
 /* ---- Budget ---- */
@@ -168,6 +169,44 @@ static void crossings(void)
     free(x);
 }
 
+/* Curves that are almost parallel where they meet, at n = 333333, and noise of a percent. */
+static void measure_noisy(duo_case *c, test_rng *rng)
+{
+    const double n = (double)c->n;
+    const double noise[2] = {1.0 + 1e-4 * (double)test_between(rng, -100, 100),
+                             1.0 + 1e-4 * (double)test_between(rng, -100, 100)};
+    c->figure[DUO_SERIES_ONE + DUO_ssum_cpu_lanes] = figure(noise[0] * 1e-9 * n);
+    c->figure[DUO_SERIES_GPU + DUO_PLACE_PAGEABLE] = figure(noise[1] * (1e-4 + 7e-10 * n));
+}
+
+static double found_in_noise(test_rng *rng)
+{
+    duo_crossover *const x = only_ssum();
+    duo_refinement list[16];
+    for (int i = 0; i < x->cases; i++) measure_noisy(&x->item[i], rng);
+    for (int step = 0; step < 10 && duo_crossover_refine(x, list, 16) > 0; step++) {
+        duo_case *const c = duo_crossover_add(x, list[0].operation, list[0].family, list[0].n);
+        if (c != NULL) measure_noisy(c, rng);
+    }
+    const duo_crossing found = duo_crossover_find(x, DUO_SSUM, "n", DUO_PLACE_PAGEABLE);
+    free(x);
+    return found.verdict == DUO_WINS_FROM ? found.between : (double)NAN;
+}
+
+/* Of two runs the crossings lie within 5 % of each other. */
+static void two_runs(void)
+{
+    enum { PAIRS = 200 };
+    int far_apart = 0;
+    test_rng rng = test_rng_for("crossover/two-runs");
+    test_case("crossover/two-runs");
+    for (int i = 0; i < PAIRS; i++) {
+        const double a = found_in_noise(&rng), b = found_in_noise(&rng);
+        far_apart += !(fabs(log(a / b)) <= log(1.05));
+    }
+    CHECK(far_apart <= PAIRS / 20, "%d of %d pairs are further apart", far_apart, PAIRS);
+}
+
 /* A step in a curve is looked at from both sides, once the crossings are known. */
 static void bends(void)
 {
@@ -255,15 +294,11 @@ static void forks(void)
 }
 
 static const test_entry tests[] = {
-    {"fitting", fitting},
-    {"expected_time", expected_time},
-    {"cases", cases},
-    {"crossings", crossings},
-    {"bends", bends},
-    {"disturbed", disturbed},
-    {"measured_first", measured_first},
-    {"forks", forks},
-    {NULL, NULL},
+    {"fitting", fitting},     {"expected_time", expected_time},
+    {"cases", cases},         {"crossings", crossings},
+    {"two_runs", two_runs},   {"bends", bends},
+    {"disturbed", disturbed}, {"measured_first", measured_first},
+    {"forks", forks},         {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "crossover_plan", tests); }

@@ -8,6 +8,9 @@
  * one. */
 static const double kClearGain = 0.97;
 
+/* Sizes near a crossing: within this factor. */
+static const double kNear = 1.6;
+
 /* Of an algorithm's figures on one thread and on all the better one; NULL: it has none. */
 static const duo_figure *better(const duo_case *c, duo_algorithm_id id)
 {
@@ -65,6 +68,28 @@ static bool any_predicted(const duo_case *c, duo_place place)
     return duo_crossover_gpu(c, place)->predicted || duo_crossover_cpu(c)->predicted;
 }
 
+/* Where the line through the log ratios of sizes near n, by log n, is 0; `otherwise` where that is
+ * not near. Near the crossing curves are almost parallel, so that two figures alone, with their
+ * noise, would move it by several percent. */
+static double line_meets(const duo_case *const *at, int count, duo_place place, double n,
+                         double otherwise)
+{
+    const double near = log(kNear);
+    double points = 0.0, x1 = 0.0, y1 = 0.0, xx = 0.0, xy = 0.0;
+    for (int i = 0; i < count; i++) {
+        const double x = log((double)at[i]->n / n), y = duo_crossover_log_ratio(at[i], place);
+        if (!(fabs(x) <= near)) continue;
+        points += 1.0;
+        x1 += x;
+        y1 += y;
+        xx += x * x;
+        xy += x * y;
+    }
+    const double slope = (points * xy - x1 * y1) / (points * xx - x1 * x1);
+    const double root = (x1 - y1 / slope) / points;
+    return slope < 0.0 && fabs(root) <= near ? n * exp(root) : otherwise;
+}
+
 duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
                                 duo_place place)
 {
@@ -92,7 +117,9 @@ duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation,
         const double before = duo_crossover_log_ratio(loser, place),
                      after = duo_crossover_log_ratio(winner, place);
         const double part = before / (before - after);
-        crossing.between = (double)loser->n * pow((double)winner->n / (double)loser->n, part);
+        const double between = (double)loser->n * pow((double)winner->n / (double)loser->n, part);
+        const double middle = sqrt((double)loser->n * (double)winner->n);
+        crossing.between = line_meets(at, count, place, middle, between);
         crossing.predicted = crossing.predicted || any_predicted(loser, place);
     }
     return crossing;
