@@ -96,7 +96,7 @@ static void older_format(void)
         free(older);
         /* The format of today says it for each operation. */
         CHECK(!duo_profile_parse(text, &got, why, sizeof why) &&
-                  strcmp(why, "[measured sgemm] is missing") == 0,
+                  strcmp(why, "[measured sgemm] date is missing") == 0,
               "why \"%s\"", why);
     }
     free(text);

@@ -230,26 +230,57 @@ says out "in use +$place/profile.ini"
 unset DUOBLAS_PROFILE
 
 # Without --profile it goes to the user's own place, and --no-profile leaves that alone.
-expect 0 crossover --quick --operations ssum --max-seconds 2 --no-profile
+expect 0 crossover --quick --operations ssum --max-seconds 3 --no-profile
 checks=$((checks + 1))
 [ ! -e "$XDG_CONFIG_HOME/duoblas" ] || fail "--no-profile wrote a profile"
-expect 0 crossover --quick --operations ssum --max-seconds 2
+expect 0 crossover --quick --operations ssum --max-seconds 3
 expect 0 info
-says out "in use +$XDG_CONFIG_HOME/duoblas/profile.ini"
+own=$(echo "$XDG_CONFIG_HOME"/duoblas/profiles/*.ini)
+says out "in use +$own"
+says out 'ssum +quick run of 20[0-9-]+, commit'
+says out 'sgemm +borrowed'
 says out 'because .*; sgemm, sasum, sdot on the CPU from built-in generic, as not measured'
 
 # Algorithms that were not measured are not in the file; those measured before stay there.
-own=$XDG_CONFIG_HOME/duoblas/profile.ini
 algorithms_of() { grep -oE '^\[algorithm [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
 checks=$((checks + 2))
 [ "$(algorithms_of)" = '[algorithm ssum_cpu' ] || fail "a profile of ssum has $(algorithms_of)"
-expect 0 crossover --quick --operations sdot --max-seconds 2
+expect 0 crossover --quick --operations sdot --max-seconds 3
 [ "$(algorithms_of)" = '[algorithm sdot_cpu[algorithm ssum_cpu' ] ||
     fail "a profile of ssum and sdot has $(algorithms_of)"
+
+# What was not measured this time keeps its date and its figures.
+checks=$((checks + 2))
+sed '/^\[measured ssum\]/,/^$/s/^date = .*/date = 2026-01-02/' "$own" >"$own.new"
+mv "$own.new" "$own"
+expect 0 crossover --quick --operations sdot --max-seconds 3
+sed -n '/^\[measured ssum\]/,/^$/p' "$own" | grep -q '^date = 2026-01-02$' ||
+    fail 'ssum is dated as if it had been measured again'
+grep -q '^ssum,' "${own%.ini}.figures.csv" || fail 'the figures of ssum are gone'
+
+# A quick run replaces no full one unless it is told to; an update keeps what is there.
+sed '/^\[measured ssum\]/,/^$/s/^effort = .*/effort = full/' "$own" >"$own.new"
+mv "$own.new" "$own"
+expect 1 crossover --quick --operations ssum --max-seconds 3
+says err 'is of a full run'
+says err '--force'
+says err '--profile FILE'
+expect 0 crossover --quick --operations sdot --max-seconds 3
+expect 0 crossover --quick --operations ssum --max-seconds 3 --update
+says out '[0-9]+ figures kept'
+expect 0 crossover --quick --operations ssum --max-seconds 3 --force
+says out '^Noise: (quiet|NOISY): '
+
+# Nor does it hide one that an earlier version wrote.
+sed '/^\[measured/,/^$/d; s/^format = .*/format = 3/' "$own" >"$XDG_CONFIG_HOME/duoblas/profile.ini"
+rm -r "$XDG_CONFIG_HOME/duoblas/profiles"
+expect 1 crossover --quick --operations ssum --max-seconds 3
+says err 'duoblas/profile.ini is of a full run'
+expect 0 crossover --quick --operations ssum --max-seconds 3 --profile "$place/profile.ini"
 rm -r "$XDG_CONFIG_HOME"
 
 # An inner BLAS that is not what it could be is told of in every head.
-for command in 'crossover --quick --operations ssum --max-seconds 1 --no-profile' \
+for command in 'crossover --quick --operations ssum --max-seconds 3 --no-profile' \
     'bench ssum --quick -n 100' info; do
     DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 $command
     says out 'WARNING: DUOBLAS_CPU_BLAS is ignored|^  none: '
@@ -301,7 +332,8 @@ rm -r "$place/files" "$place/figures.svg"
 mkdir "$place/files"
 expect 0 $short --no-files --profile "$place/files/mine.ini"
 checks=$((checks + 1))
-[ "$(ls "$place/files")" = mine.ini ] || fail "--no-files wrote $(ls "$place/files" | tr '\n' ' ')"
+[ "$(ls "$place/files" | tr '\n' ' ')" = 'mine.figures.csv mine.ini ' ] ||
+    fail "--no-files wrote $(ls "$place/files" | tr '\n' ' ')"
 
 # All there is fits 80 columns too, and names who did it.
 expect 0 $short --no-profile --full
@@ -341,15 +373,27 @@ if command -v script >/dev/null; then
     on_terminal "timeout --foreground -s INT 8 $tool crossover --operations ssum --no-profile"
 fi
 
-# Ctrl-C in the middle: status 130, no file, no rest of one.
-rm -f "$place/figures.csv" "$place/profile.ini" "$place/profile.svg"
-timeout --preserve-status -s INT 1 "$tool" crossover --csv "$place/figures.csv" \
+# Ctrl-C in the middle: status 130 and no rest of a file, but the figures so far, with which an
+# update goes on. Without a profile nothing is left.
+rm -f "$place/figures.csv" "$place"/profile.*
+timeout --preserve-status -s INT 4 "$tool" crossover --operations ssum --csv "$place/figures.csv" \
     --profile "$place/profile.ini" >"$place/out" 2>"$place/err" </dev/null
 got=$?
-checks=$((checks + 2))
+checks=$((checks + 3))
 [ "$got" -eq 130 ] || fail "interrupted: exit status $got, not 130"
 left=$(find "$place" -name 'figures*' -o -name 'profile*' -o -name '*.tmp')
-[ -z "$left" ] || fail "interrupted, and left: $left"
+[ "$left" = "$place/profile.figures.csv" ] || fail "interrupted, and left: $left"
+says err 'interrupted; what was measured so far is kept: add --update'
+expect 1 crossover --quick --operations ssum --max-seconds 3 --profile "$place/profile.ini"
+says err 'is of a full run'
+expect 0 crossover --quick --update --operations ssum --max-seconds 3 \
+    --profile "$place/profile.ini"
+says out '[0-9]+ figures kept'
+[ -s "$place/profile.ini" ] || fail 'an update wrote no profile'
+rm -f "$place"/profile.*
+timeout --preserve-status -s INT 2 "$tool" crossover --no-profile >"$place/out" 2>"$place/err" \
+    </dev/null
+says err 'interrupted; no file was written'
 
 # bench
 expect 0 bench sgemm -n 64 -s 32x16x8 --quick --transpose tn

@@ -1,13 +1,19 @@
 /*
  * command.c - from what size on does the GPU win on this machine? Options and order of work.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/files.h"
+#include "bench/crossover/checkpoint.h"
+#include "bench/measure/benchmark.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/options.h"
+#include "bench/tool/progress.h"
+#include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_file.h"
 
@@ -26,6 +32,8 @@ enum {
     OPTION_SEED,
     OPTION_MAX_SECONDS,
     OPTION_COLD,
+    OPTION_UPDATE,
+    OPTION_FORCE,
     OPTION_FULL,
     OPTION_JSON,
     OPTION_REPORT,
@@ -34,7 +42,7 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"quick", 'q', NULL, 0, "Fewer sizes and rounds: half a minute at most", 0},
+    {"quick", 'q', NULL, 0, "Fewer sizes and rounds, in half a minute", 0},
     {"operations", OPTION_OPERATIONS, "LIST", 0, "Only these, as in ssum,sgemm", 0},
     {"full", OPTION_FULL, NULL, 0, "Print all sizes and shapes, who did them and quartiles", 0},
     {"report", OPTION_REPORT, "FILE", 0, "Write a page of HTML: verdict, curves, tables", 0},
@@ -48,7 +56,10 @@ static const struct argp_option options[] = {
     {"profile", OPTION_PROFILE, "FILE", 0, "Write the profile to FILE, not to the user's own", 0},
     {"no-profile", OPTION_NO_PROFILE, NULL, 0, "Write no profile, and nothing beside it", 0},
     {"max-seconds", OPTION_MAX_SECONDS, "N", 0,
-     "Predict what does not fit in N seconds (default 600, quick 16)", 0},
+     "Be done in N seconds (default 300, quick 30); what does not fit is predicted", 0},
+    {"update", OPTION_UPDATE, NULL, 0,
+     "Go on with an interrupted run, or measure only what is missing or stale", 0},
+    {"force", OPTION_FORCE, NULL, 0, "Let a quick run replace what a full run has measured", 0},
     {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
     {0},
@@ -57,6 +68,7 @@ static const struct argp_option options[] = {
 typedef struct arguments {
     duo_crossover *x;
     duo_files files;
+    duo_checkpoint checkpoint;
     const char *gpu_profile;
     bool full;
 } arguments;
@@ -82,6 +94,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_PROFILE:
         a->files.profile = value;
+        a->files.named = true;
         return 0;
     case OPTION_NO_PROFILE:
         a->files.no_profile = true;
@@ -92,6 +105,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return refused;
     case OPTION_COLD:
         a->x->cold = true;
+        return 0;
+    case OPTION_UPDATE:
+        a->checkpoint.update = true;
+        return 0;
+    case OPTION_FORCE:
+        a->checkpoint.force = true;
         return 0;
     case OPTION_SEED:
         refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
@@ -138,6 +157,26 @@ static bool read_gpu_profile(const char *path, duo_crossover *x)
 
 /* ---- Command ---- */
 
+/* This run, as the figures and the profile tell of it. */
+static void begin_session(duo_crossover *x)
+{
+    char date[DUO_TEXT];
+    duo_session *const s = &x->session[0];
+    snprintf(s->date, sizeof s->date, "%.20s", duo_text_date(date));
+    snprintf(s->commit, sizeof s->commit, "%.40s", duo_tool_commit);
+    s->quick = x->quick;
+    x->sessions = 1;
+}
+
+/* It needs measurements of its own. */
+static void make_profile(const duo_crossover *x, duo_profile *profile)
+{
+    duo_progress_begin(x->began + x->most_seconds - duo_now_seconds());
+    duo_progress_step(0.0, "threads, link, other shapes");
+    duo_crossover_profile(x, profile);
+    duo_progress_end();
+}
+
 static bool run(arguments *a)
 {
     static duo_profile profile;
@@ -145,8 +184,11 @@ static bool run(arguments *a)
     duo_interrupt_watch();
     duo_crossover_plan(x);
     if (!duo_crossover_open(x) || !duo_files_find_profile(&a->files, x)) return false;
-    duo_crossover_measure(x);
-    if (!a->files.no_profile) duo_crossover_profile(x, &profile);
+    begin_session(x);
+    if (!duo_checkpoint_begin(&a->checkpoint, x)) return false;
+    duo_crossover_measure(x, duo_checkpoint_write, &a->checkpoint);
+    if (!a->files.no_profile) make_profile(x, &profile);
+    x->seconds = duo_now_seconds() - x->began;
     duo_crossover_outlook(x);
     bool good = true;
     if (a->files.json_alone)
@@ -161,11 +203,12 @@ int duo_tool_crossover(int argc, char **argv)
 {
     duo_crossover *const x = calloc(1, sizeof *x);
     if (x == NULL) return DUO_EXIT_FAILURE;
-    arguments a = {.x = x};
+    arguments a = {.x = x, .checkpoint.files = &a.files};
+    x->began = duo_now_seconds();
     x->seed = 1;
     for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
     int status = duo_tool_parse(&argp, argc, argv, &a);
-    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 16.0 : 600.0;
+    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 30.0 : 300.0;
     if (status == 0 && !(duo_files_possible(&a.files) &&
                          (a.gpu_profile == NULL || read_gpu_profile(a.gpu_profile, x))))
         status = DUO_EXIT_FAILURE;

@@ -9,11 +9,16 @@
 
 enum { SIZES = DUO_CORRECTION_SIZES };
 
+/* What is left at the end of a run for its files. */
+static const double kFilesSeconds = 3.0, kFilesShare = 0.05;
+
 typedef struct corrector {
     const duo_crossover *x;
     const duo_algorithm *algorithm;
     duo_conditions one, all; /* by the profile that is to be corrected */
     double longest_seconds;  /* of a call on one thread; longer ones are not measured */
+    double until;            /* by duo_now_seconds: then nothing more is measured */
+    bool known;              /* the profile has corrections from before */
     duo_effort effort;
 } corrector;
 
@@ -67,7 +72,7 @@ static bool measure_shape(const corrector *c, const duo_problem *problem, float 
     return good;
 }
 
-/* The factor of a shape that was not measured: that of the next one that is smaller where this is
+/* The factor of a shape that takes too long: that of the next one that is smaller where this is
  * largest. */
 static void take_smaller(duo_correction *correction, int layout, int i, int j, int l)
 {
@@ -78,6 +83,18 @@ static void take_smaller(duo_correction *correction, int layout, int i, int j, i
     const int smaller[3] = {i - (i >= j && i >= l), j - (j > i && j >= l), l - (l > i && l > j)};
     correction->factor[layout][i][j][l] =
         correction->factor[layout][smaller[0]][smaller[1]][smaller[2]];
+}
+
+/* Without a measurement: what was known before; where there was no time for a layout, as without
+ * transposes. */
+static void take_other(const corrector *c, bool late, duo_correction *correction, int layout, int i,
+                       int j, int l)
+{
+    if (c->known) return;
+    if (late && layout > 0)
+        correction->factor[layout][i][j][l] = correction->factor[0][i][j][l];
+    else
+        take_smaller(correction, layout, i, j, l);
 }
 
 static void measure_layout(const corrector *c, int layout, duo_profile *profile)
@@ -91,11 +108,12 @@ static void measure_layout(const corrector *c, int layout, duo_profile *profile)
                                                        duo_correction_sizes[l]},
                                              .transa = layout / 2 != 0,
                                              .transb = layout % 2 != 0};
-                if (measure_shape(c, &problem, &profile->blas_one.factor[layout][i][j][l],
-                                  &profile->blas_all.factor[layout][i][j][l]))
+                const bool late = duo_now_seconds() > c->until;
+                if (!late && measure_shape(c, &problem, &profile->blas_one.factor[layout][i][j][l],
+                                           &profile->blas_all.factor[layout][i][j][l]))
                     continue;
-                take_smaller(&profile->blas_one, layout, i, j, l);
-                take_smaller(&profile->blas_all, layout, i, j, l);
+                take_other(c, late, &profile->blas_one, layout, i, j, l);
+                take_other(c, late, &profile->blas_all, layout, i, j, l);
             }
 }
 
@@ -113,6 +131,8 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
     corrector c = {
         .x = x,
         .algorithm = openblas(),
+        .until = x->began + x->most_seconds - fmin(kFilesSeconds, kFilesShare * x->most_seconds),
+        .known = profile->blas_one.measured && profile->blas_all.measured,
         .longest_seconds = x->quick ? 1e-3 : 1e-2,
         .effort = {.sample_seconds = x->quick ? 2e-4 : 5e-4, .rounds = 5, .budget_seconds = 0.1}};
     c.one = c.all = (duo_conditions){.profile = profile, .math = DUO_CROSSOVER_MATH, .threads = 1};

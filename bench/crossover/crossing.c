@@ -8,26 +8,47 @@
  * one. */
 static const double kClearGain = 0.97;
 
+/* Sizes near a crossing: within this factor. */
+static const double kNear = 1.6;
+
+/* Of an algorithm's figures on one thread and on all the better one; NULL: it has none. */
+static const duo_figure *better(const duo_case *c, duo_algorithm_id id)
+{
+    const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)id];
+    const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)id];
+    if (one->median_seconds <= 0.0) return all->median_seconds > 0.0 ? all : NULL;
+    const bool gain =
+        all->median_seconds > 0.0 && all->median_seconds < kClearGain * one->median_seconds;
+    return gain ? all : one;
+}
+
+/* The fastest of the CPU's algorithms, either of those that were measured on one thread and on all,
+ * or of any; NULL: there is none. */
+static const duo_figure *fastest(const duo_case *c, bool whole)
+{
+    const duo_figure *best = NULL;
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
+    for (int i = 0; i < table.count; i++) {
+        const duo_algorithm_id id = table.algorithm[i].id;
+        if (table.algorithm[i].side != DUO_SIDE_CPU ||
+            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH) ||
+            (whole && (c->figure[DUO_SERIES_ONE + (int)id].predicted ||
+                       c->figure[DUO_SERIES_ALL + (int)id].predicted)))
+            continue;
+        const duo_figure *const f = better(c, id);
+        if (f != NULL && (best == NULL || f->median_seconds < best->median_seconds)) best = f;
+    }
+    return best;
+}
+
+/* What was measured comes first, so that no prediction of an algorithm for which there was no time
+ * stands between measured figures. */
 const duo_figure *duo_crossover_cpu(const duo_case *c)
 {
     static const duo_figure none;
-    const duo_figure *best = &none;
-    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
-    for (int i = 0; i < table.count; i++) {
-        if (table.algorithm[i].side != DUO_SIDE_CPU ||
-            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
-            continue;
-        const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)table.algorithm[i].id];
-        const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)table.algorithm[i].id];
-        const bool gain =
-            all->median_seconds > 0.0 &&
-            (one->median_seconds <= 0.0 || all->median_seconds < kClearGain * one->median_seconds);
-        const duo_figure *const better = gain ? all : one;
-        if (better->median_seconds > 0.0 &&
-            (best == &none || better->median_seconds < best->median_seconds))
-            best = better;
-    }
-    return best;
+    const duo_figure *best = fastest(c, true);
+    if (best == NULL) best = fastest(c, false);
+    return best != NULL ? best : &none;
 }
 
 const duo_figure *duo_crossover_gpu(const duo_case *c, duo_place place)
@@ -58,6 +79,28 @@ double duo_crossover_log_ratio(const duo_case *c, duo_place place)
     return log_ratio(c, duo_one_call(place));
 }
 
+/* Where the line through the log ratios of sizes near n, by log n, is 0; `otherwise` where that is
+ * not near. Near the crossing curves are almost parallel, so that two figures alone, with their
+ * noise, would move it by several percent. */
+static double line_meets(const duo_case *const *at, int count, duo_use use, double n,
+                         double otherwise)
+{
+    const double near = log(kNear);
+    double points = 0.0, x1 = 0.0, y1 = 0.0, xx = 0.0, xy = 0.0;
+    for (int i = 0; i < count; i++) {
+        const double x = log((double)at[i]->n / n), y = log_ratio(at[i], use);
+        if (!(fabs(x) <= near)) continue;
+        points += 1.0;
+        x1 += x;
+        y1 += y;
+        xx += x * x;
+        xy += x * y;
+    }
+    const double slope = (points * xy - x1 * y1) / (points * xx - x1 * x1);
+    const double root = (x1 - y1 / slope) / points;
+    return slope < 0.0 && fabs(root) <= near ? n * exp(root) : otherwise;
+}
+
 static bool any_predicted(const duo_case *c, duo_use use)
 {
     return duo_crossover_cpu(c)->predicted || duo_crossover_gpu(c, use.place)->predicted ||
@@ -78,15 +121,20 @@ static int list_cases(const duo_crossover *x, duo_operation operation, const cha
     return count;
 }
 
-/* Where the curves meet between two sizes, as straight lines between logarithms. */
-static void meet(const duo_case *loser, const duo_case *winner, duo_use use, duo_crossing *crossing)
+/* Where the curves meet: near the sizes first - 1 and first, as straight lines between logarithms.
+ */
+static void meet(const duo_case *const *at, int count, int first, duo_use use,
+                 duo_crossing *crossing)
 {
+    const duo_case *const loser = at[first - 1], *const winner = at[first];
     const double before = log_ratio(loser, use), after = log_ratio(winner, use);
-    const double part = before / (before - after);
+    const double apart = log((double)winner->n / (double)loser->n);
+    const double between = (double)loser->n * exp(apart * before / (before - after));
+    const double middle = sqrt((double)loser->n * (double)winner->n);
     const double from = duo_crossover_cpu(loser)->median_seconds,
                  to = duo_crossover_cpu(winner)->median_seconds;
-    crossing->between = (double)loser->n * pow((double)winner->n / (double)loser->n, part);
-    crossing->seconds = from * pow(to / from, part);
+    crossing->between = line_meets(at, count, use, middle, between);
+    crossing->seconds = from * pow(to / from, log(crossing->between / (double)loser->n) / apart);
     crossing->predicted = crossing->predicted || any_predicted(loser, use);
 }
 
@@ -106,7 +154,7 @@ duo_crossing duo_crossover_find_use(const duo_crossover *x, duo_operation operat
     const duo_case *const winner = at[first < count ? first : count - 1];
     crossing.n = winner->n;
     crossing.predicted = any_predicted(winner, use);
-    if (crossing.verdict == DUO_WINS_FROM) meet(at[first - 1], winner, use, &crossing);
+    if (crossing.verdict == DUO_WINS_FROM) meet(at, count, first, use, &crossing);
     return crossing;
 }
 

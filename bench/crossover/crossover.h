@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include "bench/measure/implementation.h"
+#include "bench/measure/noise.h"
 #include "bench/tool/text.h"
 #include "choice/algorithm.h"
 #include "gpu/backend/backend.h"
@@ -16,10 +17,18 @@
 typedef struct duo_figure {
     double median_seconds, minimum_seconds; /* 0: none */
     double low_seconds, high_seconds;       /* quartiles of the rounds; 0: not measured */
-    const char *algorithm;
-    int threads; /* 0 on the GPU */
+    const char *algorithm;                  /* NULL: nobody has tried */
+    int threads;                            /* 0 on the GPU */
+    int session;                            /* in which it was measured: of duo_crossover */
+    int again;                              /* times that it was measured again */
     bool predicted;
 } duo_figure;
+
+/* When, by which commit and how figures were measured. */
+typedef struct duo_session {
+    char date[24], commit[48];
+    bool quick;
+} duo_session;
 
 /*
  * A case has one figure per series: every CPU algorithm on one thread and on all, every GPU
@@ -38,10 +47,11 @@ typedef struct duo_case {
     duo_problem problem;
     const char *family; /* "n", "n x n x n", "n x n x 16", ... */
     int64_t n;
+    bool between; /* the ladder does not have it: only what is compared is measured there */
     duo_figure figure[DUO_SERIES];
 } duo_case;
 
-enum { DUO_CASES = 160 };
+enum { DUO_CASES = 256, DUO_SESSIONS = 8 };
 
 /* ---- From what size on does the GPU win? ---- */
 
@@ -79,7 +89,7 @@ enum { DUO_OUTLOOKS = 3 };
 typedef struct duo_crossover {
     /* options */
     bool quick, cold, wanted[DUO_OPERATIONS];
-    double most_seconds;
+    double most_seconds; /* for everything, from the first moment to the last file */
     uint64_t seed;
     const duo_profile *gpu_profile; /* of a GPU to look at beside this machine's; NULL: none */
 
@@ -96,16 +106,51 @@ typedef struct duo_crossover {
     duo_stock stock[DUO_PLACES];
 
     int cases;
-    duo_case item[DUO_CASES];
+    duo_case item[DUO_CASES]; /* by operation, family and n */
     int outlooks;
     duo_outlook outlook[DUO_OUTLOOKS];
-    int skipped; /* figures predicted for want of time or memory */
-    double seconds;
+
+    /* how it went */
+    duo_session session[DUO_SESSIONS]; /* the first is this run */
+    int sessions;
+    int kept;        /* figures of earlier sessions */
+    int full_before; /* figures of full runs that were in the file of figures */
+    char *unwanted;  /* its lines of other operations; NULL: none */
+    int skipped;     /* figures predicted for want of time or memory */
+    int refined;     /* sizes that were added where curves meet or bend */
+    int again;       /* figures that were measured again, as somebody disturbed them */
+    duo_noise_watch watch;
+    duo_noise noise;
+    double began, seconds;
 } duo_crossover;
 
 /* ---- plan.c ---- */
 
+/* The ladders of what is wanted. */
 void duo_crossover_plan(duo_crossover *x);
+/* The case of this size, which is added to its family if it is not there. NULL: there is no room,
+ * or no such family. Cases behind it move. */
+duo_case *duo_crossover_add(duo_crossover *x, duo_operation operation, const char *family,
+                            int64_t n);
+
+/* ---- refine.c ---- */
+
+typedef struct duo_refinement {
+    duo_operation operation;
+    const char *family;
+    int64_t n;
+    double gain; /* the higher, the more such a size would tell */
+} duo_refinement;
+
+/* Lists the sizes that would tell most, best first: between the sizes around each crossing, until
+ * they are 5 % apart, then beside those where the neighbours' curve is wrong. Returns how many. */
+int duo_crossover_refine(const duo_crossover *x, duo_refinement *list, int most);
+
+/* The share by which the quartiles of a measured figure lie apart; 0: not measured. */
+double duo_figure_spread(const duo_figure *figure);
+/* Did somebody disturb a figure of the case: do its quartiles lie far apart, or did a larger
+ * problem of the family take less time? */
+bool duo_crossover_disturbed(const duo_crossover *x, const duo_case *c, int series);
 
 /* ---- open.c ---- */
 
@@ -130,11 +175,57 @@ duo_figure duo_crossover_predict_gpu(const duo_crossover *x, const duo_problem *
 double duo_crossover_expect(const duo_crossover *x, const duo_case *c,
                             const duo_implementation *implementation, int series);
 
+/* ---- sources.c ---- */
+
+enum { DUO_MOST_SOURCES = 24 };
+
+/* Where a figure of a case comes from. */
+typedef struct duo_source {
+    duo_implementation implementation;
+    int series;
+    int value;               /* what the figure is worth */
+    double expected_seconds; /* of one call */
+    bool possible;           /* the algorithm accepts the problem, and there is room for it */
+} duo_source;
+
+/* What is to be timed at a case; returns how many. */
+int duo_crossover_sources(const duo_crossover *x, const duo_case *c,
+                          duo_source source[DUO_MOST_SOURCES]);
+
+/* ---- time.c ---- */
+
+static inline bool duo_figure_measured(const duo_figure *f)
+{
+    return f->median_seconds > 0.0 && !f->predicted;
+}
+
+/* Nobody has tried yet, or there was no time. */
+static inline bool duo_figure_pending(const duo_figure *f)
+{
+    return f->algorithm == NULL || f->predicted;
+}
+
+/* Times those sources of the case whose series are wanted. */
+void duo_crossover_time(duo_crossover *x, duo_case *c, const duo_effort *effort,
+                        const bool wanted[DUO_SERIES]);
+/* What could not be measured is predicted, by what is known by now. Returns how much of it could
+ * have been measured. */
+int duo_crossover_predict_rest(const duo_crossover *x, duo_case *c);
+
 /* ---- measure.c ---- */
 
-void duo_crossover_measure(duo_crossover *x);
+/* Measures what fits in the time, in the order of its worth, and predicts the rest. `checkpoint` is
+ * called after each case. */
+void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x, void *user),
+                           void *user);
 
-/* ---- profile.c, of the way between host and GPU link.c, and of shapes corrections.c ---- */
+/* ---- profile.c; of threads forks.c, of the way between host and GPU link.c, of shapes
+ * corrections.c ---- */
+
+/* Seconds that sharing work among threads costs, by what was measured of it: with `piece` seconds
+ * of work for each thread a run takes `overhead` longer. False: too few runs were undisturbed. */
+bool duo_fork_seconds(const double *overhead, int count, double piece, double *seconds);
+void duo_crossover_forks(const duo_crossover *x, duo_profile *profile);
 
 void duo_crossover_profile(const duo_crossover *x, duo_profile *profile);
 void duo_crossover_link(const duo_crossover *x, duo_profile *profile);

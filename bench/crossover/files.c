@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/crossover/figures.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/output.h"
 #include "choice/profile_file.h"
@@ -82,7 +83,8 @@ bool duo_files_write(const duo_crossover *x, const duo_files *files, const duo_p
     FILE *const told = files->json_alone ? stderr : stdout;
     duo_interrupt_hold();
     /* The profile comes first: writing it makes the folder for the others. */
-    bool good = files->no_profile || write_profile(profile, files->profile, told);
+    bool good = files->no_profile || (write_profile(profile, files->profile, told) &&
+                                      duo_figures_write(x, files->figures));
     good = write_one(x, "CSV", files->csv != NULL ? files->csv : beside_profile(files, ".csv", csv),
                      duo_crossover_csv, told) &&
            good;

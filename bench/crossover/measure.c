@@ -1,218 +1,257 @@
 /*
- * measure.c - fills the figures of every case.
+ * measure.c - fills the figures of every case, in the time that there is.
  *
  * At each size everything is timed in turns: CPU algorithms on one thread and on all, GPU
- * algorithms in a busy queue, the API with its operands in each place. What would take too long is
- * predicted from the size before it, and without a GPU its side is predicted from a built-in
- * profile.
+ * algorithms in a busy queue, the API with its operands in each place. First come the ladders; with
+ * what time is left those figures that had not fitted, those that somebody disturbed, and sizes
+ * where curves meet or bend. What does not fit is predicted from the size before it, and without a
+ * GPU its side is predicted from a built-in profile.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/crossover/budget.h"
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
-#include "bench/measure/implementation.h"
+#include "bench/measure/statistics.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
-#include "cpu/blas_library.h"
+
+/* Of the time for measuring, the ladders get this share at most; then, of what is left each time,
+ * what had not fitted, and what was disturbed. Sizes between those of the ladders get the rest. */
+static const double kLadderShare = 0.65;
+static const double kLeftOutShare = 0.5;
+static const double kAgainShare = 0.33;
 
 /* A call that would take more than this share of all the time allowed is predicted. */
 static const double kLongestCallShare = 0.04;
 
-/* ---- The list of what to time at one case ---- */
+/* At the end come threads and files, the link to a GPU, and products of other shapes; but all that
+ * takes no more than a share of the time. */
+static const double kFilesSeconds = 4.0, kLinkSeconds = 10.0, kShapesSeconds = 36.0;
+static const double kEndShare = 0.2;
 
-enum { MOST_SOURCES = 24 };
+enum { MOST_AGAIN = 2, MOST_REFINEMENTS = 64 };
 
-/* Where a figure of a case comes from. */
-typedef struct source {
-    duo_implementation implementation;
-    int series;
-    double expected_seconds; /* of one call */
-} source;
+typedef struct run {
+    duo_crossover *x;
+    duo_effort effort;
+    double until; /* by duo_now_seconds */
+    double seen;  /* what the progress bar was told last */
+    void (*checkpoint)(duo_crossover *x, void *user);
+    void *user;
+} run;
 
-/* Algorithms that are there for comparison, or for want of a better one, need no long ladder. */
-static double longest_ladder(const duo_algorithm *algorithm)
+static double seconds_left(const run *r) { return r->until - duo_now_seconds(); }
+
+static void show(run *r, const duo_case *c)
 {
-    if (algorithm->id == DUO_sgemm_gpu_naive) return 4096.0;
-    if (algorithm->id == DUO_sgemm_cpu_plain)
-        return duo_blas_library_get() != NULL ? 512.0 : 4096.0;
-    return (double)INFINITY;
+    char label[2 * DUO_TEXT], shape[DUO_TEXT];
+    const double now = duo_now_seconds();
+    snprintf(label, sizeof label, "%s %s", duo_operation_name(c->problem.operation),
+             duo_text_shape(c->problem.operation, c->problem.shape, shape));
+    duo_progress_step(now - r->seen, label);
+    r->seen = now;
 }
 
-/* The thin families need the algorithms that may win there alone. */
-static bool belongs(const duo_case *c, const duo_algorithm *algorithm)
+/* ---- Which figures fit ---- */
+
+/* Seconds of timing a source; infinite if its call is too long for this run. */
+static double source_seconds(const run *r, const duo_source *s)
 {
-    if (c->problem.operation != DUO_SGEMM || strcmp(c->family, "n x n x n") == 0) return true;
-    if (algorithm->side == DUO_SIDE_GPU) return false;
-    return algorithm->id != DUO_sgemm_cpu_plain || duo_blas_library_get() == NULL;
+    if (!s->possible || s->expected_seconds > kLongestCallShare * r->x->most_seconds)
+        return (double)INFINITY;
+    return duo_budget_seconds(&r->effort, s->expected_seconds);
 }
 
-static void add_source(const duo_crossover *x, const duo_case *c, duo_implementation implementation,
-                       int series, source *list, int *count)
-{
-    if (*count == MOST_SOURCES) return;
-    list[(*count)++] =
-        (source){.implementation = implementation,
-                 .series = series,
-                 .expected_seconds = duo_crossover_expect(x, c, &implementation, series)};
-}
-
-static int list_sources(const duo_crossover *x, const duo_case *c, source *list)
+/* Lists what has yet to be measured from a case on. */
+static int list_pending(const run *r, int from, duo_budget_item *item)
 {
     int count = 0;
-    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
-    const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
-    for (int i = 0; i < table.count; i++) {
-        const duo_algorithm *const algorithm = &table.algorithm[i];
-        if (!belongs(c, algorithm)) continue;
-        if (algorithm->side == DUO_SIDE_CPU) {
-            add_source(x, c, duo_cpu_implementation(algorithm, 1, host),
-                       DUO_SERIES_ONE + (int)algorithm->id, list, &count);
-            if (x->threads > 1)
-                add_source(x, c, duo_cpu_implementation(algorithm, x->threads, host),
-                           DUO_SERIES_ALL + (int)algorithm->id, list, &count);
-        } else if (x->gpu) {
-            add_source(
-                x, c,
-                duo_gpu_implementation(algorithm, x->queue, &x->stock[DUO_PLACE_DEVICE], false),
-                DUO_SERIES_ONE + (int)algorithm->id, list, &count);
-        }
+    duo_source source[DUO_MOST_SOURCES];
+    for (int i = from; i < r->x->cases; i++) {
+        const int sources = duo_crossover_sources(r->x, &r->x->item[i], source);
+        for (int s = 0; s < sources; s++)
+            if (duo_figure_pending(&r->x->item[i].figure[source[s].series]))
+                item[count++] = (duo_budget_item){.value = source[s].value,
+                                                  .seconds = source_seconds(r, &source[s]),
+                                                  .owner = i * DUO_SERIES + source[s].series};
     }
-    for (int place = 0; place < DUO_PLACES && x->gpu; place++)
-        add_source(x, c, duo_api_implementation(x->context, &x->stock[place], false),
-                   DUO_SERIES_GPU + place, list, &count);
     return count;
 }
 
-/* ---- Measuring ---- */
-
-static duo_effort effort_of(const duo_crossover *x)
+/* Which pending series of a case fit into the seconds that all from this case on may take. Returns
+ * how many do. */
+static int find_fitting(const run *r, int at, double seconds, bool fits[DUO_SERIES], double *all)
 {
-    return x->quick ? (duo_effort){.sample_seconds = 0.003, .rounds = 5, .budget_seconds = 0.25}
-                    : (duo_effort){.sample_seconds = 0.01, .rounds = 7, .budget_seconds = 2.0};
-}
-
-static bool left_out(const duo_crossover *x, const duo_case *c, const source *s, double left)
-{
-    const duo_algorithm *const algorithm = s->implementation.algorithm;
-    if (algorithm != NULL && duo_problem_size(&c->problem) > longest_ladder(algorithm)) return true;
-    return s->expected_seconds > kLongestCallShare * x->most_seconds ||
-           3.0 * s->expected_seconds > left ||
-           duo_stock_slots(s->implementation.stock, &c->problem) == 0;
-}
-
-/* Seconds that timing this will take: warm-up, then rounds within the budget. */
-static double expected_seconds(const duo_effort *effort, double call)
-{
-    const double sample = call > effort->sample_seconds ? call : effort->sample_seconds;
-    const double rounds = (double)effort->rounds * sample;
-    return 2.0 * sample + (rounds < effort->budget_seconds ? rounds : effort->budget_seconds);
-}
-
-static void record(duo_crossover *x, duo_case *c, const source *s, const duo_benchmark *benchmark)
-{
-    duo_figure *const f = &c->figure[s->series];
-    f->median_seconds = benchmark->median_seconds;
-    f->minimum_seconds = benchmark->minimum_seconds;
-    f->low_seconds = benchmark->low_seconds;
-    f->high_seconds = benchmark->high_seconds;
-    f->threads = s->implementation.threads;
-    f->algorithm = s->implementation.name;
-    if (s->implementation.context == NULL) return;
-    /* Which algorithm did the API choose? A call that fell back to the CPU is no GPU figure. */
-    duo_decision decision = {.size = sizeof decision};
-    if (duo_benchmark_call_once(benchmark) && duo_explain_last(x->context, &decision) == DUO_OK &&
-        decision.side == DUO_SIDE_GPU)
-        f->algorithm = decision.algorithm;
-    else
-        *f = (duo_figure){0};
-}
-
-static bool can_do(const duo_crossover *x, const duo_case *c, const source *s)
-{
-    const duo_algorithm *const algorithm = s->implementation.algorithm;
-    if (algorithm == NULL) return true;
-    const duo_path path = algorithm->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_AUTO;
-    const duo_conditions conditions = duo_crossover_conditions(x, path, x->threads);
-    const duo_call call = duo_problem_call(&c->problem, s->implementation.stock, 0);
-    return algorithm->accepts(&call, &conditions);
-}
-
-static void measure_case(duo_crossover *x, duo_case *c, double left)
-{
-    const duo_effort effort = effort_of(x);
-    source source_of[MOST_SOURCES];
-    duo_benchmark benchmark[MOST_SOURCES];
-    const source *timed[MOST_SOURCES];
-    int count = 0;
-    const int sources = list_sources(x, c, source_of);
-    for (int i = 0; i < sources; i++) {
-        const source *const s = &source_of[i];
-        if (!can_do(x, c, s)) continue;
-        if (left_out(x, c, s, left)) {
-            x->skipped++;
-            c->figure[s->series] = (duo_figure){.median_seconds = s->expected_seconds,
-                                                .minimum_seconds = s->expected_seconds,
-                                                .algorithm = s->implementation.name,
-                                                .threads = s->implementation.threads,
-                                                .predicted = true};
-            continue;
-        }
-        if (duo_benchmark_open(&benchmark[count], &s->implementation, &c->problem))
-            timed[count++] = s;
-    }
-    duo_measure(benchmark, count, &effort);
+    static duo_budget_item item[DUO_CASES * DUO_MOST_SOURCES];
+    int found = 0;
+    const int count = list_pending(r, at, item);
+    *all = duo_budget_fit(item, count, seconds);
+    memset(fits, 0, DUO_SERIES * sizeof fits[0]);
     for (int i = 0; i < count; i++) {
-        if (!benchmark[i].failed) record(x, c, timed[i], &benchmark[i]);
-        duo_benchmark_close(&benchmark[i]);
+        if (item[i].owner / DUO_SERIES != at || !item[i].fits) continue;
+        fits[item[i].owner % DUO_SERIES] = true;
+        found++;
     }
-    for (int place = 0; place < DUO_PLACES && !x->gpu; place++)
-        c->figure[DUO_SERIES_GPU + place] =
-            duo_crossover_predict_gpu(x, &c->problem, (duo_place)place);
+    return found;
 }
 
-/* What the case will take, by the profile in use; a plan for the progress bar alone. */
-static double case_seconds(const duo_crossover *x, const duo_case *c)
+static bool any_pending(const run *r, const duo_case *c)
 {
-    const duo_effort effort = effort_of(x);
-    source list[MOST_SOURCES];
-    const int count = list_sources(x, c, list);
+    duo_source source[DUO_MOST_SOURCES];
+    const int sources = duo_crossover_sources(r->x, c, source);
+    for (int i = 0; i < sources; i++)
+        if (duo_figure_pending(&c->figure[source[i].series])) return true;
+    return false;
+}
+
+/* Measures in the order of the cases what fits until then. Planned anew at every case, for what the
+ * smaller sizes took tells what the larger ones will. */
+static void measure_pending(run *r, double until)
+{
+    bool fits[DUO_SERIES];
+    double all;
+    for (int i = 0; i < r->x->cases; i++) {
+        duo_case *const c = &r->x->item[i];
+        if (any_pending(r, c) && find_fitting(r, i, until - duo_now_seconds(), fits, &all) > 0) {
+            show(r, c);
+            duo_crossover_time(r->x, c, &r->effort, fits);
+            r->checkpoint(r->x, r->user);
+        }
+        (void)duo_crossover_predict_rest(r->x, c);
+    }
+}
+
+/* ---- What was disturbed ---- */
+
+/* The disturbed series of a case that may be measured again, and the seconds that they take. */
+static double find_disturbed(const run *r, const duo_case *c, bool disturbed[DUO_SERIES])
+{
     double seconds = 0.0;
-    for (int i = 0; i < count; i++)
-        if (!left_out(x, c, &list[i], (double)INFINITY))
-            seconds += expected_seconds(&effort, list[i].expected_seconds);
+    for (int series = 0; series < DUO_SERIES; series++) {
+        const duo_figure *const f = &c->figure[series];
+        disturbed[series] = duo_figure_measured(f) && f->again < MOST_AGAIN &&
+                            duo_crossover_disturbed(r->x, c, series);
+        if (disturbed[series]) seconds += duo_budget_seconds(&r->effort, f->median_seconds);
+    }
     return seconds;
 }
 
-/* When the operation should be done, so that a slow one does not use up the time of the others. */
-static double deadline(const duo_crossover *x, duo_operation operation)
+static void measure_again(run *r, double until)
 {
-    static const double weight[DUO_OPERATIONS] = {
-        [DUO_SGEMM] = 3.0, [DUO_SASUM] = 1.0, [DUO_SSUM] = 1.0, [DUO_SDOT] = 1.0};
-    double until = 0.0, all = 0.0;
-    for (int i = 0; i < DUO_OPERATIONS; i++) {
-        if (!x->wanted[i]) continue;
-        all += weight[i];
-        if (i <= (int)operation) until += weight[i];
+    bool disturbed[DUO_SERIES];
+    for (int i = 0; i < r->x->cases; i++) {
+        duo_case *const c = &r->x->item[i];
+        const double seconds = find_disturbed(r, c, disturbed);
+        if (seconds <= 0.0 || duo_now_seconds() + seconds > until) continue;
+        show(r, c);
+        duo_crossover_time(r->x, c, &r->effort, disturbed);
+        r->checkpoint(r->x, r->user);
     }
-    return x->most_seconds * until / all;
 }
 
-void duo_crossover_measure(duo_crossover *x)
+/* ---- Sizes between ---- */
+
+/* All series of a new case, and the seconds that they take. */
+static double find_all(const run *r, const duo_case *c, bool all[DUO_SERIES])
 {
-    double expected[DUO_CASES], all = 0.0;
-    for (int i = 0; i < x->cases; i++) all += expected[i] = case_seconds(x, &x->item[i]);
-    const double began = duo_now_seconds();
-    duo_progress_begin(all < x->most_seconds ? all : x->most_seconds);
-    for (int i = 0; i < x->cases; i++) {
-        char label[2 * DUO_TEXT], shape[DUO_TEXT];
-        const duo_problem *const problem = &x->item[i].problem;
-        snprintf(label, sizeof label, "%s %s", duo_operation_name(problem->operation),
-                 duo_text_shape(problem->operation, problem->shape, shape));
-        duo_progress_step(i > 0 ? expected[i - 1] : 0.0, label);
-        measure_case(x, &x->item[i], deadline(x, problem->operation) - (duo_now_seconds() - began));
+    duo_source source[DUO_MOST_SOURCES];
+    double seconds = 0.0;
+    memset(all, 0, DUO_SERIES * sizeof all[0]);
+    const int sources = duo_crossover_sources(r->x, c, source);
+    for (int i = 0; i < sources; i++) {
+        all[source[i].series] = true;
+        seconds += source_seconds(r, &source[i]);
     }
+    return seconds;
+}
+
+static void drop_case(duo_crossover *x, duo_case *c)
+{
+    const size_t behind = (size_t)(&x->item[x->cases] - (c + 1));
+    memmove(c, c + 1, behind * sizeof *c);
+    x->cases--;
+}
+
+/* Adds the best of these sizes for which there is time. False: for none. */
+static bool refine(run *r, const duo_refinement *list, int count)
+{
+    bool all[DUO_SERIES];
+    for (int i = 0; i < count; i++) {
+        const duo_refinement *const n = &list[i];
+        duo_case *const c = duo_crossover_add(r->x, n->operation, n->family, n->n);
+        if (c == NULL) continue;
+        if (find_all(r, c, all) > seconds_left(r)) {
+            drop_case(r->x, c);
+            continue;
+        }
+        show(r, c);
+        duo_crossover_time(r->x, c, &r->effort, all);
+        r->x->refined++;
+        r->checkpoint(r->x, r->user);
+        return true;
+    }
+    return false;
+}
+
+static void measure_between(run *r)
+{
+    duo_refinement list[MOST_REFINEMENTS];
+    while (refine(r, list, duo_crossover_refine(r->x, list, MOST_REFINEMENTS))) continue;
+}
+
+/* ---- The whole ---- */
+
+static double until_of(const duo_crossover *x)
+{
+    const double wanted = kFilesSeconds + (x->gpu ? kLinkSeconds : 0.0) +
+                          (x->wanted[DUO_SGEMM] ? kShapesSeconds : 0.0);
+    const double end = fmin(wanted, kEndShare * x->most_seconds);
+    return x->began + x->most_seconds - end;
+}
+
+/* How far the quartiles of this run's figures lie apart, the median of all. */
+static double figures_spread(const duo_crossover *x)
+{
+    static double spread[DUO_CASES * DUO_SERIES];
+    int count = 0;
+    for (int i = 0; i < x->cases; i++)
+        for (int series = 0; series < DUO_SERIES; series++) {
+            const duo_figure *const f = &x->item[i].figure[series];
+            if (duo_figure_measured(f) && f->session == 0 && f->low_seconds > 0.0)
+                spread[count++] = duo_figure_spread(f);
+        }
+    return count > 0 ? duo_median(spread, count) : 0.0;
+}
+
+static double part_of(const run *r, double share)
+{
+    const double now = duo_now_seconds();
+    return now + share * (r->until - now);
+}
+
+void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x, void *user),
+                           void *user)
+{
+    run r = {.x = x, .until = until_of(x), .checkpoint = checkpoint, .user = user};
+    r.effort = x->quick ? (duo_effort){.sample_seconds = 0.003, .rounds = 5, .budget_seconds = 0.25}
+                        : (duo_effort){.sample_seconds = 0.01, .rounds = 7, .budget_seconds = 2.0};
+    r.effort.until_seconds = r.until;
+    r.seen = duo_now_seconds();
+    bool fits[DUO_SERIES];
+    double ladders = 0.0;
+    if (x->cases > 0) (void)find_fitting(&r, 0, part_of(&r, kLadderShare) - r.seen, fits, &ladders);
+    duo_progress_begin(fmin(ladders / kLadderShare, seconds_left(&r)));
+    duo_noise_begin(&x->watch);
+    measure_pending(&r, part_of(&r, kLadderShare));
+    measure_pending(&r, part_of(&r, kLeftOutShare));
+    measure_again(&r, part_of(&r, kAgainShare));
+    measure_between(&r);
+    measure_again(&r, r.until);
     duo_progress_end();
-    x->seconds = duo_now_seconds() - began;
+    x->skipped = 0;
+    for (int i = 0; i < x->cases; i++) x->skipped += duo_crossover_predict_rest(x, &x->item[i]);
+    duo_noise_told(&x->watch, x->threads, figures_spread(x), &x->noise);
 }

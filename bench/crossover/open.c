@@ -1,8 +1,10 @@
 /* open.c - memory, context and device of the crossover benchmark. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/measure/benchmark.h"
 #include "bench/tool/text.h"
 #include "choice/profile_in_use.h"
 #include "gpu/backend/devices.h"
@@ -33,6 +35,21 @@ static double available_bytes(void)
         fclose(file);
     }
     return limit - used < available ? limit - used : available;
+}
+
+/* Stocks take this share of the time at most; less room means fewer large sizes. */
+static const double kOpenShare = 0.15;
+
+/* Floats that can be had and filled in that time. */
+static double affordable_floats(const duo_crossover *x)
+{
+    enum { SAMPLE = 1 << 22 };
+    duo_stock stock;
+    const double began = duo_now_seconds();
+    if (!duo_stock_open(&stock, x->context, DUO_PLACE_PAGEABLE, SAMPLE, 1, x->seed, NULL))
+        return 0.0;
+    duo_stock_close(&stock);
+    return kOpenShare * x->most_seconds / (duo_now_seconds() - began) * SAMPLE;
 }
 
 /* A share of the room that was wanted; still enough for one number. */
@@ -82,10 +99,12 @@ bool duo_crossover_open(duo_crossover *x)
         if (out > output) output = out;
     }
     /* Twice over on the host where there may be a GPU: pageable and pinned. */
-    const double wanted = 2.0 * 4.0 * (double)(input + output), most = 0.6 * available_bytes();
-    if (wanted > most) {
-        input = scaled(input, most / wanted);
-        output = scaled(output, most / wanted);
+    const double floats = (double)(input + output);
+    const double share =
+        fmin(0.6 * available_bytes() / (2.0 * 4.0 * floats), affordable_floats(x) / floats);
+    if (share < 1.0) {
+        input = scaled(input, share);
+        output = scaled(output, share);
     }
     x->threads = duo_machine_threads();
     snprintf(x->cpu, sizeof x->cpu, "%s", duo_machine_cpu());
@@ -116,4 +135,5 @@ void duo_crossover_close(duo_crossover *x)
     for (int place = DUO_PLACES - 1; place >= 0; place--) duo_stock_close(&x->stock[place]);
     if (x->queue != NULL) (void)duo_backend_current()->close(x->queue);
     (void)duo_destroy(x->context);
+    free(x->unwanted);
 }

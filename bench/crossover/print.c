@@ -26,6 +26,8 @@ static void print_verdict(const duo_crossover *x, FILE *file)
         fputc('\n', file);
         duo_text_wrap("", caveat, file);
     }
+    char noise[160];
+    if (x->noise.noisy) duo_text_wrap("", duo_noise_text(&x->noise, noise, sizeof noise), file);
 }
 
 static void print_machine(const duo_crossover *x, FILE *file)
@@ -174,6 +176,22 @@ static void print_details(const duo_crossover *x, FILE *file)
                   "times.\n");
 }
 
+static void print_count(int count, const char *what, FILE *file)
+{
+    if (count > 0) fprintf(file, "%d %s.\n", count, what);
+}
+
+static void print_how_it_went(const duo_crossover *x, FILE *file)
+{
+    char text[160];
+    fprintf(file, "\n%d sizes in %.0f seconds.\n", x->cases, x->seconds);
+    print_count(x->refined, "sizes were added where curves meet or bend", file);
+    print_count(x->kept, "figures kept from before", file);
+    print_count(x->again, "figures were measured again, as somebody disturbed them", file);
+    print_count(x->skipped, "figures are predicted for want of time or memory", file);
+    fprintf(file, "Noise: %s.\n", duo_noise_text(&x->noise, text, sizeof text));
+}
+
 /* ---- The whole ---- */
 
 void duo_crossover_print(const duo_crossover *x, bool full, FILE *file)
@@ -189,7 +207,5 @@ void duo_crossover_print(const duo_crossover *x, bool full, FILE *file)
     }
     print_marks(x, full, file);
     if (full) print_details(x, file);
-    fprintf(file, "\n%d sizes in %.0f seconds", x->cases, x->seconds);
-    if (x->skipped > 0) fprintf(file, "; %d figures predicted for want of time", x->skipped);
-    fprintf(file, ".\n");
+    print_how_it_went(x, file);
 }

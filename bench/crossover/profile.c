@@ -1,21 +1,14 @@
-/*
- * profile.c - the profile: curves from the cases, and what sharing work among threads costs.
- */
+/* profile.c - the profile: curves from the cases, and what of it was measured here. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
-#include "bench/measure/benchmark.h"
-#include "bench/measure/statistics.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
-#include "host/team.h"
-
-enum { MOST_TEAMS = 12, FORKS = 4096, LEAST_FORKS = 16 };
 
 static double at_least(double value, double least) { return value > least ? value : least; }
 
@@ -41,9 +34,32 @@ static void take_curve(const duo_crossover *x, const duo_algorithm *algorithm,
     if (taken.count > 0) *curve = taken;
 }
 
+/* Of an operation whose curves have figures of several sessions, the profile tells the oldest, and
+ * that it was quick if any was: it claims no more than holds for all. */
+static void take_session(const duo_crossover *x, duo_operation operation, duo_measured *measured)
+{
+    const duo_session *oldest = NULL;
+    bool quick = false;
+    for (int i = 0; i < x->cases; i++)
+        for (int series = 0; series < DUO_SERIES; series++) {
+            const duo_figure *const f = &x->item[i].figure[series];
+            if (x->item[i].problem.operation != operation || f->median_seconds <= 0.0 ||
+                f->predicted)
+                continue;
+            const duo_session *const s = &x->session[f->session];
+            if (oldest == NULL || strcmp(s->date, oldest->date) < 0) oldest = s;
+            quick |= s->quick;
+        }
+    if (oldest == NULL) return;
+    snprintf(measured->date, sizeof measured->date, "%s", oldest->date);
+    snprintf(measured->commit, sizeof measured->commit, "%s", oldest->commit);
+    snprintf(measured->effort, sizeof measured->effort, "%s", quick ? "quick" : "full");
+}
+
 static void take_curves(const duo_crossover *x, duo_profile *profile)
 {
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        take_session(x, (duo_operation)operation, &profile->measured[operation]);
         const duo_algorithm_table table = duo_algorithm_tables[operation];
         for (int i = 0; i < table.count; i++) {
             const duo_algorithm *const algorithm = &table.algorithm[i];
@@ -55,61 +71,6 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
 }
 
 /* ---- The CPU ---- */
-
-/* A piece of work so long that no thread does two of them where all threads come. */
-static const double kPieceSeconds = 5e-6;
-
-static void take_a_while(void *job, int64_t piece)
-{
-    (void)job;
-    (void)piece;
-    const double begin = duo_now_seconds();
-    while (duo_now_seconds() - begin < kPieceSeconds) continue;
-}
-
-/*
- * Seconds that sharing work among threads costs, beside the work. As many pieces as threads take as
- * long as one piece; what they take beyond it is the cost. Each run is timed by itself. Where a
- * thread had to wait for a processor another one did its piece as well, and the run took twice as
- * long: that is the neighbours' doing, and such a run does not count.
- */
-static double fork_and_join(int threads, double most_seconds)
-{
-    double sample[FORKS];
-    int count = 0, together = 0;
-    const double began = duo_now_seconds();
-    while (count < FORKS && (count < LEAST_FORKS || duo_now_seconds() - began < most_seconds)) {
-        const double begin = duo_now_seconds();
-        duo_team_run(take_a_while, NULL, threads, threads);
-        sample[count++] = duo_now_seconds() - begin - kPieceSeconds;
-    }
-    for (int i = 0; i < count; i++)
-        if (sample[i] < 0.9 * kPieceSeconds) sample[together++] = sample[i];
-    if (together == 0) together = count;
-    return at_least(duo_low_quantile(sample, together), 0.0);
-}
-
-/* What t threads cost, fitted by a + b*t. */
-static void measure_forks(const duo_crossover *x, duo_profile *profile)
-{
-    int team[MOST_TEAMS], teams = 0;
-    for (int t = 2; t < x->threads && teams < MOST_TEAMS - 1; t *= 2) team[teams++] = t;
-    if (x->threads > 1) team[teams++] = x->threads;
-    double t1 = 0.0, t2 = 0.0, s1 = 0.0, ts = 0.0;
-    for (int i = 0; i < teams; i++) {
-        const double t = team[i], s = fork_and_join(team[i], x->quick ? 0.02 : 0.1);
-        t1 += t;
-        t2 += t * t;
-        s1 += s;
-        ts += t * s;
-    }
-    if (teams == 0) return; /* one thread never forks: what the profile in use has will do */
-    const double spread = teams * t2 - t1 * t1;
-    double slope = spread > 0.0 ? (teams * ts - t1 * s1) / spread : 0.0;
-    if (slope < 0.0) slope = 0.0;
-    profile->fork_seconds_per_thread = slope;
-    profile->fork_seconds = at_least((s1 - slope * t1) / teams, 0.0);
-}
 
 /* Bandwidth and efficiency of all threads, from the largest sizes that were measured. */
 static void take_parallel(const duo_crossover *x, duo_profile *profile)
@@ -148,15 +109,38 @@ static void forget_gpu_algorithms(duo_profile *profile)
     }
 }
 
-/* What was measured here before, with as many threads and this GPU, stays as it was; nothing else
- * is this machine's. */
+static void forget_gpu(duo_profile *profile)
+{
+    forget_gpu_algorithms(profile);
+    snprintf(profile->gpu, sizeof profile->gpu, "none");
+    snprintf(profile->driver, sizeof profile->driver, "none");
+    profile->upload_pageable = profile->upload_pinned = 0.0;
+    profile->download_pageable = profile->download_pinned = 0.0;
+    profile->copy_seconds = profile->round_trip_seconds = profile->query_seconds = 0.0;
+}
+
+/* An operation without curves was not measured. */
+static void forget_dates(duo_profile *profile)
+{
+    bool any[DUO_OPERATIONS] = {false};
+    for (int id = 0; id < DUO_ALGORITHMS; id++)
+        any[duo_algorithm_operation((duo_algorithm_id)id)] |= profile->curve[id].count > 0;
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++)
+        if (!any[operation]) profile->measured[operation] = (duo_measured){.date = ""};
+}
+
+/* What was measured here before, with as many threads and this GPU, stays as it was, with its date;
+ * nothing else is this machine's. */
 static void begin_profile(const duo_crossover *x, duo_profile *profile)
 {
     const duo_profile *const before = duo_profile_measured();
-    *profile = (duo_profile){.gpu = "none", .driver = "none"};
-    if (before != NULL) *profile = *before;
-    if (profile->threads != x->threads) profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
-    if (x->gpu && strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu_algorithms(profile);
+    *profile = before != NULL ? *before : (duo_profile){.origin = ""};
+    if (profile->threads != x->threads) {
+        profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
+        profile->blas_all.measured = false;
+    }
+    if (!x->gpu || strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu(profile);
+    forget_dates(profile);
     profile->fork_seconds = duo_profile_in_use()->fork_seconds;
     profile->fork_seconds_per_thread = duo_profile_in_use()->fork_seconds_per_thread;
 }
@@ -175,11 +159,12 @@ void duo_crossover_profile(const duo_crossover *x, duo_profile *profile)
     snprintf(profile->commit, sizeof profile->commit, "%.40s", duo_tool_commit);
     profile->threads = x->threads;
     take_curves(x, profile);
-    measure_forks(x, profile);
+    duo_crossover_forks(x, profile);
     take_parallel(x, profile);
-    duo_crossover_corrections(x, profile);
-    if (!x->gpu) return;
-    snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
-    snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
-    duo_crossover_link(x, profile);
+    if (x->gpu) {
+        snprintf(profile->gpu, sizeof profile->gpu, "%s", x->gpu_name);
+        snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
+        duo_crossover_link(x, profile);
+    }
+    duo_crossover_corrections(x, profile); /* last: it takes what time is left */
 }

@@ -125,6 +125,11 @@ static void take_sample(duo_benchmark *b, plan *p, const duo_effort *effort)
     if (!b->failed) p->sample[b->rounds++] = seconds;
 }
 
+static bool is_late(const duo_effort *effort)
+{
+    return effort->until_seconds > 0.0 && duo_now_seconds() > effort->until_seconds;
+}
+
 void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
 {
     const int most = effort->rounds > MOST_ROUNDS ? MOST_ROUNDS : effort->rounds;
@@ -141,7 +146,7 @@ void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
         order[i] = i;
         prepare(&benchmark[i], &p[i], effort, most);
     }
-    for (int round = 0; round < most && good; round++) {
+    for (int round = 0; round < most && good && !(round > 0 && is_late(effort)); round++) {
         shuffle(order, count, &random);
         for (int turn = 0; turn < count; turn++) {
             const int i = order[turn];

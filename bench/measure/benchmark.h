@@ -33,6 +33,7 @@ typedef struct duo_effort {
     double warm_seconds;   /* of its own work, before each sample: clock and heat become its own */
     double settle_seconds; /* idle time before both, for threads that spin on after other work */
     double budget_seconds; /* of what would take longer there are fewer rounds, but never none */
+    double until_seconds;  /* by duo_now_seconds: then no round but the first begins; 0: never */
 } duo_effort;
 
 void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort);

@@ -115,6 +115,19 @@ static void print_rate(const char *name, double bytes_per_second)
     if (bytes_per_second > 0.0) printf("  %-14s %.1f GB/s\n", name, bytes_per_second * 1e-9);
 }
 
+/* When the curves of each operation were measured; those that were not are borrowed. */
+static void print_measured(const duo_profile *p)
+{
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        const duo_measured *const m = &p->measured[i];
+        if (m->date[0] == '\0')
+            printf("  %-14s borrowed\n", duo_operation_name((duo_operation)i));
+        else
+            printf("  %-14s %s run of %s, commit %s\n", duo_operation_name((duo_operation)i),
+                   m->effort, m->date, m->commit);
+    }
+}
+
 static void print_profile(void)
 {
     const duo_profile *const p = duo_profile_in_use();
@@ -125,6 +138,7 @@ static void print_profile(void)
     printf("  with           %d thread%s, %s\n", p->threads, p->threads == 1 ? "" : "s", p->blas);
     printf("  GPU part       %s\n", p->gpu);
     printf("  made           %s, commit %s\n", p->date, p->commit);
+    print_measured(p);
     print_rate("CPU memory", p->cpu_bandwidth);
     print_rate("to GPU", p->upload_pageable);
     print_rate("  pinned", p->upload_pinned);

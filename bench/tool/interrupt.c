@@ -10,7 +10,8 @@
 static const int watched[] = {SIGINT, SIGTERM, SIGHUP};
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 
-static volatile sig_atomic_t files_written;
+/* What is told; changed while the signals are held back. */
+static const char *volatile told = "no file was written";
 
 static void tell(const char *text)
 {
@@ -20,10 +21,10 @@ static void tell(const char *text)
 
 static void leave(int signal_number)
 {
-    static const char nothing[] = "duoblas: interrupted; no file was written\n";
-    static const char all[] = "duoblas: interrupted; all files had been written\n";
     tell(duo_progress_shown() ? "\r\033[K" : "\n");
-    tell(files_written ? all : nothing);
+    tell("duoblas: interrupted; ");
+    tell(told);
+    tell("\n");
     _exit(128 + signal_number);
 }
 
@@ -47,8 +48,10 @@ void duo_interrupt_watch(void)
 
 void duo_interrupt_hold(void) { mask(SIG_BLOCK); }
 
-void duo_interrupt_allow(void)
+void duo_interrupt_allow_with(const char *advice)
 {
-    files_written = 1;
+    told = advice;
     mask(SIG_UNBLOCK);
 }
+
+void duo_interrupt_allow(void) { duo_interrupt_allow_with("all files had been written"); }

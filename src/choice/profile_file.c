@@ -80,8 +80,7 @@ bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size)
 
 /* ---- Writing ---- */
 
-/* Makes the folders on the way to path. */
-static void make_folders(const char *path)
+void duo_profile_make_folders(const char *path)
 {
     char folder[4096];
     snprintf(folder, sizeof folder, "%s", path);
@@ -101,7 +100,7 @@ bool duo_profile_write(const duo_profile *profile, const char *path, char *why, 
         snprintf(why, why_size, "the path is too long");
         return false;
     }
-    make_folders(path);
+    duo_profile_make_folders(path);
     const int number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     FILE *const file = number < 0 ? NULL : fdopen(number, "w");
     if (file == NULL) {

@@ -11,6 +11,7 @@
 
 #include "choice/algorithm.h"
 #include "choice/profile_file.h"
+#include "choice/profile_parts.h"
 #include "choice/profile_paths.h"
 #include "choice/profile_text.h"
 #include "cpu/blas_kernels.h"
@@ -51,46 +52,7 @@ static void add_why(const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- Parts ---- */
-
-/* The GPU part of a profile is its link and the curves of the GPU's algorithms. */
-static void borrow_gpu_part(duo_profile *to, const duo_profile *from)
-{
-    memcpy(to->gpu, from->gpu, sizeof to->gpu);
-    memcpy(to->driver, from->driver, sizeof to->driver);
-    to->upload_pageable = from->upload_pageable;
-    to->upload_pinned = from->upload_pinned;
-    to->download_pageable = from->download_pageable;
-    to->download_pinned = from->download_pinned;
-    to->copy_seconds = from->copy_seconds;
-    to->round_trip_seconds = from->round_trip_seconds;
-    to->query_seconds = from->query_seconds;
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const duo_algorithm_table table = duo_algorithm_tables[operation];
-        for (int i = 0; i < table.count; i++)
-            if (table.algorithm[i].side == DUO_SIDE_GPU)
-                to->curve[table.algorithm[i].id] = from->curve[table.algorithm[i].id];
-    }
-}
-
-/* Takes the curves of a side's algorithms that were not measured from another profile. */
-static void borrow_missing_curves(duo_profile *to, const duo_profile *from, duo_side side)
-{
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const duo_algorithm_table table = duo_algorithm_tables[operation];
-        for (int i = 0; i < table.count; i++) {
-            const duo_algorithm_id id = table.algorithm[i].id;
-            if (table.algorithm[i].side == side && to->curve[id].count == 0)
-                to->curve[id] = from->curve[id];
-        }
-    }
-}
-
-static void borrow_missing_figures(duo_profile *to, const duo_profile *from)
-{
-    if (!(to->cpu_bandwidth > 0.0)) to->cpu_bandwidth = from->cpu_bandwidth;
-    if (!(to->sgemm_efficiency > 0.0)) to->sgemm_efficiency = from->sgemm_efficiency;
-}
+/* ---- Built-in profiles ---- */
 
 static bool same_blas(const duo_profile *p)
 {
@@ -149,8 +111,8 @@ static void prepare_built_in(void)
     snprintf(h100.origin, sizeof h100.origin, "built-in h100");
     snprintf(h200.origin, sizeof h200.origin, "built-in h200");
     snprintf(generic.origin, sizeof generic.origin, "built-in generic");
-    borrow_missing_curves(&h100, &h200, DUO_SIDE_GPU);
-    borrow_gpu_part(&generic, &h100);
+    duo_profile_borrow_curves(&h100, &h200, DUO_SIDE_GPU);
+    duo_profile_borrow_gpu(&generic, &h100);
     built_in_ready = true;
 }
 
@@ -178,21 +140,12 @@ static const duo_profile *host_profile(void)
     return &unmeasured;
 }
 
-/* Has the profile no curve of this operation on the CPU? */
-static bool lacks(const duo_profile *p, duo_operation operation)
-{
-    bool any = false;
-    const duo_algorithm_table table = duo_algorithm_tables[operation];
-    for (int i = 0; i < table.count; i++)
-        any |= table.algorithm[i].side == DUO_SIDE_CPU && p->curve[table.algorithm[i].id].count > 0;
-    return !any;
-}
-
 static void tell_missing_operations(const duo_profile *measured, bool blas, const duo_profile *host)
 {
     bool any = false;
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        if (!lacks(measured, (duo_operation)operation) || (!blas && operation == DUO_SGEMM))
+        if (!duo_profile_lacks(measured, (duo_operation)operation) ||
+            (!blas && operation == DUO_SGEMM))
             continue;
         add_why("%s %s", any ? "," : ";", duo_operation_name((duo_operation)operation));
         any = true;
@@ -217,13 +170,13 @@ static void complete(from_file *file, const duo_profile *host)
     if (measured->curve[DUO_sgemm_cpu_openblas].count == 0) /* corrections are of this curve */
         measured->blas_one.measured = measured->blas_all.measured = false;
     *whole = *measured;
-    borrow_missing_figures(whole, host);
-    borrow_missing_curves(whole, host, DUO_SIDE_CPU);
+    duo_profile_borrow_figures(whole, host);
+    duo_profile_borrow_curves(whole, host, DUO_SIDE_CPU);
     if (!(whole->upload_pageable > 0.0)) {
-        borrow_gpu_part(whole, &h100);
+        duo_profile_borrow_gpu(whole, &h100);
         add_why("; GPU part: %s", h100.origin);
     }
-    borrow_missing_curves(whole, built_in_for(whole->gpu), DUO_SIDE_GPU);
+    duo_profile_borrow_curves(whole, built_in_for(whole->gpu), DUO_SIDE_GPU);
 }
 
 /* ---- Files ---- */
@@ -337,7 +290,7 @@ static const duo_profile *profile_for(const char *gpu, const duo_profile *profil
     if (profile == &loaded.whole && find_of_gpu(gpu)) return &of_gpu.whole;
     if (strcmp(profile->gpu, gpu) == 0 || strcmp(profile->gpu, built_in->gpu) == 0) return profile;
     mixed = *profile;
-    borrow_gpu_part(&mixed, built_in);
+    duo_profile_borrow_gpu(&mixed, built_in);
     add_why("; for this GPU, the GPU part of %s", built_in->origin);
     return &mixed;
 }

@@ -112,8 +112,6 @@ static int read_text(reader *r, const duo_field *f, const char *value)
 {
     if (strlen(value) >= f->size) return wrong(r, f->section, f->name, "too long");
     if (!plain(value)) return wrong(r, f->section, f->name, "not a plain text");
-    if (f->need == DUO_FIELD_WITH_SECTION && *value == '\0')
-        return wrong(r, f->section, f->name, "empty");
     if (f->kind == DUO_FIELD_EFFORT && strcmp(value, "full") != 0 && strcmp(value, "quick") != 0)
         return wrong(r, f->section, f->name, "neither full nor quick");
     memcpy((char *)r->profile + f->offset, value, strlen(value) + 1);
@@ -194,14 +192,17 @@ static void date_curves(duo_profile *profile)
     }
 }
 
-/* The name of an operation whose curves have no date; NULL: all have. */
+/* The name of an operation that has curves, or says how they were measured, but no date; NULL: there
+ * is none. */
 static const char *undated(const duo_profile *profile)
 {
-    for (int id = 0; id < DUO_ALGORITHMS; id++) {
-        const duo_operation operation = duo_algorithm_operation((duo_algorithm_id)id);
-        if (profile->curve[id].count > 0 && profile->measured[operation].date[0] == '\0')
-            return duo_operation_name(operation);
-    }
+    bool measured[DUO_OPERATIONS];
+    for (int i = 0; i < DUO_OPERATIONS; i++) measured[i] = profile->measured[i].effort[0] != '\0';
+    for (int id = 0; id < DUO_ALGORITHMS; id++)
+        measured[duo_algorithm_operation((duo_algorithm_id)id)] |= profile->curve[id].count > 0;
+    for (int i = 0; i < DUO_OPERATIONS; i++)
+        if (measured[i] && profile->measured[i].date[0] == '\0')
+            return duo_operation_name((duo_operation)i);
     return NULL;
 }
 
@@ -243,7 +244,7 @@ bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t
     else if (cut_short(&r) != NULL)
         snprintf(why, why_size, "[%s] is incomplete", cut_short(&r));
     else if (undated(profile) != NULL)
-        snprintf(why, why_size, "[measured %s] is missing", undated(profile));
+        snprintf(why, why_size, "[measured %s] date is missing", undated(profile));
     else
         return true;
     return false;

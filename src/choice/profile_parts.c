@@ -1,0 +1,52 @@
+/* profile_parts.c - see profile_parts.h */
+#include "choice/profile_parts.h"
+
+#include <string.h>
+
+#include "choice/algorithm.h"
+
+void duo_profile_borrow_gpu(duo_profile *to, const duo_profile *from)
+{
+    memcpy(to->gpu, from->gpu, sizeof to->gpu);
+    memcpy(to->driver, from->driver, sizeof to->driver);
+    to->upload_pageable = from->upload_pageable;
+    to->upload_pinned = from->upload_pinned;
+    to->download_pageable = from->download_pageable;
+    to->download_pinned = from->download_pinned;
+    to->copy_seconds = from->copy_seconds;
+    to->round_trip_seconds = from->round_trip_seconds;
+    to->query_seconds = from->query_seconds;
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const duo_algorithm_table table = duo_algorithm_tables[operation];
+        for (int i = 0; i < table.count; i++)
+            if (table.algorithm[i].side == DUO_SIDE_GPU)
+                to->curve[table.algorithm[i].id] = from->curve[table.algorithm[i].id];
+    }
+}
+
+void duo_profile_borrow_curves(duo_profile *to, const duo_profile *from, duo_side side)
+{
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
+        const duo_algorithm_table table = duo_algorithm_tables[operation];
+        for (int i = 0; i < table.count; i++) {
+            const duo_algorithm_id id = table.algorithm[i].id;
+            if (table.algorithm[i].side == side && to->curve[id].count == 0)
+                to->curve[id] = from->curve[id];
+        }
+    }
+}
+
+void duo_profile_borrow_figures(duo_profile *to, const duo_profile *from)
+{
+    if (!(to->cpu_bandwidth > 0.0)) to->cpu_bandwidth = from->cpu_bandwidth;
+    if (!(to->sgemm_efficiency > 0.0)) to->sgemm_efficiency = from->sgemm_efficiency;
+}
+
+bool duo_profile_lacks(const duo_profile *p, duo_operation operation)
+{
+    bool any = false;
+    const duo_algorithm_table table = duo_algorithm_tables[operation];
+    for (int i = 0; i < table.count; i++)
+        any |= table.algorithm[i].side == DUO_SIDE_CPU && p->curve[table.algorithm[i].id].count > 0;
+    return !any;
+}
