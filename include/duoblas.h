@@ -668,7 +668,16 @@ typedef struct duo_candidate {
                                  where it does not accept */
 } duo_candidate;
 
-/* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields. */
+/* What predicted seconds consist of. */
+typedef struct duo_parts {
+    double transfer_seconds; /* what it takes longer than if nothing had to be moved: of a product
+                                that is sent while it is multiplied, what is not overlapped */
+    double launch_seconds;   /* launch, and the result's way back; to share work among threads */
+    double compute_seconds;  /* the rest; infinite where the candidate does not accept */
+} duo_parts;
+
+/* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields, and
+ * fill in as many as `size` has room for. */
 typedef struct duo_decision {
     size_t size;
     const char *operation;      /* "sgemm", "sasum", "ssum", "sdot"; NULL: no call yet */
@@ -682,6 +691,14 @@ typedef struct duo_decision {
     int candidates;
     duo_candidate candidate[DUO_CANDIDATES];
     char note[160]; /* what went differently: no GPU and why, a fall-back; else empty */
+
+    /* Since 0.2 */
+    int ran;                         /* the algorithm's index in candidate[]; -1: none ran */
+    double profile_seconds;          /* what the profile alone predicts for it: other than
+                                         predicted_seconds where something was learned
+                                         (duo_set_adapt) */
+    duo_parts parts[DUO_CANDIDATES]; /* of candidate[]'s predicted_seconds */
+    char reason[320];                /* why this algorithm, in a sentence; empty: no call yet */
 } duo_decision;
 
 /**

@@ -8,48 +8,20 @@
 #define _GNU_SOURCE
 #include "call/execute.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "call/credit.h"
 #include "call/rest.h"
 #include "call/run_cpu.h"
 #include "call/run_gpu.h"
 #include "call/verbose.h"
 #include "data/locate.h"
 #include "data/place_host.h"
-#include "data/residency.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
 
 static bool on_gpu(const duo_choice *choice) { return choice->algorithm->side == DUO_SIDE_GPU; }
-
-/*
- * A kept array whose device copy is stale is not sent until that pays. Each call that ran on the
- * CPU for that reason alone credits the array with the time that it lost, so that in all at most
- * twice the least possible time is spent.
- */
-static void earn_credit(const duo_call *call, const duo_choice *choice, int count, int ran,
-                        const duo_profile *profile)
-{
-    if (!duo_call_stale(call) || on_gpu(&choice[ran])) return;
-    duo_call sent = *call;
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        if (sent.operand[i].residence == DUO_AT_STALE) sent.operand[i].on_device = true;
-    const double saved_transfer = duo_transfer_seconds(call, DUO_SIDE_GPU, profile) -
-                                  duo_transfer_seconds(&sent, DUO_SIDE_GPU, profile);
-    double best = INFINITY;
-    for (int i = 0; i < count; i++)
-        if (on_gpu(&choice[i]) && choice[i].accepts && !choice[i].declined)
-            best = fmin(best, choice[i].seconds - saved_transfer);
-    const double lost = choice[ran].seconds - best;
-    if (!(lost > 0.0)) return;
-    duo_residency_lock();
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        if (call->operand[i].read && call->operand[i].residence == DUO_AT_STALE)
-            call->operand[i].region->credit_seconds += lost;
-    duo_residency_unlock();
-}
 
 static void remember(duo_context *ctx, const duo_call *call, const duo_choice *choice, int count)
 {
@@ -79,12 +51,13 @@ static void predict(execution *e, bool cpu_first)
     if (!short_list) e->count = duo_predict(e->call, &e->conditions, e->choice);
     remember(e->ctx, e->call, e->choice, e->count);
     last->short_list = short_list;
-    if (short_list) last->conditions = e->conditions;
+    last->conditions = e->conditions;
 }
 
 /* There is no usable device: no GPU algorithm may be chosen any more. */
 static void rule_out_gpu(execution *e)
 {
+    e->conditions.gpu = e->ctx->last.conditions.gpu = false;
     for (int i = 0; i < e->count; i++)
         if (on_gpu(&e->choice[i])) e->choice[i].accepts = false;
 }
@@ -177,6 +150,7 @@ static duo_outcome run_cheapest(execution *e, int *ran)
         bool partly;
         const duo_outcome outcome = run(e, best, &partly);
         if (outcome == DUO_DECLINED && partly) {
+            e->choice[i].declined = true;
             *ran = i;
             return run_rest(e, ran);
         }
@@ -213,7 +187,7 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     last->algorithm = choice->algorithm;
     last->threads = on_gpu(choice) ? 0 : call->threads;
     last->predicted_seconds = choice->seconds;
-    if (outcome == DUO_OK) earn_credit(call, e.choice, e.count, ran, e.conditions.profile);
+    if (outcome == DUO_OK) duo_credit_earn(call, e.choice, e.count, ran, &e.conditions);
     (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
     memcpy(last->choice, e.choice, sizeof e.choice[0] * (size_t)e.count); /* with what declined */
     if (timed) last->seconds = duo_now_seconds() - start;
