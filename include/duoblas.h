@@ -708,6 +708,36 @@ typedef struct duo_decision {
  */
 DUO_API duo_status duo_explain_last(duo_context *ctx, duo_decision *decision);
 
+/* Chooses the candidate that is to run: see duo_set_decide. */
+typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
+
+/**
+ * duo_set_decide - let the program decide which algorithm runs.
+ *
+ *   decide   called for each call of the context before it runs, with `user`; NULL, the default:
+ *            the least predicted time decides.
+ *              decision   the operation, sizes, residences and candidates, as duo_explain_last
+ *                         tells them; side, algorithm, threads and predicted_seconds are those of
+ *                         the candidate that was chosen. Nothing has run: seconds is negative, note
+ *                         and reason are empty, parts are 0. It is gone when decide returns.
+ *              chosen     the index of that candidate.
+ *            It returns the index of the candidate to run, or -1 for the one that was chosen. Any
+ *            other number counts as -1, as does a candidate that does not accept. One of the other
+ *            side may be chosen on any path.
+ *
+ * Calls      that have nothing to compute (m = 0, n <= 0) do not ask. Tiny calls do: while decide
+ *            is set they are predicted as all others are, which takes about a microsecond. A call
+ *            asks once: where the candidate cannot go on the cheapest others follow, and what is
+ *            left of a product of which a part is done is not asked about.
+ * Threads    decide is called on the thread of the call, and no lock is held. It must return, and
+ *            must not use this context (nor NULL, where this is the thread's default); it may make
+ *            calls of other contexts.
+ * Numerics   every candidate is right to the bounds of the context's math.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_decide(duo_context *ctx, duo_decide decide, void *user);
+
 /**
  * duo_status_string - the text of a status, never NULL ("unknown status" for other numbers).
  * Since      0.1

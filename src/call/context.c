@@ -123,6 +123,7 @@ static void renew(duo_context *ctx)
     res->report.log = NULL;
     res->report.note[0] = res->report.detail[0] = '\0';
     ctx->policy.program = NULL;
+    ctx->policy.decide = NULL;
     set_default_policy(ctx);
     if (res->device != device || res->stream != NULL) {
         (void)duo_resources_close(res);

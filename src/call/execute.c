@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "call/credit.h"
+#include "call/decide.h"
 #include "call/rest.h"
 #include "call/run_cpu.h"
 #include "call/run_gpu.h"
@@ -37,6 +38,7 @@ typedef struct execution {
     duo_conditions conditions;
     duo_choice choice[DUO_CANDIDATES];
     int count;
+    int first;  /* the candidate that goes before the cheapest; -1: none */
     bool asked; /* was the driver asked about operands that are not registered? */
     int losses; /* of devices, when the algorithms were predicted */
 } execution;
@@ -88,6 +90,8 @@ static duo_outcome run(execution *e, const duo_choice *best, bool *partly)
     return duo_run_gpu(e->ctx, call, best->algorithm, &e->conditions, partly);
 }
 
+static duo_status execute_part(duo_context *ctx, duo_call *part);
+
 /* The GPU declined when part of C was final: computes the rest. The call counts as done by the
  * algorithm that did the last part. */
 static duo_outcome run_rest(execution *e, int *ran)
@@ -96,7 +100,7 @@ static duo_outcome run_rest(execution *e, int *ran)
     const duo_last last = ctx->last;
     char note[sizeof ctx->resources.report.note];
     memcpy(note, ctx->resources.report.note, sizeof note);
-    const duo_status status = duo_rest_run(ctx, e->call, duo_execute);
+    const duo_status status = duo_rest_run(ctx, e->call, execute_part);
     const duo_algorithm *const algorithm = ctx->last.algorithm;
     for (int i = 0; i < e->count; i++)
         if (e->choice[i].algorithm == algorithm) *ran = i;
@@ -131,11 +135,19 @@ static duo_status after_declining(execution *e, int best)
     return located;
 }
 
+/* The candidate that goes next: `first`, once, or else the cheapest. */
+static int next(execution *e)
+{
+    const int first = e->first;
+    e->first = -1;
+    return first >= 0 ? first : duo_select(e->choice, e->count, &e->conditions);
+}
+
 /* Runs the cheapest that accepts, and the next if it declines. *ran: its index in choice[]. */
 static duo_outcome run_cheapest(execution *e, int *ran)
 {
     for (;;) {
-        const int i = duo_select(e->choice, e->count, &e->conditions);
+        const int i = next(e);
         if (i < 0) return DUO_ERR_MEMORY; /* not reached: one CPU algorithm never declines */
         const duo_choice *const best = &e->choice[i];
         if (on_gpu(best) && duo_context_open(e->ctx) != DUO_OK) {
@@ -163,7 +175,20 @@ static duo_outcome run_cheapest(execution *e, int *ran)
     }
 }
 
-duo_status duo_execute(duo_context *ctx, duo_call *call)
+/* Runs what the program wants, or the cheapest. */
+static duo_outcome run_chosen(execution *e, int *ran)
+{
+    duo_last *const last = &e->ctx->last;
+    const int cheapest = duo_select(e->choice, e->count, &e->conditions);
+    const int first = duo_decide_ask(e->ctx, e->choice, e->count, cheapest);
+    if (first >= 0) last->why = DUO_WHY_ASKED;
+    e->first = first;
+    const duo_outcome outcome = run_cheapest(e, ran);
+    if (first >= 0 && *ran != first) last->why = DUO_WHY_CHEAPEST;
+    return outcome;
+}
+
+static duo_status execute(duo_context *ctx, duo_call *call, bool part)
 {
     duo_resources *const res = &ctx->resources;
     duo_last *const last = &ctx->last;
@@ -177,11 +202,12 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     e.call = call;
     e.conditions = duo_policy_conditions(&ctx->policy, res);
     e.asked = false;
-    predict(&e, !timed);
+    e.first = -1;
+    predict(&e, !timed && ctx->policy.decide == NULL);
     if (ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
         (void)duo_context_open(ctx); /* for the note that says why */
     int ran = -1;
-    const duo_outcome outcome = run_cheapest(&e, &ran);
+    const duo_outcome outcome = part ? run_cheapest(&e, &ran) : run_chosen(&e, &ran);
     if (ran < 0) return outcome; /* nothing could run: an error before anything was written */
     const duo_choice *const choice = &e.choice[ran];
     last->algorithm = choice->algorithm;
@@ -194,6 +220,13 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     if (timed) duo_verbose_call(ctx);
     return (duo_status)outcome;
 }
+
+static duo_status execute_part(duo_context *ctx, duo_call *part)
+{
+    return execute(ctx, part, true);
+}
+
+duo_status duo_execute(duo_context *ctx, duo_call *call) { return execute(ctx, call, false); }
 
 /* ---- Quick returns ---- */
 
