@@ -66,6 +66,8 @@
  *                                             be opened
  *   DUOBLAS_CHECK          0 | 1              1: look for a forgotten duo_changed, and name the
  *                                             array: see Residency
+ *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
+ *                                             duo_set_adapt
  *   DUOBLAS_SUMMARY        stderr | FILE      libduoblas-blas.so alone: tell there, at exit, what
  *                                             became of the program's calls
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
@@ -234,6 +236,37 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
  * Since      0.2
  */
 DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
+
+/**
+ * duo_set_adapt - learn from the calls of this context how far the profile is off, and choose by
+ * what was learned. For machines that the profile does not fit: it was measured on another one, a
+ * neighbour is busy, clocks are throttled.
+ *
+ *   on   not 0: learn. 0, the default: every prediction is that of the profile, no clock is read.
+ *
+ * Effect     The ratio of real to predicted seconds is kept for each algorithm, by how long its
+ *            calls are, and for each way over the link, from and to pageable and pinned memory: a
+ *            slow mean, between 1/16 and 16, for each device. One call moves it by at most a factor
+ *            of 2.4, later of 1.11. All contexts that learn share it; a new process, or a child,
+ *            begins anew. Predictions are multiplied by it; duo_explain_last tells both.
+ * Trials     Now and then a call runs by another candidate, one that is predicted to take less than
+ *            four times as long as the cheapest, to learn of it, too. It serves the context's math
+ *            and path. Trials lose at most 1 % of the time that was learned from, but for the last
+ *            one, which may take longer than predicted. None moves a kept array, or opens a device
+ *            that no call has used (duo_warm_up does).
+ * Timed      are calls of some 20 us or more, predicted or real, that have done their work when
+ *            they return: whose output is in host memory, while no output of an earlier call of the
+ *            context is awaited on the device. None waits longer in order to be timed. Tiny calls
+ *            are neither timed nor predicted, and go on as without.
+ * Numerics   each result is right to the same bounds, and the reductions have the same bits. Which
+ *            algorithm runs may change from call to call and from run to run, and with it the last
+ *            bits of sgemm.
+ * Threads    what is learned is shared without a lock.
+ * Cost       of a call that is timed: about a microsecond. No memory is allocated.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
 
 /**
  * duo_set_device - the GPU that later calls of this context use, and no other beside it

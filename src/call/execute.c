@@ -10,12 +10,14 @@
 
 #include <string.h>
 
+#include "call/adapt.h"
 #include "call/credit.h"
 #include "call/decide.h"
 #include "call/rest.h"
 #include "call/run_cpu.h"
 #include "call/run_gpu.h"
 #include "call/verbose.h"
+#include "choice/learned.h"
 #include "data/locate.h"
 #include "data/place_host.h"
 #include "data/transfer.h"
@@ -42,6 +44,17 @@ typedef struct execution {
     bool asked; /* was the driver asked about operands that are not registered? */
     int losses; /* of devices, when the algorithms were predicted */
 } execution;
+
+/* The conditions of a call now. What was learned is copied: it stays the same while the call is
+ * decided, and for duo_explain_last. */
+static duo_conditions conditions_of(duo_context *ctx)
+{
+    duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
+    if (!ctx->policy.adapt) return conditions;
+    duo_learned_ratios(ctx->resources.device, conditions.profile, &ctx->last.ratios);
+    conditions.ratios = &ctx->last.ratios;
+    return conditions;
+}
 
 /* Predicts all algorithms; with cpu_first the CPU's alone, if one of those is sure to be chosen. */
 static void predict(execution *e, bool cpu_first)
@@ -113,7 +126,7 @@ static duo_outcome run_rest(execution *e, int *ran)
 static void predict_on_the_others(execution *e)
 {
     e->losses = duo_devices_losses();
-    e->conditions = duo_policy_conditions(&e->ctx->policy, &e->ctx->resources);
+    e->conditions = conditions_of(e->ctx);
     e->count = duo_predict(e->call, &e->conditions, e->choice);
     e->ctx->last.short_list = false;
     e->ctx->last.candidates = e->count;
@@ -175,16 +188,23 @@ static duo_outcome run_cheapest(execution *e, int *ran)
     }
 }
 
-/* Runs what the program wants, or the cheapest. */
+/* Runs the cheapest, or what the program or a trial puts before it. */
 static duo_outcome run_chosen(execution *e, int *ran)
 {
     duo_last *const last = &e->ctx->last;
+    duo_adapt adapt;
     const int cheapest = duo_select(e->choice, e->count, &e->conditions);
-    const int first = duo_decide_ask(e->ctx, e->choice, e->count, cheapest);
-    if (first >= 0) last->why = DUO_WHY_ASKED;
-    e->first = first;
+    e->first = duo_decide_ask(e->ctx, e->choice, e->count, cheapest);
+    const bool asked = e->ctx->policy.decide != NULL;
+    if (e->first >= 0) last->why = DUO_WHY_ASKED;
+    const int tried = duo_adapt_begin(&adapt, e->ctx, e->call, &e->conditions, e->choice, e->count,
+                                      e->first >= 0 ? e->first : cheapest, !asked);
+    if (tried >= 0) last->why = DUO_WHY_TRIED;
+    if (tried >= 0) e->first = tried;
+    const int first = e->first;
     const duo_outcome outcome = run_cheapest(e, ran);
     if (first >= 0 && *ran != first) last->why = DUO_WHY_CHEAPEST;
+    if (outcome == DUO_OK) duo_adapt_end(&adapt, e->ctx, e->call, &e->conditions, e->choice, *ran);
     return outcome;
 }
 
@@ -200,7 +220,7 @@ static duo_status execute(duo_context *ctx, duo_call *call, bool part)
     execution e;
     e.ctx = ctx;
     e.call = call;
-    e.conditions = duo_policy_conditions(&ctx->policy, res);
+    e.conditions = conditions_of(ctx);
     e.asked = false;
     e.first = -1;
     predict(&e, !timed && ctx->policy.decide == NULL);

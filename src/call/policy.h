@@ -21,6 +21,7 @@ typedef struct duo_policy {
     duo_path path;
     duo_math math;
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
+    bool adapt;                /* are calls learned from? (adapt.h) */
     duo_decide decide;         /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
 } duo_policy;
