@@ -109,6 +109,9 @@ mistake bench mixed -s 16x16x16 -s 8x8x8
 mistake bench mixed --busy -1
 mistake bench mixed --plot bench.svg
 mistake bench ssum --busy 1
+mistake bench mixed --profile h100
+mistake bench adapt --profile h300
+mistake bench adapt -n 16
 mistake bench shapes --beside libblas.so.3
 mistake bench host -s 10x10x10
 mistake bench host --memory resident
