@@ -66,6 +66,8 @@
  *                                             be opened
  *   DUOBLAS_CHECK          0 | 1              1: look for a forgotten duo_changed, and name the
  *                                             array: see Residency
+ *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
+ *                                             duo_set_adapt
  *   DUOBLAS_SUMMARY        stderr | FILE      libduoblas-blas.so alone: tell there, at exit, what
  *                                             became of the program's calls
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
@@ -234,6 +236,37 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
  * Since      0.2
  */
 DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
+
+/**
+ * duo_set_adapt - learn from the calls of this context how far the profile is off, and choose by
+ * what was learned. For machines that the profile does not fit: it was measured on another one, a
+ * neighbour is busy, clocks are throttled.
+ *
+ *   on   not 0: learn. 0, the default: every prediction is that of the profile, no clock is read.
+ *
+ * Effect     The ratio of real to predicted seconds is kept for each algorithm, by how long its
+ *            calls are, and for each way over the link, from and to pageable and pinned memory: a
+ *            slow mean, between 1/16 and 16, for each device. One call moves it by at most a factor
+ *            of 2.4, later of 1.11. All contexts that learn share it; a new process, or a child,
+ *            begins anew. Predictions are multiplied by it; duo_explain_last tells both.
+ * Trials     Now and then a call runs by another candidate, one that is predicted to take less than
+ *            four times as long as the cheapest, to learn of it, too. It serves the context's math
+ *            and path. Trials lose at most 1 % of the time that was learned from, but for the last
+ *            one, which may take longer than predicted. None moves a kept array, or opens a device
+ *            that no call has used (duo_warm_up does).
+ * Timed      are calls of some 20 us or more, predicted or real, that have done their work when
+ *            they return: whose output is in host memory, while no output of an earlier call of the
+ *            context is awaited on the device. None waits longer in order to be timed. Tiny calls
+ *            are neither timed nor predicted, and go on as without.
+ * Numerics   each result is right to the same bounds, and the reductions have the same bits. Which
+ *            algorithm runs may change from call to call and from run to run, and with it the last
+ *            bits of sgemm.
+ * Threads    what is learned is shared without a lock.
+ * Cost       of a call that is timed: about a microsecond. No memory is allocated.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
 
 /**
  * duo_set_device - the GPU that later calls of this context use, and no other beside it
@@ -668,7 +701,16 @@ typedef struct duo_candidate {
                                  where it does not accept */
 } duo_candidate;
 
-/* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields. */
+/* What predicted seconds consist of. */
+typedef struct duo_parts {
+    double transfer_seconds; /* what it takes longer than if nothing had to be moved: of a product
+                                that is sent while it is multiplied, what is not overlapped */
+    double launch_seconds;   /* launch, and the result's way back; to share work among threads */
+    double compute_seconds;  /* the rest; infinite where the candidate does not accept */
+} duo_parts;
+
+/* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields, and
+ * fill in as many as `size` has room for. */
 typedef struct duo_decision {
     size_t size;
     const char *operation;      /* "sgemm", "sasum", "ssum", "sdot"; NULL: no call yet */
@@ -682,6 +724,14 @@ typedef struct duo_decision {
     int candidates;
     duo_candidate candidate[DUO_CANDIDATES];
     char note[160]; /* what went differently: no GPU and why, a fall-back; else empty */
+
+    /* Since 0.2 */
+    int ran;                         /* the algorithm's index in candidate[]; -1: none ran */
+    double profile_seconds;          /* what the profile alone predicts for it: other than
+                                         predicted_seconds where something was learned
+                                         (duo_set_adapt) */
+    duo_parts parts[DUO_CANDIDATES]; /* of candidate[]'s predicted_seconds */
+    char reason[320];                /* why this algorithm, in a sentence; empty: no call yet */
 } duo_decision;
 
 /**
@@ -690,6 +740,36 @@ typedef struct duo_decision {
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE.   Since 0.1
  */
 DUO_API duo_status duo_explain_last(duo_context *ctx, duo_decision *decision);
+
+/* Chooses the candidate that is to run: see duo_set_decide. */
+typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
+
+/**
+ * duo_set_decide - let the program decide which algorithm runs.
+ *
+ *   decide   called for each call of the context before it runs, with `user`; NULL, the default:
+ *            the least predicted time decides.
+ *              decision   the operation, sizes, residences and candidates, as duo_explain_last
+ *                         tells them; side, algorithm, threads and predicted_seconds are those of
+ *                         the candidate that was chosen. Nothing has run: seconds is negative, note
+ *                         and reason are empty, parts are 0. It is gone when decide returns.
+ *              chosen     the index of that candidate.
+ *            It returns the index of the candidate to run, or -1 for the one that was chosen. Any
+ *            other number counts as -1, as does a candidate that does not accept. One of the other
+ *            side may be chosen on any path.
+ *
+ * Calls      that have nothing to compute (m = 0, n <= 0) do not ask. Tiny calls do: while decide
+ *            is set they are predicted as all others are, which takes about a microsecond. A call
+ *            asks once: where the candidate cannot go on the cheapest others follow, and what is
+ *            left of a product of which a part is done is not asked about.
+ * Threads    decide is called on the thread of the call, and no lock is held. It must return, and
+ *            must not use this context (nor NULL, where this is the thread's default); it may make
+ *            calls of other contexts.
+ * Numerics   every candidate is right to the bounds of the context's math.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT.
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_decide(duo_context *ctx, duo_decide decide, void *user);
 
 /**
  * duo_status_string - the text of a status, never NULL ("unknown status" for other numbers).

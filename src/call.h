@@ -62,7 +62,7 @@ typedef struct duo_operand {
     bool on_host, on_device; /* is there a current copy of the operand? */
     duo_region *region;      /* the region that holds the whole operand, or NULL */
     bool crosses;            /* the operand overlaps regions without lying in one of them */
-    double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (execute.c) */
+    double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/credit.h) */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
 
     /* Set by placing, in the placed copy of the call alone. */

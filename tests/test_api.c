@@ -74,6 +74,8 @@ static void refuse_context(duo_context *dead)
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_release(dead, x));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_prepare(dead, x, 16));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_explain_last(dead, &decision));
+    CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_adapt(dead, 1));
+    CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_decide(dead, NULL, NULL));
     CHECK(duo_error_detail(dead) != NULL, "detail of a dead context");
     CHECK(result == 5.0f && ptr == (void *)x && decision.operation == NULL, "an output changed");
 }
@@ -205,7 +207,7 @@ static void explanations(void)
     test_case("explain_last");
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_ERR_NULL, duo_explain_last(ctx, NULL));
-    d.size = sizeof d - 1;
+    d.size = offsetof(duo_decision, ran) - 1; /* less than that of version 0.1 */
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));
     d.size = 0;
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));

@@ -47,7 +47,7 @@ static void explain(void)
     duo_decision d = last_decision(ctx);
     CHECK(d.operation == NULL && d.algorithm == NULL && d.candidates == 0, "there was a call?");
     CHECK_STATUS(DUO_ERR_NULL, duo_explain_last(ctx, NULL));
-    d.size = sizeof d - 1;
+    d.size = offsetof(duo_decision, ran) - 1;
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));
     d.size = 0;
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));

@@ -109,6 +109,9 @@ mistake bench mixed -s 16x16x16 -s 8x8x8
 mistake bench mixed --busy -1
 mistake bench mixed --plot bench.svg
 mistake bench ssum --busy 1
+mistake bench mixed --profile h100
+mistake bench adapt --profile h300
+mistake bench adapt -n 16
 mistake bench shapes --beside libblas.so.3
 mistake bench host -s 10x10x10
 mistake bench host --memory resident
@@ -154,17 +157,17 @@ for algorithm in sgemm_gpu_naive sgemm_gpu_tiled sgemm_gpu_ffma sgemm_gpu_skinny
     sgemm_cpu_openblas sgemm_cpu_plain; do
     says out "$algorithm"
 done
-says out '<- would run'
+says out '<-'
 DUOBLAS_MATH=float64 expect 0 explain sgemm 4096 4096 4096 --resident a,b
-for line in sgemm_gpu_f64 sgemm_cpu_float64 '<- would run'; do says out "$line"; done
+for line in sgemm_gpu_f64 sgemm_cpu_float64 '<-'; do says out "$line"; done
 DUOBLAS_MATH=tf32 expect 0 explain sgemm 4096 4096 4096 --resident a,b
-for line in sgemm_gpu_fp16x1 sgemm_gpu_tiled '<- would run'; do says out "$line"; done
+for line in sgemm_gpu_fp16x1 sgemm_gpu_tiled '<-'; do says out "$line"; done
 expect 0 explain sdot 1000000 --resident x --pinned y
 says out 'sdot_cpu_lanes'
 expect 0 explain sgemm 4096 4096 4096 --resident a,a --kept b --prepared a,b
 says out '^  b .*host, kept, current on the GPU \(prepared\)$'
 expect 0 explain ssum 100 --path cpu
-says out 'cpu_lanes.*<- would run'
+says out 'cpu_lanes.*<-'
 
 # ... and the plan of a product that the GPU would do with operands in host memory: every element
 # goes up once and comes home once, whatever the parts; with little memory A or B goes up again.

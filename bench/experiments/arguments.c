@@ -5,6 +5,7 @@
 
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
+#include "choice/profile_in_use.h"
 
 static const char doc[] =
     "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
@@ -24,6 +25,8 @@ static const char doc[] =
     "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
     "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
     "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
+    "  duoblas bench adapt --profile h100   random calls with and without learning, by the "
+    "profile of another machine\n"
     "  duoblas bench host             products of host arrays: rates of the machine, the bound "
     "that "
     "follows from them, copies + cuBLAS, cuBLASXt\n"
@@ -51,6 +54,7 @@ enum {
     OPTION_ALGORITHMS,
     OPTION_PREPARED,
     OPTION_BUSY,
+    OPTION_PROFILE,
     OPTION_BESIDE,
     OPTION_MEMORY,
     OPTION_DEVICES,
@@ -81,7 +85,11 @@ static const struct argp_option options[] = {
     {"offset", OPTION_OFFSET, "FLOATS", 0,
      "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
     {"busy", OPTION_BUSY, "N", 0,
-     "mixed: then again beside so many busy processes; as many as processors: one for each", 0},
+     "mixed: then again beside so many busy processes; as many as processors: one for each; adapt: "
+     "beside so many",
+     0},
+    {"profile", OPTION_PROFILE, "h100|h200|generic", 0,
+     "adapt: this built-in profile (default: the one in use)", 0},
     {"beside", OPTION_BESIDE, "LIBRARY", 0,
      "mixed: this BLAS does a product before each call, as a program does that has its own", 0},
     {"memory", OPTION_MEMORY, "pinned|pageable", 0,
@@ -120,6 +128,7 @@ static const duo_experiment experiments[] = {
     {.name = "introduction", .kind = DUO_INTRODUCTION},
     {.name = "shapes", .kind = DUO_SHAPES_OF_SGEMM, .shape = true, .transpose = true},
     {.name = "mixed", .kind = DUO_MIXED, .shape = true},
+    {.name = "adapt", .kind = DUO_ADAPT},
     {.name = "host", .kind = DUO_HOST, .plot = true, .host = true},
     {.name = "large", .kind = DUO_LARGE, .shape = true, .transpose = true, .host = true},
     {.name = "timeline", .kind = DUO_TIMELINE, .plot = true},
@@ -241,8 +250,14 @@ static error_t check_options(const duo_bench_arguments *a, struct argp_state *st
     if (kind == DUO_MIXED && (a->sizes > 1 || a->shapes > 1))
         return duo_tool_refuse(state, "one length of the reductions and one shape of sgemm are for",
                                name);
-    if (kind != DUO_MIXED && (b->neighbours > 0 || b->beside != NULL))
-        return duo_tool_refuse(state, "--busy and --beside are for mixed, not", name);
+    if (kind != DUO_MIXED && b->beside != NULL)
+        return duo_tool_refuse(state, "--beside is for mixed, not", name);
+    if (kind != DUO_MIXED && kind != DUO_ADAPT && b->neighbours > 0)
+        return duo_tool_refuse(state, "--busy is for mixed and adapt, not", name);
+    if (kind != DUO_ADAPT && b->profile != NULL)
+        return duo_tool_refuse(state, "--profile is for adapt, not", name);
+    if (kind == DUO_ADAPT && a->sizes > 0)
+        return duo_tool_refuse(state, "its sizes are random", name);
     if (kind == DUO_LARGE && a->sizes + a->shapes != 1)
         return duo_tool_refuse(state, "one shape is for", name);
     if (kind == DUO_TIMELINE && (a->file == NULL || b->plot == NULL))
@@ -275,7 +290,7 @@ static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
     if (a->what == NULL)
         return duo_tool_refuse(state, "an operation is missing",
                                "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed, "
-                               "host, large, timeline");
+                               "adapt, host, large, timeline");
     return check_options(a, state);
 }
 
@@ -333,6 +348,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
         refused = duo_tool_number_option(state, "--busy", value, 0, 4096, &number);
         b->neighbours = (int)number;
         return refused;
+    case OPTION_PROFILE:
+        b->profile = value;
+        return duo_profile_built_in(value) != NULL ? 0
+                                                   : duo_tool_bad_value(state, "--profile", value);
     case OPTION_MEMORY:
         return parse_memory(b, state, value);
     case OPTION_DEVICES:

@@ -11,6 +11,7 @@ typedef enum duo_experiment_kind {
     DUO_ACCURACY_SGEMM,
     DUO_SHAPES_OF_SGEMM,
     DUO_MIXED,
+    DUO_ADAPT,
     DUO_HOST,
     DUO_LARGE,
     DUO_TIMELINE,

@@ -83,6 +83,8 @@ static int run(duo_bench_arguments *a)
         return duo_bench_accuracy_sgemm(b, problem, make_problems(a, DUO_SGEMM, problem));
     case DUO_SHAPES_OF_SGEMM:
         return duo_bench_shapes(b, problem, make_problems(a, DUO_SGEMM, problem));
+    case DUO_ADAPT:
+        return duo_bench_adapt(b);
     case DUO_MIXED:
         return run_mixed(a);
     case DUO_HOST:

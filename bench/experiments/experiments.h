@@ -19,6 +19,9 @@ int duo_bench_overhead(void);
 /* The operations by turns, beside busy neighbours and another BLAS. */
 int duo_bench_mixed(duo_bench *bench, const int64_t product[3], int64_t length);
 
+/* Random calls with and without learning from them. */
+int duo_bench_adapt(duo_bench *bench);
+
 /* Sums of 2^12..2^27 and two products, as an introduction to GPUs has them. */
 int duo_bench_introduction(duo_bench *bench);
 

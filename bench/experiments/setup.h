@@ -21,7 +21,8 @@ typedef struct duo_bench {
     int threads;
     int64_t offset_floats; /* from a boundary of 256 bytes to every operand */
     const char *plot;      /* NULL: none */
-    int neighbours;        /* mixed: busy processes */
+    int neighbours;        /* mixed, adapt: busy processes */
+    const char *profile;   /* adapt: a built-in profile; NULL: that in use */
     const char *beside;    /* mixed: the program's own BLAS; NULL: none */
     int memory;            /* host, large: duo_place of the operands; -1: each, or the usual one */
     int devices;           /* host: of the rates, of cuBLASXt and of the bound */

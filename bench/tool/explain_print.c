@@ -1,12 +1,11 @@
 /* explain_print.c - see explain_print.h */
 #include "bench/tool/explain_print.h"
 
-#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/tool/text.h"
-#include "choice/select.h"
-#include "choice/stream_cost.h"
+#include "call/reason.h"
 
 const char *const *duo_explain_operands(duo_operation operation)
 {
@@ -34,72 +33,62 @@ static void print_operands(const duo_call *call)
     }
 }
 
-/* What the operands' place costs. Of a streamed product, what it takes longer than with all of them
- * on the GPU: they are sent and fetched while it works. */
-static double moving_seconds(const duo_call *call, const duo_conditions *conditions,
-                             const duo_choice *choice)
+static void print_candidates(const duo_decision *d)
 {
-    int threads;
-    const duo_algorithm *const algorithm = choice->algorithm;
-    if (algorithm->side == DUO_SIDE_CPU || !duo_streams(call) || !choice->accepts)
-        return duo_transfer_seconds(call, algorithm->side, conditions->profile);
-    duo_call there = *call;
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        duo_operand *const o = &there.operand[i];
-        if (!duo_operand_touched(o)) continue;
-        o->residence = DUO_AT_DEVICE;
-        o->on_device = true;
-        o->on_host = false;
-    }
-    return choice->seconds - algorithm->cost(&there, conditions, &threads);
-}
-
-static void print_candidates(const duo_call *call, const duo_conditions *conditions,
-                             const duo_choice *choice, int count, int best)
-{
-    printf("\n  %-20s %-4s %7s %10s   %10s   %10s\n", "candidate", "side", "threads", "transfers",
-           "work", "total");
-    for (int i = 0; i < count; i++) {
-        char transfers[DUO_TEXT], work[DUO_TEXT], total[DUO_TEXT], threads[16] = "-";
-        const duo_algorithm *const algorithm = choice[i].algorithm;
-        const double moved = moving_seconds(call, conditions, &choice[i]);
-        if (algorithm->side == DUO_SIDE_CPU)
-            snprintf(threads, sizeof threads, "%d", choice[i].threads);
-        printf("  %-20s %-4s %7s  %s    %s    %s  %s\n", algorithm->name,
-               duo_text_side(algorithm->side), threads, duo_text_seconds(moved, transfers),
-               duo_text_seconds(choice[i].seconds - moved, work),
-               duo_text_seconds(choice[i].seconds, total),
-               !choice[i].accepts ? "cannot do this call"
-               : i == best        ? "<- would run"
-                                  : "");
+    printf("\n  %-18s %-4s %7s %10s %10s %10s %10s\n", "candidate", "side", "threads", "transfers",
+           "launch", "compute", "total");
+    for (int i = 0; i < d->candidates; i++) {
+        char transfer[DUO_TEXT], launch[DUO_TEXT], compute[DUO_TEXT], total[DUO_TEXT];
+        char threads[16] = "-";
+        const duo_candidate *const c = &d->candidate[i];
+        const duo_parts *const parts = &d->parts[i];
+        if (c->side == DUO_SIDE_CPU) snprintf(threads, sizeof threads, "%d", c->threads);
+        printf("  %-18s %-4s", c->algorithm, duo_text_side(c->side));
+        if (c->accepts)
+            printf(" %7s %s %s %s %s%s\n", threads,
+                   duo_text_seconds(parts->transfer_seconds, transfer),
+                   duo_text_seconds(parts->launch_seconds, launch),
+                   duo_text_seconds(parts->compute_seconds, compute),
+                   duo_text_seconds(c->predicted_seconds, total), i == d->ran ? " <-" : "");
+        else
+            printf(" %7s %s\n", "-", "cannot do this call");
     }
 }
 
-/* One sentence: the winner against the best of the other side. */
-static void print_reason(const duo_call *call, const duo_conditions *conditions,
-                         const duo_choice *choice, int count, int best)
+/* The decision as duo_explain_last would tell it, if the best candidate ran. */
+static duo_decision decision_of(const duo_call *call, const duo_conditions *conditions,
+                                const duo_choice *choice, int count, int best)
 {
-    const duo_side side = choice[best].algorithm->side;
-    int other = -1;
-    for (int i = 0; i < count; i++)
-        if (choice[i].algorithm->side != side && choice[i].accepts &&
-            (other < 0 || choice[i].seconds < choice[other].seconds))
-            other = i;
-    const char *const name = side == DUO_SIDE_CPU ? "CPU" : "GPU";
-    if (conditions->path != DUO_PATH_AUTO) {
-        printf("\nThe %s serves because the path is %s.\n", name, duo_text_path(conditions->path));
-        return;
+    duo_last last;
+    duo_decision decision = {.size = sizeof decision};
+    duo_last_begin(&last, call, choice, count);
+    last.conditions = *conditions;
+    last.algorithm = choice[best].algorithm;
+    last.threads = choice[best].threads;
+    last.predicted_seconds = choice[best].seconds;
+    duo_last_describe(&last, "", &decision);
+    duo_reason_add(&last, &decision);
+    return decision;
+}
+
+/* The sentence in lines of at most 79 characters, and whether the transfers alone decide. */
+static void print_reason(const duo_decision *d)
+{
+    int column = printf("\n%s:", d->candidate[d->ran].algorithm) - 1;
+    const double won = d->predicted_seconds;
+    for (const char *at = d->reason; *at != '\0';) {
+        const int length = (int)strcspn(at, " ");
+        if (column + 1 + length > 79) column = printf("\n") - 2;
+        column += printf(column < 0 ? "%.*s" : " %.*s", length, at) + (column < 0);
+        at += length + strspn(at + length, " ");
     }
-    if (other < 0 || isinf(choice[other].seconds)) {
-        printf("\nThe %s serves: the other side has no candidate.\n", name);
-        return;
-    }
-    const double gpu_moves = moving_seconds(call, conditions, &choice[other]);
-    printf("\nThe %s wins by a factor of %.3g.", name,
-           choice[other].seconds / choice[best].seconds);
-    if (side == DUO_SIDE_CPU && choice[other].seconds - gpu_moves < choice[best].seconds)
-        printf(" With its operands resident the GPU would win: the transfers decide.");
-    printf("\n");
+    printf(".\n");
+    for (int i = 0; i < d->candidates && d->side == DUO_SIDE_CPU; i++)
+        if (d->candidate[i].accepts && d->candidate[i].side == DUO_SIDE_GPU &&
+            d->candidate[i].predicted_seconds - d->parts[i].transfer_seconds < won) {
+            printf("With its operands resident the GPU would win: the transfers decide.\n");
+            return;
+        }
 }
 
 void duo_explain_print(const duo_call *call, const duo_conditions *conditions)
@@ -108,10 +97,12 @@ void duo_explain_print(const duo_call *call, const duo_conditions *conditions)
     const int count = duo_predict(call, conditions, choice);
     const int best = duo_select(choice, count, conditions);
     print_operands(call);
-    print_candidates(call, conditions, choice, count, best);
-    if (best >= 0)
-        print_reason(call, conditions, choice, count, best);
-    else
+    if (best < 0) {
         printf("\nNothing does %s in the math of DUOBLAS_MATH.\n",
                duo_operation_name(call->operation));
+        return;
+    }
+    const duo_decision decision = decision_of(call, conditions, choice, count, best);
+    print_candidates(&decision);
+    print_reason(&decision);
 }

@@ -1,5 +1,5 @@
-/* settings.c - the setters of a context: path, math, threads, devices, stream, log, the program's
- * BLAS. */
+/* settings.c - the setters of a context: path, math, threads, devices, stream, log, learning, the
+ * program's BLAS and its say in decisions. */
 #include "call/context.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
@@ -86,6 +86,24 @@ duo_status duo_set_log(duo_context *given, void (*log)(void *user, const char *l
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     ctx->resources.report.log = log;
     ctx->resources.report.log_user = user;
+    duo_policy_changed(&ctx->policy, &ctx->resources);
+    return DUO_OK;
+}
+
+duo_status duo_set_adapt(duo_context *given, int on)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    ctx->policy.adapt = on != 0;
+    return DUO_OK;
+}
+
+duo_status duo_set_decide(duo_context *given, duo_decide decide, void *user)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    ctx->policy.decide = decide;
+    ctx->policy.decide_user = user;
     duo_policy_changed(&ctx->policy, &ctx->resources);
     return DUO_OK;
 }

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <stddef.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@ typedef struct tally {
     double sent_bytes;          /* to the device and back */
     double expected_seconds[2]; /* by duo_side: predicted for all calls, if that side served them */
     double chosen_seconds;      /* predicted for all calls, where they ran */
+    double profile_seconds;     /* the same by the profile alone, without what was learned */
     int64_t without[2];         /* by duo_side: calls that this side could not do */
 } tally;
 
@@ -64,6 +67,15 @@ static void print_other_setting(FILE *file, duo_side side, const tally *all)
                 saved < 0.0 ? "more" : "less");
 }
 
+/* With DUOBLAS_ADAPT, what was learned. */
+static void print_learned(FILE *file, const tally *all)
+{
+    const double took = all->seconds[DUO_SIDE_CPU] + all->seconds[DUO_SIDE_GPU];
+    if (!(fabs(all->chosen_seconds - all->profile_seconds) > 1e-3 * all->profile_seconds)) return;
+    fprintf(file, "  learned: predicted %.3f s, by the profile alone %.3f s; took %.3f s\n",
+            all->chosen_seconds, all->profile_seconds, took);
+}
+
 static void print(FILE *file)
 {
     tally all = {.chosen_seconds = 0.0};
@@ -77,15 +89,18 @@ static void print(FILE *file)
         print_operation(file, names[i], t);
         for (int side = 0; side < 2; side++) {
             all.calls[side] += t->calls[side];
+            all.seconds[side] += t->seconds[side];
             all.expected_seconds[side] += t->expected_seconds[side];
             all.without[side] += t->without[side];
         }
         all.calls[NOWHERE] += t->calls[NOWHERE];
         all.chosen_seconds += t->chosen_seconds;
+        all.profile_seconds += t->profile_seconds;
     }
     if (all.calls[DUO_SIDE_CPU] + all.calls[DUO_SIDE_GPU] == 0) return;
     print_other_setting(file, DUO_SIDE_CPU, &all);
     print_other_setting(file, DUO_SIDE_GPU, &all);
+    print_learned(file, &all);
 }
 
 /* Shells and others that called nothing have nothing to tell. */
@@ -157,7 +172,7 @@ static bool on_host(duo_residence residence)
 void duo_blas_summary_add(double started, const double bytes[3])
 {
     const double seconds = duo_blas_clock() - started;
-    duo_decision d = {.size = sizeof d};
+    duo_decision d = {.size = offsetof(duo_decision, parts)}; /* parts and reason take longer */
     if (duo_explain_last(NULL, &d) != DUO_OK || d.operation == NULL) return;
     int operation = 0;
     while (operation < OPERATIONS && strcmp(names[operation], d.operation) != 0) operation++;
@@ -180,6 +195,7 @@ void duo_blas_summary_add(double started, const double bytes[3])
             t->expected_seconds[side] += best[side] < 0.0 ? 0.0 : best[side];
         }
         t->chosen_seconds += d.predicted_seconds;
+        t->profile_seconds += d.profile_seconds;
         if (d.side == DUO_SIDE_GPU)
             for (int i = 0; i < 3; i++)
                 if (on_host(d.residence[i])) t->sent_bytes += bytes[i];

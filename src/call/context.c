@@ -42,6 +42,7 @@ static void set_default_policy(duo_context *ctx)
     const duo_environment *const environment = duo_environment_get();
     ctx->policy.path = environment->path;
     ctx->policy.math = environment->math;
+    ctx->policy.adapt = environment->adapt;
     ctx->resources.report.verbose = environment->verbose;
     set_default_device(&ctx->resources);
     duo_last_forget(&ctx->last);
@@ -123,6 +124,7 @@ static void renew(duo_context *ctx)
     res->report.log = NULL;
     res->report.note[0] = res->report.detail[0] = '\0';
     ctx->policy.program = NULL;
+    ctx->policy.decide = NULL;
     set_default_policy(ctx);
     if (res->device != device || res->stream != NULL) {
         (void)duo_resources_close(res);

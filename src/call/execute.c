@@ -8,48 +8,23 @@
 #define _GNU_SOURCE
 #include "call/execute.h"
 
-#include <math.h>
 #include <string.h>
 
+#include "call/adapt.h"
+#include "call/credit.h"
+#include "call/decide.h"
 #include "call/rest.h"
 #include "call/run_cpu.h"
 #include "call/run_gpu.h"
 #include "call/verbose.h"
+#include "choice/learned.h"
 #include "data/locate.h"
 #include "data/place_host.h"
-#include "data/residency.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
 
 static bool on_gpu(const duo_choice *choice) { return choice->algorithm->side == DUO_SIDE_GPU; }
-
-/*
- * A kept array whose device copy is stale is not sent until that pays. Each call that ran on the
- * CPU for that reason alone credits the array with the time that it lost, so that in all at most
- * twice the least possible time is spent.
- */
-static void earn_credit(const duo_call *call, const duo_choice *choice, int count, int ran,
-                        const duo_profile *profile)
-{
-    if (!duo_call_stale(call) || on_gpu(&choice[ran])) return;
-    duo_call sent = *call;
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        if (sent.operand[i].residence == DUO_AT_STALE) sent.operand[i].on_device = true;
-    const double saved_transfer = duo_transfer_seconds(call, DUO_SIDE_GPU, profile) -
-                                  duo_transfer_seconds(&sent, DUO_SIDE_GPU, profile);
-    double best = INFINITY;
-    for (int i = 0; i < count; i++)
-        if (on_gpu(&choice[i]) && choice[i].accepts && !choice[i].declined)
-            best = fmin(best, choice[i].seconds - saved_transfer);
-    const double lost = choice[ran].seconds - best;
-    if (!(lost > 0.0)) return;
-    duo_residency_lock();
-    for (int i = 0; i < DUO_OPERANDS; i++)
-        if (call->operand[i].read && call->operand[i].residence == DUO_AT_STALE)
-            call->operand[i].region->credit_seconds += lost;
-    duo_residency_unlock();
-}
 
 static void remember(duo_context *ctx, const duo_call *call, const duo_choice *choice, int count)
 {
@@ -65,9 +40,21 @@ typedef struct execution {
     duo_conditions conditions;
     duo_choice choice[DUO_CANDIDATES];
     int count;
+    int first;  /* the candidate that goes before the cheapest; -1: none */
     bool asked; /* was the driver asked about operands that are not registered? */
     int losses; /* of devices, when the algorithms were predicted */
 } execution;
+
+/* The conditions of a call now. What was learned is copied: it stays the same while the call is
+ * decided, and for duo_explain_last. */
+static duo_conditions conditions_of(duo_context *ctx)
+{
+    duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
+    if (!ctx->policy.adapt) return conditions;
+    duo_learned_ratios(ctx->resources.device, conditions.profile, &ctx->last.ratios);
+    conditions.ratios = &ctx->last.ratios;
+    return conditions;
+}
 
 /* Predicts all algorithms; with cpu_first the CPU's alone, if one of those is sure to be chosen. */
 static void predict(execution *e, bool cpu_first)
@@ -79,12 +66,13 @@ static void predict(execution *e, bool cpu_first)
     if (!short_list) e->count = duo_predict(e->call, &e->conditions, e->choice);
     remember(e->ctx, e->call, e->choice, e->count);
     last->short_list = short_list;
-    if (short_list) last->conditions = e->conditions;
+    last->conditions = e->conditions;
 }
 
 /* There is no usable device: no GPU algorithm may be chosen any more. */
 static void rule_out_gpu(execution *e)
 {
+    e->conditions.gpu = e->ctx->last.conditions.gpu = false;
     for (int i = 0; i < e->count; i++)
         if (on_gpu(&e->choice[i])) e->choice[i].accepts = false;
 }
@@ -115,6 +103,8 @@ static duo_outcome run(execution *e, const duo_choice *best, bool *partly)
     return duo_run_gpu(e->ctx, call, best->algorithm, &e->conditions, partly);
 }
 
+static duo_status execute_part(duo_context *ctx, duo_call *part);
+
 /* The GPU declined when part of C was final: computes the rest. The call counts as done by the
  * algorithm that did the last part. */
 static duo_outcome run_rest(execution *e, int *ran)
@@ -123,7 +113,7 @@ static duo_outcome run_rest(execution *e, int *ran)
     const duo_last last = ctx->last;
     char note[sizeof ctx->resources.report.note];
     memcpy(note, ctx->resources.report.note, sizeof note);
-    const duo_status status = duo_rest_run(ctx, e->call, duo_execute);
+    const duo_status status = duo_rest_run(ctx, e->call, execute_part);
     const duo_algorithm *const algorithm = ctx->last.algorithm;
     for (int i = 0; i < e->count; i++)
         if (e->choice[i].algorithm == algorithm) *ran = i;
@@ -136,7 +126,7 @@ static duo_outcome run_rest(execution *e, int *ran)
 static void predict_on_the_others(execution *e)
 {
     e->losses = duo_devices_losses();
-    e->conditions = duo_policy_conditions(&e->ctx->policy, &e->ctx->resources);
+    e->conditions = conditions_of(e->ctx);
     e->count = duo_predict(e->call, &e->conditions, e->choice);
     e->ctx->last.short_list = false;
     e->ctx->last.candidates = e->count;
@@ -158,11 +148,19 @@ static duo_status after_declining(execution *e, int best)
     return located;
 }
 
+/* The candidate that goes next: `first`, once, or else the cheapest. */
+static int next(execution *e)
+{
+    const int first = e->first;
+    e->first = -1;
+    return first >= 0 ? first : duo_select(e->choice, e->count, &e->conditions);
+}
+
 /* Runs the cheapest that accepts, and the next if it declines. *ran: its index in choice[]. */
 static duo_outcome run_cheapest(execution *e, int *ran)
 {
     for (;;) {
-        const int i = duo_select(e->choice, e->count, &e->conditions);
+        const int i = next(e);
         if (i < 0) return DUO_ERR_MEMORY; /* not reached: one CPU algorithm never declines */
         const duo_choice *const best = &e->choice[i];
         if (on_gpu(best) && duo_context_open(e->ctx) != DUO_OK) {
@@ -177,6 +175,7 @@ static duo_outcome run_cheapest(execution *e, int *ran)
         bool partly;
         const duo_outcome outcome = run(e, best, &partly);
         if (outcome == DUO_DECLINED && partly) {
+            e->choice[i].declined = true;
             *ran = i;
             return run_rest(e, ran);
         }
@@ -189,7 +188,27 @@ static duo_outcome run_cheapest(execution *e, int *ran)
     }
 }
 
-duo_status duo_execute(duo_context *ctx, duo_call *call)
+/* Runs the cheapest, or what the program or a trial puts before it. */
+static duo_outcome run_chosen(execution *e, int *ran)
+{
+    duo_last *const last = &e->ctx->last;
+    duo_adapt adapt;
+    const int cheapest = duo_select(e->choice, e->count, &e->conditions);
+    e->first = duo_decide_ask(e->ctx, e->choice, e->count, cheapest);
+    const bool asked = e->ctx->policy.decide != NULL;
+    if (e->first >= 0) last->why = DUO_WHY_ASKED;
+    const int tried = duo_adapt_begin(&adapt, e->ctx, e->call, &e->conditions, e->choice, e->count,
+                                      e->first >= 0 ? e->first : cheapest, !asked);
+    if (tried >= 0) last->why = DUO_WHY_TRIED;
+    if (tried >= 0) e->first = tried;
+    const int first = e->first;
+    const duo_outcome outcome = run_cheapest(e, ran);
+    if (first >= 0 && *ran != first) last->why = DUO_WHY_CHEAPEST;
+    if (outcome == DUO_OK) duo_adapt_end(&adapt, e->ctx, e->call, &e->conditions, e->choice, *ran);
+    return outcome;
+}
+
+static duo_status execute(duo_context *ctx, duo_call *call, bool part)
 {
     duo_resources *const res = &ctx->resources;
     duo_last *const last = &ctx->last;
@@ -201,25 +220,33 @@ duo_status duo_execute(duo_context *ctx, duo_call *call)
     execution e;
     e.ctx = ctx;
     e.call = call;
-    e.conditions = duo_policy_conditions(&ctx->policy, res);
+    e.conditions = conditions_of(ctx);
     e.asked = false;
-    predict(&e, !timed);
+    e.first = -1;
+    predict(&e, !timed && ctx->policy.decide == NULL);
     if (ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
         (void)duo_context_open(ctx); /* for the note that says why */
     int ran = -1;
-    const duo_outcome outcome = run_cheapest(&e, &ran);
+    const duo_outcome outcome = part ? run_cheapest(&e, &ran) : run_chosen(&e, &ran);
     if (ran < 0) return outcome; /* nothing could run: an error before anything was written */
     const duo_choice *const choice = &e.choice[ran];
     last->algorithm = choice->algorithm;
     last->threads = on_gpu(choice) ? 0 : call->threads;
     last->predicted_seconds = choice->seconds;
-    if (outcome == DUO_OK) earn_credit(call, e.choice, e.count, ran, e.conditions.profile);
+    if (outcome == DUO_OK) duo_credit_earn(call, e.choice, e.count, ran, &e.conditions);
     (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
     memcpy(last->choice, e.choice, sizeof e.choice[0] * (size_t)e.count); /* with what declined */
     if (timed) last->seconds = duo_now_seconds() - start;
     if (timed) duo_verbose_call(ctx);
     return (duo_status)outcome;
 }
+
+static duo_status execute_part(duo_context *ctx, duo_call *part)
+{
+    return execute(ctx, part, true);
+}
+
+duo_status duo_execute(duo_context *ctx, duo_call *call) { return execute(ctx, call, false); }
 
 /* ---- Quick returns ---- */
 

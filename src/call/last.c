@@ -14,6 +14,7 @@ void duo_last_forget(duo_last *last)
 void duo_last_begin(duo_last *last, const duo_call *call, const duo_choice *choice, int count)
 {
     last->tiny = last->short_list = false;
+    last->why = DUO_WHY_CHEAPEST;
     last->call = *call;
     last->candidates = count;
     if (count > 0) memcpy(last->choice, choice, (size_t)count * sizeof *choice);
@@ -39,6 +40,8 @@ static void complete_tiny(duo_last *last, const duo_conditions *conditions)
     } else {
         *call = duo_call_reduction(call->operation, call->n);
     }
+    last->conditions = *conditions;
+    last->why = DUO_WHY_TINY;
     predict(last, conditions);
     for (int i = 0; i < last->candidates; i++)
         if (last->choice[i].algorithm == last->algorithm)
@@ -61,6 +64,7 @@ void duo_last_describe(const duo_last *last, const char *note, duo_decision *dec
     memset(decision, 0, sizeof *decision);
     decision->size = size;
     decision->seconds = -1.0;
+    decision->ran = -1;
     if (call->operation == DUO_OPERATIONS) return;
     decision->operation = duo_operation_name(call->operation);
     decision->m = call->swapped ? call->n : call->m;
@@ -74,6 +78,7 @@ void duo_last_describe(const duo_last *last, const char *note, duo_decision *dec
     decision->candidates = last->candidates;
     for (int i = 0; i < last->candidates; i++) {
         const duo_choice *const choice = &last->choice[i];
+        if (choice->algorithm == last->algorithm) decision->ran = i;
         decision->candidate[i] = (duo_candidate){.algorithm = choice->algorithm->name,
                                                  .side = choice->algorithm->side,
                                                  .accepts = choice->accepts,

@@ -12,7 +12,8 @@ typedef struct duo_policy {
     /*
      * Tiny calls skip prediction: their operands are in plain host memory, near no region, and
      * every size is at most this one. The limits follow from the algorithms' costs. They are -1
-     * while each call is to be logged, and where the path is the GPU's or the math is float64.
+     * while each call is to be logged or asked about, and where the path is the GPU's or the math
+     * is float64.
      */
     int64_t tiny[DUO_OPERATIONS];
     const duo_algorithm *tiny_algorithm[DUO_OPERATIONS];
@@ -20,6 +21,9 @@ typedef struct duo_policy {
     duo_path path;
     duo_math math;
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
+    bool adapt;                /* are calls learned from? (adapt.h) */
+    duo_decide decide;         /* of duo_set_decide; NULL: the least predicted time decides */
+    void *decide_user;
 } duo_policy;
 
 /* The conditions under which a call of this context is made now, by the calling thread. */

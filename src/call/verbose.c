@@ -2,42 +2,27 @@
  * (verbose.h). */
 #include "call/verbose.h"
 
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "call/line.h"
 #include "cpu/blas_library.h"
 
-typedef struct line {
-    char text[1024];
-    size_t used;
-} line;
-
-static void put(line *l, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(line *l, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const int wrote = vsnprintf(l->text + l->used, sizeof l->text - l->used, format, arguments);
-    va_end(arguments);
-    if (wrote > 0) l->used += (size_t)wrote;
-    if (l->used >= sizeof l->text) l->used = sizeof l->text - 1;
-}
+enum { LONGEST = 1024 };
 
 /* A time with a unit that keeps three figures readable. */
-static void put_seconds(line *l, double seconds)
+static void put_seconds(duo_line *l, double seconds)
 {
     if (!(seconds < 1e30))
-        put(l, "never");
+        duo_line_put(l, "never");
     else if (seconds < 1e-6)
-        put(l, "%.0fns", seconds * 1e9);
+        duo_line_put(l, "%.0fns", seconds * 1e9);
     else if (seconds < 1e-3)
-        put(l, "%.2fus", seconds * 1e6);
+        duo_line_put(l, "%.2fus", seconds * 1e6);
     else if (seconds < 1.0)
-        put(l, "%.2fms", seconds * 1e3);
+        duo_line_put(l, "%.2fms", seconds * 1e3);
     else
-        put(l, "%.3fs", seconds);
+        duo_line_put(l, "%.3fs", seconds);
 }
 
 /* Tells once in a process, to whoever first wants lines, what makes every sgemm slow. */
@@ -46,13 +31,14 @@ static void warn_once(const duo_report *report)
     static atomic_flag told = ATOMIC_FLAG_INIT;
     const char *const warning = duo_blas_library_warning();
     if (warning == NULL || atomic_flag_test_and_set(&told)) return;
-    line l = {.used = 0};
-    put(&l, "duoblas: event: inner BLAS: %s", warning);
-    duo_report_line(report, l.text);
+    char text[LONGEST];
+    duo_line l = {.text = text, .size = sizeof text};
+    duo_line_put(&l, "duoblas: event: inner BLAS: %s", warning);
+    duo_report_line(report, text);
 }
 
 /* The operation, its sizes, and where its operands were. */
-static void put_call(line *l, const duo_call *call, const duo_decision *d)
+static void put_call(duo_line *l, const duo_call *call, const duo_decision *d)
 {
     static const char *const residences[] = {
         [DUO_AT_UNUSED] = "-",  [DUO_AT_PAGEABLE] = "pageable", [DUO_AT_PINNED] = "pinned",
@@ -60,36 +46,37 @@ static void put_call(line *l, const duo_call *call, const duo_decision *d)
     const char *const first = residences[d->residence[0]],
                       *const second = residences[d->residence[1]],
                       *const third = residences[d->residence[2]];
-    put(l, "duoblas: %s", d->operation);
+    duo_line_put(l, "duoblas: %s", d->operation);
     if (call->operation == DUO_SGEMM) {
         const bool transa = call->swapped ? call->transb : call->transa;
         const bool transb = call->swapped ? call->transa : call->transb;
-        put(l, " %c%c m=%lld n=%lld k=%lld a=%s b=%s c=%s", transa ? 't' : 'n', transb ? 't' : 'n',
-            (long long)d->m, (long long)d->n, (long long)d->k, first, second, third);
+        duo_line_put(l, " %c%c m=%lld n=%lld k=%lld a=%s b=%s c=%s", transa ? 't' : 'n',
+                     transb ? 't' : 'n', (long long)d->m, (long long)d->n, (long long)d->k, first,
+                     second, third);
     } else {
-        put(l, " n=%lld x=%s", (long long)d->n, first);
-        if (call->operation == DUO_SDOT) put(l, " y=%s", second);
-        put(l, " result=%s", third);
+        duo_line_put(l, " n=%lld x=%s", (long long)d->n, first);
+        if (call->operation == DUO_SDOT) duo_line_put(l, " y=%s", second);
+        duo_line_put(l, " result=%s", third);
     }
 }
 
 /* Every candidate with its prediction, and what was chosen. */
-static void put_choice(line *l, const duo_decision *d)
+static void put_choice(duo_line *l, const duo_decision *d)
 {
-    put(l, " |");
+    duo_line_put(l, " |");
     for (int i = 0; i < d->candidates; i++) {
-        put(l, " %s=", d->candidate[i].algorithm);
+        duo_line_put(l, " %s=", d->candidate[i].algorithm);
         if (d->candidate[i].accepts)
             put_seconds(l, d->candidate[i].predicted_seconds);
         else
-            put(l, "no");
+            duo_line_put(l, "no");
     }
-    put(l, " | side=%s algorithm=%s threads=%d predicted=", d->side == DUO_SIDE_GPU ? "gpu" : "cpu",
-        d->algorithm, d->threads);
+    duo_line_put(l, " | side=%s algorithm=%s threads=%d predicted=",
+                 d->side == DUO_SIDE_GPU ? "gpu" : "cpu", d->algorithm, d->threads);
     put_seconds(l, d->predicted_seconds);
-    put(l, " took=");
+    duo_line_put(l, " took=");
     put_seconds(l, d->seconds);
-    if (d->note[0] != '\0') put(l, " note=\"%s\"", d->note);
+    if (d->note[0] != '\0') duo_line_put(l, " note=\"%s\"", d->note);
 }
 
 void duo_verbose_call(duo_context *ctx)
@@ -101,11 +88,12 @@ void duo_verbose_call(duo_context *ctx)
     duo_last_complete(&ctx->last, &conditions);
     duo_last_describe(&ctx->last, report->note, &d);
     warn_once(report);
-    line l = {.used = 0};
+    char text[LONGEST];
+    duo_line l = {.text = text, .size = sizeof text};
     put_call(&l, &ctx->last.call, &d);
     if (d.algorithm != NULL)
         put_choice(&l, &d);
     else
-        put(&l, " | nothing to do");
-    duo_report_line(report, l.text);
+        duo_line_put(&l, " | nothing to do");
+    duo_report_line(report, text);
 }

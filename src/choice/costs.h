@@ -12,9 +12,13 @@
 #include "choice/profile.h"
 #include "data/plan.h"
 
+typedef struct duo_ratios duo_ratios; /* ratios.h */
+
 /* The conditions under which a call is made: the context's policy, and what the machine has now. */
 typedef struct duo_conditions {
     const duo_profile *profile;
+    const duo_ratios *ratios; /* what was learned (ratios.h); NULL: the profile alone counts
+                                      */
     duo_path path;
     duo_math math;
     int threads;                /* most CPU threads for this call, >= 1 */

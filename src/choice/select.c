@@ -3,18 +3,21 @@
 
 #include <math.h>
 
+#include "choice/ratios.h"
 #include "choice/stream_cost.h"
 
 /* Seconds to move an operand over the link, one way. */
-static double link_seconds(const duo_operand *o, const duo_profile *p, bool to_device)
+static double link_seconds(const duo_operand *o, const duo_conditions *conditions, bool to_device)
 {
+    const duo_profile *const p = conditions->profile;
     const bool pinned = o->residence == DUO_AT_PINNED;
     const double rate = to_device ? (pinned ? p->upload_pinned : p->upload_pageable)
                                   : (pinned ? p->download_pinned : p->download_pageable);
-    return p->copy_seconds + duo_operand_bytes(o) / rate;
+    return (p->copy_seconds + duo_operand_bytes(o) / rate) *
+           duo_link_ratio(conditions, to_device, pinned);
 }
 
-double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profile *profile)
+double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_conditions *conditions)
 {
     double seconds = 0.0;
     bool waits = false; /* does the host wait for a result from the device? */
@@ -25,18 +28,36 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profi
         if (side == DUO_SIDE_GPU) {
             if (streamed && duo_operand_hosted(o)) continue;
             if (o->read && !o->on_device)
-                seconds += fmax(0.0, link_seconds(o, profile, true) - o->credit_seconds);
+                seconds += fmax(0.0, link_seconds(o, conditions, true) - o->credit_seconds);
             if (o->written && o->residence != DUO_AT_DEVICE && !kept) {
                 waits = true;
-                if (call->operation == DUO_SGEMM) seconds += link_seconds(o, profile, false);
+                if (call->operation == DUO_SGEMM) seconds += link_seconds(o, conditions, false);
             }
         } else {
-            if (o->read && !o->on_host) seconds += link_seconds(o, profile, false);
+            if (o->read && !o->on_host) seconds += link_seconds(o, conditions, false);
             if (o->written && o->residence == DUO_AT_DEVICE)
-                seconds += link_seconds(o, profile, true);
+                seconds += link_seconds(o, conditions, true);
         }
     }
-    return seconds + (waits ? profile->round_trip_seconds : 0.0);
+    return seconds + (waits ? conditions->profile->round_trip_seconds : 0.0);
+}
+
+/* Seconds of an algorithm that accepts, without `transfer`. */
+static double work_seconds(const duo_call *call, const duo_conditions *conditions, duo_choice *c)
+{
+    const duo_algorithm *const algorithm = c->algorithm;
+    if (algorithm->side == DUO_SIDE_GPU && duo_streams(call))
+        return duo_stream_seconds(call, conditions, algorithm, &c->devices);
+    const double seconds = algorithm->cost(call, conditions, &c->threads);
+    return seconds * duo_work_ratio(conditions, algorithm->id, seconds);
+}
+
+double duo_predict_one(const duo_call *call, const duo_conditions *conditions,
+                       const duo_algorithm *algorithm)
+{
+    duo_choice c = {.algorithm = algorithm};
+    return work_seconds(call, conditions, &c) +
+           duo_transfer_seconds(call, algorithm->side, conditions);
 }
 
 /* duo_predict for some sides only; `sides` has a bit for each. */
@@ -45,7 +66,6 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
 {
     const duo_algorithm_table table = duo_algorithm_tables[call->operation];
     double transfer[2] = {-1.0, -1.0}; /* by duo_side; < 0: not computed yet */
-    const bool streamed = duo_streams(call);
     int count = 0;
     for (int i = 0; i < table.count; i++) {
         const duo_algorithm *const algorithm = &table.algorithm[i];
@@ -58,12 +78,8 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
             continue;
         }
         if (transfer[algorithm->side] < 0.0)
-            transfer[algorithm->side] =
-                duo_transfer_seconds(call, algorithm->side, conditions->profile);
-        c->seconds = algorithm->side == DUO_SIDE_GPU && streamed
-                         ? duo_stream_seconds(call, conditions, algorithm, &c->devices)
-                         : algorithm->cost(call, conditions, &c->threads);
-        c->seconds += transfer[algorithm->side];
+            transfer[algorithm->side] = duo_transfer_seconds(call, algorithm->side, conditions);
+        c->seconds = work_seconds(call, conditions, c) + transfer[algorithm->side];
     }
     return count;
 }
@@ -80,8 +96,9 @@ int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
     if (conditions->path != DUO_PATH_AUTO) return 0;
     if (duo_call_stale(call)) return 0;
     const int count = predict(call, conditions, 1u << DUO_SIDE_CPU, choice);
-    double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions->profile);
+    double least = duo_transfer_seconds(call, DUO_SIDE_GPU, conditions);
     if (duo_streams(call)) least += duo_stream_seconds(call, conditions, NULL, NULL);
+    if (conditions->ratios != NULL) least /= kWorthTrying; /* the GPU is a candidate for trials */
     const double seconds = choice[duo_select(choice, count, conditions)].seconds;
     return seconds < least ? count : 0;
 }

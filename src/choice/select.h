@@ -22,7 +22,7 @@ int duo_predict(const duo_call *call, const duo_conditions *conditions,
  * auto, when sending the operands and waiting for the result takes longer than the whole call on
  * the CPU. Otherwise returns 0. Most small calls are like this, and predicting the GPU's algorithms
  * would take longer than the call. Also returns 0 with a stale operand, whose credit is computed
- * from the GPU's predictions (execute.c).
+ * from the GPU's predictions (call/credit.h).
  */
 int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
                     duo_choice choice[DUO_CANDIDATES]);
@@ -33,6 +33,10 @@ int duo_select(const duo_choice *choice, int count, const duo_conditions *condit
 
 /* Seconds to bring what the call reads to this side, and what it writes to where it belongs. On the
  * GPU without the operands that are streamed: duo_stream_seconds has those. */
-double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_profile *profile);
+double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_conditions *conditions);
+
+/* What duo_predict says of one algorithm, which accepts the call. */
+double duo_predict_one(const duo_call *call, const duo_conditions *conditions,
+                       const duo_algorithm *algorithm);
 
 #endif

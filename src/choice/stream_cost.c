@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "choice/ratios.h"
 #include "gpu/split/schemes.h"
 
 /* Both ways at once over one way: 90 to 101 GB/s over 55 on an H100 (PCIe 5 x16), 86 to 95 with
@@ -173,10 +174,12 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
             pinned ? links * profile->download_pinned : pageable_links * profile->download_pageable;
         t.pageable |= !pinned;
         t.bytes += bytes;
-        if (o->read) t.up += (shared && !conditions->linked ? devices : 1.0) * bytes / up;
+        if (o->read)
+            t.up += (shared && !conditions->linked ? devices : 1.0) * bytes / up *
+                    duo_link_ratio(conditions, true, pinned);
         if (o->read && shared && conditions->linked)
             t.up += bytes * (devices - 1.0) / devices / kPeer;
-        if (o->written) t.down += bytes / down;
+        if (o->written) t.down += bytes / down * duo_link_ratio(conditions, false, pinned);
     }
     return t;
 }
@@ -188,17 +191,23 @@ static double work_seconds(const duo_call *call, const duo_conditions *condition
     double share[DUO_PLAN_DEVICES];
     int threads;
     if (algorithm == NULL) return 0.0;
-    if (devices == 1) return algorithm->cost(call, conditions, &threads);
+    const double whole = algorithm->cost(call, conditions, &threads);
+    const double ratio = duo_work_ratio(conditions, algorithm->id, whole);
+    if (devices == 1) return ratio * whole;
     duo_call part = *call;
     set_shares(conditions, devices, share);
     duo_call_set_sizes(&part, call->m, (int64_t)ceil((double)call->n * share[0]), call->k);
-    return algorithm->cost(&part, conditions, &threads);
+    return ratio * algorithm->cost(&part, conditions, &threads);
+}
+
+double duo_stream_starts(const duo_profile *profile)
+{
+    return profile->round_trip_seconds + 3.0 * profile->copy_seconds;
 }
 
 static double seconds_on(const duo_call *call, const duo_conditions *conditions,
                          const duo_algorithm *algorithm, int devices)
 {
-    const duo_profile *const profile = conditions->profile;
     const traffic t = traffic_of(call, conditions, devices);
     const double work = work_seconds(call, conditions, algorithm, devices);
     /* The host copies pageable memory one way at a time. */
@@ -208,9 +217,8 @@ static double seconds_on(const duo_call *call, const duo_conditions *conditions,
     const double part = last_part(t.bytes / devices);
     const double overlapped = fmax(fmax(moved, t.up), fmin(work + waits, work + t.up));
     const double serial = t.up + work + t.down;
-    /* Every device has its own first and last transfers, which the host queues one by one. */
-    const double starts = profile->round_trip_seconds + 3.0 * profile->copy_seconds;
-    return starts * devices + fmin(serial, overlapped + part * (work + t.down));
+    return duo_stream_starts(conditions->profile) * devices +
+           fmin(serial, overlapped + part * (work + t.down));
 }
 
 /* Devices that the call may use: operands that are on one device are used there. */

@@ -112,6 +112,7 @@ static void read_all(void)
     environment.math = (duo_math)choice("DUOBLAS_MATH", maths, 4, DUO_MATH_ACCURATE);
     environment.verbose = choice("DUOBLAS_VERBOSE", levels, 3, 0);
     environment.check = choice("DUOBLAS_CHECK", levels, 2, 0) == 1;
+    environment.adapt = choice("DUOBLAS_ADAPT", levels, 2, 0) == 1;
     const int rank = local_rank();
     const int device = (int)number("DUOBLAS_DEVICE", "", 1023, -1.0);
     environment.device_by_rank = device < 0 && rank >= 0;

@@ -13,6 +13,7 @@ typedef struct duo_environment {
     duo_math math;
     int verbose;
     bool check; /* DUOBLAS_CHECK */
+    bool adapt; /* DUOBLAS_ADAPT */
     int device;
     bool device_by_rank; /* `device` is an MPI rank's number: to be taken modulo devices */
     int device_count;    /* DUOBLAS_DEVICES: so many; 0: all, `device` first */

@@ -1,0 +1,249 @@
+/*
+ * adapt.c - `duoblas bench adapt`: random calls with and without learning (duo_set_adapt), beside
+ * the best that any choice could have given. --profile tells by which built-in profile, that of
+ * another machine say; --busy puts neighbours beside it.
+ *
+ * Each call's candidates are timed first, one after the other (duo_set_decide), and each choice
+ * then counts as the least time of the algorithm that it took: so noise is the same for all ways.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/experiments/experiments.h"
+#include "bench/experiments/neighbours.h"
+#include "bench/reference/random.h"
+#include "bench/tool/tool.h"
+#include "choice/profile_in_use.h"
+
+enum { CALLS = 500, QUICK_CALLS = 60 };
+enum { SMALLEST = 1 << 12, LARGEST = 1 << 23, SMALLEST_EDGE = 8, LARGEST_EDGE = 4096 };
+
+/* Most multiplications of a product: some 0.1 s by the slowest algorithm of a small CPU. */
+static const double kMostWork = 0x1p28;
+
+/* A call, and how long each of its candidates takes. */
+typedef struct drawn {
+    duo_operation operation;
+    duo_transpose transa, transb;
+    int64_t m, n, k;
+    const float *a, *b;
+    float *c;
+    int candidates;
+    double seconds[DUO_CANDIDATES]; /* infinite: it does not accept */
+} drawn;
+
+typedef struct experiment {
+    duo_context *context;
+    duo_stock stock[DUO_PLACES]; /* those that there are */
+    int places, calls;
+    drawn *call;
+} experiment;
+
+/* ---- Drawing ---- */
+
+/* A whole number from `least` to `largest`, its logarithm uniform. */
+static int64_t draw_size(uint64_t *random, int64_t least, int64_t largest)
+{
+    const double times = ((double)largest + 1.0) / (double)least;
+    return (int64_t)((double)least * exp(duo_random_unit(random) * log(times)));
+}
+
+static const duo_stock *draw_stock(const experiment *x, uint64_t *random)
+{
+    return &x->stock[duo_random_bits(random) % (uint64_t)x->places];
+}
+
+static void draw_product(drawn *d, uint64_t *random)
+{
+    do {
+        d->m = draw_size(random, SMALLEST_EDGE, LARGEST_EDGE);
+        d->n = draw_size(random, SMALLEST_EDGE, LARGEST_EDGE);
+        d->k = draw_size(random, SMALLEST_EDGE, LARGEST_EDGE);
+    } while ((double)d->m * (double)d->n * (double)d->k > kMostWork || d->m * d->k > LARGEST ||
+             d->k * d->n > LARGEST || d->m * d->n > LARGEST);
+    d->transa = duo_random_bits(random) % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+    d->transb = duo_random_bits(random) % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+}
+
+static void draw(experiment *x, drawn *d, uint64_t *random)
+{
+    d->operation = (duo_operation)(duo_random_bits(random) % DUO_OPERATIONS);
+    if (d->operation == DUO_SGEMM)
+        draw_product(d, random);
+    else
+        d->n = draw_size(random, SMALLEST, LARGEST);
+    d->a = draw_stock(x, random)->input;
+    d->b = draw_stock(x, random)->input + LARGEST;
+    d->c = d->operation == DUO_SGEMM ? draw_stock(x, random)->output : x->stock[0].output;
+}
+
+/* ---- Calls ---- */
+
+static duo_status run(duo_context *ctx, const drawn *d)
+{
+    const int64_t lda = d->transa == DUO_TRANS ? d->k : d->m;
+    const int64_t ldb = d->transb == DUO_TRANS ? d->n : d->k;
+    switch (d->operation) {
+    case DUO_SGEMM:
+        return duo_sgemm(ctx, DUO_COL_MAJOR, d->transa, d->transb, d->m, d->n, d->k, 1.0f, d->a,
+                         lda, d->b, ldb, 0.0f, d->c, d->m);
+    case DUO_SASUM:
+        return duo_sasum(ctx, d->n, d->a, 1, d->c);
+    case DUO_SSUM:
+        return duo_ssum(ctx, d->n, d->a, 1, d->c);
+    default:
+        return duo_sdot(ctx, d->n, d->a, 1, d->b, 1, d->c);
+    }
+}
+
+/* Seconds of the call until its result is there. */
+static double time_call(duo_context *ctx, const drawn *d)
+{
+    const double start = duo_now_seconds();
+    if (run(ctx, d) != DUO_OK || duo_synchronize(ctx) != DUO_OK) exit(DUO_EXIT_FAILURE);
+    return duo_now_seconds() - start;
+}
+
+static int as_told(void *user, const duo_decision *decision, int chosen)
+{
+    (void)decision;
+    (void)chosen;
+    return *(const int *)user;
+}
+
+/* The index of the candidate that ran; -1: a tiny call, which has no other. */
+static int ran_by(duo_context *ctx)
+{
+    duo_decision decision = {.size = sizeof decision};
+    return duo_explain_last(ctx, &decision) == DUO_OK ? decision.ran : -1;
+}
+
+/* Times every candidate: the least of some runs. */
+static void time_candidates(experiment *x, drawn *d)
+{
+    enum { RUNS = 3 };
+    int index = -1;
+    (void)duo_set_decide(x->context, as_told, &index);
+    (void)time_call(x->context, d);
+    duo_decision decision = {.size = sizeof decision};
+    if (duo_explain_last(x->context, &decision) != DUO_OK) exit(DUO_EXIT_FAILURE);
+    d->candidates = decision.candidates;
+    for (index = 0; index < d->candidates; index++) {
+        d->seconds[index] = INFINITY;
+        for (int i = 0; i < RUNS && decision.candidate[index].accepts; i++)
+            d->seconds[index] = fmin(d->seconds[index], time_call(x->context, d));
+    }
+    (void)duo_set_decide(x->context, NULL, NULL);
+}
+
+static double best_of(const drawn *d)
+{
+    double best = INFINITY;
+    for (int i = 0; i < d->candidates; i++) best = fmin(best, d->seconds[i]);
+    return best;
+}
+
+/* ---- Ways ---- */
+
+typedef struct outcome {
+    double best, chosen, took; /* sums over all calls */
+    int wrong;                 /* calls that were more than 5 % above their best */
+} outcome;
+
+static outcome make_calls(experiment *x)
+{
+    outcome o = {0};
+    for (int i = 0; i < x->calls; i++) {
+        const drawn *const d = &x->call[i];
+        const double best = best_of(d);
+        o.took += time_call(x->context, d);
+        const int ran = ran_by(x->context);
+        const double chosen = ran >= 0 ? d->seconds[ran] : best;
+        o.best += best;
+        o.chosen += chosen;
+        o.wrong += chosen > 1.05 * best;
+    }
+    return o;
+}
+
+static void print(const duo_bench *b, const char *way, const outcome *o)
+{
+    if (b->csv)
+        printf("%s,%.4e,%.4e,%.4f,%d,%.4e\n", way, o->best, o->chosen, o->chosen / o->best,
+               o->wrong, o->took);
+    else
+        printf("  %-24s %9.2f %9.2f %9.3f %9d %9.2f\n", way, o->best * 1e3, o->chosen * 1e3,
+               o->chosen / o->best, o->wrong, o->took * 1e3);
+}
+
+static void measure(const duo_bench *b, experiment *x)
+{
+    uint64_t random = b->seed;
+    for (int i = 0; i < x->calls; i++) {
+        draw(x, &x->call[i], &random);
+        time_candidates(x, &x->call[i]);
+    }
+    if (b->csv)
+        printf("way,best_seconds,chosen_seconds,chosen_over_best,wrong,took_seconds\n");
+    else
+        printf("\n%d random calls, seed %" PRIu64 "; sums in ms\n  %-24s %9s %9s %9s %9s %9s\n",
+               x->calls, b->seed, "", "best", "chosen", "over best", "off by 5%", "took");
+    const outcome without = make_calls(x);
+    print(b, "the profile alone", &without);
+    (void)duo_set_adapt(x->context, 1);
+    const outcome learning = make_calls(x);
+    print(b, "learning", &learning);
+    const outcome learned = make_calls(x);
+    print(b, "the same calls again", &learned);
+}
+
+/* ---- Command ---- */
+
+static bool open_stocks(const duo_bench *b, experiment *x)
+{
+    const size_t input = 2 * (size_t)LARGEST, output = (size_t)LARGEST;
+    const int places = b->gpu ? DUO_PLACES : 1;
+    for (int place = 0; place < places; place++, x->places++)
+        if (!duo_stock_open(&x->stock[place], x->context, (duo_place)place, input, output, b->seed,
+                            place > 0 ? &x->stock[0] : NULL))
+            return false;
+    return true;
+}
+
+static bool run_experiment(duo_bench *b)
+{
+    static const duo_problem largest = {.operation = DUO_SDOT, .shape = {1, 1, 1}};
+    experiment x = {.calls = b->quick ? QUICK_CALLS : CALLS};
+    if (!duo_bench_open(b, &largest, 1)) return false;
+    if (b->profile != NULL) duo_profile_use(duo_profile_built_in(b->profile));
+    x.context = b->context;
+    x.call = calloc((size_t)x.calls, sizeof *x.call);
+    const bool good = x.call != NULL && duo_set_path(x.context, DUO_PATH_AUTO) == DUO_OK &&
+                      duo_set_adapt(x.context, 0) == DUO_OK &&
+                      duo_set_threads(x.context, b->threads) == DUO_OK && open_stocks(b, &x);
+    if (good) {
+        duo_bench_head(b);
+        printf("%sProfile %s; %d busy neighbour%s\n", b->csv ? "# " : "",
+               duo_profile_in_use()->origin, b->neighbours, b->neighbours == 1 ? "" : "s");
+        duo_neighbours_wake();
+        measure(b, &x);
+    } else {
+        fprintf(stderr, "duoblas: out of memory\n");
+    }
+    for (int place = 0; place < x.places; place++) duo_stock_close(&x.stock[place]);
+    free(x.call);
+    return good;
+}
+
+int duo_bench_adapt(duo_bench *b)
+{
+    /* First of all: the neighbours are to be processes of one thread with nothing open. */
+    bool good = duo_neighbours_open(b->neighbours);
+    if (!good) fprintf(stderr, "duoblas: cannot start %d processes\n", b->neighbours);
+    good = good && run_experiment(b);
+    duo_bench_close(b);
+    duo_neighbours_close();
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+}

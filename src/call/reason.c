@@ -1,0 +1,140 @@
+/* reason.c - parts of the predictions, and the sentence that compares the algorithm that ran with
+ * the best of the other side (reason.h). */
+#include "call/reason.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "call/line.h"
+#include "choice/parts.h"
+
+static void put_seconds(duo_line *l, double seconds)
+{
+    static const struct {
+        double one;
+        const char *name;
+    } units[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    int i = 0;
+    while (i < 3 && seconds < units[i].one) i++;
+    duo_line_put(l, "%.3g %s", seconds / units[i].one, units[i].name);
+}
+
+/* "0.35 ms on the GPU, of which 0.3 ms are transfers" */
+static void put_candidate(duo_line *l, const duo_candidate *c, const duo_parts *parts)
+{
+    put_seconds(l, c->predicted_seconds);
+    if (c->side == DUO_SIDE_GPU)
+        duo_line_put(l, " on the GPU");
+    else
+        duo_line_put(l, " on %d thread%s of the CPU", c->threads, c->threads == 1 ? "" : "s");
+    if (!(parts->transfer_seconds > 0.0)) return;
+    duo_line_put(l, ", of which ");
+    put_seconds(l, parts->transfer_seconds);
+    duo_line_put(l, " are transfers");
+}
+
+/* The cheapest that accepts, on a side or, with side < 0, on any, leaving one out; -1: none. */
+static int cheapest(const duo_decision *d, int side, int without)
+{
+    int best = -1;
+    for (int i = 0; i < d->candidates; i++) {
+        const duo_candidate *const c = &d->candidate[i];
+        if (!c->accepts || i == without || (side >= 0 && (int)c->side != side)) continue;
+        if (best < 0 || c->predicted_seconds < d->candidate[best].predicted_seconds) best = i;
+    }
+    return best;
+}
+
+static void put_other(duo_line *l, const duo_decision *d, int other)
+{
+    if (other < 0) return;
+    duo_line_put(l, ", against ");
+    put_candidate(l, &d->candidate[other], &d->parts[other]);
+    if (d->candidate[other].side == d->side)
+        duo_line_put(l, " by %s", d->candidate[other].algorithm);
+}
+
+/* What the other side would take, or why it was out of the question. */
+static void put_other_side(duo_line *l, const duo_last *last, const duo_decision *d)
+{
+    static const char *const names[] = {[DUO_SIDE_CPU] = "CPU", [DUO_SIDE_GPU] = "GPU"};
+    const duo_side side = d->side == DUO_SIDE_CPU ? DUO_SIDE_GPU : DUO_SIDE_CPU;
+    const int other = cheapest(d, (int)side, -1);
+    if (last->conditions.path != DUO_PATH_AUTO &&
+        (last->conditions.path == DUO_PATH_GPU) == (d->side == DUO_SIDE_GPU))
+        duo_line_put(l, "; the path allows the %s alone", names[d->side]);
+    else if (other >= 0)
+        put_other(l, d, other);
+    else if (side == DUO_SIDE_GPU && !last->conditions.gpu)
+        duo_line_put(l, "; there is no usable GPU");
+    else
+        duo_line_put(l, "; no algorithm of the %s can do this call", names[side]);
+}
+
+/* What a kept array that has to be sent does to the choice. */
+static void put_credit(duo_line *l, const duo_last *last, const duo_decision *d)
+{
+    double credit = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &last->call.operand[i];
+        if (o->read && o->residence == DUO_AT_STALE) credit += o->credit_seconds;
+    }
+    if (!duo_call_stale(&last->call)) return;
+    if (isinf(credit))
+        duo_line_put(l, "; the first sending of a kept array counts as free");
+    else if (d->side == DUO_SIDE_CPU)
+        duo_line_put(l, "; a kept array is sent again once that pays");
+    else if (credit > 0.0)
+        duo_line_put(l, "; that a kept array is sent again pays by now");
+}
+
+static void put_correction(duo_line *l, const duo_decision *d)
+{
+    if (!(fabs(d->profile_seconds - d->predicted_seconds) > 0.01 * d->profile_seconds)) return;
+    duo_line_put(l, "; that counts what was learned: the profile alone says ");
+    put_seconds(l, d->profile_seconds);
+}
+
+static void put_reason(duo_line *l, const duo_last *last, const duo_decision *d)
+{
+    if (d->ran < 0) {
+        duo_line_put(l, "there was nothing to compute");
+        return;
+    }
+    if (last->why == DUO_WHY_TINY) {
+        duo_line_put(l, "so small a call in plain host memory runs on the CPU unpredicted");
+        return;
+    }
+    if (last->why == DUO_WHY_ASKED) duo_line_put(l, "chosen by the program: ");
+    if (last->why == DUO_WHY_TRIED) duo_line_put(l, "tried, to learn how long it takes: ");
+    put_candidate(l, &d->candidate[d->ran], &d->parts[d->ran]);
+    if (last->why == DUO_WHY_CHEAPEST)
+        put_other_side(l, last, d);
+    else
+        put_other(l, d, cheapest(d, -1, d->ran));
+    for (int i = 0; i < last->candidates; i++)
+        if (last->choice[i].declined)
+            duo_line_put(l, "; %s could not go on", last->choice[i].algorithm->name);
+    put_credit(l, last, d);
+    put_correction(l, d);
+}
+
+/* What the profile alone predicts for the algorithm that ran. */
+static double by_the_profile(const duo_last *last)
+{
+    duo_conditions conditions = last->conditions;
+    if (conditions.ratios == NULL) return last->predicted_seconds;
+    conditions.ratios = NULL;
+    return duo_predict_one(&last->call, &conditions, last->algorithm);
+}
+
+void duo_reason_add(const duo_last *last, duo_decision *decision)
+{
+    duo_line line = {.text = decision->reason, .size = sizeof decision->reason};
+    if (decision->operation == NULL) return;
+    if (last->algorithm != NULL) decision->profile_seconds = by_the_profile(last);
+    if (decision->size <= offsetof(duo_decision, parts)) return; /* nobody asks for the rest */
+    for (int i = 0; i < last->candidates; i++)
+        decision->parts[i] = duo_parts_of(&last->call, &last->conditions, &last->choice[i]);
+    put_reason(&line, last, decision);
+}

@@ -1,0 +1,210 @@
+/* learned.c - ratios of real to predicted seconds, and the budget of trials (learned.h). */
+#include "choice/learned.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "host/fork.h"
+
+/* Others share the entries of these. */
+enum { DEVICES = 16 };
+
+/* A ratio moves by this part of an error at least; at first by more, the profile itself counting as
+ * one call. So a single call that a neighbour made 100 times longer moves it by 9 %. */
+static const double kLeastWeight = 1.0 / 16.0;
+/* An error counts as no larger than a factor of 4, and no ratio goes beyond a factor of 16. */
+static const double kLargestError = 4.0, kLargestRatio = 16.0;
+
+/* ratio 0, as at the start, stands for 1. */
+typedef struct cell {
+    _Atomic float ratio, count;
+} cell;
+
+typedef struct learned {
+    _Atomic(const duo_profile *) of; /* what the ratios correct */
+    cell link[DUO_LINKS];
+    cell work[DUO_ALGORITHMS][DUO_LENGTHS];
+    _Atomic uint32_t ran; /* algorithms that have run, a bit for each */
+    _Atomic int64_t spent_nanoseconds, lost_nanoseconds;
+    _Atomic int64_t untried; /* calls that were learned from since the last trial */
+} learned;
+
+_Static_assert((int)DUO_ALGORITHMS <= 32, "`ran` has a bit for each algorithm");
+
+static learned all[DEVICES];
+
+static learned *of_device(int device) { return &all[device % DEVICES]; }
+
+static float load(const _Atomic float *x) { return atomic_load_explicit(x, memory_order_relaxed); }
+static void store(_Atomic float *x, double value)
+{
+    atomic_store_explicit(x, (float)value, memory_order_relaxed);
+}
+
+static float ratio_of(const cell *c)
+{
+    const float ratio = load(&c->ratio);
+    return ratio > 0.0f ? ratio : 1.0f;
+}
+
+static void forget_cell(cell *c)
+{
+    store(&c->ratio, 0.0);
+    store(&c->count, 0.0);
+}
+
+static void forget(learned *l)
+{
+    for (int i = 0; i < DUO_LINKS; i++) forget_cell(&l->link[i]);
+    for (int i = 0; i < DUO_ALGORITHMS; i++)
+        for (int length = 0; length < DUO_LENGTHS; length++) forget_cell(&l->work[i][length]);
+    atomic_store_explicit(&l->ran, 0, memory_order_relaxed);
+    atomic_store_explicit(&l->spent_nanoseconds, 0, memory_order_relaxed);
+    atomic_store_explicit(&l->lost_nanoseconds, 0, memory_order_relaxed);
+    atomic_store_explicit(&l->untried, 0, memory_order_relaxed);
+}
+
+void duo_learned_forget(void)
+{
+    for (int i = 0; i < DEVICES; i++) forget(&all[i]);
+}
+
+/* The child computes with one thread and without a GPU. */
+static __attribute__((constructor)) void watch_forks(void)
+{
+    duo_fork_in_child(duo_learned_forget);
+}
+
+void duo_learned_ratios(int device, const duo_profile *profile, duo_ratios *ratios)
+{
+    learned *const l = of_device(device);
+    if (atomic_load_explicit(&l->of, memory_order_relaxed) != profile) {
+        forget(l);
+        atomic_store_explicit(&l->of, profile, memory_order_relaxed);
+    }
+    for (int i = 0; i < DUO_LINKS; i++) ratios->link[i] = ratio_of(&l->link[i]);
+    for (int i = 0; i < DUO_ALGORITHMS; i++)
+        for (int length = 0; length < DUO_LENGTHS; length++)
+            ratios->work[i][length] = ratio_of(&l->work[i][length]);
+}
+
+/* The class of the algorithm's work. */
+static int length_of(const duo_call *call, const duo_conditions *conditions,
+                     const duo_algorithm *algorithm)
+{
+    int threads;
+    return duo_length_of(algorithm->cost(call, conditions, &threads));
+}
+
+double duo_learned_count(int device, const duo_call *call, const duo_conditions *conditions,
+                         const duo_algorithm *algorithm)
+{
+    const int length = length_of(call, conditions, algorithm);
+    return (double)load(&of_device(device)->work[algorithm->id][length].count);
+}
+
+/* ---- Learning ---- */
+
+/* The kinds of transfers that the call may need on this side, a bit for each. */
+static unsigned links_of(const duo_call *call, duo_side side)
+{
+    unsigned links = 0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        const bool pinned = o->residence == DUO_AT_PINNED, gpu = side == DUO_SIDE_GPU;
+        const bool there = gpu ? o->on_device : o->on_host; /* on the algorithm's side */
+        const bool home = gpu ? !duo_operand_hosted(o) : o->residence != DUO_AT_DEVICE;
+        if (o->read && !there) links |= 1u << duo_link_of(gpu, pinned);
+        if (o->written && !home) links |= 1u << duo_link_of(!gpu, pinned);
+    }
+    return links;
+}
+
+/* By how much of itself the prediction grows where one ratio does. */
+static double share_of(const duo_call *call, const duo_conditions *conditions,
+                       const duo_algorithm *algorithm, double predicted, float *ratio)
+{
+    const float more = 1.0625f, before = *ratio;
+    *ratio *= more;
+    const double grown = duo_predict_one(call, conditions, algorithm) / predicted - 1.0;
+    *ratio = before;
+    return fmin(fmax(grown / ((double)more - 1.0), 0.0), 1.0);
+}
+
+static double bounded(double x, double factor) { return fmin(fmax(x, -log(factor)), log(factor)); }
+
+/* error: a logarithm. share: this cell's part of it. */
+static void move(cell *c, double error, double share)
+{
+    if (!(share > 0.0)) return;
+    const double count = (double)load(&c->count);
+    const double weight = fmax(kLeastWeight, 1.0 / (count + 2.0));
+    store(&c->ratio, exp(bounded(log((double)ratio_of(c)) + weight * error, kLargestRatio)));
+    store(&c->count, count + share);
+}
+
+void duo_learn(int device, const duo_call *call, const duo_conditions *conditions,
+               const duo_algorithm *algorithm, double predicted, double seconds)
+{
+    learned *const l = of_device(device);
+    const uint32_t bit = UINT32_C(1) << algorithm->id;
+    const bool first = (atomic_fetch_or_explicit(&l->ran, bit, memory_order_relaxed) & bit) == 0;
+    if (first || !(predicted > 0.0) || !(seconds > 0.0)) return;
+
+    duo_ratios ratios = duo_ratios_of(conditions);
+    duo_conditions changed = *conditions;
+    changed.ratios = &ratios;
+    const int length = length_of(call, conditions, algorithm);
+    const double work_share =
+        share_of(call, &changed, algorithm, predicted, &ratios.work[algorithm->id][length]);
+    const unsigned links = links_of(call, algorithm->side);
+    double squares = work_share * work_share, rest = 1.0 - work_share;
+    double link_share[DUO_LINKS] = {0.0};
+    for (int i = 0; i < DUO_LINKS; i++) {
+        if ((links >> i & 1u) == 0) continue;
+        link_share[i] = share_of(call, &changed, algorithm, predicted, &ratios.link[i]);
+        squares += link_share[i] * link_share[i];
+        rest -= link_share[i];
+    }
+    /* What no ratio changes, such as waiting for the device, takes its part of the error, too. */
+    squares += rest * rest;
+    const double error = bounded(log(seconds / predicted), kLargestError) / squares;
+    move(&l->work[algorithm->id][length], error * work_share, work_share);
+    for (int i = 0; i < DUO_LINKS; i++) move(&l->link[i], error * link_share[i], link_share[i]);
+}
+
+/* ---- Trials ---- */
+
+static void add(_Atomic int64_t *nanoseconds, double seconds)
+{
+    (void)atomic_fetch_add_explicit(nanoseconds, (int64_t)(seconds * 1e9), memory_order_relaxed);
+}
+
+void duo_learned_spent(int device, double seconds)
+{
+    add(&of_device(device)->spent_nanoseconds, seconds);
+    (void)atomic_fetch_add_explicit(&of_device(device)->untried, 1, memory_order_relaxed);
+}
+
+void duo_learned_lost(int device, double seconds)
+{
+    add(&of_device(device)->lost_nanoseconds, seconds);
+}
+
+void duo_learned_trial(int device, double seconds)
+{
+    add(&of_device(device)->lost_nanoseconds, seconds);
+    atomic_store_explicit(&of_device(device)->untried, 0, memory_order_relaxed);
+}
+
+bool duo_learned_affords(int device, double seconds)
+{
+    enum { EVERY = 16 };
+    const double share = 0.01;
+    learned *const l = of_device(device);
+    if (atomic_load_explicit(&l->untried, memory_order_relaxed) < EVERY) return false;
+    const double spent = (double)atomic_load_explicit(&l->spent_nanoseconds, memory_order_relaxed);
+    const double lost = (double)atomic_load_explicit(&l->lost_nanoseconds, memory_order_relaxed);
+    return lost + seconds * 1e9 <= share * spent;
+}
