@@ -235,10 +235,45 @@ static void predictions_are_sane(void)
     CHECK(shorts > TRIALS / 20 && shorts < TRIALS * 19 / 20, "%d of %d", shorts, TRIALS);
 }
 
+/* ---- A factor of zero ---- */
+
+/* With alpha = 0 nothing is multiplied: what accepts both takes as long as with k = 0. */
+static void nothing_to_multiply(void)
+{
+    const duo_conditions conditions = {.profile = duo_profile_built_in("h100"),
+                                       .threads = 4,
+                                       .gpu = true,
+                                       .capability = 90,
+                                       .device_memory_bytes = 1e12};
+    for (int device = 0; device < 2; device++) {
+        duo_call empty = duo_call_sgemm(true, false, 500, 300, 0, 1.0f, 0.5f);
+        duo_call zero = duo_call_sgemm(true, false, 500, 300, 4000, 0.0f, 0.5f);
+        duo_call whole = duo_call_sgemm(true, false, 500, 300, 4000, 1.0f, 0.5f);
+        duo_call *const calls[] = {&empty, &zero, &whole};
+        duo_choice choice[3][DUO_CANDIDATES];
+        int count = 0;
+        for (int i = 0; i < 3; i++) {
+            calls[i]->operand[DUO_C].on_device = device == 1;
+            calls[i]->operand[DUO_C].residence = device == 1 ? DUO_AT_DEVICE : DUO_AT_PAGEABLE;
+            count = duo_predict(calls[i], &conditions, choice[i]);
+        }
+        for (int i = 0; i < count; i++) {
+            test_case("alpha-0/%s/%s", device == 1 ? "device" : "host",
+                      choice[0][i].algorithm->name);
+            if (!choice[0][i].accepts || !choice[1][i].accepts) continue;
+            CHECK(choice[1][i].seconds == choice[0][i].seconds, "%g s, with k = 0 %g s",
+                  choice[1][i].seconds, choice[0][i].seconds);
+            CHECK(choice[1][i].seconds < choice[2][i].seconds, "%g s, with alpha = 1 %g s",
+                  choice[1][i].seconds, choice[2][i].seconds);
+        }
+    }
+}
+
 static const test_entry tests[] = {
     {"prepared_operands", prepared_operands},
     {"shapes_on_the_cpu", shapes_on_the_cpu},
     {"predictions_are_sane", predictions_are_sane},
+    {"nothing_to_multiply", nothing_to_multiply},
     {NULL, NULL},
 };
 
