@@ -21,7 +21,8 @@ typedef struct duo_timed {
     const duo_algorithm *algorithm;
     int threads;              /* 0 on the GPU */
     double predicted_seconds; /* 0: the model does not use so many threads here */
-    double median_seconds, low_seconds, high_seconds; /* with quartiles; 0: not timed */
+    double minimum_seconds, median_seconds;
+    double low_seconds, high_seconds; /* quartiles. All 0: not timed */
 } duo_timed;
 
 enum { DUO_MOST_TIMED = 3 * DUO_CANDIDATES };

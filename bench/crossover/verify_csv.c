@@ -20,9 +20,9 @@ static void write_candidate(FILE *file, const duo_verified *p, int i, int best)
             duo_text_transposes(d->problem.transa, d->problem.transb), d->ld[0], d->ld[1], d->ld[2],
             (double)d->alpha, (double)d->beta, duo_residence_names[d->at[0]],
             duo_residence_names[d->at[1]], duo_residence_names[d->at[2]]);
-    fprintf(file, "%s,%s,%d,%.4e,%.4e,%.4e,%.4e,%d,%d\n", duo_text_side(c->algorithm->side),
-            c->algorithm->name, c->threads, c->predicted_seconds, c->median_seconds, c->low_seconds,
-            c->high_seconds, i == p->chosen, i == best);
+    fprintf(file, "%s,%s,%d,%.4e,%.4e,%.4e,%.4e,%.4e,%d,%d\n", duo_text_side(c->algorithm->side),
+            c->algorithm->name, c->threads, c->predicted_seconds, c->minimum_seconds,
+            c->median_seconds, c->low_seconds, c->high_seconds, i == p->chosen, i == best);
 }
 
 bool duo_verification_csv(const duo_verification *v, const char *path)
@@ -36,7 +36,8 @@ bool duo_verification_csv(const duo_verification *v, const char *path)
             "# date: %s\n# cpu: %s\n# threads: %d\n# blas: %s\n# seed: %" PRIu64
             "\n# spread: %.3f\n"
             "number,class,operation,math,m,n,k,transposes,ld1,ld2,ld3,alpha,beta,at1,at2,at3,side,"
-            "algorithm,threads,predicted_seconds,median_seconds,low_seconds,high_seconds,chosen,"
+            "algorithm,threads,predicted_seconds,minimum_seconds,median_seconds,low_seconds,high_"
+            "seconds,chosen,"
             "best\n",
             DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
             duo_text_date(date), duo_machine_cpu(), duo_machine_threads(),

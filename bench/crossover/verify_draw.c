@@ -186,9 +186,14 @@ const char *duo_drawn_text(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT])
         product_text(drawn, shape, sizeof shape);
     else
         vector_text(drawn, shape, sizeof shape);
-    snprintf(text, DUO_DRAWN_TEXT, "%s %s %s %s,%s,%s",
-             duo_operation_name(drawn->problem.operation), shape, duo_math_names[drawn->math],
-             duo_residence_names[drawn->at[0]], duo_residence_names[drawn->at[1]],
-             duo_residence_names[drawn->at[2]]);
+    snprintf(text, DUO_DRAWN_TEXT, "%s %s %s", duo_operation_name(drawn->problem.operation), shape,
+             duo_math_names[drawn->math]);
+    return text;
+}
+
+const char *duo_drawn_places(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT])
+{
+    snprintf(text, DUO_DRAWN_TEXT, "%s,%s,%s", duo_residence_names[drawn->at[0]],
+             duo_residence_names[drawn->at[1]], duo_residence_names[drawn->at[2]]);
     return text;
 }

@@ -32,11 +32,13 @@ int64_t duo_drawn_floats(const duo_drawn *drawn, int operand);
 /* The call, with its operands where they were drawn; they have no addresses. */
 duo_call duo_drawn_call(const duo_drawn *drawn);
 
-/* "sgemm 100x200x300 tn ld 105,300,100 a=1 b=0.5 tf32 pageable,device,pinned" */
+/* "sgemm 100x200x300 tn ld 105,300,100 a=1 b=0.5 tf32" */
 enum { DUO_DRAWN_TEXT = 160 };
 const char *duo_drawn_text(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
+/* "pageable,device,pinned": where its operands are. */
+const char *duo_drawn_places(const duo_drawn *drawn, char text[DUO_DRAWN_TEXT]);
 
-/* Words for the last two of these. */
+/* A word for each math, and for each place. */
 extern const char *const duo_math_names[DUO_MATH_FLOAT64 + 1];
 extern const char *const duo_residence_names[DUO_AT_DEVICE + 1];
 

@@ -73,12 +73,12 @@ static void print_candidate(const char *role, const duo_timed *c, FILE *file)
 
 static void print_offender(const duo_verification *v, const duo_offender *o, FILE *file)
 {
-    char text[DUO_DRAWN_TEXT];
+    char text[DUO_DRAWN_TEXT], places[DUO_DRAWN_TEXT];
     const duo_verified *const p = &v->problem[o->problem];
-    fprintf(file, "  %s\n", duo_drawn_text(&p->drawn, text));
-    fprintf(file, "      %+.0f %%; no %" PRId64 ", %s; wrong: %s of the %s\n", 100.0 * o->regret,
-            p->drawn.number, duo_shape_class_names[p->drawn.shape_class], duo_part_names[o->part],
-            o->chosen_erred ? "chosen" : "best");
+    fprintf(file, "  %+.0f %%  %s\n", 100.0 * o->regret, duo_drawn_text(&p->drawn, text));
+    fprintf(file, "      no %" PRId64 ", %s; %s; wrong: %s of the %s\n", p->drawn.number,
+            duo_shape_class_names[p->drawn.shape_class], duo_drawn_places(&p->drawn, places),
+            duo_part_names[o->part], o->chosen_erred ? "chosen" : "best");
     print_candidate("chosen", &p->candidate[p->chosen], file);
     print_candidate("best", &p->candidate[o->best], file);
 }

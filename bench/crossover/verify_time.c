@@ -145,6 +145,7 @@ static void record(duo_verified *v, const duo_timed *candidate, const duo_benchm
         return;
     }
     duo_timed *const c = &v->candidate[candidate - v->candidate];
+    c->minimum_seconds = b->minimum_seconds;
     c->median_seconds = b->median_seconds;
     c->low_seconds = b->low_seconds;
     c->high_seconds = b->high_seconds;
@@ -169,7 +170,7 @@ static void look_at_all(const trial *t, duo_verified *v, int *left_out, bool clo
         if (!closer[i] || i == v->chosen || !(c->predicted_seconds > kMuchSlower * least) ||
             !(seen[i] > kMuchSlower * best))
             continue;
-        c->median_seconds = c->low_seconds = c->high_seconds = seen[i];
+        c->minimum_seconds = c->median_seconds = c->low_seconds = c->high_seconds = seen[i];
         closer[i] = false;
     }
 }
@@ -198,9 +199,9 @@ static bool time_placed(duo_context *context, const duo_drawn *drawn, const duo_
                         const duo_effort *effort, duo_verified *v, int *left_out)
 {
     if (!duo_verify_make_stale(context, drawn, call)) return false;
+    const duo_conditions conditions = duo_policy_conditions(&context->policy, &context->resources);
     duo_call located = *call;
     if (duo_locate(context->resources.device, &located) != DUO_OK) return false;
-    const duo_conditions conditions = duo_policy_conditions(&context->policy, &context->resources);
     list(v, &located, &conditions);
     const trial t = {.context = context, .drawn = drawn, .call = call, .conditions = &conditions};
     trial api = t;
