@@ -31,9 +31,9 @@ static void count(counts *n, const duo_drawn *d)
     n->dense += d->ld[DUO_C] == d->problem.shape[0];
     n->gaps += d->ld[DUO_C] > d->problem.shape[0];
     n->alpha_0 += d->alpha == 0.0f;
-    n->beta_0 += d->beta == 0.0f;
-    n->beta_1 += d->beta == 1.0f;
-    n->beta_other += d->beta != 0.0f && d->beta != 1.0f;
+    n->beta_0 += d->problem.beta == 0.0f;
+    n->beta_1 += d->problem.beta == 1.0f;
+    n->beta_other += d->problem.beta != 0.0f && d->problem.beta != 1.0f;
 }
 
 static void every(const char *what, const int *number, int from, int to)
@@ -80,7 +80,7 @@ static void valid(void)
             CHECK(!duo_operand_touched(x) || duo_drawn_floats(&d, o) >= x->rows * x->columns,
                   "operand %d has no room", o);
         }
-        CHECK(d.alpha != 0.0f || d.beta != 1.0f, "there is nothing to do");
+        CHECK(d.alpha != 0.0f || d.problem.beta != 1.0f, "there is nothing to do");
         CHECK(strlen(text) < 72, "%d characters", (int)strlen(text));
     }
 }
@@ -91,7 +91,7 @@ static bool same(const duo_drawn *a, const duo_drawn *b)
            memcmp(a->problem.shape, b->problem.shape, sizeof a->problem.shape) == 0 &&
            memcmp(a->ld, b->ld, sizeof a->ld) == 0 && memcmp(a->at, b->at, sizeof a->at) == 0 &&
            a->problem.transa == b->problem.transa && a->problem.transb == b->problem.transb &&
-           a->alpha == b->alpha && a->beta == b->beta;
+           a->alpha == b->alpha && a->problem.beta == b->problem.beta;
 }
 
 /* A problem can be drawn again by its number, whatever was drawn before; other numbers and other

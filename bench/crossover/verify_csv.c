@@ -18,7 +18,7 @@ static void write_candidate(FILE *file, const duo_verified *p, int i, int best)
             d->number, duo_shape_class_names[d->shape_class],
             duo_operation_name(d->problem.operation), duo_math_names[d->math], s[0], s[1], s[2],
             duo_text_transposes(d->problem.transa, d->problem.transb), d->ld[0], d->ld[1], d->ld[2],
-            (double)d->alpha, (double)d->beta, duo_residence_names[d->at[0]],
+            (double)d->alpha, (double)d->problem.beta, duo_residence_names[d->at[0]],
             duo_residence_names[d->at[1]], duo_residence_names[d->at[2]]);
     fprintf(file, "%s,%s,%d,%.4e,%.4e,%.4e,%.4e,%.4e,%d,%d\n", duo_text_side(c->algorithm->side),
             c->algorithm->name, c->threads, c->predicted_seconds, c->minimum_seconds,

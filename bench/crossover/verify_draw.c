@@ -60,36 +60,23 @@ static void draw_places(uint64_t *random, duo_drawn *d)
         d->at[DUO_Y] = DUO_AT_UNUSED;
 }
 
-/* Values under which C stays as large as it was, however often the call is repeated: a beta of 0.5
- * alone would make it denormal, and slow. */
-static void draw_factors(uint64_t *random, duo_drawn *d)
-{
-    static const float alphas[] = {1.0f, 1.0f, 0.7f, -1.3f}, betas[] = {0.0f, 0.0f, 1.0f, 0.5f};
-    d->alpha = alphas[duo_random_below(random, 4)];
-    d->beta = betas[duo_random_below(random, 4)];
-    if (!one_in(random, 32)) return;
-    d->alpha = 0.0f;
-    d->beta = one_in(random, 2) ? 0.0f : -1.0f;
-}
-
+/* With an alpha of 0 a beta of 0.5 would make C denormal, and slow, when the call is repeated. */
 static void draw_product(uint64_t *random, duo_drawn *d)
 {
-    duo_problem *const p = &d->problem;
-    p->transa = one_in(random, 2);
-    p->transb = one_in(random, 2);
-    draw_factors(random, d);
-    const int64_t *const s = p->shape;
-    const int64_t rows[DUO_OPERANDS] = {p->transa ? s[2] : s[0], p->transb ? s[1] : s[2], s[0]};
-    const bool dense = one_in(random, 2);
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        const int64_t gap = duo_random_below(random, 7);
-        d->ld[i] = rows[i] + (dense ? 0 : gap);
+    static const float alphas[] = {1.0f, 1.0f, 0.7f, -1.3f};
+    d->problem = duo_random_product(random, d->shape_class);
+    d->alpha = alphas[duo_random_below(random, 4)];
+    if (one_in(random, 32)) {
+        d->alpha = 0.0f;
+        d->problem.beta = one_in(random, 2) ? 0.0f : -1.0f;
     }
+    for (int i = 0; i < DUO_OPERANDS; i++) d->ld[i] = duo_problem_ld(&d->problem, i);
 }
 
 /* A vector with gaps is so much shorter that it spans no more. */
 static void draw_vectors(uint64_t *random, duo_drawn *d)
 {
+    duo_random_shape(random, DUO_SHAPE_VECTOR, d->problem.shape);
     const bool dense = !one_in(random, 4);
     int64_t largest = 1;
     for (int i = 0; i < DUO_RESULT; i++) {
@@ -111,7 +98,6 @@ duo_drawn duo_draw(uint64_t seed, int64_t number)
     const bool matrix = d.problem.operation == DUO_SGEMM;
     d.shape_class =
         matrix ? (duo_shape_class)duo_random_below(&random, DUO_SGEMM_CLASSES) : DUO_SHAPE_VECTOR;
-    duo_random_shape(&random, d.shape_class, d.problem.shape);
     if (matrix)
         draw_product(&random, &d);
     else
@@ -144,7 +130,7 @@ duo_call duo_drawn_call(const duo_drawn *drawn)
     const duo_problem *const p = &drawn->problem;
     duo_call call = p->operation == DUO_SGEMM
                         ? duo_call_sgemm(p->transa, p->transb, p->shape[0], p->shape[1],
-                                         p->shape[2], drawn->alpha, drawn->beta)
+                                         p->shape[2], drawn->alpha, p->beta)
                         : duo_call_reduction(p->operation, p->shape[0]);
     for (int i = 0; i < DUO_OPERANDS; i++) put(&call.operand[i], drawn->ld[i], drawn->at[i]);
     return call;
@@ -167,7 +153,7 @@ static void product_text(const duo_drawn *d, char *text, size_t size)
              "%" PRId64 "x%" PRId64 "x%" PRId64 " %c%c ld %" PRId64 ",%" PRId64 ",%" PRId64
              " a=%g b=%g",
              s[0], s[1], s[2], d->problem.transa ? 't' : 'n', d->problem.transb ? 't' : 'n', ld[0],
-             ld[1], ld[2], (double)d->alpha, (double)d->beta);
+             ld[1], ld[2], (double)d->alpha, (double)d->problem.beta);
 }
 
 static void vector_text(const duo_drawn *d, char *text, size_t size)

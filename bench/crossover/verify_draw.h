@@ -16,7 +16,7 @@ typedef struct duo_drawn {
     duo_shape_class shape_class;
     duo_math math;
     duo_problem problem;
-    float alpha, beta;
+    float alpha;                    /* sgemm */
     int64_t ld[DUO_OPERANDS];       /* sgemm: leading dimensions; reductions: increments */
     duo_residence at[DUO_OPERANDS]; /* what is written is neither kept nor stale */
 } duo_drawn;

@@ -40,7 +40,7 @@ static void one_small(uint64_t *random, int64_t small, int64_t least, int64_t mo
     shape[2] = duo_random_size(random, least, most);
 }
 
-static void random_product(uint64_t *random, duo_shape_class shape_class, int64_t shape[3])
+static void product_shape(uint64_t *random, duo_shape_class shape_class, int64_t shape[3])
 {
     const int64_t edge = duo_random_size(random, 44, 8191);
     switch (shape_class) {
@@ -78,6 +78,22 @@ void duo_random_shape(uint64_t *random, duo_shape_class shape_class, int64_t sha
     shape[0] = duo_random_size(random, 1, DUO_RANDOM_MOST_ELEMENTS - 1);
     shape[1] = shape[2] = 1;
     if (shape_class == DUO_SHAPE_VECTOR) return;
-    do random_product(random, shape_class, shape);
+    do product_shape(random, shape_class, shape);
     while (!small_enough(shape));
+}
+
+duo_problem duo_random_product(uint64_t *random, duo_shape_class shape_class)
+{
+    static const float betas[] = {0.0f, 0.0f, 1.0f, 0.5f};
+    duo_problem p = {.operation = DUO_SGEMM};
+    duo_random_shape(random, shape_class, p.shape);
+    p.transa = duo_random_below(random, 2) == 0;
+    p.transb = duo_random_below(random, 2) == 0;
+    p.beta = betas[duo_random_below(random, 4)];
+    const bool dense = duo_random_below(random, 2) == 0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const int64_t gap = duo_random_below(random, 7);
+        p.gap[i] = dense ? 0 : gap;
+    }
+    return p;
 }

@@ -6,7 +6,7 @@
 #ifndef DUO_RANDOM_SHAPE_H
 #define DUO_RANDOM_SHAPE_H
 
-#include <stdint.h>
+#include "bench/measure/problem.h"
 
 typedef enum duo_shape_class {
     DUO_SHAPE_SQUARE, /* m, n and k within a factor of 5/3 */
@@ -34,5 +34,9 @@ int64_t duo_random_size(uint64_t *random, int64_t low, int64_t high);
 
 /* m, n, k; of DUO_SHAPE_VECTOR n, 1, 1. */
 void duo_random_shape(uint64_t *random, duo_shape_class shape_class, int64_t shape[3]);
+
+/* A product of the class: its shape, transposes, a beta of 0, 1 or 0.5, and, in half of all, gaps
+ * of 0 to 6 between the columns of each matrix. */
+duo_problem duo_random_product(uint64_t *random, duo_shape_class shape_class);
 
 #endif
