@@ -1,78 +1,15 @@
-/*
- * verify_time.c - see verify_time.h
- *
- * A candidate runs as dispatch would run it: its operands are located, brought to its side, and
- * what it writes goes where it belongs. The calls of a sample follow each other without a pause,
- * and the last is waited for.
- */
+/* verify_time.c - see verify_time.h */
 #include "bench/crossover/verify_time.h"
 
 #include <math.h>
 
-#include "bench/measure/implementation.h"
+#include "bench/crossover/verify_trial.h"
 #include "call/context.h"
-#include "call/run_cpu.h"
-#include "call/run_gpu.h"
 #include "choice/select.h"
 #include "data/locate.h"
-#include "data/transfer.h"
 
 /* Candidates beyond these multiples of the best are not timed with care, or not at all. */
 static const double kMuchSlower = 20.0, kLongSeconds = 0.5;
-
-/* ---- One candidate as a benchmark ---- */
-
-typedef struct trial {
-    duo_context *context;
-    const duo_drawn *drawn;
-    const duo_call *call;
-    const duo_conditions *conditions;
-    const duo_timed *candidate; /* NULL: the public function */
-} trial;
-
-static bool run_on_gpu(const trial *t, const duo_call *call)
-{
-    bool partly;
-    return duo_context_open(t->context) == DUO_OK &&
-           duo_run_gpu(t->context, call, t->candidate->algorithm, t->conditions, &partly) ==
-               DUO_OK &&
-           duo_upload_consumed(&t->context->resources) == DUO_OK;
-}
-
-static bool run_candidate(const trial *t)
-{
-    duo_call call = *t->call;
-    if (duo_locate(t->context->resources.device, &call) != DUO_OK) return false;
-    if (t->candidate->algorithm->side == DUO_SIDE_GPU) return run_on_gpu(t, &call);
-    call.threads = t->candidate->threads;
-    return duo_run_cpu(t->context, &call, t->candidate->algorithm) == DUO_OK;
-}
-
-static bool run(void *user, int64_t calls)
-{
-    const trial *const t = user;
-    for (int64_t i = 0; i < calls; i++) {
-        if (!duo_verify_make_stale(t->context, t->drawn, t->call)) return false;
-        const bool done = t->candidate != NULL ? run_candidate(t)
-                                               : duo_api_run(t->context, t->call,
-                                                             t->call->operand[DUO_RESULT].address);
-        if (!done) return false;
-    }
-    return duo_synchronize(t->context) == DUO_OK;
-}
-
-/* Seconds of one call, of the second one if the first was short; negative: it failed. */
-static double look(trial *t)
-{
-    const double long_enough = 0.01;
-    double seconds = -1.0;
-    for (int i = 0; i < 2 && seconds < long_enough; i++) {
-        const double begin = duo_now_seconds();
-        if (!run(t, 1)) return -1.0;
-        seconds = duo_now_seconds() - begin;
-    }
-    return seconds;
-}
 
 /* ---- Which candidates there are ---- */
 
@@ -152,16 +89,16 @@ static void record(duo_verified *v, const duo_timed *candidate, const duo_benchm
 }
 
 /* A first look at each candidate: those that are slow, and were predicted so, get no more. */
-static void look_at_all(const trial *t, duo_verified *v, int *left_out, bool closer[])
+static void look_at_all(const duo_trial *t, duo_verified *v, int *left_out, bool closer[])
 {
     double seen[DUO_MOST_TIMED], best = (double)INFINITY;
     const double least = least_predicted(v);
     for (int i = 0; i < v->count; i++) {
-        trial one = *t;
+        duo_trial one = *t;
         one.candidate = &v->candidate[i];
         const bool skipped = i != v->chosen && hopeless(&v->candidate[i], least);
         *left_out += skipped;
-        seen[i] = skipped ? -1.0 : look(&one);
+        seen[i] = skipped ? -1.0 : duo_trial_look(&one);
         if (seen[i] >= 0.0) best = fmin(best, seen[i]);
     }
     for (int i = 0; i < v->count; i++) {
@@ -176,10 +113,10 @@ static void look_at_all(const trial *t, duo_verified *v, int *left_out, bool clo
 }
 
 /* Times all that deserve it, and the public function, by turns. */
-static void time_candidates(const trial *t, duo_verified *v, const duo_effort *effort,
+static void time_candidates(const duo_trial *t, duo_verified *v, const duo_effort *effort,
                             int *left_out)
 {
-    trial trials[DUO_MOST_TIMED + 1];
+    duo_trial trials[DUO_MOST_TIMED + 1];
     duo_benchmark benchmark[DUO_MOST_TIMED + 1];
     bool closer[DUO_MOST_TIMED];
     int count = 0;
@@ -188,7 +125,7 @@ static void time_candidates(const trial *t, duo_verified *v, const duo_effort *e
         if (i >= 0 && !closer[i]) continue;
         trials[count] = *t;
         trials[count].candidate = i < 0 ? NULL : &v->candidate[i];
-        benchmark[count] = (duo_benchmark){.run = run, .user = &trials[count]};
+        benchmark[count] = (duo_benchmark){.run = duo_trial_run, .user = &trials[count]};
         count++;
     }
     duo_measure(benchmark, count, effort);
@@ -203,9 +140,10 @@ static bool time_placed(duo_context *context, const duo_drawn *drawn, const duo_
     duo_call located = *call;
     if (duo_locate(context->resources.device, &located) != DUO_OK) return false;
     list(v, &located, &conditions);
-    const trial t = {.context = context, .drawn = drawn, .call = call, .conditions = &conditions};
-    trial api = t;
-    if (!run(&api, 1)) return false;
+    const duo_trial t = {
+        .context = context, .drawn = drawn, .call = call, .conditions = &conditions};
+    duo_trial api = t;
+    if (!duo_trial_run(&api, 1)) return false;
     v->chosen = find_chosen(context, v);
     time_candidates(&t, v, effort, left_out);
     if (v->chosen >= 0 && !(v->candidate[v->chosen].median_seconds > 0.0)) v->chosen = -1;
