@@ -2,6 +2,7 @@
  * test_random_shape.c - shapes drawn at random: in their range, and the whole of it.
  */
 #include "bench/measure/random_shape.h"
+#include "bench/measure/stock.h"
 #include "support/harness.h"
 
 enum { DRAWS = 20000 };
@@ -77,6 +78,43 @@ static void classes(void)
     }
 }
 
+/* Floats from an operand's first to behind its last. */
+static int64_t extent(const duo_operand *o) { return (o->columns - 1) * o->ld + o->rows; }
+
+/* Products with gaps lie in a stock side by side, and have the layout that was drawn. */
+static void layout(void)
+{
+    enum { FLOATS = 1 << 16 };
+    static float input[FLOATS], output[FLOATS];
+    const duo_stock stock = {.input = input,
+                             .output = output,
+                             .input_floats = FLOATS,
+                             .output_floats = FLOATS,
+                             .rotate_bytes = 1 << 16};
+    uint64_t random = test_seed();
+    int gaps = 0;
+    for (int i = 0; i < 500; i++) {
+        const duo_problem p = duo_random_product(&random, DUO_SHAPE_TINY);
+        const duo_call call = duo_problem_call(&p, &stock, 0),
+                       next = duo_problem_call(&p, &stock, 1);
+        const duo_operand *const o = call.operand;
+        test_case("random_shape/layout/%d", i);
+        CHECK(duo_stock_slots(&stock, &p) >= 2, "one slot alone");
+        CHECK(o[DUO_A].address == input && o[DUO_B].address >= input + extent(&o[DUO_A]) &&
+                  next.operand[DUO_A].address >= o[DUO_B].address + extent(&o[DUO_B]) &&
+                  next.operand[DUO_C].address >= o[DUO_C].address + extent(&o[DUO_C]),
+              "operands overlap");
+        for (int operand = 0; operand < DUO_OPERANDS; operand++)
+            CHECK(o[operand].ld == o[operand].rows + p.gap[operand], "ld of operand %d", operand);
+        CHECK(o[DUO_A].rows == (p.transa ? p.shape[2] : p.shape[0]) &&
+                  o[DUO_B].columns == (p.transb ? p.shape[2] : p.shape[1]),
+              "transposed otherwise");
+        CHECK(o[DUO_C].read == (p.beta != 0.0f) && call.beta == p.beta, "beta");
+        gaps += p.gap[0] > 0;
+    }
+    CHECK(gaps > 100 && gaps < 400, "%d of 500 with gaps", gaps);
+}
+
 /* The same seed, the same shapes: these, on every machine. */
 static void reproducible(void)
 {
@@ -89,9 +127,8 @@ static void reproducible(void)
 }
 
 static const test_entry tests[] = {
-    {"sizes", sizes},     {"doublings", doublings},
-    {"classes", classes}, {"reproducible", reproducible},
-    {NULL, NULL},
+    {"sizes", sizes},   {"doublings", doublings},       {"classes", classes},
+    {"layout", layout}, {"reproducible", reproducible}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "random_shape", tests); }

@@ -231,12 +231,15 @@ static bool verify(const arguments *a)
     if (o.problems == 0) o.problems = x->quick ? 60 : 200;
     if (a->files.csv != NULL && !duo_output_possible(a->files.csv)) return false;
     duo_interrupt_watch();
+    duo_verification_head(&o, "", stdout);
+    printf("\n");
+    fflush(stdout);
     bool good = duo_verify(&o, &v);
     if (good) duo_verification_print(&v, stdout);
     good = good && v.judged;
     fflush(stdout);
     duo_interrupt_hold();
-    if (good && a->files.csv != NULL) good = duo_verification_csv(&v, a->files.csv);
+    if (good && a->files.csv != NULL) good = duo_verification_csv(&v, &o, a->files.csv);
     duo_interrupt_allow();
     free((void *)v.problem);
     return good;

@@ -120,11 +120,6 @@ const duo_timed *duo_offender_erred(const duo_verification *v, const duo_offende
  * one: the same algorithm on one thread. NULL: not timed. */
 duo_part duo_part_of(const duo_timed *whole, const duo_timed *in_place, const duo_timed *one);
 
-/* ---- verify_print.c, verify_csv.c ---- */
-
-void duo_verification_print(const duo_verification *v, FILE *file);
-bool duo_verification_csv(const duo_verification *v, const char *path);
-
 /* ---- verify.c ---- */
 
 typedef struct duo_verify_options {
@@ -136,5 +131,14 @@ typedef struct duo_verify_options {
 
 /* Measures. False, and said on stderr: there is no memory. The caller frees v->problem. */
 bool duo_verify(const duo_verify_options *options, duo_verification *v);
+
+/* ---- verify_head.c, verify_print.c, verify_csv.c ---- */
+
+/* Machine, profile and seed, each line behind the mark. */
+void duo_verification_head(const duo_verify_options *options, const char *mark, FILE *file);
+
+void duo_verification_print(const duo_verification *v, FILE *file);
+bool duo_verification_csv(const duo_verification *v, const duo_verify_options *options,
+                          const char *path);
 
 #endif

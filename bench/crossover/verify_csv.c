@@ -4,8 +4,6 @@
 #include "bench/crossover/verify.h"
 #include "bench/tool/output.h"
 #include "bench/tool/text.h"
-#include "bench/tool/tool.h"
-#include "host/machine.h"
 
 static void write_candidate(FILE *file, const duo_verified *p, int i, int best)
 {
@@ -25,23 +23,19 @@ static void write_candidate(FILE *file, const duo_verified *p, int i, int best)
             c->median_seconds, c->low_seconds, c->high_seconds, i == p->chosen, i == best);
 }
 
-bool duo_verification_csv(const duo_verification *v, const char *path)
+bool duo_verification_csv(const duo_verification *v, const duo_verify_options *options,
+                          const char *path)
 {
     duo_output output;
-    char date[DUO_TEXT], blas[384];
     if (!duo_output_open(&output, path)) return false;
     FILE *const file = output.file;
+    duo_verification_head(options, "# ", file);
     fprintf(file,
-            "# tool: duoblas crossover --verify %d.%d.%d\n# commit: %s\n# compiler: %s\n"
-            "# date: %s\n# cpu: %s\n# threads: %d\n# blas: %s\n# seed: %" PRIu64
-            "\n# spread: %.3f\n"
+            "# spread %.3f\n"
             "number,class,operation,math,m,n,k,transposes,ld1,ld2,ld3,alpha,beta,at1,at2,at3,side,"
-            "algorithm,threads,predicted_seconds,minimum_seconds,median_seconds,low_seconds,high_"
-            "seconds,chosen,"
-            "best\n",
-            DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
-            duo_text_date(date), duo_machine_cpu(), duo_machine_threads(),
-            duo_text_blas(blas, sizeof blas), v->seed, v->spread);
+            "algorithm,threads,predicted_seconds,minimum_seconds,median_seconds,low_seconds,"
+            "high_seconds,chosen,best\n",
+            v->spread);
     for (int i = 0; i < v->problems; i++) {
         const int best = duo_verified_best(&v->problem[i]);
         for (int j = 0; j < v->problem[i].count; j++)
