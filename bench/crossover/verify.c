@@ -6,20 +6,20 @@
 
 #include "bench/crossover/verify_time.h"
 #include "bench/measure/available.h"
+#include "bench/measure/statistics.h"
 #include "bench/tool/progress.h"
 #include "call/context.h"
 #include "gpu/backend/devices.h"
+#include "host/machine.h"
 
 /* A problem that takes longer on the better side is passed over, and so is one that takes more than
  * a part of the memory there is. */
 static const double kLongestCall = 0.1, kMemoryShare = 0.5;
 
-/* Repeated samples of the same work that differ more than this come from a noisy machine. */
-static const double kNoisySpread = 0.05;
-
 typedef struct verifier {
     const duo_verify_options *options;
     duo_verification *v;
+    duo_noise_watch watch;
     duo_verify_arrays arrays;
     duo_drawn *drawn;
     duo_verified *problem;
@@ -46,21 +46,46 @@ static bool multiply(void *user, int64_t calls)
     return true;
 }
 
-/* (3rd - 1st quartile) / median of a product that all threads of the CPU share. */
-static double spread(duo_context *context)
+/* How far samples of a product lie apart that all threads of the CPU share: quartile over quartile,
+ * less 1. */
+static double spread_of_product(duo_context *context)
 {
     const duo_effort effort = {.sample_seconds = 0.003, .rounds = 40, .budget_seconds = 1.0};
     duo_benchmark b = {.run = multiply, .user = context};
     if (duo_set_path(context, DUO_PATH_CPU) == DUO_OK) duo_measure(&b, 1, &effort);
     (void)duo_set_path(context, DUO_PATH_AUTO);
-    return b.median_seconds > 0.0 ? (b.high_seconds - b.low_seconds) / b.median_seconds : 1.0;
+    return b.low_seconds > 0.0 ? b.high_seconds / b.low_seconds - 1.0 : (double)INFINITY;
 }
 
-static void check_noise(verifier *w)
+static void judge_noise(verifier *w, double figures_spread)
 {
-    w->v->spread = fmax(w->v->spread, spread(w->arrays.context));
-    w->v->noisy = !(w->v->spread <= kNoisySpread);
-    w->v->judged = !w->v->noisy || w->options->ignore_noise;
+    duo_noise_told(&w->watch, duo_machine_threads(), figures_spread, &w->v->noise);
+    w->v->judged = !w->v->noise.noisy || w->options->ignore_noise;
+}
+
+/* Before anything is measured: a noisy machine need not be waited for. */
+static void look_for_noise(verifier *w)
+{
+    enum { LOOKS = 20 };
+    duo_noise_begin(&w->watch);
+    for (int i = 0; i < LOOKS; i++) duo_noise_look(&w->watch);
+    judge_noise(w, spread_of_product(w->arrays.context));
+}
+
+/* The median spread of what was chosen. */
+static double spread_of_figures(const verifier *w)
+{
+    double *const spread = malloc(((size_t)w->v->problems + 1) * sizeof *spread);
+    int count = 0;
+    for (int i = 0; i < w->v->problems && spread != NULL; i++) {
+        const duo_verified *const p = &w->problem[i];
+        if (p->chosen < 0) continue;
+        const duo_timed *const c = &p->candidate[p->chosen];
+        spread[count++] = c->high_seconds / c->low_seconds - 1.0;
+    }
+    const double median = count > 0 ? duo_median(spread, count) : 0.0;
+    free(spread);
+    return median;
 }
 
 /* ---- Problems ---- */
@@ -130,7 +155,7 @@ static bool open_all(verifier *w)
     w->problem = calloc(problems, sizeof *w->problem);
     w->v->problem = w->problem;
     if (w->drawn == NULL || w->problem == NULL || !open_context(w)) return false;
-    check_noise(w);
+    look_for_noise(w);
     if (!w->v->judged) return true;
     draw_all(w);
     size_arrays(w);
@@ -142,9 +167,11 @@ static void time_all(verifier *w)
     const duo_effort effort = effort_of(w->options);
     const double began = duo_now_seconds(), most = w->options->most_seconds;
     char label[DUO_DRAWN_TEXT];
+    duo_noise_begin(&w->watch);
     duo_progress_begin(most);
     for (int i = 0; i < w->count && duo_now_seconds() - began < most; i++) {
         duo_progress_step(i > 0 ? most / w->count : 0.0, duo_drawn_text(&w->drawn[i], label));
+        duo_noise_look(&w->watch);
         w->v->problems += duo_verify_time(&w->arrays, &w->drawn[i], &effort,
                                           &w->problem[w->v->problems], &w->v->left_out);
     }
@@ -190,7 +217,7 @@ bool duo_verify(const duo_verify_options *options, duo_verification *v)
     bool good = open_all(&w);
     if (good && v->judged) {
         time_all(&w);
-        check_noise(&w);
+        judge_noise(&w, spread_of_figures(&w));
     }
     if (good && v->judged) {
         good = duo_verification_sum_up(v);

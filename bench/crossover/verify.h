@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "bench/crossover/verify_draw.h"
+#include "bench/measure/noise.h"
 #include "choice/algorithm.h"
 
 /* ---- What is measured ---- */
@@ -87,8 +88,8 @@ typedef struct duo_verification {
     int left_out;            /* candidates that were predicted to be too slow to be timed */
     bool gpu;
     double seconds;
-    double spread;      /* of repeated samples of the same work: (3rd - 1st quartile) / median */
-    bool noisy, judged; /* noisy and not told to ignore it: nothing below is filled in */
+    duo_noise noise;
+    bool judged; /* false: it was noisy, and nothing below is filled in */
 
     int problems; /* those measured */
     const duo_verified *problem;

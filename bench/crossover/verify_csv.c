@@ -27,15 +27,16 @@ bool duo_verification_csv(const duo_verification *v, const duo_verify_options *o
                           const char *path)
 {
     duo_output output;
+    char text[160];
     if (!duo_output_open(&output, path)) return false;
     FILE *const file = output.file;
     duo_verification_head(options, "# ", file);
     fprintf(file,
-            "# spread %.3f\n"
+            "# Noise    %s\n"
             "number,class,operation,math,m,n,k,transposes,ld1,ld2,ld3,alpha,beta,at1,at2,at3,side,"
             "algorithm,threads,predicted_seconds,minimum_seconds,median_seconds,low_seconds,"
             "high_seconds,chosen,best\n",
-            v->spread);
+            duo_noise_text(&v->noise, text, sizeof text));
     for (int i = 0; i < v->problems; i++) {
         const int best = duo_verified_best(&v->problem[i]);
         for (int j = 0; j < v->problem[i].count; j++)

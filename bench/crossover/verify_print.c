@@ -85,15 +85,14 @@ static void print_offender(const duo_verification *v, const duo_offender *o, FIL
 
 static void print_verdict(const duo_verification *v, FILE *file)
 {
+    char text[160];
     const duo_regrets *const r = &v->algorithm;
     fprintf(file,
             "Of %d calls that were not measured before (seed %" PRIu64 "), %d took more than 5 %%\n"
             "longer than the best algorithm would have; all together %.1f %%.\n",
             r->problems, v->seed, r->above_5_percent,
             100.0 * (v->chosen_seconds / v->best_seconds - 1.0));
-    if (v->noisy)
-        fprintf(file, "The machine is noisy: samples of the same work differ by %.0f %%.\n",
-                100.0 * v->spread);
+    fprintf(file, "Machine %s.\n", duo_noise_text(&v->noise, text, sizeof text));
 }
 
 static void print_end(const duo_verification *v, FILE *file)
@@ -112,11 +111,12 @@ static void print_end(const duo_verification *v, FILE *file)
 
 void duo_verification_print(const duo_verification *v, FILE *file)
 {
+    char text[160];
     if (!v->judged) {
         fprintf(file,
-                "Not judged: the machine is noisy. Samples of the same work differ by %.0f %%\n"
-                "between quartiles. Try again when nothing else runs, or with --ignore-noise.\n",
-                100.0 * v->spread);
+                "Not judged. Try again when nothing else runs, or with --ignore-noise.\n"
+                "Machine %s.\n",
+                duo_noise_text(&v->noise, text, sizeof text));
         return;
     }
     print_verdict(v, file);
