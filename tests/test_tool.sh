@@ -58,6 +58,8 @@ mistake crossover --csv
 mistake crossover --report
 mistake crossover --gpu-profile
 mistake crossover --json out.json
+mistake crossover --verify=none
+mistake crossover --verify=0
 mistake explain
 mistake explain sger 10
 mistake explain sgemm 10 10
@@ -103,6 +105,10 @@ mistake bench accuracy sgemm sgemm
 mistake bench accuracy --transpose nt
 mistake bench shapes --plot bench.svg
 mistake bench shapes --transpose nx
+mistake bench shapes --random 0
+mistake bench shapes --random 5 -s 10x10x10
+mistake bench shapes --random 5 --transpose nn
+mistake bench sgemm --random 5
 mistake bench sgemm --algorithms
 mistake bench mixed -n 16,32
 mistake bench mixed -s 16x16x16 -s 8x8x8
@@ -288,6 +294,32 @@ for command in 'crossover --quick --operations ssum --max-seconds 3 --no-profile
     DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 $command
     says out 'WARNING: DUOBLAS_CPU_BLAS is ignored|^  none: '
 done
+
+# crossover --verify judges the profile in use: figures, sums and every candidate in the CSV; what
+# was drawn does not depend on the machine, and no profile is written.
+expect 0 crossover --verify=12 --quick --ignore-noise --seed 5 --operations sgemm,ssum \
+    --report "$place/verified.html" \
+    --max-seconds 20 --csv "$place/verified.csv"
+for line in 'were not measured before \(seed 5\)' '^  algorithm, threads ' \
+    '^  best .* 1\.000$' '^Real / predicted' '^12 problems in '; do
+    says out "$line"
+done
+checks=$((checks + 2))
+[ ! -e "$XDG_CONFIG_HOME/duoblas" ] || fail "--verify wrote a profile"
+checks=$((checks + 1))
+grep -q '^</html>$' "$place/verified.html" && grep -q '<h2>Regret</h2>' "$place/verified.html" ||
+    fail "the report of --verify is no whole page"
+awk -F, '/^#/ { next }
+    !head { head = NF; columns = $0; next }
+    { rows++; chosen += $(NF - 1); best += $NF; numbers[$1] = 1
+        if (NF != head || !($21 > 0) || !($22 >= $21) || ($3 != "sgemm" && $3 != "ssum")) bad = 1 }
+    END { for (n in numbers) problems++
+        exit !(rows >= 12 && problems == 12 && best == 12 && chosen <= 12 && !bad &&
+            columns ~ /^number,class,operation,math,m,n,k,.*,chosen,best$/) }' \
+    "$place/verified.csv" || fail "the CSV of --verify is not as documented"
+rm "$place/verified.csv"
+expect 1 crossover --verify --csv "$place/no/such/folder/verified.csv"
+says err 'cannot write'
 
 # What cannot be written is refused before anything is measured.
 for option in --csv --plot --json= --report; do
@@ -492,6 +524,15 @@ says out '^Peer  .*, in an instance of its own with [0-9]+ threads?$'
 says out '^all +geometric mean of .* of 1 below 0.95$'
 expect 0 bench shapes -n 16 --quick --csv --math ieee --algorithms
 says out '^16,16,16,tt,sgemm_'
+
+expect 0 bench shapes --random 6 --seed 3 --quick --side cpu
+says out '^6 random products, seed 3;'
+says out '^all +geometric mean of .* of 6 below 0.95$'
+checks=$((checks + 1))
+[ "$(grep -Ec ' x .* (nn|nt|tn|tt) .*sgemm_cpu_' "$place/out")" -ge 12 ] ||
+    fail "bench shapes --random does not show six cases and the worst"
+expect 0 bench shapes --random 2 --seed 3 --quick --side cpu --csv
+says out '^[0-9]+,[0-9]+,[0-9]+,(nn|nt|tn|tt),sgemm_cpu_.*,[0-6],[0-6],[0-6],(0|0\.5|1)$'
 
 # Mixed: each operation in four ways, without and with a neighbour; another BLAS in the turns.
 expect 0 bench mixed -n 1000 -s 20x16x12 --quick --busy 1

@@ -9,9 +9,11 @@
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/files.h"
 #include "bench/crossover/checkpoint.h"
+#include "bench/crossover/verify.h"
 #include "bench/measure/benchmark.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/options.h"
+#include "bench/tool/output.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
@@ -38,7 +40,9 @@ enum {
     OPTION_JSON,
     OPTION_REPORT,
     OPTION_NO_FILES,
-    OPTION_GPU_PROFILE
+    OPTION_GPU_PROFILE,
+    OPTION_VERIFY,
+    OPTION_IGNORE_NOISE
 };
 
 static const struct argp_option options[] = {
@@ -62,6 +66,11 @@ static const struct argp_option options[] = {
     {"force", OPTION_FORCE, NULL, 0, "Let a quick run replace what a full run has measured", 0},
     {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
+    {"verify", OPTION_VERIFY, "N", OPTION_ARG_OPTIONAL,
+     "Measure no profile: draw N random calls (default 200, quick 60) by --seed, time every "
+     "algorithm on each, and tell how far dispatch is from the best",
+     0},
+    {"ignore-noise", OPTION_IGNORE_NOISE, NULL, 0, "verify: judge on a noisy machine, too", 0},
     {0},
 };
 
@@ -71,6 +80,8 @@ typedef struct arguments {
     duo_checkpoint checkpoint;
     const char *gpu_profile;
     bool full;
+    bool verify, ignore_noise;
+    int64_t problems; /* to verify by; 0: the usual number */
 } arguments;
 
 static error_t parse(int key, char *value, struct argp_state *state)
@@ -131,6 +142,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_GPU_PROFILE:
         a->gpu_profile = value;
+        return 0;
+    case OPTION_VERIFY:
+        a->verify = true;
+        if (value == NULL) return 0;
+        return duo_tool_number_option(state, "--verify", value, 1, 100000, &a->problems);
+    case OPTION_IGNORE_NOISE:
+        a->ignore_noise = true;
         return 0;
     case ARGP_KEY_ARG:
         return duo_tool_refuse(state, "unexpected argument", value);
@@ -199,6 +217,36 @@ static bool run(arguments *a)
     return duo_files_write(x, &a->files, &profile) && good;
 }
 
+/* Judges the profile in use, and writes none. */
+static bool verify(const arguments *a)
+{
+    const duo_crossover *const x = a->x;
+    duo_verify_options o = {.problems = (int)a->problems,
+                            .seed = x->seed,
+                            .quick = x->quick,
+                            .ignore_noise = a->ignore_noise,
+                            .most_seconds = x->most_seconds};
+    duo_verification v;
+    memcpy(o.wanted, x->wanted, sizeof o.wanted);
+    if (o.problems == 0) o.problems = x->quick ? 60 : 200;
+    if (a->files.csv != NULL && !duo_output_possible(a->files.csv)) return false;
+    if (a->files.report != NULL && !duo_output_possible(a->files.report)) return false;
+    duo_interrupt_watch();
+    duo_verification_head(&o, "", stdout);
+    printf("\n");
+    fflush(stdout);
+    bool good = duo_verify(&o, &v);
+    if (good) duo_verification_print(&v, stdout);
+    good = good && v.judged;
+    fflush(stdout);
+    duo_interrupt_hold();
+    if (good && a->files.csv != NULL) good = duo_verification_csv(&v, &o, a->files.csv);
+    if (good && a->files.report != NULL) good = duo_verification_report(&v, &o, a->files.report);
+    duo_interrupt_allow();
+    free((void *)v.problem);
+    return good;
+}
+
 int duo_tool_crossover(int argc, char **argv)
 {
     duo_crossover *const x = calloc(1, sizeof *x);
@@ -208,7 +256,13 @@ int duo_tool_crossover(int argc, char **argv)
     x->seed = 1;
     for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
     int status = duo_tool_parse(&argp, argc, argv, &a);
-    if (x->most_seconds <= 0.0) x->most_seconds = x->quick ? 30.0 : 300.0;
+    if (x->most_seconds <= 0.0)
+        x->most_seconds = (x->quick ? 30.0 : 300.0) * (a.verify ? 2.0 : 1.0);
+    if (status == 0 && a.verify) {
+        const bool good = verify(&a);
+        free(x);
+        return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+    }
     if (status == 0 && !(duo_files_possible(&a.files) &&
                          (a.gpu_profile == NULL || read_gpu_profile(a.gpu_profile, x))))
         status = DUO_EXIT_FAILURE;

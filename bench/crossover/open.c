@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/crossover/crossover.h"
+#include "bench/measure/available.h"
 #include "bench/measure/benchmark.h"
 #include "bench/tool/text.h"
 #include "choice/profile_in_use.h"
@@ -12,30 +13,6 @@
 #include "host/machine.h"
 
 enum { LEAST_FLOATS = 1024 };
-
-/* Memory that may be taken without making other programs swap. */
-static double available_bytes(void)
-{
-    double available = 1e300;
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        long long kilobytes;
-        if (sscanf(line, "MemAvailable: %lld", &kilobytes) == 1)
-            available = 1024.0 * (double)kilobytes;
-    }
-    if (file != NULL) fclose(file);
-    double limit = 1e300, used = 0.0; /* of a container */
-    if ((file = fopen("/sys/fs/cgroup/memory.max", "r")) != NULL) {
-        if (fscanf(file, "%lf", &limit) != 1) limit = 1e300;
-        fclose(file);
-    }
-    if ((file = fopen("/sys/fs/cgroup/memory.current", "r")) != NULL) {
-        if (fscanf(file, "%lf", &used) != 1) used = 0.0;
-        fclose(file);
-    }
-    return limit - used < available ? limit - used : available;
-}
 
 /* Stocks take this share of the time at most; less room means fewer large sizes. */
 static const double kOpenShare = 0.15;
@@ -101,7 +78,7 @@ bool duo_crossover_open(duo_crossover *x)
     /* Twice over on the host where there may be a GPU: pageable and pinned. */
     const double floats = (double)(input + output);
     const double share =
-        fmin(0.6 * available_bytes() / (2.0 * 4.0 * floats), affordable_floats(x) / floats);
+        fmin(0.6 * duo_available_bytes() / (2.0 * 4.0 * floats), affordable_floats(x) / floats);
     if (share < 1.0) {
         input = scaled(input, share);
         output = scaled(output, share);

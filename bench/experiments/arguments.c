@@ -23,6 +23,7 @@ static const char doc[] =
     "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
     "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
     "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
+    "  duoblas bench shapes --random 400 --seed 7   random products in all layouts\n"
     "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
     "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
     "  duoblas bench adapt --profile h100   random calls with and without learning, by the "
@@ -60,7 +61,8 @@ enum {
     OPTION_DEVICES,
     OPTION_ROUNDS,
     OPTION_MAX_SECONDS,
-    OPTION_TIMELINE
+    OPTION_TIMELINE,
+    OPTION_RANDOM
 };
 
 static const struct argp_option options[] = {
@@ -108,6 +110,10 @@ static const struct argp_option options[] = {
      "Draw GB/s (sgemm: GFLOP/s) against size, or a timeline: .svg or .png, by gnuplot", 0},
     {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
+    {"random", OPTION_RANDOM, "N", 0,
+     "shapes: N random products, with gaps between columns and a beta, drawn by --seed; the worst "
+     "ten are named",
+     0},
     {"overhead", OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
     {0},
 };
@@ -272,6 +278,10 @@ static error_t check_options(const duo_bench_arguments *a, struct argp_state *st
         return duo_tool_refuse(state, "--plot draws what --timeline writes, for", name);
     if (a->shapes > 0 && !a->what->shape)
         return duo_tool_refuse(state, "--shape is for sgemm, not", name);
+    if (b->random > 0 && (kind != DUO_SHAPES_OF_SGEMM || a->shapes + a->sizes > 0))
+        return duo_tool_refuse(state, "--random is for shapes, without -s or -n, not", name);
+    if (b->random > 0 && a->transpose)
+        return duo_tool_refuse(state, "--transpose does not go with", "--random");
     if (b->algorithms && kind != DUO_SHAPES_OF_SGEMM)
         return duo_tool_refuse(state, "--algorithms is for shapes, not", name);
     if (a->transpose && !a->what->transpose)
@@ -369,6 +379,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case OPTION_SEED:
         refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
         b->seed = (uint64_t)number;
+        return refused;
+    case OPTION_RANDOM:
+        refused = duo_tool_number_option(state, "--random", value, 1, 100000, &number);
+        b->random = (int)number;
         return refused;
     case OPTION_TIMELINE:
         b->timeline = value;

@@ -53,24 +53,28 @@ duo_implementation duo_gpu_implementation(const duo_algorithm *algorithm, duo_qu
 
 /* ---- The public API ---- */
 
-static bool call_api(const duo_implementation *self, const duo_call *call)
+bool duo_api_run(duo_context *context, const duo_call *call, float *result)
 {
     const duo_operand *const o = call->operand;
-    duo_context *const ctx = self->context;
-    float *const result = self->result;
     switch (call->operation) {
     case DUO_SGEMM:
-        return duo_sgemm(ctx, DUO_COL_MAJOR, call->transa ? DUO_TRANS : DUO_NO_TRANS,
+        return duo_sgemm(context, DUO_COL_MAJOR, call->transa ? DUO_TRANS : DUO_NO_TRANS,
                          call->transb ? DUO_TRANS : DUO_NO_TRANS, call->m, call->n, call->k,
                          call->alpha, o[DUO_A].address, o[DUO_A].ld, o[DUO_B].address, o[DUO_B].ld,
                          call->beta, o[DUO_C].address, o[DUO_C].ld) == DUO_OK;
     case DUO_SASUM:
-        return duo_sasum(ctx, call->n, o[DUO_X].address, 1, result) == DUO_OK;
+        return duo_sasum(context, call->n, o[DUO_X].address, o[DUO_X].ld, result) == DUO_OK;
     case DUO_SSUM:
-        return duo_ssum(ctx, call->n, o[DUO_X].address, 1, result) == DUO_OK;
+        return duo_ssum(context, call->n, o[DUO_X].address, o[DUO_X].ld, result) == DUO_OK;
     default:
-        return duo_sdot(ctx, call->n, o[DUO_X].address, 1, o[DUO_Y].address, 1, result) == DUO_OK;
+        return duo_sdot(context, call->n, o[DUO_X].address, o[DUO_X].ld, o[DUO_Y].address,
+                        o[DUO_Y].ld, result) == DUO_OK;
     }
+}
+
+static bool call_api(const duo_implementation *self, const duo_call *call)
+{
+    return duo_api_run(self->context, call, self->result);
 }
 
 static bool finish_context(const duo_implementation *self)

@@ -49,6 +49,9 @@ duo_implementation duo_gpu_implementation(const duo_algorithm *algorithm, duo_qu
 duo_implementation duo_api_implementation(duo_context *context, const duo_stock *stock,
                                           bool wait_each);
 
+/* The call by the public API; the result of a reduction goes to *result. */
+bool duo_api_run(duo_context *context, const duo_call *call, float *result);
+
 /* A `finish` of what is queued on the GPU. */
 bool duo_implementation_finish_queue(const duo_implementation *self);
 

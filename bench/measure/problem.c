@@ -4,6 +4,17 @@
 #include <math.h>
 #include <unistd.h>
 
+int64_t duo_problem_rows(const duo_problem *problem, int i)
+{
+    const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
+    return i == DUO_A ? (problem->transa ? k : m) : i == DUO_B ? (problem->transb ? n : k) : m;
+}
+
+int64_t duo_problem_ld(const duo_problem *problem, int i)
+{
+    return duo_problem_rows(problem, i) + problem->gap[i];
+}
+
 double duo_problem_flops(const duo_problem *problem)
 {
     const double m = (double)problem->shape[0];

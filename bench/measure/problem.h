@@ -1,4 +1,4 @@
-/* problem.h - what is measured: an operation at a shape. */
+/* problem.h - what is measured: an operation at a shape, and of sgemm a layout. */
 #ifndef DUO_PROBLEM_H
 #define DUO_PROBLEM_H
 
@@ -6,9 +6,15 @@
 
 typedef struct duo_problem {
     duo_operation operation;
-    int64_t shape[3];    /* m, n, k; reductions: n, 1, 1 */
-    bool transa, transb; /* sgemm */
+    int64_t shape[3];          /* m, n, k; reductions: n, 1, 1 */
+    bool transa, transb;       /* sgemm */
+    int64_t gap[DUO_OPERANDS]; /* sgemm: floats between the columns of A, B and C in memory */
+    float beta;                /* sgemm */
 } duo_problem;
+
+/* sgemm: the length of the columns of operand i in memory, and their distance. */
+int64_t duo_problem_rows(const duo_problem *problem, int i);
+int64_t duo_problem_ld(const duo_problem *problem, int i);
 
 double duo_problem_flops(const duo_problem *problem);
 double duo_problem_bytes(const duo_problem *problem);  /* every operand once */

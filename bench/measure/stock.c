@@ -22,12 +22,25 @@ static size_t rounded_matrix(int64_t rows, int64_t columns)
     return rounded(fits ? floats : most);
 }
 
+/* Columns of operand i of sgemm in memory. */
+static int64_t columns_of(const duo_problem *problem, int i)
+{
+    const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
+    return i == DUO_A ? (problem->transa ? m : k) : i == DUO_B ? (problem->transb ? k : n) : n;
+}
+
+/* Of operand i of sgemm, the gap behind the last column too. */
+static size_t matrix_floats(const duo_problem *problem, int i)
+{
+    return rounded_matrix(duo_problem_ld(problem, i), columns_of(problem, i));
+}
+
 size_t duo_problem_input_floats(const duo_problem *problem)
 {
     const int64_t *const s = problem->shape;
     switch (problem->operation) {
     case DUO_SGEMM:
-        return rounded_matrix(s[0], s[2]) + rounded_matrix(s[2], s[1]);
+        return matrix_floats(problem, DUO_A) + matrix_floats(problem, DUO_B);
     case DUO_SDOT:
         return 2 * rounded(s[0]);
     default:
@@ -37,7 +50,7 @@ size_t duo_problem_input_floats(const duo_problem *problem)
 
 size_t duo_problem_output_floats(const duo_problem *problem)
 {
-    return problem->operation == DUO_SGEMM ? rounded_matrix(problem->shape[0], problem->shape[1])
+    return problem->operation == DUO_SGEMM ? matrix_floats(problem, DUO_C)
                                            : (size_t)BOUNDARY_FLOATS;
 }
 
@@ -148,6 +161,16 @@ static duo_operand operand(const duo_stock *stock, float *address, int64_t rows,
                          .on_device = stock->place == DUO_PLACE_DEVICE};
 }
 
+/* Operand i of sgemm. */
+static duo_operand matrix(const duo_stock *stock, float *address, const duo_problem *problem, int i)
+{
+    duo_operand o =
+        operand(stock, address, duo_problem_rows(problem, i), columns_of(problem, i), i == DUO_C);
+    o.ld = duo_problem_ld(problem, i);
+    o.read = i != DUO_C || problem->beta != 0.0f;
+    return o;
+}
+
 duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, int64_t slot)
 {
     const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
@@ -164,11 +187,11 @@ duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, in
         call.k = k;
         call.transa = problem->transa;
         call.transb = problem->transb;
-        call.operand[DUO_A] =
-            operand(stock, input, call.transa ? k : m, call.transa ? m : k, false);
-        call.operand[DUO_B] = operand(stock, at(input, rounded_matrix(m, k)), call.transb ? n : k,
-                                      call.transb ? k : n, false);
-        call.operand[DUO_C] = operand(stock, output, m, n, true);
+        call.beta = problem->beta;
+        call.operand[DUO_A] = matrix(stock, input, problem, DUO_A);
+        call.operand[DUO_B] =
+            matrix(stock, at(input, matrix_floats(problem, DUO_A)), problem, DUO_B);
+        call.operand[DUO_C] = matrix(stock, output, problem, DUO_C);
         return call;
     }
     call.m = 1;

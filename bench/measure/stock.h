@@ -51,7 +51,7 @@ void duo_stock_close(duo_stock *stock);
 int64_t duo_stock_slots(const duo_stock *stock, const duo_problem *problem);
 
 /*
- * The call on the slot's data: column-major, no gaps, C := op(A)*op(B), as algorithms take it.
+ * The call on the slot's data: column-major, C := op(A)*op(B) + beta*C, as algorithms take it.
  * The result of a reduction goes to the stock's output.
  */
 duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, int64_t slot);

@@ -192,8 +192,8 @@ static void date_curves(duo_profile *profile)
     }
 }
 
-/* The name of an operation that has curves, or says how they were measured, but no date; NULL: there
- * is none. */
+/* The name of an operation that has curves, or says how they were measured, but no date; NULL:
+ * there is none. */
 static const char *undated(const duo_profile *profile)
 {
     bool measured[DUO_OPERATIONS];

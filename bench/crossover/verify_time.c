@@ -1,0 +1,192 @@
+/* verify_time.c - see verify_time.h */
+#include "bench/crossover/verify_time.h"
+
+#include <math.h>
+
+#include "bench/crossover/verify_trial.h"
+#include "call/context.h"
+#include "choice/select.h"
+#include "data/locate.h"
+
+/* Candidates beyond these multiples of the best are not timed with care, or not at all. */
+static const double kMuchSlower = 20.0, kLongSeconds = 0.5;
+
+/* ---- Which candidates there are ---- */
+
+static void add(duo_verified *v, const duo_algorithm *algorithm, int threads, double predicted)
+{
+    for (int i = 0; i < v->count; i++)
+        if (v->candidate[i].algorithm == algorithm && v->candidate[i].threads == threads) return;
+    if (v->count < DUO_MOST_TIMED)
+        v->candidate[v->count++] =
+            (duo_timed){.algorithm = algorithm, .threads = threads, .predicted_seconds = predicted};
+}
+
+/* Those of all threads come first, then those of one alone: a number of threads that both choose is
+ * listed once. What the model would not do is listed without a prediction. */
+static void list(duo_verified *v, const duo_call *call, const duo_conditions *conditions)
+{
+    duo_conditions alone = *conditions;
+    alone.threads = 1;
+    duo_choice choice[DUO_CANDIDATES], one[DUO_CANDIDATES];
+    const int count = duo_predict(call, conditions, choice);
+    (void)duo_predict(call, &alone, one);
+    v->count = 0;
+    for (int i = 0; i < count; i++) {
+        const duo_algorithm *const algorithm = choice[i].algorithm;
+        if (!choice[i].accepts) continue;
+        add(v, algorithm, choice[i].threads, choice[i].seconds);
+        if (algorithm->side == DUO_SIDE_GPU) continue;
+        add(v, algorithm, 1, one[i].seconds);
+        add(v, algorithm, conditions->threads, 0.0);
+    }
+}
+
+/* What the public function has just chosen. */
+static int find_chosen(duo_context *context, const duo_verified *v)
+{
+    duo_decision d = {.size = sizeof d};
+    if (duo_explain_last(context, &d) != DUO_OK) return -1;
+    const duo_last *const last = &context->last;
+    for (int i = 0; i < v->count; i++)
+        if (v->candidate[i].algorithm == last->algorithm &&
+            v->candidate[i].threads == last->threads)
+            return i;
+    return -1;
+}
+
+/* ---- One problem ---- */
+
+/* Infinite where nothing is predicted. */
+static double least_predicted(const duo_verified *v)
+{
+    double least = (double)INFINITY;
+    for (int i = 0; i < v->count; i++)
+        if (v->candidate[i].predicted_seconds > 0.0)
+            least = fmin(least, v->candidate[i].predicted_seconds);
+    return least;
+}
+
+/* So slow and so long that a single call is too many? */
+static bool hopeless(const duo_timed *c, double least)
+{
+    return c->predicted_seconds > fmax(kLongSeconds, kMuchSlower * least);
+}
+
+/* What the benchmarks are of: each trial's candidate, or the public function. */
+static void record(duo_verified *v, const duo_timed *candidate, const duo_benchmark *b)
+{
+    if (b->failed) return;
+    if (candidate == NULL) {
+        v->api_seconds = b->median_seconds;
+        return;
+    }
+    duo_timed *const c = &v->candidate[candidate - v->candidate];
+    c->minimum_seconds = b->minimum_seconds;
+    c->median_seconds = b->median_seconds;
+    c->low_seconds = b->low_seconds;
+    c->high_seconds = b->high_seconds;
+}
+
+/* A first look at each candidate: those that are slow, and were predicted so, get no more. */
+static void look_at_all(const duo_trial *t, duo_verified *v, int *left_out, bool closer[])
+{
+    double seen[DUO_MOST_TIMED], best = (double)INFINITY;
+    const double least = least_predicted(v);
+    for (int i = 0; i < v->count; i++) {
+        duo_trial one = *t;
+        one.candidate = &v->candidate[i];
+        const bool skipped = i != v->chosen && hopeless(&v->candidate[i], least);
+        *left_out += skipped;
+        seen[i] = skipped ? -1.0 : duo_trial_look(&one);
+        if (seen[i] >= 0.0) best = fmin(best, seen[i]);
+    }
+    for (int i = 0; i < v->count; i++) {
+        duo_timed *const c = &v->candidate[i];
+        closer[i] = seen[i] >= 0.0;
+        if (!closer[i] || i == v->chosen || !(c->predicted_seconds > kMuchSlower * least) ||
+            !(seen[i] > kMuchSlower * best))
+            continue;
+        c->minimum_seconds = c->median_seconds = c->low_seconds = c->high_seconds = seen[i];
+        closer[i] = false;
+    }
+}
+
+/* Times all that deserve it, and the public function, by turns. */
+static void time_candidates(const duo_trial *t, duo_verified *v, const duo_effort *effort,
+                            int *left_out)
+{
+    duo_trial trials[DUO_MOST_TIMED + 1];
+    duo_benchmark benchmark[DUO_MOST_TIMED + 1];
+    bool closer[DUO_MOST_TIMED];
+    int count = 0;
+    look_at_all(t, v, left_out, closer);
+    for (int i = -1; i < v->count; i++) {
+        if (i >= 0 && !closer[i]) continue;
+        trials[count] = *t;
+        trials[count].candidate = i < 0 ? NULL : &v->candidate[i];
+        benchmark[count] = (duo_benchmark){.run = duo_trial_run, .user = &trials[count]};
+        count++;
+    }
+    duo_measure(benchmark, count, effort);
+    for (int i = 0; i < count; i++) record(v, trials[i].candidate, &benchmark[i]);
+}
+
+static bool time_placed(duo_context *context, const duo_drawn *drawn, const duo_call *call,
+                        const duo_effort *effort, duo_verified *v, int *left_out)
+{
+    if (!duo_verify_make_stale(context, drawn, call)) return false;
+    const duo_conditions conditions = duo_policy_conditions(&context->policy, &context->resources);
+    duo_call located = *call;
+    if (duo_locate(context->resources.device, &located) != DUO_OK) return false;
+    list(v, &located, &conditions);
+    const duo_trial t = {
+        .context = context, .drawn = drawn, .call = call, .conditions = &conditions};
+    duo_trial api = t;
+    if (!duo_trial_run(&api, 1)) return false;
+    v->chosen = find_chosen(context, v);
+    time_candidates(&t, v, effort, left_out);
+    if (v->chosen >= 0 && !(v->candidate[v->chosen].median_seconds > 0.0)) v->chosen = -1;
+    return duo_verified_best(v) >= 0;
+}
+
+bool duo_verify_time(duo_verify_arrays *arrays, const duo_drawn *drawn, const duo_effort *effort,
+                     duo_verified *result, int *left_out)
+{
+    duo_call call;
+    *result = (duo_verified){.drawn = *drawn, .chosen = -1};
+    bool good = duo_set_math(arrays->context, drawn->math) == DUO_OK;
+    good = duo_verify_place(arrays, drawn, &call) && good;
+    good = good && time_placed(arrays->context, drawn, &call, effort, result, left_out);
+    duo_verify_place_end(arrays, drawn, &call);
+    return good;
+}
+
+bool duo_verify_time_in_place(duo_verify_arrays *arrays, const duo_drawn *drawn,
+                              const duo_effort *effort, const duo_timed *candidate,
+                              duo_timed *in_place)
+{
+    const bool gpu = candidate->algorithm->side == DUO_SIDE_GPU;
+    const duo_drawn there = duo_drawn_at(drawn, gpu ? DUO_AT_DEVICE : DUO_AT_PAGEABLE);
+    duo_verified v;
+    int left_out = 0;
+    if (!duo_verify_time(arrays, &there, effort, &v, &left_out)) return false;
+    for (int i = 0; i < v.count; i++) {
+        const duo_timed *const c = &v.candidate[i];
+        if (c->algorithm != candidate->algorithm || c->threads != candidate->threads) continue;
+        *in_place = *c;
+        return c->median_seconds > 0.0 && c->predicted_seconds > 0.0;
+    }
+    return false;
+}
+
+double duo_verify_predict(duo_context *context, const duo_drawn *drawn)
+{
+    duo_choice choice[DUO_CANDIDATES];
+    const duo_call call = duo_drawn_call(drawn);
+    if (duo_set_math(context, drawn->math) != DUO_OK) return (double)INFINITY;
+    const duo_conditions conditions = duo_policy_conditions(&context->policy, &context->resources);
+    const int count = duo_predict(&call, &conditions, choice);
+    const int best = duo_select(choice, count, &conditions);
+    return best >= 0 ? choice[best].seconds : (double)INFINITY;
+}

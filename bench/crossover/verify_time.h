@@ -1,0 +1,22 @@
+/* verify_time.h - times every candidate of a drawn call. */
+#ifndef DUO_VERIFY_TIME_H
+#define DUO_VERIFY_TIME_H
+
+#include "bench/crossover/verify.h"
+#include "bench/crossover/verify_arrays.h"
+#include "bench/measure/benchmark.h"
+
+/* Seconds that the fastest algorithm is predicted to take, wherever the operands' memory is. */
+double duo_verify_predict(duo_context *context, const duo_drawn *drawn);
+
+/* Times all candidates of a problem, and the public function. *left_out grows by those that are
+ * predicted to be too slow. False: the problem cannot be placed, or nothing could do it. */
+bool duo_verify_time(duo_verify_arrays *arrays, const duo_drawn *drawn, const duo_effort *effort,
+                     duo_verified *result, int *left_out);
+
+/* The same candidate with every operand on its own side. False: it could not be timed. */
+bool duo_verify_time_in_place(duo_verify_arrays *arrays, const duo_drawn *drawn,
+                              const duo_effort *effort, const duo_timed *candidate,
+                              duo_timed *in_place);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * shapes.h - what `duoblas bench shapes` times of a case, and what it sums up.
+ */
+#ifndef DUO_SHAPES_H
+#define DUO_SHAPES_H
+
+#include "bench/experiments/setup.h"
+#include "choice/algorithm.h"
+
+/* The peer, the algorithm that was chosen, and with --algorithms all the others. */
+enum { DUO_SHAPES_PEER = 0, DUO_SHAPES_CHOSEN = 1, DUO_SHAPES_MOST = 1 + DUO_CANDIDATES };
+
+/* All that is timed of one case. */
+typedef struct duo_comparison {
+    duo_implementation implementation[DUO_SHAPES_MOST];
+    duo_benchmark benchmark[DUO_SHAPES_MOST];
+    int count;
+} duo_comparison;
+
+typedef struct duo_shapes_group {
+    int cases, low;
+    double logarithms, least;
+    duo_problem worst;
+} duo_shapes_group;
+
+/* A case that is among the worst. */
+typedef struct duo_shapes_case {
+    duo_problem problem;
+    const char *algorithm;
+    double ratio;
+} duo_shapes_case;
+
+enum { DUO_SHAPES_WORST = 10 };
+
+typedef struct duo_shapes_summary {
+    duo_shapes_group all, by_algorithm[DUO_ALGORITHMS]; /* by the algorithm that was chosen */
+    int failed;
+    double lost; /* logarithms of: chosen algorithm's time / fastest algorithm's */
+    int worst_cases;
+    duo_shapes_case worst[DUO_SHAPES_WORST]; /* worst first */
+} duo_shapes_summary;
+
+/* Below this share of the peer's rate a shape is a failure. */
+double duo_shapes_least_ratio(duo_side side);
+
+/* The peer's time over that of implementation i. */
+double duo_shapes_ratio(const duo_comparison *comparison, int i);
+
+/* The fastest algorithm. */
+int duo_shapes_fastest(const duo_comparison *comparison);
+
+/* ---- shapes_print.c ---- */
+
+void duo_shapes_print_head(const duo_bench *bench, duo_side side);
+void duo_shapes_print_case(const duo_bench *bench, const duo_problem *problem,
+                           const duo_comparison *comparison);
+void duo_shapes_print_summary(const duo_bench *bench, const duo_shapes_summary *summary,
+                              duo_side side, double seconds);
+
+#endif
