@@ -133,7 +133,7 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
         .algorithm = openblas(),
         .until = x->began + x->most_seconds - fmin(kFilesSeconds, kFilesShare * x->most_seconds),
         .known = profile->blas_one.measured && profile->blas_all.measured,
-        .longest_seconds = x->quick ? 1e-3 : 1e-2,
+        .longest_seconds = x->quick ? 1e-3 : 5e-2,
         .effort = {.sample_seconds = x->quick ? 2e-4 : 5e-4, .rounds = 5, .budget_seconds = 0.1}};
     c.one = c.all = (duo_conditions){.profile = profile, .math = DUO_CROSSOVER_MATH, .threads = 1};
     c.all.threads = x->threads;

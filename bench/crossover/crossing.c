@@ -121,7 +121,7 @@ static int list_cases(const duo_crossover *x, duo_operation operation, const cha
     return count;
 }
 
-/* Where the curves meet: near the sizes first - 1 and first, as straight lines between logarithms.
+/* Where the curves meet: by a line through the sizes near first - 1 and first, or by these two.
  */
 static void meet(const duo_case *const *at, int count, int first, duo_use use,
                  duo_crossing *crossing)

@@ -6,9 +6,10 @@
 enum { THIN = 16, LEAST_EXPONENT = 4, MOST_EXPONENT = 27 };
 
 /* Powers of two and what lies between; 1000 and 4092 fill no tile, as sizes of real data don't. */
-static const int64_t squares[] = {16,  24,   32,   48,   64,   96,   128,  192,  256,  384, 512,
-                                  768, 1000, 1024, 1536, 2048, 3072, 4092, 4096, 6144, 8192};
-static const int64_t squares_quick[] = {16, 32, 64, 128, 256, 512, 1000, 2048, 4092, 8192};
+static const int64_t squares[] = {4,    8,    16,   24,   32,   48,   64,   96,
+                                  128,  192,  256,  384,  512,  768,  1000, 1024,
+                                  1536, 2048, 3072, 4092, 4096, 6144, 8192};
+static const int64_t squares_quick[] = {4, 16, 32, 64, 128, 256, 512, 1000, 2048, 4092, 8192};
 static const int64_t thin[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
 static const int64_t thin_quick[] = {128, 512, 2048, 8192};
 
