@@ -75,6 +75,27 @@ static void lost_again(void)
     free(x);
 }
 
+/* Where noise hides between which sizes the curves meet, the crossing is still on the CPU's. */
+static void among_noise(void)
+{
+    static const double sizes[] = {380, 390, 410, 420}, noise[] = {1.0, 1.0, 0.95, 1.0};
+    duo_crossover *const x = usual();
+    test_case("crossing/among-noise");
+    for (int i = 0; i < 4; i++) { /* instead of 256 to 2048 */
+        duo_case *const c = &x->item[4 + i];
+        c->n = c->problem.shape[0] = (int64_t)sizes[i];
+        c->figure[DUO_SERIES_ONE + DUO_ssum_cpu_lanes].median_seconds =
+            noise[i] * kPerElement * sizes[i];
+        c->figure[DUO_SERIES_GPU + DUO_PLACE_PINNED].median_seconds = 300e-9 + 0.25e-9 * sizes[i];
+    }
+    const duo_crossing c = duo_crossover_find(x, DUO_SSUM, "n", DUO_PLACE_PINNED);
+    CHECK(c.n == 420, "from %d", (int)c.n);
+    CHECK(c.between > 390 && c.between < 410, "they meet at about 405, not %g", c.between);
+    CHECK(c.seconds > 389e-9 && c.seconds < 391e-9, "the CPU takes %g s at %g", c.seconds,
+          c.between);
+    free(x);
+}
+
 /* A crossing rests on the figures on both sides of it, and on no other. */
 static void predicted(void)
 {
@@ -212,10 +233,14 @@ static void outlook(void)
 
 int main(int argc, char **argv)
 {
-    static const test_entry tests[] = {
-        {"verdicts", verdicts},   {"lost_again", lost_again},
-        {"predicted", predicted}, {"reuse", reuse},
-        {"selection", selection}, {"prediction_range", prediction_range},
-        {"outlook", outlook},     {NULL, NULL}};
+    static const test_entry tests[] = {{"verdicts", verdicts},
+                                       {"among_noise", among_noise},
+                                       {"lost_again", lost_again},
+                                       {"predicted", predicted},
+                                       {"reuse", reuse},
+                                       {"selection", selection},
+                                       {"prediction_range", prediction_range},
+                                       {"outlook", outlook},
+                                       {NULL, NULL}};
     return test_main(argc, argv, "crossing", tests);
 }

@@ -356,6 +356,7 @@ for path in sys.argv[1:3]:
     with open(path, encoding='utf-8') as file:
         figures = json.load(file)
     assert figures['options']['operations'] == ['ssum'] and figures['verdict'], path
+    assert figures['noise']['text'] and figures['noise']['error'] >= 0, path
     assert all(f['seconds_median'] > 0 for c in figures['cases'] for f in c['figures']), path
 xml.dom.minidom.parse(sys.argv[3])
 END

@@ -121,8 +121,18 @@ static int list_cases(const duo_crossover *x, duo_operation operation, const cha
     return count;
 }
 
-/* Where the curves meet: by a line through the sizes near first - 1 and first, or by these two.
- */
+/* The CPU's seconds at n, on the straight line between the logarithms of its neighbours. */
+static double cpu_seconds_at(const duo_case *const *at, int count, double n)
+{
+    int next = 1;
+    while (next < count - 1 && (double)at[next]->n < n) next++;
+    const double from = (double)at[next - 1]->n, to = (double)at[next]->n;
+    const double low = duo_crossover_cpu(at[next - 1])->median_seconds,
+                 high = duo_crossover_cpu(at[next])->median_seconds;
+    return low * pow(high / low, log(n / from) / log(to / from));
+}
+
+/* Where the curves meet: by a line through the sizes near first - 1 and first, or by these two. */
 static void meet(const duo_case *const *at, int count, int first, duo_use use,
                  duo_crossing *crossing)
 {
@@ -131,10 +141,8 @@ static void meet(const duo_case *const *at, int count, int first, duo_use use,
     const double apart = log((double)winner->n / (double)loser->n);
     const double between = (double)loser->n * exp(apart * before / (before - after));
     const double middle = sqrt((double)loser->n * (double)winner->n);
-    const double from = duo_crossover_cpu(loser)->median_seconds,
-                 to = duo_crossover_cpu(winner)->median_seconds;
     crossing->between = line_meets(at, count, use, middle, between);
-    crossing->seconds = from * pow(to / from, log(crossing->between / (double)loser->n) / apart);
+    crossing->seconds = cpu_seconds_at(at, count, crossing->between);
     crossing->predicted = crossing->predicted || any_predicted(loser, use);
 }
 

@@ -174,6 +174,21 @@ static void add_outlooks(const duo_crossover *x, cJSON *to)
         }
 }
 
+/* NULL where nobody looked. */
+static void add_noise(const duo_noise *noise, cJSON *to)
+{
+    char text[160];
+    if (noise->looks == 0) {
+        (void)cJSON_AddNullToObject(to, "noise");
+        return;
+    }
+    cJSON *const n = cJSON_AddObjectToObject(to, "noise");
+    (void)cJSON_AddBoolToObject(n, "noisy", noise->noisy);
+    add_number(n, "error", noise->error, true);
+    add_number(n, "processors_of_others", noise->others, true);
+    (void)cJSON_AddStringToObject(n, "text", duo_noise_text(noise, text, sizeof text));
+}
+
 /* The whole as text, to be freed; NULL: out of memory. */
 static char *make_text(const duo_crossover *x)
 {
@@ -184,6 +199,8 @@ static char *make_text(const duo_crossover *x)
     add_options(x, root);
     add_number(root, "seconds", x->seconds, true);
     add_number(root, "figures_predicted_for_want_of_time", x->skipped, true);
+    add_number(root, "figures_kept_from_before", x->kept, true);
+    add_noise(&x->noise, root);
     add_all_crossings(x, root);
     add_outlooks(x, root);
     cJSON *const cases = cJSON_AddArrayToObject(root, "cases");

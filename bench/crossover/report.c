@@ -47,6 +47,7 @@ static void machine(const duo_crossover *x, FILE *file)
              duo_text_date(date), x->cases, x->seconds, x->quick ? " (quick)" : "",
              x->cold ? "cold: every call on other data" : "warm", (unsigned long long)x->seed);
     fact("Run", text, file);
+    if (x->noise.looks > 0) fact("Noise", duo_noise_text(&x->noise, text, sizeof text), file);
     snprintf(text, sizeof text, "%d.%d.%d, commit %s, %s", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
              DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER);
     fact("DuoBLAS", text, file);
