@@ -420,9 +420,11 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            u |beta C| for each block. Where A, B and C in host memory do not fit on the device
  *            together, k may be cut into slabs: then u |beta C| more for each but the first.
  *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
- *            The same algorithm (duo_explain_last names it) gives the same bits on every run, on
- *            the CPU for any number of threads; with operands in host memory, on the GPU, as long
- *            as the number of devices and their free memory stay the same.
+ *            The same algorithm (duo_explain_last names it) gives the same bits on every run of
+ *            the same shape on one machine: on the CPU for any number of threads; on the GPU as
+ *            long as it has the same workspace (DUOBLAS_WORKSPACE, or what is left of the device's
+ *            memory: products are cut where it is small) and, with operands in host memory, the
+ *            number of devices and their free memory stay the same.
  *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
