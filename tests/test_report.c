@@ -72,8 +72,8 @@ static void terminal(void)
     test_case("terminal/verdict");
     CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.240s", text);
     check_lines(text, 90);
-    test_contains(text, "      16   9.61 ns   12.7 us  CPU 1300 ");
-    test_contains(text, "    1000   1.67 ms    543 us   GPU 3.1 ");
+    test_contains(text, "      16   9.61 ns   12.7 us CPU 1300x ");
+    test_contains(text, "    1000   1.67 ms    543 us  GPU 3.1x ");
     CHECK(strstr(text, " 0.0") == NULL && strstr(text, "~") == NULL, "no ratio of 0, no guess");
 
     test_case("terminal/full");
@@ -92,7 +92,7 @@ static void terminal_predicted(void)
     duo_crossover *const x = without_gpu();
     if (x == NULL) return;
     test_case("terminal/no-gpu");
-    check_lines(printed(x, false), 95);
+    check_lines(printed(x, false), 105);
     CHECK(strncmp(text, "Predicted: on an H100 sgemm of host arrays is faster from n = ", 62) == 0,
           "it begins %.80s", text);
     test_contains(text, "\nPredicted: on an H200 sgemm of host arrays is faster from n = ");

@@ -24,7 +24,7 @@ static void draw_legend(int top, FILE *file)
         draw_text("soft", left + 36, top + 10, duo_curve_title(curve), file);
     }
     draw_text("soft", MARGIN, top + 32,
-              "Dotted: predicted, not measured. Wide bar: half of the rounds. Ring: from there on "
+              "Dotted: predicted, not measured. Wide bar: quartiles. Ring: from there on "
               "the GPU is faster; the size stands above.",
               file);
 }

@@ -26,8 +26,10 @@ static void print_verdict(const duo_crossover *x, FILE *file)
         fputc('\n', file);
         duo_text_wrap("", caveat, file);
     }
-    char noise[160];
-    if (x->noise.noisy) duo_text_wrap("", duo_noise_text(&x->noise, noise, sizeof noise), file);
+    char noise[160], line[200];
+    if (!x->noise.noisy) return;
+    snprintf(line, sizeof line, "%s.", duo_noise_text(&x->noise, noise, sizeof noise));
+    duo_text_wrap("", line, file);
 }
 
 static void print_machine(const duo_crossover *x, FILE *file)
@@ -44,12 +46,18 @@ static void print_machine(const duo_crossover *x, FILE *file)
     else
         snprintf(text, sizeof text, "none: %s", x->why);
     duo_text_wrap("GPU   ", text, file);
+    duo_text_wrap("Math  ", "DUO_MATH_ACCURATE: the error bounds of float32", file);
 }
 
 /* ---- From what size on ---- */
 
+/* Which marks the table of crossings has. */
+typedef struct marks {
+    bool predicted, of[DUO_WINS_UNKNOWN + 1]; /* by verdict */
+} marks;
+
 static void print_crossing(const duo_crossover *x, duo_operation operation, const char *family,
-                           FILE *file)
+                           marks *seen, FILE *file)
 {
     fprintf(file, "  %-5s %-11s", duo_operation_name(operation), family);
     for (int place = 0; place < DUO_PLACES; place++) {
@@ -57,12 +65,15 @@ static void print_crossing(const duo_crossover *x, duo_operation operation, cons
         const duo_crossing c = duo_crossover_find(x, operation, family, (duo_place)place);
         snprintf(text, sizeof text, "%s%s", c.predicted ? "~" : "", duo_crossing_text(&c, size));
         fprintf(file, "  %18s", text);
+        seen->predicted |= c.predicted;
+        seen->of[c.verdict] = true;
     }
     fputc('\n', file);
 }
 
 static void print_crossings(const duo_crossover *x, bool full, FILE *file)
 {
+    marks seen = {.predicted = false};
     fprintf(file, "\nThe GPU %s from n =\n%19s", x->gpu ? "is faster" : "would be faster", "");
     for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %18s", place_titles[place]);
     fputc('\n', file);
@@ -70,9 +81,11 @@ static void print_crossings(const duo_crossover *x, bool full, FILE *file)
         const char *family[DUO_CASES];
         const int families = duo_crossover_families(x, (duo_operation)operation, family);
         for (int i = 0; i < (full || families == 0 ? families : 1); i++)
-            print_crossing(x, (duo_operation)operation, family[i], file);
+            print_crossing(x, (duo_operation)operation, family[i], &seen, file);
     }
-    fprintf(file, "never: at no size measured; always: at all.\n");
+    if (seen.predicted) fprintf(file, "~: predicted, not measured.\n");
+    if (seen.of[DUO_WINS_NEVER]) fprintf(file, "never: at no size that was measured.\n");
+    if (seen.of[DUO_WINS_ALWAYS]) fprintf(file, "always: at all sizes that were measured.\n");
 }
 
 /* ---- Times ---- */
@@ -91,12 +104,12 @@ static void print_figure(const duo_figure *f, FILE *file)
     print_time(f->median_seconds, f->predicted, file);
 }
 
-/* "GPU 3.1": it is so many times as fast. */
+/* "GPU 3.1x": it is so many times as fast. */
 static void print_faster(double log_ratio, FILE *file)
 {
     char faster[2 * DUO_TEXT] = "-", times[DUO_TEXT];
     if (!isnan(log_ratio))
-        snprintf(faster, sizeof faster, "%s %s", log_ratio < 0.0 ? "GPU" : "CPU",
+        snprintf(faster, sizeof faster, "%s %sx", log_ratio < 0.0 ? "GPU" : "CPU",
                  duo_text_times(exp(fabs(log_ratio)), times));
     fprintf(file, " %9s", faster);
 }
@@ -121,9 +134,11 @@ static void print_family(const duo_crossover *x, duo_operation operation, const 
 {
     const duo_case *at[DUO_CASES];
     const int count = duo_crossover_select(x, operation, family, full ? DUO_CASES : 12, at);
-    fprintf(file, "\n%s%s%s\n%18s", duo_operation_name(operation),
+    const bool other = !x->gpu && x->outlooks > 0;
+    fprintf(file, "\n%s%s%s%s%s\n%18s", duo_operation_name(operation),
             operation == DUO_SGEMM ? ", C = A*B, m x n x k: " : "",
-            operation == DUO_SGEMM ? family : "", "");
+            operation == DUO_SGEMM ? family : "", other ? "; the GPU: as predicted for " : "",
+            other ? x->outlook[0].gpu : "", "");
     for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %18s", place_titles[place]);
     fprintf(file, "\n%8s  %8s", "n", "CPU");
     for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %8s %9s", "GPU", "faster");
@@ -135,9 +150,10 @@ static void print_marks(const duo_crossover *x, bool full, FILE *file)
 {
     char text[640];
     snprintf(text, sizeof text,
-             "GPU 3.1: the GPU is 3.1 times as fast; CPU 3.1: the CPU is.%s Times are medians of "
-             "one call, caches %s. Plain and pinned host arrays are sent, and C fetched, in each "
-             "call; arrays on the GPU stay there, but a reduction's number comes back.%s",
+             "GPU 3.1x: the GPU is 3.1 times as fast; CPU 3.1x: the CPU is.%s Times are medians of "
+             "one call, caches %s. Plain host arrays are from malloc, pinned ones from "
+             "duo_malloc_host: they are sent, and C fetched, in each call. Arrays on the GPU stay "
+             "there, but a reduction's number comes back.%s",
              x->gpu && x->skipped == 0 ? "" : " ~: predicted, not measured.",
              x->cold ? "cold" : "warm",
              full ? "" : " All sizes and shapes, and which algorithms ran: --full.");

@@ -47,6 +47,7 @@ static void machine(const duo_crossover *x, FILE *file)
              duo_text_date(date), x->cases, x->seconds, x->quick ? " (quick)" : "",
              x->cold ? "cold: every call on other data" : "warm", (unsigned long long)x->seed);
     fact("Run", text, file);
+    fact("Math", "DUO_MATH_ACCURATE: the error bounds of float32", file);
     if (x->noise.looks > 0) fact("Noise", duo_noise_text(&x->noise, text, sizeof text), file);
     snprintf(text, sizeof text, "%d.%d.%d, commit %s, %s", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
              DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER);
@@ -71,12 +72,13 @@ static void curves(const duo_crossover *x, FILE *file)
         legend_entry(curve, false, duo_curve_title(curve), file);
     legend_entry(0, true, "dotted: predicted, not measured", file);
     fprintf(file, "</ul>\n");
-    duo_html_element("p",
-                     "A ring marks where the GPU becomes faster than the CPU and stays so; the "
-                     "size stands above it. A wide bar behind a mark spans half of the rounds. "
-                     "Plain and pinned host arrays are sent, and C fetched, in each call; arrays "
-                     "on the GPU stay there. The CPU's curve is its fastest algorithm.",
-                     file);
+    duo_html_element(
+        "p",
+        "A ring marks where the GPU becomes faster than the CPU and stays so; the "
+        "size stands above it. A wide bar behind a mark spans half of its repetitions. "
+        "Plain and pinned host arrays are sent, and C fetched, in each call; arrays "
+        "on the GPU stay there. The CPU's curve is its fastest algorithm.",
+        file);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;
         fprintf(file, "<div class=\"plots\">\n");

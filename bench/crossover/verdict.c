@@ -210,7 +210,7 @@ static const duo_case *example_of(const duo_crossover *x)
 
 static void say_example(const duo_crossover *x, duo_sentences *s)
 {
-    char cpu[DUO_TEXT], gpu[DUO_TEXT], slow[DUO_TEXT], times[DUO_TEXT];
+    char cpu[DUO_TEXT], gpu[DUO_TEXT], least[DUO_TEXT], times[DUO_TEXT];
     const duo_case *const c = example_of(x);
     if (c == NULL) return;
     const double ratio = exp(-duo_crossover_log_ratio(c, DUO_PLACE_PAGEABLE));
@@ -218,9 +218,9 @@ static void say_example(const duo_crossover *x, duo_sentences *s)
     const char *const cpu_text = duo_text_time(duo_crossover_cpu(c)->median_seconds, cpu);
     const double seconds = by_gpu->median_seconds;
     if (!x->gpu)
-        say(s, "sgemm at n = %lld: %s on this CPU, %s to %s predicted on %s.", (long long)c->n,
-            cpu_text, duo_text_time(duo_prediction_low * seconds, gpu),
-            duo_text_time(duo_prediction_high * seconds, slow), x->outlook[0].gpu);
+        say(s, "sgemm at n = %lld: %s here; %s to %s times as fast predicted on %s.",
+            (long long)c->n, cpu_text, duo_text_times(ratio / duo_prediction_high, least),
+            duo_text_times(ratio / duo_prediction_low, times), x->outlook[0].gpu);
     else
         say(s, "sgemm at n = %lld: CPU %s, GPU %s%s: the %s is %s times as fast.", (long long)c->n,
             cpu_text, duo_text_time(seconds, gpu),
