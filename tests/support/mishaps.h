@@ -24,7 +24,7 @@ void check_later_calls(duo_context *ctx, bool must_be_cpu);
 /*
  * The point of failure to try after the nth: the next one, with DUOBLAS_TEST_LONG=1. Otherwise, of
  * calls with hundreds of them, each of the first `all` and then one of `stride`; with 0, as under
- * sanitizers, a quarter of these.
+ * sanitizers, an eighth of these.
  */
 int mishap_after(int nth, int all, int stride);
 
