@@ -74,10 +74,7 @@ static double cpu_cost(duo_algorithm_id id, const duo_profile *profile, int64_t 
     float x = 0.0f;
     const duo_call call = test_sgemm_call(false, false, m, n, k, 1.0f, &x, m, &x, k, 0.0f, &x, m);
     const duo_conditions conditions = {.profile = profile, .path = DUO_PATH_CPU, .threads = most};
-    for (int i = 0; i < DUO_SGEMM_ALGORITHMS; i++)
-        if (duo_algorithm_tables[DUO_SGEMM].algorithm[i].id == id)
-            return duo_algorithm_tables[DUO_SGEMM].algorithm[i].cost(&call, &conditions, threads);
-    return -1.0;
+    return duo_algorithm_of(id)->cost(&call, &conditions, threads);
 }
 
 static void shapes_on_the_cpu(void)

@@ -11,19 +11,11 @@ enum { PROBLEMS = 24 };
 
 static duo_verified made[PROBLEMS];
 
-static const duo_algorithm *algorithm_of(duo_algorithm_id id)
-{
-    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
-    for (int i = 0; i < table.count; i++)
-        if (table.algorithm[i].id == id) return &table.algorithm[i];
-    return NULL;
-}
-
 /* So many seconds, give or take a share of them. */
 static duo_timed timed(duo_algorithm_id id, int threads, double predicted, double seconds,
                        double share)
 {
-    return (duo_timed){.algorithm = algorithm_of(id),
+    return (duo_timed){.algorithm = duo_algorithm_of(id),
                        .threads = threads,
                        .predicted_seconds = predicted,
                        .median_seconds = seconds,

@@ -117,20 +117,12 @@ static void measure_layout(const corrector *c, int layout, duo_profile *profile)
             }
 }
 
-static const duo_algorithm *openblas(void)
-{
-    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
-    for (int i = 0; i < table.count; i++)
-        if (table.algorithm[i].id == DUO_sgemm_cpu_openblas) return &table.algorithm[i];
-    return NULL;
-}
-
 void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
 {
     if (!x->wanted[DUO_SGEMM] || profile->curve[DUO_sgemm_cpu_openblas].count == 0) return;
     corrector c = {
         .x = x,
-        .algorithm = openblas(),
+        .algorithm = duo_algorithm_of(DUO_sgemm_cpu_openblas),
         .until = x->began + x->most_seconds - fmin(kFilesSeconds, kFilesShare * x->most_seconds),
         .known = profile->blas_one.measured && profile->blas_all.measured,
         .longest_seconds = x->quick ? 1e-3 : 5e-2,

@@ -47,14 +47,6 @@ static int series_named(const char *name)
     return -1;
 }
 
-static duo_side side_of(duo_algorithm_id id)
-{
-    const duo_algorithm_table table = duo_algorithm_tables[duo_algorithm_operation(id)];
-    for (int i = 0; i < table.count; i++)
-        if (table.algorithm[i].id == id) return table.algorithm[i].side;
-    return DUO_SIDE_CPU;
-}
-
 static bool is_stale(int series, const duo_figures_difference *d)
 {
     if (d->all) return true;
@@ -62,7 +54,7 @@ static bool is_stale(int series, const duo_figures_difference *d)
     const bool all = series >= DUO_SERIES_ALL;
     const duo_algorithm_id id =
         (duo_algorithm_id)(all ? series - DUO_SERIES_ALL : series - DUO_SERIES_ONE);
-    if (side_of(id) == DUO_SIDE_GPU) return d->gpu;
+    if (duo_algorithm_of(id)->side == DUO_SIDE_GPU) return d->gpu;
     return (all && d->threads) || (duo_algorithm_calls_blas(id) && d->blas);
 }
 

@@ -52,7 +52,7 @@ static double predict_algorithm(const duo_crossover *x, const duo_problem *probl
     const duo_conditions conditions = duo_crossover_conditions(
         x, algorithm->side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU, threads);
     int used;
-    return algorithm->cost(&call, &conditions, &used);
+    return duo_algorithm_seconds(algorithm, &call, &conditions, &used);
 }
 
 /* From the profile: an algorithm on so many threads, or the API with its operands in a place. */

@@ -121,12 +121,9 @@ static bool counts(const duo_case *c, int series)
 {
     if (series >= DUO_SERIES_GPU) return true;
     const int id = series >= DUO_SERIES_ALL ? series - DUO_SERIES_ALL : series - DUO_SERIES_ONE;
-    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
-    for (int i = 0; i < table.count; i++)
-        if ((int)table.algorithm[i].id == id)
-            return duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH) &&
-                   id != DUO_sgemm_gpu_naive && id != DUO_sgemm_cpu_plain;
-    return false;
+    return duo_algorithm_operation((duo_algorithm_id)id) == c->problem.operation &&
+           duo_algorithm_serves(duo_algorithm_of((duo_algorithm_id)id), DUO_CROSSOVER_MATH) &&
+           id != DUO_sgemm_gpu_naive && id != DUO_sgemm_cpu_plain;
 }
 
 static void refine_curve(const duo_crossover *x, int series, list *l)

@@ -41,3 +41,15 @@ const duo_algorithm_table duo_algorithm_tables[DUO_OPERATIONS] = {
     [DUO_SSUM] = {algorithms + SSUM_FIRST, SSUM_END - SSUM_FIRST},
     [DUO_SDOT] = {algorithms + SDOT_FIRST, SDOT_END - SDOT_FIRST},
 };
+
+const duo_algorithm *duo_algorithm_of(duo_algorithm_id id) { return &algorithms[id]; }
+
+double duo_algorithm_seconds(const duo_algorithm *algorithm, const duo_call *call,
+                             const duo_conditions *conditions, int *threads)
+{
+    if (call->operation != DUO_SGEMM || call->alpha != 0.0f)
+        return algorithm->cost(call, conditions, threads);
+    duo_call scaling = *call;
+    duo_call_set_sizes(&scaling, call->m, call->n, 0);
+    return algorithm->cost(&scaling, conditions, threads);
+}

@@ -40,6 +40,12 @@ typedef struct duo_algorithm_table {
 
 extern const duo_algorithm_table duo_algorithm_tables[DUO_OPERATIONS];
 
+const duo_algorithm *duo_algorithm_of(duo_algorithm_id id);
+
+/* The cost of what the call has to do: with alpha = 0 of scaling C, for nothing is multiplied. */
+double duo_algorithm_seconds(const duo_algorithm *algorithm, const duo_call *call,
+                             const duo_conditions *conditions, int *threads);
+
 /* The number of sgemm's algorithms, as a constant. */
 #define DUO_ALGORITHM_IS_SGEMM(operation, side, maths, name) +(DUO_##operation == DUO_SGEMM)
 enum { DUO_SGEMM_ALGORITHMS = 0 DUO_ALGORITHM_LIST(DUO_ALGORITHM_IS_SGEMM) };

@@ -94,7 +94,7 @@ static int length_of(const duo_call *call, const duo_conditions *conditions,
                      const duo_algorithm *algorithm)
 {
     int threads;
-    return duo_length_of(algorithm->cost(call, conditions, &threads));
+    return duo_length_of(duo_algorithm_seconds(algorithm, call, conditions, &threads));
 }
 
 double duo_learned_count(int device, const duo_call *call, const duo_conditions *conditions,

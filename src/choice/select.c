@@ -46,14 +46,9 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_condi
 static double work_seconds(const duo_call *call, const duo_conditions *conditions, duo_choice *c)
 {
     const duo_algorithm *const algorithm = c->algorithm;
-    if (call->operation == DUO_SGEMM && call->k > 0 && call->alpha == 0.0f) { /* A and B are idle */
-        duo_call scaled = *call;
-        duo_call_set_sizes(&scaled, call->m, call->n, 0);
-        return work_seconds(&scaled, conditions, c);
-    }
     if (algorithm->side == DUO_SIDE_GPU && duo_streams(call))
         return duo_stream_seconds(call, conditions, algorithm, &c->devices);
-    const double seconds = algorithm->cost(call, conditions, &c->threads);
+    const double seconds = duo_algorithm_seconds(algorithm, call, conditions, &c->threads);
     return seconds * duo_work_ratio(conditions, algorithm->id, seconds);
 }
 

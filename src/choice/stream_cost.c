@@ -42,7 +42,7 @@ static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n,
     duo_call_set_sizes(&call, m, n, k);
     for (int i = DUO_A; i <= DUO_B; i++)
         if (of->packed_bytes[i] > 0.0) call.operand[i].prepared = true;
-    return model->algorithm->cost(&call, &model->conditions, &threads) *
+    return duo_algorithm_seconds(model->algorithm, &call, &model->conditions, &threads) *
            last_wave(&model->conditions, m, n);
 }
 
@@ -191,13 +191,13 @@ static double work_seconds(const duo_call *call, const duo_conditions *condition
     double share[DUO_PLAN_DEVICES];
     int threads;
     if (algorithm == NULL) return 0.0;
-    const double whole = algorithm->cost(call, conditions, &threads);
+    const double whole = duo_algorithm_seconds(algorithm, call, conditions, &threads);
     const double ratio = duo_work_ratio(conditions, algorithm->id, whole);
     if (devices == 1) return ratio * whole;
     duo_call part = *call;
     set_shares(conditions, devices, share);
     duo_call_set_sizes(&part, call->m, (int64_t)ceil((double)call->n * share[0]), call->k);
-    return ratio * algorithm->cost(&part, conditions, &threads);
+    return ratio * duo_algorithm_seconds(algorithm, &part, conditions, &threads);
 }
 
 double duo_stream_starts(const duo_profile *profile)
