@@ -22,11 +22,11 @@ typedef struct corrector {
     duo_effort effort;
 } corrector;
 
-/* What was measured over what the cost says, within what a profile may have. */
+/* What was measured over what the cost says. */
 static float ratio(double seconds, const duo_call *call, const duo_conditions *by)
 {
     const double factor = seconds / duo_sgemm_cpu_openblas_uncorrected(call, by);
-    return (float)fmin(fmax(factor, 0.0625), 16.0);
+    return (float)fmin(fmax(factor, 1.0 / DUO_CORRECTION_MOST), DUO_CORRECTION_MOST);
 }
 
 /*

@@ -65,7 +65,7 @@ typedef enum duo_verdict {
 typedef struct duo_crossing {
     duo_verdict verdict;
     int64_t n;       /* smallest size of the ladder from which the GPU wins at all larger ones */
-    double between;  /* where the curves meet, interpolated; 0: not known */
+    double between;  /* where the curves meet, by the sizes near it; 0: not known */
     double seconds;  /* that the CPU takes there; 0: not known */
     int64_t largest; /* of the ladder */
     bool predicted;  /* any figure near the crossing is */

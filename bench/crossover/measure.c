@@ -29,7 +29,7 @@ static const double kLongestCallShare = 0.04;
 
 /* At the end come threads and files, the link to a GPU, and products of other shapes; but all that
  * takes no more than a share of the time. */
-static const double kFilesSeconds = 4.0, kLinkSeconds = 10.0, kShapesSeconds = 36.0;
+static const double kThreadsSeconds = 4.0, kLinkSeconds = 10.0, kShapesSeconds = 36.0;
 static const double kEndShare = 0.2;
 
 enum { MOST_AGAIN = 2, MOST_REFINEMENTS = 64 };
@@ -206,7 +206,7 @@ static void measure_between(run *r)
 
 static double until_of(const duo_crossover *x)
 {
-    const double wanted = kFilesSeconds + (x->gpu ? kLinkSeconds : 0.0) +
+    const double wanted = kThreadsSeconds + (x->gpu ? kLinkSeconds : 0.0) +
                           (x->wanted[DUO_SGEMM] ? kShapesSeconds : 0.0);
     const double end = fmin(wanted, kEndShare * x->most_seconds);
     return x->began + x->most_seconds - end;

@@ -7,6 +7,7 @@
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_in_use.h"
+#include "choice/profile_parts.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
 
@@ -23,7 +24,7 @@ static void take_curve(const duo_crossover *x, const duo_algorithm *algorithm,
     for (int i = 0; i < x->cases && taken.count < DUO_CURVE_POINTS; i++) {
         const duo_case *const c = &x->item[i];
         const duo_figure *const f = &c->figure[DUO_SERIES_ONE + (int)algorithm->id];
-        if (c->problem.operation != operation || f->median_seconds <= 0.0 || f->predicted) continue;
+        if (c->problem.operation != operation || !duo_figure_measured(f)) continue;
         if (operation == DUO_SGEMM && strcmp(c->family, "n x n x n") != 0) continue;
         taken.size[taken.count] = (double)c->n;
         taken.seconds[taken.count++] = f->median_seconds;
@@ -43,9 +44,7 @@ static void take_session(const duo_crossover *x, duo_operation operation, duo_me
     for (int i = 0; i < x->cases; i++)
         for (int series = 0; series < DUO_SERIES; series++) {
             const duo_figure *const f = &x->item[i].figure[series];
-            if (x->item[i].problem.operation != operation || f->median_seconds <= 0.0 ||
-                f->predicted)
-                continue;
+            if (x->item[i].problem.operation != operation || !duo_figure_measured(f)) continue;
             const duo_session *const s = &x->session[f->session];
             if (oldest == NULL || strcmp(s->date, oldest->date) < 0) oldest = s;
             quick |= s->quick;
@@ -79,7 +78,7 @@ static void take_parallel(const duo_crossover *x, duo_profile *profile)
     for (int i = 0; i < x->cases; i++) {
         const duo_case *const c = &x->item[i];
         const duo_figure *const cpu = duo_crossover_cpu(c);
-        if (cpu->median_seconds <= 0.0 || cpu->predicted) continue;
+        if (!duo_figure_measured(cpu)) continue;
         if (c->problem.operation != DUO_SGEMM) {
             if (duo_problem_bytes(&c->problem) < bytes) continue;
             bytes = duo_problem_bytes(&c->problem);
@@ -88,8 +87,8 @@ static void take_parallel(const duo_crossover *x, duo_profile *profile)
         }
         const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_openblas];
         const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)DUO_sgemm_cpu_openblas];
-        if (strcmp(c->family, "n x n x n") != 0 || (double)c->n < edge || one->predicted ||
-            all->predicted || one->median_seconds <= 0.0 || all->median_seconds <= 0.0)
+        if (strcmp(c->family, "n x n x n") != 0 || (double)c->n < edge ||
+            !duo_figure_measured(one) || !duo_figure_measured(all))
             continue;
         edge = (double)c->n;
         profile->sgemm_efficiency =
@@ -99,24 +98,10 @@ static void take_parallel(const duo_crossover *x, duo_profile *profile)
 
 /* ---- The whole ---- */
 
-static void forget_gpu_algorithms(duo_profile *profile)
-{
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        const duo_algorithm_table table = duo_algorithm_tables[operation];
-        for (int i = 0; i < table.count; i++)
-            if (table.algorithm[i].side == DUO_SIDE_GPU)
-                profile->curve[table.algorithm[i].id].count = 0;
-    }
-}
-
 static void forget_gpu(duo_profile *profile)
 {
-    forget_gpu_algorithms(profile);
-    snprintf(profile->gpu, sizeof profile->gpu, "none");
-    snprintf(profile->driver, sizeof profile->driver, "none");
-    profile->upload_pageable = profile->upload_pinned = 0.0;
-    profile->download_pageable = profile->download_pinned = 0.0;
-    profile->copy_seconds = profile->round_trip_seconds = profile->query_seconds = 0.0;
+    static const duo_profile without = {.gpu = "none", .driver = "none"};
+    duo_profile_borrow_gpu(profile, &without);
 }
 
 /* An operation without curves was not measured. */

@@ -1,4 +1,4 @@
-/* figures.c - see series.h */
+/* series.c - see series.h */
 #include "bench/crossover/series.h"
 
 #include <math.h>

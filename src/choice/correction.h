@@ -7,6 +7,10 @@
 
 enum { DUO_CORRECTION_SIZES = 6, DUO_CORRECTION_LAYOUTS = 4 };
 
+/* Factors are from 1 / DUO_CORRECTION_MOST to DUO_CORRECTION_MOST: a model that is further off says
+ * nothing about this machine. */
+#define DUO_CORRECTION_MOST 16.0
+
 /* The sizes of m, n and k at which a correction is measured. */
 extern const int64_t duo_correction_sizes[DUO_CORRECTION_SIZES];
 

@@ -10,10 +10,10 @@ enum { SIZES = DUO_CORRECTION_SIZES, LONGEST_NAME = 32 };
 
 static const char *const layouts[DUO_CORRECTION_LAYOUTS] = {"nn", "nt", "tn", "tt"};
 
-/* Factors of 1/16 to 16, in ten-thousandths: a model that is further off says nothing about this
- * machine. */
-static const long long kLeast = 625, kMost = 160000;
+/* Factors are in ten-thousandths. */
 static const double kUnit = 1e-4;
+static const long long kMost = (long long)(DUO_CORRECTION_MOST * 1e4),
+                       kLeast = (long long)(1e4 / DUO_CORRECTION_MOST);
 
 static void name_line(int line, char name[LONGEST_NAME])
 {
