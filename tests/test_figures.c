@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/crossover/figures.h"
+#include "bench/crossover/files.h"
 #include "support/data.h"
 #include "support/folder.h"
 #include "support/harness.h"
@@ -112,14 +113,24 @@ static void round_trip(void)
     end(want);
     test_case("figures/no-file");
     CHECK(taken(new_crossover(false), in_folder("none.csv")) == 0, "from no file");
-    test_case("figures/path");
-    char name[64];
-    CHECK(duo_figures_path("a/b.ini", name, sizeof name) && strcmp(name, "a/b.figures.csv") == 0,
-          "%s", name);
-    CHECK(duo_figures_path("b", name, sizeof name) && strcmp(name, "b.figures.csv") == 0, "%s",
-          name);
-    CHECK(!duo_figures_path("a/b.ini", name, 12), "it does not fit");
     test_folder_end();
+}
+
+/* What stands beside a profile never has its name. */
+static void beside(void)
+{
+    static const struct {
+        const char *profile, *path;
+    } cases[] = {
+        {"a/b.ini", "a/b.csv"}, {"b", "b.csv"}, {"b.csv", "b.csv.csv"}, {".ini", ".ini.csv"}};
+    char path[64];
+    test_case("figures/beside");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(duo_files_beside(cases[i].profile, ".csv", path, sizeof path) &&
+                  strcmp(path, cases[i].path) == 0,
+              "%s beside %s", path, cases[i].profile);
+    CHECK(!duo_files_beside("a/b.ini", ".csv", path, 7), "it does not fit");
+    CHECK(duo_files_beside("a/b.ini", ".csv", path, 8), "it fits");
 }
 
 static void stale(void)
@@ -263,8 +274,8 @@ static void damage(void)
 }
 
 static const test_entry tests[] = {
-    {"round_trip", round_trip}, {"stale", stale}, {"unwanted", unwanted},
-    {"damage", damage},         {NULL, NULL},
+    {"round_trip", round_trip}, {"stale", stale},   {"unwanted", unwanted},
+    {"damage", damage},         {"beside", beside}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "figures", tests); }

@@ -51,7 +51,7 @@ bool duo_checkpoint_begin(duo_checkpoint *checkpoint, duo_crossover *x)
     char why[256];
     duo_files *const files = checkpoint->files;
     if (files->no_profile) return true;
-    if (!duo_figures_path(files->profile, files->figures, sizeof files->figures)) {
+    if (!duo_files_beside(files->profile, ".figures.csv", files->figures, sizeof files->figures)) {
         fprintf(stderr, "duoblas: the path is too long: %s\n", files->profile);
         return false;
     }

@@ -203,14 +203,6 @@ bool duo_figures_read(duo_crossover *x, bool update, const char *path, char *why
 
 /* ---- Writing ---- */
 
-bool duo_figures_path(const char *profile, char *path, size_t size)
-{
-    const size_t length = strlen(profile);
-    const size_t stem =
-        length > 4 && strcmp(profile + length - 4, ".ini") == 0 ? length - 4 : length;
-    return (size_t)snprintf(path, size, "%.*s.figures.csv", (int)stem, profile) < size;
-}
-
 static void write_figure(const duo_crossover *x, const duo_case *c, int series, FILE *file)
 {
     const duo_figure *const f = &c->figure[series];

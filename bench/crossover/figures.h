@@ -16,9 +16,6 @@
 
 #include "bench/crossover/crossover.h"
 
-/* PROFILE.figures.csv for PROFILE.ini. False: the path is too long. */
-bool duo_figures_path(const char *profile, char *path, size_t size);
-
 /*
  * Reads what an earlier run left. Figures of operations that this run does not measure are kept for
  * writing; those of others are restored if `update` is set. What is stale is dropped: all of

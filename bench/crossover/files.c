@@ -43,15 +43,21 @@ bool duo_files_possible(const duo_files *files)
            possible(files->csv) && possible(files->json) && possible(files->report);
 }
 
-/* The profile's name with another ending, for what stands beside it; NULL: nothing does. */
-static const char *beside_profile(const duo_files *files, const char *ending, char path[PATH])
+bool duo_files_beside(const char *profile, const char *ending, char *path, size_t size)
 {
-    if (files->no_profile || files->no_files) return NULL;
-    const char *const dot = strrchr(files->profile, '.');
-    const bool ends = dot != NULL && strchr(dot, '/') == NULL && dot != files->profile;
-    const int stem = (int)(ends ? (size_t)(dot - files->profile) : strlen(files->profile));
-    const int length = snprintf(path, PATH, "%.*s%s", stem, files->profile, ending);
-    return length < PATH ? path : NULL;
+    const size_t length = strlen(profile);
+    const bool ini = length > 4 && strcmp(profile + length - 4, ".ini") == 0;
+    const int stem = (int)(ini ? length - 4 : length);
+    return (size_t)snprintf(path, size, "%.*s%s", stem, profile, ending) < size;
+}
+
+/* The named file, or the one beside the profile; NULL: there is none. */
+static const char *named_or_beside(const duo_files *files, const char *named, const char *ending,
+                                   char path[PATH])
+{
+    if (named != NULL) return named;
+    const bool beside = !files->no_profile && !files->no_files;
+    return beside && duo_files_beside(files->profile, ending, path, PATH) ? path : NULL;
 }
 
 /* ---- Writing ---- */
@@ -85,11 +91,10 @@ bool duo_files_write(const duo_crossover *x, const duo_files *files, const duo_p
     /* The profile comes first: writing it makes the folder for the others. */
     bool good = files->no_profile || (write_profile(profile, files->profile, told) &&
                                       duo_figures_write(x, files->figures));
-    good = write_one(x, "CSV", files->csv != NULL ? files->csv : beside_profile(files, ".csv", csv),
-                     duo_crossover_csv, told) &&
+    good = write_one(x, "CSV", named_or_beside(files, files->csv, ".csv", csv), duo_crossover_csv,
+                     told) &&
            good;
-    good = write_one(x, "Plot",
-                     files->plot != NULL ? files->plot : beside_profile(files, ".svg", plot),
+    good = write_one(x, "Plot", named_or_beside(files, files->plot, ".svg", plot),
                      duo_crossover_plot, told) &&
            good;
     good = write_one(x, "JSON", files->json, duo_crossover_json, told) && good;

@@ -16,6 +16,10 @@ typedef struct duo_files {
     bool json_alone;           /* on stdout, and nothing else there */
 } duo_files;
 
+/* A file beside a profile: PROFILE and the ending, for PROFILE.ini and for PROFILE. False: the path
+ * is too long. */
+bool duo_files_beside(const char *profile, const char *ending, char *path, size_t size);
+
 /* Could those that are named be written? False, and said on stderr, if not. For before a long
  * measurement. */
 bool duo_files_possible(const duo_files *files);
