@@ -60,6 +60,10 @@ mistake crossover --gpu-profile
 mistake crossover --json out.json
 mistake crossover --verify=none
 mistake crossover --verify=0
+mistake crossover --verify --profile mine.ini
+mistake crossover --verify --json
+mistake crossover --update --verify
+mistake crossover --ignore-noise
 mistake explain
 mistake explain sger 10
 mistake explain sgemm 10 10

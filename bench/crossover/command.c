@@ -1,19 +1,17 @@
 /*
  * command.c - from what size on does the GPU win on this machine? Options and order of work.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/crossover/checkpoint.h"
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/files.h"
-#include "bench/crossover/checkpoint.h"
 #include "bench/crossover/verify.h"
 #include "bench/measure/benchmark.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/options.h"
-#include "bench/tool/output.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
@@ -84,6 +82,29 @@ typedef struct arguments {
     int64_t problems; /* to verify by; 0: the usual number */
 } arguments;
 
+/* What would have no effect is refused. */
+static error_t check_options(const arguments *a, struct argp_state *state)
+{
+    const duo_files *const f = &a->files;
+    const struct {
+        const char *name;
+        bool given;
+    } measuring[] = {{"--full", a->full},
+                     {"--json", f->json != NULL || f->json_alone},
+                     {"--plot", f->plot != NULL},
+                     {"--profile", f->named},
+                     {"--gpu-profile", a->gpu_profile != NULL},
+                     {"--cold", a->x->cold},
+                     {"--update", a->checkpoint.update},
+                     {"--force", a->checkpoint.force}};
+    for (size_t i = 0; i < sizeof measuring / sizeof *measuring && a->verify; i++)
+        if (measuring[i].given)
+            return duo_tool_refuse(state, "it does not go with --verify", measuring[i].name);
+    if (!a->verify && a->ignore_noise)
+        return duo_tool_refuse(state, "it is for --verify alone", "--ignore-noise");
+    return 0;
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *const a = state->input;
@@ -152,6 +173,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         return duo_tool_refuse(state, "unexpected argument", value);
+    case ARGP_KEY_END:
+        return check_options(a, state);
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -226,24 +249,16 @@ static bool verify(const arguments *a)
                             .quick = x->quick,
                             .ignore_noise = a->ignore_noise,
                             .most_seconds = x->most_seconds};
-    duo_verification v;
     memcpy(o.wanted, x->wanted, sizeof o.wanted);
     if (o.problems == 0) o.problems = x->quick ? 60 : 200;
-    if (a->files.csv != NULL && !duo_output_possible(a->files.csv)) return false;
-    if (a->files.report != NULL && !duo_output_possible(a->files.report)) return false;
-    duo_interrupt_watch();
-    duo_verification_head(&o, "", stdout);
-    printf("\n");
-    fflush(stdout);
-    bool good = duo_verify(&o, &v);
-    if (good) duo_verification_print(&v, stdout);
-    good = good && v.judged;
-    fflush(stdout);
-    duo_interrupt_hold();
-    if (good && a->files.csv != NULL) good = duo_verification_csv(&v, &o, a->files.csv);
-    if (good && a->files.report != NULL) good = duo_verification_report(&v, &o, a->files.report);
-    duo_interrupt_allow();
-    free((void *)v.problem);
+    return duo_verify_run(&o, a->files.csv, a->files.report);
+}
+
+/* Measures, and writes the profile. */
+static bool measure(arguments *a)
+{
+    const bool good = (a->gpu_profile == NULL || read_gpu_profile(a->gpu_profile, a->x)) && run(a);
+    duo_crossover_close(a->x);
     return good;
 }
 
@@ -258,17 +273,9 @@ int duo_tool_crossover(int argc, char **argv)
     int status = duo_tool_parse(&argp, argc, argv, &a);
     if (x->most_seconds <= 0.0)
         x->most_seconds = (x->quick ? 30.0 : 300.0) * (a.verify ? 2.0 : 1.0);
-    if (status == 0 && a.verify) {
-        const bool good = verify(&a);
-        free(x);
-        return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
-    }
-    if (status == 0 && !(duo_files_possible(&a.files) &&
-                         (a.gpu_profile == NULL || read_gpu_profile(a.gpu_profile, x))))
-        status = DUO_EXIT_FAILURE;
     if (status == 0) {
-        status = run(&a) ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
-        duo_crossover_close(x);
+        const bool good = duo_files_possible(&a.files) && (a.verify ? verify(&a) : measure(&a));
+        status = good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
     }
     free(x);
     return status;
