@@ -12,7 +12,7 @@
 #include "choice/algorithm.h"
 #include "choice/profile_file.h"
 #include "choice/profile_in_use.h"
-#include "choice/profile_text.h"
+#include "choice/profile_parse.h"
 #include "host/machine.h"
 #include "support/calls.h"
 #include "support/folder.h"

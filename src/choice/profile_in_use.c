@@ -11,9 +11,9 @@
 
 #include "choice/algorithm.h"
 #include "choice/profile_file.h"
+#include "choice/profile_parse.h"
 #include "choice/profile_parts.h"
 #include "choice/profile_paths.h"
-#include "choice/profile_text.h"
 #include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "host/environment.h"
