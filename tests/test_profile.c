@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "choice/algorithm.h"
+#include "choice/profile_built_in.h"
 #include "choice/profile_file.h"
 #include "choice/profile_in_use.h"
 #include "choice/profile_parse.h"

@@ -15,6 +15,7 @@
 #include "bench/experiments/neighbours.h"
 #include "bench/measure/random_shape.h"
 #include "bench/tool/tool.h"
+#include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 
 enum { CALLS = 500, QUICK_CALLS = 60 };

@@ -7,7 +7,7 @@
 #include "bench/experiments/experiment_list.h"
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
-#include "choice/profile_in_use.h"
+#include "choice/profile_built_in.h"
 
 static error_t parse_sizes(duo_bench_arguments *a, struct argp_state *state, const char *list)
 {
