@@ -37,14 +37,14 @@
  * Algorithms
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
  *   least predicted time runs (duo_explain_last). On the CPU sgemm is done by another BLAS, the
- *   inner BLAS: OpenBLAS where there is one. It is opened as an instance of the library's own, so
+ *   CPU's BLAS: OpenBLAS where there is one. It is opened as an instance of the library's own, so
  *   that the program's use of the same BLAS is not disturbed.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
  *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, and once what is
- *                                             wrong with the inner BLAS; 2: events, too,
+ *                                             wrong with the CPU's BLAS; 2: events, too,
  *                                             and of a product with operands in host memory that
  *                                             takes long, once a second, how far it is
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
@@ -62,7 +62,7 @@
  *   DUOBLAS_WORKSPACE      BYTES              most device memory that one context's kernels take
  *                                             for temporary operands (default 4G); what duo_sgemm
  *                                             is sent from host memory does not count
- *   DUOBLAS_CPU_BLAS       FILE               the inner BLAS; `duoblas info` says where it cannot
+ *   DUOBLAS_CPU_BLAS       FILE               the CPU's BLAS; `duoblas info` says where it cannot
  *                                             be opened
  *   DUOBLAS_CHECK          0 | 1              1: look for a forgotten duo_changed, and name the
  *                                             array: see Residency
@@ -224,10 +224,10 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
  * duo_set_cpu_sgemm - another BLAS library, which the program uses anyway, for products on the CPU.
  *
  *   sgemm     the Fortran function sgemm_ of that library, cast; its integers may have 32 or 64
- *             bits. NULL, the default: the inner BLAS alone.
+ *             bits. NULL, the default: the CPU's BLAS alone.
  *
- * It is used where it is expected to be faster than the inner BLAS: always if it is MKL's, and if
- * there is no inner BLAS, or only one whose kernels use narrower vectors. It is called once for the
+ * It is used where it is expected to be faster than the CPU's BLAS: always if it is MKL's, and if
+ * the CPU has none, or only one whose kernels use narrower vectors. It is called once for the
  * whole product, from the calling thread, and computes with the threads that the program gave it:
  * duo_set_threads does not reach them. libduoblas-blas.so sets it to the function that the program
  * would have called without that library.

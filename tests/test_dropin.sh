@@ -46,10 +46,10 @@ expect() {
 
 says() { check "output" grep -Eq -- "$2" "$work/$1"; }    # FILE PATTERN
 is_empty() { check "nothing in std$1" test ! -s "$work/$1"; }
-# FILE COUNT; what is told of the inner BLAS is not counted
+# FILE COUNT; what is told of the CPU's BLAS is not counted
 lines() {
     check "lines of std$1" \
-        test "$(grep -vc "^duoblas: event: inner BLAS: " "$work/$1")" -eq "$2"
+        test "$(grep -vc "^duoblas: event: the CPU's BLAS: " "$work/$1")" -eq "$2"
 }
 
 # served FILE OPERATION CALLS: the summary in FILE counts so many, all on the CPU

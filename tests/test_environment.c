@@ -71,7 +71,7 @@ static void check_environment(const char *setting, const char *expected, int lin
     CHECK(child.exit_status == 0, "exit %d: %.200s %.200s", child.exit_status, child.out,
           child.err);
     test_contains(child.out, expected);
-    const int warnings = count_lines(child.err, "duoblas: event: inner BLAS: ");
+    const int warnings = count_lines(child.err, "duoblas: event: the CPU's BLAS: ");
     CHECK(count_lines(child.err, "") - warnings == lines &&
               count_lines(child.err, "duoblas: s") == lines,
           "%d lines: %.400s", count_lines(child.err, ""), child.err);
@@ -93,7 +93,7 @@ static void warnings(void)
                                         NULL};
         test_child_run("environment", settings, 60, &child);
         static const char warning[] =
-            "duoblas: event: inner BLAS: WARNING: DUOBLAS_CPU_BLAS is ignored: /nonexistent";
+            "duoblas: event: the CPU's BLAS: WARNING: DUOBLAS_CPU_BLAS is ignored: /nonexistent";
         CHECK(child.exit_status == 0, "exit %d", child.exit_status);
         CHECK(count_lines(child.err, warning) == (i > 0), "%.400s", child.err);
         if (i > 0) CHECK(strncmp(child.err, warning, strlen(warning)) == 0, "%.400s", child.err);

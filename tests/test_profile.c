@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 
 #include "choice/algorithm.h"
+#include "choice/profile_built_in.h"
 #include "choice/profile_file.h"
 #include "choice/profile_in_use.h"
-#include "choice/profile_text.h"
+#include "choice/profile_parse.h"
 #include "host/machine.h"
 #include "support/calls.h"
 #include "support/folder.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "choice/profile_file.h"
-#include "choice/profile_text.h"
+#include "choice/profile_parse.h"
 #include "support/data.h"
 #include "support/folder.h"
 #include "support/harness.h"

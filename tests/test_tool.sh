@@ -151,7 +151,7 @@ done
 
 # info
 expect 0 info
-for heading in CPU 'Inner BLAS' GPU Profile; do says out "^$heading"; done
+for heading in CPU "The CPU's BLAS" GPU Profile; do says out "^$heading"; done
 says out 'in use +(built-in|/)'
 
 # A value that is not understood is told by every command, before it does what it does.
@@ -292,7 +292,7 @@ says err 'duoblas/profile.ini is of a full run'
 expect 0 crossover --quick --operations ssum --max-seconds 3 --profile "$place/profile.ini"
 rm -r "$XDG_CONFIG_HOME"
 
-# An inner BLAS that is not what it could be is told of in every head.
+# A BLAS of the CPU that is not what it could be is told of in every head.
 for command in 'crossover --quick --operations ssum --max-seconds 3 --no-profile' \
     'bench ssum --quick -n 100' info; do
     DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 $command

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
-#include "choice/profile_in_use.h"
+#include "choice/profile_built_in.h"
 
 /* Of bench/results/h100/crossover.csv, predicted by the built-in profiles of the H100 and the H200;
  * test_crossing holds them to it. */

@@ -135,8 +135,8 @@ bool duo_verify(const duo_verify_options *options, duo_verification *v);
 
 /* ---- verify_run.c ---- */
 
-/* Measures, prints to stdout, and writes the files that are not NULL. False: it was not judged, or a
- * file could not be written, which was said on stderr. */
+/* Measures, prints to stdout, and writes the files that are not NULL. False: it was not judged, or
+ * a file could not be written, which was said on stderr. */
 bool duo_verify_run(const duo_verify_options *options, const char *csv, const char *report);
 
 /* ---- verify_head.c, verify_print.c, verify_csv.c, verify_report.c ---- */

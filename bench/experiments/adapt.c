@@ -13,11 +13,13 @@
 
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/neighbours.h"
-#include "bench/reference/random.h"
+#include "bench/measure/random_shape.h"
 #include "bench/tool/tool.h"
+#include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 
 enum { CALLS = 500, QUICK_CALLS = 60 };
+/* Elements of a vector, and edges of a product: from the smallest to below the largest. */
 enum { SMALLEST = 1 << 12, LARGEST = 1 << 23, SMALLEST_EDGE = 8, LARGEST_EDGE = 4096 };
 
 /* Most multiplications of a product: some 0.1 s by the slowest algorithm of a small CPU. */
@@ -25,11 +27,7 @@ static const double kMostWork = 0x1p28;
 
 /* A call, and how long each of its candidates takes. */
 typedef struct drawn {
-    duo_operation operation;
-    duo_transpose transa, transb;
-    int64_t m, n, k;
-    const float *a, *b;
-    float *c;
+    duo_call call;
     int candidates;
     double seconds[DUO_CANDIDATES]; /* infinite: it does not accept */
 } drawn;
@@ -43,66 +41,50 @@ typedef struct experiment {
 
 /* ---- Drawing ---- */
 
-/* A whole number from `least` to `largest`, its logarithm uniform. */
-static int64_t draw_size(uint64_t *random, int64_t least, int64_t largest)
-{
-    const double times = ((double)largest + 1.0) / (double)least;
-    return (int64_t)((double)least * exp(duo_random_unit(random) * log(times)));
-}
-
 static const duo_stock *draw_stock(const experiment *x, uint64_t *random)
 {
-    return &x->stock[duo_random_bits(random) % (uint64_t)x->places];
+    return &x->stock[duo_random_below(random, x->places)];
 }
 
-static void draw_product(drawn *d, uint64_t *random)
+static duo_call draw_product(uint64_t *random)
 {
+    int64_t m, n, k;
     do {
-        d->m = draw_size(random, SMALLEST_EDGE, LARGEST_EDGE);
-        d->n = draw_size(random, SMALLEST_EDGE, LARGEST_EDGE);
-        d->k = draw_size(random, SMALLEST_EDGE, LARGEST_EDGE);
-    } while ((double)d->m * (double)d->n * (double)d->k > kMostWork || d->m * d->k > LARGEST ||
-             d->k * d->n > LARGEST || d->m * d->n > LARGEST);
-    d->transa = duo_random_bits(random) % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
-    d->transb = duo_random_bits(random) % 2 != 0 ? DUO_TRANS : DUO_NO_TRANS;
+        m = duo_random_size(random, SMALLEST_EDGE, LARGEST_EDGE - 1);
+        n = duo_random_size(random, SMALLEST_EDGE, LARGEST_EDGE - 1);
+        k = duo_random_size(random, SMALLEST_EDGE, LARGEST_EDGE - 1);
+    } while ((double)m * (double)n * (double)k > kMostWork || m * k > LARGEST || k * n > LARGEST ||
+             m * n > LARGEST);
+    const bool transa = duo_random_below(random, 2) != 0;
+    const bool transb = duo_random_below(random, 2) != 0;
+    return duo_call_sgemm(transa, transb, m, n, k, 1.0f, 0.0f);
 }
 
-static void draw(experiment *x, drawn *d, uint64_t *random)
+static duo_call draw_reduction(duo_operation operation, uint64_t *random)
 {
-    d->operation = (duo_operation)(duo_random_bits(random) % DUO_OPERATIONS);
-    if (d->operation == DUO_SGEMM)
-        draw_product(d, random);
-    else
-        d->n = draw_size(random, SMALLEST, LARGEST);
-    d->a = draw_stock(x, random)->input;
-    d->b = draw_stock(x, random)->input + LARGEST;
-    d->c = d->operation == DUO_SGEMM ? draw_stock(x, random)->output : x->stock[0].output;
+    return duo_call_reduction(operation, duo_random_size(random, SMALLEST, LARGEST - 1));
+}
+
+static duo_call draw(const experiment *x, uint64_t *random)
+{
+    const duo_operation operation = (duo_operation)duo_random_below(random, DUO_OPERATIONS);
+    const bool product = operation == DUO_SGEMM;
+    duo_call call = product ? draw_product(random) : draw_reduction(operation, random);
+    call.operand[0].address = draw_stock(x, random)->input;
+    call.operand[1].address = draw_stock(x, random)->input + LARGEST;
+    call.operand[2].address = product ? draw_stock(x, random)->output : x->stock[0].output;
+    return call;
 }
 
 /* ---- Calls ---- */
-
-static duo_status run(duo_context *ctx, const drawn *d)
-{
-    const int64_t lda = d->transa == DUO_TRANS ? d->k : d->m;
-    const int64_t ldb = d->transb == DUO_TRANS ? d->n : d->k;
-    switch (d->operation) {
-    case DUO_SGEMM:
-        return duo_sgemm(ctx, DUO_COL_MAJOR, d->transa, d->transb, d->m, d->n, d->k, 1.0f, d->a,
-                         lda, d->b, ldb, 0.0f, d->c, d->m);
-    case DUO_SASUM:
-        return duo_sasum(ctx, d->n, d->a, 1, d->c);
-    case DUO_SSUM:
-        return duo_ssum(ctx, d->n, d->a, 1, d->c);
-    default:
-        return duo_sdot(ctx, d->n, d->a, 1, d->b, 1, d->c);
-    }
-}
 
 /* Seconds of the call until its result is there. */
 static double time_call(duo_context *ctx, const drawn *d)
 {
     const double start = duo_now_seconds();
-    if (run(ctx, d) != DUO_OK || duo_synchronize(ctx) != DUO_OK) exit(DUO_EXIT_FAILURE);
+    if (!duo_api_run(ctx, &d->call, d->call.operand[DUO_RESULT].address) ||
+        duo_synchronize(ctx) != DUO_OK)
+        exit(DUO_EXIT_FAILURE);
     return duo_now_seconds() - start;
 }
 
@@ -182,7 +164,7 @@ static void measure(const duo_bench *b, experiment *x)
 {
     uint64_t random = b->seed;
     for (int i = 0; i < x->calls; i++) {
-        draw(x, &x->call[i], &random);
+        x->call[i].call = draw(x, &random);
         time_candidates(x, &x->call[i]);
     }
     if (b->csv)

@@ -3,153 +3,11 @@
 
 #include <string.h>
 
+#include "bench/experiments/arguments_help.h"
+#include "bench/experiments/experiment_list.h"
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
-#include "choice/profile_in_use.h"
-
-static const char doc[] =
-    "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
-    "cuBLAS), "
-    "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
-    "operands. GPU algorithms work on resident data, in a busy queue."
-    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
-    "sgemm, edges of cubes.\n\n"
-    "  duoblas bench sgemm -n 1000,4092\n"
-    "  duoblas bench sgemm -s 4096x4096x64\n"
-    "  duoblas bench ssum -n 2^10..2^28\n"
-    "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
-    "  duoblas bench introduction     the introductory experiment\n"
-    "  duoblas bench accuracy         errors of the reductions on random vectors\n"
-    "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
-    "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
-    "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
-    "  duoblas bench shapes --random 400 --seed 7   random products in all layouts\n"
-    "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
-    "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
-    "  duoblas bench adapt --profile h100   random calls with and without learning, by the "
-    "profile of another machine\n"
-    "  duoblas bench host             products of host arrays: rates of the machine, the bound "
-    "that "
-    "follows from them, copies + cuBLAS, cuBLASXt\n"
-    "  duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
-    "  duoblas bench host -n 16384 --memory pinned --timeline STEPS.csv --plot STEPS.svg\n"
-    "  duoblas bench large -s 60000x60000x2000   one product, checked: for DUOBLAS_DEVICE_MEMORY, "
-    "and arrays beyond the device's memory\n"
-    "  duoblas bench timeline STEPS.csv --plot FILE   draws lines of "
-    "device,lane,step,begin_ms,end_ms; lanes are up, multiply, down and host\n"
-    "  duoblas bench --overhead       what dispatch adds to a tiny call";
-
-enum {
-    OPTION_CSV = 256,
-    OPTION_OVERHEAD,
-    OPTION_COLD,
-    OPTION_SEED,
-    OPTION_THREADS,
-    OPTION_WAIT,
-    OPTION_READS,
-    OPTION_SIDE,
-    OPTION_OFFSET,
-    OPTION_PLOT,
-    OPTION_MATH,
-    OPTION_TRANSPOSE,
-    OPTION_ALGORITHMS,
-    OPTION_PREPARED,
-    OPTION_BUSY,
-    OPTION_PROFILE,
-    OPTION_BESIDE,
-    OPTION_MEMORY,
-    OPTION_DEVICES,
-    OPTION_ROUNDS,
-    OPTION_MAX_SECONDS,
-    OPTION_TIMELINE,
-    OPTION_RANDOM
-};
-
-static const struct argp_option options[] = {
-    {"size", 'n', "SIZES", 0, "Lengths, or edges of cubes", 0},
-    {"shape", 's', "MxNxK", 0, "One shape of sgemm; may be given again", 0},
-    {"csv", OPTION_CSV, NULL, 0, "Comma-separated values instead of a table", 0},
-    {"quick", 'q', NULL, 0, "Fewer and shorter rounds", 0},
-    {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
-    {"wait", OPTION_WAIT, NULL, 0, "The host waits for each call on the GPU, and for its result",
-     0},
-    {"side", OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
-    {"reads", OPTION_READS, NULL, 0,
-     "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
-    {"algorithms", OPTION_ALGORITHMS, NULL, 0,
-     "shapes: every algorithm, to see what the choice loses", 0},
-    {"prepared", OPTION_PREPARED, "a|b|a,b", 0,
-     "sgemm: on the GPU algorithms that split these have done it before, as after duo_prepare", 0},
-    {"math", OPTION_MATH, "accurate|ieee|tf32|float64", 0, "Algorithms that serve this math alone",
-     0},
-    {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0,
-     "A and B of sgemm, t for transposed; shapes: this layout alone", 0},
-    {"offset", OPTION_OFFSET, "FLOATS", 0,
-     "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
-    {"busy", OPTION_BUSY, "N", 0,
-     "mixed: then again beside so many busy processes; as many as processors: one for each; adapt: "
-     "beside so many",
-     0},
-    {"profile", OPTION_PROFILE, "h100|h200|generic", 0,
-     "adapt: this built-in profile (default: the one in use)", 0},
-    {"beside", OPTION_BESIDE, "LIBRARY", 0,
-     "mixed: this BLAS does a product before each call, as a program does that has its own", 0},
-    {"memory", OPTION_MEMORY, "pinned|pageable", 0,
-     "host: operands in this kind of memory alone; large: in this one (default pageable)", 0},
-    {"devices", OPTION_DEVICES, "N", 0,
-     "host: rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)", 0},
-    {"rounds", OPTION_ROUNDS, "N", 0,
-     "host: samples of each (default 9; quick: 5, or 3 from 16384 on), fewer of what is slow; "
-     "large: calls (default 2)",
-     0},
-    {"max-seconds", OPTION_MAX_SECONDS, "SECONDS", 0,
-     "host: about how long it may take (default 120); slow peers get fewer rounds, or none", 0},
-    {"timeline", OPTION_TIMELINE, "FILE", 0,
-     "host: write when the steps of duo_sgemm's last product ran, as CSV; --plot draws them", 0},
-    {"plot", OPTION_PLOT, "FILE", 0,
-     "Draw GB/s (sgemm: GFLOP/s) against size, or a timeline: .svg or .png, by gnuplot", 0},
-    {"threads", OPTION_THREADS, "N", 0, "CPU threads", 0},
-    {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
-    {"random", OPTION_RANDOM, "N", 0,
-     "shapes: N random products, with gaps between columns and a beta, drawn by --seed; the worst "
-     "ten are named",
-     0},
-    {"overhead", OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS", 0},
-    {0},
-};
-
-/* ---- The experiments ---- */
-
-static const duo_experiment overhead = {.name = "--overhead", .kind = DUO_OVERHEAD};
-static const duo_experiment accuracy = {.name = "accuracy", .kind = DUO_ACCURACY};
-static const duo_experiment accuracy_sgemm = {
-    .name = "accuracy sgemm", .kind = DUO_ACCURACY_SGEMM, .shape = true, .transpose = true};
-
-/* The others have a name of one word. */
-static const duo_experiment experiments[] = {
-    {.name = "sgemm", .kind = DUO_LADDER, .plot = true, .shape = true, .transpose = true},
-    {.name = "sasum", .kind = DUO_LADDER, .plot = true},
-    {.name = "ssum", .kind = DUO_LADDER, .plot = true},
-    {.name = "sdot", .kind = DUO_LADDER, .plot = true},
-    {.name = "introduction", .kind = DUO_INTRODUCTION},
-    {.name = "shapes", .kind = DUO_SHAPES_OF_SGEMM, .shape = true, .transpose = true},
-    {.name = "mixed", .kind = DUO_MIXED, .shape = true},
-    {.name = "adapt", .kind = DUO_ADAPT},
-    {.name = "host", .kind = DUO_HOST, .plot = true, .host = true},
-    {.name = "large", .kind = DUO_LARGE, .shape = true, .transpose = true, .host = true},
-    {.name = "timeline", .kind = DUO_TIMELINE, .plot = true},
-};
-
-/* NULL: there is no such experiment. */
-static const duo_experiment *experiment_of(const char *word)
-{
-    if (strcmp(word, accuracy.name) == 0) return &accuracy;
-    for (size_t i = 0; i < sizeof experiments / sizeof experiments[0]; i++)
-        if (strcmp(word, experiments[i].name) == 0) return &experiments[i];
-    return NULL;
-}
-
-/* ---- Parsing ---- */
+#include "choice/profile_built_in.h"
 
 static error_t parse_sizes(duo_bench_arguments *a, struct argp_state *state, const char *list)
 {
@@ -236,63 +94,19 @@ static error_t parse_word(duo_bench_arguments *a, struct argp_state *state, cons
         a->file = value;
         return 0;
     }
-    if (a->what == &accuracy && strcmp(value, "sgemm") == 0) {
-        a->what = &accuracy_sgemm;
+    if (a->what != NULL && a->what->kind == DUO_ACCURACY && strcmp(value, "sgemm") == 0) {
+        a->what = &duo_experiment_accuracy_sgemm;
         return 0;
     }
     if (a->what != NULL) return duo_tool_refuse(state, "unexpected argument", value);
-    a->what = experiment_of(value);
+    a->what = duo_experiment_of(value);
     return a->what != NULL ? 0 : duo_tool_refuse(state, "no such operation", value);
-}
-
-/* Do the options suit the experiment? */
-static error_t check_options(const duo_bench_arguments *a, struct argp_state *state)
-{
-    const duo_bench *const b = a->bench;
-    const char *const name = a->what->name;
-    const duo_experiment_kind kind = a->what->kind;
-    if (kind == DUO_INTRODUCTION && a->sizes + a->shapes > 0)
-        return duo_tool_refuse(state, "its sizes are fixed", name);
-    if (kind == DUO_MIXED && (a->sizes > 1 || a->shapes > 1))
-        return duo_tool_refuse(state, "one length of the reductions and one shape of sgemm are for",
-                               name);
-    if (kind != DUO_MIXED && b->beside != NULL)
-        return duo_tool_refuse(state, "--beside is for mixed, not", name);
-    if (kind != DUO_MIXED && kind != DUO_ADAPT && b->neighbours > 0)
-        return duo_tool_refuse(state, "--busy is for mixed and adapt, not", name);
-    if (kind != DUO_ADAPT && b->profile != NULL)
-        return duo_tool_refuse(state, "--profile is for adapt, not", name);
-    if (kind == DUO_ADAPT && a->sizes > 0)
-        return duo_tool_refuse(state, "its sizes are random", name);
-    if (kind == DUO_LARGE && a->sizes + a->shapes != 1)
-        return duo_tool_refuse(state, "one shape is for", name);
-    if (kind == DUO_TIMELINE && (a->file == NULL || b->plot == NULL))
-        return duo_tool_refuse(state, "a CSV of steps and --plot are for", name);
-    if (!a->what->host && (b->memory >= 0 || b->rounds > 0))
-        return duo_tool_refuse(state, "--memory and --rounds are for host and large, not", name);
-    if (kind != DUO_HOST && (b->devices > 0 || b->max_seconds > 0.0))
-        return duo_tool_refuse(state, "--devices and --max-seconds are for host, not", name);
-    if (kind != DUO_HOST && b->timeline != NULL)
-        return duo_tool_refuse(state, "--timeline is for host, not", name);
-    if (kind == DUO_HOST && b->plot != NULL && b->timeline == NULL)
-        return duo_tool_refuse(state, "--plot draws what --timeline writes, for", name);
-    if (a->shapes > 0 && !a->what->shape)
-        return duo_tool_refuse(state, "--shape is for sgemm, not", name);
-    if (b->random > 0 && (kind != DUO_SHAPES_OF_SGEMM || a->shapes + a->sizes > 0))
-        return duo_tool_refuse(state, "--random is for shapes, without -s or -n, not", name);
-    if (b->random > 0 && a->transpose)
-        return duo_tool_refuse(state, "--transpose does not go with", "--random");
-    if (b->algorithms && kind != DUO_SHAPES_OF_SGEMM)
-        return duo_tool_refuse(state, "--algorithms is for shapes, not", name);
-    if (a->transpose && !a->what->transpose)
-        return duo_tool_refuse(state, "--transpose is for sgemm, not", name);
-    return 0;
 }
 
 static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
 {
     const duo_experiment *const named = a->what;
-    if (a->overhead) a->what = &overhead;
+    if (a->overhead) a->what = &duo_experiment_overhead;
     if (a->bench->plot != NULL && a->what != NULL && !a->what->plot)
         return duo_tool_refuse(state, "--plot is for an operation, not", a->what->name);
     if (a->overhead)
@@ -301,7 +115,7 @@ static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
         return duo_tool_refuse(state, "an operation is missing",
                                "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed, "
                                "adapt, host, large, timeline");
-    return check_options(a, state);
+    return duo_experiment_check(a, state);
 }
 
 /* What an option without a value sets; NULL: it has one. */
@@ -310,17 +124,17 @@ static bool *flag_of(duo_bench_arguments *a, int key)
     switch (key) {
     case 'q':
         return &a->bench->quick;
-    case OPTION_CSV:
+    case DUO_OPTION_CSV:
         return &a->bench->csv;
-    case OPTION_WAIT:
+    case DUO_OPTION_WAIT:
         return &a->bench->wait;
-    case OPTION_READS:
+    case DUO_OPTION_READS:
         return &a->bench->reads;
-    case OPTION_ALGORITHMS:
+    case DUO_OPTION_ALGORITHMS:
         return &a->bench->algorithms;
-    case OPTION_COLD:
+    case DUO_OPTION_COLD:
         return &a->bench->cold;
-    case OPTION_OVERHEAD:
+    case DUO_OPTION_OVERHEAD:
         return &a->overhead;
     default:
         return NULL;
@@ -341,56 +155,56 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return parse_sizes(a, state, value);
     case 's':
         return parse_shape(a, state, value);
-    case OPTION_SIDE:
+    case DUO_OPTION_SIDE:
         return parse_side(b, state, value);
-    case OPTION_MATH:
+    case DUO_OPTION_MATH:
         return parse_math(b, state, value);
-    case OPTION_TRANSPOSE:
+    case DUO_OPTION_TRANSPOSE:
         return parse_transpose(a, state, value);
-    case OPTION_PREPARED:
+    case DUO_OPTION_PREPARED:
         return parse_prepared(b, state, value);
-    case OPTION_OFFSET:
+    case DUO_OPTION_OFFSET:
         return duo_tool_number_option(state, "--offset", value, 0, DUO_OFFSETS - 1,
                                       &b->offset_floats);
-    case OPTION_THREADS:
+    case DUO_OPTION_THREADS:
         return duo_tool_threads_option(state, value, &b->threads);
-    case OPTION_BUSY:
+    case DUO_OPTION_BUSY:
         refused = duo_tool_number_option(state, "--busy", value, 0, 4096, &number);
         b->neighbours = (int)number;
         return refused;
-    case OPTION_PROFILE:
+    case DUO_OPTION_PROFILE:
         b->profile = value;
         return duo_profile_built_in(value) != NULL ? 0
                                                    : duo_tool_bad_value(state, "--profile", value);
-    case OPTION_MEMORY:
+    case DUO_OPTION_MEMORY:
         return parse_memory(b, state, value);
-    case OPTION_DEVICES:
+    case DUO_OPTION_DEVICES:
         refused = duo_tool_number_option(state, "--devices", value, 1, DUO_MOST_DEVICES, &number);
         b->devices = (int)number;
         return refused;
-    case OPTION_ROUNDS:
+    case DUO_OPTION_ROUNDS:
         refused = duo_tool_number_option(state, "--rounds", value, 1, 64, &number);
         b->rounds = (int)number;
         return refused;
-    case OPTION_MAX_SECONDS:
+    case DUO_OPTION_MAX_SECONDS:
         refused = duo_tool_number_option(state, "--max-seconds", value, 1, 86400, &number);
         b->max_seconds = (double)number;
         return refused;
-    case OPTION_SEED:
+    case DUO_OPTION_SEED:
         refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
         b->seed = (uint64_t)number;
         return refused;
-    case OPTION_RANDOM:
+    case DUO_OPTION_RANDOM:
         refused = duo_tool_number_option(state, "--random", value, 1, 100000, &number);
         b->random = (int)number;
         return refused;
-    case OPTION_TIMELINE:
+    case DUO_OPTION_TIMELINE:
         b->timeline = value;
         return 0;
-    case OPTION_PLOT:
+    case DUO_OPTION_PLOT:
         b->plot = value;
         return 0;
-    case OPTION_BESIDE:
+    case DUO_OPTION_BESIDE:
         b->beside = value;
         return 0;
     case ARGP_KEY_ARG:
@@ -403,14 +217,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp argp = {
-    options,
-    parse,
-    "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nhost\nlarge\n"
-    "timeline STEPS.csv\n--overhead",
-    doc,
-    duo_tool_help,
-    NULL,
-    NULL};
+    duo_bench_options, parse, duo_bench_words, duo_bench_doc, duo_tool_help, NULL, NULL};
 
 int duo_bench_parse(int argc, char **argv, duo_bench_arguments *arguments)
 {

@@ -95,7 +95,7 @@ static bool add(tiny *work, duo_benchmark *benchmark, int *count, duo_operation 
         tiny *const t = &work[*count];
         *t = (tiny){.operation = operation, .n = n};
         if (peer == 1 && !find_theirs(t)) {
-            fprintf(stderr, "duoblas: the inner BLAS has no CBLAS %s to compare with\n",
+            fprintf(stderr, "duoblas: the CPU's BLAS has no CBLAS %s to compare with\n",
                     duo_operation_name(operation));
             return false;
         }

@@ -19,9 +19,8 @@
 #include "host/machine.h"
 #include "host/quota.h"
 
-static const char doc[] =
-    "Shows the CPU, the inner BLAS, the GPUs and the profile in use, and warns "
-    "of what makes them slower than they could be.";
+static const char doc[] = "Shows the CPU and its BLAS, the GPUs and the profile in use, and warns "
+                          "of what makes them slower than they could be.";
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
@@ -49,7 +48,7 @@ static void print_cpu(void)
 static void print_blas(void)
 {
     const duo_blas_library *const blas = duo_blas_library_get();
-    printf("\nInner BLAS (sgemm on the CPU)\n");
+    printf("\nThe CPU's BLAS (for sgemm)\n");
     if (blas == NULL) {
         printf("  none: %s\n"
                "  WARNING: sgemm runs on sgemm_cpu_plain, several times slower than OpenBLAS.\n"

@@ -13,7 +13,7 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *what;
 } commands[] = {
-    {"info", duo_tool_info, "this machine: CPU, inner BLAS, GPUs, the profile in use"},
+    {"info", duo_tool_info, "this machine: the CPU and its BLAS, GPUs, the profile in use"},
     {"crossover", duo_tool_crossover, "measure both sides, tell from what size the GPU wins"},
     {"explain", duo_tool_explain, "predicted time of every candidate of one call"},
     {"bench", duo_tool_bench, "every algorithm of an operation beside OpenBLAS and cuBLAS"},

@@ -33,7 +33,7 @@ static void warn_once(const duo_report *report)
     if (warning == NULL || atomic_flag_test_and_set(&told)) return;
     char text[LONGEST];
     duo_line l = {.text = text, .size = sizeof text};
-    duo_line_put(&l, "duoblas: event: inner BLAS: %s", warning);
+    duo_line_put(&l, "duoblas: event: the CPU's BLAS: %s", warning);
     duo_report_line(report, text);
 }
 

@@ -29,7 +29,7 @@ static double launch_on_gpu(const duo_call *call, const duo_conditions *conditio
     const double launch = duo_algorithm_seconds(choice->algorithm, &least, conditions, &threads);
     const double waits = duo_operand_hosted(&call->operand[DUO_C]) ? p->round_trip_seconds : 0.0;
     if (!duo_streams(call)) return launch + waits;
-    return launch + duo_stream_starts(p) * choice->devices;
+    return launch + duo_stream_starts(call, p) * choice->devices;
 }
 
 static double launch_on_cpu(const duo_conditions *conditions, const duo_choice *choice)

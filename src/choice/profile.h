@@ -5,7 +5,7 @@
  * sizes in elements, times in picoseconds, rates in bytes per second. `duoblas crossover` writes
  * it. Its [machine] section is its signature: where version or CPU differ, or any line cannot be
  * right, the whole file is refused and a built-in profile serves. The built-in profiles
- * (src/choice/profiles/) are such files, compiled in. profile_text.h has the format,
+ * (src/choice/profiles/) are such files, compiled in. profile_fields.h has the format,
  * profile_file.h the files, profile_in_use.h the choice.
  */
 #ifndef DUO_PROFILE_H

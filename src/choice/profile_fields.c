@@ -1,4 +1,4 @@
-/* profile_fields.c - the fields of a profile file but its curves. */
+/* profile_fields.c - the format of a profile file; see profile_fields.h. */
 #include "choice/profile_fields.h"
 
 #define FIELD(section, name, kind, need, member)                                                   \
@@ -48,3 +48,14 @@ const duo_field_range duo_field_ranges[] = {
     [DUO_FIELD_BYTES_PER_SECOND] = {1000, 1000000000000000, 1.0},
     [DUO_FIELD_MILLIONTHS] = {1, 10000000, 1e-6},
 };
+
+bool duo_field_forbids(char c)
+{
+    return c == ';' || c == '#' || (unsigned char)c < ' ' || c == 0x7f;
+}
+
+const char duo_curve_section[] = "algorithm ";
+
+const char *const duo_correction_sections[DUO_CORRECTION_SECTIONS] = {
+    [DUO_SECTION_ONE_THREAD] = "correction one thread",
+    [DUO_SECTION_ALL_THREADS] = "correction all threads"};

@@ -1,9 +1,13 @@
-/* profile_fields.h - the fields of a profile file but its curves: one table for reading and
- * writing. */
+/* profile_fields.h - the format of a profile file: its fields but its curves, in one table for
+ * reading and writing, and the names of the other sections. */
 #ifndef DUO_PROFILE_FIELDS_H
 #define DUO_PROFILE_FIELDS_H
 
 #include "choice/profile.h"
+
+/* The format that is written; that before it, which does not say how each operation was measured,
+ * is read as well. */
+enum { DUO_PROFILE_FORMAT = 4 };
 
 /* How a value stands in the file. All but the first two are whole numbers. */
 typedef enum duo_field_kind {
@@ -39,5 +43,16 @@ typedef struct duo_field_range {
 } duo_field_range;
 
 extern const duo_field_range duo_field_ranges[];
+
+/* Of a text: has the character a meaning in the format, or none as a text? */
+bool duo_field_forbids(char c);
+
+/* ---- The other sections ---- */
+
+extern const char duo_curve_section[]; /* the algorithm's name follows */
+
+/* Of the corrections of sgemm_cpu_openblas. */
+enum { DUO_SECTION_ONE_THREAD, DUO_SECTION_ALL_THREADS, DUO_CORRECTION_SECTIONS };
+extern const char *const duo_correction_sections[DUO_CORRECTION_SECTIONS];
 
 #endif

@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "choice/profile_text.h"
+#include "choice/profile_parse.h"
+#include "choice/profile_print.h"
 #include "host/machine.h"
 
 enum { LARGEST_FILE_BYTES = 1 << 20 };

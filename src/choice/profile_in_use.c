@@ -10,20 +10,14 @@
 #include <string.h>
 
 #include "choice/algorithm.h"
+#include "choice/profile_built_in.h"
 #include "choice/profile_file.h"
 #include "choice/profile_parts.h"
 #include "choice/profile_paths.h"
-#include "choice/profile_text.h"
-#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "host/environment.h"
 #include "host/lock.h"
 #include "host/machine.h"
-
-/* src/choice/profiles/, turned into strings by the build. */
-extern const char duo_profile_text_h100[];
-extern const char duo_profile_text_h200[];
-extern const char duo_profile_text_generic[];
 
 /* A file's profile. */
 typedef struct from_file {
@@ -32,14 +26,10 @@ typedef struct from_file {
 } from_file;
 
 static _Atomic(const duo_profile *) in_use;
-static duo_profile h100, h200, generic;
-static duo_profile unmeasured; /* the generic profile, slowed down to this inner BLAS's kernels */
-static from_file loaded;       /* when a profile was asked for */
-static from_file of_gpu;       /* when a GPU was opened of which `loaded` is not */
-static duo_profile mixed;      /* the profile that was in use, with another GPU part */
-static bool built_in_ready;
-static char why[1024];       /* what duo_profile_why tells */
-static char other_host[200]; /* why the built-in profiles are not of this host */
+static from_file loaded;  /* when a profile was asked for */
+static from_file of_gpu;  /* when a GPU was opened of which `loaded` is not */
+static duo_profile mixed; /* the profile that was in use, with another GPU part */
+static char why[1024];    /* what duo_profile_why tells */
 
 static void add_why(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -52,92 +42,12 @@ static void add_why(const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- Built-in profiles ---- */
-
-static bool same_blas(const duo_profile *p)
-{
-    return strcmp(p->blas, duo_blas_library_name()) == 0;
-}
+/* ---- What a file lacks ---- */
 
 /* Drops the curves that hold only for one inner BLAS and its kernels. */
 static void forget_blas(duo_profile *p)
 {
     p->curve[DUO_sgemm_cpu_openblas].count = p->curve[DUO_sgemm_cpu_float64].count = 0;
-}
-
-/* Was the CPU part of a built-in profile measured on a host like this one in everything? */
-static bool same_host(const duo_profile *p, char *problem, size_t size)
-{
-    if (!duo_profile_fits(p, problem, size)) return false;
-    const int threads = duo_machine_threads();
-    if (!same_blas(p))
-        snprintf(problem, size, "measured with %.80s, not %s", p->blas, duo_blas_library_name());
-    else if (p->threads != threads)
-        snprintf(problem, size, "measured with %d threads, not %d", p->threads, threads);
-    return same_blas(p) && p->threads == threads;
-}
-
-/*
- * The generic profile was measured with AVX-512 kernels on a Zen 4. Narrower kernels take `times`
- * as long: seen there in products of 256^3 to 1000^3.
- */
-static void prepare_unmeasured(void)
-{
-    static const double times[] = {[DUO_WIDTH_UNKNOWN] = 1.0,
-                                   [DUO_SSE] = 5.0,
-                                   [DUO_AVX] = 1.75,
-                                   [DUO_AVX2] = 1.35,
-                                   [DUO_AVX512] = 1.0};
-    const duo_blas_library *const library = duo_blas_library_get();
-    const char *const core = library != NULL ? library->core : "";
-    duo_curve *const curve = &unmeasured.curve[DUO_sgemm_cpu_openblas];
-    unmeasured = generic;
-    for (int i = 0; i < curve->count; i++) curve->seconds[i] *= times[duo_width_of_kernels(core)];
-}
-
-/* The built-in profile of this GPU; the H100's for any other GPU. */
-static const duo_profile *built_in_for(const char *gpu)
-{
-    return strcmp(gpu, h200.gpu) == 0 ? &h200 : &h100;
-}
-
-static void prepare_built_in(void)
-{
-    if (built_in_ready) return;
-    char problem[200];
-    (void)duo_profile_parse(duo_profile_text_h100, &h100, problem, sizeof problem);
-    (void)duo_profile_parse(duo_profile_text_h200, &h200, problem, sizeof problem);
-    (void)duo_profile_parse(duo_profile_text_generic, &generic, problem, sizeof problem);
-    snprintf(h100.origin, sizeof h100.origin, "built-in h100");
-    snprintf(h200.origin, sizeof h200.origin, "built-in h200");
-    snprintf(generic.origin, sizeof generic.origin, "built-in generic");
-    duo_profile_borrow_curves(&h100, &h200, DUO_SIDE_GPU);
-    duo_profile_borrow_gpu(&generic, &h100);
-    built_in_ready = true;
-}
-
-const duo_profile *duo_profile_built_in(const char *name)
-{
-    duo_lock(DUO_LOCK_PROFILE);
-    prepare_built_in();
-    duo_unlock(DUO_LOCK_PROFILE);
-    if (strcmp(name, "h100") == 0) return &h100;
-    if (strcmp(name, "h200") == 0) return &h200;
-    return strcmp(name, "generic") == 0 ? &generic : NULL;
-}
-
-/* ---- Choosing ---- */
-
-/* The built-in profile whose CPU part is used: that of this host, or else the generic one. Then
- * `other_host` says why none is of this host. */
-static const duo_profile *host_profile(void)
-{
-    other_host[0] = '\0';
-    prepare_unmeasured();
-    char problem[200];
-    if (same_host(&h200, problem, sizeof problem)) return &h200;
-    if (same_host(&h100, other_host, sizeof other_host)) return &h100;
-    return &unmeasured;
 }
 
 static void tell_missing_operations(const duo_profile *measured, bool blas, const duo_profile *host)
@@ -158,7 +68,7 @@ static void complete(from_file *file, const duo_profile *host)
 {
     duo_profile *const measured = &file->measured, *const whole = &file->whole;
     const int threads = duo_machine_threads();
-    const bool blas = same_blas(measured);
+    const bool blas = strcmp(measured->blas, duo_blas_library_name()) == 0;
     if (!blas) {
         forget_blas(measured);
         add_why("; sgemm on the CPU from %s, as it was measured with %s and this is %s",
@@ -173,10 +83,11 @@ static void complete(from_file *file, const duo_profile *host)
     duo_profile_borrow_figures(whole, host);
     duo_profile_borrow_curves(whole, host, DUO_SIDE_CPU);
     if (!(whole->upload_pageable > 0.0)) {
-        duo_profile_borrow_gpu(whole, &h100);
-        add_why("; GPU part: %s", h100.origin);
+        const duo_profile *const any = duo_built_in_of_gpu("none");
+        duo_profile_borrow_gpu(whole, any);
+        add_why("; GPU part: %s", any->origin);
     }
-    duo_profile_borrow_curves(whole, built_in_for(whole->gpu), DUO_SIDE_GPU);
+    duo_profile_borrow_curves(whole, duo_built_in_of_gpu(whole->gpu), DUO_SIDE_GPU);
 }
 
 /* ---- Files ---- */
@@ -216,8 +127,8 @@ static bool take_file(const char *path, const char *whose, void *user)
 static const duo_profile *load(void)
 {
     why[0] = '\0';
-    prepare_built_in();
-    const duo_profile *const host = host_profile();
+    char not_built_in[200];
+    const duo_profile *const host = duo_built_in_of_host(not_built_in, sizeof not_built_in);
     const char *const asked = duo_environment_get()->profile;
     wanted w = {.file = &loaded, .host = host};
     if (asked != NULL) {
@@ -226,12 +137,12 @@ static const duo_profile *load(void)
     } else if (duo_profile_search(NULL, take_file, &w)) {
         return &loaded.whole;
     }
-    if (host != &unmeasured)
+    if (not_built_in[0] == '\0')
         add_why("built in, measured on this model of CPU");
     else
         add_why("built in; `duoblas crossover' measures this machine; %s is used for its GPU part "
                 "only: %s",
-                h100.origin, other_host);
+                duo_built_in_of_gpu(host->gpu)->origin, not_built_in);
     return host;
 }
 
@@ -272,10 +183,12 @@ const char *duo_profile_why(void)
 /* Is there a file of this CPU and that GPU? Then it is in `of_gpu`, and `why` tells of it. */
 static bool find_of_gpu(const char *gpu)
 {
-    char before[sizeof why];
+    char before[sizeof why], not_built_in[200];
     memcpy(before, why, sizeof before);
     why[0] = '\0';
-    wanted w = {.file = &of_gpu, .host = host_profile(), .gpu = gpu};
+    wanted w = {.file = &of_gpu,
+                .host = duo_built_in_of_host(not_built_in, sizeof not_built_in),
+                .gpu = gpu};
     const bool found =
         duo_environment_get()->profile == NULL && duo_profile_search(gpu, take_file, &w);
     if (!found) memcpy(why, before, sizeof before);
@@ -286,7 +199,7 @@ static bool find_of_gpu(const char *gpu)
  * part of a built-in one. */
 static const duo_profile *profile_for(const char *gpu, const duo_profile *profile)
 {
-    const duo_profile *const built_in = built_in_for(gpu);
+    const duo_profile *const built_in = duo_built_in_of_gpu(gpu);
     if (profile == &loaded.whole && find_of_gpu(gpu)) return &of_gpu.whole;
     if (strcmp(profile->gpu, gpu) == 0 || strcmp(profile->gpu, built_in->gpu) == 0) return profile;
     mixed = *profile;
@@ -298,8 +211,7 @@ static const duo_profile *profile_for(const char *gpu, const duo_profile *profil
 void duo_profile_check_gpu(const char *gpu)
 {
     const duo_profile *const profile = duo_profile_in_use();
-    const bool ours =
-        profile == &loaded.whole || profile == &h100 || profile == &h200 || profile == &unmeasured;
+    const bool ours = profile == &loaded.whole || duo_built_in_serves_hosts(profile);
     const duo_profile *const measured = profile == &loaded.whole ? &loaded.measured : profile;
     if (!ours || strcmp(measured->gpu, gpu) == 0) return;
     duo_lock(DUO_LOCK_PROFILE);

@@ -28,9 +28,6 @@ const duo_profile *duo_profile_measured(void);
  * its place, or at least its GPU part becomes that of the built-in profile for this GPU. */
 void duo_profile_check_gpu(const char *gpu);
 
-/* A built-in profile by name: "h100", "h200" or "generic". NULL: there is none of this name. */
-const duo_profile *duo_profile_built_in(const char *name);
-
 /* For tests: forget the profile in use, so that the next call loads one again; or use this one. */
 void duo_profile_reset(void);
 void duo_profile_use(const duo_profile *profile);

@@ -55,14 +55,14 @@ static double memory_seconds(const duo_conditions *conditions, double bytes)
 
 /*
  * Seconds for memory traffic that a product of m x n x k has beyond the cube of equal work: the
- * curve, of cubes, does not show it. An element of A or B moves per_element bytes, one of C moves
- * 4. Sizes are in whole tiles.
+ * curve, of cubes with beta = 0, does not show it. An element of A or B moves per_element bytes,
+ * one of C is written, and read where beta is not 0. Sizes are in whole tiles.
  */
-static double extra_traffic(const duo_conditions *conditions, double per_element, double m,
-                            double n, double k)
+static double extra_traffic(const duo_call *call, const duo_conditions *conditions,
+                            double per_element, double m, double n, double k)
 {
-    const double edge = cbrt(m * n * k);
-    const double extra = memory_seconds(conditions, per_element * (m * k + k * n) + 4.0 * m * n) -
+    const double edge = cbrt(m * n * k), of_c = call->beta != 0.0f ? 8.0 : 4.0;
+    const double extra = memory_seconds(conditions, per_element * (m * k + k * n) + of_c * m * n) -
                          memory_seconds(conditions, (2.0 * per_element + 4.0) * edge * edge);
     return extra > 0.0 ? extra : 0.0;
 }
@@ -72,7 +72,7 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
 {
     *threads = 0;
     return cube_seconds(call, conditions, DUO_sgemm_gpu_naive, 32, 8, 1) +
-           extra_traffic(conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
+           extra_traffic(call, conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
 }
 
 /* Multiprocessors of the device. Until a device was looked at those of an H100, 132: its curves are
@@ -114,7 +114,7 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
     *threads = 0;
     return tiles_seconds(call, conditions, DUO_sgemm_gpu_tiled, 16.0, (double)INFINITY) +
-           extra_traffic(conditions, 4.0, m, n, k);
+           extra_traffic(call, conditions, 4.0, m, n, k);
 }
 
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
@@ -122,7 +122,7 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
     *threads = 0;
     return tiles_seconds(call, conditions, DUO_sgemm_gpu_ffma, 16.0, 1.0) +
-           extra_traffic(conditions, 4.0, m, n, k);
+           extra_traffic(call, conditions, 4.0, m, n, k);
 }
 
 /* The error bound of products on tensor cores holds from k = 64 on (docs/numerics.md): do not lower
@@ -169,9 +169,11 @@ static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
     const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
     const double same = m * n * k * (1.0 + ends / k) / (1.0 + ends / edge);
     *threads = 0;
-    const double seconds = duo_curve_seconds(&conditions->profile->curve[id], same, 3) *
-                               fmax(1.0, multiprocessors / (tiles * most_slices)) +
-                           extra_traffic(conditions, split_bytes(planes), m, n, k);
+    const duo_curve *const curve = &conditions->profile->curve[id];
+    const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
+    const double idle = fmax(1.0, multiprocessors / (tiles * most_slices));
+    const double seconds = launch + (duo_curve_seconds(curve, same, 3) - launch) * idle +
+                           extra_traffic(call, conditions, split_bytes(planes), m, n, k);
     return without_splitting(call, conditions, planes, seconds);
 }
 
@@ -221,7 +223,7 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
     const double seconds =
         tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, (double)INFINITY) +
-        extra_traffic(conditions, split_bytes(2.0), m, n, k);
+        extra_traffic(call, conditions, split_bytes(2.0), m, n, k);
     *threads = 0;
     return many_products ? seconds
                          : fmax(seconds, duo_sgemm_gpu_ffma_cost(call, conditions, threads));
@@ -238,8 +240,10 @@ double duo_sgemm_gpu_f64_cost(const duo_call *call, const duo_conditions *condit
 {
     const int c = conditions->capability;
     const bool tensor = c == 0 || c == 80 || c == 90 || c == 100; /* 0: not looked at yet */
-    const double seconds = float64_seconds(call, conditions, DUO_sgemm_gpu_f64, DUO_sgemm_gpu_tiled,
-                                           kTensorFloat64Times, 64, 64, 16);
+    const double seconds =
+        float64_seconds(call, conditions, DUO_sgemm_gpu_f64, DUO_sgemm_gpu_tiled,
+                        kTensorFloat64Times, 64, 64, 16) +
+        extra_traffic(call, conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
     *threads = 0;
     if (tensor) return seconds;
     return fmax(seconds,
@@ -258,17 +262,12 @@ static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
     return fits_device(call, conditions) && (call->m <= kWidest || call->n <= kWidest || small);
 }
 
-/*
- * Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. As
- * many blocks share k as there are multiprocessors for, and each takes as long as 160 more steps of
- * k to begin and to end. With 160, of nine shapes measured on an H200 at commit 91a391a, seven get
- * the faster of this algorithm and sgemm_gpu_ffma; two lose 2 and 7 %.
- */
-static double wide_work(double multiprocessors, double rows, double k)
+/* Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. Each
+ * takes as long as 160 more steps of k to begin and to end (H200). */
+static double wide_work(double rows, double k)
 {
     const double ends = 160.0; /* steps of k */
-    const double blocks = fmax(1.0, fmin(multiprocessors / (rows / 128.0), k / 32.0));
-    return rows * (double)kWidest * (k + ends * blocks);
+    return rows * (double)kWidest * (k + ends);
 }
 
 /*
@@ -281,10 +280,9 @@ static double skinny_multiply(const duo_call *call, const duo_conditions *condit
     const duo_profile *const p = conditions->profile;
     const int64_t thin = call->m < call->n ? call->m : call->n;
     const int64_t rows = call->m < call->n ? call->n : call->m;
-    const double work =
-        thin > 32 && thin <= kWidest
-            ? wide_work(multiprocessors_of(conditions), round_up(rows, 128), round_up(call->k, 32))
-            : round_up(rows, 1) * round_up(thin, 8) * round_up(call->k, 1);
+    const double work = thin > 32 && thin <= kWidest
+                            ? wide_work(round_up(rows, 128), round_up(call->k, 32))
+                            : round_up(rows, 1) * round_up(thin, 8) * round_up(call->k, 1);
     const duo_curve *const own = &p->curve[DUO_sgemm_gpu_skinny];
     const duo_curve *const tiled = &p->curve[DUO_sgemm_gpu_tiled];
     if (tiled->count == 0) return duo_curve_seconds(own, work, 3);
@@ -295,15 +293,26 @@ static double skinny_multiply(const duo_call *call, const duo_conditions *condit
     return duo_curve_seconds(own, own_work, 3) + (work - own_work) / rate;
 }
 
-/* Multiplying and reading the operands overlap, but not fully: hence hypot. */
+/* Do blocks share a long k, since tiles of 128 rows are fewer than multiprocessors? */
+static bool shares_k(const duo_call *call, const duo_conditions *conditions)
+{
+    const int64_t longest = 1024; /* k that a block still takes alone */
+    const double rows = (double)(call->m < call->n ? call->n : call->m);
+    return call->k > longest && rows / 128.0 < multiprocessors_of(conditions);
+}
+
+/* Multiplying and reading the operands overlap, but not fully: hence hypot. A second kernel adds
+ * what blocks that share k have. */
 double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    const double of_c = call->beta != 0.0f ? 8.0 : 4.0;
     const double launch = memory_seconds(conditions, 0.0); /* it is in both, and counts once */
-    const double read = memory_seconds(conditions, 4.0 * (m * k + k * n + m * n)) - launch;
+    const double read = memory_seconds(conditions, 4.0 * (m * k + k * n) + of_c * m * n) - launch;
     *threads = 0;
-    return hypot(read, skinny_multiply(call, conditions));
+    return hypot(read, skinny_multiply(call, conditions)) +
+           (shares_k(call, conditions) ? launch : 0.0);
 }
 
 /* ---- What each accepts ---- */

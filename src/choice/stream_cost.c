@@ -68,6 +68,14 @@ static void set_shares(const duo_conditions *conditions, int devices,
     for (int d = 0; d < devices; d++) share[d] = known ? conditions->speed[d] / all : 1.0 / devices;
 }
 
+/* Does the device reach the operand itself, and not by way of stages? A device that fails while it
+ * writes a C that the call reads would leave nobody to tell what of C is written. */
+static bool direct(const duo_call *call, int i)
+{
+    const duo_operand *const o = &call->operand[i];
+    return o->residence == DUO_AT_PINNED && !(i == DUO_C && o->read);
+}
+
 duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *call,
                                     const duo_algorithm *algorithm,
                                     const duo_conditions *conditions, int devices,
@@ -87,7 +95,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
         const duo_operand *const o = &call->operand[i];
         const bool host = duo_operand_touched(o) && duo_operand_hosted(o);
         of.sent[i] = host && o->read;
-        of.pinned[i] = host && o->residence == DUO_AT_PINNED;
+        of.pinned[i] = host && direct(call, i);
         if (i != DUO_C && o->read) of.packed_bytes[i] = packed_bytes[i];
         if (i == DUO_C) of.fetched = host;
     }
@@ -98,8 +106,6 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
      * them to stages at twice that. */
     for (int i = DUO_A; i <= DUO_B; i++)
         if (of.pitch[i] > kFarApart) of.pinned[i] = false;
-    /* A device that fails while it writes C itself leaves nobody to tell what of C is written. */
-    if (call->operand[DUO_C].read) of.pinned[DUO_C] = false;
     of.k_whole = (algorithm->maths & DUO_SERVES_FLOAT64) != 0; /* a slab leaves C in float32 */
     of.devices = devices;
     set_shares(conditions, devices, of.share);
@@ -142,6 +148,11 @@ double duo_stream_memory(double free_bytes)
 
 /* ---- Without a plan ---- */
 
+/* What begins a transfer takes, over a copy of its own: the second and third operand that are sent
+ * follow the first; C that comes home has an event and the host to wait for. From products of a few
+ * KiB on an H200. */
+static const double kNextSend = 0.5, kFetch = 2.0;
+
 /* The part of a product that nothing overlaps, where it is cut into panels of at least a MiB: the
  * last tile's arithmetic, and its way home. */
 static double last_part(double bytes)
@@ -165,7 +176,7 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o) || !duo_operand_hosted(o)) continue;
-        const bool pinned = o->residence == DUO_AT_PINNED;
+        const bool pinned = direct(call, i);
         const double bytes = duo_operand_bytes(o);
         const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
         const double up =
@@ -200,9 +211,17 @@ static double work_seconds(const duo_call *call, const duo_conditions *condition
     return ratio * duo_algorithm_seconds(algorithm, &part, conditions, &threads);
 }
 
-double duo_stream_starts(const duo_profile *profile)
+double duo_stream_starts(const duo_call *call, const duo_profile *profile)
 {
-    return profile->round_trip_seconds + 3.0 * profile->copy_seconds;
+    double seconds = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (o->read && duo_operand_hosted(o))
+            seconds += (seconds > 0.0 ? kNextSend : 1.0) * profile->copy_seconds;
+    }
+    if (duo_operand_hosted(&call->operand[DUO_C]))
+        seconds += profile->round_trip_seconds + kFetch * profile->copy_seconds;
+    return seconds;
 }
 
 static double seconds_on(const duo_call *call, const duo_conditions *conditions,
@@ -217,7 +236,7 @@ static double seconds_on(const duo_call *call, const duo_conditions *conditions,
     const double part = last_part(t.bytes / devices);
     const double overlapped = fmax(fmax(moved, t.up), fmin(work + waits, work + t.up));
     const double serial = t.up + work + t.down;
-    return duo_stream_starts(conditions->profile) * devices +
+    return duo_stream_starts(call, conditions->profile) * devices +
            fmin(serial, overlapped + part * (work + t.down));
 }
 

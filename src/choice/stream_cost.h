@@ -37,7 +37,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
 
 /* Seconds for the first and last transfers of one device, however short: the host queues those of
  * several devices one by one. */
-double duo_stream_starts(const duo_profile *profile);
+double duo_stream_starts(const duo_call *call, const duo_profile *profile);
 
 /* Bytes of an element of A or B as the algorithm packs it, for where there is no device: a backend
  * knows them by the shape. 0: it does not pack. */

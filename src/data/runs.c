@@ -14,9 +14,14 @@ enum { LEAST_SHARE = 1 << 12, MOST_SHARE = 1 << 15, SHARES = 2 };
 /* More do not copy faster (16 threads of a Xeon: 61 GB/s; 8: 53). */
 enum { MOST_THREADS = 16 };
 
+/* Bytes of a run from which on copying past the caches pays: lines that it has only a part of are
+ * written as usual. */
+enum { LEAST_PAST_CACHES = 256 };
+
 /*
  * memcpy, past the caches: a stage that stays in a processor's cache is slow for the device to
- * read, and takes the place of the operand, which may be there.
+ * read, and takes the place of the operand, which may be there. The caller ends with a fence, one
+ * for many runs: each waits for all stores before it.
  */
 static void copy_past_caches(char *to, const char *from, size_t bytes)
 {
@@ -30,9 +35,16 @@ static void copy_past_caches(char *to, const char *from, size_t bytes)
             _mm_stream_si128((__m128i *)(void *)(to + i + v),
                              _mm_loadu_si128((const __m128i *)(const void *)(from + i + v)));
     memcpy(to + i, from + i, bytes - i);
-    _mm_sfence(); /* the stores come before whatever tells the device */
 #else
     memcpy(to, from, bytes);
+#endif
+}
+
+/* Stores past the caches come before whatever tells the device of them. */
+static void end_past_caches(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
 #endif
 }
 
@@ -57,12 +69,13 @@ static void pack_piece(const duo_runs *r, float *host, float *packed, int64_t fr
         const size_t bytes = (size_t)piece * sizeof(float);
         if (way == DUO_UNPACK)
             memcpy(run, packed + i, bytes);
-        else if (way == DUO_PACK_PAST_CACHES)
+        else if (way == DUO_PACK_PAST_CACHES && bytes >= LEAST_PAST_CACHES)
             copy_past_caches((char *)(packed + i), (const char *)run, bytes);
         else
             memcpy(packed + i, run, bytes);
         i += piece;
     }
+    if (way == DUO_PACK_PAST_CACHES) end_past_caches();
 }
 
 typedef struct packing {

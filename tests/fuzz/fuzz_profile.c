@@ -11,7 +11,8 @@
 #include <string.h>
 
 #include "choice/profile_fields.h"
-#include "choice/profile_text.h"
+#include "choice/profile_parse.h"
+#include "choice/profile_print.h"
 
 static void require(bool good, const char *what)
 {

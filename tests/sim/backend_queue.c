@@ -104,11 +104,9 @@ duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, c
 /* The GPU algorithm of an operation by its number, or NULL. */
 static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm_id id)
 {
-    const duo_algorithm_table table = duo_algorithm_tables[operation];
-    for (int i = 0; i < table.count; i++)
-        if (table.algorithm[i].id == id && table.algorithm[i].side == DUO_SIDE_GPU)
-            return &table.algorithm[i];
-    return NULL;
+    if (id >= DUO_ALGORITHMS || duo_algorithm_operation(id) != operation) return NULL;
+    const duo_algorithm *const algorithm = duo_algorithm_of(id);
+    return algorithm->side == DUO_SIDE_GPU ? algorithm : NULL;
 }
 
 /* Every simulated algorithm of sgemm packs, so that packed operands are met often: a compact copy,

@@ -1,5 +1,5 @@
-/* profile_text.c - the text of a profile file, read and written. */
-#include "choice/profile_text.h"
+/* profile_parse.c - the text of a profile file, read. */
+#include "choice/profile_parse.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -13,20 +13,12 @@
 enum { OLDEST_FORMAT = DUO_PROFILE_FORMAT - 1, LONGEST_LINE = 190 };
 _Static_assert(LONGEST_LINE + 2 <= INI_MAX_LINE, "inih cuts longer lines without telling");
 
-/* Of sgemm_cpu_openblas. */
-enum { ONE_THREAD, ALL_THREADS, CORRECTIONS };
-static const char *const correction_sections[CORRECTIONS] = {"correction one thread",
-                                                             "correction all threads"};
-
-static const char algorithm_section[] = "algorithm ";
-enum { ALGORITHM_SECTION = sizeof algorithm_section - 1 };
-
-/* ---- Reading a line ---- */
+/* ---- A line ---- */
 
 typedef struct reader {
     duo_profile *profile;
     bool seen[DUO_FIELDS], end;
-    int correction_lines[CORRECTIONS];
+    int correction_lines[DUO_CORRECTION_SECTIONS];
     long long format; /* 0: not seen yet */
     char problem[160];
 } reader;
@@ -47,15 +39,9 @@ static int wrong(reader *r, const char *section, const char *name, const char *w
     return 0;
 }
 
-/* Has it a meaning in the format, or none as a text? */
-static bool forbidden(char c)
-{
-    return c == ';' || c == '#' || (unsigned char)c < ' ' || c == 0x7f;
-}
-
 static bool plain(const char *text)
 {
-    while (*text != '\0' && !forbidden(*text)) text++;
+    while (*text != '\0' && !duo_field_forbids(*text)) text++;
     return *text == '\0';
 }
 
@@ -68,7 +54,7 @@ static duo_curve *curve_named(duo_profile *profile, const char *name)
 
 static int read_point(reader *r, const char *section, const char *name, const char *value)
 {
-    duo_curve *const curve = curve_named(r->profile, section + ALGORITHM_SECTION);
+    duo_curve *const curve = curve_named(r->profile, section + strlen(duo_curve_section));
     if (curve == NULL) return wrong(r, section, name, "no such algorithm");
     const duo_field_range range = duo_field_ranges[DUO_FIELD_PICOSECONDS];
     long long size, picoseconds;
@@ -90,10 +76,11 @@ static int read_point(reader *r, const char *section, const char *name, const ch
 static int read_correction(reader *r, int which, const char *name, const char *value)
 {
     duo_correction *const correction =
-        which == ONE_THREAD ? &r->profile->blas_one : &r->profile->blas_all;
+        which == DUO_SECTION_ONE_THREAD ? &r->profile->blas_one : &r->profile->blas_all;
     return duo_correction_read(correction, r->correction_lines[which]++, name, value)
                ? 1
-               : wrong(r, correction_sections[which], name, "not the next line, or not factors");
+               : wrong(r, duo_correction_sections[which], name,
+                       "not the next line, or not factors");
 }
 
 static int read_format(reader *r, const char *value)
@@ -148,10 +135,11 @@ static int read_entry(void *user, const char *section, const char *name, const c
 {
     reader *const r = user;
     if (r->end) return wrong(r, section, name, "after the end");
-    if (strncmp(section, algorithm_section, ALGORITHM_SECTION) == 0)
+    if (strncmp(section, duo_curve_section, strlen(duo_curve_section)) == 0)
         return read_point(r, section, name, value);
-    for (int i = 0; i < CORRECTIONS; i++)
-        if (strcmp(section, correction_sections[i]) == 0) return read_correction(r, i, name, value);
+    for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
+        if (strcmp(section, duo_correction_sections[i]) == 0)
+            return read_correction(r, i, name, value);
     if (strcmp(section, "profile") == 0 && strcmp(name, "format") == 0)
         return read_format(r, value);
     r->end =
@@ -159,7 +147,7 @@ static int read_entry(void *user, const char *section, const char *name, const c
     return r->end ? 1 : read_field(r, section, name, value);
 }
 
-/* ---- Reading the whole ---- */
+/* ---- The whole ---- */
 
 static bool section_seen(const reader *r, const char *section)
 {
@@ -209,8 +197,8 @@ static const char *undated(const duo_profile *profile)
 /* A correction that has begun and does not end. */
 static const char *cut_short(const reader *r)
 {
-    for (int i = 0; i < CORRECTIONS; i++)
-        if (r->correction_lines[i] % DUO_CORRECTION_LINES != 0) return correction_sections[i];
+    for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
+        if (r->correction_lines[i] % DUO_CORRECTION_LINES != 0) return duo_correction_sections[i];
     return NULL;
 }
 
@@ -248,70 +236,4 @@ bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t
     else
         return true;
     return false;
-}
-
-/* ---- Writing ---- */
-
-static void print_text(const char *name, const char *text, FILE *file)
-{
-    fprintf(file, "%s = ", name);
-    for (; *text != '\0'; text++) fputc(forbidden(*text) ? ',' : *text, file);
-    fputc('\n', file);
-}
-
-static void print_field(const duo_field *f, const void *member, FILE *file)
-{
-    if (f->kind <= DUO_FIELD_EFFORT)
-        print_text(f->name, member, file);
-    else if (f->kind == DUO_FIELD_COUNT)
-        fprintf(file, "%s = %d\n", f->name, *(const int *)member);
-    else
-        fprintf(file, "%s = %lld\n", f->name,
-                llround(*(const double *)member / duo_field_ranges[f->kind].unit));
-}
-
-/* What was not measured is left out. */
-static bool wanted(const duo_profile *profile, const duo_field *f, const void *member)
-{
-    if (f->need == DUO_FIELD_IF_MEASURED) return *(const double *)member > 0.0;
-    if (strcmp(f->section, "link") == 0) return profile->upload_pageable > 0.0;
-    for (int i = 0; i < DUO_OPERATIONS; i++)
-        if (strncmp(f->section, "measured ", 9) == 0 &&
-            strcmp(f->section + 9, duo_operation_name((duo_operation)i)) == 0)
-            return profile->measured[i].date[0] != '\0';
-    return true;
-}
-
-static void print_curve(const duo_curve *curve, const char *name, FILE *file)
-{
-    const double unit = duo_field_ranges[DUO_FIELD_PICOSECONDS].unit;
-    fprintf(file, "\n[%s%s]\n", algorithm_section, name);
-    for (int i = 0; i < curve->count; i++)
-        fprintf(file, "%lld = %lld\n", llround(curve->size[i]), llround(curve->seconds[i] / unit));
-}
-
-void duo_profile_print(const duo_profile *profile, FILE *file)
-{
-    fprintf(file,
-            "; DuoBLAS profile: sizes in elements, times in picoseconds, rates in bytes per "
-            "second.\n[profile]\nformat = %d\n",
-            DUO_PROFILE_FORMAT);
-    const char *section = "";
-    for (int i = 0; i < DUO_FIELDS; i++) {
-        const duo_field *const f = &duo_profile_fields[i];
-        const void *const member = (const char *)profile + f->offset;
-        if (!wanted(profile, f, member)) continue;
-        if (strcmp(section, f->section) != 0) fprintf(file, "\n[%s]\n", section = f->section);
-        print_field(f, member, file);
-    }
-    for (int id = 0; id < DUO_ALGORITHMS; id++)
-        if (profile->curve[id].count > 0)
-            print_curve(&profile->curve[id], duo_algorithm_name((duo_algorithm_id)id), file);
-    const duo_correction *const corrections[] = {&profile->blas_one, &profile->blas_all};
-    for (int i = 0; i < CORRECTIONS; i++)
-        if (corrections[i]->measured) {
-            fprintf(file, "\n[%s]\n", correction_sections[i]);
-            duo_correction_print(corrections[i], file);
-        }
-    fprintf(file, "\n[end]\ncomplete = 1\n");
 }

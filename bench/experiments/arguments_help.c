@@ -1,0 +1,93 @@
+/* arguments_help.c - see arguments_help.h */
+#include "bench/experiments/arguments_help.h"
+
+const char duo_bench_words[] =
+    "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nhost\nlarge\n"
+    "timeline STEPS.csv\n--overhead";
+
+const char duo_bench_doc[] =
+    "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
+    "cuBLAS), "
+    "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
+    "operands. GPU algorithms work on resident data, in a busy queue."
+    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
+    "sgemm, edges of cubes.\n\n"
+    "  duoblas bench sgemm -n 1000,4092\n"
+    "  duoblas bench sgemm -s 4096x4096x64\n"
+    "  duoblas bench ssum -n 2^10..2^28\n"
+    "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
+    "  duoblas bench introduction     the introductory experiment\n"
+    "  duoblas bench accuracy         errors of the reductions on random vectors\n"
+    "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
+    "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
+    "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
+    "  duoblas bench shapes --random 400 --seed 7   random products in all layouts\n"
+    "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
+    "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
+    "  duoblas bench adapt --profile h100   random calls with and without learning, by the "
+    "profile of another machine\n"
+    "  duoblas bench host             products of host arrays: rates of the machine, the bound "
+    "that "
+    "follows from them, copies + cuBLAS, cuBLASXt\n"
+    "  duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
+    "  duoblas bench host -n 16384 --memory pinned --timeline STEPS.csv --plot STEPS.svg\n"
+    "  duoblas bench large -s 60000x60000x2000   one product, checked: for DUOBLAS_DEVICE_MEMORY, "
+    "and arrays beyond the device's memory\n"
+    "  duoblas bench timeline STEPS.csv --plot FILE   draws lines of "
+    "device,lane,step,begin_ms,end_ms; lanes are up, multiply, down and host\n"
+    "  duoblas bench --overhead       what dispatch adds to a tiny call";
+
+const struct argp_option duo_bench_options[] = {
+    {"size", 'n', "SIZES", 0, "Lengths, or edges of cubes", 0},
+    {"shape", 's', "MxNxK", 0, "One shape of sgemm; may be given again", 0},
+    {"csv", DUO_OPTION_CSV, NULL, 0, "Comma-separated values instead of a table", 0},
+    {"quick", 'q', NULL, 0, "Fewer and shorter rounds", 0},
+    {"cold", DUO_OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache",
+     0},
+    {"wait", DUO_OPTION_WAIT, NULL, 0,
+     "The host waits for each call on the GPU, and for its result", 0},
+    {"side", DUO_OPTION_SIDE, "cpu|gpu", 0, "This side alone", 0},
+    {"reads", DUO_OPTION_READS, NULL, 0,
+     "Every way of reading, every layout of cuBLAS, not the fastest alone", 0},
+    {"algorithms", DUO_OPTION_ALGORITHMS, NULL, 0,
+     "shapes: every algorithm, to see what the choice loses", 0},
+    {"prepared", DUO_OPTION_PREPARED, "a|b|a,b", 0,
+     "sgemm: on the GPU algorithms that split these have done it before, as after duo_prepare", 0},
+    {"math", DUO_OPTION_MATH, "accurate|ieee|tf32|float64", 0,
+     "Algorithms that serve this math alone", 0},
+    {"transpose", DUO_OPTION_TRANSPOSE, "nn|nt|tn|tt", 0,
+     "A and B of sgemm, t for transposed; shapes: this layout alone", 0},
+    {"offset", DUO_OPTION_OFFSET, "FLOATS", 0,
+     "Every operand begins so far behind a boundary of 256 bytes (0 to 63)", 0},
+    {"busy", DUO_OPTION_BUSY, "N", 0,
+     "mixed: then again beside so many busy processes; as many as processors: one for each; adapt: "
+     "beside so many",
+     0},
+    {"profile", DUO_OPTION_PROFILE, "h100|h200|generic", 0,
+     "adapt: this built-in profile (default: the one in use)", 0},
+    {"beside", DUO_OPTION_BESIDE, "LIBRARY", 0,
+     "mixed: this BLAS does a product before each call, as a program does that has its own", 0},
+    {"memory", DUO_OPTION_MEMORY, "pinned|pageable", 0,
+     "host: operands in this kind of memory alone; large: in this one (default pageable)", 0},
+    {"devices", DUO_OPTION_DEVICES, "N", 0,
+     "host: rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)", 0},
+    {"rounds", DUO_OPTION_ROUNDS, "N", 0,
+     "host: samples of each (default 9; quick: 5, or 3 from 16384 on), fewer of what is slow; "
+     "large: calls (default 2)",
+     0},
+    {"max-seconds", DUO_OPTION_MAX_SECONDS, "SECONDS", 0,
+     "host: about how long it may take (default 120); slow peers get fewer rounds, or none", 0},
+    {"timeline", DUO_OPTION_TIMELINE, "FILE", 0,
+     "host: write when the steps of duo_sgemm's last product ran, as CSV; --plot draws them", 0},
+    {"plot", DUO_OPTION_PLOT, "FILE", 0,
+     "Draw GB/s (sgemm: GFLOP/s) against size, or a timeline: .svg or .png, by gnuplot", 0},
+    {"threads", DUO_OPTION_THREADS, "N", 0, "CPU threads", 0},
+    {"seed", DUO_OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
+    {"random", DUO_OPTION_RANDOM, "N", 0,
+     "shapes: N random products, with gaps between columns and a beta, drawn by --seed; the worst "
+     "ten are named",
+     0},
+    {"overhead", DUO_OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS",
+     0},
+    {0},
+};

@@ -1,0 +1,72 @@
+/* profile_print.c - the text of a profile file, written. */
+#include "choice/profile_print.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "choice/correction_text.h"
+#include "choice/profile_fields.h"
+
+static void print_text(const char *name, const char *text, FILE *file)
+{
+    fprintf(file, "%s = ", name);
+    for (; *text != '\0'; text++) fputc(duo_field_forbids(*text) ? ',' : *text, file);
+    fputc('\n', file);
+}
+
+static void print_field(const duo_field *f, const void *member, FILE *file)
+{
+    if (f->kind <= DUO_FIELD_EFFORT)
+        print_text(f->name, member, file);
+    else if (f->kind == DUO_FIELD_COUNT)
+        fprintf(file, "%s = %d\n", f->name, *(const int *)member);
+    else
+        fprintf(file, "%s = %lld\n", f->name,
+                llround(*(const double *)member / duo_field_ranges[f->kind].unit));
+}
+
+/* What was not measured is left out. */
+static bool wanted(const duo_profile *profile, const duo_field *f, const void *member)
+{
+    if (f->need == DUO_FIELD_IF_MEASURED) return *(const double *)member > 0.0;
+    if (strcmp(f->section, "link") == 0) return profile->upload_pageable > 0.0;
+    for (int i = 0; i < DUO_OPERATIONS; i++)
+        if (strncmp(f->section, "measured ", 9) == 0 &&
+            strcmp(f->section + 9, duo_operation_name((duo_operation)i)) == 0)
+            return profile->measured[i].date[0] != '\0';
+    return true;
+}
+
+static void print_curve(const duo_curve *curve, const char *name, FILE *file)
+{
+    const double unit = duo_field_ranges[DUO_FIELD_PICOSECONDS].unit;
+    fprintf(file, "\n[%s%s]\n", duo_curve_section, name);
+    for (int i = 0; i < curve->count; i++)
+        fprintf(file, "%lld = %lld\n", llround(curve->size[i]), llround(curve->seconds[i] / unit));
+}
+
+void duo_profile_print(const duo_profile *profile, FILE *file)
+{
+    fprintf(file,
+            "; DuoBLAS profile: sizes in elements, times in picoseconds, rates in bytes per "
+            "second.\n[profile]\nformat = %d\n",
+            DUO_PROFILE_FORMAT);
+    const char *section = "";
+    for (int i = 0; i < DUO_FIELDS; i++) {
+        const duo_field *const f = &duo_profile_fields[i];
+        const void *const member = (const char *)profile + f->offset;
+        if (!wanted(profile, f, member)) continue;
+        if (strcmp(section, f->section) != 0) fprintf(file, "\n[%s]\n", section = f->section);
+        print_field(f, member, file);
+    }
+    for (int id = 0; id < DUO_ALGORITHMS; id++)
+        if (profile->curve[id].count > 0)
+            print_curve(&profile->curve[id], duo_algorithm_name((duo_algorithm_id)id), file);
+    const duo_correction *const corrections[] = {&profile->blas_one, &profile->blas_all};
+    for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
+        if (corrections[i]->measured) {
+            fprintf(file, "\n[%s]\n", duo_correction_sections[i]);
+            duo_correction_print(corrections[i], file);
+        }
+    fprintf(file, "\n[end]\ncomplete = 1\n");
+}
