@@ -1,7 +1,7 @@
 /*
  * sgemm_gpu_rank_k.cu - updates of small k: as fast as C can be written, or read and written.
  *
- * Accepts   k up to DUO_RANK_K_MOST; any m, n, transposes, leading dimensions and alignment
+ * Accepts   k up to 64; any m, n, transposes, leading dimensions and alignment
  * Threads   256 per block; a block computes a tile of 128 rows and 64 columns, a warp 8 columns of
  *           it, a lane every 32nd row: so a warp reads and writes 128 neighbouring bytes of C, at
  *           any alignment
@@ -20,7 +20,7 @@
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kThreadM = 4, kThreadN = 8;
 constexpr int kTileM = 32 * kThreadM, kTileN = kWarps * kThreadN;
-constexpr int kResident = 3; /* blocks per multiprocessor: 85 registers per thread */
+constexpr int kResident = 2; /* blocks per multiprocessor: with three sm_100 and sm_120 spill */
 
 /*
  * Steps of k of op(X) from first_l on, for Edge rows i of op(A), or columns of op(B): to
@@ -116,7 +116,10 @@ static void (*const kernel[2][2])(sgemm_problem) = {
 };
 
 /* The kernels of the shortest slab that k fits into, or of the longest. */
-static auto kernels_for(int64_t k) { return k <= 4 ? kernel<4> : k <= 16 ? kernel<16> : kernel<32>; }
+static auto kernels_for(int64_t k)
+{
+    return k <= 4 ? kernel<4> : k <= 16 ? kernel<16> : kernel<32>;
+}
 
 static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
