@@ -8,6 +8,7 @@
 
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
+#include "choice/transfer_cost.h"
 #include "cpu/blas_library.h"
 #include "cpu/sgemm_tiles.h"
 #include "support/calls.h"
@@ -304,12 +305,73 @@ static void strides(void)
         }
 }
 
+/* ---- What moves ---- */
+
+/* Seconds of the transfers of ssum alone, of n elements `inc` apart, on a machine whose copies take
+ * nothing but the time of their bytes: 1 GB/s over the link, 4 in the host's memory. */
+static double moving(int64_t n, int64_t inc, duo_residence at, duo_side side, double stale_bytes)
+{
+    duo_call call = duo_call_reduction(DUO_SSUM, n);
+    duo_operand *const x = &call.operand[DUO_X];
+    x->ld = inc;
+    x->residence = at;
+    x->on_host = at != DUO_AT_DEVICE;
+    x->on_device = at == DUO_AT_DEVICE;
+    x->send_bytes = stale_bytes;
+    call.operand[DUO_RESULT].residence = DUO_AT_UNUSED;
+    call.operand[DUO_RESULT].written = false;
+    const duo_conditions conditions = {.profile = &machine, .threads = 4};
+    return duo_transfer_seconds(&call, side, &conditions);
+}
+
+static void transfers(void)
+{
+    enum { N = 1 << 22 };
+    const double bytes = 4.0 * N, stage = 0x1p23; /* the largest, packed at 1.5 GB/s */
+    new_machine(1.0, 1.0);
+    machine.copy_seconds = 0.0;
+    machine.cpu_bandwidth = 4e9;
+    test_case("transfers/kept");
+    const double kept = moving(N, 19, DUO_AT_STALE, DUO_SIDE_GPU, 0.0);
+    CHECK(test_close(kept, (19.0 * (bytes - 4.0) + 4.0 + stage / 1.5) / 1e9, 1e-9),
+          "%g s: a kept array is sent with its gaps", kept);
+    const double part = moving(N, 19, DUO_AT_STALE, DUO_SIDE_GPU, 3e9);
+    CHECK(test_close(part, (3e9 + stage / 1.5) / 1e9, 1e-9), "%g s for 3 GB that are stale", part);
+    test_case("transfers/gathered");
+    /* Of 16 elements, or as many as it is apart, one is wanted; its place is read and written. */
+    for (int64_t inc = 2; inc <= 64; inc *= 2) {
+        const double line = inc < 16 ? (double)inc : 16.0, pinned = (line + 2.0) * bytes / 4e9;
+        const double got = moving(N, inc, DUO_AT_PINNED, DUO_SIDE_GPU, 0.0);
+        CHECK(test_close(got, pinned, 1e-9), "%g s at %d, not %g", got, (int)inc, pinned);
+        const double sent = (bytes + stage / 1.5) / 1e9, least = sent > pinned ? sent : pinned;
+        const double plain = moving(N, -inc, DUO_AT_PAGEABLE, DUO_SIDE_GPU, 0.0);
+        CHECK(test_close(plain, least, 1e-9), "%g s at -%d, not %g", plain, (int)inc, least);
+    }
+    test_case("transfers/without-gaps");
+    const double direct = moving(N, 1, DUO_AT_PINNED, DUO_SIDE_GPU, 0.0);
+    CHECK(test_close(direct, bytes / 1e10, 1e-9), "%g s", direct);
+    test_case("transfers/home");
+    const double row = moving(N, 1, DUO_AT_DEVICE, DUO_SIDE_CPU, 0.0);
+    CHECK(test_close(row, (bytes + stage / 1.5) / 1e9, 1e-9), "%g s in a row", row);
+    const double back = moving(N, -5, DUO_AT_DEVICE, DUO_SIDE_CPU, 0.0);
+    CHECK(test_close(back, (5.0 * (bytes - 4.0) + 4.0 + stage / 1.5) / 1e9, 1e-9),
+          "%g s backwards: with its gaps", back);
+    machine.download_pageable = 1e12;
+    const double apart = moving(N, 3, DUO_AT_DEVICE, DUO_SIDE_CPU, 0.0);
+    CHECK(apart > 1e-9 * N && apart < 2e-9 * N, "%g s: each element is a run of a copy", apart);
+    /* Of 64 MiB each page is new, and that takes longer than this link. */
+    const double large = moving(4 * N, 1, DUO_AT_DEVICE, DUO_SIDE_CPU, 0.0);
+    CHECK(large > 4.0 * bytes / 20e9 && large < 4.0 * bytes / 5e9, "%g s for new pages", large);
+    duo_profile_reset();
+}
+
 static const test_entry tests[] = {
     {"prepared_operands", prepared_operands},
     {"shapes_on_the_cpu", shapes_on_the_cpu},
     {"predictions_are_sane", predictions_are_sane},
     {"nothing_to_multiply", nothing_to_multiply},
     {"strides", strides},
+    {"transfers", transfers},
     {NULL, NULL},
 };
 

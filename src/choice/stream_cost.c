@@ -17,10 +17,6 @@ static const double kPeer = 350e9;
 /* Floats from run to run: up to here panels cut across the runs are read at nearly full speed. */
 static const int64_t kFarApart = 8192;
 
-/* Rate at which the host copies pageable memory to stages, over that at which it is sent: the link
- * takes its part of the latter. 72 and 50 GB/s on an H100 with 16 threads. */
-static const double kCopying = 1.5;
-
 /*
  * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
  * long as the others, however few tiles it has. Products that need only a few waves are done in
