@@ -365,12 +365,42 @@ static void transfers(void)
     duo_profile_reset();
 }
 
+/* On the GPU a strided element moves up to 64 bytes, in a kept array that is sent, too; two vectors
+ * move what both need. */
+static void strides_on_the_gpu(void)
+{
+    new_machine(1.0, 1.0);
+    machine.curve[DUO_sdot_gpu_shuffle] =
+        (duo_curve){.count = 2, .size = {1.0, 1e12}, .seconds = {1e-12, 1.0}};
+    const duo_conditions conditions = {.profile = &machine, .gpu = true};
+    static const struct {
+        int64_t incx, incy;
+        duo_residence y;
+        double times;
+    } cases[] = {{1, 1, DUO_AT_DEVICE, 1.0},  {3, 1, DUO_AT_DEVICE, 2.0},
+                 {13, 3, DUO_AT_DEVICE, 8.0}, {1000, -1000, DUO_AT_DEVICE, 16.0},
+                 {1, 15, DUO_AT_STALE, 8.0},  {1, 15, DUO_AT_PAGEABLE, 1.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int threads;
+        duo_call call = duo_call_reduction(DUO_SDOT, 1000000);
+        call.operand[DUO_X].ld = cases[i].incx;
+        call.operand[DUO_X].residence = DUO_AT_DEVICE;
+        call.operand[DUO_Y].ld = cases[i].incy;
+        call.operand[DUO_Y].residence = cases[i].y;
+        const double seconds = duo_sdot_gpu_shuffle_cost(&call, &conditions, &threads);
+        test_case("strides/gpu/%d,%d", (int)cases[i].incx, (int)cases[i].incy);
+        CHECK(test_close(seconds, 1e-6 * cases[i].times, 1e-6), "%g s", seconds);
+    }
+    duo_profile_reset();
+}
+
 static const test_entry tests[] = {
     {"prepared_operands", prepared_operands},
     {"shapes_on_the_cpu", shapes_on_the_cpu},
     {"predictions_are_sane", predictions_are_sane},
     {"nothing_to_multiply", nothing_to_multiply},
     {"strides", strides},
+    {"strides_on_the_gpu", strides_on_the_gpu},
     {"transfers", transfers},
     {NULL, NULL},
 };
