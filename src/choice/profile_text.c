@@ -18,8 +18,9 @@ enum { ONE_THREAD, ALL_THREADS, CORRECTIONS };
 static const char *const correction_sections[CORRECTIONS] = {"correction one thread",
                                                              "correction all threads"};
 
-static const char algorithm_section[] = "algorithm ";
-enum { ALGORITHM_SECTION = sizeof algorithm_section - 1 };
+/* The sections of curves, before the algorithm's name. */
+enum { CURVE, TEAM_CURVE, CURVE_SECTIONS };
+static const char *const curve_sections[CURVE_SECTIONS] = {"algorithm ", "all threads "};
 
 /* ---- Reading a line ---- */
 
@@ -59,16 +60,18 @@ static bool plain(const char *text)
     return *text == '\0';
 }
 
-static duo_curve *curve_named(duo_profile *profile, const char *name)
+static duo_curve *curve_named(duo_curve all[DUO_ALGORITHMS], const char *name)
 {
     for (int id = 0; id < DUO_ALGORITHMS; id++)
-        if (strcmp(name, duo_algorithm_name((duo_algorithm_id)id)) == 0) return &profile->curve[id];
+        if (strcmp(name, duo_algorithm_name((duo_algorithm_id)id)) == 0) return &all[id];
     return NULL;
 }
 
-static int read_point(reader *r, const char *section, const char *name, const char *value)
+static int read_point(reader *r, int which, const char *section, const char *name,
+                      const char *value)
 {
-    duo_curve *const curve = curve_named(r->profile, section + ALGORITHM_SECTION);
+    duo_curve *const all = which == CURVE ? r->profile->curve : r->profile->team;
+    duo_curve *const curve = curve_named(all, section + strlen(curve_sections[which]));
     if (curve == NULL) return wrong(r, section, name, "no such algorithm");
     const duo_field_range range = duo_field_ranges[DUO_FIELD_PICOSECONDS];
     long long size, picoseconds;
@@ -148,8 +151,9 @@ static int read_entry(void *user, const char *section, const char *name, const c
 {
     reader *const r = user;
     if (r->end) return wrong(r, section, name, "after the end");
-    if (strncmp(section, algorithm_section, ALGORITHM_SECTION) == 0)
-        return read_point(r, section, name, value);
+    for (int i = 0; i < CURVE_SECTIONS; i++)
+        if (strncmp(section, curve_sections[i], strlen(curve_sections[i])) == 0)
+            return read_point(r, i, section, name, value);
     for (int i = 0; i < CORRECTIONS; i++)
         if (strcmp(section, correction_sections[i]) == 0) return read_correction(r, i, name, value);
     if (strcmp(section, "profile") == 0 && strcmp(name, "format") == 0)
@@ -282,10 +286,11 @@ static bool wanted(const duo_profile *profile, const duo_field *f, const void *m
     return true;
 }
 
-static void print_curve(const duo_curve *curve, const char *name, FILE *file)
+static void print_curve(const duo_curve *curve, int which, const char *name, FILE *file)
 {
     const double unit = duo_field_ranges[DUO_FIELD_PICOSECONDS].unit;
-    fprintf(file, "\n[%s%s]\n", algorithm_section, name);
+    if (curve->count == 0) return;
+    fprintf(file, "\n[%s%s]\n", curve_sections[which], name);
     for (int i = 0; i < curve->count; i++)
         fprintf(file, "%lld = %lld\n", llround(curve->size[i]), llround(curve->seconds[i] / unit));
 }
@@ -304,9 +309,11 @@ void duo_profile_print(const duo_profile *profile, FILE *file)
         if (strcmp(section, f->section) != 0) fprintf(file, "\n[%s]\n", section = f->section);
         print_field(f, member, file);
     }
-    for (int id = 0; id < DUO_ALGORITHMS; id++)
-        if (profile->curve[id].count > 0)
-            print_curve(&profile->curve[id], duo_algorithm_name((duo_algorithm_id)id), file);
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
+        const char *const name = duo_algorithm_name((duo_algorithm_id)id);
+        print_curve(&profile->curve[id], CURVE, name, file);
+        print_curve(&profile->team[id], TEAM_CURVE, name, file);
+    }
     const duo_correction *const corrections[] = {&profile->blas_one, &profile->blas_all};
     for (int i = 0; i < CORRECTIONS; i++)
         if (corrections[i]->measured) {
