@@ -394,6 +394,108 @@ static void strides_on_the_gpu(void)
     duo_profile_reset();
 }
 
+/* ---- Curves of reductions ---- */
+
+/* ssum of n elements in host memory on the made machine: 16 threads, of which one adds an element
+ * in 10 ps in its caches. */
+static double summing(duo_algorithm_id id, int64_t n, int most, int *threads)
+{
+    const duo_call call = duo_call_reduction(DUO_SSUM, n);
+    const duo_conditions conditions = {.profile = &machine, .threads = most};
+    return duo_algorithm_of(id)->cost(&call, &conditions, threads);
+}
+
+static void new_summing_machine(void)
+{
+    new_machine(1.0, 1.0);
+    machine.threads = 16;
+    machine.fork_seconds = 1e-6;
+    machine.fork_seconds_per_thread = 0.0;
+    machine.curve[DUO_ssum_cpu_lanes] =
+        (duo_curve){.count = 3, .size = {100.0, 1e6, 1e8}, .seconds = {1e-9, 10e-6, 20e-3}};
+    machine.curve[DUO_ssum_cpu_float64].count = 0;
+    machine.curve[DUO_ssum_gpu_shuffle] =
+        (duo_curve){.count = 2, .size = {1e3, 1e9}, .seconds = {3e-6, 1e-3}};
+}
+
+/* A curve of all threads tells more than one thread's and the memory's rate. */
+static void teams(void)
+{
+    int threads;
+    new_summing_machine();
+    machine.team[DUO_ssum_cpu_lanes] =
+        (duo_curve){.count = 3, .size = {100.0, 1e6, 1e8}, .seconds = {0.5e-9, 2e-6, 1e-3}};
+    test_case("teams/all");
+    const double all = summing(DUO_ssum_cpu_lanes, 100000000, 16, &threads);
+    CHECK(threads == 16 && test_close(all, 1e-3, 1e-9), "%g s, %d threads", all, threads);
+    test_case("teams/fewer");
+    /* 4 threads with 250000 each take as long as 16 threads. */
+    const double four = summing(DUO_ssum_cpu_lanes, 1000000, 4, &threads);
+    const double sixteen = summing(DUO_ssum_cpu_lanes, 4000000, 16, &threads);
+    CHECK(threads == 16 && test_close(fmin(sixteen, 10e-6), four, 1e-9), "%g s, %g s", four,
+          sixteen);
+    test_case("teams/more");
+    const double more = summing(DUO_ssum_cpu_lanes, 100000000, 64, &threads);
+    CHECK(threads == 64 && test_close(more, all, 1e-9), "%g s on 64 threads", more);
+    /* Noise does not share a vector that one thread adds before the team has begun. */
+    test_case("teams/short");
+    const double few = summing(DUO_ssum_cpu_lanes, 100, 16, &threads);
+    CHECK(threads == 1 && few == 1e-9, "%g s on %d threads", few, threads);
+    duo_profile_reset();
+}
+
+/* Without a curve, or with a point or two, float64 takes a little more than float32. */
+static void short_curves(void)
+{
+    static const duo_curve own[] = {{.count = 0},
+                                    {.count = 1, .size = {16.0}, .seconds = {50e-9}},
+                                    {.count = 1, .size = {5e7}, .seconds = {12e-3}}};
+    int threads;
+    new_summing_machine();
+    for (int i = 0; i < 3; i++) {
+        machine.curve[DUO_ssum_cpu_float64] = own[i];
+        for (int64_t n = 1; n <= 1000000000; n *= 10) {
+            const double short_one = summing(DUO_ssum_cpu_lanes, n, 1, &threads);
+            const double seconds = summing(DUO_ssum_cpu_float64, n, 1, &threads);
+            test_case("short-curves/%d/%jd", i, (intmax_t)n);
+            CHECK(seconds >= short_one && seconds <= 4.0 * short_one + 50e-9,
+                  "%g s, in float32 %g s", seconds, short_one);
+        }
+    }
+    /* One large point of a GPU's curve: a launch takes no longer than in float32. */
+    machine.curve[DUO_ssum_gpu_float64] =
+        (duo_curve){.count = 1, .size = {1e9}, .seconds = {1.01e-3}};
+    for (int64_t n = 1; n <= 10000000000; n *= 100) {
+        const double ratio = summing(DUO_ssum_gpu_float64, n, 1, &threads) /
+                             summing(DUO_ssum_gpu_shuffle, n, 1, &threads);
+        test_case("short-curves/gpu/%jd", (intmax_t)n);
+        CHECK(ratio >= 1.0 && ratio <= 1.011, "%g times float32", ratio);
+    }
+    duo_profile_reset();
+}
+
+/* One thread reads what was just fetched as slowly as memory, and finds no gaps in it. */
+static void fetched_vectors(void)
+{
+    int threads;
+    new_summing_machine();
+    duo_call call = duo_call_reduction(DUO_SSUM, 1000000);
+    const duo_conditions conditions = {.profile = &machine, .threads = 1};
+    call.operand[DUO_X].on_host = true;
+    test_case("fetched/here");
+    const double here = duo_ssum_cpu_lanes_cost(&call, &conditions, &threads);
+    CHECK(test_close(here, 10e-6, 1e-9), "%g s", here);
+    call.operand[DUO_X].residence = DUO_AT_DEVICE;
+    call.operand[DUO_X].on_host = false;
+    for (int64_t inc = 1; inc <= 20; inc += 19) {
+        test_case("fetched/%d", (int)inc);
+        call.operand[DUO_X].ld = inc;
+        const double there = duo_ssum_cpu_lanes_cost(&call, &conditions, &threads);
+        CHECK(test_close(there, 200e-6, 1e-9), "%g s", there);
+    }
+    duo_profile_reset();
+}
+
 static const test_entry tests[] = {
     {"prepared_operands", prepared_operands},
     {"shapes_on_the_cpu", shapes_on_the_cpu},
@@ -402,6 +504,9 @@ static const test_entry tests[] = {
     {"strides", strides},
     {"strides_on_the_gpu", strides_on_the_gpu},
     {"transfers", transfers},
+    {"teams", teams},
+    {"short_curves", short_curves},
+    {"fetched_vectors", fetched_vectors},
     {NULL, NULL},
 };
 
