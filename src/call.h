@@ -63,6 +63,8 @@ typedef struct duo_operand {
     duo_region *region;      /* the region that holds the whole operand, or NULL */
     bool crosses;            /* the operand overlaps regions without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/credit.h) */
+    double send_bytes;       /* what is stale of its kept array on the device, all of it */
+    double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
 
     /* Set by placing, in the placed copy of the call alone. */
@@ -123,6 +125,13 @@ static inline bool duo_call_along_k(const duo_call *call, int i)
 static inline double duo_operand_bytes(const duo_operand *o)
 {
     return 4.0 * (double)o->rows * (double)o->columns;
+}
+
+/* Bytes from the first of its elements in memory to the last, gaps included. */
+static inline double duo_operand_span_bytes(const duo_operand *o)
+{
+    const double step = o->ld < 0 ? -(double)o->ld : (double)o->ld;
+    return 4.0 * ((double)(o->columns - 1) * step + (double)o->rows);
 }
 
 /* The rows of op(A), or columns of op(B), of sgemm (i) that packed memory is laid out for. */

@@ -47,6 +47,14 @@ double duo_sgemm_cpu_openblas_uncorrected(const duo_call *call, const duo_condit
  * on the device it needs no more memory than that (call/stream_reduction.h). */
 enum { DUO_LEAST_PIECE = 1 << 16 };
 
+/* How many elements memory moves for one of this vector, if it moves lines of `line` elements. */
+static inline double duo_stride_factor(const duo_operand *o, double line)
+{
+    const double step = o->ld < 0 ? -(double)o->ld : (double)o->ld;
+    if (!o->read || o->columns <= 1 || step <= 1.0) return 1.0;
+    return step < line ? step : line;
+}
+
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \
     double duo_##name##_cost(const duo_call *call, const duo_conditions *conditions, int *threads);

@@ -53,6 +53,7 @@ typedef struct duo_profile {
     double query_seconds;      /* asking the driver what kind of memory an address is */
 
     duo_curve curve[DUO_ALGORITHMS]; /* by duo_algorithm_id */
+    duo_curve team[DUO_ALGORITHMS];  /* of the CPU's reductions, on `threads` threads */
 
     /* Of sgemm_cpu_openblas, on one thread and on `threads`. */
     duo_correction blas_one, blas_all;

@@ -54,7 +54,8 @@ bool duo_field_forbids(char c)
     return c == ';' || c == '#' || (unsigned char)c < ' ' || c == 0x7f;
 }
 
-const char duo_curve_section[] = "algorithm ";
+const char *const duo_curve_sections[DUO_CURVE_SECTIONS] = {
+    [DUO_SECTION_CURVE] = "algorithm ", [DUO_SECTION_TEAM_CURVE] = "all threads "};
 
 const char *const duo_correction_sections[DUO_CORRECTION_SECTIONS] = {
     [DUO_SECTION_ONE_THREAD] = "correction one thread",

@@ -45,16 +45,18 @@ static bool plain(const char *text)
     return *text == '\0';
 }
 
-static duo_curve *curve_named(duo_profile *profile, const char *name)
+static duo_curve *curve_named(duo_curve all[DUO_ALGORITHMS], const char *name)
 {
     for (int id = 0; id < DUO_ALGORITHMS; id++)
-        if (strcmp(name, duo_algorithm_name((duo_algorithm_id)id)) == 0) return &profile->curve[id];
+        if (strcmp(name, duo_algorithm_name((duo_algorithm_id)id)) == 0) return &all[id];
     return NULL;
 }
 
-static int read_point(reader *r, const char *section, const char *name, const char *value)
+static int read_point(reader *r, int which, const char *section, const char *name,
+                      const char *value)
 {
-    duo_curve *const curve = curve_named(r->profile, section + strlen(duo_curve_section));
+    duo_curve *const all = which == DUO_SECTION_CURVE ? r->profile->curve : r->profile->team;
+    duo_curve *const curve = curve_named(all, section + strlen(duo_curve_sections[which]));
     if (curve == NULL) return wrong(r, section, name, "no such algorithm");
     const duo_field_range range = duo_field_ranges[DUO_FIELD_PICOSECONDS];
     long long size, picoseconds;
@@ -135,8 +137,9 @@ static int read_entry(void *user, const char *section, const char *name, const c
 {
     reader *const r = user;
     if (r->end) return wrong(r, section, name, "after the end");
-    if (strncmp(section, duo_curve_section, strlen(duo_curve_section)) == 0)
-        return read_point(r, section, name, value);
+    for (int i = 0; i < DUO_CURVE_SECTIONS; i++)
+        if (strncmp(section, duo_curve_sections[i], strlen(duo_curve_sections[i])) == 0)
+            return read_point(r, i, section, name, value);
     for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
         if (strcmp(section, duo_correction_sections[i]) == 0)
             return read_correction(r, i, name, value);

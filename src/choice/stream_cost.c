@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "choice/ratios.h"
+#include "choice/transfer_cost.h"
 #include "gpu/split/schemes.h"
 
 /* Both ways at once over one way: 90 to 101 GB/s over 55 on an H100 (PCIe 5 x16), 86 to 95 with
@@ -16,10 +17,6 @@ static const double kPeer = 350e9;
 
 /* Floats from run to run: up to here panels cut across the runs are read at nearly full speed. */
 static const int64_t kFarApart = 8192;
-
-/* Rate at which the host copies pageable memory to stages, over that at which it is sent: the link
- * takes its part of the latter. 72 and 50 GB/s on an H100 with 16 threads. */
-static const double kCopying = 1.5;
 
 /*
  * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
@@ -177,7 +174,7 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o) || !duo_operand_hosted(o)) continue;
         const bool pinned = direct(call, i);
-        const double bytes = duo_operand_bytes(o);
+        const double bytes = pinned ? duo_operand_bytes(o) : duo_staged_bytes(duo_operand_bytes(o));
         const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
         const double up =
             pinned ? links * profile->upload_pinned : pageable_links * profile->upload_pageable;

@@ -92,7 +92,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     if (duo_profile_parse(text, &profile, why, sizeof why)) {
         for (int i = 0; i < DUO_FIELDS; i++) check_field(&profile, &duo_profile_fields[i]);
-        for (int id = 0; id < DUO_ALGORITHMS; id++) check_curve(&profile.curve[id]);
+        for (int id = 0; id < DUO_ALGORITHMS; id++) {
+            check_curve(&profile.curve[id]);
+            check_curve(&profile.team[id]);
+        }
         check_correction(&profile.blas_one);
         check_correction(&profile.blas_all);
         check_round_trip(&profile);
