@@ -156,6 +156,16 @@ static inline bool duo_operand_hosted(const duo_operand *o)
     return o->residence == DUO_AT_PAGEABLE || o->residence == DUO_AT_PINNED;
 }
 
+/* Is one of sgemm's operands in host memory, and none of its device copies? Then the product is
+ * streamed. */
+static inline bool duo_streams(const duo_call *call)
+{
+    bool host = false;
+    for (int i = 0; i < DUO_OPERANDS && call->operation == DUO_SGEMM; i++)
+        host |= duo_operand_touched(&call->operand[i]) && duo_operand_hosted(&call->operand[i]);
+    return host;
+}
+
 /* Does the call read a kept array whose device copy is not current? */
 static inline bool duo_call_stale(const duo_call *call)
 {

@@ -118,9 +118,10 @@ static void products(void)
     duo_decision d = last_decision(ctx);
     check_algorithm(ctx, "sgemm_gpu_tiled");
     check_sums(&d);
+    /* Each way packing, or unpacking, a stage comes on top. */
     const double moved = 3 * 4.0 * MOST_EDGE * MOST_EDGE / 1e9,
                  part = d.parts[d.ran].transfer_seconds;
-    CHECK(part > 0.3 * moved && part <= 1.001 * moved, "%g s of %g s", part, moved);
+    CHECK(part > 0.3 * moved && part <= 1.5 * moved, "%g s of %g s", part, moved);
 
     test_case("parts/kept");
     float *const a = calloc(MOST_EDGE * MOST_EDGE, sizeof *a);

@@ -167,20 +167,19 @@ typedef struct traffic {
 /* Each device has a link of its own, but the host copies pageable memory for all of them. */
 static traffic traffic_of(const duo_call *call, const duo_conditions *conditions, int devices)
 {
-    const duo_profile *const profile = conditions->profile;
+    const duo_profile *const p = conditions->profile;
     const double links = devices, pageable_links = fmin(links, kCopying);
+    double packed = 0.0, unpacked = 0.0; /* bytes of pageable memory that are read, and written */
     traffic t = {.up = 0.0};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o) || !duo_operand_hosted(o)) continue;
         const bool pinned = direct(call, i);
-        const double bytes = pinned ? duo_operand_bytes(o) : duo_staged_bytes(duo_operand_bytes(o));
+        const double bytes = duo_operand_bytes(o);
         const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
-        const double up =
-            pinned ? links * profile->upload_pinned : pageable_links * profile->upload_pageable;
+        const double up = pinned ? links * p->upload_pinned : pageable_links * p->upload_pageable;
         const double down =
-            pinned ? links * profile->download_pinned : pageable_links * profile->download_pageable;
-        t.pageable |= !pinned;
+            pinned ? links * p->download_pinned : pageable_links * p->download_pageable;
         t.bytes += bytes;
         if (o->read)
             t.up += (shared && !conditions->linked ? devices : 1.0) * bytes / up *
@@ -188,7 +187,14 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
         if (o->read && shared && conditions->linked)
             t.up += bytes * (devices - 1.0) / devices / kPeer;
         if (o->written) t.down += bytes / down * duo_link_ratio(conditions, false, pinned);
+        if (o->read && !pinned) packed += bytes;
+        if (o->written && !pinned) unpacked += bytes;
     }
+    t.pageable = packed > 0.0 || unpacked > 0.0;
+    t.up += duo_bytes_not_overlapped(packed) / (pageable_links * p->upload_pageable) *
+            duo_link_ratio(conditions, true, false);
+    t.down += duo_bytes_not_overlapped(unpacked) / (pageable_links * p->download_pageable) *
+              duo_link_ratio(conditions, false, false);
     return t;
 }
 

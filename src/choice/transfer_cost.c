@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "choice/ratios.h"
-#include "choice/stream_cost.h"
 #include "data/stage.h"
 
 /* The device takes so long for a run of elements between gaps, however short: vectors of 0.4 to 8
@@ -34,12 +33,16 @@ static double gather_seconds(const duo_operand *o, const duo_conditions *conditi
     return duo_operand_bytes(o) * (duo_stride_factor(o, line) + 2.0) / (part * p->cpu_bandwidth);
 }
 
-double duo_staged_bytes(double bytes)
+double duo_bytes_not_overlapped(double bytes)
 {
-    return bytes + fmin(bytes, (double)duo_stage_bytes((size_t)bytes)) / kCopying;
+    return fmin(bytes, (double)duo_stage_bytes((size_t)bytes)) / kCopying;
 }
 
-static double staged_seconds(double bytes, double rate) { return duo_staged_bytes(bytes) / rate; }
+/* Seconds to send, or fetch, bytes of pageable memory. */
+static double staged_seconds(double bytes, double rate)
+{
+    return (bytes + duo_bytes_not_overlapped(bytes)) / rate;
+}
 
 /* Seconds of a kept array, of which all that is stale moves at once. */
 static double kept_seconds(const duo_operand *o, double stale_bytes, double rate)
