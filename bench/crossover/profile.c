@@ -123,7 +123,8 @@ static void begin_profile(const duo_crossover *x, duo_profile *profile)
     *profile = before != NULL ? *before : (duo_profile){.origin = ""};
     if (profile->threads != x->threads) {
         profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
-        profile->blas_all.measured = false;
+        for (int i = 0; i < DUO_CORRECTED; i++)
+            profile->correction[i][DUO_CORRECTED_ALL_THREADS].measured = false;
         memset(profile->team, 0, sizeof profile->team);
     }
     if (!x->gpu || strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu(profile);

@@ -39,9 +39,10 @@ typedef bool (*duo_accepts)(const duo_call *call, const duo_conditions *conditio
  * *threads: the CPU threads that it would use; 0 on the GPU. */
 typedef double (*duo_cost)(const duo_call *call, const duo_conditions *conditions, int *threads);
 
-/* Seconds of sgemm_cpu_openblas on all threads of the conditions that there is work for, before
+/* Seconds of an algorithm on all threads of the conditions that there is work for, before
  * corrections: what a correction is measured against. */
-double duo_sgemm_cpu_openblas_uncorrected(const duo_call *call, const duo_conditions *conditions);
+double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
+                                 const duo_conditions *conditions);
 
 /* The least elements, a power of two, that a piece has where a reduction sends a vector in pieces:
  * on the device it needs no more memory than that (call/stream_reduction.h). */

@@ -65,11 +65,11 @@ void duo_profile_print(const duo_profile *profile, FILE *file)
         print_curve(&profile->curve[id], DUO_SECTION_CURVE, name, file);
         print_curve(&profile->team[id], DUO_SECTION_TEAM_CURVE, name, file);
     }
-    const duo_correction *const corrections[] = {&profile->blas_one, &profile->blas_all};
-    for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
-        if (corrections[i]->measured) {
-            fprintf(file, "\n[%s]\n", duo_correction_sections[i]);
-            duo_correction_print(corrections[i], file);
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++) {
+            if (!profile->correction[i][t].measured) continue;
+            fprintf(file, "\n[%s]\n", duo_correction_sections[i][t]);
+            duo_correction_print(&profile->correction[i][t], file);
         }
     fprintf(file, "\n[end]\ncomplete = 1\n");
 }

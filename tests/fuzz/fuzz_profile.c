@@ -96,8 +96,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_curve(&profile.curve[id]);
             check_curve(&profile.team[id]);
         }
-        check_correction(&profile.blas_one);
-        check_correction(&profile.blas_all);
+        for (int i = 0; i < DUO_CORRECTED; i++)
+            for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+                check_correction(&profile.correction[i][t]);
         check_round_trip(&profile);
     } else {
         require(why[0] != '\0' && strlen(why) < sizeof why - 1, "a reason");

@@ -6,6 +6,7 @@
 
 #include "choice/algorithm.h"
 #include "choice/curve.h"
+#include "choice/profile_fields.h"
 #include "choice/profile_file.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
@@ -49,7 +50,7 @@ void write_bytes(const char *path, const void *bytes, size_t count)
 
 char *read_text(const char *path)
 {
-    enum { MOST = 1 << 16 };
+    enum { MOST = 1 << 17 };
     char *const text = calloc(MOST, 1);
     FILE *const file = fopen(path, "r");
     if (CHECK(text != NULL && file != NULL, "%s", path)) (void)!fread(text, 1, MOST - 1, file);
@@ -106,8 +107,9 @@ const duo_profile *good_profile(void)
         }
         p.team[id] = (duo_curve){.count = id % 3, .size = {1.0, 7.0}, .seconds = {2e-6, 3e-6}};
     }
-    good_correction(&p.blas_one, 1.0);
-    good_correction(&p.blas_all, 3.0);
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            good_correction(&p.correction[i][t], 1.0 + i + 3.0 * t);
     return &p;
 }
 
@@ -185,8 +187,10 @@ void check_equal(const duo_profile *got, const duo_profile *want)
                       test_close(a->seconds[j], b->seconds[j], 1e-9),
                   "%s point %d", duo_algorithm_name((duo_algorithm_id)id), j);
     }
-    check_correction(&got->blas_one, &want->blas_one, "one thread");
-    check_correction(&got->blas_all, &want->blas_all, "all threads");
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            check_correction(&got->correction[i][t], &want->correction[i][t],
+                             duo_correction_sections[i][t]);
 }
 
 char *replaced(const char *text, const char *from, const char *to)
@@ -240,5 +244,8 @@ bool sane(const duo_profile *p)
             ok = seconds > 0.0 && isfinite(seconds);
         }
     }
-    return ok && sane_correction(&p->blas_one) && sane_correction(&p->blas_all);
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            ok = ok && sane_correction(&p->correction[i][t]);
+    return ok;
 }
