@@ -13,8 +13,8 @@ enum { SIZES = DUO_CORRECTION_SIZES };
 /* What is left at the end of a run for its files. */
 static const double kFilesSeconds = 3.0, kFilesShare = 0.05;
 
-/* The algorithms in the order in which they get time. A BLAS has kernels of its own for each layout;
- * the others pack both operands, and are measured without transposes. */
+/* The algorithms in the order in which they get time. A BLAS has kernels of its own for each
+ * layout; the others pack both operands, and are measured without transposes. */
 static const struct {
     duo_corrected corrected;
     duo_algorithm_id id;
