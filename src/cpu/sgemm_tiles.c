@@ -13,7 +13,9 @@ enum {
     COLUMNS_UNIT = 4,
     SMALLEST_STEPS = 1024, /* of a part of k; measured as the pieces were (sgemm_tiles.h) */
     FEW_PIECES = 4,        /* as many are done at the same time */
-    WIDE = 48,             /* columns that are worth cutting */
+    WIDE = 48,             /* columns of a tile: narrower ones take longer to multiply */
+    TALL = 2048,           /* rows of a flat tile, at least, where C is cut down */
+    FLAT = 16,             /* steps of k of a flat product, at most */
     FEW_THREADS = 4        /* for more threads the tiles are not put together */
 };
 
@@ -44,6 +46,11 @@ typedef struct sizes {
     int64_t m, n, k; /* k >= 1 */
 } sizes;
 
+/* About so many pieces, which two and four threads can share evenly. A thread that is done takes a
+ * piece of another's, and with it lines of C that the other one's cache has: from call to call they
+ * would go back and forth. */
+static int64_t divisible(int64_t pieces) { return pieces < 4 ? smaller(pieces, 2) : pieces & ~3; }
+
 /* C cut into tiles of rows x columns, `down` of them below each other. */
 typedef struct cut {
     int64_t down, rows, columns;
@@ -51,11 +58,10 @@ typedef struct cut {
 } cut;
 
 /*
- * Tiles below each other have cache lines of C in common, one for each column. Threads that write
- * such a line at the same time take it from each other, which takes as long as packing so many
- * elements of A or B: 475 x 154 x 2 in two tiles on two threads of a Xeon took 44 us, and 8 where
- * the tiles lie beside each other. Of more than a few pieces a thread has several below each other,
- * and its neighbour is elsewhere; and narrower tiles than half of WIDE take longer to multiply.
+ * Tiles below each other have cache lines of C in common, and processors fetch more of a column
+ * than they need. Threads that update such tiles at the same time take the lines from each other: in
+ * each column, which takes as long as packing so many elements of A or B. Of more than a few pieces
+ * a thread has several below each other, and its neighbour is elsewhere.
  */
 static const double kSharedLine = 200.0;
 
@@ -151,10 +157,33 @@ duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, i
     return best;
 }
 
+/*
+ * Little is multiplied for an element of C, so that taking lines from each other would take
+ * longest: 2929 x 201 x 1 in 2 x 2 tiles on two threads of a Xeon takes 112 us, and 31 in 1 x 2. C
+ * is cut across into tiles that are wide enough for OpenBLAS's kernels, and down only where it is
+ * tall.
+ */
+static duo_tiles flat_tiles(int64_t m, int64_t n, int64_t k, int64_t pieces)
+{
+    const int64_t across = divisible(smaller(pieces, quotient(n, WIDE)));
+    const int64_t tall = quotient(m, TALL), wanted = quotient(pieces, across);
+    const int64_t down = tall < 1 ? 1 : smaller(wanted, tall);
+    duo_tiles t = {.rows = smaller(m, part(m, down, ROWS_UNIT)),
+                   .columns = smaller(n, part(n, across, COLUMNS_UNIT)),
+                   .steps = k,
+                   .parts = 1};
+    t.down = ceiling(m, t.rows);
+    t.across = ceiling(n, t.columns);
+    return t;
+}
+
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
 {
-    const int64_t pieces = pieces_of(m, n, k);
-    if (pieces == 1 && m <= LARGEST_EDGE && n <= LARGEST_EDGE) return duo_sgemm_one_tile(m, n, k);
+    const bool fits = m <= LARGEST_EDGE && n <= LARGEST_EDGE;
+    if (fits && pieces_of(m, n, k) == 1) return duo_sgemm_one_tile(m, n, k);
+    const int64_t worth = pieces_of(m, n, k > 0 ? k : 1); /* to scale C is work, too */
+    const int64_t pieces = worth <= FEW_PIECES ? divisible(worth) : worth;
+    if (k <= FLAT && n >= 2 * WIDE) return flat_tiles(m, n, k, pieces);
     const int64_t room =
         smaller(ceiling(m, SMALLEST_EDGE), PIECES) * smaller(ceiling(n, SMALLEST_EDGE), PIECES);
     duo_tiles t = cheapest(m, n, k, smaller(pieces, room));
