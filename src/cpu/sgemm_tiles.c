@@ -59,9 +59,9 @@ typedef struct cut {
 
 /*
  * Tiles below each other have cache lines of C in common, and processors fetch more of a column
- * than they need. Threads that update such tiles at the same time take the lines from each other: in
- * each column, which takes as long as packing so many elements of A or B. Of more than a few pieces
- * a thread has several below each other, and its neighbour is elsewhere.
+ * than they need. Threads that update such tiles at the same time take the lines from each other:
+ * in each column, which takes as long as packing so many elements of A or B. Of more than a few
+ * pieces a thread has several below each other, and its neighbour is elsewhere.
  */
 static const double kSharedLine = 200.0;
 
@@ -179,9 +179,10 @@ static duo_tiles flat_tiles(int64_t m, int64_t n, int64_t k, int64_t pieces)
 
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
 {
-    const bool fits = m <= LARGEST_EDGE && n <= LARGEST_EDGE;
-    if (fits && pieces_of(m, n, k) == 1) return duo_sgemm_one_tile(m, n, k);
     const int64_t worth = pieces_of(m, n, k > 0 ? k : 1); /* to scale C is work, too */
+    if (m <= LARGEST_EDGE && n <= LARGEST_EDGE && pieces_of(m, n, k) == 1)
+        return duo_sgemm_one_tile(m, n, k);
+    if (k == 0 && worth == 1) return duo_sgemm_one_tile(m, n, k); /* nothing is packed */
     const int64_t pieces = worth <= FEW_PIECES ? divisible(worth) : worth;
     if (k <= FLAT && n >= 2 * WIDE) return flat_tiles(m, n, k, pieces);
     const int64_t room =
