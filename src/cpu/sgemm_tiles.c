@@ -165,7 +165,8 @@ duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, i
  */
 static duo_tiles flat_tiles(int64_t m, int64_t n, int64_t k, int64_t pieces)
 {
-    const int64_t across = divisible(smaller(pieces, quotient(n, WIDE)));
+    const int64_t wide = n < 2 * WIDE ? 2 : quotient(n, WIDE);
+    const int64_t across = divisible(smaller(pieces, wide));
     const int64_t tall = quotient(m, TALL), wanted = quotient(pieces, across);
     const int64_t down = tall < 1 ? 1 : smaller(wanted, tall);
     duo_tiles t = {.rows = smaller(m, part(m, down, ROWS_UNIT)),
@@ -184,7 +185,7 @@ duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
         return duo_sgemm_one_tile(m, n, k);
     if (k == 0 && worth == 1) return duo_sgemm_one_tile(m, n, k); /* nothing is packed */
     const int64_t pieces = worth <= FEW_PIECES ? divisible(worth) : worth;
-    if (k <= FLAT && n >= 2 * WIDE) return flat_tiles(m, n, k, pieces);
+    if (k <= FLAT && n >= WIDE) return flat_tiles(m, n, k, pieces);
     const int64_t room =
         smaller(ceiling(m, SMALLEST_EDGE), PIECES) * smaller(ceiling(n, SMALLEST_EDGE), PIECES);
     duo_tiles t = cheapest(m, n, k, smaller(pieces, room));
