@@ -63,7 +63,7 @@ typedef struct cut {
  * in each column, which takes as long as packing so many elements of A or B. Of more than a few
  * pieces a thread has several below each other, and its neighbour is elsewhere.
  */
-static const double kSharedLine = 200.0;
+static const double kSharedLine = 24.0;
 
 /* In each step of k a tile packs its edges; lines that it shares count once for all steps. All that
  * is times as much where pieces are missing. */
