@@ -14,7 +14,7 @@ enum {
     SMALLEST_STEPS = 1024, /* of a part of k; measured as the pieces were (sgemm_tiles.h) */
     FEW_PIECES = 4,        /* as many are done at the same time */
     WIDE = 48,             /* columns of a tile: narrower ones take longer to multiply */
-    TALL = 2048,           /* rows of a flat tile, at least, where C is cut down */
+    MANY = 16,             /* threads, which flat tiles should be enough for */
     FLAT = 16,             /* steps of k of a flat product, at most */
     FEW_THREADS = 4        /* for more threads the tiles are not put together */
 };
@@ -157,25 +157,26 @@ duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, i
     return best;
 }
 
+/* Flat tiles beside each other: wide enough for OpenBLAS's kernels, and at least two. */
+static int64_t strips_of(int64_t n, int64_t pieces)
+{
+    return divisible(smaller(pieces, n < 2 * WIDE ? 2 : quotient(n, WIDE)));
+}
+
 /*
  * Little is multiplied for an element of C, so that taking lines from each other would take
- * longest: 2929 x 201 x 1 in 2 x 2 tiles on two threads of a Xeon takes 112 us, and 31 in 1 x 2. C
- * is cut across into tiles that are wide enough for OpenBLAS's kernels, and down only where it is
- * tall.
+ * longest: 2929 x 201 x 1 in 2 x 2 tiles on two threads of a Xeon takes 112 us, and 31 in 1 x 2. So
+ * C is cut across alone, unless that leaves fewer than half of the pieces for up to MANY threads.
  */
+static bool is_flat(int64_t n, int64_t k, int64_t pieces)
+{
+    return k <= FLAT && n >= WIDE && 2 * strips_of(n, pieces) >= divisible(smaller(pieces, MANY));
+}
+
 static duo_tiles flat_tiles(int64_t m, int64_t n, int64_t k, int64_t pieces)
 {
-    const int64_t wide = n < 2 * WIDE ? 2 : quotient(n, WIDE);
-    const int64_t across = divisible(smaller(pieces, wide));
-    const int64_t tall = quotient(m, TALL), wanted = quotient(pieces, across);
-    const int64_t down = tall < 1 ? 1 : smaller(wanted, tall);
-    duo_tiles t = {.rows = smaller(m, part(m, down, ROWS_UNIT)),
-                   .columns = smaller(n, part(n, across, COLUMNS_UNIT)),
-                   .steps = k,
-                   .parts = 1};
-    t.down = ceiling(m, t.rows);
-    t.across = ceiling(n, t.columns);
-    return t;
+    const int64_t columns = smaller(n, part(n, strips_of(n, pieces), COLUMNS_UNIT));
+    return (duo_tiles){m, columns, k, 1, ceiling(n, columns), 1};
 }
 
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
@@ -185,7 +186,7 @@ duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
         return duo_sgemm_one_tile(m, n, k);
     if (k == 0 && worth == 1) return duo_sgemm_one_tile(m, n, k); /* nothing is packed */
     const int64_t pieces = worth <= FEW_PIECES ? divisible(worth) : worth;
-    if (k <= FLAT && n >= WIDE) return flat_tiles(m, n, k, pieces);
+    if (is_flat(n, k, pieces)) return flat_tiles(m, n, k, pieces);
     const int64_t room =
         smaller(ceiling(m, SMALLEST_EDGE), PIECES) * smaller(ceiling(n, SMALLEST_EDGE), PIECES);
     duo_tiles t = cheapest(m, n, k, smaller(pieces, room));
