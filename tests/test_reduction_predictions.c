@@ -1,15 +1,13 @@
 /*
- * test_reduction_predictions.c - what reductions are predicted to take: strides, transfers, threads,
- * and what short curves and fetched vectors do.
+ * test_reduction_predictions.c - what reductions are predicted to take: strides, transfers,
+ * threads, short curves and fetched vectors.
  */
 #include <math.h>
-#include <string.h>
 
 #include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
 #include "choice/transfer_cost.h"
-#include "support/calls.h"
 #include "support/data.h"
 #include "support/harness.h"
 #include "support/made_machine.h"
