@@ -63,6 +63,8 @@ typedef struct duo_operand {
     duo_region *region;      /* the region that holds the whole operand, or NULL */
     bool crosses;            /* the operand overlaps regions without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/credit.h) */
+    double send_bytes;       /* what is stale of its kept array on the device, all of it */
+    double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
 
     /* Set by placing, in the placed copy of the call alone. */
@@ -125,6 +127,13 @@ static inline double duo_operand_bytes(const duo_operand *o)
     return 4.0 * (double)o->rows * (double)o->columns;
 }
 
+/* Bytes from the first of its elements in memory to the last, gaps included. */
+static inline double duo_operand_span_bytes(const duo_operand *o)
+{
+    const double step = o->ld < 0 ? -(double)o->ld : (double)o->ld;
+    return 4.0 * ((double)(o->columns - 1) * step + (double)o->rows);
+}
+
 /* The rows of op(A), or columns of op(B), of sgemm (i) that packed memory is laid out for. */
 static inline int64_t duo_call_packed_rows(const duo_call *call, int i)
 {
@@ -145,6 +154,16 @@ static inline bool duo_operand_kept(const duo_operand *o)
 static inline bool duo_operand_hosted(const duo_operand *o)
 {
     return o->residence == DUO_AT_PAGEABLE || o->residence == DUO_AT_PINNED;
+}
+
+/* Is one of sgemm's operands in host memory, and none of its device copies? Then the product is
+ * streamed. */
+static inline bool duo_streams(const duo_call *call)
+{
+    bool host = false;
+    for (int i = 0; i < DUO_OPERANDS && call->operation == DUO_SGEMM; i++)
+        host |= duo_operand_touched(&call->operand[i]) && duo_operand_hosted(&call->operand[i]);
+    return host;
 }
 
 /* Does the call read a kept array whose device copy is not current? */

@@ -2,6 +2,7 @@
  * test_correction.c - corrections of a cost, at the sizes that were measured and between them.
  */
 #include <math.h>
+#include <string.h>
 
 #include "choice/algorithm.h"
 #include "choice/correction.h"
@@ -81,31 +82,38 @@ static void between_sizes(void)
           "beyond the last size");
 }
 
-/* The cost of the CPU's BLAS is its model's, times the factor of the shape and layout. */
+/* The cost of a CPU algorithm is its model's, times the factor of the shape and layout. */
 static void cost_is_corrected(void)
 {
-    test_case("correction/cost");
+    static const duo_algorithm_id id[DUO_CORRECTED] = {
+        [DUO_CORRECTED_OPENBLAS] = DUO_sgemm_cpu_openblas,
+        [DUO_CORRECTED_PLAIN] = DUO_sgemm_cpu_plain,
+        [DUO_CORRECTED_FLOAT64] = DUO_sgemm_cpu_float64};
     static duo_profile profile;
     profile = *duo_profile_in_use();
     profile.sgemm_efficiency = 1.0;
-    const int64_t shape[3] = {100, 400, 30};
+    const int64_t shape[3] = {300, 400, 30};
     for (int threads = 1; threads <= 2; threads++)
-        for (int layout = 0; layout < LAYOUTS; layout++) {
+        for (int which = 0; which < DUO_CORRECTED * LAYOUTS; which++) {
+            const int layout = which % LAYOUTS;
+            const duo_corrected corrected = (duo_corrected)(which / LAYOUTS);
+            const duo_algorithm *const algorithm = duo_algorithm_of(id[corrected]);
+            test_case("correction/cost/%s/%d/layout-%d", algorithm->name, threads, layout);
             const duo_call call = duo_call_sgemm(layout / 2 != 0, layout % 2 != 0, shape[0],
                                                  shape[1], shape[2], 1.0F, 0.0F);
             const duo_conditions conditions = {
                 .profile = &profile, .math = DUO_MATH_IEEE, .threads = threads};
-            profile.blas_one = profile.blas_all = (duo_correction){0};
-            const double model = duo_sgemm_cpu_openblas_uncorrected(&call, &conditions);
-            int used;
+            memset(profile.correction, 0, sizeof profile.correction);
+            const double model = duo_sgemm_cpu_uncorrected(corrected, &call, &conditions);
             /* What is not asked about must not be chosen. */
-            duo_correction *const asked = threads == 1 ? &profile.blas_one : &profile.blas_all;
-            duo_correction *const other = threads == 1 ? &profile.blas_all : &profile.blas_one;
+            duo_correction *const of = profile.correction[corrected];
+            duo_correction *const asked = &of[threads - 1], *const other = &of[2 - threads];
             *asked = random_correction("asked");
             *other = random_correction("other");
             for (int i = 0; i < SIZES * SIZES * SIZES; i++)
                 (&other->factor[layout][0][0][0])[i] = 1e6F;
-            const double cost = duo_sgemm_cpu_openblas_cost(&call, &conditions, &used);
+            int used;
+            const double cost = algorithm->cost(&call, &conditions, &used);
             const double factor = at(asked, layout, shape);
             CHECK(used == threads, "%d threads, not %d", used, threads);
             CHECK(test_close(cost, factor * model, 1e-6), "%g, not %g times %g", cost, factor,

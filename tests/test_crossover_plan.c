@@ -268,6 +268,48 @@ static void measured_first(void)
     free(x);
 }
 
+/* ---- What comes first ---- */
+
+/* What a series of a case is worth; -1: it is not timed. */
+static int value_of(const duo_crossover *x, const duo_case *c, int series)
+{
+    duo_source source[DUO_MOST_SOURCES];
+    const int sources = duo_crossover_sources(x, c, source);
+    for (int i = 0; i < sources; i++)
+        if (source[i].series == series) return source[i].value;
+    return -1;
+}
+
+/* Reductions in float64 come with the curves of the profile at a few sizes, quick or not, and after
+ * everything else at others. */
+static void float64_steps(void)
+{
+    static const duo_algorithm_id ids[][2] = {{DUO_sasum_cpu_float64, DUO_sasum_cpu_lanes},
+                                              {DUO_ssum_cpu_float64, DUO_ssum_cpu_lanes},
+                                              {DUO_sdot_cpu_float64, DUO_sdot_cpu_lanes}};
+    for (int quick = 0; quick < 2; quick++)
+        for (int i = 0; i < 3; i++) {
+            duo_crossover *const x = new_crossover(quick);
+            x->threads = 2;
+            int steps = 0, others = 0;
+            test_case("crossover/float64/%s/%s", quick ? "quick" : "full",
+                      duo_algorithm_name(ids[i][0]));
+            for (int j = 0; j < x->cases; j++) {
+                const duo_case *const c = &x->item[j];
+                if (c->problem.operation != duo_algorithm_operation(ids[i][0])) continue;
+                const int one = value_of(x, c, DUO_SERIES_ONE + (int)ids[i][0]);
+                const int all = value_of(x, c, DUO_SERIES_ALL + (int)ids[i][0]);
+                const int curve = value_of(x, c, DUO_SERIES_ONE + (int)ids[i][1]);
+                CHECK(one >= 0 && one == all && one <= curve, "%d: %d and %d of %d", (int)c->n, one,
+                      all, curve);
+                steps += one == curve;
+                others += one < curve;
+            }
+            CHECK(steps == 6 && others > steps, "%d steps, %d others", steps, others);
+            free(x);
+        }
+}
+
 /* ---- Threads ---- */
 
 static void forks(void)
@@ -294,11 +336,17 @@ static void forks(void)
 }
 
 static const test_entry tests[] = {
-    {"fitting", fitting},     {"expected_time", expected_time},
-    {"cases", cases},         {"crossings", crossings},
-    {"two_runs", two_runs},   {"bends", bends},
-    {"disturbed", disturbed}, {"measured_first", measured_first},
-    {"forks", forks},         {NULL, NULL},
+    {"fitting", fitting},
+    {"expected_time", expected_time},
+    {"cases", cases},
+    {"crossings", crossings},
+    {"two_runs", two_runs},
+    {"bends", bends},
+    {"disturbed", disturbed},
+    {"measured_first", measured_first},
+    {"float64_steps", float64_steps},
+    {"forks", forks},
+    {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "crossover_plan", tests); }

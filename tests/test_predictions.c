@@ -267,50 +267,11 @@ static void nothing_to_multiply(void)
     }
 }
 
-/* ---- Strides ---- */
-
-/* Seconds of a reduction on one thread of the CPU, by its first algorithm there. */
-static double strided_cost(duo_operation operation, int64_t n, int64_t inc)
-{
-    duo_call call = duo_call_reduction(operation, n);
-    for (int i = DUO_X; i <= DUO_Y; i++) call.operand[i].ld = inc;
-    const duo_conditions conditions = {.profile = duo_profile_built_in("generic"), .threads = 1};
-    const duo_algorithm_table table = duo_algorithm_tables[operation];
-    int i = 0, threads;
-    while (table.algorithm[i].side != DUO_SIDE_CPU) i++;
-    return table.algorithm[i].cost(&call, &conditions, &threads);
-}
-
-/* What is not in a row is gathered one by one, backwards too; the further apart, the more lines
- * are moved, up to one for each element. */
-static void strides(void)
-{
-    for (int operation = DUO_SASUM; operation <= DUO_SDOT; operation++)
-        for (int64_t n = 1000; n <= 10000000; n *= 100) {
-            test_case("strides/%s/%jd", duo_operation_name((duo_operation)operation), (intmax_t)n);
-            static const int64_t incs[] = {1, -1, 2, -5, 16, 1000};
-            double seconds[6];
-            for (int i = 0; i < 6; i++)
-                seconds[i] = strided_cost((duo_operation)operation, n, incs[i]);
-            CHECK(seconds[1] > 4.0 * seconds[0] || n > 1000, "backwards %g s, in a row %g s",
-                  seconds[1], seconds[0]);
-            CHECK(seconds[1] > seconds[0], "backwards %g s, in a row %g s", seconds[1], seconds[0]);
-            for (int i = 2; i < 6; i++)
-                CHECK(seconds[i] >= seconds[i - 1], "%g s at %jd, %g s at %jd", seconds[i],
-                      (intmax_t)incs[i], seconds[i - 1], (intmax_t)incs[i - 1]);
-            CHECK(seconds[5] == seconds[4], "more than a line for each: %g s, %g s", seconds[5],
-                  seconds[4]);
-            CHECK(n < 10000000 || seconds[4] > 8.0 * seconds[0], "a line %g s, a row %g s",
-                  seconds[4], seconds[0]);
-        }
-}
-
 static const test_entry tests[] = {
     {"prepared_operands", prepared_operands},
     {"shapes_on_the_cpu", shapes_on_the_cpu},
     {"predictions_are_sane", predictions_are_sane},
     {"nothing_to_multiply", nothing_to_multiply},
-    {"strides", strides},
     {NULL, NULL},
 };
 

@@ -54,7 +54,7 @@ static void round_trip(void)
 
     test_case("profile/few-curves");
     other = *good_profile();
-    other.blas_one.measured = false;
+    other.correction[DUO_CORRECTED_OPENBLAS][DUO_CORRECTED_ONE_THREAD].measured = false;
     for (int id = 1; id < DUO_ALGORITHMS; id++) other.curve[id].count = 0;
     CHECK(duo_profile_write(&other, path, why, sizeof why), "%s", why);
     CHECK(duo_profile_read(path, &got, why, sizeof why), "%s", why);

@@ -54,10 +54,10 @@ static void check_sums(const duo_decision *d)
     }
 }
 
-/* 1 MiB at 1 GB/s and a call of the link: 1.05 ms. */
+/* 1 MiB at 1 GB/s, its first stage of 256 KiB at 1.5 GB/s, and a call of the link: 1.22 ms. */
 static void reductions(void)
 {
-    const double sent = 1e-6 + 4.0 * VECTOR / 1e9;
+    const double sent = 1e-6 + 4.0 * VECTOR / 1e9 + VECTOR / 1.5e9;
     make_vector();
     new_machine(1.0, 1.0);
     grows(DUO_ssum_gpu_shuffle, 5e-6, 20e-6);
@@ -71,7 +71,7 @@ static void reductions(void)
     check_parts(&d, "ssum_cpu_lanes", 0.0, 0.0, 4.001e-3);
     CHECK(d.ran == 0 && test_close(d.profile_seconds, d.predicted_seconds, 1e-12), "%d, %g", d.ran,
           d.profile_seconds);
-    CHECK(strcmp(d.reason, "1.08 ms on the GPU, of which 1.05 ms are transfers, against 4 ms on 1 "
+    CHECK(strcmp(d.reason, "1.25 ms on the GPU, of which 1.22 ms are transfers, against 4 ms on 1 "
                            "thread of the CPU") == 0,
           "%s", d.reason);
 
@@ -95,8 +95,8 @@ static void reductions(void)
     check_parts(&d, "ssum_gpu_shuffle", 0.0, 7e-6, 20e-6);
     check_parts(&d, "ssum_cpu_lanes", sent, 7e-6, 4.001e-3 / 4.0);
     CHECK(strncmp(d.reason,
-                  "27 us on the GPU, against 2.06 ms on 4 threads of the CPU, of which "
-                  "1.05 ms are transfers",
+                  "27 us on the GPU, against 2.23 ms on 4 threads of the CPU, of which "
+                  "1.22 ms are transfers",
                   60) == 0,
           "%s", d.reason);
     CHECK_STATUS(DUO_OK, duo_free(ctx, x));
@@ -118,9 +118,10 @@ static void products(void)
     duo_decision d = last_decision(ctx);
     check_algorithm(ctx, "sgemm_gpu_tiled");
     check_sums(&d);
+    /* Each way packing, or unpacking, a stage comes on top. */
     const double moved = 3 * 4.0 * MOST_EDGE * MOST_EDGE / 1e9,
                  part = d.parts[d.ran].transfer_seconds;
-    CHECK(part > 0.3 * moved && part <= 1.001 * moved, "%g s of %g s", part, moved);
+    CHECK(part > 0.3 * moved && part <= 1.5 * moved, "%g s of %g s", part, moved);
 
     test_case("parts/kept");
     float *const a = calloc(MOST_EDGE * MOST_EDGE, sizeof *a);

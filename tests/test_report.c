@@ -98,7 +98,7 @@ static void terminal_predicted(void)
     test_contains(text, "\nPredicted: on an H200 sgemm of host arrays is faster from n = ");
     test_contains(text, "\nPredicted: reductions of host arrays are never faster.\n");
     test_contains(text, "There is no GPU here.");
-    test_contains(text, "0.7 to 1.8 times");
+    test_contains(text, "0.6 to 1.8 times");
     test_contains(text, "GPU   none: it was taken out");
     test_contains(text, "~344");
 

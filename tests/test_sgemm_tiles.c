@@ -194,10 +194,25 @@ static void same_bits(void)
         for (int i = 0; i < 100; i++) check_bits(algorithms[r], &rng, i % 6);
 }
 
+/* Threads that do a few tiles at once must not write the same cache lines of C. */
+static void few_tiles_lie_side_by_side(void)
+{
+    static const int64_t shapes[][3] = {
+        {475, 154, 2}, {63, 55, 51}, {371, 133, 4}, {214, 113, 6}, {330, 142, 3}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const int64_t *const s = shapes[i];
+        test_case("side-by-side/%lldx%lldx%lld", (long long)s[0], (long long)s[1], (long long)s[2]);
+        const duo_tiles t = duo_sgemm_tiles(s[0], s[1], s[2]);
+        CHECK(t.down == 1 && t.across > 1, "%lld down, %lld across", (long long)t.down,
+              (long long)t.across);
+    }
+}
+
 static const test_entry tests[] = {
     {"tiles_cover", tiles_cover},
     {"work_for_many", work_for_many},
     {"same_bits", same_bits},
+    {"few_tiles_lie_side_by_side", few_tiles_lie_side_by_side},
     {NULL, NULL},
 };
 

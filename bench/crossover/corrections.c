@@ -1,8 +1,9 @@
 /*
- * corrections.c - how far the cost of the CPU's BLAS is off at shapes that are not cubes
- * (choice/correction.h), by products of every shape that do not take long.
+ * corrections.c - how far the costs of the CPU's algorithms of sgemm are off at shapes that are not
+ * cubes (choice/correction.h), by products of every shape that do not take long.
  */
 #include <math.h>
+#include <string.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
@@ -12,9 +13,22 @@ enum { SIZES = DUO_CORRECTION_SIZES };
 /* What is left at the end of a run for its files. */
 static const double kFilesSeconds = 3.0, kFilesShare = 0.05;
 
+/* The algorithms in the order in which they get time. A BLAS has kernels of its own for each
+ * layout; the others pack both operands, and are measured without transposes. */
+static const struct {
+    duo_corrected corrected;
+    duo_algorithm_id id;
+    int layouts;
+} kCorrected[DUO_CORRECTED] = {
+    {DUO_CORRECTED_OPENBLAS, DUO_sgemm_cpu_openblas, DUO_CORRECTION_LAYOUTS},
+    {DUO_CORRECTED_PLAIN, DUO_sgemm_cpu_plain, 1},
+    {DUO_CORRECTED_FLOAT64, DUO_sgemm_cpu_float64, 1},
+};
+
 typedef struct corrector {
     const duo_crossover *x;
     const duo_algorithm *algorithm;
+    duo_corrected corrected;
     duo_conditions one, all; /* by the profile that is to be corrected */
     double longest_seconds;  /* of a call on one thread; longer ones are not measured */
     double until;            /* by duo_now_seconds: then nothing more is measured */
@@ -23,9 +37,10 @@ typedef struct corrector {
 } corrector;
 
 /* What was measured over what the cost says. */
-static float ratio(double seconds, const duo_call *call, const duo_conditions *by)
+static float ratio(const corrector *c, double seconds, const duo_call *call,
+                   const duo_conditions *by)
 {
-    const double factor = seconds / duo_sgemm_cpu_openblas_uncorrected(call, by);
+    const double factor = seconds / duo_sgemm_cpu_uncorrected(c->corrected, call, by);
     return (float)fmin(fmax(factor, 1.0 / DUO_CORRECTION_MOST), DUO_CORRECTION_MOST);
 }
 
@@ -52,7 +67,8 @@ static bool measure_shape(const corrector *c, const duo_problem *problem, float 
     const duo_stock *const stock = &c->x->stock[DUO_PLACE_PAGEABLE];
     if (duo_stock_slots(stock, problem) == 0) return false;
     const duo_call call = duo_problem_call(problem, stock, 0);
-    if (!(duo_sgemm_cpu_openblas_uncorrected(&call, &c->one) <= c->longest_seconds)) return false;
+    if (!(duo_sgemm_cpu_uncorrected(c->corrected, &call, &c->one) <= c->longest_seconds))
+        return false;
     const int threads[2] = {1, c->x->threads};
     duo_implementation implementation[2];
     duo_benchmark benchmark[2];
@@ -65,8 +81,8 @@ static bool measure_shape(const corrector *c, const duo_problem *problem, float 
     double least[2];
     const bool good = opened == 2 && least_seconds(c, benchmark, least);
     if (good) {
-        *one = ratio(least[0], &call, &c->one);
-        *all = ratio(fmin(least[0], least[1]), &call, &c->all);
+        *one = ratio(c, least[0], &call, &c->one);
+        *all = ratio(c, fmin(least[0], least[1]), &call, &c->all);
     }
     for (int i = 0; i < opened; i++) duo_benchmark_close(&benchmark[i]);
     return good;
@@ -97,7 +113,7 @@ static void take_other(const corrector *c, bool late, duo_correction *correction
         take_smaller(correction, layout, i, j, l);
 }
 
-static void measure_layout(const corrector *c, int layout, duo_profile *profile)
+static void measure_layout(const corrector *c, int layout, duo_correction *one, duo_correction *all)
 {
     for (int i = 0; i < SIZES; i++)
         for (int j = 0; j < SIZES; j++)
@@ -109,27 +125,46 @@ static void measure_layout(const corrector *c, int layout, duo_profile *profile)
                                              .transa = layout / 2 != 0,
                                              .transb = layout % 2 != 0};
                 const bool late = duo_now_seconds() > c->until;
-                if (!late && measure_shape(c, &problem, &profile->blas_one.factor[layout][i][j][l],
-                                           &profile->blas_all.factor[layout][i][j][l]))
+                if (!late && measure_shape(c, &problem, &one->factor[layout][i][j][l],
+                                           &all->factor[layout][i][j][l]))
                     continue;
-                take_other(c, late, &profile->blas_one, layout, i, j, l);
-                take_other(c, late, &profile->blas_all, layout, i, j, l);
+                take_other(c, late, one, layout, i, j, l);
+                take_other(c, late, all, layout, i, j, l);
             }
+}
+
+static void as_without_transposes(duo_correction *correction, int layout)
+{
+    memcpy(correction->factor[layout], correction->factor[0], sizeof correction->factor[0]);
+}
+
+static void correct(corrector *c, int layouts, duo_correction *one, duo_correction *all)
+{
+    c->known = one->measured && all->measured;
+    if (!c->known && duo_now_seconds() > c->until) return;
+    for (int layout = 0; layout < layouts; layout++) measure_layout(c, layout, one, all);
+    for (int layout = layouts; layout < DUO_CORRECTION_LAYOUTS; layout++) {
+        as_without_transposes(one, layout);
+        as_without_transposes(all, layout);
+    }
+    one->measured = all->measured = true;
 }
 
 void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
 {
-    if (!x->wanted[DUO_SGEMM] || profile->curve[DUO_sgemm_cpu_openblas].count == 0) return;
     corrector c = {
         .x = x,
-        .algorithm = duo_algorithm_of(DUO_sgemm_cpu_openblas),
         .until = x->began + x->most_seconds - fmin(kFilesSeconds, kFilesShare * x->most_seconds),
-        .known = profile->blas_one.measured && profile->blas_all.measured,
         .longest_seconds = x->quick ? 1e-3 : 5e-2,
         .effort = {.sample_seconds = x->quick ? 2e-4 : 5e-4, .rounds = 5, .budget_seconds = 0.1}};
     c.one = c.all = (duo_conditions){.profile = profile, .math = DUO_CROSSOVER_MATH, .threads = 1};
     c.all.threads = x->threads;
-    for (int layout = 0; layout < DUO_CORRECTION_LAYOUTS; layout++)
-        measure_layout(&c, layout, profile);
-    profile->blas_one.measured = profile->blas_all.measured = true;
+    for (int i = 0; i < DUO_CORRECTED; i++) {
+        const duo_corrected which = kCorrected[i].corrected;
+        if (!x->wanted[DUO_SGEMM] || profile->curve[kCorrected[i].id].count == 0) continue;
+        c.algorithm = duo_algorithm_of(kCorrected[i].id);
+        c.corrected = which;
+        correct(&c, kCorrected[i].layouts, &profile->correction[which][DUO_CORRECTED_ONE_THREAD],
+                &profile->correction[which][DUO_CORRECTED_ALL_THREADS]);
+    }
 }

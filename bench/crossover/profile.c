@@ -15,15 +15,14 @@ static double at_least(double value, double least) { return value > least ? valu
 
 /* ---- Curves ---- */
 
-/* The measured points of an algorithm, on one thread or in a busy queue; squares alone for
- * sgemm. */
-static void take_curve(const duo_crossover *x, const duo_algorithm *algorithm,
-                       duo_operation operation, duo_curve *curve)
+/* The measured points of a series; squares alone for sgemm. */
+static void take_curve(const duo_crossover *x, int series, duo_operation operation,
+                       duo_curve *curve)
 {
     duo_curve taken = {0};
     for (int i = 0; i < x->cases && taken.count < DUO_CURVE_POINTS; i++) {
         const duo_case *const c = &x->item[i];
-        const duo_figure *const f = &c->figure[DUO_SERIES_ONE + (int)algorithm->id];
+        const duo_figure *const f = &c->figure[series];
         if (c->problem.operation != operation || !duo_figure_measured(f)) continue;
         if (operation == DUO_SGEMM && strcmp(c->family, "n x n x n") != 0) continue;
         taken.size[taken.count] = (double)c->n;
@@ -62,9 +61,11 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
         const duo_algorithm_table table = duo_algorithm_tables[operation];
         for (int i = 0; i < table.count; i++) {
             const duo_algorithm *const algorithm = &table.algorithm[i];
-            duo_curve *const curve = &profile->curve[algorithm->id];
-            if (algorithm->side == DUO_SIDE_CPU || x->gpu)
-                take_curve(x, algorithm, (duo_operation)operation, curve);
+            const int id = (int)algorithm->id;
+            if (algorithm->side == DUO_SIDE_CPU || x->gpu) /* GPU: in a busy queue */
+                take_curve(x, DUO_SERIES_ONE + id, (duo_operation)operation, &profile->curve[id]);
+            if (algorithm->side == DUO_SIDE_CPU && operation != DUO_SGEMM)
+                take_curve(x, DUO_SERIES_ALL + id, (duo_operation)operation, &profile->team[id]);
         }
     }
 }
@@ -122,7 +123,9 @@ static void begin_profile(const duo_crossover *x, duo_profile *profile)
     *profile = before != NULL ? *before : (duo_profile){.origin = ""};
     if (profile->threads != x->threads) {
         profile->cpu_bandwidth = profile->sgemm_efficiency = 0.0;
-        profile->blas_all.measured = false;
+        for (int i = 0; i < DUO_CORRECTED; i++)
+            profile->correction[i][DUO_CORRECTED_ALL_THREADS].measured = false;
+        memset(profile->team, 0, sizeof profile->team);
     }
     if (!x->gpu || strcmp(profile->gpu, x->gpu_name) != 0) forget_gpu(profile);
     forget_dates(profile);

@@ -33,6 +33,15 @@ static bool belongs(const duo_case *c, const duo_algorithm *algorithm)
     return is_square(c) || (algorithm->side == DUO_SIDE_CPU && !is_stopgap(algorithm));
 }
 
+/* Reductions in float64 need a few sizes alone: between and beyond them the float32 algorithm's
+ * curve tells (choice/reduce_costs.c). */
+static bool is_step(const duo_case *c)
+{
+    int64_t n = c->n;
+    while (n % 16 == 0) n /= 16;
+    return c->problem.operation != DUO_SGEMM && n == 1;
+}
+
 enum { OTHERS, THIN, CURVES, COMPARED };
 
 /* First what is compared, then what the profile needs beside it, then thin products, then the other
@@ -41,9 +50,9 @@ static int value_of(const duo_crossover *x, const duo_case *c,
                     const duo_implementation *implementation)
 {
     const duo_algorithm *const algorithm = implementation->algorithm;
-    if (algorithm != NULL &&
-        (is_stopgap(algorithm) || !duo_algorithm_serves(algorithm, DUO_CROSSOVER_MATH)))
-        return OTHERS;
+    if (algorithm != NULL && is_stopgap(algorithm)) return OTHERS;
+    if (algorithm != NULL && !duo_algorithm_serves(algorithm, DUO_CROSSOVER_MATH))
+        return is_step(c) ? CURVES : OTHERS;
     if (!is_square(c)) return THIN;
     return algorithm == NULL || implementation->threads == x->threads ? COMPARED : CURVES;
 }

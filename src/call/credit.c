@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "choice/transfer_cost.h"
 #include "data/region.h"
 #include "data/residency.h"
 

@@ -39,13 +39,22 @@ typedef bool (*duo_accepts)(const duo_call *call, const duo_conditions *conditio
  * *threads: the CPU threads that it would use; 0 on the GPU. */
 typedef double (*duo_cost)(const duo_call *call, const duo_conditions *conditions, int *threads);
 
-/* Seconds of sgemm_cpu_openblas on all threads of the conditions that there is work for, before
+/* Seconds of an algorithm on all threads of the conditions that there is work for, before
  * corrections: what a correction is measured against. */
-double duo_sgemm_cpu_openblas_uncorrected(const duo_call *call, const duo_conditions *conditions);
+double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
+                                 const duo_conditions *conditions);
 
 /* The least elements, a power of two, that a piece has where a reduction sends a vector in pieces:
  * on the device it needs no more memory than that (call/stream_reduction.h). */
 enum { DUO_LEAST_PIECE = 1 << 16 };
+
+/* How many elements memory moves for one of this vector, if it moves lines of `line` elements. */
+static inline double duo_stride_factor(const duo_operand *o, double line)
+{
+    const double step = o->ld < 0 ? -(double)o->ld : (double)o->ld;
+    if (!o->read || o->columns <= 1 || step <= 1.0) return 1.0;
+    return step < line ? step : line;
+}
 
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \

@@ -6,9 +6,9 @@ enum { DUO_CURVE_POINTS = 40 };
 
 /*
  * Measured seconds by size. A reduction's size is n; that of sgemm is the edge of a cube, m = n =
- * k. A CPU algorithm is measured on one thread with operands in host memory. A GPU algorithm is
- * measured with operands on the device, in a queue that is kept busy: the launch is in it, the
- * result's way to the host is not.
+ * k. A CPU algorithm is measured on one thread with operands in host memory, reductions on all
+ * threads, too. A GPU algorithm is measured with operands on the device, in a queue that is kept
+ * busy: the launch is in it, the result's way to the host is not.
  */
 typedef struct duo_curve {
     int count; /* 0: not measured */

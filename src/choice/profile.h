@@ -24,6 +24,15 @@ typedef struct duo_measured {
     char effort[8];            /* "full" or "quick" */
 } duo_measured;
 
+/* The algorithms whose costs are corrected, each on one thread and on the profile's `threads`. */
+typedef enum duo_corrected {
+    DUO_CORRECTED_OPENBLAS,
+    DUO_CORRECTED_PLAIN,
+    DUO_CORRECTED_FLOAT64,
+    DUO_CORRECTED
+} duo_corrected;
+enum { DUO_CORRECTED_ONE_THREAD, DUO_CORRECTED_ALL_THREADS, DUO_CORRECTED_THREADS };
+
 typedef struct duo_profile {
     char origin[256]; /* where it comes from: "built-in h100" or the file's path */
 
@@ -53,9 +62,9 @@ typedef struct duo_profile {
     double query_seconds;      /* asking the driver what kind of memory an address is */
 
     duo_curve curve[DUO_ALGORITHMS]; /* by duo_algorithm_id */
+    duo_curve team[DUO_ALGORITHMS];  /* of the CPU's reductions, on `threads` threads */
 
-    /* Of sgemm_cpu_openblas, on one thread and on `threads`. */
-    duo_correction blas_one, blas_all;
+    duo_correction correction[DUO_CORRECTED][DUO_CORRECTED_THREADS];
 } duo_profile;
 
 #endif

@@ -54,8 +54,10 @@ bool duo_field_forbids(char c)
     return c == ';' || c == '#' || (unsigned char)c < ' ' || c == 0x7f;
 }
 
-const char duo_curve_section[] = "algorithm ";
+const char *const duo_curve_sections[DUO_CURVE_SECTIONS] = {
+    [DUO_SECTION_CURVE] = "algorithm ", [DUO_SECTION_TEAM_CURVE] = "all threads "};
 
-const char *const duo_correction_sections[DUO_CORRECTION_SECTIONS] = {
-    [DUO_SECTION_ONE_THREAD] = "correction one thread",
-    [DUO_SECTION_ALL_THREADS] = "correction all threads"};
+const char *const duo_correction_sections[DUO_CORRECTED][DUO_CORRECTED_THREADS] = {
+    [DUO_CORRECTED_OPENBLAS] = {"correction one thread", "correction all threads"},
+    [DUO_CORRECTED_PLAIN] = {"correction plain one thread", "correction plain all threads"},
+    [DUO_CORRECTED_FLOAT64] = {"correction float64 one thread", "correction float64 all threads"}};

@@ -49,10 +49,10 @@ bool duo_field_forbids(char c);
 
 /* ---- The other sections ---- */
 
-extern const char duo_curve_section[]; /* the algorithm's name follows */
+/* Of curves: the algorithm's name follows. */
+enum { DUO_SECTION_CURVE, DUO_SECTION_TEAM_CURVE, DUO_CURVE_SECTIONS };
+extern const char *const duo_curve_sections[DUO_CURVE_SECTIONS];
 
-/* Of the corrections of sgemm_cpu_openblas. */
-enum { DUO_SECTION_ONE_THREAD, DUO_SECTION_ALL_THREADS, DUO_CORRECTION_SECTIONS };
-extern const char *const duo_correction_sections[DUO_CORRECTION_SECTIONS];
+extern const char *const duo_correction_sections[DUO_CORRECTED][DUO_CORRECTED_THREADS];
 
 #endif

@@ -63,6 +63,19 @@ static void tell_missing_operations(const duo_profile *measured, bool blas, cons
     if (any) add_why(" on the CPU from %s, as not measured", host->origin);
 }
 
+/* A correction is of a curve: without that it says nothing. Those of float64 may be of the curve of
+ * the CPU's BLAS. */
+static void forget_corrections(duo_profile *p)
+{
+    const bool blas = p->curve[DUO_sgemm_cpu_openblas].count > 0;
+    const bool curve[DUO_CORRECTED] = {
+        [DUO_CORRECTED_OPENBLAS] = blas,
+        [DUO_CORRECTED_PLAIN] = p->curve[DUO_sgemm_cpu_plain].count > 0,
+        [DUO_CORRECTED_FLOAT64] = blas || p->curve[DUO_sgemm_cpu_float64].count > 0};
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++) p->correction[i][t].measured &= curve[i];
+}
+
 /* Makes the whole of what was measured and what that lacks; `why` says what comes from where. */
 static void complete(from_file *file, const duo_profile *host)
 {
@@ -77,8 +90,7 @@ static void complete(from_file *file, const duo_profile *host)
     tell_missing_operations(measured, blas, host);
     if (measured->threads != threads)
         add_why("; what several threads take is scaled, from %d to %d", measured->threads, threads);
-    if (measured->curve[DUO_sgemm_cpu_openblas].count == 0) /* corrections are of this curve */
-        measured->blas_one.measured = measured->blas_all.measured = false;
+    forget_corrections(measured);
     *whole = *measured;
     duo_profile_borrow_figures(whole, host);
     duo_profile_borrow_curves(whole, host, DUO_SIDE_CPU);

@@ -18,7 +18,7 @@ _Static_assert(LONGEST_LINE + 2 <= INI_MAX_LINE, "inih cuts longer lines without
 typedef struct reader {
     duo_profile *profile;
     bool seen[DUO_FIELDS], end;
-    int correction_lines[DUO_CORRECTION_SECTIONS];
+    int correction_lines[DUO_CORRECTED][DUO_CORRECTED_THREADS];
     long long format; /* 0: not seen yet */
     char problem[160];
 } reader;
@@ -45,16 +45,18 @@ static bool plain(const char *text)
     return *text == '\0';
 }
 
-static duo_curve *curve_named(duo_profile *profile, const char *name)
+static duo_curve *curve_named(duo_curve all[DUO_ALGORITHMS], const char *name)
 {
     for (int id = 0; id < DUO_ALGORITHMS; id++)
-        if (strcmp(name, duo_algorithm_name((duo_algorithm_id)id)) == 0) return &profile->curve[id];
+        if (strcmp(name, duo_algorithm_name((duo_algorithm_id)id)) == 0) return &all[id];
     return NULL;
 }
 
-static int read_point(reader *r, const char *section, const char *name, const char *value)
+static int read_point(reader *r, int which, const char *section, const char *name,
+                      const char *value)
 {
-    duo_curve *const curve = curve_named(r->profile, section + strlen(duo_curve_section));
+    duo_curve *const all = which == DUO_SECTION_CURVE ? r->profile->curve : r->profile->team;
+    duo_curve *const curve = curve_named(all, section + strlen(duo_curve_sections[which]));
     if (curve == NULL) return wrong(r, section, name, "no such algorithm");
     const duo_field_range range = duo_field_ranges[DUO_FIELD_PICOSECONDS];
     long long size, picoseconds;
@@ -73,13 +75,12 @@ static int read_point(reader *r, const char *section, const char *name, const ch
     return 1;
 }
 
-static int read_correction(reader *r, int which, const char *name, const char *value)
+static int read_correction(reader *r, int which, int threads, const char *name, const char *value)
 {
-    duo_correction *const correction =
-        which == DUO_SECTION_ONE_THREAD ? &r->profile->blas_one : &r->profile->blas_all;
-    return duo_correction_read(correction, r->correction_lines[which]++, name, value)
+    return duo_correction_read(&r->profile->correction[which][threads],
+                               r->correction_lines[which][threads]++, name, value)
                ? 1
-               : wrong(r, duo_correction_sections[which], name,
+               : wrong(r, duo_correction_sections[which][threads], name,
                        "not the next line, or not factors");
 }
 
@@ -135,11 +136,13 @@ static int read_entry(void *user, const char *section, const char *name, const c
 {
     reader *const r = user;
     if (r->end) return wrong(r, section, name, "after the end");
-    if (strncmp(section, duo_curve_section, strlen(duo_curve_section)) == 0)
-        return read_point(r, section, name, value);
-    for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
-        if (strcmp(section, duo_correction_sections[i]) == 0)
-            return read_correction(r, i, name, value);
+    for (int i = 0; i < DUO_CURVE_SECTIONS; i++)
+        if (strncmp(section, duo_curve_sections[i], strlen(duo_curve_sections[i])) == 0)
+            return read_point(r, i, section, name, value);
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            if (strcmp(section, duo_correction_sections[i][t]) == 0)
+                return read_correction(r, i, t, name, value);
     if (strcmp(section, "profile") == 0 && strcmp(name, "format") == 0)
         return read_format(r, value);
     r->end =
@@ -197,8 +200,10 @@ static const char *undated(const duo_profile *profile)
 /* A correction that has begun and does not end. */
 static const char *cut_short(const reader *r)
 {
-    for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
-        if (r->correction_lines[i] % DUO_CORRECTION_LINES != 0) return duo_correction_sections[i];
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            if (r->correction_lines[i][t] % DUO_CORRECTION_LINES != 0)
+                return duo_correction_sections[i][t];
     return NULL;
 }
 

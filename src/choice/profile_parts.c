@@ -30,8 +30,9 @@ void duo_profile_borrow_curves(duo_profile *to, const duo_profile *from, duo_sid
         const duo_algorithm_table table = duo_algorithm_tables[operation];
         for (int i = 0; i < table.count; i++) {
             const duo_algorithm_id id = table.algorithm[i].id;
-            if (table.algorithm[i].side == side && to->curve[id].count == 0)
-                to->curve[id] = from->curve[id];
+            if (table.algorithm[i].side != side || to->curve[id].count > 0) continue;
+            to->curve[id] = from->curve[id];
+            to->team[id] = to->threads == from->threads ? from->team[id] : (duo_curve){0};
         }
     }
 }

@@ -37,10 +37,11 @@ static bool wanted(const duo_profile *profile, const duo_field *f, const void *m
     return true;
 }
 
-static void print_curve(const duo_curve *curve, const char *name, FILE *file)
+static void print_curve(const duo_curve *curve, int which, const char *name, FILE *file)
 {
     const double unit = duo_field_ranges[DUO_FIELD_PICOSECONDS].unit;
-    fprintf(file, "\n[%s%s]\n", duo_curve_section, name);
+    if (curve->count == 0) return;
+    fprintf(file, "\n[%s%s]\n", duo_curve_sections[which], name);
     for (int i = 0; i < curve->count; i++)
         fprintf(file, "%lld = %lld\n", llround(curve->size[i]), llround(curve->seconds[i] / unit));
 }
@@ -59,14 +60,16 @@ void duo_profile_print(const duo_profile *profile, FILE *file)
         if (strcmp(section, f->section) != 0) fprintf(file, "\n[%s]\n", section = f->section);
         print_field(f, member, file);
     }
-    for (int id = 0; id < DUO_ALGORITHMS; id++)
-        if (profile->curve[id].count > 0)
-            print_curve(&profile->curve[id], duo_algorithm_name((duo_algorithm_id)id), file);
-    const duo_correction *const corrections[] = {&profile->blas_one, &profile->blas_all};
-    for (int i = 0; i < DUO_CORRECTION_SECTIONS; i++)
-        if (corrections[i]->measured) {
-            fprintf(file, "\n[%s]\n", duo_correction_sections[i]);
-            duo_correction_print(corrections[i], file);
+    for (int id = 0; id < DUO_ALGORITHMS; id++) {
+        const char *const name = duo_algorithm_name((duo_algorithm_id)id);
+        print_curve(&profile->curve[id], DUO_SECTION_CURVE, name, file);
+        print_curve(&profile->team[id], DUO_SECTION_TEAM_CURVE, name, file);
+    }
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++) {
+            if (!profile->correction[i][t].measured) continue;
+            fprintf(file, "\n[%s]\n", duo_correction_sections[i][t]);
+            duo_correction_print(&profile->correction[i][t], file);
         }
     fprintf(file, "\n[end]\ncomplete = 1\n");
 }

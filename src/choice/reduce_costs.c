@@ -1,27 +1,47 @@
 /*
  * reduce_costs.c - what the algorithms of sasum, ssum and sdot accept, and what they cost here.
  *
- * CPU: the curve of one thread; all threads share the work for the price of a job of the team. GPU:
- * the measured curve; each strided element moves a whole sector of memory, 32 bytes or 8 elements.
- * A float64 algorithm without a curve takes a multiple of the float32 algorithm's time.
+ * CPU: the curves of one thread and of all threads. Where the latter were not measured, all threads
+ * share one thread's work for the price of a job of the team. GPU: the measured curve; a strided
+ * element moves its part of 64 bytes of memory, or all of them. A float64 algorithm's curve is
+ * short: beyond it the float32 algorithm's tells.
  */
 #include <math.h>
 
 #include "choice/costs.h"
 
-/* How many elements memory moves for one element of this operand, if it moves lines of `line`
- * elements. */
-static double stride_factor(const duo_operand *o, double line)
+/* Does the algorithm see gaps between the vector's elements? What is sent to the GPU, but for kept
+ * arrays, or fetched from device memory, arrives without. */
+static bool has_gaps(const duo_operand *o, duo_side side)
 {
-    const double step = fabs((double)o->ld);
-    if (!o->read || step <= 1.0) return 1.0;
-    return step < line ? step : line;
+    const bool arrives =
+        side == DUO_SIDE_GPU ? duo_operand_hosted(o) : o->residence == DUO_AT_DEVICE;
+    return o->read && o->ld != 1 && !arrives;
 }
 
-static double worst_stride(const duo_call *call, double line)
+/* How many elements memory moves for one of a vector, in the mean of the call's vectors. */
+static double stride_factor(const duo_call *call, duo_side side)
 {
-    return fmax(stride_factor(&call->operand[DUO_X], line),
-                stride_factor(&call->operand[DUO_Y], line));
+    const double line = 16.0; /* elements of 64 bytes, which either side's memory moves at once */
+    double sum = 0.0, vectors = 0.0;
+    for (int i = DUO_X; i <= DUO_Y; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (!o->read) continue;
+        sum += has_gaps(o, side) ? duo_stride_factor(o, line) : 1.0;
+        vectors += 1.0;
+    }
+    return sum / vectors;
+}
+
+/* The part of the vectors' elements that the CPU has to fetch. */
+static double fetched_part(const duo_call *call)
+{
+    double fetched = 0.0, vectors = 0.0;
+    for (int i = DUO_X; i <= DUO_Y; i++) {
+        vectors += call->operand[i].read;
+        fetched += call->operand[i].read && !call->operand[i].on_host;
+    }
+    return fetched / vectors;
 }
 
 static bool always(const duo_call *call, const duo_conditions *conditions)
@@ -31,24 +51,49 @@ static bool always(const duo_call *call, const duo_conditions *conditions)
     return true;
 }
 
-/*
- * Time of a float64 algorithm over the float32 algorithm's. CPU: one thread of a Zen 4 takes 1.5 to
- * 3.7 times as long in its caches, and as long beyond them. GPU: both wait for memory (an H100, n
- * from 2^20 on).
- */
-static const double kCpuFloat64Times = 2.0, kGpuFloat64Times = 1.0;
+/* ---- Curves ---- */
 
-/* By the algorithm's own curve, or by the float32 algorithm's where the profile has none of it. */
-static double seconds_at(const duo_conditions *conditions, duo_algorithm_id id,
-                         duo_algorithm_id float32, double times, double n)
+/*
+ * For each element a float64 algorithm of the CPU adds so many times what the float32 algorithm
+ * takes for one in the first cache: 1.5 to 2.7 on one thread of a Zen 4, 2 to 4 on an H200's host,
+ * and beyond the caches as much, which is little there. On the GPU both wait for memory.
+ */
+static const double kFloat64Adds = 2.5;
+
+/* A size, in elements, that is in the first cache. */
+static const double kCached = 4096.0;
+
+/* What is known of an algorithm's time for elements in a row. */
+typedef struct known {
+    const duo_curve *own, *float32; /* the same for a float32 algorithm */
+    double added;                   /* seconds for each element, over the float32 algorithm's */
+} known;
+
+static double like_float32(const known *k, double n)
 {
-    const duo_curve *const curve = conditions->profile->curve;
-    if (curve[id].count > 0) return duo_curve_seconds(&curve[id], n, 1);
-    return times * duo_curve_seconds(&curve[float32], n, 1);
+    return duo_curve_seconds(k->float32, n, 1) + k->added * n;
 }
 
-/* How much faster all threads are than one: their number, but at most the ratio of all threads'
- * memory bandwidth to one thread's, which is that of the serial curve's last point. */
+/* By the algorithm's own curve. Beyond its ends it goes on as the float32 algorithm's does, whose
+ * ladder is longer. */
+static double seconds_at(const known *k, double n)
+{
+    const duo_curve *const own = k->own;
+    const int last = own->count - 1;
+    if (own == k->float32 || k->float32->count == 0) return duo_curve_seconds(own, n, 1);
+    if (last < 0) return like_float32(k, n);
+    if (n < own->size[0])
+        return own->seconds[0] * like_float32(k, n) / like_float32(k, own->size[0]);
+    if (n > own->size[last])
+        return own->seconds[last] + like_float32(k, n) - like_float32(k, own->size[last]);
+    return duo_curve_seconds(own, n, 1);
+}
+
+/* ---- CPU ---- */
+
+/* How much faster all threads are than one, where that was not measured: their number, but at most
+ * the ratio of all threads' memory bandwidth to one thread's, which is that of the serial curve's
+ * last point. */
 static double speed_up(const duo_call *call, const duo_conditions *conditions,
                        const duo_curve *serial)
 {
@@ -59,43 +104,74 @@ static double speed_up(const duo_call *call, const duo_conditions *conditions,
     return fmax(1.0, fmin((double)conditions->threads, conditions->profile->cpu_bandwidth / one));
 }
 
-static bool strided(const duo_call *call)
+/*
+ * Seconds for n of the call's elements, each of which takes `gathered` seconds more if they do not
+ * lie in a row: they are gathered one by one, and move parts of cache lines, or whole ones.
+ */
+static double elements_seconds(const duo_call *call, const known *k, double n, double gathered)
 {
-    bool any = false;
-    for (int i = DUO_X; i <= DUO_Y; i++) any |= call->operand[i].read && call->operand[i].ld != 1;
-    return any;
+    const double row = seconds_at(k, n);
+    if (!has_gaps(&call->operand[DUO_X], DUO_SIDE_CPU) &&
+        !has_gaps(&call->operand[DUO_Y], DUO_SIDE_CPU))
+        return row;
+    const duo_curve *const moves = k->float32->count > 0 ? k->float32 : k->own;
+    const double dense = duo_curve_seconds(moves, n, 1);
+    const double lines = duo_curve_seconds(moves, n * stride_factor(call, DUO_SIDE_CPU), 1);
+    return row + fmax(lines - dense, gathered * n);
 }
 
 /*
- * Seconds of one thread. Strided elements are gathered one by one, which takes as long as adding 16
- * that lie in a row in the first cache, and each moves a part of a cache line, or a whole one. In
+ * Seconds on all threads. By the curve of the profile's threads: fewer threads take as long as
+ * those do for as many elements each. Sharing takes the price of a job of the team at least.
+ */
+static double parallel_seconds(const duo_call *call, const duo_conditions *conditions,
+                               const known *one, const known *all, double gathered, double serial)
+{
+    const duo_profile *const p = conditions->profile;
+    const double threads = conditions->threads, measured = p->threads;
+    const double fork = p->fork_seconds + p->fork_seconds_per_thread * threads;
+    if (all->float32->count == 0 || p->threads < 2)
+        return fork + serial / speed_up(call, conditions, one->float32);
+    const double n = (double)call->n * fmax(measured / threads, 1.0);
+    return fmax(fork, elements_seconds(call, all, n, gathered / measured));
+}
+
+/* What the team has just fetched is in no cache of a single thread, which reads it as it reads
+ * vectors beyond its caches: those of the curve's last point. By how much longer that takes. */
+static double uncached_seconds(const duo_call *call, const duo_curve *curve)
+{
+    const double part = fetched_part(call), n = (double)call->n;
+    if (!(part > 0.0) || curve->count == 0) return 0.0;
+    const int last = curve->count - 1;
+    const double memory = n * curve->seconds[last] / curve->size[last];
+    return part * fmax(memory - duo_curve_seconds(curve, n, 1), 0.0);
+}
+
+/*
+ * A strided element takes as long to gather as adding 16 that lie in a row in the first cache. In
  * its caches one thread of a Zen 4 took 0.33 ns for an element at increments of 3 to 7, and 4 to 7
  * ns beyond them at increments of 16 and more.
  */
-static double serial_seconds(const duo_call *call, const duo_conditions *conditions,
-                             duo_algorithm_id id, duo_algorithm_id float32)
-{
-    const double line = 16.0, row = 16.0, cached = 4096.0, n = (double)call->n;
-    const double times = kCpuFloat64Times;
-    const double added = seconds_at(conditions, id, float32, times, n);
-    if (!strided(call)) return added;
-    const double one = seconds_at(conditions, id, float32, times, cached) / cached;
-    const double moved = seconds_at(conditions, id, float32, times, n * worst_stride(call, line));
-    return fmax(moved, added + row * one * n);
-}
-
 static double cpu_cost(const duo_call *call, const duo_conditions *conditions, duo_algorithm_id id,
                        duo_algorithm_id float32, int *threads)
 {
+    const double row = 16.0;
     const duo_profile *const p = conditions->profile;
-    const double serial = serial_seconds(call, conditions, id, float32);
+    known one = {&p->curve[id], &p->curve[float32], 0.0};
+    const duo_curve *const cached = one.float32->count > 0 ? one.float32 : one.own;
+    const double element = duo_curve_seconds(cached, kCached, 1) / kCached;
+    if (id != float32) one.added = kFloat64Adds * element;
+    const double serial = elements_seconds(call, &one, (double)call->n, row * element);
     *threads = 1;
-    if (conditions->threads == 1) return serial;
-    const double parallel = p->fork_seconds + p->fork_seconds_per_thread * conditions->threads +
-                            serial / speed_up(call, conditions, &p->curve[float32]);
-    if (parallel < serial) *threads = conditions->threads;
-    return fmin(serial, parallel);
+    const double alone = serial + uncached_seconds(call, one.float32);
+    if (conditions->threads == 1) return alone;
+    const known all = {&p->team[id], &p->team[float32], one.added / fmax(p->threads, 1.0)};
+    const double parallel = parallel_seconds(call, conditions, &one, &all, row * element, serial);
+    if (parallel < alone) *threads = conditions->threads;
+    return fmin(alone, parallel);
 }
+
+/* ---- GPU ---- */
 
 /* Kept arrays are sent whole, other vectors in host memory piece by piece. */
 static bool fits_device(const duo_call *call, const duo_conditions *conditions)
@@ -115,12 +191,10 @@ static double gpu_cost(const duo_call *call, const duo_conditions *conditions, d
                        duo_algorithm_id float32, int *threads)
 {
     *threads = 0;
-    /* Data that is sent arrives without gaps; only data that is there already is strided. */
-    double factor = 1.0;
-    for (int i = 0; i < 2; i++)
-        if (call->operand[i].on_device)
-            factor = fmax(factor, stride_factor(&call->operand[i], 8.0));
-    return seconds_at(conditions, id, float32, kGpuFloat64Times, (double)call->n * factor);
+    /* An H200 took 95 us for 7.5 million elements 13 apart, and 55 us for 3.3 million 21 apart. */
+    const duo_curve *const curve = conditions->profile->curve;
+    const known k = {&curve[id], &curve[float32], 0.0};
+    return seconds_at(&k, (double)call->n * stride_factor(call, DUO_SIDE_GPU));
 }
 
 /* Accepts and cost of one algorithm; `like` is the float32 algorithm of its side. */

@@ -5,42 +5,7 @@
 
 #include "choice/ratios.h"
 #include "choice/stream_cost.h"
-
-/* Seconds to move an operand over the link, one way. */
-static double link_seconds(const duo_operand *o, const duo_conditions *conditions, bool to_device)
-{
-    const duo_profile *const p = conditions->profile;
-    const bool pinned = o->residence == DUO_AT_PINNED;
-    const double rate = to_device ? (pinned ? p->upload_pinned : p->upload_pageable)
-                                  : (pinned ? p->download_pinned : p->download_pageable);
-    return (p->copy_seconds + duo_operand_bytes(o) / rate) *
-           duo_link_ratio(conditions, to_device, pinned);
-}
-
-double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_conditions *conditions)
-{
-    double seconds = 0.0;
-    bool waits = false; /* does the host wait for a result from the device? */
-    const bool streamed = duo_streams(call);
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        const duo_operand *const o = &call->operand[i];
-        const bool kept = duo_operand_kept(o);
-        if (side == DUO_SIDE_GPU) {
-            if (streamed && duo_operand_hosted(o)) continue;
-            if (o->read && !o->on_device)
-                seconds += fmax(0.0, link_seconds(o, conditions, true) - o->credit_seconds);
-            if (o->written && o->residence != DUO_AT_DEVICE && !kept) {
-                waits = true;
-                if (call->operation == DUO_SGEMM) seconds += link_seconds(o, conditions, false);
-            }
-        } else {
-            if (o->read && !o->on_host) seconds += link_seconds(o, conditions, false);
-            if (o->written && o->residence == DUO_AT_DEVICE)
-                seconds += link_seconds(o, conditions, true);
-        }
-    }
-    return seconds + (waits ? conditions->profile->round_trip_seconds : 0.0);
-}
+#include "choice/transfer_cost.h"
 
 /* Seconds of an algorithm that accepts, without `transfer`. */
 static double work_seconds(const duo_call *call, const duo_conditions *conditions, duo_choice *c)

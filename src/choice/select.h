@@ -31,10 +31,6 @@ int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
  * path any GPU algorithm goes before any CPU algorithm. -1: none is left. */
 int duo_select(const duo_choice *choice, int count, const duo_conditions *conditions);
 
-/* Seconds to bring what the call reads to this side, and what it writes to where it belongs. On the
- * GPU without the operands that are streamed: duo_stream_seconds has those. */
-double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_conditions *conditions);
-
 /* What duo_predict says of one algorithm, which accepts the call. */
 double duo_predict_one(const duo_call *call, const duo_conditions *conditions,
                        const duo_algorithm *algorithm);

@@ -3,9 +3,8 @@
  *
  * The cost of a product is that of the cube of equal work on the measured curve, plus what the
  * product packs and moves beyond that cube. Tiles are shared among threads as the algorithm shares
- * them. How far that is off at other shapes was measured for the CPU's BLAS (correction.h). A
- * float64 algorithm without a curve takes a multiple of a float32 algorithm's time.
- * Transfers are added by select.c.
+ * them. How far that is off at other shapes is measured (correction.h). A float64 algorithm without
+ * a curve takes a multiple of a float32 algorithm's time. Transfers are added by select.c.
  */
 #include <math.h>
 
@@ -95,22 +94,39 @@ static double useful_threads(const duo_conditions *conditions, const sharing *s)
     return smaller(conditions->threads, s->pieces);
 }
 
-/* Corrections of what one thread takes, and of what all threads take. */
-typedef struct corrections {
-    double one, all;
-} corrections;
+/* What an algorithm does of a call, and the seconds that one thread multiplies. */
+typedef struct job {
+    sharing s;
+    double multiply;
+} job;
 
-static const corrections kNone = {1.0, 1.0};
+static double uncorrected(const job *j, const duo_call *call, const duo_conditions *conditions)
+{
+    const double moves = extra_moves(call, conditions, &j->s);
+    const double t = useful_threads(conditions, &j->s);
+    if (t < 2.0) return j->multiply + moves;
+    return parallel_seconds(conditions->profile, &j->s, j->multiply, moves, t);
+}
+
+static double factor(const duo_call *call, const duo_conditions *conditions,
+                     duo_corrected algorithm, int threads)
+{
+    return duo_correction_at(&conditions->profile->correction[algorithm][threads],
+                             2 * call->transa + call->transb, call->m, call->n, call->k);
+}
 
 /* Seconds on one thread, or on all threads that there are pieces for, if that is faster. */
-static double cpu_seconds(const duo_call *call, const duo_conditions *conditions, const sharing *s,
-                          double multiply, corrections by, int *threads)
+static double cpu_seconds(const job *j, const duo_call *call, const duo_conditions *conditions,
+                          duo_corrected algorithm, int *threads)
 {
-    const double moves = extra_moves(call, conditions, s), serial = by.one * (multiply + moves);
+    const double moves = extra_moves(call, conditions, &j->s);
+    const double serial =
+        factor(call, conditions, algorithm, DUO_CORRECTED_ONE_THREAD) * (j->multiply + moves);
     *threads = 1;
-    const double t = useful_threads(conditions, s);
+    const double t = useful_threads(conditions, &j->s);
     if (t < 2.0) return serial;
-    const double parallel = by.all * parallel_seconds(conditions->profile, s, multiply, moves, t);
+    const double parallel = factor(call, conditions, algorithm, DUO_CORRECTED_ALL_THREADS) *
+                            parallel_seconds(conditions->profile, &j->s, j->multiply, moves, t);
     if (!(parallel < serial)) return serial;
     *threads = (int)t;
     return parallel;
@@ -150,14 +166,18 @@ static double tiles_of_cube(double edge, double work)
                   tiles_on(edge, DUO_SGEMM_LARGEST_EDGE));
 }
 
-static sharing openblas_sharing(const duo_call *call, const duo_conditions *conditions)
+/* Seconds in which OpenBLAS begins a column of a C that it only scales: 7 to 8 ns on a Xeon with
+ * AVX-512, of 5, 6 or 8 rows. */
+static const double kScaledColumn = 7e-9;
+
+static job openblas_job(const duo_call *call, const duo_conditions *conditions)
 {
     const duo_blas_library *const library = duo_blas_library_get();
     const bool its_own = library != NULL && library->threads == DUO_BLAS_ITS_OWN;
     const duo_tiles t = its_own ? duo_sgemm_one_tile(call->m, call->n, call->k)
                                 : duo_sgemm_tiles(call->m, call->n, call->k);
     const double work = work_of(call), cube = cbrt(work), side = tiles_of_cube(cube, work);
-    return (sharing){
+    const sharing s = {
         .work = work,
         .cube = cube,
         .down = (double)t.down,
@@ -171,62 +191,29 @@ static sharing openblas_sharing(const duo_call *call, const duo_conditions *cond
          * only read. */
         .pack = 1.5,
         .touch = 2.0};
-}
-
-static double openblas_multiply(const duo_conditions *conditions, const sharing *s)
-{
-    return duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], s->work, 3);
-}
-
-static corrections openblas_corrections(const duo_call *call, const duo_profile *p)
-{
-    const int layout = 2 * call->transa + call->transb;
-    return (corrections){duo_correction_at(&p->blas_one, layout, call->m, call->n, call->k),
-                         duo_correction_at(&p->blas_all, layout, call->m, call->n, call->k)};
-}
-
-double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *conditions,
-                                   int *threads)
-{
-    const sharing s = openblas_sharing(call, conditions);
-    return cpu_seconds(call, conditions, &s, openblas_multiply(conditions, &s),
-                       openblas_corrections(call, conditions->profile), threads);
-}
-
-double duo_sgemm_cpu_openblas_uncorrected(const duo_call *call, const duo_conditions *conditions)
-{
-    const sharing s = openblas_sharing(call, conditions);
-    const double multiply = openblas_multiply(conditions, &s);
-    const double moves = extra_moves(call, conditions, &s), t = useful_threads(conditions, &s);
-    if (t < 2.0) return multiply + moves;
-    return parallel_seconds(conditions->profile, &s, multiply, moves, t);
+    const double multiply =
+        duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], work, 3);
+    return (job){s, multiply + (call->k > 0 ? 0.0 : kScaledColumn * (double)call->n)};
 }
 
 /* Every tile of the plain algorithm does 64 rows, empty ones too: `work` is that of a cube whose
  * empty rows cost as much. */
-static sharing plain_sharing(const duo_call *call)
+static job plain_job(const duo_call *call, const duo_conditions *conditions)
 {
     const double m = (double)call->m, n = (double)call->n, k = larger((double)call->k, 1.0);
     const double cube = cbrt(m * n * k);
     const double down = tiles_on(m, DUO_PLAIN_ROWS), across = tiles_on(n, DUO_PLAIN_COLUMNS);
     const double cube_down = tiles_on(cube, DUO_PLAIN_ROWS);
-    return (sharing){.work = down * n * k / (cube_down / cube),
-                     .cube = cube,
-                     .down = down,
-                     .across = across,
-                     .cube_down = cube_down,
-                     .cube_across = tiles_on(cube, DUO_PLAIN_COLUMNS),
-                     .pieces = down * across,
-                     .pack = 8.0, /* an estimate: plain C packs slower than OpenBLAS */
-                     .touch = 8.0};
-}
-
-double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *conditions,
-                                int *threads)
-{
-    const sharing s = plain_sharing(call);
-    const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_cpu_plain];
-    return cpu_seconds(call, conditions, &s, duo_curve_seconds(curve, s.work, 3), kNone, threads);
+    const sharing s = {.work = down * n * k / (cube_down / cube),
+                       .cube = cube,
+                       .down = down,
+                       .across = across,
+                       .cube_down = cube_down,
+                       .cube_across = tiles_on(cube, DUO_PLAIN_COLUMNS),
+                       .pieces = down * across,
+                       .pack = 8.0, /* an estimate: plain C packs slower than OpenBLAS */
+                       .touch = 8.0};
+    return (job){s, duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_plain], s.work, 3)};
 }
 
 /* Over the float32 algorithm's time: a vector holds half as many float64, and operands are copied
@@ -234,8 +221,7 @@ double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *cond
 static const double kCpuFloat64Times = 2.2;
 
 /* The tiles of sgemm_cpu_openblas, cut again where they are large; k stays whole. */
-double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
-                                  int *threads)
+static job float64_job(const duo_call *call, const duo_conditions *conditions)
 {
     const duo_blas_library *const library = duo_blas_library_get();
     const bool dgemm = library != NULL && library->dgemm != NULL;
@@ -259,7 +245,39 @@ double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *co
     const double multiply = curve[own].count > 0
                                 ? duo_curve_seconds(&curve[own], work, 3)
                                 : kCpuFloat64Times * duo_curve_seconds(&curve[float32], work, 3);
-    return cpu_seconds(call, conditions, &s, multiply, kNone, threads);
+    return (job){s, multiply};
+}
+
+/* ---- Costs ---- */
+
+double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *conditions,
+                                   int *threads)
+{
+    const job j = openblas_job(call, conditions);
+    return cpu_seconds(&j, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
+}
+
+double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *conditions,
+                                int *threads)
+{
+    const job j = plain_job(call, conditions);
+    return cpu_seconds(&j, call, conditions, DUO_CORRECTED_PLAIN, threads);
+}
+
+double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
+                                  int *threads)
+{
+    const job j = float64_job(call, conditions);
+    return cpu_seconds(&j, call, conditions, DUO_CORRECTED_FLOAT64, threads);
+}
+
+double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
+                                 const duo_conditions *conditions)
+{
+    const job j = algorithm == DUO_CORRECTED_OPENBLAS ? openblas_job(call, conditions)
+                  : algorithm == DUO_CORRECTED_PLAIN  ? plain_job(call, conditions)
+                                                      : float64_job(call, conditions);
+    return uncorrected(&j, call, conditions);
 }
 
 /* ---- What each accepts ---- */

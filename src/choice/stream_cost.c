@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "choice/ratios.h"
+#include "choice/transfer_cost.h"
 #include "gpu/split/schemes.h"
 
 /* Both ways at once over one way: 90 to 101 GB/s over 55 on an H100 (PCIe 5 x16), 86 to 95 with
@@ -16,10 +17,6 @@ static const double kPeer = 350e9;
 
 /* Floats from run to run: up to here panels cut across the runs are read at nearly full speed. */
 static const int64_t kFarApart = 8192;
-
-/* Rate at which the host copies pageable memory to stages, over that at which it is sent: the link
- * takes its part of the latter. 72 and 50 GB/s on an H100 with 16 threads. */
-static const double kCopying = 1.5;
 
 /*
  * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
@@ -170,8 +167,9 @@ typedef struct traffic {
 /* Each device has a link of its own, but the host copies pageable memory for all of them. */
 static traffic traffic_of(const duo_call *call, const duo_conditions *conditions, int devices)
 {
-    const duo_profile *const profile = conditions->profile;
+    const duo_profile *const p = conditions->profile;
     const double links = devices, pageable_links = fmin(links, kCopying);
+    double packed = 0.0, unpacked = 0.0; /* bytes of pageable memory that are read, and written */
     traffic t = {.up = 0.0};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
@@ -179,11 +177,9 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
         const bool pinned = direct(call, i);
         const double bytes = duo_operand_bytes(o);
         const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
-        const double up =
-            pinned ? links * profile->upload_pinned : pageable_links * profile->upload_pageable;
+        const double up = pinned ? links * p->upload_pinned : pageable_links * p->upload_pageable;
         const double down =
-            pinned ? links * profile->download_pinned : pageable_links * profile->download_pageable;
-        t.pageable |= !pinned;
+            pinned ? links * p->download_pinned : pageable_links * p->download_pageable;
         t.bytes += bytes;
         if (o->read)
             t.up += (shared && !conditions->linked ? devices : 1.0) * bytes / up *
@@ -191,7 +187,14 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
         if (o->read && shared && conditions->linked)
             t.up += bytes * (devices - 1.0) / devices / kPeer;
         if (o->written) t.down += bytes / down * duo_link_ratio(conditions, false, pinned);
+        if (o->read && !pinned) packed += bytes;
+        if (o->written && !pinned) unpacked += bytes;
     }
+    t.pageable = packed > 0.0 || unpacked > 0.0;
+    t.up += duo_bytes_not_overlapped(packed) / (pageable_links * p->upload_pageable) *
+            duo_link_ratio(conditions, true, false);
+    t.down += duo_bytes_not_overlapped(unpacked) / (pageable_links * p->download_pageable) *
+              duo_link_ratio(conditions, false, false);
     return t;
 }
 

@@ -8,16 +8,6 @@
 #include "choice/algorithm.h"
 #include "data/plan.h"
 
-/* Is one of sgemm's operands in host memory, and none of its device copies? Then the product is
- * streamed. */
-static inline bool duo_streams(const duo_call *call)
-{
-    bool host = false;
-    for (int i = 0; i < DUO_OPERANDS && call->operation == DUO_SGEMM; i++)
-        host |= duo_operand_touched(&call->operand[i]) && duo_operand_hosted(&call->operand[i]);
-    return host;
-}
-
 /* What the functions of the problem need: it has to live as long as they are called. */
 typedef struct duo_stream_model {
     duo_call call; /* that is predicted: its operands are packed */

@@ -12,6 +12,10 @@ enum {
     ROWS_UNIT = 16, /* tiles are multiples of 16 x 4, the tile of OpenBLAS's kernels */
     COLUMNS_UNIT = 4,
     SMALLEST_STEPS = 1024, /* of a part of k; measured as the pieces were (sgemm_tiles.h) */
+    FEW_PIECES = 4,        /* as many are done at the same time */
+    WIDE = 48,             /* columns of a tile: narrower ones take longer to multiply */
+    MANY = 16,             /* threads, which flat tiles should be enough for */
+    FLAT = 16,             /* steps of k of a flat product, at most */
     FEW_THREADS = 4        /* for more threads the tiles are not put together */
 };
 
@@ -38,47 +42,71 @@ static int64_t pieces_of(int64_t m, int64_t n, int64_t k)
     return pieces < 1.0 ? 1 : pieces > PIECES ? PIECES : (int64_t)pieces;
 }
 
+typedef struct sizes {
+    int64_t m, n, k; /* k >= 1 */
+} sizes;
+
+/* About so many pieces, which two and four threads can share evenly. A thread that is done takes a
+ * piece of another's, and with it lines of C that the other one's cache has: from call to call they
+ * would go back and forth. */
+static int64_t divisible(int64_t pieces) { return pieces < 4 ? smaller(pieces, 2) : pieces & ~3; }
+
 /* C cut into tiles of rows x columns, `down` of them below each other. */
 typedef struct cut {
     int64_t down, rows, columns;
-    double cost; /* edges of a tile, which it packs; times as much where pieces are missing */
+    double cost; /* of a tile: see cut_into */
 } cut;
 
-static cut cut_into(int64_t m, int64_t n, int64_t pieces, int64_t down)
+/*
+ * Tiles below each other have cache lines of C in common, and processors fetch more of a column
+ * than they need. Threads that update such tiles at the same time take the lines from each other:
+ * in each column, which takes as long as packing so many elements of A or B. Of more than a few
+ * pieces a thread has several below each other, and its neighbour is elsewhere.
+ */
+static const double kSharedLine = 24.0;
+
+/* In each step of k a tile packs its edges; lines that it shares count once for all steps. All that
+ * is times as much where pieces are missing. */
+static cut cut_into(const sizes *size, int64_t pieces, int64_t down)
 {
+    const int64_t m = size->m, n = size->n;
     const int64_t rows = smaller(m, part(m, down, ROWS_UNIT));
     const int64_t columns = smaller(n, part(n, quotient(pieces, down), COLUMNS_UNIT));
     const double there = (double)ceiling(m, rows) * (double)ceiling(n, columns);
     const double times = there < (double)pieces ? (double)pieces / there : 1.0;
-    return (cut){down, rows, columns, (double)(rows + columns) * times};
+    const double shared = rows < m && pieces <= FEW_PIECES && n >= WIDE
+                              ? kSharedLine * (double)columns / (double)size->k
+                              : 0.0;
+    return (cut){down, rows, columns, ((double)(rows + columns) + shared) * times};
 }
 
 /* A lower bound of the cost of a cut. It grows from the squarest cut on, to both sides. */
-static double least_cost(int64_t m, int64_t n, int64_t pieces, int64_t down)
+static double least_cost(const sizes *size, int64_t pieces, int64_t down)
 {
-    return (double)m / (double)down + (double)n * (double)down / (double)pieces;
+    return (double)size->m / (double)down + (double)size->n * (double)down / (double)pieces;
 }
 
 /* Tries cuts from `down` on, in one direction, as long as one may be better than *best. Of equal
  * cuts the one with the fewest tiles down is taken. */
-static void search(int64_t m, int64_t n, int64_t pieces, int64_t down, int step, cut *best)
+static void search(const sizes *size, int64_t pieces, int64_t down, int step, cut *best)
 {
     for (; down >= 1 && down <= pieces; down += step) {
-        if (least_cost(m, n, pieces, down) > best->cost * (1.0 + 1e-9)) return;
-        const cut c = cut_into(m, n, pieces, down);
+        if (least_cost(size, pieces, down) > best->cost * (1.0 + 1e-9)) return;
+        const cut c = cut_into(size, pieces, down);
         const bool better = c.cost < best->cost || (c.cost == best->cost && c.down < best->down);
         if (better) *best = c;
     }
 }
 
-/* The tiles that pack least, about `pieces` of them. */
-static duo_tiles squarest(int64_t m, int64_t n, int64_t pieces)
+/* The tiles that cost least, about `pieces` of them. */
+static duo_tiles cheapest(int64_t m, int64_t n, int64_t k, int64_t pieces)
 {
+    const sizes size = {m, n, k > 0 ? k : 1};
     const double square = sqrt((double)pieces * (double)m / (double)n);
     const int64_t middle = square < 1.0 ? 1 : square > (double)pieces ? pieces : (int64_t)square;
-    cut best = cut_into(m, n, pieces, middle);
-    search(m, n, pieces, middle + 1, 1, &best);
-    search(m, n, pieces, middle - 1, -1, &best);
+    cut best = cut_into(&size, pieces, middle);
+    search(&size, pieces, middle + 1, 1, &best);
+    search(&size, pieces, middle - 1, -1, &best);
     return (duo_tiles){.rows = best.rows, .columns = best.columns};
 }
 
@@ -129,13 +157,39 @@ duo_tiles duo_sgemm_larger_tiles(duo_tiles t, int64_t m, int64_t n, int64_t k, i
     return best;
 }
 
+/* Flat tiles beside each other: wide enough for OpenBLAS's kernels, and at least two. */
+static int64_t strips_of(int64_t n, int64_t pieces)
+{
+    return divisible(smaller(pieces, n < 2 * WIDE ? 2 : quotient(n, WIDE)));
+}
+
+/*
+ * Little is multiplied for an element of C, so that taking lines from each other would take
+ * longest: 2929 x 201 x 1 in 2 x 2 tiles on two threads of a Xeon takes 112 us, and 31 in 1 x 2. So
+ * C is cut across alone, unless that leaves fewer than half of the pieces for up to MANY threads.
+ */
+static bool is_flat(int64_t n, int64_t k, int64_t pieces)
+{
+    return k <= FLAT && n >= WIDE && 2 * strips_of(n, pieces) >= divisible(smaller(pieces, MANY));
+}
+
+static duo_tiles flat_tiles(int64_t m, int64_t n, int64_t k, int64_t pieces)
+{
+    const int64_t columns = smaller(n, part(n, strips_of(n, pieces), COLUMNS_UNIT));
+    return (duo_tiles){m, columns, k, 1, ceiling(n, columns), 1};
+}
+
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
 {
-    const int64_t pieces = pieces_of(m, n, k);
-    if (pieces == 1 && m <= LARGEST_EDGE && n <= LARGEST_EDGE) return duo_sgemm_one_tile(m, n, k);
+    const int64_t worth = pieces_of(m, n, k > 0 ? k : 1); /* to scale C is work, too */
+    if (m <= LARGEST_EDGE && n <= LARGEST_EDGE && pieces_of(m, n, k) == 1)
+        return duo_sgemm_one_tile(m, n, k);
+    if (k == 0 && worth == 1) return duo_sgemm_one_tile(m, n, k); /* nothing is packed */
+    const int64_t pieces = worth <= FEW_PIECES ? divisible(worth) : worth;
+    if (is_flat(n, k, pieces)) return flat_tiles(m, n, k, pieces);
     const int64_t room =
         smaller(ceiling(m, SMALLEST_EDGE), PIECES) * smaller(ceiling(n, SMALLEST_EDGE), PIECES);
-    duo_tiles t = squarest(m, n, smaller(pieces, room));
+    duo_tiles t = cheapest(m, n, k, smaller(pieces, room));
     t.rows = smaller(t.rows, LARGEST_EDGE);
     t.columns = smaller(t.columns, LARGEST_EDGE);
     t.down = ceiling(m, t.rows);

@@ -22,7 +22,7 @@ typedef struct duo_tiles {
  * What a product is cut into. Measured with OpenBLAS 0.3.21 and 0.3.26 on 16 threads of a Xeon with
  * AVX-512: few and square tiles pack least, for every tile packs its own parts of A and B; but some
  * more pieces than threads leave no thread waiting for the last. A piece pays from a microsecond or
- * two on.
+ * two on. Where k is small C takes longest, and its tiles lie beside each other.
  */
 enum {
     DUO_SGEMM_PIECE_WORK = 1 << 16,               /* multiplications of a piece, at least */

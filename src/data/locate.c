@@ -7,6 +7,8 @@
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 
+static double bytes_of(duo_range r) { return (double)(r.to - r.from); }
+
 static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
 {
     uintptr_t low, high;
@@ -43,6 +45,8 @@ static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
                        !duo_range_meets(region->device_stale, part.from, part.to);
         o->residence = o->on_device ? DUO_AT_KEPT : DUO_AT_STALE;
         o->credit_seconds = region->credit_seconds;
+        o->send_bytes = bytes_of(region->device_stale);
+        o->fetch_bytes = bytes_of(region->host_stale);
         o->prepared = duo_packed_hoped(&region->packed, part);
         break;
     case DUO_REGION_HOSTED:

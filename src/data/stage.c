@@ -3,11 +3,6 @@
 
 #include "gpu/backend/devices.h"
 
-/*
- * Bytes of a stage. Pinning takes 0.6 ms for a MiB, and many programs never need large stages.
- * Large ones copy faster: every piece costs the threads that copy it a start and an end.
- */
-enum { SMALL_STAGE = 256 << 10, MEDIUM_STAGE = 2 << 20, LARGE_STAGE = DUO_LARGEST_STAGE };
 _Static_assert(2 * DUO_STAGES < DUO_MARKS, "every stage of two rings has a mark in any queue");
 
 duo_status duo_stage_still_there(int device)
@@ -70,9 +65,7 @@ duo_status duo_stage_mark(duo_resources *res, duo_ring *ring, int i, duo_queue *
 
 duo_status duo_stage_make(duo_resources *res, duo_ring *ring, size_t bytes)
 {
-    const size_t wanted = bytes <= DUO_STAGES * (size_t)SMALL_STAGE    ? SMALL_STAGE
-                          : bytes <= DUO_STAGES * (size_t)MEDIUM_STAGE ? MEDIUM_STAGE
-                                                                       : LARGE_STAGE;
+    const size_t wanted = duo_stage_bytes(bytes);
     ring->first_mark = ring == &res->down ? DUO_STAGES : 0;
     for (int i = 0; i < DUO_STAGES; i++) {
         duo_space *const space = &ring->stage[i].space;

@@ -92,9 +92,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     if (duo_profile_parse(text, &profile, why, sizeof why)) {
         for (int i = 0; i < DUO_FIELDS; i++) check_field(&profile, &duo_profile_fields[i]);
-        for (int id = 0; id < DUO_ALGORITHMS; id++) check_curve(&profile.curve[id]);
-        check_correction(&profile.blas_one);
-        check_correction(&profile.blas_all);
+        for (int id = 0; id < DUO_ALGORITHMS; id++) {
+            check_curve(&profile.curve[id]);
+            check_curve(&profile.team[id]);
+        }
+        for (int i = 0; i < DUO_CORRECTED; i++)
+            for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+                check_correction(&profile.correction[i][t]);
         check_round_trip(&profile);
     } else {
         require(why[0] != '\0' && strlen(why) < sizeof why - 1, "a reason");

@@ -33,7 +33,10 @@ int report_profile(void)
     for (int i = 0; i < 4 && p != NULL; i++)
         printf("%s=%s ", duo_algorithm_name(ids[i]) + strlen("sgemm_") - (i == 2),
                p->curve[ids[i]].size[0] == 1.0 ? "own" : "other");
-    if (p != NULL) printf("corrected=%s ", p->blas_one.measured ? "own" : "not");
+    if (p != NULL)
+        printf("corrected=%s ",
+               p->correction[DUO_CORRECTED_OPENBLAS][DUO_CORRECTED_ONE_THREAD].measured ? "own"
+                                                                                        : "not");
     if (p != NULL) printf("link=%s ", p->upload_pageable == 5e9 ? "own" : "other");
     printf("measured=%d|", measured == NULL ? 0 : measured->curve[ids[0]].count > 0 ? 2 : 1);
     /* It must serve a call, whatever it is. */

@@ -6,6 +6,7 @@
 
 #include "choice/algorithm.h"
 #include "choice/curve.h"
+#include "choice/profile_fields.h"
 #include "choice/profile_file.h"
 #include "cpu/blas_library.h"
 #include "host/machine.h"
@@ -49,7 +50,7 @@ void write_bytes(const char *path, const void *bytes, size_t count)
 
 char *read_text(const char *path)
 {
-    enum { MOST = 1 << 16 };
+    enum { MOST = 1 << 17 };
     char *const text = calloc(MOST, 1);
     FILE *const file = fopen(path, "r");
     if (CHECK(text != NULL && file != NULL, "%s", path)) (void)!fread(text, 1, MOST - 1, file);
@@ -104,9 +105,11 @@ const duo_profile *good_profile(void)
             curve->size[i] = 1 + 10.0 * i * (i + id);
             curve->seconds[i] = 1e-9 * (1 + i) * (2 + id);
         }
+        p.team[id] = (duo_curve){.count = id % 3, .size = {1.0, 7.0}, .seconds = {2e-6, 3e-6}};
     }
-    good_correction(&p.blas_one, 1.0);
-    good_correction(&p.blas_all, 3.0);
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            good_correction(&p.correction[i][t], 1.0 + i + 3.0 * t);
     return &p;
 }
 
@@ -172,18 +175,22 @@ void check_equal(const duo_profile *got, const duo_profile *want)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         CHECK(test_close(numbers[i].got, numbers[i].want, 1e-9), "%s: %g became %g",
               numbers[i].name, numbers[i].want, numbers[i].got);
-    for (int id = 0; id < DUO_ALGORITHMS; id++) {
-        const duo_curve *const a = &got->curve[id], *const b = &want->curve[id];
+    for (int i = 0; i < 2 * DUO_ALGORITHMS; i++) {
+        const int id = i / 2;
+        const duo_curve *const a = i % 2 == 0 ? &got->curve[id] : &got->team[id];
+        const duo_curve *const b = i % 2 == 0 ? &want->curve[id] : &want->team[id];
         if (!CHECK(a->count == b->count, "%s: %d points became %d",
                    duo_algorithm_name((duo_algorithm_id)id), b->count, a->count))
             continue;
-        for (int i = 0; i < b->count; i++)
-            CHECK(test_close(a->size[i], b->size[i], 1e-9) &&
-                      test_close(a->seconds[i], b->seconds[i], 1e-9),
-                  "%s point %d", duo_algorithm_name((duo_algorithm_id)id), i);
+        for (int j = 0; j < b->count; j++)
+            CHECK(test_close(a->size[j], b->size[j], 1e-9) &&
+                      test_close(a->seconds[j], b->seconds[j], 1e-9),
+                  "%s point %d", duo_algorithm_name((duo_algorithm_id)id), j);
     }
-    check_correction(&got->blas_one, &want->blas_one, "one thread");
-    check_correction(&got->blas_all, &want->blas_all, "all threads");
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            check_correction(&got->correction[i][t], &want->correction[i][t],
+                             duo_correction_sections[i][t]);
 }
 
 char *replaced(const char *text, const char *from, const char *to)
@@ -225,8 +232,8 @@ bool sane(const duo_profile *p)
          sane_rate(p->download_pageable) && sane_rate(p->download_pinned) &&
          sane_time(p->copy_seconds) && sane_time(p->round_trip_seconds) &&
          sane_time(p->query_seconds);
-    for (int id = 0; id < DUO_ALGORITHMS && ok; id++) {
-        const duo_curve *const curve = &p->curve[id];
+    for (int id = 0; id < 2 * DUO_ALGORITHMS && ok; id++) {
+        const duo_curve *const curve = id % 2 == 0 ? &p->curve[id / 2] : &p->team[id / 2];
         ok = curve->count >= 0 && curve->count <= DUO_CURVE_POINTS;
         for (int i = 0; i < curve->count && ok; i++)
             ok = curve->size[i] >= 1.0 && curve->seconds[i] > 0.0 && sane_time(curve->seconds[i]) &&
@@ -237,5 +244,8 @@ bool sane(const duo_profile *p)
             ok = seconds > 0.0 && isfinite(seconds);
         }
     }
-    return ok && sane_correction(&p->blas_one) && sane_correction(&p->blas_all);
+    for (int i = 0; i < DUO_CORRECTED; i++)
+        for (int t = 0; t < DUO_CORRECTED_THREADS; t++)
+            ok = ok && sane_correction(&p->correction[i][t]);
+    return ok;
 }
