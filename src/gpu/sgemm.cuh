@@ -52,6 +52,24 @@ static __device__ __forceinline__ void prefetch_to_l2(const float *x)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(x));
 }
 
+/*
+ * Asks so for Rows x Columns elements of C from c on, as far as they are inside. Kernels do this
+ * where beta != 0, before they begin to multiply: at the end C is read in many small steps, each of
+ * which would wait for the device's memory.
+ */
+template <int Rows, int Columns, int Threads>
+static __device__ __forceinline__ void prefetch_tile(const float *c, int64_t ldc, int64_t rows_left,
+                                                     int64_t columns_left, int thread)
+{
+    constexpr int kElements = 8, kSteps = (Rows + kElements - 1) / kElements; /* of a column */
+#pragma unroll
+    for (int s = 0; s < kSteps * Columns; s += Threads) {
+        const int i = (s + thread) % kSteps * kElements, j = (s + thread) / kSteps;
+        if (i < rows_left && j < columns_left && (kSteps * Columns % Threads == 0 || j < Columns))
+            prefetch_to_l2(c + (i + j * ldc));
+    }
+}
+
 /* Do all columns of C begin on 16 bytes? */
 static __device__ __forceinline__ bool columns_aligned(const float *c, int64_t ldc)
 {

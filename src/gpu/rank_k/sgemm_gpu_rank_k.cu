@@ -60,12 +60,9 @@ static __global__ void __launch_bounds__(kThreads, kResident) sgemm_rank_k(sgemm
     float *const c = p.c + (first_i + lane + (first_j + warp * kThreadN) * p.ldc);
 
     wait_for_kernels_ahead();
-    if (p.beta != 0.0f) {
-        /* A lane for 16 bytes of the columns of its warp. */
-#pragma unroll
-        for (int j = 0; j < kThreadN; j++)
-            if (j < columns && 4 * lane < rows + lane) prefetch_to_l2(c + 3 * lane + j * p.ldc);
-    }
+    if (p.beta != 0.0f)
+        prefetch_tile<kTileM, kTileN, kThreads>(p.c + (first_i + first_j * p.ldc), p.ldc,
+                                                p.m - first_i, p.n - first_j, threadIdx.x);
     float sum[kThreadN][kThreadM] = {};
 #pragma unroll 1
     for (int64_t l = 0; l < p.k; l += Steps) {
