@@ -329,17 +329,17 @@ static bool is_rank_k(const duo_call *call, const duo_conditions *conditions)
 }
 
 /* C takes the time; with k of 32 and more multiplying does, too, at the rate that sgemm_gpu_tiled
- * has at its largest size. Slabs are of 4, 16 or 32 k. */
+ * has at its largest size. 8 k are multiplied, or not, together. */
 double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    const double of_c = call->beta != 0.0f ? 8.0 : 4.0, slab = k <= 4 ? 4 : k <= 16 ? 16 : 32;
+    const double of_c = call->beta != 0.0f ? 8.0 : 4.0, steps = k <= 4 ? 4 : 8;
     const duo_curve *const own = &conditions->profile->curve[DUO_sgemm_gpu_rank_k];
     const duo_curve *const tiled = &conditions->profile->curve[DUO_sgemm_gpu_tiled];
     const double none = memory_seconds(conditions, 0.0);
     const double moved = memory_seconds(conditions, of_c * m * n + 4.0 * (m * k + k * n)) - none;
-    const double work = round_up(call->m, 128) * round_up(call->n, 64) * round_up(call->k, slab);
+    const double work = round_up(call->m, 128) * round_up(call->n, 64) * round_up(call->k, steps);
     const double multiplied = tiled->count > 0 ? work / largest_rate(tiled) : 0.0;
     *threads = 0;
     return (own->count > 0 ? own->seconds[0] : none) + hypot(moved, multiplied);

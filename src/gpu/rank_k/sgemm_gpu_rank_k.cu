@@ -20,27 +20,29 @@
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kThreadM = 4, kThreadN = 8;
 constexpr int kTileM = 32 * kThreadM, kTileN = kWarps * kThreadN;
-constexpr int kResident = 2; /* blocks per multiprocessor: with three sm_100 and sm_120 spill */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
+constexpr int kResident = 3; /* blocks per multiprocessor */
+#else
+constexpr int kResident = 2; /* three would spill */
+#endif
 
 /*
- * Steps of k of op(X) from first_l on, for Edge rows i of op(A), or columns of op(B): to
- * slab[l * Pitch + i]. What is outside is 0.
+ * Steps of k of op(X) from first_l on, for Edge rows i of op(A), or columns of op(B), of which
+ * `left` are inside: to slab[l * Pitch + i]. x is the first of them at l = 0. What is outside is 0.
  */
 template <int Edge, int Steps, int Pitch, bool AlongK>
-static __device__ __forceinline__ void load_slab(float *slab, const float *x, int64_t ld,
-                                                 int64_t first_i, int64_t extent, int64_t first_l,
-                                                 int64_t k)
+static __device__ __forceinline__ void load_slab(float *slab, const float *x, int64_t ld, int left,
+                                                 int first_l, int k)
 {
     constexpr int kInner = AlongK ? Steps : Edge, kOuter = AlongK ? Edge : Steps;
     constexpr int kStep = kThreads / kInner;
     const int inner = threadIdx.x % kInner, outer = threadIdx.x / kInner;
-    const int64_t in = (AlongK ? first_l : first_i) + inner, in_end = AlongK ? k : extent;
-    const int64_t out = (AlongK ? first_i : first_l) + outer, out_end = AlongK ? extent : k;
+    const int in = inner + (AlongK ? first_l : 0), in_end = AlongK ? k : left;
+    const int out = outer + (AlongK ? 0 : first_l), out_end = AlongK ? left : k;
     const float *from = x + (in + out * ld);
 #pragma unroll 8
     for (int o = 0; o < kOuter; o += kStep, from += kStep * ld) {
-        const bool inside = in < in_end && out + o < out_end;
-        const float value = inside ? *from : 0.0f;
+        const float value = in < in_end && out + o < out_end ? *from : 0.0f;
         if (kOuter % kStep == 0 || outer + o < kOuter)
             slab[AlongK ? inner * Pitch + outer + o : (outer + o) * Pitch + inner] = value;
     }
@@ -49,29 +51,33 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
 template <int Steps, bool TransA, bool TransB>
 static __global__ void __launch_bounds__(kThreads, kResident) sgemm_rank_k(sgemm_problem p)
 {
+    constexpr int kRun = 8; /* steps; runs that are past the end are left out */
     constexpr int kPitchA = kTileM + 1, kPitchB = kPitch<kTileN>;
     __shared__ float a[Steps * kPitchA];
     __shared__ __align__(16) float b[Steps * kPitchB];
     const int64_t down = (p.m + kTileM - 1) / kTileM;
     const int64_t first_i = blockIdx.x % down * kTileM, first_j = blockIdx.x / down * kTileN;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int rows = (int)min(p.m - first_i, (int64_t)kTileM) - lane;
-    const int columns = (int)min(p.n - first_j, (int64_t)kTileN) - warp * kThreadN;
-    float *const c = p.c + (first_i + lane + (first_j + warp * kThreadN) * p.ldc);
+    const int rows = (int)min(p.m - first_i, (int64_t)kTileM); /* inside */
+    const int columns = (int)min(p.n - first_j, (int64_t)kTileN);
+    const float *const of_op_a = p.a + (TransA ? first_i * p.lda : first_i);
+    const float *const of_op_b = p.b + (TransB ? first_j : first_j * p.ldb);
+    float *c = p.c + (first_i + first_j * p.ldc);
+    const int k = (int)p.k;
 
     wait_for_kernels_ahead();
     if (p.beta != 0.0f)
-        prefetch_tile<kTileM, kTileN, kThreads>(p.c + (first_i + first_j * p.ldc), p.ldc,
-                                                p.m - first_i, p.n - first_j, threadIdx.x);
+        prefetch_tile<kTileM, kTileN, kThreads>(c, p.ldc, rows, columns, threadIdx.x);
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     float sum[kThreadN][kThreadM] = {};
 #pragma unroll 1
-    for (int64_t l = 0; l < p.k; l += Steps) {
+    for (int l = 0; l < k; l += Steps) {
         if (l > 0) __syncthreads(); /* everyone is done with the slab before */
-        load_slab<kTileM, Steps, kPitchA, TransA>(a, p.a, p.lda, first_i, p.m, l, p.k);
-        load_slab<kTileN, Steps, kPitchB, !TransB>(b, p.b, p.ldb, first_j, p.n, l, p.k);
+        load_slab<kTileM, Steps, kPitchA, TransA>(a, of_op_a, p.lda, rows, l, k);
+        load_slab<kTileN, Steps, kPitchB, !TransB>(b, of_op_b, p.ldb, columns, l, k);
         __syncthreads();
 #pragma unroll
         for (int s = 0; s < Steps; s++) {
+            if (s > 0 && s % kRun == 0 && l + s >= k) break;
             float of_a[kThreadM], of_b[kThreadN];
 #pragma unroll
             for (int i = 0; i < kThreadM; i++) of_a[i] = a[s * kPitchA + 32 * i + lane];
@@ -85,6 +91,8 @@ static __global__ void __launch_bounds__(kThreads, kResident) sgemm_rank_k(sgemm
     let_next_kernel_start();
 
     constexpr int kAtOnce = 4; /* columns */
+    const int rows_left = rows - lane, columns_left = columns - warp * kThreadN;
+    c += lane + warp * kThreadN * p.ldc;
 #pragma unroll
     for (int first = 0; first < kThreadN; first += kAtOnce) {
         float old[kAtOnce][kThreadM] = {};
@@ -93,14 +101,14 @@ static __global__ void __launch_bounds__(kThreads, kResident) sgemm_rank_k(sgemm
             for (int j = 0; j < kAtOnce; j++)
 #pragma unroll
                 for (int i = 0; i < kThreadM; i++)
-                    if (first + j < columns && 32 * i < rows)
+                    if (first + j < columns_left && 32 * i < rows_left)
                         old[j][i] = c[32 * i + (first + j) * p.ldc];
         }
 #pragma unroll
         for (int j = 0; j < kAtOnce; j++)
 #pragma unroll
             for (int i = 0; i < kThreadM; i++)
-                if (first + j < columns && 32 * i < rows)
+                if (first + j < columns_left && 32 * i < rows_left)
                     c[32 * i + (first + j) * p.ldc] =
                         blend(p.alpha, sum[first + j][i], p.beta, old[j][i]);
     }
