@@ -262,6 +262,13 @@ static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
     return fits_device(call, conditions) && (call->m <= kWidest || call->n <= kWidest || small);
 }
 
+/* Multiplications per second of the largest cube. */
+static double largest_rate(const duo_curve *curve)
+{
+    const double edge = curve->size[curve->count - 1];
+    return edge * edge * edge / curve->seconds[curve->count - 1];
+}
+
 /* Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. Each
  * takes as long as 160 more steps of k to begin and to end (H200). */
 static double wide_work(double rows, double k)
@@ -286,8 +293,7 @@ static double skinny_multiply(const duo_call *call, const duo_conditions *condit
     const duo_curve *const own = &p->curve[DUO_sgemm_gpu_skinny];
     const duo_curve *const tiled = &p->curve[DUO_sgemm_gpu_tiled];
     if (tiled->count == 0) return duo_curve_seconds(own, work, 3);
-    const double edge = tiled->size[tiled->count - 1];
-    const double rate = edge * edge * edge / tiled->seconds[tiled->count - 1];
+    const double rate = largest_rate(tiled);
     if (own->count == 0) return work / rate;
     const double last = own->size[own->count - 1], own_work = fmin(work, last * last * last);
     return duo_curve_seconds(own, own_work, 3) + (work - own_work) / rate;
@@ -315,6 +321,30 @@ double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *con
            (shares_k(call, conditions) ? launch : 0.0);
 }
 
+static const int64_t kMostRank = 64; /* k of sgemm_gpu_rank_k: two of its longest slabs */
+
+static bool is_rank_k(const duo_call *call, const duo_conditions *conditions)
+{
+    return fits_device(call, conditions) && call->k <= kMostRank;
+}
+
+/* C takes the time; with k of 32 and more multiplying does, too, at the rate that sgemm_gpu_tiled
+ * has at its largest size. 8 k are multiplied, or not, together. */
+double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
+    const double of_c = call->beta != 0.0f ? 8.0 : 4.0, steps = k <= 4 ? 4 : 8;
+    const duo_curve *const own = &conditions->profile->curve[DUO_sgemm_gpu_rank_k];
+    const duo_curve *const tiled = &conditions->profile->curve[DUO_sgemm_gpu_tiled];
+    const double none = memory_seconds(conditions, 0.0);
+    const double moved = memory_seconds(conditions, of_c * m * n + 4.0 * (m * k + k * n)) - none;
+    const double work = round_up(call->m, 128) * round_up(call->n, 64) * round_up(call->k, steps);
+    const double multiplied = tiled->count > 0 ? work / largest_rate(tiled) : 0.0;
+    *threads = 0;
+    return (own->count > 0 ? own->seconds[0] : none) + hypot(moved, multiplied);
+}
+
 /* ---- What each accepts ---- */
 
 #define ACCEPTS(name, condition)                                                                   \
@@ -329,5 +359,6 @@ ACCEPTS(sgemm_gpu_bf16x6, has_wgmma)
 ACCEPTS(sgemm_gpu_fp16x3, has_wgmma)
 ACCEPTS(sgemm_gpu_fp16x1, has_wgmma)
 ACCEPTS(sgemm_gpu_skinny, is_skinny)
+ACCEPTS(sgemm_gpu_rank_k, is_rank_k)
 ACCEPTS(sgemm_gpu_mma, has_mma)
 ACCEPTS(sgemm_gpu_f64, fits_device)

@@ -46,30 +46,76 @@ static __device__ __forceinline__ float blend(Real alpha, Real sum, Real beta, R
     return alpha == 0 ? (float)(beta * old) : (float)fma(alpha, sum, beta * old);
 }
 
+/* Asks for the 32 bytes around an element to be brought into the L2 cache. */
+static __device__ __forceinline__ void prefetch_to_l2(const float *x)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(x));
+}
+
+/*
+ * Asks so for Rows x Columns elements of C from c on, as far as they are inside. Kernels do this
+ * where beta != 0, before they begin to multiply: at the end C is read in many small steps, each of
+ * which would wait for the device's memory.
+ */
+template <int Rows, int Columns, int Threads>
+static __device__ __forceinline__ void prefetch_tile(const float *c, int64_t ldc, int64_t rows_left,
+                                                     int64_t columns_left, int thread)
+{
+    constexpr int kElements = 8, kSteps = (Rows + kElements - 1) / kElements; /* of a column */
+#pragma unroll
+    for (int s = 0; s < kSteps * Columns; s += Threads) {
+        const int i = (s + thread) % kSteps * kElements, j = (s + thread) / kSteps;
+        if (i < rows_left && j < columns_left && (kSteps * Columns % Threads == 0 || j < Columns))
+            prefetch_to_l2(c + (i + j * ldc));
+    }
+}
+
 /* Do all columns of C begin on 16 bytes? */
 static __device__ __forceinline__ bool columns_aligned(const float *c, int64_t ldc)
 {
     return reinterpret_cast<uintptr_t>(c) % 16 == 0 && ldc % 4 == 0;
 }
 
-/*
- * Four neighbours in a column of C, of which rows_left are inside; `aligned`: the first is on 16
- * bytes. Each becomes renew(sum, old); old is read only where beta != 0, else it is 0.
- */
+/* ---- Four neighbours in a column of C, of which rows_left are inside; `aligned`: on 16 bytes ---- */
+
+/* As they were, or 0 where beta == 0. Kernels read many before they write the first: what is behind
+ * a write waits for it, for the compiler cannot know that it goes elsewhere. */
+static __device__ __forceinline__ float4 read_four(const float *c, float beta, int64_t rows_left,
+                                                   bool aligned)
+{
+    float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (beta == 0.0f) return old;
+    if (aligned && rows_left >= 4) return *reinterpret_cast<const float4 *>(c);
+    if (rows_left > 0) old.x = c[0];
+    if (rows_left > 1) old.y = c[1];
+    if (rows_left > 2) old.z = c[2];
+    if (rows_left > 3) old.w = c[3];
+    return old;
+}
+
+static __device__ __forceinline__ void write_four(float *c, float4 value, int64_t rows_left,
+                                                  bool aligned)
+{
+    if (aligned && rows_left >= 4) {
+        *reinterpret_cast<float4 *>(c) = value;
+        return;
+    }
+    if (rows_left > 0) c[0] = value.x;
+    if (rows_left > 1) c[1] = value.y;
+    if (rows_left > 2) c[2] = value.z;
+    if (rows_left > 3) c[3] = value.w;
+}
+
+/* Each becomes renew(sum, old); old is read only where beta != 0, else it is 0. */
 template <class Sum, class Renew>
 static __device__ __forceinline__ void update_four(float *c, const Sum (&sum)[4], float beta,
                                                    int64_t rows_left, bool aligned, Renew renew)
 {
-    if (aligned && rows_left >= 4) {
-        float4 old = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if (beta != 0.0f) old = *reinterpret_cast<const float4 *>(c);
-        *reinterpret_cast<float4 *>(c) = make_float4(renew(sum[0], old.x), renew(sum[1], old.y),
-                                                     renew(sum[2], old.z), renew(sum[3], old.w));
-    } else {
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            if (i < rows_left) c[i] = renew(sum[i], beta == 0.0f ? 0.0f : c[i]);
-    }
+    const float4 old = read_four(c, beta, rows_left, aligned);
+    write_four(c,
+               make_float4(renew(sum[0], old.x), renew(sum[1], old.y), renew(sum[2], old.z),
+                           renew(sum[3], old.w)),
+               rows_left, aligned);
 }
 
 #endif

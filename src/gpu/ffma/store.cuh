@@ -58,11 +58,10 @@ static __device__ __forceinline__ void add_warps(thread_sums &sum, float4 *ring,
     }
 }
 
-/* Where a tile goes: room for so many rows and columns; all columns begin on 16 bytes. */
+/* Where sums go: room for so many rows and columns; all columns begin on 16 bytes. */
 struct tile_target {
     float *first;
     int64_t ld, rows, columns;
-    float beta;
 };
 
 template <class Tile>
@@ -76,31 +75,43 @@ static __device__ __forceinline__ void store_sums(const tile_target &to, const t
 #pragma unroll
         for (int g = 0; g < kThreadM / kGroup; g++) {
             const int tile_i = me.i + g * me.kStrideM;
-            const float four[kGroup] = {sum[n][kGroup * g], sum[n][kGroup * g + 1],
-                                        sum[n][kGroup * g + 2], sum[n][kGroup * g + 3]};
-            update_four(to.first + (tile_i + tile_j * to.ld), four, to.beta, to.rows - tile_i, true,
-                        [&](float x, float old) { return settle(x, to.beta, old); });
+            const float *const four = &sum[n][kGroup * g];
+            write_four(to.first + (tile_i + tile_j * to.ld),
+                       make_float4(four[0], four[1], four[2], four[3]), to.rows - tile_i, true);
         }
     }
 }
 
-/* A tile in the ring to C, whose columns may begin anywhere: a warp writes neighbours. */
+/* A tile in the ring to C, whose columns may begin anywhere: a warp reads and writes neighbours. A
+ * thread reads many elements before it writes the first, for what is behind a write waits for it. */
 template <class Tile>
 static __device__ __forceinline__ void store_from_ring(const sgemm_problem &p, const float *ring,
                                                        int64_t first_i, int64_t first_j)
 {
-    constexpr int kStep = kThreads / Tile::kM;
+    constexpr int kStep = kThreads / Tile::kM, kAtOnce = 16; /* columns of a thread */
     const int tile_i = threadIdx.x % Tile::kM, columns = (int)min(p.n - first_j, (int64_t)Tile::kN);
     if (first_i + tile_i >= p.m) return;
-#pragma unroll 8
-    for (int tile_j = threadIdx.x / Tile::kM; tile_j < columns; tile_j += kStep) {
-        float *const c = p.c + (first_i + tile_i + (first_j + tile_j) * p.ldc);
-        *c = settle(ring[tile_j * kPitch<Tile::kM> + tile_i], p.beta, p.beta == 0.0f ? 0.0f : *c);
+    float *const c = p.c + (first_i + tile_i + first_j * p.ldc);
+#pragma unroll 1
+    for (int first = threadIdx.x / Tile::kM; first < columns; first += kAtOnce * kStep) {
+        float old[kAtOnce] = {};
+        if (p.beta != 0.0f) {
+#pragma unroll
+            for (int s = 0; s < kAtOnce; s++)
+                if (first + s * kStep < columns) old[s] = c[(first + s * kStep) * p.ldc];
+        }
+#pragma unroll
+        for (int s = 0; s < kAtOnce; s++) {
+            const int tile_j = first + s * kStep;
+            if (tile_j < columns)
+                c[tile_j * p.ldc] =
+                    settle(ring[tile_j * kPitch<Tile::kM> + tile_i], p.beta, old[s]);
+        }
     }
 }
 
-/* The tile goes to C; or, if it is a part, to the workspace; or, where columns of C do not begin
- * on 16 bytes, to the ring, and from there to C. */
+/* The tile goes to C; or, if it is a part, to the workspace; or, where C has to be read or its
+ * columns do not begin on 16 bytes, to the ring, and from there to C. */
 template <class Tile>
 static __device__ __forceinline__ void store_tile(const sgemm_problem &p, const tile_shares &shares,
                                                   const slab_run &run, const thread_sums &sum,
@@ -108,14 +119,13 @@ static __device__ __forceinline__ void store_tile(const sgemm_problem &p, const 
                                                   int64_t first_i, int64_t first_j)
 {
     const bool part = run.first > 0 || run.last < shares.slabs;
-    const bool by_ring = !part && !columns_aligned(p.c, p.ldc);
-    tile_target to = {p.c + (first_i + first_j * p.ldc), p.ldc, p.m - first_i, p.n - first_j,
-                      p.beta};
+    const bool by_ring = !part && (p.beta != 0.0f || !columns_aligned(p.c, p.ldc));
+    tile_target to = {p.c + (first_i + first_j * p.ldc), p.ldc, p.m - first_i, p.n - first_j};
     if (part || by_ring) {
         float *const parts =
             shares.parts +
             part_of(run.tile - shares.whole, blockIdx.x - shares.whole) * (Tile::kM * Tile::kN);
-        to = {part ? parts : ring, part ? Tile::kM : kPitch<Tile::kM>, Tile::kM, Tile::kN, 0.0f};
+        to = {part ? parts : ring, part ? Tile::kM : kPitch<Tile::kM>, Tile::kM, Tile::kN};
     }
     if (by_ring) __syncthreads(); /* everyone is done with the slabs */
     if (me.warp_l == 0) store_sums<Tile>(to, sum, me);

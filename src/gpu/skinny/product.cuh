@@ -61,6 +61,21 @@ static __device__ __forceinline__ void add_block(sums<Tile> &after, skinny_sums<
     __syncthreads();
 }
 
+/* The block's part of C begins its way to the L2 cache. */
+template <class Tile>
+static __device__ __forceinline__ void prefetch_block(const skinny_problem &p,
+                                                      const skinny_block &block)
+{
+    const float *const c =
+        p.c + (block.first_row * p.row_step + block.first_column * p.column_step);
+    if (p.row_step == 1)
+        prefetch_tile<Tile::kRows, Tile::kColumns, kThreads>(c, p.column_step, block.rows_left,
+                                                             block.columns_left, threadIdx.x);
+    else
+        prefetch_tile<Tile::kColumns, Tile::kRows, kThreads>(c, p.row_step, block.columns_left,
+                                                             block.rows_left, threadIdx.x);
+}
+
 /* after.tile to C, or to the sums of its range. */
 template <class Tile>
 static __device__ __forceinline__ void
@@ -104,6 +119,7 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     auto &ring = *reinterpret_cast<slabs<Tile, AlongK> *>(shared);
     auto &after = *reinterpret_cast<sums<Tile> *>(shared);
     const skinny_block block = skinny_block::of<Tile>(p);
+    if (p.beta != 0.0f && p.ranges == 1) prefetch_block<Tile>(p, block);
 
     /* Steps of this range not yet multiplied, not yet loaded. All ranges but the last are whole
      * slabs, so that what is past the end of a range is past the end of the matrix. */
