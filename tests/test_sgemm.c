@@ -148,6 +148,24 @@ static void algorithm_scalars(void)
     }
 }
 
+/* C alone, in several pieces of a thread each: of columns, and of parts of long ones. */
+static void algorithm_scales(void)
+{
+    static const int64_t shapes[][2] = {{211, 331}, {70001, 2}, {1, 70001}, {32768, 2}};
+    test_rng rng = test_rng_for("sgemm scales");
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
+    for (int r = 0; r < count; r++)
+        for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+            for (int i = 0; i < 4; i++) {
+                problem p = random_problem(&rng);
+                p.m = shapes[s][0], p.n = shapes[s][1], p.k = i % 2 == 0 ? 0 : 3;
+                p.alpha = i % 2 == 0 ? 2.0f : 0.0f;
+                p.beta = i / 2 == 0 ? 0.0f : -1.75f;
+                run_on(algorithms[r], &p, &rng);
+            }
+}
+
 static void algorithm_odd_shapes(void)
 {
     static const int64_t shapes[][3] = {
@@ -492,6 +510,7 @@ int main(int argc, char **argv)
         {"algorithm_squares", algorithm_squares},
         {"algorithm_tile_edges", algorithm_tile_edges},
         {"algorithm_scalars", algorithm_scalars},
+        {"algorithm_scales", algorithm_scales},
         {"algorithm_odd_shapes", algorithm_odd_shapes},
         {"algorithm_random", algorithm_random},
         {"algorithm_same_bits", algorithm_same_bits},

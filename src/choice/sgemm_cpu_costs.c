@@ -10,6 +10,7 @@
 
 #include "choice/costs.h"
 #include "cpu/blas_library.h"
+#include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 
 /* The efficiency of t threads: 1 for one thread, and what was measured for the profile's number.
@@ -115,21 +116,48 @@ static double factor(const duo_call *call, const duo_conditions *conditions,
                              2 * call->transa + call->transb, call->m, call->n, call->k);
 }
 
-/* Seconds on one thread, or on all threads that there are pieces for, if that is faster. */
-static double cpu_seconds(const job *j, const duo_call *call, const duo_conditions *conditions,
+/* Seconds on one thread, or in `parallel` on so many, if that is faster. */
+static double faster(double serial, double parallel, double t, int *threads)
+{
+    *threads = parallel < serial ? (int)t : 1;
+    return parallel < serial ? parallel : serial;
+}
+
+/* An estimate: to begin a column of a C with gaps. */
+static const double kScaledColumn = 4e-9;
+
+/* Seconds to scale C (cpu/sgemm_scale.h), which is read and written, or cleared. */
+static double scale_seconds(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    const double floats = (double)call->m * (double)call->n;
+    const bool gaps = call->operand[DUO_C].ld > call->m;
+    const double one =
+        move_seconds(conditions, floats, call->beta != 0.0f ? 2.0 * floats : floats) +
+        (gaps ? kScaledColumn * (double)call->n : 0.0);
+    const sharing s = {.pieces = (double)duo_sgemm_scale_pieces(call->m, call->n)};
+    const double t = useful_threads(conditions, &s);
+    return t < 2.0
+               ? faster(one, one, 1.0, threads)
+               : faster(one, parallel_seconds(conditions->profile, &s, 0.0, one, t), t, threads);
+}
+
+/* Seconds of an algorithm, of whose job one thread may do all, or all threads that there are pieces
+ * for. */
+static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *),
+                          const duo_call *call, const duo_conditions *conditions,
                           duo_corrected algorithm, int *threads)
 {
-    const double moves = extra_moves(call, conditions, &j->s);
+    if (call->k == 0) return scale_seconds(call, conditions, threads);
+    const job j = job_of(call, conditions);
+    const double moves = extra_moves(call, conditions, &j.s);
     const double serial =
-        factor(call, conditions, algorithm, DUO_CORRECTED_ONE_THREAD) * (j->multiply + moves);
-    *threads = 1;
-    const double t = useful_threads(conditions, &j->s);
-    if (t < 2.0) return serial;
-    const double parallel = factor(call, conditions, algorithm, DUO_CORRECTED_ALL_THREADS) *
-                            parallel_seconds(conditions->profile, &j->s, j->multiply, moves, t);
-    if (!(parallel < serial)) return serial;
-    *threads = (int)t;
-    return parallel;
+        factor(call, conditions, algorithm, DUO_CORRECTED_ONE_THREAD) * (j.multiply + moves);
+    const double t = useful_threads(conditions, &j.s);
+    if (t < 2.0) return faster(serial, serial, 1.0, threads);
+    return faster(serial,
+                  factor(call, conditions, algorithm, DUO_CORRECTED_ALL_THREADS) *
+                      parallel_seconds(conditions->profile, &j.s, j.multiply, moves, t),
+                  t, threads);
 }
 
 static bool has_blas(const duo_call *call, const duo_conditions *conditions)
@@ -152,7 +180,7 @@ static bool always(const duo_call *call, const duo_conditions *conditions)
 static double work_of(const duo_call *call)
 {
     const double least = 16.0;
-    return larger((double)call->m * (double)call->n, least) * larger((double)call->k, 1.0);
+    return larger((double)call->m * (double)call->n, least) * (double)call->k;
 }
 
 /* Tiles on each side of a cube's C, about as duo_sgemm_tiles cuts it. */
@@ -165,10 +193,6 @@ static double tiles_of_cube(double edge, double work)
     return larger(smaller(wanted, tiles_on(edge, DUO_SGEMM_SMALLEST_EDGE)),
                   tiles_on(edge, DUO_SGEMM_LARGEST_EDGE));
 }
-
-/* Seconds in which OpenBLAS begins a column of a C that it only scales: 7 to 8 ns on a Xeon with
- * AVX-512, of 5, 6 or 8 rows. */
-static const double kScaledColumn = 7e-9;
 
 static job openblas_job(const duo_call *call, const duo_conditions *conditions)
 {
@@ -191,16 +215,15 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
          * only read. */
         .pack = 1.5,
         .touch = 2.0};
-    const double multiply =
-        duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], work, 3);
-    return (job){s, multiply + (call->k > 0 ? 0.0 : kScaledColumn * (double)call->n)};
+    return (job){s,
+                 duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], work, 3)};
 }
 
 /* Every tile of the plain algorithm does 64 rows, empty ones too: `work` is that of a cube whose
  * empty rows cost as much. */
 static job plain_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const double m = (double)call->m, n = (double)call->n, k = larger((double)call->k, 1.0);
+    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
     const double cube = cbrt(m * n * k);
     const double down = tiles_on(m, DUO_PLAIN_ROWS), across = tiles_on(n, DUO_PLAIN_COLUMNS);
     const double cube_down = tiles_on(cube, DUO_PLAIN_ROWS);
@@ -253,22 +276,19 @@ static job float64_job(const duo_call *call, const duo_conditions *conditions)
 double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *conditions,
                                    int *threads)
 {
-    const job j = openblas_job(call, conditions);
-    return cpu_seconds(&j, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
+    return cpu_seconds(openblas_job, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
 }
 
 double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
-    const job j = plain_job(call, conditions);
-    return cpu_seconds(&j, call, conditions, DUO_CORRECTED_PLAIN, threads);
+    return cpu_seconds(plain_job, call, conditions, DUO_CORRECTED_PLAIN, threads);
 }
 
 double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
                                   int *threads)
 {
-    const job j = float64_job(call, conditions);
-    return cpu_seconds(&j, call, conditions, DUO_CORRECTED_FLOAT64, threads);
+    return cpu_seconds(float64_job, call, conditions, DUO_CORRECTED_FLOAT64, threads);
 }
 
 double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,

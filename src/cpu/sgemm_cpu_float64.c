@@ -18,6 +18,7 @@
 
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
+#include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
 
@@ -74,11 +75,10 @@ static void add_product(const duo_call *call, const workspace *w, int64_t m, int
     duo_blas_leave(w->library, before);
 }
 
-/* The new element of C. `sum` is used if there is a product, `old` if beta is not 0. */
+/* The new element of C. `old` counts if beta is not 0. */
 static float blend(const duo_call *call, double sum, float old)
 {
     const double rest = (double)call->beta * (double)old;
-    if (!call->operand[DUO_A].read) return call->beta == 0.0f ? 0.0f : (float)rest;
     const double part = (double)call->alpha * sum;
     return (float)(call->beta == 0.0f ? part : part + rest);
 }
@@ -89,7 +89,7 @@ static void tile(const duo_call *call, const workspace *w, int64_t i, int64_t j)
                              *const c = &call->operand[DUO_C];
     const int64_t m = smaller(call->m - i, w->m), n = smaller(call->n - j, w->n);
     memset(w->sum, 0, (size_t)(m * n) * sizeof *w->sum);
-    for (int64_t p = 0; a->read && p < call->k; p += w->k) {
+    for (int64_t p = 0; p < call->k; p += w->k) {
         const int64_t k = smaller(call->k - p, w->k);
         if (call->transa)
             widen(a, p, i, k, m, w->a);
@@ -115,7 +115,7 @@ static workspace workspace_for(const duo_call *call)
     const duo_blas_library *const library = duo_blas_library_get();
     const bool dgemm = library != NULL && library->dgemm != NULL;
     const int64_t edge = dgemm ? TILE : PLAIN_TILE, steps = dgemm ? PANEL : PLAIN_TILE;
-    const duo_tiles t = duo_sgemm_tiles(call->m, call->n, call->operand[DUO_A].read ? call->k : 0);
+    const duo_tiles t = duo_sgemm_tiles(call->m, call->n, call->k);
     return (workspace){.m = smaller(t.rows, edge),
                        .n = smaller(t.columns, edge),
                        .k = smaller(call->k, steps),
@@ -159,6 +159,7 @@ static void piece(void *job, int64_t number)
 
 duo_outcome duo_sgemm_cpu_float64(const duo_call *call)
 {
+    if (!call->operand[DUO_A].read) return duo_sgemm_scale(call);
     product p = {call, workspace_for(call)};
     const bool its_own =
         p.largest.library != NULL && p.largest.library->threads == DUO_BLAS_ITS_OWN;

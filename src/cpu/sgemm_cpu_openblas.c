@@ -18,6 +18,7 @@
 
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
+#include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
 
@@ -29,8 +30,6 @@ typedef struct product {
     duo_fortran_sgemm sgemm;
     duo_tiles tiles;
     float *beside; /* m x n floats for each part of k from the second on */
-    float alpha;
-    int64_t k;
 } product;
 
 /* Is this thread inside the library? A sgemm_ that forwards to a BLAS chosen at run time may lead
@@ -52,20 +51,15 @@ static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_
     const int before = p->library != NULL ? duo_blas_enter(p->library) : 0;
     for (int64_t j = 0; j < n; j += PIECE)
         for (int64_t i = 0; i < m; i += PIECE) {
-            int64_t q = 0;
-            do {
+            for (int64_t q = 0; q < k; q += PIECE) {
                 const int64_t rows = smaller(m - i, PIECE), columns = smaller(n - j, PIECE),
                               steps = smaller(k - q, PIECE);
                 const float scale = q == 0 ? beta : 1.0f;
-                /* Where A and B are not read they may be NULL: no arithmetic on them. */
-                const float *const a_here =
-                    k > 0 ? a->address + (i0 + i) * a_row + (first + q) * a_column : a->address;
-                const float *const b_here =
-                    k > 0 ? b->address + (first + q) * b_row + (j0 + j) * b_column : b->address;
-                p->sgemm(&transa, &transb, &rows, &columns, &steps, &p->alpha, a_here, &a->ld,
+                const float *const a_here = a->address + (i0 + i) * a_row + (first + q) * a_column;
+                const float *const b_here = b->address + (first + q) * b_row + (j0 + j) * b_column;
+                p->sgemm(&transa, &transb, &rows, &columns, &steps, &call->alpha, a_here, &a->ld,
                          b_here, &b->ld, &scale, to + i + j * ldc, &ldc, 1, 1);
-                q += PIECE;
-            } while (q < k);
+            }
         }
     if (p->library != NULL) duo_blas_leave(p->library, before);
 }
@@ -79,7 +73,7 @@ static void piece(void *job, int64_t number)
     const int64_t part = number / (t->down * t->across), tile = number % (t->down * t->across);
     const int64_t i = tile % t->down * t->rows, j = tile / t->down * t->columns;
     const int64_t m = smaller(t->rows, call->m - i), n = smaller(t->columns, call->n - j);
-    const int64_t first = part * t->steps, k = smaller(t->steps, p->k - first);
+    const int64_t first = part * t->steps, k = smaller(t->steps, call->k - first);
     inside = true;
     if (part == 0)
         multiply(p, i, j, m, n, first, k, call->beta, c->address + i + j * c->ld, c->ld);
@@ -104,7 +98,7 @@ static void one_piece(const product *p)
 {
     const duo_operand *const c = &p->call->operand[DUO_C];
     inside = true;
-    multiply(p, 0, 0, p->call->m, p->call->n, 0, p->k, p->call->beta, c->address, c->ld);
+    multiply(p, 0, 0, p->call->m, p->call->n, 0, p->call->k, p->call->beta, c->address, c->ld);
     inside = false;
 }
 
@@ -115,7 +109,7 @@ static void share(product *p)
         p->beside = malloc((size_t)(p->tiles.parts - 1) * (size_t)area * sizeof(float));
         if (p->beside == NULL) {
             p->tiles.parts = 1;
-            p->tiles.steps = p->k;
+            p->tiles.steps = p->call->k;
         }
     }
     duo_team_run(piece, p, p->tiles.down * p->tiles.across * p->tiles.parts, p->call->threads);
@@ -152,18 +146,15 @@ duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
                              *const c = &call->operand[DUO_C];
     if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
         return DUO_DECLINED;
-    /* Where there is no product alpha is not multiplied with anything. OpenBLAS would multiply it
-     * with an empty sum, and a NaN in alpha would reach C: so it gets 0. */
+    if (!a->read) return duo_sgemm_scale(call);
     product p = {.call = call,
                  .library = library,
-                 .sgemm = library != NULL ? library->sgemm : call->program,
-                 .alpha = a->read ? call->alpha : 0.0f,
-                 .k = a->read ? call->k : 0};
+                 .sgemm = library != NULL ? library->sgemm : call->program};
     const bool whole = library == NULL || library->threads == DUO_BLAS_ITS_OWN;
-    p.tiles =
-        whole ? duo_sgemm_one_tile(call->m, call->n, p.k) : duo_sgemm_tiles(call->m, call->n, p.k);
+    p.tiles = whole ? duo_sgemm_one_tile(call->m, call->n, call->k)
+                    : duo_sgemm_tiles(call->m, call->n, call->k);
     if (library != NULL && library->any_tile)
-        p.tiles = duo_sgemm_larger_tiles(p.tiles, call->m, call->n, p.k, call->threads);
+        p.tiles = duo_sgemm_larger_tiles(p.tiles, call->m, call->n, call->k, call->threads);
     if (p.tiles.down * p.tiles.across * p.tiles.parts == 1)
         one_piece(&p);
     else

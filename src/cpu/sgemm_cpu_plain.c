@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
 
@@ -46,7 +47,7 @@ static void tile(const duo_call *call, int64_t i0, int64_t j0)
     const duo_operand *const c = &call->operand[DUO_C];
     const int64_t m = smaller(call->m - i0, TILE_M), n = smaller(call->n - j0, TILE_N);
     memset(sum, 0, sizeof sum);
-    for (int64_t p0 = 0; call->operand[DUO_A].read && p0 < call->k; p0 += TILE_K) {
+    for (int64_t p0 = 0; p0 < call->k; p0 += TILE_K) {
         const int64_t k = smaller(call->k - p0, TILE_K);
         pack_a(call, i0, p0, m, k, a);
         pack_b(call, p0, j0, k, n, b);
@@ -56,11 +57,10 @@ static void tile(const duo_call *call, int64_t i0, int64_t j0)
                 for (int i = 0; i < TILE_M; i++) sum[i + j * TILE_M] += a[i + p * TILE_M] * factor;
             }
     }
-    const bool product = call->operand[DUO_A].read;
     for (int64_t j = 0; j < n; j++) {
         float *const to = c->address + i0 + (j0 + j) * c->ld;
         for (int64_t i = 0; i < m; i++) {
-            const float part = product ? call->alpha * sum[i + j * TILE_M] : 0.0f;
+            const float part = call->alpha * sum[i + j * TILE_M];
             to[i] = call->beta == 0.0f ? part : part + call->beta * to[i];
         }
     }
@@ -75,6 +75,7 @@ static void piece(void *job, int64_t number)
 
 duo_outcome duo_sgemm_cpu_plain(const duo_call *call)
 {
+    if (!call->operand[DUO_A].read) return duo_sgemm_scale(call);
     const int64_t down = (call->m + TILE_M - 1) / TILE_M, across = (call->n + TILE_N - 1) / TILE_N;
     duo_team_run(piece, (void *)(uintptr_t)call, down * across, call->threads); /* only read */
     return DUO_OK;

@@ -101,7 +101,7 @@ static void search(const sizes *size, int64_t pieces, int64_t down, int step, cu
 /* The tiles that cost least, about `pieces` of them. */
 static duo_tiles cheapest(int64_t m, int64_t n, int64_t k, int64_t pieces)
 {
-    const sizes size = {m, n, k > 0 ? k : 1};
+    const sizes size = {m, n, k};
     const double square = sqrt((double)pieces * (double)m / (double)n);
     const int64_t middle = square < 1.0 ? 1 : square > (double)pieces ? pieces : (int64_t)square;
     cut best = cut_into(&size, pieces, middle);
@@ -181,10 +181,8 @@ static duo_tiles flat_tiles(int64_t m, int64_t n, int64_t k, int64_t pieces)
 
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k)
 {
-    const int64_t worth = pieces_of(m, n, k > 0 ? k : 1); /* to scale C is work, too */
-    if (m <= LARGEST_EDGE && n <= LARGEST_EDGE && pieces_of(m, n, k) == 1)
-        return duo_sgemm_one_tile(m, n, k);
-    if (k == 0 && worth == 1) return duo_sgemm_one_tile(m, n, k); /* nothing is packed */
+    const int64_t worth = pieces_of(m, n, k);
+    if (m <= LARGEST_EDGE && n <= LARGEST_EDGE && worth == 1) return duo_sgemm_one_tile(m, n, k);
     const int64_t pieces = worth <= FEW_PIECES ? divisible(worth) : worth;
     if (is_flat(n, k, pieces)) return flat_tiles(m, n, k, pieces);
     const int64_t room =

@@ -32,6 +32,7 @@ enum {
     DUO_SGEMM_ONE_TILE = 2 * DUO_SGEMM_PIECE_WORK /* less work in sizes up to 512: one tile */
 };
 
+/* Sizes are not 0. */
 duo_tiles duo_sgemm_tiles(int64_t m, int64_t n, int64_t k);
 duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k); /* the whole product */
 

@@ -1,0 +1,16 @@
+/* sgemm_scale.h - sgemm without a product: C := beta C. */
+#ifndef DUO_SGEMM_SCALE_H
+#define DUO_SGEMM_SCALE_H
+
+#include "call.h"
+
+/* How many pieces a C of m x n, neither 0, is cut into. */
+int64_t duo_sgemm_scale_pieces(int64_t m, int64_t n);
+
+/*
+ * What every algorithm of the CPU does where alpha or k is 0: all have the same bits and take the
+ * same time. An element is rounded once. beta = 0: C becomes 0, and is not read.
+ */
+duo_outcome duo_sgemm_scale(const duo_call *call);
+
+#endif
