@@ -61,7 +61,7 @@ static void between_sizes(void)
     const duo_correction c = random_correction("between");
     for (int along = 0; along < 3; along++)
         for (int i = 0; i + 1 < SIZES; i++) {
-            int64_t shape[3] = {9, 85, 800};
+            int64_t shape[3] = {9, 50, 250};
             const int64_t low = duo_correction_sizes[i], high = duo_correction_sizes[i + 1];
             shape[along] = low;
             const double from = at(&c, 1, shape);
