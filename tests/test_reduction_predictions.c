@@ -219,7 +219,8 @@ static void short_curves(void)
     duo_profile_reset();
 }
 
-/* One thread reads what was just fetched as slowly as memory, and finds no gaps in it. */
+/* One thread reads what was just fetched as slowly as memory, and finds no gaps in it; the team at
+ * half the rate of memory. */
 static void fetched_vectors(void)
 {
     int threads;
@@ -238,6 +239,14 @@ static void fetched_vectors(void)
         const double there = duo_ssum_cpu_lanes_cost(&call, &conditions, &threads);
         CHECK(test_close(there, 200e-6, 1e-9), "%g s", there);
     }
+    machine.team[DUO_ssum_cpu_lanes] =
+        (duo_curve){.count = 2, .size = {100.0, 1e6}, .seconds = {0.5e-9, 2e-6}};
+    machine.cpu_bandwidth = 160e9;
+    const duo_conditions all = {.profile = &machine, .threads = 16};
+    test_case("fetched/team");
+    const double team = duo_ssum_cpu_lanes_cost(&call, &all, &threads);
+    CHECK(threads == 16 && test_close(team, 2.0 * 4e6 / 160e9, 1e-9), "%g s on %d threads", team,
+          threads);
     duo_profile_reset();
 }
 
