@@ -67,14 +67,6 @@ static double extra_traffic(const duo_call *call, const duo_conditions *conditio
     return extra > 0.0 ? extra : 0.0;
 }
 
-double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *conditions,
-                                int *threads)
-{
-    *threads = 0;
-    return cube_seconds(call, conditions, DUO_sgemm_gpu_naive, 32, 8, 1) +
-           extra_traffic(call, conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
-}
-
 /* Multiprocessors of the device. Until a device was looked at those of an H100, 132: its curves are
  * used till then. */
 static double multiprocessors_of(const duo_conditions *conditions)
@@ -82,30 +74,70 @@ static double multiprocessors_of(const duo_conditions *conditions)
     return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
 }
 
-/* How many times as many multiprocessors the tiles of the cube's C keep busy as those of m x n. */
-static double idle_times(double multiprocessors, double m, double n, double k, double tile)
+/* How many times as many blocks, of `at_once` at most, compute the cube's C as one of m x n, where a
+ * block computes `tile` elements. */
+static double idle_times(double at_once, double m, double n, double k, double tile)
 {
-    const double edge = cbrt(m * n * k) / tile;
-    return fmin(edge * edge, multiprocessors) / fmin(m * n / (tile * tile), multiprocessors);
+    const double edge = cbrt(m * n * k);
+    return fmin(edge * edge / tile, at_once) / fmin(m * n / tile, at_once);
+}
+
+/* The launch is all that the smallest cube takes. */
+static double launch_of(const duo_curve *curve)
+{
+    return curve->count > 0 ? curve->seconds[0] : 0.0;
+}
+
+/*
+ * Each element of C is one thread's, which waits for every two elements that it multiplies. Of a
+ * transposed A neighbouring threads read from different lines, which takes four times as long where
+ * the multiprocessors are full (H200).
+ */
+double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *conditions,
+                                int *threads)
+{
+    const double m = round_up(call->m, 32), n = round_up(call->n, 8), k = round_up(call->k, 1);
+    const double tile = 32.0 * 8.0, resident = 8.0; /* blocks per multiprocessor */
+    const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_naive];
+    const double launch = launch_of(curve);
+    const double at_once = resident * multiprocessors_of(conditions);
+    const double lines = call->transa ? 1.0 + 3.0 * fmin(1.0, m * n / tile / at_once) : 1.0;
+    *threads = 0;
+    return launch +
+           (duo_curve_seconds(curve, m * n * k, 3) - launch) * lines *
+               idle_times(at_once, m, n, k, tile) +
+           extra_traffic(call, conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
+}
+
+/* The tiles of C of sgemm_gpu_tiled, sgemm_gpu_ffma and sgemm_gpu_mma. */
+static const double kTile = 64.0;
+
+/* Seconds of a block that has its multiprocessor alone, without the launch: as in the largest cube
+ * whose tiles have one each. */
+static double alone_seconds(const duo_conditions *conditions, duo_algorithm_id id, double k)
+{
+    const duo_curve *const curve = &conditions->profile->curve[id];
+    const double edge = kTile * sqrt(multiprocessors_of(conditions));
+    const double launch = launch_of(curve);
+    return (duo_curve_seconds(curve, edge * edge * edge, 3) - launch) / edge * k;
 }
 
 /*
  * Seconds of an algorithm whose blocks compute a tile of C each, over all of k. A C of fewer tiles
- * than the cube's leaves more multiprocessors idle, a C of more tiles leaves fewer. The launch,
- * which is all that the smallest cube takes, is not affected. An algorithm that shares a tile among
- * blocks has most_idle = 1: few tiles do it no harm, and with many tiles it need not share.
+ * than the cube's leaves more multiprocessors idle, a C of more tiles leaves fewer; and no block is
+ * faster than one that is alone, of whose time this share is multiplying. The launch is not
+ * affected.
  */
 static double tiles_seconds(const duo_call *call, const duo_conditions *conditions,
-                            duo_algorithm_id id, double tile_k, double most_idle)
+                            duo_algorithm_id id, double tile_k, double multiplying)
 {
-    const double tile = 64.0;
     const duo_curve *const curve = &conditions->profile->curve[id];
-    const double m = round_up(call->m, tile), n = round_up(call->n, tile);
+    const double m = round_up(call->m, kTile), n = round_up(call->n, kTile);
     const double k = round_up(call->k, tile_k);
-    const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
-    const double cube = duo_curve_seconds(curve, m * n * k, 3);
-    return launch + (cube - launch) *
-                        fmin(idle_times(multiprocessors_of(conditions), m, n, k, tile), most_idle);
+    const double launch = launch_of(curve);
+    const double idle = idle_times(multiprocessors_of(conditions), m, n, k, kTile * kTile);
+    return launch + fmax((duo_curve_seconds(curve, m * n * k, 3) - launch) * idle,
+                         multiplying * alone_seconds(conditions, id, k));
 }
 
 double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *conditions,
@@ -113,15 +145,19 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
 {
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
     *threads = 0;
-    return tiles_seconds(call, conditions, DUO_sgemm_gpu_tiled, 16.0, (double)INFINITY) +
+    return tiles_seconds(call, conditions, DUO_sgemm_gpu_tiled, 16.0, 1.0) +
            extra_traffic(call, conditions, 4.0, m, n, k);
 }
 
+/* Blocks share a tile where tiles are few, which therefore do no harm; with many they need not. */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
     const double m = round_up(call->m, 64), n = round_up(call->n, 64), k = round_up(call->k, 16);
+    const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_ffma];
+    const double launch = launch_of(curve);
+    const double idle = idle_times(multiprocessors_of(conditions), m, n, k, kTile * kTile);
     *threads = 0;
-    return tiles_seconds(call, conditions, DUO_sgemm_gpu_ffma, 16.0, 1.0) +
+    return launch + (duo_curve_seconds(curve, m * n * k, 3) - launch) * fmin(idle, 1.0) +
            extra_traffic(call, conditions, 4.0, m, n, k);
 }
 
@@ -170,7 +206,7 @@ static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
     const double same = m * n * k * (1.0 + ends / k) / (1.0 + ends / edge);
     *threads = 0;
     const duo_curve *const curve = &conditions->profile->curve[id];
-    const double launch = curve->count > 0 ? curve->seconds[0] : 0.0;
+    const double launch = launch_of(curve);
     const double idle = fmax(1.0, multiprocessors / (tiles * most_slices));
     const double seconds = launch + (duo_curve_seconds(curve, same, 3) - launch) * idle +
                            extra_traffic(call, conditions, split_bytes(planes), m, n, k);
@@ -221,9 +257,9 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
     const int c = conditions->capability;
     /* Capabilities with many tensor cores; 0: not looked at yet. */
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
-    const double seconds =
-        tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, (double)INFINITY) +
-        extra_traffic(call, conditions, split_bytes(2.0), m, n, k);
+    const double multiplying = 0.75; /* of a block's time; else the cube splits A and B (H200) */
+    const double seconds = tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, multiplying) +
+                           extra_traffic(call, conditions, split_bytes(2.0), m, n, k);
     *threads = 0;
     return many_products ? seconds
                          : fmax(seconds, duo_sgemm_gpu_ffma_cost(call, conditions, threads));
