@@ -364,7 +364,8 @@ static bool is_rank_k(const duo_call *call, const duo_conditions *conditions)
     return fits_device(call, conditions) && call->k <= kMostRank;
 }
 
-/* C takes the time; with k of 32 and more multiplying does, too, at the rate that sgemm_gpu_tiled
+/* The cube of this k takes as long as one tile does: the launch, and each slab of A and B. Beyond it
+ * C takes the time; with k of 32 and more multiplying does, too, at the rate that sgemm_gpu_tiled
  * has at its largest size. 8 k are multiplied, or not, together. */
 double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
@@ -378,7 +379,8 @@ double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *con
     const double work = round_up(call->m, 128) * round_up(call->n, 64) * round_up(call->k, steps);
     const double multiplied = tiled->count > 0 ? work / largest_rate(tiled) : 0.0;
     *threads = 0;
-    return (own->count > 0 ? own->seconds[0] : none) + hypot(moved, multiplied);
+    return (own->count > 0 ? duo_curve_seconds(own, k * k * k, 3) : none) +
+           hypot(moved, multiplied);
 }
 
 /* ---- What each accepts ---- */

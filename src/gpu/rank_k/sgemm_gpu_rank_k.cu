@@ -40,7 +40,7 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
     const int in = inner + (AlongK ? first_l : 0), in_end = AlongK ? k : left;
     const int out = outer + (AlongK ? 0 : first_l), out_end = AlongK ? left : k;
     const float *from = x + (in + out * ld);
-#pragma unroll 8
+#pragma unroll
     for (int o = 0; o < kOuter; o += kStep, from += kStep * ld) {
         const float value = in < in_end && out + o < out_end ? *from : 0.0f;
         if (kOuter % kStep == 0 || outer + o < kOuter)
