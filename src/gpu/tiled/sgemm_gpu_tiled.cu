@@ -37,10 +37,6 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     tiled_loader<Tile::kM, Tile::kThreads, TransA> a_loader(p.a, p.lda, first_i, p.m, p.k);
     tiled_loader<Tile::kN, Tile::kThreads, !TransB> b_loader(p.b, p.ldb, first_j, p.n, p.k);
 
-    if (p.beta != 0.0f)
-        prefetch_tile<Tile::kM, Tile::kN, Tile::kThreads>(p.c + (first_i + first_j * p.ldc), p.ldc,
-                                                          p.m - first_i, p.n - first_j,
-                                                          threadIdx.x);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int i = warp / Tile::kWarpsN * Tile::kWarpM + lane_of_8(lane) * kGroup;
     const int j = warp % Tile::kWarpsN * Tile::kWarpN + lane_of_4(lane) * kGroup;

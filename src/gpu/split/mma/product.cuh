@@ -147,11 +147,6 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
             }
         }
 
-        if (p.beta != 0.0f) {
-            const int64_t i = (int64_t)ti * kTile, j = (int64_t)tj * kTile;
-            prefetch_tile<kTile, kTile, kMmaThreads>(p.c + (i + j * p.ldc), p.ldc, p.m - i, p.n - j,
-                                                     threadIdx.x);
-        }
         const uint32_t ring = (uint32_t)__cvta_generic_to_shared(stages);
         mma_copies<Scheme> copies_j(p.b, p.k, tj), copies_i(p.a, p.k, ti);
         const mma_rows<Scheme> rows(warp_i);

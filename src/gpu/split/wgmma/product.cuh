@@ -75,10 +75,6 @@ multiply_tiles(const wgmma_block<Tile> &block, const wgmma_problem &p, int multi
             }
             continue;
         }
-        const int64_t i = (int64_t)ti * Tile::kI, j = (int64_t)tj * kTileJ + multiplier * 64;
-        if (p.beta != 0.0f)
-            prefetch_tile<Tile::kI, 64, kWarpgroup>(p.c + (i + j * p.ldc), p.ldc, p.m - i, p.n - j,
-                                                    threadIdx.x % kWarpgroup);
         scales.begin(on.limit);
         if constexpr (Tile::kTwoChains)
             multiply_two_chains<Tile>(sum, reader, scales);
@@ -91,7 +87,8 @@ multiply_tiles(const wgmma_block<Tile> &block, const wgmma_problem &p, int multi
         for (int h = 0; h < Tile::kHalves; h++)
             store_half<Tile>(p, sum[h], on.limit + h * Tile::kBlocksPerHalf,
                              on.stored >> h * Tile::kBlocksPerHalf,
-                             i + h * Tile::kWidth, j);
+                             (int64_t)ti * Tile::kI + h * Tile::kWidth,
+                             (int64_t)tj * kTileJ + multiplier * 64);
     }
     if (any_multiplier(left)) do_refused<Tile>(p, block.ring, memory, block.slice);
 }
