@@ -343,8 +343,8 @@ static bool shares_k(const duo_call *call, const duo_conditions *conditions)
     return call->k > longest && rows / 128.0 < multiprocessors_of(conditions);
 }
 
-/* Multiplying and reading the operands overlap, but not fully: hence hypot. To add what blocks that
- * share k have takes about half a launch. */
+/* Multiplying and reading the operands overlap, but not fully: hence hypot. A second kernel adds
+ * what blocks that share k have. */
 double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
@@ -354,7 +354,7 @@ double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *con
     const double read = memory_seconds(conditions, 4.0 * (m * k + k * n) + of_c * m * n) - launch;
     *threads = 0;
     return hypot(read, skinny_multiply(call, conditions)) +
-           (shares_k(call, conditions) ? 0.5 * launch : 0.0);
+           (shares_k(call, conditions) ? launch : 0.0);
 }
 
 static const int64_t kMostRank = 64; /* k of sgemm_gpu_rank_k: two of its longest slabs */

@@ -12,24 +12,19 @@ struct skinny_problem {
     int64_t ldx, ldy;
     int64_t row_step, column_step; /* of C */
     int row_tiles, column_tiles, ranges;
-    int64_t range;     /* of k, per block */
-    int together;      /* ranges whose sums a block adds */
-    float *partial;    /* with several ranges: a tile's sums from each block, tile by tile */
-    unsigned *tickets; /* one for each block; 0 between launches */
-    bool wide_x;       /* 16-byte copies of X are aligned */
+    int64_t range;  /* of k, per block */
+    float *partial; /* C for each of several ranges, packed */
+    bool wide_x;    /* 16-byte copies of X are aligned */
     float alpha, beta;
 };
 
-/* The ring's memory after the last slab: halves of the block's sums, then the tile of C; while
- * ranges are added, shares of their sums. */
+/* The ring's memory after the last slab: halves of the block's sums, then the tile of C. */
 template <class Tile>
 struct sums {
     static constexpr int kPitch = Tile::kRows + 1; /* no bank conflicts in either direction */
-    static constexpr int kWidth = Tile::kRows % kGroup == 0 ? kGroup : 1; /* added at once */
     union {
         float half[Tile::kWarpsK > 1 ? Tile::kWarpsK / 2 : 1][Tile::kSums][Tile::kWarpsM][32];
         float tile[Tile::kColumns][kPitch];
-        floats<kWidth> share[kThreads];
     };
 };
 
@@ -40,22 +35,18 @@ constexpr size_t kSharedBytes = sizeof(slabs<Tile, AlongK>) > sizeof(sums<Tile>)
 
 /* Where a block works: a tile of C, or of its transpose, and a range of k. */
 struct skinny_block {
-    int64_t first_row, first_column, rows_left, columns_left;
+    int64_t first_row, first_column, rows_left, columns_left, range;
     int64_t steps; /* of k */
-    int tile, range;
 
-    /* Found again after the last slab: registers are scarce before. The number is volatile, for the
-     * compiler would keep what it knows. */
     template <class Tile>
     static __device__ __forceinline__ skinny_block of(const skinny_problem &p)
     {
-        int number;
-        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(number));
         skinny_block b;
-        b.tile = number % (p.row_tiles * p.column_tiles);
-        b.range = number / (p.row_tiles * p.column_tiles);
-        b.first_row = (int64_t)(b.tile / p.column_tiles) * Tile::kRows;
-        b.first_column = (int64_t)(b.tile % p.column_tiles) * Tile::kColumns;
+        const int column_tile = blockIdx.x % p.column_tiles;
+        const int rest = blockIdx.x / p.column_tiles;
+        b.first_row = (int64_t)(rest % p.row_tiles) * Tile::kRows;
+        b.range = rest / p.row_tiles;
+        b.first_column = (int64_t)column_tile * Tile::kColumns;
         b.rows_left = p.size.rows - b.first_row;
         b.columns_left = p.size.columns - b.first_column;
         b.steps = p.size.k - b.range * p.range < p.range ? p.size.k - b.range * p.range : p.range;
@@ -70,10 +61,8 @@ struct skinny_place {
 
     __device__ __forceinline__ skinny_place()
     {
-        int thread;
-        asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-        const int warp = thread / 32;
-        lane = thread % 32;
+        const int warp = threadIdx.x / 32;
+        lane = threadIdx.x % 32;
         warp_m = warp % Tile::kWarpsM;
         warp_k = warp / Tile::kWarpsM;
         lane_k = lane % Tile::kLanesK;

@@ -60,13 +60,13 @@ struct skinny_loader {
 
     /* Starts the copy of the next slab, of which l_left steps are inside the matrix. */
     template <int Width>
-    __device__ __forceinline__ void load(float *slab, int l_left)
+    __device__ __forceinline__ void load(float *slab, int64_t l_left)
     {
         constexpr int kParts = (Edge * Slab / Width + kThreads - 1) / kThreads;
         const float *from = next;
         float *to = slab + place;
         if (l_left >= Slab) {
-#pragma unroll 4
+#pragma unroll
             for (int part = 0; part < kParts; part++, from += step, to += step_place)
                 if (part < parts) __pipeline_memcpy_async(to, from, Width * sizeof(float));
         } else {
@@ -80,7 +80,7 @@ struct skinny_loader {
 
     /* A part of the last slab; l_left: steps from its first element to the end of the matrix. */
     template <int Width>
-    __device__ __forceinline__ void load_end(float *to, const float *from, int l_left)
+    __device__ __forceinline__ void load_end(float *to, const float *from, int64_t l_left)
     {
         if (l_left >= (along_k ? Width : 1)) {
             __pipeline_memcpy_async(to, from, Width * sizeof(float));

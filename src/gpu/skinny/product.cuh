@@ -5,7 +5,6 @@
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
 #include "gpu/shared_memory.cuh"
-#include "gpu/skinny/add_ranges.cuh"
 #include "gpu/skinny/block.cuh"
 #include "gpu/skinny/loader.cuh"
 
@@ -77,34 +76,36 @@ static __device__ __forceinline__ void prefetch_block(const skinny_problem &p,
                                                              block.rows_left, threadIdx.x);
 }
 
-/* after.tile to C. What is there is read for many elements before the first is written: what is
- * behind a write waits for it, for the compiler cannot know that it goes elsewhere. */
+/* after.tile to C, or to the sums of its range. */
 template <class Tile>
 static __device__ __forceinline__ void
 store_block(const skinny_problem &p, const skinny_block &block, const sums<Tile> &after)
 {
-    constexpr int kElements = Tile::kRows * Tile::kColumns;
-    constexpr int kMost = 8, kEach = (kElements + kThreads - 1) / kThreads;
-    constexpr int kAtOnce = kEach < kMost ? kEach : kMost; /* elements of a thread */
     const bool down = p.row_step == 1; /* neighbours in C are neighbours in its rows */
+    auto for_each = [&](auto &&act) {
 #pragma unroll 1
-    for (int first = threadIdx.x; first < kElements; first += kThreads * kAtOnce) {
-        auto for_each = [&](auto &&act) {
-#pragma unroll
-            for (int i = 0; i < kAtOnce; i++) {
-                const int e = first + i * kThreads;
-                const int row = down ? e % Tile::kRows : e / Tile::kColumns;
-                const int column = down ? e / Tile::kRows : e % Tile::kColumns;
-                if (e < kElements && row < block.rows_left && column < block.columns_left)
-                    act(i, after.tile[column][row],
-                        p.c + ((block.first_row + row) * p.row_step +
-                               (block.first_column + column) * p.column_step));
-            }
-        };
-        float old[kAtOnce] = {};
-        if (p.beta != 0.0f) for_each([&](int i, float, const float *c) { old[i] = *c; });
-        for_each([&](int i, float sum, float *c) { *c = blend(p.alpha, sum, p.beta, old[i]); });
+        for (int e = threadIdx.x; e < Tile::kRows * Tile::kColumns; e += kThreads) {
+            const int row = down ? e % Tile::kRows : e / Tile::kColumns;
+            const int column = down ? e / Tile::kRows : e % Tile::kColumns;
+            if (row < block.rows_left && column < block.columns_left)
+                act(after.tile[column][row], block.first_row + row, block.first_column + column);
+        }
+    };
+    auto update = [&](float value, int64_t row, int64_t column) {
+        float *const c = p.c + (row * p.row_step + column * p.column_step);
+        *c = blend(p.alpha, value, p.beta, p.beta == 0.0f ? 0.0f : *c);
+    };
+    if (p.ranges == 1) {
+        for_each(update);
+        return;
     }
+    const int64_t elements = p.size.rows * p.size.columns;
+    auto packed = [&](int64_t row, int64_t column) {
+        return down ? row + column * p.size.rows : column + row * p.size.columns;
+    };
+    for_each([&](float value, int64_t row, int64_t column) {
+        p.partial[block.range * elements + packed(row, column)] = value;
+    });
 }
 
 template <class Tile, bool AlongK>
@@ -113,17 +114,16 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
 {
     constexpr int kSlab = Tile::kSlab, kSlabs = Tile::kSlabs;
     constexpr int kThreadColumns = Tile::kThreadColumns;
-    constexpr int kAtOnce = ::kAtOnce<Tile, AlongK>;
+    constexpr int kAtOnce = AlongK && Tile::kLanesK == 1 ? kGroup : 1; /* steps */
     extern __shared__ __align__(16) char shared[];
     auto &ring = *reinterpret_cast<slabs<Tile, AlongK> *>(shared);
     auto &after = *reinterpret_cast<sums<Tile> *>(shared);
     const skinny_block block = skinny_block::of<Tile>(p);
-    if (p.beta != 0.0f && block.range == 0) prefetch_block<Tile>(p, block);
+    if (p.beta != 0.0f && p.ranges == 1) prefetch_block<Tile>(p, block);
 
-    /* Slabs of this range not yet multiplied, and steps of the last one. All ranges but the last are
-     * whole slabs, so that what is past the end of a range is past the end of the matrix. */
-    int to_multiply = (int)((block.steps + kSlab - 1) / kSlab);
-    const int last_steps = (int)(block.steps - (int64_t)(to_multiply - 1) * kSlab);
+    /* Steps of this range not yet multiplied, not yet loaded. All ranges but the last are whole
+     * slabs, so that what is past the end of a range is past the end of the matrix. */
+    int64_t to_multiply = block.steps, to_load = block.steps;
     const bool whole_groups =
         block.rows_left >= Tile::kRows ? Tile::kRows % kGroup == 0 : block.rows_left % kGroup == 0;
     const bool wide_x = p.wide_x && (AlongK || whole_groups);
@@ -136,14 +136,14 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     skinny_loader<Tile::kColumnsCopied, kSlab> y_loader(p.y, p.ldy, p.size.y_along_k, 1,
                                                         block.first_column, end_column,
                                                         block.range * p.range, 1, kPitchY<Tile>);
-    auto load_next = [&](int slot, int to_load) {
+    auto load_next = [&](int slot) {
         if (to_load > 0) {
-            const int steps = to_load > 1 ? kSlab : last_steps;
             if (wide_x)
-                x_loader.template load<kGroup>(ring.x[slot], steps);
+                x_loader.template load<kGroup>(ring.x[slot], to_load);
             else
-                x_loader.template load<1>(ring.x[slot], steps);
-            y_loader.template load<1>(ring.y[slot], steps);
+                x_loader.template load<1>(ring.x[slot], to_load);
+            y_loader.template load<1>(ring.y[slot], to_load);
+            to_load -= kSlab;
         }
         __pipeline_commit(); /* also an empty one: a wait counts commits */
     };
@@ -152,29 +152,24 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     skinny_sums<Tile> sum = {};
     wait_for_kernels_ahead();
 #pragma unroll 1
-    for (int slot = 0; slot < kSlabs - 1; slot++) load_next(slot, to_multiply - slot);
+    for (int slot = 0; slot < kSlabs - 1; slot++) load_next(slot);
     int slot = 0, freed = kSlabs - 1; /* being multiplied; multiplied before it */
-    for (; to_multiply > 0; to_multiply--) {
+    for (; to_multiply > 0; to_multiply -= kSlab) {
         __pipeline_wait_prior(kSlabs - 2);
         __syncthreads();
-        load_next(freed, to_multiply - (kSlabs - 1));
+        load_next(freed);
 
         /* A thread's share of the slab. In a function of its own it spills on sm_100. */
         const float *const y_row = &ring.y[slot][me.lane_n * kThreadColumns];
-#pragma unroll(Tile::kResident < 3 ? 4 : 2)
+#pragma unroll(Tile::kLanesK == 1 ? 4 : 2)
         for (int step = 0; step < Tile::kSteps; step += kAtOnce) {
-            const int l = (me.warp_k * Tile::kSteps + step) * Tile::kLanesK + me.lane_k * kAtOnce;
+            const int l = (me.warp_k * Tile::kSteps + step) * Tile::kLanesK + me.lane_k;
             float xs[kAtOnce][Tile::kThreadRows];
             read_x<Tile, AlongK, kAtOnce>(xs, ring.x[slot], me.warp_m, me.lane_m, l);
-            float ys_of_one[kAtOnce]; /* neighbours, where there is one column */
-            if (Tile::kColumns == 1) read_y<kAtOnce>(ys_of_one, y_row + l);
 #pragma unroll
             for (int q = 0; q < kAtOnce; q++) {
                 float ys[kThreadColumns];
-                if (Tile::kColumns == 1)
-                    ys[0] = ys_of_one[q];
-                else
-                    read_y<kThreadColumns>(ys, y_row + (l + q) * kPitchY<Tile>);
+                read_y<kThreadColumns>(ys, y_row + (l + q) * kPitchY<Tile>);
 #pragma unroll
                 for (int r = 0; r < Tile::kThreadRows; r++)
 #pragma unroll
@@ -188,9 +183,8 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     let_next_kernel_start();
     __pipeline_wait_prior(0);
     __syncthreads(); /* from here on the ring's memory holds sums */
-    add_block<Tile, AlongK>(after, sum, skinny_place<Tile>());
-    const skinny_block again = skinny_block::of<Tile>(p);
-    if (p.ranges == 1 || add_ranges<Tile>(p, again, after)) store_block<Tile>(p, again, after);
+    add_block<Tile, AlongK>(after, sum, me);
+    store_block<Tile>(p, block, after);
 }
 
 #endif

@@ -9,15 +9,15 @@
  *           through a ring in shared memory (cp.async; plain loads before compute capability 8.0).
  *           Its warps take different l of a slab, and so do the lanes of a warp in small tiles.
  * Order     per element of C and range of k one fp32 FMA chain per warp, or per lane in small
- *           tiles, over its share of every slab; chains are added by halving, ranges as in
- *           skinny/add_ranges.cuh: the same bits on every run with the same device, leading
- *           dimensions and workspace
+ *           tiles, over its share of every slab; chains are added by halving, ranges by sum_ranges:
+ *           the same bits on every run with the same device, leading dimensions and workspace
  * Traffic   X once from memory, 16 bytes per copy where its alignment allows, else 4; Y once per
  *           tile of C, from L2; C once; with several ranges, their sums there and back
  */
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/skinny/product.cuh"
+#include "gpu/skinny/sum_ranges.cuh"
 
 /* The thin operand is Y; of a C that is thin both ways, X has more rows. */
 static skinny_problem skinny_problem_of(const sgemm_problem &p, bool transa, bool transb)
@@ -61,16 +61,16 @@ struct skinny_tiles {
 template <bool AlongK, class... Large>
 using tiles_with = skinny_tiles<AlongK, Large...,                     /* rows x columns */
                                 skinny_tile<8, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 32 */
-                                skinny_tile<6, 8, 4, 1, 2, 8, 4, 2>,  /* 128 x 24 */
-                                skinny_tile<8, 4, 2, 1, 2, 8, 4, 2>,  /* 128 x 16 */
+                                skinny_tile<6, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 24 */
+                                skinny_tile<8, 4, 2, 1, 2, 8, 2, 3>,  /* 128 x 16 */
                                 skinny_tile<8, 2, 1, 1, 2, 4, 4, 3>,  /* 128 x 8 */
-                                skinny_tile<8, 4, 1, 2, 1, 4, 3, 3>,  /* 64 x 8 */
-                                skinny_tile<8, 4, 4, 1, 1, 8, 3, 3>,  /* 32 x 32 */
-                                skinny_tile<8, 4, 2, 2, 1, 4, 4, 2>,  /* 32 x 16 */
-                                skinny_tile<8, 4, 1, 4, 1, 4, 3, 3>,  /* 32 x 8 */
-                                skinny_tile<8, 4, 1, 8, 1, 1, 4, 2>,  /* 16 x 8 */
-                                skinny_tile<8, 4, 1, 32, 1, 1, 3, 3>, /* 4 x 8 */
-                                skinny_tile<1, 4, 1, 1, 1, 4, 3, 4>,  /* 128 x 1 */
+                                skinny_tile<8, 4, 1, 2, 1, 4, 2, 3>,  /* 64 x 8 */
+                                skinny_tile<8, 4, 4, 1, 1, 8, 2, 3>,  /* 32 x 32 */
+                                skinny_tile<8, 4, 2, 2, 1, 4, 3, 2>,  /* 32 x 16 */
+                                skinny_tile<8, 4, 1, 4, 1, 4, 2, 3>,  /* 32 x 8 */
+                                skinny_tile<8, 4, 1, 8, 1, 1, 3, 2>,  /* 16 x 8 */
+                                skinny_tile<8, 4, 1, 32, 1, 1, 2, 3>, /* 4 x 8 */
+                                skinny_tile<1, 4, 1, 1, 1, 4, 2, 4>,  /* 128 x 1 */
                                 skinny_tile<1, 8, 1, 32, 1, 1, 3, 4>, /* 8 x 1 */
                                 skinny_tile<1, 1, 1, 32, 1, 4, 4, 4>  /* 1 x 1 */
                                 >;
@@ -78,10 +78,8 @@ using tiles_with = skinny_tiles<AlongK, Large...,                     /* rows x 
  * memory four steps at a time, and two blocks to a multiprocessor leave too few registers for
  * it. */
 using tile_128_48 = skinny_tile<12, 8, 4, 1, 2, 8, 3, 1>;
-using tile_128_32 = skinny_tile<8, 8, 4, 1, 2, 8, 4, 2>;
-using tiles_along_rows = tiles_with<false, tile_128_48, tile_128_32>;
-using tiles_along_k =
-    tiles_with<true, tile_128_48, tile_128_32, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>>;
+using tiles_along_rows = tiles_with<false, tile_128_48, skinny_tile<8, 8, 4, 1, 2, 16, 2, 2>>;
+using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>>;
 
 /* What the sums of the largest tiles take, with as many ranges as there may be. */
 static size_t workspace(const duo_call *, const duo_launch *how)
@@ -95,34 +93,32 @@ static size_t workspace(const duo_call *, const duo_launch *how)
 }
 
 template <class Tiles>
-static cudaError_t queue_skinny(skinny_problem &q, const duo_launch *how)
+static cudaError_t queue_skinny(const sgemm_problem &p, skinny_problem &q, const duo_launch *how)
 {
     skinny_plan plan = plan_of(Tiles::shape, q.size, how->multiprocessors, how->capability);
     const skinny_shape &shape = Tiles::shape[plan.shape];
-    const int64_t tiles = plan.row_tiles * plan.column_tiles;
-    const size_t slot = sizeof(float) * shape.rows * shape.columns;
-    const int64_t room = min((int64_t)(how->workspace_bytes / slot), (int64_t)DUO_COUNTERS) / tiles;
-    if (plan.ranges > 1 && plan.ranges > room) shorten(&plan, shape, q.size, room);
-    const int64_t blocks = tiles * plan.ranges;
+    const int64_t room = (int64_t)(how->workspace_bytes / sizeof(float)) / (p.m * p.n);
+    if (plan.ranges > 1 && plan.ranges > room) split(&plan, shape.slab, p.k, room > 1 ? room : 1);
+    const int64_t blocks = plan.row_tiles * plan.column_tiles * plan.ranges;
     if (blocks > INT32_MAX) return cudaErrorInvalidValue;
 
     q.row_tiles = (int)plan.row_tiles;
     q.column_tiles = (int)plan.column_tiles;
     q.ranges = (int)plan.ranges;
     q.range = plan.range;
-    q.together = plan.together;
     q.partial = reinterpret_cast<float *>(how->workspace);
-    q.tickets = how->counters;
-    return queue_kernel_behind(Tiles::kernel[plan.shape], (unsigned)blocks, kThreads,
-                               shape.shared_bytes, how, q);
+    const cudaError_t error = queue_kernel_behind(Tiles::kernel[plan.shape], (unsigned)blocks,
+                                                  kThreads, shape.shared_bytes, how, q);
+    if (error != cudaSuccess || q.ranges == 1) return error;
+    return queue_sum_ranges(p, q.partial, q.ranges, how);
 }
 
 static cudaError_t launch(const duo_call *call, const duo_launch *how)
 {
     const sgemm_problem p = sgemm_problem_of(call);
     skinny_problem q = skinny_problem_of(p, call->transa, call->transb);
-    return q.size.x_along_k ? queue_skinny<tiles_along_k>(q, how)
-                            : queue_skinny<tiles_along_rows>(q, how);
+    return q.size.x_along_k ? queue_skinny<tiles_along_k>(p, q, how)
+                            : queue_skinny<tiles_along_rows>(p, q, how);
 }
 
 /* A tile that does not fit is not used, and not loaded. */
@@ -140,6 +136,7 @@ static cudaError_t load()
 {
     int capability = 0;
     cudaError_t error = current_capability(&capability);
+    if (error == cudaSuccess) error = load_kernel(sum_ranges);
     if (error == cudaSuccess) error = load_tiles<tiles_along_rows>(capability);
     return error == cudaSuccess ? load_tiles<tiles_along_k>(capability) : error;
 }

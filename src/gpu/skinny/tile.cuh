@@ -35,24 +35,15 @@ struct skinny_tile {
     static constexpr int kSteps = Steps, kSlab = kWarpsK * LanesK * Steps;
     static constexpr int kSlabs = Slabs;
     static constexpr int kSums = Rows * Columns;
-    static constexpr int kResident = Resident;  /* blocks per multiprocessor to make room for */
-    static constexpr int kUnderWay = Slabs - 1; /* slabs */
+    static constexpr int kResident = Resident; /* blocks per multiprocessor to make room for */
+    static constexpr int kUnderWay = Resident == 1 ? Slabs - 1 : 1; /* slabs of each, in the plan */
     static_assert(LanesK > 1 || Steps % kGroup == 0, "X along k is read 4 steps at a time");
 };
 
-/* Steps that a lane reads at once from a slab of X: neighbours in k. */
+/* A slab of X is kept as it lies in memory. Along k: each row of the tile with its l; 4 more floats
+ * per row spread the rows over the banks. Else: each l with the tile's rows. */
 template <class Tile, bool AlongK>
-constexpr int kAtOnce = AlongK &&Tile::kSteps % kGroup == 0 ? kGroup : 1;
-
-/* A slab of X is kept as it lies in memory. Along k: each row of the tile with its l; some more
- * floats per row, as many as a row's lanes read at once, spread the rows over the banks. Else: each
- * l with the tile's rows. */
-template <class Tile>
-constexpr int kReadOfRow = Tile::kLanesK *kAtOnce<Tile, true>;
-template <class Tile>
-constexpr int kSpread = kReadOfRow<Tile><kGroup || kReadOfRow<Tile>> 16 ? kGroup : kReadOfRow<Tile>;
-template <class Tile, bool AlongK>
-constexpr int kPitchX = AlongK ? Tile::kSlab + kSpread<Tile> : Tile::kRows;
+constexpr int kPitchX = AlongK ? Tile::kSlab + kGroup : Tile::kRows;
 template <class Tile, bool AlongK>
 constexpr int kFloatsX = (AlongK ? Tile::kRows : Tile::kSlab) * kPitchX<Tile, AlongK>;
 template <class Tile>
