@@ -74,8 +74,8 @@ static double multiprocessors_of(const duo_conditions *conditions)
     return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
 }
 
-/* How many times as many blocks, of `at_once` at most, compute the cube's C as one of m x n, where a
- * block computes `tile` elements. */
+/* How many times as many blocks, of `at_once` at most, compute the cube's C as one of m x n, where
+ * a block computes `tile` elements. */
 static double idle_times(double at_once, double m, double n, double k, double tile)
 {
     const double edge = cbrt(m * n * k);
@@ -364,9 +364,9 @@ static bool is_rank_k(const duo_call *call, const duo_conditions *conditions)
     return fits_device(call, conditions) && call->k <= kMostRank;
 }
 
-/* The cube of this k takes as long as one tile does: the launch, and each slab of A and B. Beyond it
- * C takes the time; with k of 32 and more multiplying does, too, at the rate that sgemm_gpu_tiled
- * has at its largest size. 8 k are multiplied, or not, together. */
+/* The cube of this k takes as long as one tile does: the launch, and each slab of A and B. Beyond
+ * it C takes the time; with k of 32 and more multiplying does, too, at the rate that
+ * sgemm_gpu_tiled has at its largest size. 8 k are multiplied, or not, together. */
 double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {

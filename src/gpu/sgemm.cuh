@@ -76,10 +76,11 @@ static __device__ __forceinline__ bool columns_aligned(const float *c, int64_t l
     return reinterpret_cast<uintptr_t>(c) % 16 == 0 && ldc % 4 == 0;
 }
 
-/* ---- Four neighbours in a column of C, of which rows_left are inside; `aligned`: on 16 bytes ---- */
+/* ---- Four neighbours in a column of C ---- */
 
-/* As they were, or 0 where beta == 0. Kernels read many before they write the first: what is behind
- * a write waits for it, for the compiler cannot know that it goes elsewhere. */
+/* Of which rows_left are inside; `aligned`: on 16 bytes. As they were, or 0 where beta == 0.
+ * Kernels read many before they write the first: what is behind a write waits for it, for the
+ * compiler cannot know that it goes elsewhere. */
 static __device__ __forceinline__ float4 read_four(const float *c, float beta, int64_t rows_left,
                                                    bool aligned)
 {

@@ -83,7 +83,7 @@ static __device__ __forceinline__ void store_sums(const tile_target &to, const t
 }
 
 /* A tile in the ring to C, whose columns may begin anywhere: a warp reads and writes neighbours. A
- * thread reads many elements before it writes the first, for what is behind a write waits for it. */
+ * thread reads many elements before it writes the first, for what is behind a write waits. */
 template <class Tile>
 static __device__ __forceinline__ void store_from_ring(const sgemm_problem &p, const float *ring,
                                                        int64_t first_i, int64_t first_j)
