@@ -102,13 +102,13 @@ static void take_smaller(duo_correction *correction, int layout, int i, int j, i
 }
 
 /* Without a measurement: what was known before; where there was no time for a layout, as without
- * transposes. */
+ * transposes; where there was none for these, nothing is corrected. */
 static void take_other(const corrector *c, bool late, duo_correction *correction, int layout, int i,
                        int j, int l)
 {
     if (c->known) return;
-    if (late && layout > 0)
-        correction->factor[layout][i][j][l] = correction->factor[0][i][j][l];
+    if (late)
+        correction->factor[layout][i][j][l] = layout > 0 ? correction->factor[0][i][j][l] : 1.0F;
     else
         take_smaller(correction, layout, i, j, l);
 }
