@@ -290,7 +290,7 @@ static void mutate(char *text, size_t *length, size_t size, test_rng *rng)
 
 static void fuzz(void)
 {
-    enum { TRIALS = 10000, ROOM = 1 << 17 };
+    enum { TRIALS = 4000, ROOM = 1 << 17 };
     static duo_profile got;
     test_folder_begin();
     char *const text = good_text();
