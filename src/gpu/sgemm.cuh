@@ -53,9 +53,9 @@ static __device__ __forceinline__ void prefetch_to_l2(const float *x)
 }
 
 /*
- * Asks so for Rows x Columns elements of C from c on, as far as they are inside. Kernels do this
- * where beta != 0, before they begin to multiply: at the end C is read in many small steps, each of
- * which would wait for the device's memory.
+ * Asks so for Rows x Columns elements of C from c on, as far as they are inside. Kernels
+ * that C takes longest of do this where beta != 0, before they begin to multiply: at the end C is
+ * read in many small steps, each of which would wait for the device's memory.
  */
 template <int Rows, int Columns, int Threads>
 static __device__ __forceinline__ void prefetch_tile(const float *c, int64_t ldc, int64_t rows_left,
@@ -78,9 +78,7 @@ static __device__ __forceinline__ bool columns_aligned(const float *c, int64_t l
 
 /* ---- Four neighbours in a column of C ---- */
 
-/* Of which rows_left are inside; `aligned`: on 16 bytes. As they were, or 0 where beta == 0.
- * Kernels read many before they write the first: what is behind a write waits for it, for the
- * compiler cannot know that it goes elsewhere. */
+/* Of which rows_left are inside; `aligned`: on 16 bytes. As they were, or 0 where beta == 0. */
 static __device__ __forceinline__ float4 read_four(const float *c, float beta, int64_t rows_left,
                                                    bool aligned)
 {

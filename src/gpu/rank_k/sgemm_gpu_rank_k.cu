@@ -36,15 +36,15 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
 {
     constexpr int kInner = AlongK ? Steps : Edge, kOuter = AlongK ? Edge : Steps;
     constexpr int kStep = kThreads / kInner;
+    static_assert(kThreads % kInner == 0 && kOuter % kStep == 0, "threads load equally many");
     const int inner = threadIdx.x % kInner, outer = threadIdx.x / kInner;
     const int in = inner + (AlongK ? first_l : 0), in_end = AlongK ? k : left;
     const int out = outer + (AlongK ? 0 : first_l), out_end = AlongK ? left : k;
     const float *from = x + (in + out * ld);
 #pragma unroll
     for (int o = 0; o < kOuter; o += kStep, from += kStep * ld) {
-        const float value = in < in_end && out + o < out_end ? *from : 0.0f;
-        if (kOuter % kStep == 0 || outer + o < kOuter)
-            slab[AlongK ? inner * Pitch + outer + o : (outer + o) * Pitch + inner] = value;
+        slab[AlongK ? inner * Pitch + outer + o : (outer + o) * Pitch + inner] =
+            in < in_end && out + o < out_end ? *from : 0.0f;
     }
 }
 
