@@ -19,28 +19,24 @@ typedef struct cut {
     int64_t edge[MOST_PANELS + 1];
 } cut;
 
-/*
- * Panels of about the same size; with ramp > 1, the first and the last ones are smaller, so that
- * the device begins early, and has little left when the last one has arrived.
- */
-static cut cut_of(int64_t from, int64_t size, int panels, int ramp)
+/* Panels of about the same size. */
+static cut cut_of(int64_t from, int64_t size, int panels)
 {
     cut c = {.panels = 0, .edge = {from}};
-    double weights = 0.0, sum = 0.0;
-    for (int i = 0; i < panels; i++) weights += fmin(1.0, fmin(i + 1.0, panels - i) / ramp);
-    for (int i = 0; i < panels; i++) {
-        sum += fmin(1.0, fmin(i + 1.0, panels - i) / ramp) / weights;
-        const int64_t units = (int64_t)llround(sum * (double)size / (double)DUO_PLAN_UNIT);
+    for (int i = 1; i <= panels; i++) {
+        const int64_t units = (int64_t)llround((double)i / panels * (double)size / DUO_PLAN_UNIT);
         const int64_t edge =
-            i + 1 < panels ? from + duo_plan_least(units * DUO_PLAN_UNIT, size) : from + size;
+            i < panels ? from + duo_plan_least(units * DUO_PLAN_UNIT, size) : from + size;
         if (edge > c.edge[c.panels]) c.edge[++c.panels] = edge;
     }
     return c;
 }
 
-/* How a plan of everything on the device is made. */
+/* How a plan of everything on the device is made: the panels of A and B, and the part of B that is
+ * there when the last panel of A comes. */
 typedef struct held_shape {
-    int a_panels, b_panels, ramp;
+    int a_panels, b_panels;
+    double b_part;
 } held_shape;
 
 /*
@@ -164,8 +160,8 @@ static void b_arrives(panels *s, int x, int a_there)
     }
 }
 
-/* Panels of A and B by turns: always of the one of which less has arrived. */
-static void arrive(panels *s)
+/* Panels of A and B by turns, A before B so that all of A is there with this part of B. */
+static void arrive(panels *s, double b_part_with_a)
 {
     const duo_plan_problem *const of = s->w->of;
     int a = 0, b = 0, b_panels = 0;
@@ -174,7 +170,7 @@ static void arrive(panels *s)
     while (a < s->a.panels || b < b_panels) {
         const double a_part = (double)s->a.edge[a] / (double)of->m;
         const double b_part = (double)b / b_panels;
-        if (a < s->a.panels && (b == b_panels || a_part <= b_part)) {
+        if (a < s->a.panels && (b == b_panels || a_part * b_part_with_a <= b_part)) {
             a_arrives(s, a, b);
             a++;
         } else {
@@ -194,11 +190,11 @@ static void make_held(duo_plan_making *w, const held_shape *shape)
     const int64_t widest = duo_plan_most_columns(of);
     panels s = {.w = w};
     const bool a_moves = of->sent[DUO_A], b_moves = of->sent[DUO_B] || !a_moves;
-    s.a = cut_of(0, of->m, a_moves ? shape->a_panels : 1, shape->ramp);
+    s.a = cut_of(0, of->m, a_moves ? shape->a_panels : 1);
     for (int d = 0; d < of->devices; d++) {
         int64_t from, to;
         duo_plan_columns(of, d, &from, &to);
-        s.b[d] = cut_of(from, to - from, b_moves ? shape->b_panels : 1, shape->ramp);
+        s.b[d] = cut_of(from, to - from, b_moves ? shape->b_panels : 1);
     }
     for (int i = DUO_A; i <= DUO_B; i++)
         if (of->sent[i] || of->packed_bytes[i] > 0.0)
@@ -206,7 +202,7 @@ static void make_held(duo_plan_making *w, const held_shape *shape)
                 .slots = 1, .extent = i == DUO_A ? of->m : widest, .depth = {of->k}};
     if (of->fetched)
         space[DUO_C] = (duo_plan_space){.slots = 1, .extent = of->m, .depth = {widest}};
-    arrive(&s);
+    arrive(&s, shape->b_part);
 }
 
 /* Makes the plan of this shape; is it the best so far? */
@@ -222,32 +218,31 @@ static void try_shape(duo_plan_making *w, const held_shape *shape, held_shape *b
 }
 
 /*
- * Panels of A and B that are tried, which takes 4 us each. They contain what the clock finds best
- * of all with up to 32 panels, or nearly, for cubes of 1024 to 16384 by the rates of an H200's
- * host, pinned and pageable. Mostly A has fewer: where an operand is cut across its runs, wide
- * panels are cheaper to send.
+ * What is tried, which takes 4 us each: of 75 shapes timed on an H100's host, cubes of 1024 to
+ * 16384 from pinned and pageable memory, those that the clock finds best, and that were best or
+ * nearly. Mostly A has fewer panels and is there first: where an operand is cut across its runs,
+ * wide panels are cheaper to send. The last ones are then narrow panels of B, which leave little to
+ * multiply and to fetch when all has arrived.
  */
-static const struct {
-    int a, b;
-} kPanels[] = {{1, 2}, {1, 3}, {1, 4},  {2, 4},  {4, 4},  {1, 6}, {3, 6},
-               {2, 8}, {4, 8}, {4, 12}, {6, 12}, {5, 16}, {8, 16}};
+static const held_shape kShapes[] = {
+    {1, 2, 1.0},        {1, 3, 1.0},       {1, 4, 1.0},       {1, 8, 1.0}, {2, 4, 0.5},
+    {2, 8, 0.5},        {3, 6, 1.0 / 3.0}, {3, 8, 1.0 / 3.0}, {4, 8, 0.5}, {3, 12, 1.0 / 3.0},
+    {5, 16, 1.0 / 3.0}, {6, 12, 1.0},      {6, 16, 1.0}};
 
 /* A panel should take the link longer than a step takes the host: of at least a MiB. */
 bool duo_plan_make_held(duo_plan_making *w)
 {
-    enum { PANELS = sizeof kPanels / sizeof kPanels[0], MOST_RAMP = 2, RAMP_FROM = 8 };
+    enum { SHAPES = sizeof kShapes / sizeof kShapes[0] };
     const duo_plan_problem *const of = w->of;
     const double least_panel = 0x1p20;
     const double bytes =
         4.0 * ((double)of->m + (double)of->n) * (double)of->k + 4.0 * (double)of->m * (double)of->n;
-    held_shape best = {1, 1, 1};
+    held_shape best = {1, 1, 1.0};
     double least_seconds = INFINITY;
     try_shape(w, &best, &best, &least_seconds);
-    for (int i = 0; i < PANELS && bytes / (3.0 * kPanels[i].b) >= least_panel; i++)
-        for (int ramp = 1; ramp <= (kPanels[i].b < RAMP_FROM ? 1 : MOST_RAMP); ramp++) {
-            const held_shape shape = {kPanels[i].a, kPanels[i].b, ramp};
-            try_shape(w, &shape, &best, &least_seconds);
-        }
+    for (int i = 0; i < SHAPES; i++)
+        if (bytes / (3.0 * kShapes[i].b_panels) >= least_panel)
+            try_shape(w, &kShapes[i], &best, &least_seconds);
     make_held(w, &best);
     return !w->failed;
 }
