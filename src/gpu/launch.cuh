@@ -126,6 +126,16 @@ static cudaError_t load_kernel(void (*kernel)(Parameter...))
     return error;
 }
 
+/* Loads the kernels of all layouts: [transa][transb]. */
+template <class... Parameter>
+static cudaError_t load_layouts(void (*const (&kernel)[2][2])(Parameter...))
+{
+    cudaError_t error = load_kernel(kernel[0][0]);
+    if (error == cudaSuccess) error = load_kernel(kernel[0][1]);
+    if (error == cudaSuccess) error = load_kernel(kernel[1][0]);
+    return error == cudaSuccess ? load_kernel(kernel[1][1]) : error;
+}
+
 /* More than 48 KiB of shared memory per block have to be asked for. */
 template <class... Parameter>
 static cudaError_t load_kernel_with(void (*kernel)(Parameter...), size_t shared_bytes)

@@ -137,21 +137,12 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
     return best.queue(call, how, best.parts);
 }
 
-template <class Tile>
-static cudaError_t load_kernels()
-{
-    cudaError_t error = cudaSuccess;
-    for (int t = 0; t < 4 && error == cudaSuccess; t++)
-        error = load_kernel(kernel<Tile>[t / 2][t % 2]);
-    return error;
-}
-
 static cudaError_t load()
 {
     cudaError_t error = load_kernel(add_parts);
-    if (error == cudaSuccess) error = load_kernels<square_tile>();
-    if (error == cudaSuccess) error = load_kernels<tall_tile>();
-    if (error == cudaSuccess) error = load_kernels<wide_tile>();
+    if (error == cudaSuccess) error = load_layouts(kernel<square_tile>);
+    if (error == cudaSuccess) error = load_layouts(kernel<tall_tile>);
+    if (error == cudaSuccess) error = load_layouts(kernel<wide_tile>);
     return error;
 }
 

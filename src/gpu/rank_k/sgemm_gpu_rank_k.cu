@@ -137,11 +137,9 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
 
 static cudaError_t load()
 {
-    cudaError_t error = cudaSuccess;
-    for (const int64_t k : {4, 16, 32})
-        for (int t = 0; t < 4 && error == cudaSuccess; t++)
-            error = load_kernel(kernels_for(k)[t / 2][t % 2]);
-    return error;
+    cudaError_t error = load_layouts(kernel<4>);
+    if (error == cudaSuccess) error = load_layouts(kernel<16>);
+    return error == cudaSuccess ? load_layouts(kernel<32>) : error;
 }
 
 const duo_gpu_algorithm duo_sgemm_gpu_rank_k = {

@@ -44,12 +44,7 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
                         p);
 }
 
-static cudaError_t load()
-{
-    cudaError_t error = cudaSuccess;
-    for (int t = 0; t < 4 && error == cudaSuccess; t++) error = load_kernel(kernel[t / 2][t % 2]);
-    return error;
-}
+static cudaError_t load() { return load_layouts(kernel); }
 
 const duo_gpu_algorithm duo_sgemm_gpu_naive = {
     .launch = launch,

@@ -151,12 +151,8 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
 
 static cudaError_t load()
 {
-    cudaError_t error = cudaSuccess;
-    for (int t = 0; t < 4 && error == cudaSuccess; t++)
-        error = load_kernel(kernel<large_tile>[t / 2][t % 2]);
-    for (int t = 0; t < 4 && error == cudaSuccess; t++)
-        error = load_kernel(kernel<small_tile>[t / 2][t % 2]);
-    return error;
+    const cudaError_t error = load_layouts(kernel<large_tile>);
+    return error == cudaSuccess ? load_layouts(kernel<small_tile>) : error;
 }
 
 const duo_gpu_algorithm duo_sgemm_gpu_tiled = {
