@@ -88,49 +88,81 @@ static bool measure_shape(const corrector *c, const duo_problem *problem, float 
     return good;
 }
 
+/* Every other size of m, n and k; and what lies between. */
+typedef enum grid { COARSE, FINE, GRIDS } grid;
+_Static_assert(SIZES % 2 == 1, "what lies between has a coarse size on both sides");
+
+static grid grid_of(const int at[3])
+{
+    return at[0] % 2 == 0 && at[1] % 2 == 0 && at[2] % 2 == 0 ? COARSE : FINE;
+}
+
+static float *factor_at(duo_correction *correction, int layout, const int at[3])
+{
+    return &correction->factor[layout][at[0]][at[1]][at[2]];
+}
+
 /* The factor of a shape that takes too long: that of the next one that is smaller where this is
  * largest. */
-static void take_smaller(duo_correction *correction, int layout, int i, int j, int l)
+static void take_smaller(duo_correction *correction, int layout, const int at[3])
 {
-    if (i + j + l == 0) {
-        correction->factor[layout][0][0][0] = 1.0F;
-        return;
-    }
-    const int smaller[3] = {i - (i >= j && i >= l), j - (j > i && j >= l), l - (l > i && l > j)};
-    correction->factor[layout][i][j][l] =
-        correction->factor[layout][smaller[0]][smaller[1]][smaller[2]];
+    const int step = grid_of(at) == COARSE ? 2 : 1;
+    int largest = 0, smaller[3] = {at[0], at[1], at[2]};
+    for (int axis = 1; axis < 3; axis++)
+        if (at[axis] > at[largest]) largest = axis;
+    smaller[largest] -= step;
+    *factor_at(correction, layout, at) =
+        at[largest] == 0 ? 1.0F : *factor_at(correction, layout, smaller);
 }
 
-/* Without a measurement: what was known before; where there was no time for a layout, as without
- * transposes; where there was none for these, nothing is corrected. */
-static void take_other(const corrector *c, bool late, duo_correction *correction, int layout, int i,
-                       int j, int l)
+/* The factor of a shape of the fine grid that there was no time for: the geometric mean of those of
+ * the coarse grid around it. */
+static void take_between(duo_correction *correction, int layout, const int at[3])
+{
+    enum { CORNERS = 8 };
+    double logarithms = 0.0;
+    for (int corner = 0; corner < CORNERS; corner++) {
+        int coarse[3];
+        for (int axis = 0; axis < 3; axis++)
+            coarse[axis] = at[axis] + (at[axis] % 2 == 0 ? 0 : corner >> axis & 1 ? 1 : -1);
+        logarithms += log((double)*factor_at(correction, layout, coarse));
+    }
+    *factor_at(correction, layout, at) = (float)exp(logarithms / CORNERS);
+}
+
+/* Without a measurement: what was known before; for want of time what was measured around it, or
+ * without transposes, or nothing. */
+static void take_other(const corrector *c, bool late, duo_correction *correction, int layout,
+                       const int at[3])
 {
     if (c->known) return;
-    if (late)
-        correction->factor[layout][i][j][l] = layout > 0 ? correction->factor[0][i][j][l] : 1.0F;
+    if (!late)
+        take_smaller(correction, layout, at);
+    else if (grid_of(at) == FINE)
+        take_between(correction, layout, at);
     else
-        take_smaller(correction, layout, i, j, l);
+        *factor_at(correction, layout, at) = layout > 0 ? *factor_at(correction, 0, at) : 1.0F;
 }
 
-static void measure_layout(const corrector *c, int layout, duo_correction *one, duo_correction *all)
+static void measure_layout(const corrector *c, grid which, int layout, duo_correction *one,
+                           duo_correction *all)
 {
-    for (int i = 0; i < SIZES; i++)
-        for (int j = 0; j < SIZES; j++)
-            for (int l = 0; l < SIZES; l++) {
-                const duo_problem problem = {.operation = DUO_SGEMM,
-                                             .shape = {duo_correction_sizes[i],
-                                                       duo_correction_sizes[j],
-                                                       duo_correction_sizes[l]},
-                                             .transa = layout / 2 != 0,
-                                             .transb = layout % 2 != 0};
-                const bool late = duo_now_seconds() > c->until;
-                if (!late && measure_shape(c, &problem, &one->factor[layout][i][j][l],
-                                           &all->factor[layout][i][j][l]))
-                    continue;
-                take_other(c, late, one, layout, i, j, l);
-                take_other(c, late, all, layout, i, j, l);
-            }
+    for (int i = 0; i < SIZES * SIZES * SIZES; i++) {
+        const int at[3] = {i / (SIZES * SIZES), i / SIZES % SIZES, i % SIZES};
+        const duo_problem problem = {.operation = DUO_SGEMM,
+                                     .shape = {duo_correction_sizes[at[0]],
+                                               duo_correction_sizes[at[1]],
+                                               duo_correction_sizes[at[2]]},
+                                     .transa = layout / 2 != 0,
+                                     .transb = layout % 2 != 0};
+        if (grid_of(at) != which) continue;
+        const bool late = duo_now_seconds() > c->until;
+        if (!late &&
+            measure_shape(c, &problem, factor_at(one, layout, at), factor_at(all, layout, at)))
+            continue;
+        take_other(c, late, one, layout, at);
+        take_other(c, late, all, layout, at);
+    }
 }
 
 static void as_without_transposes(duo_correction *correction, int layout)
@@ -138,11 +170,10 @@ static void as_without_transposes(duo_correction *correction, int layout)
     memcpy(correction->factor[layout], correction->factor[0], sizeof correction->factor[0]);
 }
 
-static void correct(corrector *c, int layouts, duo_correction *one, duo_correction *all)
+static void correct(const corrector *c, grid which, int layouts, duo_correction *one,
+                    duo_correction *all)
 {
-    c->known = one->measured && all->measured;
-    if (!c->known && duo_now_seconds() > c->until) return;
-    for (int layout = 0; layout < layouts; layout++) measure_layout(c, layout, one, all);
+    for (int layout = 0; layout < layouts; layout++) measure_layout(c, which, layout, one, all);
     for (int layout = layouts; layout < DUO_CORRECTION_LAYOUTS; layout++) {
         as_without_transposes(one, layout);
         as_without_transposes(all, layout);
@@ -159,12 +190,24 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
         .effort = {.sample_seconds = x->quick ? 2e-4 : 5e-4, .rounds = 5, .budget_seconds = 0.1}};
     c.one = c.all = (duo_conditions){.profile = profile, .math = DUO_CROSSOVER_MATH, .threads = 1};
     c.all.threads = x->threads;
+    bool known[DUO_CORRECTED];
     for (int i = 0; i < DUO_CORRECTED; i++) {
-        const duo_corrected which = kCorrected[i].corrected;
-        if (!x->wanted[DUO_SGEMM] || profile->curve[kCorrected[i].id].count == 0) continue;
-        c.algorithm = duo_algorithm_of(kCorrected[i].id);
-        c.corrected = which;
-        correct(&c, kCorrected[i].layouts, &profile->correction[which][DUO_CORRECTED_ONE_THREAD],
-                &profile->correction[which][DUO_CORRECTED_ALL_THREADS]);
+        const duo_correction *const before = profile->correction[kCorrected[i].corrected];
+        known[i] =
+            before[DUO_CORRECTED_ONE_THREAD].measured && before[DUO_CORRECTED_ALL_THREADS].measured;
     }
+    /* First the coarse grids of all, so that time that runs out costs detail alone. */
+    for (grid which = COARSE; which < GRIDS; which++)
+        for (int i = 0; i < DUO_CORRECTED; i++) {
+            duo_correction *const correction = profile->correction[kCorrected[i].corrected];
+            duo_correction *const one = &correction[DUO_CORRECTED_ONE_THREAD];
+            duo_correction *const all = &correction[DUO_CORRECTED_ALL_THREADS];
+            const bool begun = one->measured && all->measured;
+            if (!x->wanted[DUO_SGEMM] || profile->curve[kCorrected[i].id].count == 0) continue;
+            if (!begun && (which == FINE || duo_now_seconds() > c.until)) continue;
+            c.algorithm = duo_algorithm_of(kCorrected[i].id);
+            c.corrected = kCorrected[i].corrected;
+            c.known = known[i];
+            correct(&c, which, kCorrected[i].layouts, one, all);
+        }
 }
