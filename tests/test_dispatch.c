@@ -309,7 +309,7 @@ static void threads_count(void)
         check_side(ctx, DUO_SIDE_CPU);
         d = last_decision(ctx);
         CHECK(d.threads == 4, "%d threads", d.threads);
-        check_predicted(&d, "ssum_cpu_lanes", 0.25e-3 + 1.9e-6);
+        check_predicted(&d, "ssum_cpu_lanes", 0.25e-3 + 1.4e-6);
         CHECK(candidate(&d, "ssum_gpu_shuffle") != NULL &&
                   candidate(&d, "ssum_gpu_shuffle")->threads == 0,
               "threads on the GPU");
@@ -318,11 +318,11 @@ static void threads_count(void)
         d = last_decision(ctx);
         const duo_candidate *const plain = candidate(&d, "sgemm_cpu_plain");
         CHECK(plain != NULL && plain->threads == 2, "a C of two tiles is not for two threads");
-        check_predicted(&d, "sgemm_cpu_plain", 0.5e-3 + 1.7e-6);
+        check_predicted(&d, "sgemm_cpu_plain", 0.5e-3 + 1.2e-6);
         const duo_candidate *const openblas = candidate(&d, "sgemm_cpu_openblas");
         if (openblas != NULL && openblas->accepts) {
             CHECK(d.threads == openblas->threads, "%d threads", d.threads);
-            if (openblas->threads == 4) check_predicted(&d, "sgemm_cpu_openblas", 0.25e-3 + 1.9e-6);
+            if (openblas->threads == 4) check_predicted(&d, "sgemm_cpu_openblas", 0.25e-3 + 1.4e-6);
         }
     }
     /* On vector in memory all threads are twice as fast as one, so nowhere more. */
@@ -333,7 +333,7 @@ static void threads_count(void)
     sum_all(ctx, vector);
     duo_decision d = last_decision(ctx);
     CHECK(d.threads == 4, "%d threads", d.threads);
-    check_predicted(&d, "ssum_cpu_lanes", 0.5e-3 + 1.9e-6);
+    check_predicted(&d, "ssum_cpu_lanes", 0.5e-3 + 1.4e-6);
     machine.cpu_bandwidth = 1.0;
     sum_all(ctx, vector);
     CHECK(last_decision(ctx).threads == 1, "%d threads", last_decision(ctx).threads);

@@ -110,7 +110,7 @@ static void shapes_on_the_cpu(void)
               threads == 1,
           "%d threads for a tile", threads);
     CHECK(test_close(cpu_cost(DUO_sgemm_cpu_plain, &machine, 192, 32, 1000, 2, &threads),
-                     2e-3 / 3.0 + 0.5e-6, 1e-6) &&
+                     2e-3 / 3.0, 1e-6) &&
               threads == 2,
           "three tiles in two rounds, %d threads", threads);
 

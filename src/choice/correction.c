@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-const int64_t duo_correction_sizes[DUO_CORRECTION_SIZES] = {1,   3,    9,     25,    60,
-                                                            250, 1000, 16000, 300000};
+const int64_t duo_correction_sizes[DUO_CORRECTION_SIZES] = {1, 9, 50, 250, 1000, 16000, 300000};
 
 /*
  * About log2(x), in a nanosecond: exponent and mantissa of a float read as one number, which is

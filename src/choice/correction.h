@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { DUO_CORRECTION_SIZES = 9, DUO_CORRECTION_LAYOUTS = 4 };
+enum { DUO_CORRECTION_SIZES = 7, DUO_CORRECTION_LAYOUTS = 4 };
 
 /* Factors are from 1 / DUO_CORRECTION_MOST to DUO_CORRECTION_MOST: a model that is further off says
  * nothing about this machine. */

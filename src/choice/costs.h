@@ -56,21 +56,6 @@ static inline double duo_stride_factor(const duo_operand *o, double line)
     return step < line ? step : line;
 }
 
-/*
- * After a call on one thread the team finds the operands in that thread's caches, which its curves
- * do not see: 6345 elements of sdot took two threads 1.2 us longer then, 68510 of sasum 0.8 us (a
- * Zen 4). Not every call has another's operands: so much less than that.
- */
-static const double kElsewhere = 5e-7;
-
-/* Seconds on one thread, or on so many of the team, if that is faster. */
-static inline double duo_on_threads(double one, double team, double team_threads, int *threads)
-{
-    const double shared = team + kElsewhere;
-    *threads = shared < one ? (int)team_threads : 1;
-    return shared < one ? shared : one;
-}
-
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \
     double duo_##name##_cost(const duo_call *call, const duo_conditions *conditions, int *threads);

@@ -36,7 +36,7 @@ static double launch_on_cpu(const duo_conditions *conditions, const duo_choice *
 {
     const duo_profile *const p = conditions->profile;
     if (choice->threads <= 1) return 0.0;
-    return p->fork_seconds + p->fork_seconds_per_thread * choice->threads + kElsewhere;
+    return p->fork_seconds + p->fork_seconds_per_thread * choice->threads;
 }
 
 duo_parts duo_parts_of(const duo_call *call, const duo_conditions *conditions,

@@ -182,8 +182,9 @@ static double cpu_cost(const duo_call *call, const duo_conditions *conditions, d
     if (conditions->threads == 1) return alone;
     const known all = {&p->team[id], &p->team[float32], one.added / fmax(p->threads, 1.0)};
     const double shared = parallel_seconds(call, conditions, &one, &all, row * element, serial);
-    return duo_on_threads(alone, shared + uncached_team_seconds(call, conditions, shared),
-                          conditions->threads, threads);
+    const double parallel = shared + uncached_team_seconds(call, conditions, shared);
+    if (parallel < alone) *threads = conditions->threads;
+    return fmin(alone, parallel);
 }
 
 /* ---- GPU ---- */

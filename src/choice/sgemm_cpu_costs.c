@@ -116,6 +116,13 @@ static double factor(const duo_call *call, const duo_conditions *conditions,
                              2 * call->transa + call->transb, call->m, call->n, call->k);
 }
 
+/* Seconds on one thread, or in `parallel` on so many, if that is faster. */
+static double faster(double serial, double parallel, double t, int *threads)
+{
+    *threads = parallel < serial ? (int)t : 1;
+    return parallel < serial ? parallel : serial;
+}
+
 /* An estimate: to begin a column of a C with gaps. */
 static const double kScaledColumn = 4e-9;
 
@@ -129,9 +136,9 @@ static double scale_seconds(const duo_call *call, const duo_conditions *conditio
         (gaps ? kScaledColumn * (double)call->n : 0.0);
     const sharing s = {.pieces = (double)duo_sgemm_scale_pieces(call->m, call->n)};
     const double t = useful_threads(conditions, &s);
-    *threads = 1;
-    if (t < 2.0) return one;
-    return duo_on_threads(one, parallel_seconds(conditions->profile, &s, 0.0, one, t), t, threads);
+    return t < 2.0
+               ? faster(one, one, 1.0, threads)
+               : faster(one, parallel_seconds(conditions->profile, &s, 0.0, one, t), t, threads);
 }
 
 /* Seconds of an algorithm, of whose job one thread may do all, or all threads that there are pieces
@@ -146,12 +153,11 @@ static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *
     const double serial =
         factor(call, conditions, algorithm, DUO_CORRECTED_ONE_THREAD) * (j.multiply + moves);
     const double t = useful_threads(conditions, &j.s);
-    *threads = 1;
-    if (t < 2.0) return serial;
-    return duo_on_threads(serial,
-                          factor(call, conditions, algorithm, DUO_CORRECTED_ALL_THREADS) *
-                              parallel_seconds(conditions->profile, &j.s, j.multiply, moves, t),
-                          t, threads);
+    if (t < 2.0) return faster(serial, serial, 1.0, threads);
+    return faster(serial,
+                  factor(call, conditions, algorithm, DUO_CORRECTED_ALL_THREADS) *
+                      parallel_seconds(conditions->profile, &j.s, j.multiply, moves, t),
+                  t, threads);
 }
 
 static bool has_blas(const duo_call *call, const duo_conditions *conditions)

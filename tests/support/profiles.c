@@ -50,7 +50,7 @@ void write_bytes(const char *path, const void *bytes, size_t count)
 
 char *read_text(const char *path)
 {
-    enum { MOST = 1 << 18 };
+    enum { MOST = 1 << 17 };
     char *const text = calloc(MOST, 1);
     FILE *const file = fopen(path, "r");
     if (CHECK(text != NULL && file != NULL, "%s", path)) (void)!fread(text, 1, MOST - 1, file);
