@@ -10,6 +10,9 @@
 /* Partial sums that the blocks of a reduction may leave for the last one, in a queue's scratch. */
 enum { DUO_PARTIALS = 4096 };
 
+/* Counters in a queue's scratch. */
+enum { DUO_COUNTERS = 4096 };
+
 /* What the kernels of a launch need beside the call. */
 typedef struct duo_launch {
     cudaStream_t stream;
@@ -24,9 +27,11 @@ typedef struct duo_launch {
     char *workspace;
     size_t workspace_bytes;
 
-    /* Reductions. The scratch belongs to one stream; the counter is 0 between launches. */
-    double *partials;
-    unsigned *counter;
+    /* The scratch belongs to one stream; the counters are 0 between launches. */
+    double *partials;   /* DUO_PARTIALS, for reductions */
+    unsigned *counters; /* DUO_COUNTERS */
+
+    /* Reductions. */
     uint64_t *pinned_result; /* pinned; or NULL: the sum goes to call->unrounded or, if
                                 that is NULL, too, the float to operand[DUO_RESULT] */
     uint32_t ticket;

@@ -64,7 +64,7 @@ static duo_launch launch_on(const duo_queue *queue)
     how.capability = queue->capability;
     how.cache_bytes = queue->cache_bytes;
     how.partials = (double *)queue->scratch;
-    how.counter = (unsigned *)((char *)queue->scratch + kPartialsBytes);
+    how.counters = (unsigned *)((char *)queue->scratch + kPartialsBytes);
     return how;
 }
 

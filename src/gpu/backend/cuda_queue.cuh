@@ -16,15 +16,15 @@ struct duo_queue {
     cudaEvent_t *stamps;          /* with times; made when first set. nullptr: none was */
     int stamps_room;
     cudaEvent_t behind; /* marks the place in another queue that this one follows */
-    void *scratch;      /* for reductions: kScratchBytes */
+    void *scratch;      /* kScratchBytes */
     uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
     duo_cuda_workspace workspace;
     int multiprocessors, capability, cache_bytes;
 };
 
-/* A queue's scratch: the partial sums of a reduction, and its counter behind them. */
+/* A queue's scratch: the partial sums of a reduction, and behind them the counters. */
 constexpr size_t kPartialsBytes = DUO_PARTIALS * sizeof(double);
-constexpr size_t kScratchBytes = kPartialsBytes + 256;
+constexpr size_t kScratchBytes = kPartialsBytes + DUO_COUNTERS * sizeof(unsigned);
 
 /* Of the backend (backend.h). */
 duo_status duo_cuda_open(int device, void *stream, duo_queue **queue);

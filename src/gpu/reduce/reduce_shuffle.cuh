@@ -16,6 +16,7 @@
 #define DUO_REDUCE_SHUFFLE_CUH
 
 #include "gpu/kernels.h"
+#include "gpu/last_to_come.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/reduce/piece_sum.cuh"
 
@@ -78,21 +79,6 @@ static __device__ __forceinline__ void publish(const reduction &in, double sum)
         *in.result = __uint_as_float(bits);
 }
 
-/*
- * Counts the thread blocks that got here; true in the last one, which also leaves the counter at 0.
- * What this thread wrote before is visible to whoever comes later. (As a release and acquire it is
- * 0.25 us faster than between two fences, which are sequentially consistent.)
- */
-static __device__ __forceinline__ bool is_last(unsigned *counter)
-{
-    unsigned before;
-    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                 : "=r"(before)
-                 : "l"(counter), "r"(gridDim.x - 1)
-                 : "memory");
-    return before == gridDim.x - 1;
-}
-
 /* ---- The kernel ---- */
 
 /*
@@ -115,7 +101,7 @@ static __global__ void __launch_bounds__(kThreads, (kRoom<Leaf, Value>))
     __shared__ bool last;
     if (threadIdx.x == 0) {
         in.partials[blockIdx.x] = sum;
-        last = is_last(in.counter);
+        last = is_last(in.counter, gridDim.x);
     }
     __syncthreads();
     if (!last) return;
@@ -156,7 +142,7 @@ static cudaError_t queue_reduction(const duo_call *call, const duo_launch *how)
     in.incx = x->ld;
     in.incy = y->ld;
     in.partials = how->partials;
-    in.counter = how->counter;
+    in.counter = how->counters;
     in.result = call->operand[DUO_RESULT].address;
     in.pinned_result = how->pinned_result;
     in.ticket = how->ticket;
