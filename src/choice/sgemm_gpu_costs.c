@@ -385,6 +385,30 @@ double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *con
            hypot(moved, multiplied);
 }
 
+/* The thin side of C for sgemm_gpu_gemv, and the least of the other one: rows of a warp. */
+static const int64_t kMostThin = 8, kLeastLong = 32;
+
+static bool is_gemv(const duo_call *call, const duo_conditions *conditions)
+{
+    const int64_t thin = call->m < call->n ? call->m : call->n;
+    const int64_t rows = call->m < call->n ? call->n : call->m;
+    return fits_device(call, conditions) && thin <= kMostThin && rows >= kLeastLong;
+}
+
+/* As long as reading takes. Where neighbours of the longer operand are neighbours in k, a warp
+ * takes 128 steps as long as fewer, and more than three columns take longer: 8 to 21 % than
+ * sgemm_gpu_skinny (H200). */
+double duo_sgemm_gpu_gemv_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    const double m = (double)call->m, n = (double)call->n;
+    const bool along_k = call->m < call->n ? !call->transb : call->transa;
+    const double k = along_k ? round_up(call->k, 128.0) : (double)call->k;
+    const double of_c = call->beta != 0.0f ? 8.0 : 4.0;
+    const double slower = along_k && fmin(m, n) > 3.0 ? 1.15 : 1.0;
+    *threads = 0;
+    return slower * memory_seconds(conditions, 4.0 * (m * k + k * n) + of_c * m * n);
+}
+
 /* ---- What each accepts ---- */
 
 #define ACCEPTS(name, condition)                                                                   \
@@ -400,5 +424,6 @@ ACCEPTS(sgemm_gpu_fp16x3, has_wgmma)
 ACCEPTS(sgemm_gpu_fp16x1, has_wgmma)
 ACCEPTS(sgemm_gpu_skinny, is_skinny)
 ACCEPTS(sgemm_gpu_rank_k, is_rank_k)
+ACCEPTS(sgemm_gpu_gemv, is_gemv)
 ACCEPTS(sgemm_gpu_mma, has_mma)
 ACCEPTS(sgemm_gpu_f64, fits_device)

@@ -1,0 +1,88 @@
+/* gemv/block.cuh - the problem, and what a block and its warps have of it. */
+#ifndef DUO_GEMV_BLOCK_CUH
+#define DUO_GEMV_BLOCK_CUH
+
+#include <stdint.h>
+
+constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr int kMostColumns = 8;
+constexpr int kGroup = 4;    /* elements of X that a 16-byte load has */
+constexpr int kGroups = 8;   /* that a thread has on their way at once */
+constexpr int kChunk = 1024; /* steps of k for which a block keeps Y in shared memory */
+
+/* Blocks per multiprocessor for which the registers must do. */
+constexpr int blocks_for(int columns) { return columns == 1 ? 3 : 2; }
+
+struct gemv_problem {
+    const float *x, *y;
+    float *c;
+    int64_t rows, k, ldx, ldy;
+    int64_t row_step, column_step; /* of C */
+    int columns;
+    bool y_along_k;  /* neighbours in memory are neighbours in k */
+    bool aligned;    /* columns of X in memory begin on 16 bytes, as the first one does */
+    int warps_m_log; /* warps of a block along rows; the others share k */
+    int tiles;       /* of C */
+    int ranges;
+    int64_t range; /* of k, per block */
+    float *slots;  /* with several ranges: add_ranges.cuh */
+    unsigned *tickets;
+    float alpha, beta;
+};
+
+/* Where a block works, and its warp. */
+struct gemv_place {
+    int tile, range, warp_m, warp_k;
+    int64_t first, steps; /* of k: the block's first step, and how many it has */
+
+    /* Found again after the last batch: registers are scarce before. The number is volatile, for
+     * the compiler would keep what it knows. */
+    __device__ __forceinline__ explicit gemv_place(const gemv_problem &p)
+    {
+        int number;
+        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(number));
+        const int warp = threadIdx.x / 32;
+        tile = number % p.tiles;
+        range = number / p.tiles;
+        warp_m = warp & ((1 << p.warps_m_log) - 1);
+        warp_k = warp >> p.warps_m_log;
+        first = range * p.range;
+        steps = p.k - first < p.range ? p.k - first : p.range;
+    }
+};
+
+/*
+ * The rows of a warp begin at a multiple of their number, its turn; but the last ones earlier, so
+ * that all are inside C. Those before the turn are another warp's, too, which stores them.
+ */
+template <int Rows>
+static __device__ __forceinline__ int64_t turn_of(const gemv_problem &p, int tile, int warp_m)
+{
+    return (((int64_t)tile << p.warps_m_log) + warp_m) * Rows;
+}
+template <int Rows>
+static __device__ __forceinline__ int64_t first_row_of(const gemv_problem &p, int64_t turn)
+{
+    return turn < p.rows - Rows ? turn : p.rows - Rows;
+}
+
+/* From an address that is a multiple of Count floats, or of 4. */
+template <int Count>
+static __device__ __forceinline__ void read_neighbours(float (&v)[Count], const float *from)
+{
+    if constexpr (Count % 4 == 0) {
+#pragma unroll
+        for (int i = 0; i < Count; i += 4) {
+            const float4 w = *reinterpret_cast<const float4 *>(from + i);
+            v[i] = w.x, v[i + 1] = w.y, v[i + 2] = w.z, v[i + 3] = w.w;
+        }
+    } else if constexpr (Count == 2) {
+        const float2 w = *reinterpret_cast<const float2 *>(from);
+        v[0] = w.x, v[1] = w.y;
+    } else {
+        static_assert(Count == 1, "a power of two");
+        v[0] = *from;
+    }
+}
+
+#endif

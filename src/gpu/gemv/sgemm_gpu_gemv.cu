@@ -1,0 +1,117 @@
+/*
+ * sgemm_gpu_gemv.cu - products with up to 8 rows or columns of C: as fast as the matrix is read.
+ *
+ * C or its transpose is X Y: X is the operand with more rows or columns that C keeps, Y the other,
+ * which has up to 8 columns. One code serves a small n and a small m.
+ *
+ * Accepts   m or n up to 8, the other one from 32 on; any k, transposes, leading dimensions and
+ *           alignment
+ * Threads   256 per block; a block has a tile of C and a range of k, which its warps share. A
+ *           thread loads 32 elements of X at once, into registers: by 16 bytes where alignment
+ *           allows, else neighbouring lanes load neighbours. Y comes by way of shared memory.
+ * Order     per element of C one fp32 FMA chain per lane that has a part of its k; the chains of a
+ *           warp are added by halving, those of warps in their order, ranges by the last block of
+ *           a tile: the same bits on every run with the same device, leading dimensions and
+ *           workspace
+ * Traffic   X once from memory; Y once per tile of C, from L2; C once
+ */
+#include "gpu/gemv/plan.cuh"
+#include "gpu/gemv/product.cuh"
+
+static constexpr int64_t kLeastRows = 32; /* of X: a warp has as many of them, or fewer */
+
+static gemv_problem gemv_problem_of(const sgemm_problem &p, bool swapped)
+{
+    gemv_problem q = {};
+    q.x = swapped ? p.b : p.a;
+    q.y = swapped ? p.a : p.b;
+    q.c = p.c;
+    q.rows = swapped ? p.n : p.m;
+    q.k = p.k;
+    q.ldx = swapped ? p.ldb : p.lda;
+    q.ldy = swapped ? p.lda : p.ldb;
+    q.row_step = swapped ? p.ldc : 1;
+    q.column_step = swapped ? 1 : p.ldc;
+    q.columns = (int)(swapped ? p.m : p.n);
+    q.aligned =
+        q.ldx % kGroup == 0 && reinterpret_cast<uintptr_t>(q.x) % (kGroup * sizeof(float)) == 0;
+    q.alpha = p.alpha;
+    q.beta = p.beta;
+    return q;
+}
+
+/* ---- The kinds of warps ---- */
+
+template <int Columns>
+using many_rows = gemv_along_rows<Columns, 32>;
+template <int Columns>
+using few_rows = gemv_along_rows<Columns, 8>;
+template <int Columns>
+using neighbours_in_k = gemv_along_k<Columns, true>; /* ldx is a multiple of 4 */
+template <int Columns>
+using apart_in_k = gemv_along_k<Columns, false>;
+
+template <template <int> class Part>
+static constexpr gemv_shape shape_of = {Part<1>::kRows, Part<1>::kSteps};
+static constexpr gemv_shape shapes_along_rows[] = {shape_of<many_rows>, shape_of<few_rows>};
+static constexpr gemv_shape shapes_along_k[] = {shape_of<apart_in_k>};
+
+/* For 1, 2, 4 and 8 columns. */
+template <template <int> class Part>
+static void (*const kernels[])(gemv_problem) = {sgemm_gemv<Part<1>>, sgemm_gemv<Part<2>>,
+                                                sgemm_gemv<Part<4>>, sgemm_gemv<Part<8>>};
+
+/* ---- Launching ---- */
+
+/* The sums of the largest tiles, in as many blocks as there may be of several ranges. */
+static size_t workspace(const duo_call *, const duo_launch *how)
+{
+    const size_t blocks = (size_t)how->multiprocessors * kRounds * blocks_for(1);
+    return blocks * kWarps * 32 * kGroup * kMostColumns * sizeof(float);
+}
+
+static cudaError_t launch(const duo_call *call, const duo_launch *how)
+{
+    const sgemm_problem p = sgemm_problem_of(call);
+    const bool swapped = p.m < p.n, along_k = swapped ? !call->transb : call->transa;
+    gemv_problem q = gemv_problem_of(p, swapped);
+    q.y_along_k = swapped ? call->transa : !call->transb;
+    if (q.rows < kLeastRows) return cudaErrorInvalidValue;
+    const gemv_plan plan = along_k
+                               ? plan_of(shapes_along_k, 1, q, along_k, how->multiprocessors)
+                               : plan_of(shapes_along_rows, 2, q, along_k, how->multiprocessors);
+    const int rows = along_k ? shapes_along_k[0].rows : shapes_along_rows[plan.shape].rows;
+    const int64_t slot = sizeof(float) * q.columns * rows << plan.warps_m_log;
+    const bool room = (int64_t)how->workspace_bytes / slot >= plan.tiles * plan.ranges;
+    q.warps_m_log = plan.warps_m_log;
+    q.ranges = room ? (int)plan.ranges : 1;
+    q.range = room ? plan.range : q.k;
+    if (plan.tiles * q.ranges > INT32_MAX) return cudaErrorInvalidValue;
+    q.tiles = (int)plan.tiles;
+    q.slots = reinterpret_cast<float *>(how->workspace);
+    q.tickets = how->counters;
+
+    const int number = q.columns <= 2 ? q.columns - 1 : q.columns <= 4 ? 2 : 3;
+    const auto *const kernel =
+        along_k           ? (q.ldx % kGroup == 0 ? kernels<neighbours_in_k> : kernels<apart_in_k>)
+        : plan.shape == 0 ? kernels<many_rows>
+                          : kernels<few_rows>;
+    return queue_kernel_behind(kernel[number], (unsigned)(q.tiles * q.ranges), kThreads, 0, how, q);
+}
+
+static cudaError_t load()
+{
+    cudaError_t error = cudaSuccess;
+    for (const auto *kind :
+         {kernels<many_rows>, kernels<few_rows>, kernels<neighbours_in_k>, kernels<apart_in_k>})
+        for (int i = 0; i < 4 && error == cudaSuccess; i++) error = load_kernel(kind[i]);
+    return error;
+}
+
+const duo_gpu_algorithm duo_sgemm_gpu_gemv = {
+    .launch = launch,
+    .load = load,
+    .workspace = workspace,
+    .packed_bytes = nullptr,
+    .pack = nullptr,
+};
