@@ -179,7 +179,7 @@ static void selection(void)
 static void prediction_range(void)
 {
     static const char *const profiles[] = {"h100", "h200"};
-    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    duo_crossover *const x = test_read_crossover(TEST_PUBLISHED_CSV);
     if (x == NULL) return;
     x->gpu = false;
     for (int p = 0; p < 2; p++) {
