@@ -91,8 +91,8 @@ static double launch_of(const duo_curve *curve)
 /*
  * Each element of C is one thread's, which waits for every two elements that it multiplies. Of a
  * transposed A neighbouring threads read from different lines, which takes four times as long where
- * the multiprocessors are full (H200). All blocks but the first ones wait for others to end, however
- * little there is to multiply: 280 x 2578 x 2 has 2.75 rounds of them (H100).
+ * the multiprocessors are full (H200). All blocks but the first ones wait for others to end,
+ * however little there is to multiply: 280 x 2578 x 2 has 2.75 rounds of them (H100).
  */
 double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
