@@ -78,9 +78,9 @@ typedef struct duo_plan_problem {
     double memory_bytes;            /* on each device, that the plan may use */
     double packed_bytes[2];         /* of an element of A, B, when packed; 0: it is not */
     double up, down, both;          /* the link's rates, and that of both ways at once */
-    double host_up, host_down;      /* rates at which pageable memory is copied to pinned */
-    double peer;                    /* rate between devices; 0: every device is sent all of A */
-    double copy_seconds;            /* the fixed part of a transfer */
+    double host_up, host_down; /* rates at which pageable memory is copied to stages, and back */
+    double peer;               /* rate between devices; 0: every device is sent all of A */
+    double copy_seconds;       /* the fixed part of a transfer */
     /* Seconds to multiply on one device, with operands packed, and to pack so many elements. */
     double (*multiply)(const struct duo_plan_problem *of, int64_t m, int64_t n, int64_t k);
     double (*pack)(const struct duo_plan_problem *of, int operand, double elements);

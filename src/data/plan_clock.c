@@ -13,11 +13,14 @@
 /* Pageable memory: so many bytes may have been copied to stages, and not yet be sent. */
 static const double kStages = 32e6;
 
-/* Seconds that the host takes to queue a step, and to begin and end a piece of so many bytes; and
- * that pass between two steps of a device's queue. Measured with the rates below, on an H100: the
- * plans of cubes of 1024 to 16384 take 0.9 to 1.1 times what the clock says from pinned memory, 0.9
- * to 1.2 times from pageable. */
-static const double kQueueing = 5e-6, kPiece = 6e-6, kPieceBytes = 8e6, kStep = 5e-6;
+/*
+ * Seconds that the host takes to queue a step, to begin and end a piece of so many bytes, and a
+ * panel of pageable memory; and that pass before a SEND or a step of the compute queue begins.
+ * Fitted, with the rates below, to an H100: the plans of cubes of 1024 to 16384 take 0.9 to 1.1
+ * times what the clock says from pinned memory, 0.9 to 1.2 times from pageable.
+ */
+static const double kQueueing = 5e-6, kPiece = 6e-6, kPieceBytes = 8e6, kPanel = 4e-5;
+static const double kStep = 5e-6;
 
 /*
  * The link's rate for a panel that the device reads across the runs of pinned memory, as a part of
@@ -33,8 +36,8 @@ static double across_runs(double panel, double all)
 typedef struct clocks {
     double up, compute, down; /* when all work that is queued so far is done */
     double bytes;             /* over the device's link, both ways */
-    double late; /* so much longer the next SEND takes, for what was fetched meanwhile */
-    int sends;   /* to come */
+    double late;    /* so much later the next SEND begins, for what was fetched meanwhile */
+    double to_come; /* bytes that are still to be sent */
 } clocks;
 
 /* A tile of pageable C that has been fetched to stages waits for the host. */
@@ -77,7 +80,8 @@ static double free_at(const duo_plan *plan, const duo_step *s, double queue)
     return s->follows < 0 ? queue : fmax(queue, plan->step[s->follows].end);
 }
 
-/* The same for writing a tile of C, rows far apart: those of 4 KiB at 33 GB/s instead of 55. */
+/* The link's rate, as a part of that for one range, at which a tile of C is written whose rows are
+ * far apart: those of 4 KiB at 33 GB/s instead of 55. */
 static double home_rate(const duo_plan_problem *of, const duo_step *s)
 {
     const double run = 4.0 * (double)s->m, pitch = 4.0 * (double)of->pitch[DUO_C];
@@ -102,7 +106,7 @@ static void send(timing *t, const duo_plan *plan, duo_step *s)
     const double bytes = bytes_of(s, s->operand);
     s->begin = fmax(t->host, free_at(plan, s, c->up)) + kStep + c->late;
     c->late = 0.0;
-    c->sends--;
+    c->to_come -= bytes;
     c->bytes += bytes;
     if (of->pinned[s->operand]) {
         c->up = s->end = s->begin + bytes / (of->up * rate_of(of, s, s->operand));
@@ -111,7 +115,7 @@ static void send(timing *t, const duo_plan *plan, duo_step *s)
     while (t->count > 0 && t->waiting[t->first].at <= t->host) unpack_one(t);
     t->host = fmax(t->host, s->begin - kStages / of->up);
     s->begin = fmax(s->begin, t->host);
-    t->host += copied(bytes, of->host_up);
+    t->host += copied(bytes, of->host_up) + kPanel;
     c->up = s->end = fmax(s->begin + bytes / of->up, t->host);
 }
 
@@ -130,7 +134,7 @@ static void fetch(timing *t, duo_step *s)
     c->bytes += bytes;
     s->begin = fmax(c->down, c->compute) + of->copy_seconds;
     /* While the link works both ways, each is slower. */
-    const bool both_ways = c->sends > 0 || c->up > s->begin;
+    const bool both_ways = c->up + c->to_come / of->up > s->begin;
     const double part = both_ways ? fmin(of->both / (of->up + of->down), 1.0) : 1.0;
     const double rate = part * of->down * (of->pinned[DUO_C] ? home_rate(of, s) : 1.0);
     c->down = s->end = s->begin + bytes / rate;
@@ -156,7 +160,9 @@ double duo_plan_seconds(duo_plan *plan)
     const duo_plan_problem *const of = &plan->of;
     timing t = {.of = of};
     for (int i = 0; i < plan->count; i++)
-        if (plan->step[i].kind == DUO_STEP_SEND) t.device[plan->step[i].device].sends++;
+        if (plan->step[i].kind == DUO_STEP_SEND)
+            t.device[plan->step[i].device].to_come +=
+                bytes_of(&plan->step[i], plan->step[i].operand);
     for (int i = 0; i < plan->count; i++) {
         duo_step *const s = &plan->step[i];
         t.host += kQueueing;

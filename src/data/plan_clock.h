@@ -9,7 +9,8 @@ double duo_plan_seconds(duo_plan *plan);
 
 /*
  * Seconds below which no such plan can come: all bytes over the link, all arithmetic,
- * the host's copying of pageable memory; and what has arrived bounds what can multiply.
+ * the host's copying of pageable memory, at the rates that it has while the link is busy; and what
+ * has arrived bounds what can multiply.
  */
 double duo_plan_bound(const duo_plan *plan);
 

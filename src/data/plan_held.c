@@ -32,11 +32,11 @@ static cut cut_of(int64_t from, int64_t size, int panels)
     return c;
 }
 
-/* How a plan of everything on the device is made: the panels of A and B, and the part of B that is
- * there when the last panel of A comes. */
+/* How a plan of everything on the device is made: the panels of A and B, and how fast B arrives
+ * beside A, which comes first: 1, 1/2 or 1/3. */
 typedef struct held_shape {
     int a_panels, b_panels;
-    double b_part;
+    double b_pace;
 } held_shape;
 
 /*
@@ -160,8 +160,8 @@ static void b_arrives(panels *s, int x, int a_there)
     }
 }
 
-/* Panels of A and B by turns, A before B so that all of A is there with this part of B. */
-static void arrive(panels *s, double b_part_with_a)
+/* Panels of A and B by turns. */
+static void arrive(panels *s, double b_pace)
 {
     const duo_plan_problem *const of = s->w->of;
     int a = 0, b = 0, b_panels = 0;
@@ -170,7 +170,7 @@ static void arrive(panels *s, double b_part_with_a)
     while (a < s->a.panels || b < b_panels) {
         const double a_part = (double)s->a.edge[a] / (double)of->m;
         const double b_part = (double)b / b_panels;
-        if (a < s->a.panels && (b == b_panels || a_part * b_part_with_a <= b_part)) {
+        if (a < s->a.panels && (b == b_panels || a_part * b_pace <= b_part)) {
             a_arrives(s, a, b);
             a++;
         } else {
@@ -202,7 +202,7 @@ static void make_held(duo_plan_making *w, const held_shape *shape)
                 .slots = 1, .extent = i == DUO_A ? of->m : widest, .depth = {of->k}};
     if (of->fetched)
         space[DUO_C] = (duo_plan_space){.slots = 1, .extent = of->m, .depth = {widest}};
-    arrive(&s, shape->b_part);
+    arrive(&s, shape->b_pace);
 }
 
 /* Makes the plan of this shape; is it the best so far? */
