@@ -402,7 +402,8 @@ static bool is_gemv(const duo_call *call, const duo_conditions *conditions)
 {
     const int64_t thin = call->m < call->n ? call->m : call->n;
     const int64_t rows = call->m < call->n ? call->n : call->m;
-    return fits_device(call, conditions) && thin <= kMostThin && rows >= kLeastLong;
+    return fits_device(call, conditions) && thin <= kMostThin && rows >= kLeastLong &&
+           !duo_streams(call); /* panels may have fewer rows */
 }
 
 /* As long as reading takes. Where neighbours of the longer operand are neighbours in k, a warp

@@ -54,9 +54,10 @@ static double clocks_of(const gemv_plan &plan, const gemv_shape &shape, const ge
     return rounds * kBlockClocks + fmax(read, wait) + add;
 }
 
-/* One range, or as many as give each multiprocessor one block, two, ... */
+/* One range, or as many as give each multiprocessor one block, two, ..., and whose sums have room:
+ * so many floats. */
 static gemv_plan plan_of(const gemv_shape *shape, int shapes, const gemv_problem &p, bool along_k,
-                         int multiprocessors)
+                         int multiprocessors, int64_t room)
 {
     gemv_plan best = {};
     best.clocks = (double)INFINITY;
@@ -76,6 +77,8 @@ static gemv_plan plan_of(const gemv_shape *shape, int shapes, const gemv_problem
                 if (ranges < 1) ranges = 1;
                 plan.range = parts_of(batches, ranges) * batch;
                 plan.ranges = parts_of(batches * batch, plan.range);
+                const int64_t sums = ((int64_t)p.columns * s.rows << warps_m_log) * plan.tiles;
+                if (plan.ranges > 1 && sums * plan.ranges > room) continue;
                 plan.clocks = clocks_of(plan, s, p, along_k, multiprocessors);
                 if (plan.clocks < best.clocks) best = plan;
             }

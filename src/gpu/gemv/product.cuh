@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(kThreads, blocks_for(Part::kColumns))
     const gemv_place at(p);
     const int warps_k = kWarps >> p.warps_m_log, before = at.warp_k * kSteps;
     /* Batches of this warp that are not yet multiplied, and steps of its last one. */
-    int batches = (int)((at.steps + kSteps - 1) / kSteps) - at.warp_k; /* of it and those behind */
+    int batches = (int)((at.steps + kSteps - 1) / kSteps) - at.warp_k; /* to the block's last one */
     batches = batches > 0 ? (batches + warps_k - 1) >> (3 - p.warps_m_log) : 0;
     const int64_t left = at.steps - before - (int64_t)(batches - 1) * warps_k * kSteps;
     const int last = left < kSteps ? (int)left : kSteps;

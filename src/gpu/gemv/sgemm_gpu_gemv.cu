@@ -18,7 +18,7 @@
 #include "gpu/gemv/plan.cuh"
 #include "gpu/gemv/product.cuh"
 
-static constexpr int64_t kLeastRows = 32; /* of X: a warp has as many of them, or fewer */
+static constexpr int64_t kLeastRows = 32; /* of X: those of few_rows */
 
 static gemv_problem gemv_problem_of(const sgemm_problem &p, bool swapped)
 {
@@ -77,15 +77,13 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
     gemv_problem q = gemv_problem_of(p, swapped);
     q.y_along_k = swapped ? call->transa : !call->transb;
     if (q.rows < kLeastRows) return cudaErrorInvalidValue;
-    const gemv_plan plan = along_k
-                               ? plan_of(shapes_along_k, 1, q, along_k, how->multiprocessors)
-                               : plan_of(shapes_along_rows, 2, q, along_k, how->multiprocessors);
-    const int rows = along_k ? shapes_along_k[0].rows : shapes_along_rows[plan.shape].rows;
-    const int64_t slot = sizeof(float) * q.columns * rows << plan.warps_m_log;
-    const bool room = (int64_t)how->workspace_bytes / slot >= plan.tiles * plan.ranges;
+    const int64_t room = (int64_t)(how->workspace_bytes / sizeof(float));
+    const gemv_plan plan =
+        along_k ? plan_of(shapes_along_k, 1, q, along_k, how->multiprocessors, room)
+                : plan_of(shapes_along_rows, 2, q, along_k, how->multiprocessors, room);
     q.warps_m_log = plan.warps_m_log;
-    q.ranges = room ? (int)plan.ranges : 1;
-    q.range = room ? plan.range : q.k;
+    q.ranges = (int)plan.ranges;
+    q.range = plan.range;
     if (plan.tiles * q.ranges > INT32_MAX) return cudaErrorInvalidValue;
     q.tiles = (int)plan.tiles;
     q.slots = reinterpret_cast<float *>(how->workspace);
