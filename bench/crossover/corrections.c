@@ -1,9 +1,9 @@
 /*
  * corrections.c - how far the costs of the CPU's algorithms of sgemm are off at shapes that are not
- * cubes (choice/correction.h), by products of every shape that do not take long.
+ * cubes (choice/correction.h), by products of every shape that do not take long; of algorithms that
+ * pack their operands some shapes are measured without transposes alone.
  */
 #include <math.h>
-#include <string.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
@@ -14,11 +14,11 @@ enum { SIZES = DUO_CORRECTION_SIZES };
 static const double kFilesSeconds = 3.0, kFilesShare = 0.05;
 
 /* The algorithms in the order in which they get time. A BLAS has kernels of its own for each
- * layout; the others pack both operands, and are measured without transposes. */
+ * layout; the others pack both operands, which takes longer for some layouts at all sizes. */
 static const struct {
     duo_corrected corrected;
     duo_algorithm_id id;
-    int layouts;
+    int fine_layouts;
 } kCorrected[DUO_CORRECTED] = {
     {DUO_CORRECTED_OPENBLAS, DUO_sgemm_cpu_openblas, DUO_CORRECTION_LAYOUTS},
     {DUO_CORRECTED_PLAIN, DUO_sgemm_cpu_plain, 1},
@@ -115,9 +115,8 @@ static void take_smaller(duo_correction *correction, int layout, const int at[3]
         at[largest] == 0 ? 1.0F : *factor_at(correction, layout, smaller);
 }
 
-/* The factor of a shape of the fine grid that there was no time for: the geometric mean of those of
- * the coarse grid around it. */
-static void take_between(duo_correction *correction, int layout, const int at[3])
+/* The geometric mean of the factors of the coarse grid around a shape of the fine one. */
+static double between(duo_correction *correction, int layout, const int at[3])
 {
     enum { CORNERS = 8 };
     double logarithms = 0.0;
@@ -127,11 +126,27 @@ static void take_between(duo_correction *correction, int layout, const int at[3]
             coarse[axis] = at[axis] + (at[axis] % 2 == 0 ? 0 : corner >> axis & 1 ? 1 : -1);
         logarithms += log((double)*factor_at(correction, layout, coarse));
     }
-    *factor_at(correction, layout, at) = (float)exp(logarithms / CORNERS);
+    return exp(logarithms / CORNERS);
 }
 
-/* Without a measurement: what was known before; for want of time what was measured around it, or
- * without transposes, or nothing. */
+/* The factor of a shape of the fine grid that is not measured. */
+static void take_between(duo_correction *correction, int layout, const int at[3])
+{
+    *factor_at(correction, layout, at) = (float)between(correction, layout, at);
+}
+
+/* The same where that shape is measured without transposes: as far from that as the layouts are
+ * around it. */
+static void take_layout(duo_correction *correction, int layout, const int at[3])
+{
+    const double factor = (double)*factor_at(correction, 0, at) * between(correction, layout, at) /
+                          between(correction, 0, at);
+    *factor_at(correction, layout, at) =
+        (float)fmin(fmax(factor, 1.0 / DUO_CORRECTION_MOST), DUO_CORRECTION_MOST);
+}
+
+/* Without a measurement: what was known before; of a shape that takes too long that of a smaller
+ * one; for want of time what was measured around it, or without transposes, or nothing. */
 static void take_other(const corrector *c, bool late, duo_correction *correction, int layout,
                        const int at[3])
 {
@@ -165,18 +180,24 @@ static void measure_layout(const corrector *c, grid which, int layout, duo_corre
     }
 }
 
-static void as_without_transposes(duo_correction *correction, int layout)
+/* Sets the factors of the fine grid of a layout, by `take`, from those that are measured. */
+static void fill_layout(int layout, duo_correction *correction,
+                        void (*take)(duo_correction *, int, const int[3]))
 {
-    memcpy(correction->factor[layout], correction->factor[0], sizeof correction->factor[0]);
+    for (int i = 0; i < SIZES * SIZES * SIZES; i++) {
+        const int at[3] = {i / (SIZES * SIZES), i / SIZES % SIZES, i % SIZES};
+        if (grid_of(at) == FINE) take(correction, layout, at);
+    }
 }
 
-static void correct(const corrector *c, grid which, int layouts, duo_correction *one,
+static void correct(const corrector *c, grid which, int fine_layouts, duo_correction *one,
                     duo_correction *all)
 {
-    for (int layout = 0; layout < layouts; layout++) measure_layout(c, which, layout, one, all);
-    for (int layout = layouts; layout < DUO_CORRECTION_LAYOUTS; layout++) {
-        as_without_transposes(one, layout);
-        as_without_transposes(all, layout);
+    for (int layout = 0; layout < DUO_CORRECTION_LAYOUTS; layout++) {
+        if (which == COARSE || layout < fine_layouts) measure_layout(c, which, layout, one, all);
+        if (which == COARSE ? c->known : layout < fine_layouts) continue;
+        fill_layout(layout, one, which == COARSE ? take_between : take_layout);
+        fill_layout(layout, all, which == COARSE ? take_between : take_layout);
     }
     one->measured = all->measured = true;
 }
@@ -208,6 +229,6 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
             c.algorithm = duo_algorithm_of(kCorrected[i].id);
             c.corrected = kCorrected[i].corrected;
             c.known = known[i];
-            correct(&c, which, kCorrected[i].layouts, one, all);
+            correct(&c, which, kCorrected[i].fine_layouts, one, all);
         }
 }
