@@ -202,8 +202,11 @@ static void correct(const corrector *c, grid which, int fine_layouts, duo_correc
     one->measured = all->measured = true;
 }
 
+/* Not where ssum was not measured: the profile that is read back has another curve for what a
+ * product moves, against which these factors say nothing. */
 void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
 {
+    if (profile->curve[DUO_ssum_cpu_lanes].count == 0) return;
     corrector c = {
         .x = x,
         .until = x->began + x->most_seconds - fmin(kFilesSeconds, kFilesShare * x->most_seconds),
