@@ -1,8 +1,8 @@
 /*
  * costs.h - what each algorithm accepts, and how long it would take under given conditions.
  *
- * Defined in sgemm_cpu_costs.c, sgemm_gpu_costs.c and reduce_costs.c: C that is always built, so
- * that a GPU's time can be predicted without CUDA.
+ * Defined in sgemm_cpu_costs.c, sgemm_gpu_costs.c, sgemm_gpu_thin_costs.c and reduce_costs.c: C
+ * that is always built, so that a GPU's time can be predicted without CUDA.
  */
 #ifndef DUO_COSTS_H
 #define DUO_COSTS_H
@@ -55,6 +55,13 @@ static inline double duo_stride_factor(const duo_operand *o, double line)
     if (!o->read || o->columns <= 1 || step <= 1.0) return 1.0;
     return step < line ? step : line;
 }
+
+/* Defines duo_NAME_accepts. */
+#define DUO_ACCEPTS(name, condition)                                                               \
+    bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \
+    {                                                                                              \
+        return condition(call, conditions);                                                        \
+    }
 
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \

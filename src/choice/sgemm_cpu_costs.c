@@ -302,11 +302,6 @@ double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
 
 /* ---- What each accepts ---- */
 
-#define ACCEPTS(name, condition)                                                                   \
-    bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \
-    {                                                                                              \
-        return condition(call, conditions);                                                        \
-    }
-ACCEPTS(sgemm_cpu_openblas, has_blas)
-ACCEPTS(sgemm_cpu_plain, always)
-ACCEPTS(sgemm_cpu_float64, always)
+DUO_ACCEPTS(sgemm_cpu_openblas, has_blas)
+DUO_ACCEPTS(sgemm_cpu_plain, always)
+DUO_ACCEPTS(sgemm_cpu_float64, always)
