@@ -192,6 +192,37 @@ static void algorithm_odd_shapes(void)
     }
 }
 
+/* As many floats as make the leading dimension of so many rows a multiple of 4, or not. */
+static int64_t gap_of(int64_t rows, bool multiple) { return (4 - rows % 4) % 4 + !multiple; }
+
+/* Few columns or rows of C: every number of columns for which there is a kernel, X along its rows
+ * and along k, copied by 16 bytes or not, k in one range and in several. */
+static void algorithm_thin(void)
+{
+    static const int64_t thin[] = {1, 2, 3, 4, 6, 8, 13, 27, 41, 48};
+    static const int64_t rows_and_k[][2] = {{40, 5000}, {300, 1100}, {1000, 37}, {33, 9001}};
+    enum { THIN = sizeof thin / sizeof thin[0], LAYOUTS = 4 };
+    test_rng rng = test_rng_for("sgemm thin");
+    const duo_algorithm *algorithms[DUO_CANDIDATES];
+    const int count = test_algorithms(DUO_SGEMM, algorithms);
+    for (int r = 0; r < count; r++) {
+        for (int i = 0; i < THIN * LAYOUTS * 2 * 2; i++) {
+            const int64_t columns = thin[i / 16], *const size = rows_and_k[i % 3 + (i / 16) % 2];
+            const bool swapped = i & 4, multiple = i & 8;
+            problem p = random_problem(&rng);
+            p.m = swapped ? columns : size[0];
+            p.n = swapped ? size[0] : columns;
+            p.k = size[1];
+            p.transa = i & 1 ? DUO_TRANS : DUO_NO_TRANS;
+            p.transb = i & 2 ? DUO_TRANS : DUO_NO_TRANS;
+            p.extra_a = gap_of(p.transa == DUO_TRANS ? p.k : p.m, multiple);
+            p.extra_b = gap_of(p.transb == DUO_TRANS ? p.n : p.k, multiple);
+            if (p.alpha == 0.0f) p.alpha = 1.25f;
+            run_on(algorithms[r], &p, &rng);
+        }
+    }
+}
+
 static void algorithm_random(void)
 {
     test_rng rng = test_rng_for("sgemm random");
@@ -512,6 +543,7 @@ int main(int argc, char **argv)
         {"algorithm_scalars", algorithm_scalars},
         {"algorithm_scales", algorithm_scales},
         {"algorithm_odd_shapes", algorithm_odd_shapes},
+        {"algorithm_thin", algorithm_thin},
         {"algorithm_random", algorithm_random},
         {"algorithm_same_bits", algorithm_same_bits},
         {"algorithm_special_values", algorithm_special_values},
