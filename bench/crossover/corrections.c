@@ -5,10 +5,9 @@
  */
 #include <math.h>
 
+#include "bench/crossover/correction_grid.h"
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
-
-enum { SIZES = DUO_CORRECTION_SIZES };
 
 /* What is left at the end of a run for its files. */
 static const double kFilesSeconds = 3.0, kFilesShare = 0.05;
@@ -40,8 +39,7 @@ typedef struct corrector {
 static float ratio(const corrector *c, double seconds, const duo_call *call,
                    const duo_conditions *by)
 {
-    const double factor = seconds / duo_sgemm_cpu_uncorrected(c->corrected, call, by);
-    return (float)fmin(fmax(factor, 1.0 / DUO_CORRECTION_MOST), DUO_CORRECTION_MOST);
+    return duo_grid_limited(seconds / duo_sgemm_cpu_uncorrected(c->corrected, call, by));
 }
 
 /*
@@ -88,63 +86,6 @@ static bool measure_shape(const corrector *c, const duo_problem *problem, float 
     return good;
 }
 
-/* Every other size of m, n and k; and what lies between. */
-typedef enum grid { COARSE, FINE, GRIDS } grid;
-_Static_assert(SIZES % 2 == 1, "what lies between has a coarse size on both sides");
-
-static grid grid_of(const int at[3])
-{
-    return at[0] % 2 == 0 && at[1] % 2 == 0 && at[2] % 2 == 0 ? COARSE : FINE;
-}
-
-static float *factor_at(duo_correction *correction, int layout, const int at[3])
-{
-    return &correction->factor[layout][at[0]][at[1]][at[2]];
-}
-
-/* The factor of a shape that takes too long: that of the next one that is smaller where this is
- * largest. */
-static void take_smaller(duo_correction *correction, int layout, const int at[3])
-{
-    const int step = grid_of(at) == COARSE ? 2 : 1;
-    int largest = 0, smaller[3] = {at[0], at[1], at[2]};
-    for (int axis = 1; axis < 3; axis++)
-        if (at[axis] > at[largest]) largest = axis;
-    smaller[largest] -= step;
-    *factor_at(correction, layout, at) =
-        at[largest] == 0 ? 1.0F : *factor_at(correction, layout, smaller);
-}
-
-/* The geometric mean of the factors of the coarse grid around a shape of the fine one. */
-static double between(duo_correction *correction, int layout, const int at[3])
-{
-    enum { CORNERS = 8 };
-    double logarithms = 0.0;
-    for (int corner = 0; corner < CORNERS; corner++) {
-        int coarse[3];
-        for (int axis = 0; axis < 3; axis++)
-            coarse[axis] = at[axis] + (at[axis] % 2 == 0 ? 0 : corner >> axis & 1 ? 1 : -1);
-        logarithms += log((double)*factor_at(correction, layout, coarse));
-    }
-    return exp(logarithms / CORNERS);
-}
-
-/* The factor of a shape of the fine grid that is not measured. */
-static void take_between(duo_correction *correction, int layout, const int at[3])
-{
-    *factor_at(correction, layout, at) = (float)between(correction, layout, at);
-}
-
-/* The same where that shape is measured without transposes: as far from that as the layouts are
- * around it. */
-static void take_layout(duo_correction *correction, int layout, const int at[3])
-{
-    const double factor = (double)*factor_at(correction, 0, at) * between(correction, layout, at) /
-                          between(correction, 0, at);
-    *factor_at(correction, layout, at) =
-        (float)fmin(fmax(factor, 1.0 / DUO_CORRECTION_MOST), DUO_CORRECTION_MOST);
-}
-
 /* Without a measurement: what was known before; of a shape that takes too long that of a smaller
  * one; for want of time what was measured around it, or without transposes, or nothing. */
 static void take_other(const corrector *c, bool late, duo_correction *correction, int layout,
@@ -152,54 +93,57 @@ static void take_other(const corrector *c, bool late, duo_correction *correction
 {
     if (c->known) return;
     if (!late)
-        take_smaller(correction, layout, at);
-    else if (grid_of(at) == FINE)
-        take_between(correction, layout, at);
+        duo_grid_take_smaller(correction, layout, at);
+    else if (duo_grid_of(at) == DUO_GRID_FINE)
+        duo_grid_take_between(correction, layout, at);
     else
-        *factor_at(correction, layout, at) = layout > 0 ? *factor_at(correction, 0, at) : 1.0F;
+        *duo_grid_factor(correction, layout, at) =
+            layout > 0 ? *duo_grid_factor(correction, 0, at) : 1.0F;
 }
 
-static void measure_layout(const corrector *c, grid which, int layout, duo_correction *one,
+static void measure_layout(const corrector *c, duo_grid grid, int layout, duo_correction *one,
                            duo_correction *all)
 {
-    for (int i = 0; i < SIZES * SIZES * SIZES; i++) {
-        const int at[3] = {i / (SIZES * SIZES), i / SIZES % SIZES, i % SIZES};
+    for (int i = 0; i < DUO_GRID_SHAPES; i++) {
+        int at[3];
+        duo_grid_shape(i, at);
+        if (duo_grid_of(at) != grid) continue;
         const duo_problem problem = {.operation = DUO_SGEMM,
                                      .shape = {duo_correction_sizes[at[0]],
                                                duo_correction_sizes[at[1]],
                                                duo_correction_sizes[at[2]]},
                                      .transa = layout / 2 != 0,
                                      .transb = layout % 2 != 0};
-        if (grid_of(at) != which) continue;
         const bool late = duo_now_seconds() > c->until;
-        if (!late &&
-            measure_shape(c, &problem, factor_at(one, layout, at), factor_at(all, layout, at)))
+        if (!late && measure_shape(c, &problem, duo_grid_factor(one, layout, at),
+                                   duo_grid_factor(all, layout, at)))
             continue;
         take_other(c, late, one, layout, at);
         take_other(c, late, all, layout, at);
     }
 }
 
-/* Sets the factors of the fine grid of a layout, by `take`, from those that are measured. */
-static void fill_layout(int layout, duo_correction *correction,
-                        void (*take)(duo_correction *, int, const int[3]))
-{
-    for (int i = 0; i < SIZES * SIZES * SIZES; i++) {
-        const int at[3] = {i / (SIZES * SIZES), i / SIZES % SIZES, i % SIZES};
-        if (grid_of(at) == FINE) take(correction, layout, at);
-    }
-}
-
-static void correct(const corrector *c, grid which, int fine_layouts, duo_correction *one,
-                    duo_correction *all)
+/* All layouts; what lies between is taken from them, until it is measured. */
+static void correct_coarse(const corrector *c, duo_correction *one, duo_correction *all)
 {
     for (int layout = 0; layout < DUO_CORRECTION_LAYOUTS; layout++) {
-        if (which == COARSE || layout < fine_layouts) measure_layout(c, which, layout, one, all);
-        if (which == COARSE ? c->known : layout < fine_layouts) continue;
-        fill_layout(layout, one, which == COARSE ? take_between : take_layout);
-        fill_layout(layout, all, which == COARSE ? take_between : take_layout);
+        measure_layout(c, DUO_GRID_COARSE, layout, one, all);
+        if (c->known) continue;
+        duo_grid_fill(one, layout, duo_grid_take_between);
+        duo_grid_fill(all, layout, duo_grid_take_between);
     }
     one->measured = all->measured = true;
+}
+
+/* The first layouts; the others are as far from the first as their coarse grids are. */
+static void correct_fine(const corrector *c, int layouts, duo_correction *one, duo_correction *all)
+{
+    for (int layout = 0; layout < layouts; layout++)
+        measure_layout(c, DUO_GRID_FINE, layout, one, all);
+    for (int layout = layouts; layout < DUO_CORRECTION_LAYOUTS; layout++) {
+        duo_grid_fill(one, layout, duo_grid_take_layout);
+        duo_grid_fill(all, layout, duo_grid_take_layout);
+    }
 }
 
 /* Not where ssum was not measured: the profile that is read back has another curve for what a
@@ -221,17 +165,20 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
             before[DUO_CORRECTED_ONE_THREAD].measured && before[DUO_CORRECTED_ALL_THREADS].measured;
     }
     /* First the coarse grids of all, so that time that runs out costs detail alone. */
-    for (grid which = COARSE; which < GRIDS; which++)
+    for (duo_grid grid = DUO_GRID_COARSE; grid < DUO_GRIDS; grid++)
         for (int i = 0; i < DUO_CORRECTED; i++) {
             duo_correction *const correction = profile->correction[kCorrected[i].corrected];
             duo_correction *const one = &correction[DUO_CORRECTED_ONE_THREAD];
             duo_correction *const all = &correction[DUO_CORRECTED_ALL_THREADS];
             const bool begun = one->measured && all->measured;
             if (!x->wanted[DUO_SGEMM] || profile->curve[kCorrected[i].id].count == 0) continue;
-            if (!begun && (which == FINE || duo_now_seconds() > c.until)) continue;
+            if (!begun && (grid == DUO_GRID_FINE || duo_now_seconds() > c.until)) continue;
             c.algorithm = duo_algorithm_of(kCorrected[i].id);
             c.corrected = kCorrected[i].corrected;
             c.known = known[i];
-            correct(&c, which, kCorrected[i].fine_layouts, one, all);
+            if (grid == DUO_GRID_COARSE)
+                correct_coarse(&c, one, all);
+            else
+                correct_fine(&c, kCorrected[i].fine_layouts, one, all);
         }
 }
