@@ -124,7 +124,8 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
  * Blocks share a tile where tiles are few, which therefore do no harm; with many they need not. To
  * begin and to end a tile takes as long as `ends` more steps of k (ffma/plan.cuh), and a flat
  * product has more tiles than the cube of equal work, and waits for each multiprocessor's first:
- * seven of them, k up to 55, took 3 to 8 us longer than without both (H100).
+ * seven of them, k up to 55, took 3 to 8 us longer than without both (H100). Of a deep one A and B
+ * are read while it multiplies; C of a flat one is written when that is done.
  */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -138,9 +139,10 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_ffma];
     const double launch = launch_of(curve);
     const double idle = idle_times(duo_multiprocessors(conditions), m, n, k, kTile * kTile);
+    const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
+    const double moved = extra_traffic(call, conditions, 4.0, m, n, k);
     *threads = 0;
-    return launch + first + (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0) +
-           extra_traffic(call, conditions, 4.0, m, n, k);
+    return launch + first + (k > edge ? hypot(multiplied, moved) : multiplied + moved);
 }
 
 /* The error bound of products on tensor cores holds from k = 64 on (docs/numerics.md): do not lower

@@ -36,12 +36,12 @@ static double largest_rate(const duo_curve *curve)
     return edge * edge * edge / curve->seconds[curve->count - 1];
 }
 
-/* Multiplications of a product that takes the widest tile, 128 x kWidest with slabs of 32 k. Each
- * takes as long as 160 more steps of k to begin and to end (H200). */
-static double wide_work(double rows, double k)
+/* Multiplications of a product that takes one of the widest tiles, 128 or 64 x kWidest with slabs
+ * of 32 k and more. Each takes as long as 160 more steps of k to begin and to end (H200). */
+static double wide_work(int64_t rows, double k)
 {
     const double ends = 160.0; /* steps of k */
-    return rows * (double)kWidest * (k + ends);
+    return duo_whole_tiles(rows, rows <= 64 ? 64.0 : 128.0) * (double)kWidest * (k + ends);
 }
 
 /*
@@ -55,7 +55,7 @@ static double skinny_multiply(const duo_call *call, const duo_conditions *condit
     const int64_t thin = thin_side(call), rows = long_side(call);
     const double work =
         thin > 32 && thin <= kWidest
-            ? wide_work(duo_whole_tiles(rows, 128), duo_whole_tiles(call->k, 32))
+            ? wide_work(rows, duo_whole_tiles(call->k, 32))
             : duo_whole_tiles(rows, 1) * duo_whole_tiles(thin, 8) * duo_whole_tiles(call->k, 1);
     const duo_curve *const own = &p->curve[DUO_sgemm_gpu_skinny];
     const duo_curve *const tiled = &p->curve[DUO_sgemm_gpu_tiled];

@@ -63,6 +63,9 @@ using tiles_with = skinny_tiles<AlongK, Large...,                     /* rows x 
                                 skinny_tile<8, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 32 */
                                 skinny_tile<6, 8, 4, 1, 2, 8, 2, 2>,  /* 128 x 24 */
                                 skinny_tile<8, 4, 2, 1, 2, 8, 2, 3>,  /* 128 x 16 */
+                                skinny_tile<12, 8, 4, 1, 1, 8, 3, 1>, /* 64 x 48 */
+                                skinny_tile<6, 8, 4, 1, 1, 8, 2, 2>,  /* 64 x 24 */
+                                skinny_tile<8, 4, 2, 1, 1, 8, 3, 3>,  /* 64 x 16 */
                                 skinny_tile<8, 2, 1, 1, 2, 4, 4, 3>,  /* 128 x 8 */
                                 skinny_tile<8, 4, 1, 2, 1, 4, 2, 3>,  /* 64 x 8 */
                                 skinny_tile<8, 4, 4, 1, 1, 8, 2, 3>,  /* 32 x 32 */
@@ -79,7 +82,8 @@ using tiles_with = skinny_tiles<AlongK, Large...,                     /* rows x 
  * it. */
 using tile_128_48 = skinny_tile<12, 8, 4, 1, 2, 8, 3, 1>;
 using tiles_along_rows = tiles_with<false, tile_128_48, skinny_tile<8, 8, 4, 1, 2, 16, 2, 2>>;
-using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>>;
+using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>,
+                                 skinny_tile<8, 4, 2, 1, 2, 16, 2, 2>>; /* 128 x 16 */
 
 /* What the sums of the largest tiles take, with as many ranges as there may be. */
 static size_t workspace(const duo_call *, const duo_launch *how)
