@@ -189,29 +189,6 @@ static void helpers_come(void)
     }
 }
 
-/* A piece sees who is awake: its own thread, if that is a helper. */
-static void see_awake(void *job, int64_t piece)
-{
-    (void)piece;
-    const int awake = duo_team_awake();
-    int most = atomic_load((atomic_int *)job);
-    while (awake > most && !atomic_compare_exchange_weak((atomic_int *)job, &most, awake)) continue;
-    usleep(100);
-}
-
-/* Those that work are awake; without work all sleep before long. */
-static void helpers_sleep(void)
-{
-    atomic_int awake = 0;
-    test_case("team/helpers sleep");
-    for (int round = 0; round < 100 && atomic_load(&awake) < 3; round++)
-        duo_team_run(see_awake, &awake, 40, 4);
-    CHECK(atomic_load(&awake) >= 3, "%d awake at work", atomic_load(&awake));
-    CHECK(duo_team_awake() <= duo_team_helpers(), "%d awake", duo_team_awake());
-    for (int wait = 0; wait < 5000 && duo_team_awake() > 0; wait++) usleep(1000);
-    CHECK(duo_team_awake() == 0, "%d are awake still", duo_team_awake());
-}
-
 /* The length of this thread's time slices, in ns; 0 where the kernel does not tell it (Linux before
  * 6.12), or has none for its scheduling policy. */
 static uint64_t turn_here(void)
@@ -626,7 +603,6 @@ static const test_entry tests[] = {
     {"jobs_in_pieces", jobs_in_pieces},
     {"members", members},
     {"helpers_come", helpers_come},
-    {"helpers_sleep", helpers_sleep},
     {"short_turns", short_turns},
     {"late_helpers", late_helpers},
     {"busy_helpers", busy_helpers},

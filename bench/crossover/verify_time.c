@@ -125,10 +125,7 @@ static void time_candidates(const duo_trial *t, duo_verified *v, const duo_effor
         if (i >= 0 && !closer[i]) continue;
         trials[count] = *t;
         trials[count].candidate = i < 0 ? NULL : &v->candidate[i];
-        const int timed = i >= 0 ? i : v->chosen;
-        benchmark[count] = (duo_benchmark){.run = duo_trial_run,
-                                           .user = &trials[count],
-                                           .alone = timed >= 0 && v->candidate[timed].threads == 1};
+        benchmark[count] = (duo_benchmark){.run = duo_trial_run, .user = &trials[count]};
         count++;
     }
     duo_measure(benchmark, count, effort);

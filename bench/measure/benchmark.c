@@ -7,7 +7,6 @@
 
 #include "bench/measure/statistics.h"
 #include "bench/reference/random.h"
-#include "host/team.h"
 
 enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
 
@@ -97,19 +96,6 @@ static void idle(double seconds)
     if (seconds > 0.0) nanosleep(&pause, NULL);
 }
 
-/*
- * Before a sample. Helpers stay awake for a moment after other work: a thread beside them computes
- * half as fast where two processors share a core. Work of one thread that is done over and over
- * finds them asleep.
- */
-static void settle(const duo_benchmark *b, const duo_effort *effort)
-{
-    const double look_seconds = 1e-4, most_seconds = 1e-2, began = duo_now_seconds();
-    idle(effort->settle_seconds);
-    while (b->alone && duo_team_awake() > 0 && duo_now_seconds() - began < most_seconds)
-        idle(look_seconds);
-}
-
 /* What duo_measure plans for a benchmark, and its samples. */
 typedef struct plan {
     double each;
@@ -119,7 +105,7 @@ typedef struct plan {
 
 static void prepare(duo_benchmark *b, plan *p, const duo_effort *effort, int most)
 {
-    settle(b, effort);
+    idle(effort->settle_seconds);
     p->each = calibrate(b, effort);
     b->failed = p->each < 0.0;
     if (b->failed) return;
@@ -131,7 +117,7 @@ static void prepare(duo_benchmark *b, plan *p, const duo_effort *effort, int mos
 
 static void take_sample(duo_benchmark *b, plan *p, const duo_effort *effort)
 {
-    settle(b, effort);
+    idle(effort->settle_seconds);
     b->failed = !warm_up(b, p->each, effort->warm_seconds);
     if (b->failed) return;
     const double seconds = sampled(b, effort->sample_seconds);

@@ -18,7 +18,6 @@ typedef struct duo_benchmark {
     /* Does the work so many times over and waits for it; false: it cannot, and is left out. */
     bool (*run)(void *user, int64_t calls);
     void *user;
-    bool alone; /* its samples begin when no helper of the library's team is awake */
 
     /* What duo_measure found: */
     bool failed;

@@ -164,7 +164,7 @@ bool duo_benchmark_open(duo_benchmark *benchmark, const duo_implementation *impl
                         const duo_problem *problem)
 {
     calls *const c = calloc(1, sizeof *c);
-    *benchmark = (duo_benchmark){.run = run, .user = c, .alone = implementation->threads == 1};
+    *benchmark = (duo_benchmark){.run = run, .user = c};
     if (c == NULL) return false;
     c->implementation = implementation;
     const bool good = make_calls(c, problem);

@@ -364,14 +364,6 @@ static int make_helpers(int wanted)
 
 int duo_team_helpers(void) { return atomic_load_explicit(&helpers, memory_order_relaxed); }
 
-int duo_team_awake(void)
-{
-    int awake = 0;
-    for (int i = 0; i < duo_team_helpers(); i++)
-        awake += atomic_load_explicit(&helper_of[i].state, memory_order_relaxed) == AWAKE;
-    return awake;
-}
-
 /* ---- Jobs ---- */
 
 /* Takes a free slot; NULL: there is none. *first: the first helper of the new job, after those that

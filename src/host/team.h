@@ -27,8 +27,7 @@ void duo_team_run(duo_team_piece piece, void *job, int64_t pieces, int threads);
 /* Makes the helpers that a call with so many threads uses, and wakes them. */
 void duo_team_warm_up(int threads);
 
-/* How many helpers there are; how many of them are awake: at work, or without it for a moment. */
+/* How many helpers there are. */
 int duo_team_helpers(void);
-int duo_team_awake(void);
 
 #endif
