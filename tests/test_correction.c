@@ -121,12 +121,37 @@ static void cost_is_corrected(void)
         }
 }
 
+/* Where m and n are multiples of 16, by how much more it is than that of the cube, if the latter is
+ * more than the curve's. */
+static void whole_vectors(void)
+{
+    static const int64_t shape[][3] = {{256, 512, 77}, {16, 48, 1000}, {2048, 320, 9}};
+    static duo_profile profile;
+    profile = *duo_profile_in_use();
+    for (int i = 0; i < 3; i++)
+        for (int round = 0; round < 2; round++) {
+            test_case("correction/whole vectors/%d/%d", i, round);
+            const int64_t *const s = shape[i], edge = s[0] < s[1] ? s[0] : s[1];
+            const duo_call call = duo_call_sgemm(false, true, s[0], s[1], s[2], 1.0F, 0.0F);
+            const duo_conditions one = {.profile = &profile, .math = DUO_MATH_IEEE, .threads = 1};
+            memset(profile.correction, 0, sizeof profile.correction);
+            const double model = duo_sgemm_cpu_uncorrected(DUO_CORRECTED_OPENBLAS, &call, &one);
+            duo_correction *const c =
+                &profile.correction[DUO_CORRECTED_OPENBLAS][DUO_CORRECTED_ONE_THREAD];
+            *c = random_correction(round % 2 != 0 ? "odd rounds" : "even rounds");
+            const double cube = duo_correction_at(c, 0, edge, edge, edge);
+            int used;
+            const double cost = duo_algorithm_of(DUO_sgemm_cpu_openblas)->cost(&call, &one, &used);
+            const double factor = at(c, 1, s) / (cube > 1.0 ? cube : 1.0);
+            CHECK(test_close(cost, factor * model, 1e-6), "%g, not %g times %g", cost, factor,
+                  model);
+        }
+}
+
 static const test_entry tests[] = {
-    {"unmeasured", unmeasured},
-    {"measured_sizes", measured_sizes},
-    {"between_sizes", between_sizes},
-    {"cost_is_corrected", cost_is_corrected},
-    {NULL, NULL},
+    {"whole_vectors", whole_vectors},         {"unmeasured", unmeasured},
+    {"measured_sizes", measured_sizes},       {"between_sizes", between_sizes},
+    {"cost_is_corrected", cost_is_corrected}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "correction", tests); }

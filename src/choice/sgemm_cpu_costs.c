@@ -109,11 +109,21 @@ static double uncorrected(const job *j, const duo_call *call, const duo_conditio
     return parallel_seconds(conditions->profile, &j->s, j->multiply, moves, t);
 }
 
+/*
+ * Curves are of sizes that fill a BLAS's vectors, corrections of sizes that do not, as most are. So
+ * the correction of a cube says how much longer the latter takes, which is spared where both m and
+ * n fill them. From a thousand on there is no difference.
+ */
 static double factor(const duo_call *call, const duo_conditions *conditions,
                      duo_corrected algorithm, int threads)
 {
-    return duo_correction_at(&conditions->profile->correction[algorithm][threads],
-                             2 * call->transa + call->transb, call->m, call->n, call->k);
+    const duo_correction *const c = &conditions->profile->correction[algorithm][threads];
+    const double there =
+        duo_correction_at(c, 2 * call->transa + call->transb, call->m, call->n, call->k);
+    const int64_t edge = call->m < call->n ? call->m : call->n, last_edge = 1000;
+    if (call->m % DUO_WHOLE_VECTORS != 0 || call->n % DUO_WHOLE_VECTORS != 0 || edge > last_edge)
+        return there;
+    return there / larger(1.0, duo_correction_at(c, 0, edge, edge, edge));
 }
 
 /* Seconds on one thread, or in `parallel` on so many, if that is faster. */
