@@ -43,18 +43,21 @@ static float ratio(const corrector *c, double seconds, const duo_call *call,
 }
 
 /*
- * The least seconds of one thread and of all, which neighbours disturb least. All threads take no
- * longer than one: where they seem to, one of them had to wait for a processor, and both are
- * measured again.
+ * The least seconds of one thread and of all, which neighbours disturb least. They are not timed by
+ * turns: helpers that were woken take ten calls of 60 us to be at their best again, more than a
+ * sample has. All threads take no longer than one: where they seem to, one of them had to wait for
+ * a processor, and both are measured again.
  */
 static bool least_seconds(const corrector *c, duo_benchmark benchmark[2], double least[2])
 {
     enum { TRIES = 3 };
     least[0] = least[1] = (double)INFINITY;
     for (int i = 0; i < TRIES && !(least[1] <= least[0] && isfinite(least[0])); i++) {
-        duo_measure(benchmark, 2, &c->effort);
-        if (benchmark[0].failed || benchmark[1].failed) return false;
-        for (int t = 0; t < 2; t++) least[t] = fmin(least[t], benchmark[t].minimum_seconds);
+        for (int t = 0; t < 2; t++) {
+            duo_measure(&benchmark[t], 1, &c->effort);
+            if (benchmark[t].failed) return false;
+            least[t] = fmin(least[t], benchmark[t].minimum_seconds);
+        }
     }
     return true;
 }
