@@ -1,8 +1,9 @@
 /*
  * costs.h - what each algorithm accepts, and how long it would take under given conditions.
  *
- * Defined in sgemm_cpu_costs.c, sgemm_gpu_costs.c, sgemm_gpu_thin_costs.c and reduce_costs.c: C
- * that is always built, so that a GPU's time can be predicted without CUDA.
+ * Defined in sgemm_cpu_costs.c, sgemm_gpu_costs.c, sgemm_gpu_thin_costs.c,
+ * sgemm_gpu_wgmma_costs.c and reduce_costs.c: C that is always built, so that a GPU's time can be
+ * predicted without CUDA.
  */
 #ifndef DUO_COSTS_H
 #define DUO_COSTS_H

@@ -26,19 +26,16 @@ static double float64_seconds(const duo_call *call, const duo_conditions *condit
     return times * cube_seconds(call, conditions, float32, tile_m, tile_n, tile_k);
 }
 
-/*
- * Seconds for memory traffic that a product of m x n x k has beyond the cube of equal work: the
- * curve, of cubes with beta = 0, does not show it. An element of A or B moves per_element bytes,
- * one of C is written, and read where beta is not 0. Sizes are in whole tiles.
- */
-static double extra_traffic(const duo_call *call, const duo_conditions *conditions,
-                            double per_element, double m, double n, double k)
+/* The memory traffic of a product that reads A and B once, in tiles or not. */
+static double traffic_of(const duo_call *call, const duo_conditions *conditions, double m, double n,
+                         double k)
 {
-    const double edge = cbrt(m * n * k), of_c = call->beta != 0.0f ? 8.0 : 4.0;
-    const double extra =
-        duo_device_memory_seconds(conditions, per_element * (m * k + k * n) + of_c * m * n) -
-        duo_device_memory_seconds(conditions, (2.0 * per_element + 4.0) * edge * edge);
-    return extra > 0.0 ? extra : 0.0;
+    return duo_extra_traffic(call, conditions, 4.0, m, n, k, cbrt(m * n * k));
+}
+
+static double traffic_of_elements(const duo_call *call, const duo_conditions *conditions)
+{
+    return traffic_of(call, conditions, (double)call->m, (double)call->n, (double)call->k);
 }
 
 /* How many times as many blocks, of `at_once` at most, compute the cube's C as one of m x n, where
@@ -49,34 +46,30 @@ static double idle_times(double at_once, double m, double n, double k, double ti
     return fmin(edge * edge / tile, at_once) / fmin(m * n / tile, at_once);
 }
 
-/* The launch is all that the smallest cube takes. */
-static double launch_of(const duo_curve *curve)
-{
-    return curve->count > 0 ? curve->seconds[0] : 0.0;
-}
-
 /*
- * Each element of C is one thread's, which waits for every two elements that it multiplies. Of a
+ * Each element of C is one thread's, which waits for every two elements that it multiplies: a step
+ * of k takes as long as in the cube with as large a C, and of a small C as in that of 96. Of a
  * transposed A neighbouring threads read from different lines, which takes four times as long where
- * the multiprocessors are full (H200). All blocks but the first ones wait for others to end,
- * however little there is to multiply: 280 x 2578 x 2 has 2.75 rounds of them (H100).
+ * the multiprocessors are full (H200) and k so long that lines are evicted meanwhile. All blocks
+ * but the first ones wait for others to end, however little there is to multiply: 280 x 2578 x 2
+ * has 2.75 rounds of them (H100).
  */
 double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
     const double m = duo_whole_tiles(call->m, 32), n = duo_whole_tiles(call->n, 8),
                  k = duo_whole_tiles(call->k, 1);
-    const double tile = 32.0 * 8.0, resident = 8.0; /* blocks per multiprocessor */
+    const double least_edge = 96.0, round_seconds = 0.6e-6;
+    const double at_once = 32.0 * 8.0 * 8.0 * duo_multiprocessors(conditions); /* elements of C */
     const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_naive];
-    const double launch = launch_of(curve);
-    const double at_once = resident * duo_multiprocessors(conditions);
-    const double rounds = m * n / tile / at_once, round_seconds = 0.6e-6;
-    const double lines = call->transa ? 1.0 + 3.0 * fmin(1.0, rounds) : 1.0;
+    const double launch = duo_launch_seconds(curve), rounds = m * n / at_once;
+    const double edge = fmax(sqrt(m * n), least_edge), full = fmin(1.0, rounds);
+    const double apart = full * fmin(1.0, (double)call->m / 32.0) * fmin(1.0, k / 64.0);
+    const double lines = call->transa ? 1.0 + 3.0 * apart : 1.0;
     *threads = 0;
     return launch + fmax(rounds - 1.0, 0.0) * round_seconds +
-           (duo_curve_seconds(curve, m * n * k, 3) - launch) * lines *
-               idle_times(at_once, m, n, k, tile) +
-           extra_traffic(call, conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
+           (duo_curve_seconds(curve, edge * edge * edge, 3) - launch) / edge * k * lines +
+           traffic_of_elements(call, conditions);
 }
 
 /* The tiles of C of sgemm_gpu_tiled, sgemm_gpu_ffma and sgemm_gpu_mma. */
@@ -88,7 +81,7 @@ static double alone_seconds(const duo_conditions *conditions, duo_algorithm_id i
 {
     const duo_curve *const curve = &conditions->profile->curve[id];
     const double edge = kTile * sqrt(duo_multiprocessors(conditions));
-    const double launch = launch_of(curve);
+    const double launch = duo_launch_seconds(curve);
     return (duo_curve_seconds(curve, edge * edge * edge, 3) - launch) / edge * k;
 }
 
@@ -104,7 +97,7 @@ static double tiles_seconds(const duo_call *call, const duo_conditions *conditio
     const duo_curve *const curve = &conditions->profile->curve[id];
     const double m = duo_whole_tiles(call->m, kTile), n = duo_whole_tiles(call->n, kTile);
     const double k = duo_whole_tiles(call->k, tile_k);
-    const double launch = launch_of(curve);
+    const double launch = duo_launch_seconds(curve);
     const double idle = idle_times(duo_multiprocessors(conditions), m, n, k, kTile * kTile);
     return launch + fmax((duo_curve_seconds(curve, m * n * k, 3) - launch) * idle,
                          multiplying * alone_seconds(conditions, id, k));
@@ -117,7 +110,7 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
                  k = duo_whole_tiles(call->k, 16);
     *threads = 0;
     return tiles_seconds(call, conditions, DUO_sgemm_gpu_tiled, 16.0, 1.0) +
-           extra_traffic(call, conditions, 4.0, m, n, k);
+           traffic_of(call, conditions, m, n, k);
 }
 
 /*
@@ -125,7 +118,8 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
  * begin and to end a tile takes as long as `ends` more steps of k (ffma/plan.cuh), and a flat
  * product has more tiles than the cube of equal work, and waits for each multiprocessor's first:
  * seven of them, k up to 55, took 3 to 8 us longer than without both (H100). Of a deep one A and B
- * are read while it multiplies; C of a flat one is written when that is done.
+ * are read while it multiplies; C of a flat one is written when that is done. An A that is not
+ * copied 16 bytes at a time, as the cubes' mostly is, took 1.5 us longer in 174 small ones (H100).
  */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -137,97 +131,21 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double first = first_seconds * fmin(tiles / duo_multiprocessors(conditions), 1.0) *
                          fmax(1.0 - k / edge, 0.0);
     const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_ffma];
-    const double launch = launch_of(curve);
+    const double launch = duo_launch_seconds(curve);
     const double idle = idle_times(duo_multiprocessors(conditions), m, n, k, kTile * kTile);
+    const bool vectors = !call->transa && call->m % 4 == 0 && call->operand[DUO_A].ld % 4 == 0;
+    const double copied = vectors ? 0.0 : 1.5e-6;
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
-    const double moved = extra_traffic(call, conditions, 4.0, m, n, k);
+    const double moved = traffic_of(call, conditions, m, n, k);
     *threads = 0;
-    return launch + first + (k > edge ? hypot(multiplied, moved) : multiplied + moved);
-}
-
-/* The error bound of products on tensor cores holds from k = 64 on (docs/numerics.md): do not lower
- * this for speed. */
-static const int64_t kLeastTensorK = 64;
-
-static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
-{
-    const bool hopper = conditions->capability == 0 || conditions->capability == 90;
-    return hopper && call->k >= kLeastTensorK && call->alpha != 0.0f &&
-           duo_sgemm_fits_device(call, conditions);
-}
-
-/* Bytes that an element of A or B moves where operands are split: it is read, and its planes of 2
- * bytes each are written and read. */
-static double split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
-
-/* What is left of `seconds` where prepared operands are split already: at least half, for what is
- * saved is an estimate. */
-static double without_splitting(const duo_call *call, const duo_conditions *conditions,
-                                double planes, double seconds)
-{
-    double elements = 0.0;
-    for (int i = DUO_A; i <= DUO_B; i++)
-        if (call->operand[i].prepared) elements += duo_operand_bytes(&call->operand[i]) / 4.0;
-    const double read_and_written = 4.0 + 2.0 * planes; /* bytes of an element, in splitting */
-    const double saved = duo_device_memory_seconds(conditions, read_and_written * elements) -
-                         duo_device_memory_seconds(conditions, 0.0);
-    return fmax(seconds - saved, 0.5 * seconds);
-}
-
-/*
- * Tiles are 64 x 128 and 64 of k, and at most 16 blocks share a tile. To begin and to end a tile
- * takes as long as `ends` more steps of k, and a flat product has more tiles than the cube of equal
- * work.
- */
-static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
-                         duo_algorithm_id id, double planes, int *threads)
-{
-    const double multiprocessors = duo_multiprocessors(conditions);
-    const double most_slices = 16.0; /* blocks that share one tile along k (split-K) */
-    const double ends = 64.0; /* steps of k; from 4096 x 4096 x 64 and 8192 x 8192 x 128, H200 */
-    const double m = duo_whole_tiles(call->m, 64), n = duo_whole_tiles(call->n, 128),
-                 k = duo_whole_tiles(call->k, 64);
-    const double tiles = m / 64 * (n / 128), edge = cbrt(m * n * k);
-    const double same = m * n * k * (1.0 + ends / k) / (1.0 + ends / edge);
-    *threads = 0;
-    const duo_curve *const curve = &conditions->profile->curve[id];
-    const double launch = launch_of(curve);
-    const double idle = fmax(1.0, multiprocessors / (tiles * most_slices));
-    const double seconds = launch + (duo_curve_seconds(curve, same, 3) - launch) * idle +
-                           extra_traffic(call, conditions, split_bytes(planes), m, n, k);
-    return without_splitting(call, conditions, planes, seconds);
-}
-
-double duo_sgemm_gpu_bf16x6_cost(const duo_call *call, const duo_conditions *conditions,
-                                 int *threads)
-{
-    return wgmma_cost(call, conditions, DUO_sgemm_gpu_bf16x6, 3.0, threads);
-}
-
-double duo_sgemm_gpu_fp16x3_cost(const duo_call *call, const duo_conditions *conditions,
-                                 int *threads)
-{
-    return wgmma_cost(call, conditions, DUO_sgemm_gpu_fp16x3, 2.0, threads);
-}
-
-/* Over the time of sgemm_gpu_fp16x3, where there is no curve: an estimate, for it does one product
- * instead of three, but splits its operands all the same. */
-static const double kFp16x1Times = 0.5;
-
-double duo_sgemm_gpu_fp16x1_cost(const duo_call *call, const duo_conditions *conditions,
-                                 int *threads)
-{
-    const duo_algorithm_id own = DUO_sgemm_gpu_fp16x1, like = DUO_sgemm_gpu_fp16x3;
-    const bool measured = conditions->profile->curve[own].count > 0;
-    const double seconds = wgmma_cost(call, conditions, measured ? own : like, 1.0, threads);
-    return measured ? seconds : kFp16x1Times * seconds;
+    return launch + first + copied + (k > edge ? hypot(multiplied, moved) : multiplied + moved);
 }
 
 /* From Turing (7.5) on: Volta's tensor cores have other instructions. */
 static bool has_mma(const duo_call *call, const duo_conditions *conditions)
 {
     const bool turing = conditions->capability == 0 || conditions->capability >= 75;
-    return turing && call->k >= kLeastTensorK && call->alpha != 0.0f &&
+    return turing && call->k >= DUO_LEAST_TENSOR_K && call->alpha != 0.0f &&
            duo_sgemm_fits_device(call, conditions);
 }
 
@@ -244,8 +162,9 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
     /* Capabilities with many tensor cores; 0: not looked at yet. */
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
     const double multiplying = 0.75; /* of a block's time; else the cube splits A and B (H200) */
-    const double seconds = tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, multiplying) +
-                           extra_traffic(call, conditions, split_bytes(2.0), m, n, k);
+    const double seconds =
+        tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, multiplying) +
+        duo_extra_traffic(call, conditions, duo_split_bytes(2.0), m, n, k, cbrt(m * n * k));
     *threads = 0;
     return many_products ? seconds
                          : fmax(seconds, duo_sgemm_gpu_ffma_cost(call, conditions, threads));
@@ -262,10 +181,9 @@ double duo_sgemm_gpu_f64_cost(const duo_call *call, const duo_conditions *condit
 {
     const int c = conditions->capability;
     const bool tensor = c == 0 || c == 80 || c == 90 || c == 100; /* 0: not looked at yet */
-    const double seconds =
-        float64_seconds(call, conditions, DUO_sgemm_gpu_f64, DUO_sgemm_gpu_tiled,
-                        kTensorFloat64Times, 64, 64, 16) +
-        extra_traffic(call, conditions, 4.0, (double)call->m, (double)call->n, (double)call->k);
+    const double seconds = float64_seconds(call, conditions, DUO_sgemm_gpu_f64, DUO_sgemm_gpu_tiled,
+                                           kTensorFloat64Times, 64, 64, 16) +
+                           traffic_of_elements(call, conditions);
     *threads = 0;
     if (tensor) return seconds;
     return fmax(seconds,
@@ -277,8 +195,5 @@ double duo_sgemm_gpu_f64_cost(const duo_call *call, const duo_conditions *condit
 DUO_ACCEPTS(sgemm_gpu_naive, duo_sgemm_fits_device)
 DUO_ACCEPTS(sgemm_gpu_tiled, duo_sgemm_fits_device)
 DUO_ACCEPTS(sgemm_gpu_ffma, duo_sgemm_fits_device)
-DUO_ACCEPTS(sgemm_gpu_bf16x6, has_wgmma)
-DUO_ACCEPTS(sgemm_gpu_fp16x3, has_wgmma)
-DUO_ACCEPTS(sgemm_gpu_fp16x1, has_wgmma)
 DUO_ACCEPTS(sgemm_gpu_mma, has_mma)
 DUO_ACCEPTS(sgemm_gpu_f64, duo_sgemm_fits_device)

@@ -1,15 +1,16 @@
-/* sgemm_gpu_costs.h - what the costs of sgemm_gpu_costs.c and sgemm_gpu_thin_costs.c share. */
+/* sgemm_gpu_costs.h - what the costs of sgemm_gpu_costs.c, _thin_costs.c, _wgmma_costs.c share. */
 #ifndef DUO_SGEMM_GPU_COSTS_H
 #define DUO_SGEMM_GPU_COSTS_H
 
 #include <math.h>
 
 #include "choice/costs.h"
+#include "gpu/whole.h"
 
 /* The size in whole tiles. A size of 0 counts as 1: a call with k = 0 is predicted, too. */
 static inline double duo_whole_tiles(int64_t size, double tile)
 {
-    return ceil((double)(size > 1 ? size : 1) / tile) * tile;
+    return duo_whole((double)(size > 1 ? size : 1) / tile) * tile;
 }
 
 /* Kept arrays have to fit; operands in host memory are streamed, which takes little memory. */
@@ -37,5 +38,35 @@ static inline double duo_multiprocessors(const duo_conditions *conditions)
 {
     return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
 }
+
+/* The launch is all that the smallest cube takes. */
+static inline double duo_launch_seconds(const duo_curve *curve)
+{
+    return curve->count > 0 ? curve->seconds[0] : 0.0;
+}
+
+/*
+ * Seconds for memory traffic that a product of m x n x k has beyond the cube of such an edge: the
+ * curve, of cubes with beta = 0, does not show it. An element of A or B moves per_element bytes,
+ * one of C is written, and read where beta is not 0.
+ */
+static inline double duo_extra_traffic(const duo_call *call, const duo_conditions *conditions,
+                                       double per_element, double m, double n, double k,
+                                       double edge)
+{
+    const double of_c = call->beta != 0.0f ? 8.0 : 4.0;
+    const double extra =
+        duo_device_memory_seconds(conditions, per_element * (m * k + k * n) + of_c * m * n) -
+        duo_device_memory_seconds(conditions, (2.0 * per_element + 4.0) * edge * edge);
+    return extra > 0.0 ? extra : 0.0;
+}
+
+/* Bytes that an element of A or B moves where operands are split: it is read, and its planes of 2
+ * bytes each are written and read. */
+static inline double duo_split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
+
+/* The error bound of products on tensor cores holds from so large a k on (docs/numerics.md): do not
+ * lower this for speed. */
+enum { DUO_LEAST_TENSOR_K = 64 };
 
 #endif

@@ -5,6 +5,7 @@
  * in sgemm_gpu_costs.c do, with the cube of equal work.
  */
 #include "choice/sgemm_gpu_costs.h"
+#include "gpu/skinny/clocks.h"
 
 /* C's smaller side, and its larger one. */
 static int64_t thin_side(const duo_call *call) { return call->m < call->n ? call->m : call->n; }
@@ -36,54 +37,84 @@ static double largest_rate(const duo_curve *curve)
     return edge * edge * edge / curve->seconds[curve->count - 1];
 }
 
-/* Multiplications of a product that takes one of the widest tiles, 128 or 64 x kWidest with slabs
- * of 32 k and more. Each takes as long as 160 more steps of k to begin and to end (H200). */
-static double wide_work(int64_t rows, double k)
+/* The tiles that sgemm_gpu_skinny takes most, by their width. */
+typedef struct skinny_tile {
+    int rows, columns, slab, resident;
+} skinny_tile;
+static const skinny_tile kSkinnyTiles[] = {
+    {128, 1, 32, 4},  {8, 1, 256, 4},  {1, 1, 1024, 4}, /* width 1 */
+    {128, 8, 16, 3},  {64, 8, 64, 3},  {32, 8, 128, 3}, {16, 8, 64, 2}, {4, 8, 256, 3}, /* 8 */
+    {128, 16, 32, 3}, {64, 16, 64, 3}, {32, 16, 64, 2},                                 /* 16 */
+    {128, 24, 32, 2}, {64, 24, 64, 2},                                                  /* 24 */
+    {128, 32, 32, 2}, {32, 32, 64, 3},                                                  /* 32 */
+    {128, 48, 32, 1}, {64, 48, 64, 1},                                                  /* 48 */
+};
+enum { SKINNY_TILES = sizeof kSkinnyTiles / sizeof kSkinnyTiles[0] };
+
+/* The least width that holds C; of a C that is not thin tiles of 32 lie side by side. */
+static int skinny_width(int64_t columns)
 {
-    const double ends = 160.0; /* steps of k */
-    return duo_whole_tiles(rows, rows <= 64 ? 64.0 : 128.0) * (double)kWidest * (k + ends);
+    if (columns > kWidest) return 32;
+    return columns == 1 ? 1 : columns <= 32 ? (int)(columns + 7) / 8 * 8 : (int)kWidest;
 }
 
-/*
- * Seconds to multiply. A tile is a multiple of 8 wide up to 32; above 32 it is the widest. The
- * algorithm's own curve ends where larger cubes are not accepted. Work beyond that end, or all work
- * without a curve, is done at the rate that sgemm_gpu_tiled has at its largest size.
- */
-static double skinny_multiply(const duo_call *call, const duo_conditions *conditions)
+/* Clocks with k in so many ranges at most. */
+static double skinny_tile_clocks(const skinny_tile *t, const duo_skinny_size *size, double step,
+                                 double tiles, double ranges, double multiprocessors)
 {
-    const duo_profile *const p = conditions->profile;
-    const int64_t thin = thin_side(call), rows = long_side(call);
-    const double work =
-        thin > 32 && thin <= kWidest
-            ? wide_work(rows, duo_whole_tiles(call->k, 32))
-            : duo_whole_tiles(rows, 1) * duo_whole_tiles(thin, 8) * duo_whole_tiles(call->k, 1);
-    const duo_curve *const own = &p->curve[DUO_sgemm_gpu_skinny];
-    const duo_curve *const tiled = &p->curve[DUO_sgemm_gpu_tiled];
-    if (tiled->count == 0) return duo_curve_seconds(own, work, 3);
-    const double rate = largest_rate(tiled);
-    if (own->count == 0) return work / rate;
-    const double last = own->size[own->count - 1], own_work = fmin(work, last * last * last);
-    return duo_curve_seconds(own, own_work, 3) + (work - own_work) / rate;
+    const int threads = 256, alone = 2; /* slabs under way of a block that is alone */
+    const double slabs = duo_whole((double)size->k / t->slab);
+    const double per_range = duo_whole(slabs / (ranges < slabs ? ranges : slabs));
+    return duo_skinny_clocks(step, tiles, duo_whole(slabs / per_range), per_range * t->slab,
+                             t->resident, t->resident == 1 ? alone : 1,
+                             t->rows * t->columns / threads, size, (int)multiprocessors);
 }
 
-/* Do blocks share a long k, since tiles of 128 rows are fewer than multiprocessors? */
-static bool shares_k(const duo_call *call, const duo_conditions *conditions)
+/* Of the tiles of that width, and of a small C smaller ones; with whole k or as many ranges as give
+ * each multiprocessor the blocks that it has room for. */
+static double skinny_clocks(const duo_skinny_size *size, double multiprocessors)
 {
-    const int64_t longest = 1024; /* k that a block still takes alone */
-    return call->k > longest && (double)long_side(call) / 128.0 < duo_multiprocessors(conditions);
+    const int width = skinny_width(size->columns);
+    const bool small = width > 1 && size->rows * size->columns <= 1 << 16;
+    double least = (double)INFINITY;
+    for (int i = 0; i < SKINNY_TILES; i++) {
+        const skinny_tile *const t = &kSkinnyTiles[i];
+        if (t->columns != width && !(small && t->columns < width && t->rows <= 32)) continue;
+        const double step = duo_skinny_step(t->rows, t->columns, t->slab, size);
+        const double tiles =
+            duo_whole((double)size->rows / t->rows) * duo_whole((double)size->columns / t->columns);
+        const double ranges = (double)(int64_t)(t->resident * multiprocessors / tiles);
+        const double whole = skinny_tile_clocks(t, size, step, tiles, 1.0, multiprocessors);
+        if (whole < least) least = whole;
+        if (ranges < 2.0 || size->k <= 2 * t->slab) continue;
+        const double shared = skinny_tile_clocks(t, size, step, tiles, ranges, multiprocessors);
+        if (shared < least) least = shared;
+    }
+    return least;
 }
 
-/* Multiplying and reading the operands overlap, but not fully: hence hypot. A second kernel adds
- * what blocks that share k have. */
+/* A clock is as long as the FMAs of sgemm_gpu_tiled at its largest size make it: 91 to 96 of a
+ * multiprocessor (H100, at 1755 MHz). */
+static double clock_seconds(const duo_conditions *conditions)
+{
+    const double fmas = 93.0, usual = 1.0 / 1755e6;
+    const duo_curve *const tiled = &conditions->profile->curve[DUO_sgemm_gpu_tiled];
+    if (tiled->count == 0) return usual;
+    return fmas * duo_multiprocessors(conditions) / largest_rate(tiled);
+}
+
 double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
-    /* It is in both, and counts once. */
-    const double launch = duo_device_memory_seconds(conditions, 0.0);
-    const double moved = moving_seconds(call, conditions, (double)call->k) - launch;
+    const bool swapped = call->m < call->n;
+    const duo_skinny_size size = {.rows = long_side(call),
+                                  .columns = thin_side(call),
+                                  .k = call->k > 1 ? call->k : 1,
+                                  .x_along_k = swapped ? !call->transb : call->transa,
+                                  .y_along_k = swapped ? call->transa : !call->transb};
     *threads = 0;
-    return hypot(moved, skinny_multiply(call, conditions)) +
-           (shares_k(call, conditions) ? launch : 0.0);
+    return duo_device_memory_seconds(conditions, 0.0) +
+           skinny_clocks(&size, duo_multiprocessors(conditions)) * clock_seconds(conditions);
 }
 
 static const int64_t kMostRank = 64; /* k of sgemm_gpu_rank_k: two of its longest slabs */
@@ -121,16 +152,20 @@ static bool is_gemv(const duo_call *call, const duo_conditions *conditions)
            long_side(call) >= kLeastLong && !duo_streams(call); /* panels may have fewer rows */
 }
 
-/* As long as reading takes. Where neighbours of the longer operand are neighbours in k, a warp
- * takes 128 steps as long as fewer, and more than three columns take longer: 8 to 21 % than
- * sgemm_gpu_skinny (H200). */
+/*
+ * As long as reading takes, and a little longer; with more than three columns a quarter (H100).
+ * Where neighbours of the longer operand are neighbours in k, a warp takes 128 steps as long as
+ * fewer. Where few rows leave k to several blocks, one of them adds their sums.
+ */
 double duo_sgemm_gpu_gemv_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
     const bool along_k = call->m < call->n ? !call->transb : call->transa;
     const double k = along_k ? duo_whole_tiles(call->k, 128.0) : (double)call->k;
-    const double slower = along_k && thin_side(call) > 3 ? 1.15 : 1.0;
+    const double slower = thin_side(call) > 3 ? 1.25 : 1.08, add_seconds = 0.8e-6;
+    const int64_t longest = 1024; /* k that a block still takes alone */
     *threads = 0;
-    return slower * moving_seconds(call, conditions, k);
+    return slower * moving_seconds(call, conditions, k) + (call->k > longest ? add_seconds : 0.0) -
+           (slower - 1.0) * duo_device_memory_seconds(conditions, 0.0);
 }
 
 DUO_ACCEPTS(sgemm_gpu_skinny, is_skinny)

@@ -1,8 +1,9 @@
 /*
  * skinny/plan.cuh - which tile a skinny product takes, and into how many ranges its k is split.
  *
- * Each shape of tile with each number of ranges gets an estimate in clocks of a multiprocessor; the
- * least one wins. Of the device it knows the number of multiprocessors and their shared memory.
+ * Each shape of tile with each number of ranges gets an estimate in clocks of a multiprocessor
+ * (skinny/clocks.h); the least one wins. Of the device it knows the number of multiprocessors and
+ * their shared memory.
  */
 #ifndef DUO_SKINNY_PLAN_CUH
 #define DUO_SKINNY_PLAN_CUH
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "gpu/shared_memory.cuh"
+#include "gpu/skinny/clocks.h"
 
 struct skinny_shape {
     int rows, columns, slab; /* rows and slab are powers of two */
@@ -25,10 +27,7 @@ struct skinny_shape {
     }
 };
 
-struct skinny_size {
-    int64_t rows, columns, k;
-    bool x_along_k, y_along_k; /* neighbours in memory are neighbours in k */
-};
+using skinny_size = duo_skinny_size;
 
 struct skinny_plan {
     int shape; /* its number */
@@ -37,50 +36,17 @@ struct skinny_plan {
     double clocks;
 };
 
-/*
- * What a multiprocessor does per clock, and what things cost in clocks: estimates from runs on an
- * H200, good enough to tell shapes apart.
- */
-constexpr double kFmas = 105.0;       /* of 128: the rest is lost to reading shared memory */
-constexpr double kReadBytes = 20.0;   /* its share of the memory's bandwidth */
-constexpr double kSector = 8.0;       /* floats that memory hands out together */
-constexpr double kAlone = 0.5;        /* of its time a block loses that shares with no other, nor
-                                         has more slabs under way */
-constexpr double kBlockClocks = 1500; /* to fill the ring */
-constexpr double kSumClocks = 25;     /* to add a sum of all threads of a block */
-constexpr int kRounds = 3;            /* in which the blocks of several ranges run, at most */
-constexpr double kRangesClocks = 4500, kRangeClocks = 8; /* to add ranges, and for each */
+constexpr int kRounds = 3; /* in which the blocks of several ranges run, at most */
 
 /* `unit` is a power of two, and a division takes long. */
 static int64_t units_of(int64_t size, int unit) { return (size + unit - 1) >> __builtin_ctz(unit); }
 
-/* Clocks for one step of k of a tile. Reading and multiplying overlap, but not fully. */
-static double step_clocks(const skinny_shape &s, const skinny_size &size)
-{
-    const double rows = (double)(size.rows < s.rows ? size.rows : s.rows);
-    const double columns = (double)(size.columns < s.columns ? size.columns : s.columns);
-    /* A run of neighbours touches a sector more than it fills. */
-    const double runs =
-        (size.x_along_k ? rows / s.slab : 1.0) + (size.y_along_k ? columns / s.slab : 1.0);
-    const double read = 4.0 * (rows + columns + kSector * runs) / kReadBytes;
-    const double multiply = (double)(s.rows * s.columns) / kFmas;
-    return sqrt(read * read + multiply * multiply);
-}
-
 static double plan_clocks(const skinny_plan &plan, const skinny_shape &s, const skinny_size &size,
                           double step, int multiprocessors, int resident)
 {
-    const double blocks = (double)(plan.row_tiles * plan.column_tiles * plan.ranges);
-    const double each = ceil(blocks / multiprocessors);
-    const double together = (each < resident ? each : resident) * s.under_way;
-    double sum = 0.0;
-    if (plan.ranges > 1) {
-        const double sums = (double)size.rows * (double)size.columns * (double)plan.ranges;
-        sum = kRangesClocks + kRangeClocks * (double)plan.ranges +
-              2.0 * sizeof(float) * sums / (kReadBytes * multiprocessors); /* there and back */
-    }
-    return each * (double)plan.range * step * (1.0 + kAlone / together) +
-           ceil(each / resident) * (kBlockClocks + kSumClocks * s.sums) + sum;
+    return duo_skinny_clocks(step, (double)(plan.row_tiles * plan.column_tiles),
+                             (double)plan.ranges, (double)plan.range, resident, s.under_way, s.sums,
+                             &size, multiprocessors);
 }
 
 /* At most so many ranges, of whole slabs. */
@@ -112,7 +78,7 @@ static skinny_plan plan_of(const skinny_shape (&shape)[Shapes], const skinny_siz
         plan.ranges = 1;
         plan.range = units_of(size.k, s.slab) * s.slab;
         const int64_t tiles = plan.row_tiles * plan.column_tiles;
-        const double step = step_clocks(s, size);
+        const double step = duo_skinny_step(s.rows, s.columns, s.slab, &size);
         plan.clocks = plan_clocks(plan, s, size, step, multiprocessors, resident);
         if (plan.clocks < best.clocks) best = plan;
         if (size.k <= 2 * s.slab) continue;

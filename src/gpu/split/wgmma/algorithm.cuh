@@ -36,9 +36,9 @@ static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
     const tile_choice choice = choose_tile<Scheme>(p.multiply, how);
     using tiles = tiles_of_scheme<Scheme>;
     switch (choice.size) {
-    case TILE_LARGE:
+    case DUO_TILE_LARGE:
         return queue_wgmma<typename tiles::large>(p, choice.slices, how);
-    case TILE_MEDIUM:
+    case DUO_TILE_MEDIUM:
         return queue_wgmma<typename tiles::medium>(p, choice.slices, how);
     default:
         return queue_wgmma<typename tiles::small>(p, choice.slices, how);

@@ -6,6 +6,7 @@
 
 #include "gpu/kernels.h"
 #include "gpu/split/wgmma/tile.cuh"
+#include "gpu/split/wgmma/tile_clocks.h"
 
 template <class Scheme>
 struct tiles_of_scheme;
@@ -28,41 +29,20 @@ struct tiles_of_scheme<bf16x6> {
     using small = wgmma_tile<bf16x6, 64, 1, 6>;
 };
 
-/*
- * Clocks of a tile of C, measured on an H200 under its power limit. The large tile is bound by the
- * tensor cores, the small one by shared memory, the medium one by either; it serves where the
- * others leave half of the multiprocessors idle in their last wave.
- */
-struct tile_clocks {
-    double per_product; /* of two planes, for 32 k */
-    double ends;        /* the start and the end, which nothing overlaps */
-    /* Where k is cut: each slice writes its sums, and the last one reads those of all. */
-    double sharing, per_slice;
-    int most_slices;
-};
-static const tile_clocks kLargeClocks = {760.0, 6000.0, 0.0, 0.0, 1};
-static const tile_clocks kMediumClocks = {410.0, 5000.0, 0.0, 0.0, 1};
-static const tile_clocks kSmallClocks = {225.0, 5000.0, 2000.0, 2800.0, 16};
-
-enum tile_size { TILE_LARGE, TILE_MEDIUM, TILE_SMALL };
-
 struct tile_choice {
-    tile_size size;
+    duo_tile_size size;
     int slices;
 };
 
 /* Every slice has some of the k_tiles. */
-static void consider(tile_choice *best, double *least, tile_size size, int64_t tiles,
+static void consider(tile_choice *best, double *least, duo_tile_size size, int64_t tiles,
                      int64_t k_tiles, double steps, int products, const duo_launch *how)
 {
-    static const tile_clocks kClocks[] = {kLargeClocks, kMediumClocks, kSmallClocks};
-    const tile_clocks &clocks = kClocks[size];
-    for (int slices = 1; slices <= clocks.most_slices; slices++) {
+    const duo_tile_clocks &tile = duo_tiles_of_c[size];
+    for (int slices = 1; slices <= tile.most_slices; slices++) {
         if (slices > 1 && (tiles * slices > how->multiprocessors || slices > k_tiles)) break;
-        const double waves = ceil((double)(tiles * slices) / how->multiprocessors);
-        const double sharing = slices > 1 ? clocks.sharing + clocks.per_slice * slices : 0.0;
-        const double time =
-            waves * (ceil(steps / slices) * products * clocks.per_product + clocks.ends) + sharing;
+        const double time = duo_clocks_of_tiles(&tile, (double)tiles, slices, steps, products,
+                                                how->multiprocessors);
         if (time >= *least) continue;
         *least = time;
         *best = {size, slices};
@@ -75,18 +55,24 @@ static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
     using large = typename tiles_of_scheme<Scheme>::large;
     using medium = typename tiles_of_scheme<Scheme>::medium;
     using small = typename tiles_of_scheme<Scheme>::small;
+    static_assert(large::kI == DUO_LARGE_ROWS && medium::kI == DUO_MEDIUM_ROWS &&
+                      small::kI == DUO_SMALL_ROWS && kTileJ == DUO_TILE_COLUMNS &&
+                      kStepK == DUO_TILE_STEP && kTile == DUO_TILE_K,
+                  "the tiles whose clocks are known");
     const double steps = (double)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
     const int products = Scheme::kProducts * Scheme::kStageK / kStepK;
     const int64_t columns = (p.n + kTileJ - 1) / kTileJ, k_tiles = tiles_of(p.k);
     const int64_t large_columns =
         (columns + large::kCluster - 1) / large::kCluster * large::kCluster;
-    tile_choice best = {TILE_LARGE, 1};
+    tile_choice best = {DUO_TILE_LARGE, 1};
     double least = INFINITY;
     auto rows = [&](int tile) { return (p.m + tile - 1) / tile; };
-    consider(&best, &least, TILE_LARGE, rows(large::kI) * large_columns, k_tiles, steps, products,
+    consider(&best, &least, DUO_TILE_LARGE, rows(large::kI) * large_columns, k_tiles, steps,
+             products, how);
+    consider(&best, &least, DUO_TILE_MEDIUM, rows(medium::kI) * columns, k_tiles, steps, products,
              how);
-    consider(&best, &least, TILE_MEDIUM, rows(medium::kI) * columns, k_tiles, steps, products, how);
-    consider(&best, &least, TILE_SMALL, rows(small::kI) * columns, k_tiles, steps, products, how);
+    consider(&best, &least, DUO_TILE_SMALL, rows(small::kI) * columns, k_tiles, steps, products,
+             how);
     return best;
 }
 

@@ -1,0 +1,65 @@
+/*
+ * skinny/clocks.h - what a tile of a skinny product takes in clocks of a multiprocessor: by them
+ * the kernels choose a tile (skinny/plan.cuh), and their cost is predicted
+ * (choice/sgemm_gpu_thin_costs.c). Estimates from runs on an H200, good enough to tell tiles apart.
+ */
+#ifndef DUO_SKINNY_CLOCKS_H
+#define DUO_SKINNY_CLOCKS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpu/whole.h"
+
+typedef struct duo_skinny_size {
+    int64_t rows, columns, k;
+    bool x_along_k, y_along_k; /* neighbours in memory are neighbours in k */
+} duo_skinny_size;
+
+static const double duo_skinny_fmas = 105.0; /* of 128: the rest is lost to reading shared memory */
+static const double duo_skinny_read_bytes = 20.0; /* its share of the memory's bandwidth */
+static const double duo_skinny_sector = 8.0;      /* floats that memory hands out together */
+static const double duo_skinny_alone = 0.5; /* of its time a block loses that shares with no other,
+                                               nor has more slabs under way */
+static const double duo_skinny_block = 1500.0;   /* to fill the ring */
+static const double duo_skinny_sum = 25.0;       /* to add a sum of all threads of a block */
+static const double duo_skinny_ranges = 4500.0;  /* to add ranges of k, and */
+static const double duo_skinny_each_range = 8.0; /* for each */
+
+/* Clocks for one step of k of a tile. Reading and multiplying overlap, but not fully. */
+static inline double duo_skinny_step(int tile_rows, int tile_columns, int slab,
+                                     const duo_skinny_size *size)
+{
+    const double rows = (double)(size->rows < tile_rows ? size->rows : tile_rows);
+    const double columns = (double)(size->columns < tile_columns ? size->columns : tile_columns);
+    /* A run of neighbours touches a sector more than it fills. */
+    const double runs =
+        (size->x_along_k ? rows / slab : 1.0) + (size->y_along_k ? columns / slab : 1.0);
+    const double read = 4.0 * (rows + columns + duo_skinny_sector * runs) / duo_skinny_read_bytes;
+    const double multiply = (double)(tile_rows * tile_columns) / duo_skinny_fmas;
+    return sqrt(read * read + multiply * multiply);
+}
+
+/*
+ * Clocks of so many tiles, each in `ranges` of k of so many steps. A thread has `sums`; `resident`
+ * blocks share a multiprocessor, each with so many slabs under way.
+ */
+static inline double duo_skinny_clocks(double step, double tiles, double ranges, double range,
+                                       int resident, int under_way, int sums,
+                                       const duo_skinny_size *size, int multiprocessors)
+{
+    const double each = duo_whole(tiles * ranges / multiprocessors);
+    const double together = (each < resident ? each : resident) * under_way;
+    double add = 0.0;
+    if (ranges > 1.0) {
+        const double slots = (double)size->rows * (double)size->columns * ranges;
+        add = duo_skinny_ranges + duo_skinny_each_range * ranges +
+              2.0 * sizeof(float) * slots /
+                  (duo_skinny_read_bytes * multiprocessors); /* there and back */
+    }
+    return each * range * step * (1.0 + duo_skinny_alone / together) +
+           duo_whole(each / resident) * (duo_skinny_block + duo_skinny_sum * sums) + add;
+}
+
+#endif
