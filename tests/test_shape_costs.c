@@ -1,0 +1,92 @@
+/*
+ * test_shape_costs.c - the published figures of random products (bench/results/h100/shapes.csv),
+ * and what the built-in profile of that GPU predicts for the algorithms that did them.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "choice/algorithm.h"
+#include "choice/profile_built_in.h"
+#include "support/harness.h"
+
+/* Shorter ones are launches. */
+static const double kLeastSeconds = 7e-6;
+static const double kClose = 1.25;
+
+typedef struct figure {
+    const duo_algorithm *algorithm;
+    duo_call call;
+    double seconds;
+} figure;
+
+static const duo_algorithm *algorithm_named(const char *name)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
+    for (int i = 0; i < table.count; i++)
+        if (strcmp(table.algorithm[i].name, name) == 0) return &table.algorithm[i];
+    return NULL;
+}
+
+/* False: the line has none. */
+static bool read_figure(const char *line, figure *f)
+{
+    int64_t m, n, k, gap[3];
+    char layout[3], name[32];
+    float beta;
+    if (sscanf(line,
+               "%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%2[nt],%31[a-z0-9_],%lf,%*f,%*f,%*[a-z0-9_],"
+               "%*f,%" SCNd64 ",%" SCNd64 ",%" SCNd64 ",%f",
+               &m, &n, &k, layout, name, &f->seconds, &gap[0], &gap[1], &gap[2], &beta) != 10)
+        return false;
+    const bool ta = layout[0] == 't', tb = layout[1] == 't';
+    f->algorithm = algorithm_named(name);
+    f->call = duo_call_sgemm(ta, tb, m, n, k, 1.0F, beta);
+    f->call.operand[DUO_A].ld = (ta ? k : m) + gap[0];
+    f->call.operand[DUO_B].ld = (tb ? n : k) + gap[1];
+    f->call.operand[DUO_C].ld = m + gap[2];
+    for (int i = 0; i < DUO_OPERANDS; i++) f->call.operand[i].on_device = true;
+    return CHECK(f->algorithm != NULL, "%s is no algorithm", name);
+}
+
+static double predicted(const figure *f)
+{
+    const duo_conditions conditions = {.profile = duo_profile_built_in("h100"),
+                                       .math = DUO_MATH_ACCURATE,
+                                       .threads = 1,
+                                       .gpu = true,
+                                       .capability = 90,
+                                       .multiprocessors = 132,
+                                       .device_memory_bytes = 8e10};
+    int threads;
+    return duo_algorithm_seconds(f->algorithm, &f->call, &conditions, &threads);
+}
+
+/* Fitted to these and to other figures alike: a model that loses what it knows falls below. */
+static void published(void)
+{
+    char line[512];
+    int count = 0, close = 0, low = 0, accepted = 0;
+    FILE *const file = fopen(TEST_SHAPES_CSV, "r");
+    if (!CHECK(file != NULL, "%s", TEST_SHAPES_CSV)) return;
+    test_case("shape costs/published");
+    while (fgets(line, sizeof line, file) != NULL) {
+        figure f;
+        if (!read_figure(line, &f) || f.seconds < kLeastSeconds) continue;
+        const double ratio = f.seconds / predicted(&f);
+        count++;
+        close += ratio >= 1.0 / kClose && ratio <= kClose;
+        low += ratio < 1.0;
+        accepted += isfinite(ratio) && ratio > 0.0;
+    }
+    fclose(file);
+    CHECK(count >= 100, "only %d figures", count);
+    CHECK(accepted == count, "%d of %d predicted", accepted, count);
+    CHECK(close >= 0.8 * count, "%d of %d within %g", close, count, kClose);
+    CHECK(low >= 0.25 * count && low <= 0.75 * count, "%d of %d below the prediction", low, count);
+}
+
+static const test_entry tests[] = {{"published", published}, {NULL, NULL}};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "shape_costs", tests); }
