@@ -195,28 +195,31 @@ static void algorithm_odd_shapes(void)
 /* As many floats as make the leading dimension of so many rows a multiple of 4, or not. */
 static int64_t gap_of(int64_t rows, bool multiple) { return (4 - rows % 4) % 4 + !multiple; }
 
-/* Few columns or rows of C: every number of columns for which there is a kernel, X along its rows
- * and along k, copied by 16 bytes or not, k in one range and in several. */
+/* Few columns or rows of C: every tile of sgemm_gpu_skinny on an H100 but the 128 x 32 along k, X
+ * copied by 16 bytes or not, k in one range and in several. */
 static void algorithm_thin(void)
 {
-    static const int64_t thin[] = {1, 2, 3, 4, 6, 8, 13, 27, 41, 48};
-    static const int64_t rows_and_k[][2] = {{40, 5000}, {300, 1100}, {1000, 37}, {33, 9001}};
-    enum { THIN = sizeof thin / sizeof thin[0], LAYOUTS = 4 };
+    static const int64_t thin[] = {1, 2, 3, 4, 6, 8, 13, 23, 27, 41, 48};
+    static const int64_t rows_and_k[][2] = {{300, 1100}, {70, 2000},  {130, 5000}, {12000, 37},
+                                            {4000, 100}, {60000, 20}, {300, 5000}};
+    enum { THIN = sizeof thin / sizeof thin[0], SIZES = sizeof rows_and_k / sizeof rows_and_k[0] };
     test_rng rng = test_rng_for("sgemm thin");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
     for (int r = 0; r < count; r++) {
-        for (int i = 0; i < THIN * LAYOUTS * 2 * 2; i++) {
-            const int64_t columns = thin[i / 16], *const size = rows_and_k[i % 3 + (i / 16) % 2];
-            const bool swapped = i & 4, multiple = i & 8;
+        for (int i = 0; i < THIN * 16; i++) { /* layouts, sides, alignments */
+            const int64_t columns = thin[i / 16];
+            const int64_t *const size = rows_and_k[(2 * i + i / 16 * 4) % SIZES];
+            const bool swapped = i & 4, wide = i & 8;
             problem p = random_problem(&rng);
             p.m = swapped ? columns : size[0];
             p.n = swapped ? size[0] : columns;
             p.k = size[1];
             p.transa = i & 1 ? DUO_TRANS : DUO_NO_TRANS;
             p.transb = i & 2 ? DUO_TRANS : DUO_NO_TRANS;
-            p.extra_a = gap_of(p.transa == DUO_TRANS ? p.k : p.m, multiple);
-            p.extra_b = gap_of(p.transb == DUO_TRANS ? p.n : p.k, multiple);
+            p.extra_a = gap_of(p.transa == DUO_TRANS ? p.k : p.m, wide);
+            p.extra_b = gap_of(p.transb == DUO_TRANS ? p.n : p.k, wide);
+            p.offset = wide ? 0 : 1;
             if (p.alpha == 0.0f) p.alpha = 1.25f;
             run_on(algorithms[r], &p, &rng);
         }
