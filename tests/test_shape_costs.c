@@ -4,11 +4,11 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "choice/algorithm.h"
 #include "choice/profile_built_in.h"
+#include "support/data.h"
 #include "support/harness.h"
 
 /* Shorter ones are launches. */
@@ -67,7 +67,7 @@ static double predicted(const figure *f)
 static void published(void)
 {
     char line[512];
-    int count = 0, close = 0, low = 0, accepted = 0;
+    int count = 0, close = 0, low = 0, finite = 0;
     FILE *const file = fopen(TEST_SHAPES_CSV, "r");
     if (!CHECK(file != NULL, "%s", TEST_SHAPES_CSV)) return;
     test_case("shape costs/published");
@@ -78,15 +78,42 @@ static void published(void)
         count++;
         close += ratio >= 1.0 / kClose && ratio <= kClose;
         low += ratio < 1.0;
-        accepted += isfinite(ratio) && ratio > 0.0;
+        finite += isfinite(ratio) && ratio > 0.0;
     }
     fclose(file);
     CHECK(count >= 100, "only %d figures", count);
-    CHECK(accepted == count, "%d of %d predicted", accepted, count);
+    CHECK(finite == count, "%d of %d predicted", finite, count);
     CHECK(close >= 0.8 * count, "%d of %d within %g", close, count, kClose);
     CHECK(low >= 0.25 * count && low <= 0.75 * count, "%d of %d below the prediction", low, count);
 }
 
-static const test_entry tests[] = {{"published", published}, {NULL, NULL}};
+/* Nothing that reads A and B from memory is predicted to be faster than that. */
+static void no_faster_than_memory(void)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
+    const duo_profile *const h100 = duo_profile_built_in("h100");
+    test_rng rng = test_rng_for("memory");
+    for (int i = 0; i < 400; i++) {
+        const int64_t thin = test_between(&rng, 1, 60), rows = test_between(&rng, 20000, 200000);
+        const int64_t k = test_between(&rng, 4000, 20000), turned = test_between(&rng, 0, 1);
+        figure f = {.call =
+                        duo_call_sgemm(test_between(&rng, 0, 1) != 0, test_between(&rng, 0, 1) != 0,
+                                       turned ? thin : rows, turned ? rows : thin, k, 1.0F, 0.0F)};
+        for (int o = 0; o < DUO_OPERANDS; o++) f.call.operand[o].on_device = true;
+        const double elements = (double)rows * (double)k;
+        const double memory = duo_curve_seconds(&h100->curve[DUO_ssum_gpu_shuffle], elements, 1);
+        for (int a = 0; a < table.count; a++) {
+            if (table.algorithm[a].side != DUO_SIDE_GPU) continue;
+            f.algorithm = &table.algorithm[a];
+            const double seconds = predicted(&f);
+            test_case("shape costs/memory/%s", f.algorithm->name);
+            CHECK(seconds >= 0.9 * memory, "%lld x %lld x %lld: %g, memory takes %g",
+                  (long long)f.call.m, (long long)f.call.n, (long long)k, seconds, memory);
+        }
+    }
+}
+
+static const test_entry tests[] = {
+    {"published", published}, {"no_faster_than_memory", no_faster_than_memory}, {NULL, NULL}};
 
 int main(int argc, char **argv) { return test_main(argc, argv, "shape_costs", tests); }

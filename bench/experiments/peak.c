@@ -8,7 +8,8 @@
 /* 16-bit products of tensor cores that make one of float32's. An algorithm of the list that serves
  * TENSOR or TF32 does not compile without its line here. */
 enum {
-#define PRODUCTS_OF_SCHEME(name, planes, products) PRODUCTS_sgemm_gpu_##name = (products),
+#define PRODUCTS_OF_SCHEME(name, planes, products, stage_k, cluster)                               \
+    PRODUCTS_sgemm_gpu_##name = (products),
     DUO_SCHEME_LIST(PRODUCTS_OF_SCHEME)
 #undef PRODUCTS_OF_SCHEME
         PRODUCTS_sgemm_gpu_mma = PRODUCTS_sgemm_gpu_fp16x3

@@ -57,6 +57,9 @@ static inline double duo_stride_factor(const duo_operand *o, double line)
     return step < line ? step : line;
 }
 
+/* Does the cost of this algorithm of sgemm count whole waves of tiles? */
+bool duo_sgemm_counts_waves(duo_algorithm_id id);
+
 /* Defines duo_NAME_accepts. */
 #define DUO_ACCEPTS(name, condition)                                                               \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \

@@ -1,8 +1,9 @@
 /*
  * sgemm_gpu_costs.c - what the GPU's sgemm algorithms accept, and what they cost here.
  *
- * The cost of a product is that of the cube of equal work on the measured curve. Every size is
- * rounded up to the algorithm's tile first: a tile that is half empty takes as long as a full one.
+ * The cost of a product is that of a cube on the measured curve: mostly of the cube of equal work,
+ * of sgemm_gpu_naive of the one with as large a C. Every size is rounded up to the algorithm's tile
+ * first: a tile that is half empty takes as long as a full one.
  * An algorithm of another math without a curve takes a multiple of a float32 algorithm's time.
  * select.c adds transfers. Sizes of tiles are those of the kernels in src/gpu.
  */
@@ -48,11 +49,11 @@ static double idle_times(double at_once, double m, double n, double k, double ti
 
 /*
  * Each element of C is one thread's, which waits for every two elements that it multiplies: a step
- * of k takes as long as in the cube with as large a C, and of a small C as in that of 96. Of a
- * transposed A neighbouring threads read from different lines, which takes four times as long where
- * the multiprocessors are full (H200) and k so long that lines are evicted meanwhile. All blocks
- * but the first ones wait for others to end, however little there is to multiply: 280 x 2578 x 2
- * has 2.75 rounds of them (H100).
+ * of k takes as long as in the cube with as large a C, and of a small C as in that of 96 (H100). Of
+ * a transposed A neighbouring threads read from different lines, which takes four times as long
+ * where the multiprocessors are full (H200) and k so long that lines are evicted meanwhile. All
+ * blocks but the first ones wait for others to end, however little there is to multiply:
+ * 280 x 2578 x 2 has 2.75 rounds of them (H100).
  */
 double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
@@ -63,9 +64,9 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
     const double at_once = 32.0 * 8.0 * 8.0 * duo_multiprocessors(conditions); /* elements of C */
     const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_naive];
     const double launch = duo_launch_seconds(curve), rounds = m * n / at_once;
-    const double edge = fmax(sqrt(m * n), least_edge), full = fmin(1.0, rounds);
-    const double apart = full * fmin(1.0, (double)call->m / 32.0) * fmin(1.0, k / 64.0);
-    const double lines = call->transa ? 1.0 + 3.0 * apart : 1.0;
+    const double edge = fmax(sqrt(m * n), least_edge), busy = fmin(1.0, rounds);
+    const double evicted = busy * fmin(1.0, (double)call->m / 32.0) * fmin(1.0, k / 64.0);
+    const double lines = call->transa ? 1.0 + 3.0 * evicted : 1.0;
     *threads = 0;
     return launch + fmax(rounds - 1.0, 0.0) * round_seconds +
            (duo_curve_seconds(curve, edge * edge * edge, 3) - launch) / edge * k * lines +
@@ -103,19 +104,19 @@ static double tiles_seconds(const duo_call *call, const duo_conditions *conditio
                          multiplying * alone_seconds(conditions, id, k));
 }
 
-/* C moves at about a third of the memory's rate: its elements are read and written four by four of
- * a thread (twelve flat products on H100s). */
+/* C of a flat product moves at 0.4 of the memory's rate, for a thread has four by four elements of
+ * it (twelve such products on H100s). */
 double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
     const double m = duo_whole_tiles(call->m, 64), n = duo_whole_tiles(call->n, 64),
                  k = duo_whole_tiles(call->k, 16);
-    const double edge = cbrt(m * n * k), again = call->beta != 0.0f ? 12.0 : 8.0; /* bytes */
+    const double edge = cbrt(m * n * k), slower = call->beta != 0.0f ? 12.0 : 8.0; /* bytes more */
+    const double beyond_cube = fmax((double)call->m * (double)call->n - edge * edge, 0.0);
     *threads = 0;
     return tiles_seconds(call, conditions, DUO_sgemm_gpu_tiled, 16.0, 1.0) +
            traffic_of(call, conditions, m, n, k) +
-           duo_device_memory_seconds(conditions, again * fmax(m * n - edge * edge, 0.0)) -
-           duo_device_memory_seconds(conditions, 0.0);
+           duo_device_moving_seconds(conditions, slower * beyond_cube);
 }
 
 /*
@@ -138,12 +139,14 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_ffma];
     const double launch = duo_launch_seconds(curve);
     const double idle = idle_times(duo_multiprocessors(conditions), m, n, k, kTile * kTile);
-    const bool vectors = !call->transa && call->m % 4 == 0 && call->operand[DUO_A].ld % 4 == 0;
-    const double copied = vectors ? 0.0 : 1.5e-6;
+    const bool wide_copies = !call->transa && call->m % 4 == 0 && call->operand[DUO_A].ld % 4 == 0;
+    const double copied = wide_copies ? 0.0 : 1.5e-6;
+    const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* from the cube to twice its k */
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
     const double moved = traffic_of(call, conditions, m, n, k);
     *threads = 0;
-    return launch + first + copied + (k > edge ? hypot(multiplied, moved) : multiplied + moved);
+    return launch + first + copied + (1.0 - deep) * (multiplied + moved) +
+           deep * hypot(multiplied, moved);
 }
 
 /* From Turing (7.5) on: Volta's tensor cores have other instructions. */

@@ -32,6 +32,14 @@ static inline double duo_device_memory_seconds(const duo_conditions *conditions,
     return duo_curve_seconds(&conditions->profile->curve[DUO_ssum_gpu_shuffle], bytes / 4.0, 1);
 }
 
+/* The same without a launch; 0 where nothing was measured. */
+static inline double duo_device_moving_seconds(const duo_conditions *conditions, double bytes)
+{
+    if (conditions->profile->curve[DUO_ssum_gpu_shuffle].count == 0) return 0.0;
+    return duo_device_memory_seconds(conditions, bytes) -
+           duo_device_memory_seconds(conditions, 0.0);
+}
+
 /* Multiprocessors of the device. Until a device was looked at those of an H100, 132: its curves are
  * used till then. */
 static inline double duo_multiprocessors(const duo_conditions *conditions)
@@ -56,8 +64,8 @@ static inline double duo_extra_traffic(const duo_call *call, const duo_condition
 {
     const double of_c = call->beta != 0.0f ? 8.0 : 4.0;
     const double extra =
-        duo_device_memory_seconds(conditions, per_element * (m * k + k * n) + of_c * m * n) -
-        duo_device_memory_seconds(conditions, (2.0 * per_element + 4.0) * edge * edge);
+        duo_device_moving_seconds(conditions, per_element * (m * k + k * n) + of_c * m * n) -
+        duo_device_moving_seconds(conditions, (2.0 * per_element + 4.0) * edge * edge);
     return extra > 0.0 ? extra : 0.0;
 }
 

@@ -15,7 +15,7 @@ static int64_t long_side(const duo_call *call) { return call->m < call->n ? call
 static double moving_seconds(const duo_call *call, const duo_conditions *conditions, double k)
 {
     const double m = (double)call->m, n = (double)call->n, of_c = call->beta != 0.0f ? 8.0 : 4.0;
-    return duo_device_memory_seconds(conditions, 4.0 * (m * k + k * n) + of_c * m * n);
+    return duo_device_moving_seconds(conditions, 4.0 * (m * k + k * n) + of_c * m * n);
 }
 
 static const int64_t kWidest = 48; /* columns of the widest tile of sgemm_gpu_skinny */
@@ -37,45 +37,39 @@ static double largest_rate(const duo_curve *curve)
     return edge * edge * edge / curve->seconds[curve->count - 1];
 }
 
-/* The tiles that sgemm_gpu_skinny takes most, by their width. */
+/* A line of gpu/skinny/clocks.h. */
 typedef struct skinny_tile {
-    int rows, columns, slab, resident;
+    int rows, columns, slab, resident, under_way, sums;
 } skinny_tile;
-static const skinny_tile kSkinnyTiles[] = {
-    {128, 1, 32, 4},  {8, 1, 256, 4},  {1, 1, 1024, 4}, /* width 1 */
-    {128, 8, 16, 3},  {64, 8, 64, 3},  {32, 8, 128, 3}, {16, 8, 64, 2}, {4, 8, 256, 3}, /* 8 */
-    {128, 16, 32, 3}, {64, 16, 64, 3}, {32, 16, 64, 2},                                 /* 16 */
-    {128, 24, 32, 2}, {64, 24, 64, 2},                                                  /* 24 */
-    {128, 32, 32, 2}, {32, 32, 64, 3},                                                  /* 32 */
-    {128, 48, 32, 1}, {64, 48, 64, 1},                                                  /* 48 */
-};
+#define SKINNY_TILE(...) {__VA_ARGS__},
+static const skinny_tile kSkinnyTiles[] = {DUO_SKINNY_TILE_LIST(SKINNY_TILE)};
+#undef SKINNY_TILE
 enum { SKINNY_TILES = sizeof kSkinnyTiles / sizeof kSkinnyTiles[0] };
 
-/* The least width that holds C; of a C that is not thin tiles of 32 lie side by side. */
+/* The least width of a tile that holds C's columns. */
 static int skinny_width(int64_t columns)
 {
-    if (columns > kWidest) return 32;
     return columns == 1 ? 1 : columns <= 32 ? (int)(columns + 7) / 8 * 8 : (int)kWidest;
 }
 
-/* Clocks with k in so many ranges at most. */
+/* Clocks with k in at most so many ranges. */
 static double skinny_tile_clocks(const skinny_tile *t, const duo_skinny_size *size, double step,
                                  double tiles, double ranges, double multiprocessors)
 {
-    const int threads = 256, alone = 2; /* slabs under way of a block that is alone */
     const double slabs = duo_whole((double)size->k / t->slab);
     const double per_range = duo_whole(slabs / (ranges < slabs ? ranges : slabs));
     return duo_skinny_clocks(step, tiles, duo_whole(slabs / per_range), per_range * t->slab,
-                             t->resident, t->resident == 1 ? alone : 1,
-                             t->rows * t->columns / threads, size, (int)multiprocessors);
+                             t->resident, t->under_way, t->sums, size, (int)multiprocessors);
 }
 
-/* Of the tiles of that width, and of a small C smaller ones; with whole k or as many ranges as give
- * each multiprocessor the blocks that it has room for. */
+/* Of the tiles of that width, and of a small C smaller ones, beyond the launch; with whole k, or in
+ * as many ranges as give each multiprocessor the blocks that it has room for, which a second kernel
+ * adds: that has a launch of its own. */
 static double skinny_clocks(const duo_skinny_size *size, double multiprocessors)
 {
     const int width = skinny_width(size->columns);
     const bool small = width > 1 && size->rows * size->columns <= 1 << 16;
+    const double in_launch = duo_skinny_block + 32.0 * duo_skinny_sum; /* of the least product */
     double least = (double)INFINITY;
     for (int i = 0; i < SKINNY_TILES; i++) {
         const skinny_tile *const t = &kSkinnyTiles[i];
@@ -84,7 +78,8 @@ static double skinny_clocks(const duo_skinny_size *size, double multiprocessors)
         const double tiles =
             duo_whole((double)size->rows / t->rows) * duo_whole((double)size->columns / t->columns);
         const double ranges = (double)(int64_t)(t->resident * multiprocessors / tiles);
-        const double whole = skinny_tile_clocks(t, size, step, tiles, 1.0, multiprocessors);
+        const double whole =
+            skinny_tile_clocks(t, size, step, tiles, 1.0, multiprocessors) - in_launch;
         if (whole < least) least = whole;
         if (ranges < 2.0 || size->k <= 2 * t->slab) continue;
         const double shared = skinny_tile_clocks(t, size, step, tiles, ranges, multiprocessors);
@@ -94,27 +89,42 @@ static double skinny_clocks(const duo_skinny_size *size, double multiprocessors)
 }
 
 /* A clock is as long as the FMAs of sgemm_gpu_tiled at its largest size make it: 91 to 96 of a
- * multiprocessor (H100, at 1755 MHz). */
+ * multiprocessor (H100, at 1755 MHz). A curve that ends with small cubes tells nothing. */
 static double clock_seconds(const duo_conditions *conditions)
 {
-    const double fmas = 93.0, usual = 1.0 / 1755e6;
+    const double fmas = 93.0, usual = 1.0 / 1755e6, fastest = 1.0 / 3e9, slowest = 1.0 / 1e9;
     const duo_curve *const tiled = &conditions->profile->curve[DUO_sgemm_gpu_tiled];
     if (tiled->count == 0) return usual;
-    return fmas * duo_multiprocessors(conditions) / largest_rate(tiled);
+    const double seconds = fmas * duo_multiprocessors(conditions) / largest_rate(tiled);
+    return seconds < fastest ? fastest : seconds > slowest ? slowest : seconds;
 }
 
-double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
-                                 int *threads)
+/* Seconds of a thin C without the launch. Memory hands out X and Y at 0.8 of the rate at which ssum
+ * reads at most (ten large products on H100s). */
+static double thin_seconds(const duo_call *call, const duo_conditions *conditions)
 {
+    const double slower = 1.25;
     const bool swapped = call->m < call->n;
-    const duo_skinny_size size = {.rows = long_side(call),
-                                  .columns = thin_side(call),
+    const duo_skinny_size size = {.rows = long_side(call) > 1 ? long_side(call) : 1,
+                                  .columns = thin_side(call) > 1 ? thin_side(call) : 1,
                                   .k = call->k > 1 ? call->k : 1,
                                   .x_along_k = swapped ? !call->transb : call->transa,
                                   .y_along_k = swapped ? call->transa : !call->transb};
+    return fmax(skinny_clocks(&size, duo_multiprocessors(conditions)) * clock_seconds(conditions),
+                slower * moving_seconds(call, conditions, (double)size.k));
+}
+
+/* A C that is small and not thin is nearly a cube: the algorithm's own curve tells. */
+double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    const duo_curve *const own = &conditions->profile->curve[DUO_sgemm_gpu_skinny];
+    const double work = (double)long_side(call) * duo_whole_tiles(thin_side(call), 8.0) *
+                        (double)(call->k > 1 ? call->k : 1);
     *threads = 0;
-    return duo_device_memory_seconds(conditions, 0.0) +
-           skinny_clocks(&size, duo_multiprocessors(conditions)) * clock_seconds(conditions);
+    if (thin_side(call) > kWidest && own->count > 0) return duo_curve_seconds(own, work, 3);
+    return (own->count > 0 ? duo_launch_seconds(own) : duo_device_memory_seconds(conditions, 0.0)) +
+           thin_seconds(call, conditions);
 }
 
 static const int64_t kMostRank = 64; /* k of sgemm_gpu_rank_k: two of its longest slabs */
@@ -133,13 +143,13 @@ double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *con
     const double k = (double)call->k, steps = k <= 4 ? 4 : 8;
     const duo_curve *const own = &conditions->profile->curve[DUO_sgemm_gpu_rank_k];
     const duo_curve *const tiled = &conditions->profile->curve[DUO_sgemm_gpu_tiled];
-    const double none = duo_device_memory_seconds(conditions, 0.0);
-    const double moved = moving_seconds(call, conditions, k) - none;
+    const double moved = moving_seconds(call, conditions, k);
     const double work = duo_whole_tiles(call->m, 128) * duo_whole_tiles(call->n, 64) *
                         duo_whole_tiles(call->k, steps);
     const double multiplied = tiled->count > 0 ? work / largest_rate(tiled) : 0.0;
     *threads = 0;
-    return (own->count > 0 ? duo_curve_seconds(own, k * k * k, 3) : none) +
+    return (own->count > 0 ? duo_curve_seconds(own, k * k * k, 3)
+                           : duo_device_memory_seconds(conditions, 0.0)) +
            hypot(moved, multiplied);
 }
 
@@ -153,19 +163,22 @@ static bool is_gemv(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * As long as reading takes, and a little longer; with more than three columns a quarter (H100).
- * Where neighbours of the longer operand are neighbours in k, a warp takes 128 steps as long as
- * fewer. Where few rows leave k to several blocks, one of them adds their sums.
+ * As long as reading takes, and a little longer; with more than three columns a quarter. Where
+ * neighbours of the longer operand are neighbours in k, a warp takes 128 steps as long as fewer.
+ * Where rows are few, and several blocks share a long k, one of them adds their sums (32 products
+ * on H100s).
  */
 double duo_sgemm_gpu_gemv_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
     const bool along_k = call->m < call->n ? !call->transb : call->transa;
     const double k = along_k ? duo_whole_tiles(call->k, 128.0) : (double)call->k;
     const double slower = thin_side(call) > 3 ? 1.25 : 1.08, add_seconds = 0.8e-6;
-    const int64_t longest = 1024; /* k that a block still takes alone */
+    const double rows = 64.0; /* of a block */
+    const bool shared =
+        call->k > 1024 && (double)long_side(call) < rows * duo_multiprocessors(conditions);
     *threads = 0;
-    return slower * moving_seconds(call, conditions, k) + (call->k > longest ? add_seconds : 0.0) -
-           (slower - 1.0) * duo_device_memory_seconds(conditions, 0.0);
+    return duo_device_memory_seconds(conditions, 0.0) +
+           slower * moving_seconds(call, conditions, k) + (shared ? add_seconds : 0.0);
 }
 
 DUO_ACCEPTS(sgemm_gpu_skinny, is_skinny)

@@ -6,18 +6,18 @@
  * slices of k.
  */
 #include "choice/sgemm_gpu_costs.h"
+#include "gpu/split/schemes.h"
 #include "gpu/split/wgmma/tile_clocks.h"
 
-/* What the kernels of src/gpu/split have of it: schemes.h, scheme.cuh, tile_choice.cuh. */
+/* A line of gpu/split/schemes.h. */
 typedef struct scheme {
     duo_algorithm_id id;
-    double planes;
-    int products, stage; /* of planes; k of a stage */
-    double cluster;      /* large tiles side by side */
+    int planes, products, stage_k, cluster;
 } scheme;
-static const scheme kBf16x6 = {DUO_sgemm_gpu_bf16x6, 3.0, 6, 32, 2.0};
-static const scheme kFp16x3 = {DUO_sgemm_gpu_fp16x3, 2.0, 3, 32, 1.0};
-static const scheme kFp16x1 = {DUO_sgemm_gpu_fp16x1, 1.0, 1, 64, 1.0};
+#define SCHEME(name, planes, products, stage_k, cluster)                                           \
+    static const scheme name = {DUO_sgemm_gpu_##name, planes, products, stage_k, cluster};
+DUO_SCHEME_LIST(SCHEME)
+#undef SCHEME
 
 static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
 {
@@ -26,13 +26,14 @@ static bool has_wgmma(const duo_call *call, const duo_conditions *conditions)
            duo_sgemm_fits_device(call, conditions);
 }
 
-/* The cheapest tiles: their clocks, and how many rows of C a multiprocessor stores, one tile after
- * the other. */
+/* The cheapest tiles: their clocks, and the rows of C that a multiprocessor stores in all of its
+ * tiles. */
 typedef struct tiles {
     double clocks, stored_rows;
 } tiles;
 
-/* With k cut into so many slices that more would not pay; there may be work for fewer. */
+/* The number of slices of k with the least clocks: `clocks_of_k` are shared out, each slice costs
+ * more. No more than multiprocessors are idle, nor than k has tiles. */
 static int slices_of(const duo_tile_clocks *tile, double count, double k, double clocks_of_k,
                      double multiprocessors)
 {
@@ -46,8 +47,9 @@ static int slices_of(const duo_tile_clocks *tile, double count, double k, double
 
 static tiles cheapest(const scheme *s, double m, double n, double k, double multiprocessors)
 {
-    const double columns = duo_whole(n / (double)DUO_TILE_COLUMNS), steps = duo_whole(k / s->stage);
-    const int products = s->products * s->stage / DUO_TILE_STEP;
+    const double columns = duo_whole(n / (double)DUO_TILE_COLUMNS),
+                 steps = duo_whole(k / s->stage_k);
+    const int products = s->products * s->stage_k / DUO_TILE_STEP;
     tiles best = {(double)INFINITY, 0.0};
     for (int size = 0; size < DUO_TILE_SIZES; size++) {
         const duo_tile_clocks *const tile = &duo_tiles_of_c[size];
@@ -60,47 +62,62 @@ static tiles cheapest(const scheme *s, double m, double n, double k, double mult
             const double clocks =
                 duo_clocks_of_tiles(tile, count, slices, steps, products, multiprocessors);
             if (clocks < best.clocks)
-                best = (tiles){clocks, duo_tile_waves(count, slices, multiprocessors) * tile->rows};
+                best = (tiles){clocks, duo_tile_waves(count, slices, multiprocessors) *
+                                           (m < tile->rows ? m : tile->rows)};
         }
     }
     return best;
+}
+
+/* Does the cube at a point of the curve tell how long a clock is? Not a small one, nor where the
+ * launch is nearly all; and columns that do not begin on 16 bytes take longer to store. */
+static bool tells_clock(const duo_curve *curve, int point)
+{
+    const double least = 256.0, least_share = 0.1, whole = curve->seconds[point];
+    return curve->size[point] >= least && (int64_t)curve->size[point] % 4 == 0 &&
+           whole - duo_launch_seconds(curve) > least_share * whole;
 }
 
 /* Seconds of a clock, as the cube at a point of the curve has them. */
 static double clock_at(const scheme *s, const duo_curve *curve, int point, double multiprocessors)
 {
     const double edge = curve->size[point];
-    return (curve->seconds[point] - duo_launch_seconds(curve)) /
-           cheapest(s, edge, edge, edge, multiprocessors).clocks;
+    const double launch = tells_clock(curve, point) ? duo_launch_seconds(curve) : 0.0;
+    return (curve->seconds[point] - launch) / cheapest(s, edge, edge, edge, multiprocessors).clocks;
 }
 
-/* The same for a cube of any edge, from the points around it. Of smaller cubes than these it cannot
- * be told. */
+/* The same for a cube of any edge, from the points around it that tell; if none does, from the
+ * last. */
 static double clock_seconds(const scheme *s, const duo_curve *curve, double edge,
                             double multiprocessors)
 {
-    const double least = 256.0;
-    const int last = curve->count - 1;
-    int above = 0;
-    while (above < last && (curve->size[above] < edge || curve->size[above] < least)) above++;
-    const double high = clock_at(s, curve, above, multiprocessors);
-    const int below = above - 1;
-    if (below < 0 || curve->size[below] < least || curve->size[above] <= edge) return high;
+    int below = -1, above = -1;
+    for (int i = 0; i < curve->count && above < 0; i++) {
+        if (!tells_clock(curve, i)) continue;
+        if (curve->size[i] < edge)
+            below = i;
+        else
+            above = i;
+    }
+    if (below < 0 && above < 0) above = curve->count - 1;
+    if (below < 0 || above < 0)
+        return clock_at(s, curve, below < 0 ? above : below, multiprocessors);
     const double part = (edge - curve->size[below]) / (curve->size[above] - curve->size[below]);
-    return clock_at(s, curve, below, multiprocessors) * (1.0 - part) + high * part;
+    return clock_at(s, curve, below, multiprocessors) * (1.0 - part) +
+           clock_at(s, curve, above, multiprocessors) * part;
 }
 
 /* What is left of `seconds` where prepared operands are split already: at least half, for what is
  * saved is an estimate. */
-static double without_splitting(const duo_call *call, const duo_conditions *conditions,
-                                double planes, double seconds)
+static double without_splitting(const duo_call *call, const duo_conditions *conditions, int planes,
+                                double seconds)
 {
     double elements = 0.0;
     for (int i = DUO_A; i <= DUO_B; i++)
         if (call->operand[i].prepared) elements += duo_operand_bytes(&call->operand[i]) / 4.0;
-    const double read_and_written = 4.0 + 2.0 * planes; /* bytes of an element, in splitting */
-    const double saved = duo_device_memory_seconds(conditions, read_and_written * elements) -
-                         duo_device_memory_seconds(conditions, 0.0);
+    const double read_and_written =
+        4.0 + 2.0 * (double)planes; /* bytes of an element, to split it */
+    const double saved = duo_device_moving_seconds(conditions, read_and_written * elements);
     return fmax(seconds - saved, 0.5 * seconds);
 }
 
@@ -119,36 +136,41 @@ static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
     *threads = 0;
     if (curve->count == 0) return (double)INFINITY;
     const tiles t = cheapest(s, m, n, k, multiprocessors);
-    const bool unaligned = call->operand[DUO_C].ld % 4 != 0;
     const double seconds =
         duo_launch_seconds(curve) + t.clocks * clock_seconds(s, curve, edge, multiprocessors) +
         duo_extra_traffic(call, conditions, duo_split_bytes(s->planes), m, n, k, edge) +
-        (unaligned ? t.stored_rows * kUnalignedRow : 0.0) + (call->beta != 0.0f ? kReadsC : 0.0);
+        (call->operand[DUO_C].ld % 4 != 0 ? t.stored_rows * kUnalignedRow : 0.0) +
+        (call->beta != 0.0f ? kReadsC : 0.0);
     return without_splitting(call, conditions, s->planes, seconds);
 }
 
 double duo_sgemm_gpu_bf16x6_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
-    return wgmma_cost(call, conditions, &kBf16x6, threads);
+    return wgmma_cost(call, conditions, &bf16x6, threads);
 }
 
 double duo_sgemm_gpu_fp16x3_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
-    return wgmma_cost(call, conditions, &kFp16x3, threads);
+    return wgmma_cost(call, conditions, &fp16x3, threads);
 }
 
 /* Over the time of sgemm_gpu_fp16x3, where there is no curve: an estimate, for it does one product
  * instead of three, but splits its operands all the same. */
-static const double kFp16x1Times = 0.5;
+static const double kTimesOfFp16x3 = 0.5;
 
 double duo_sgemm_gpu_fp16x1_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
-    if (conditions->profile->curve[kFp16x1.id].count > 0)
-        return wgmma_cost(call, conditions, &kFp16x1, threads);
-    return kFp16x1Times * wgmma_cost(call, conditions, &kFp16x3, threads);
+    if (conditions->profile->curve[fp16x1.id].count > 0)
+        return wgmma_cost(call, conditions, &fp16x1, threads);
+    return kTimesOfFp16x3 * wgmma_cost(call, conditions, &fp16x3, threads);
+}
+
+bool duo_sgemm_counts_waves(duo_algorithm_id id)
+{
+    return id == bf16x6.id || id == fp16x3.id || id == fp16x1.id;
 }
 
 DUO_ACCEPTS(sgemm_gpu_bf16x6, has_wgmma)

@@ -21,10 +21,12 @@ static const int64_t kFarApart = 8192;
 /*
  * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
  * long as the others, however few tiles it has. Products that need only a few waves are done in
- * smaller tiles.
+ * smaller tiles. The costs on Hopper's tensor cores count waves themselves.
  */
-static double last_wave(const duo_conditions *conditions, int64_t m, int64_t n)
+static double last_wave(const duo_algorithm *algorithm, const duo_conditions *conditions, int64_t m,
+                        int64_t n)
 {
+    if (duo_sgemm_counts_waves(algorithm->id)) return 1.0;
     const double at_once =
         conditions->multiprocessors > 1 ? floor(conditions->multiprocessors / 2.0) : 66.0;
     const double waves = ceil((double)m / 128.0) * ceil((double)n / 256.0) / at_once;
@@ -40,7 +42,7 @@ static double multiply_seconds(const duo_plan_problem *of, int64_t m, int64_t n,
     for (int i = DUO_A; i <= DUO_B; i++)
         if (of->packed_bytes[i] > 0.0) call.operand[i].prepared = true;
     return duo_algorithm_seconds(model->algorithm, &call, &model->conditions, &threads) *
-           last_wave(&model->conditions, m, n);
+           last_wave(model->algorithm, &model->conditions, m, n);
 }
 
 /* Packing reads and writes device memory: at the rate at which ssum reads it. */
@@ -124,7 +126,7 @@ double duo_stream_packed_bytes(duo_algorithm_id algorithm)
 {
     const double plane = 2.0; /* bytes: planes hold 16-bit numbers */
     switch (algorithm) {
-#define DUO_SCHEME_BYTES(name, planes, products)                                                   \
+#define DUO_SCHEME_BYTES(name, planes, products, stage_k, cluster)                                 \
     case DUO_sgemm_gpu_##name:                                                                     \
         return plane * (planes);
         DUO_SCHEME_LIST(DUO_SCHEME_BYTES)

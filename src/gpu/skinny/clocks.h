@@ -17,6 +17,27 @@ typedef struct duo_skinny_size {
     bool x_along_k, y_along_k; /* neighbours in memory are neighbours in k */
 } duo_skinny_size;
 
+/* The tiles that are taken most: rows, columns, k of a slab, blocks of a multiprocessor, slabs of
+ * each under way, sums of a thread. */
+#define DUO_SKINNY_TILE_LIST(X)                                                                    \
+    X(128, 1, 32, 4, 1, 4)                                                                         \
+    X(8, 1, 256, 4, 1, 8)                                                                          \
+    X(1, 1, 1024, 4, 1, 1)                                                                         \
+    X(128, 8, 16, 3, 1, 16)                                                                        \
+    X(64, 8, 64, 3, 1, 32)                                                                         \
+    X(32, 8, 128, 3, 1, 32)                                                                        \
+    X(16, 8, 64, 2, 1, 32)                                                                         \
+    X(4, 8, 256, 3, 1, 32)                                                                         \
+    X(128, 16, 32, 3, 1, 32)                                                                       \
+    X(64, 16, 64, 3, 1, 32)                                                                        \
+    X(32, 16, 64, 2, 1, 32)                                                                        \
+    X(128, 24, 32, 2, 1, 48)                                                                       \
+    X(64, 24, 64, 2, 1, 48)                                                                        \
+    X(128, 32, 32, 2, 1, 64)                                                                       \
+    X(32, 32, 64, 3, 1, 32)                                                                        \
+    X(128, 48, 32, 1, 2, 96)                                                                       \
+    X(64, 48, 64, 1, 2, 96)
+
 static const double duo_skinny_fmas = 105.0; /* of 128: the rest is lost to reading shared memory */
 static const double duo_skinny_read_bytes = 20.0; /* its share of the memory's bandwidth */
 static const double duo_skinny_sector = 8.0;      /* floats that memory hands out together */

@@ -20,9 +20,10 @@
 
 #include "gpu/split/schemes.h"
 
-#define SCHEME_NUMBERS(name, planes, products)                                                     \
+#define SCHEME_NUMBERS(name, planes, products, stage_k, cluster)                                   \
     struct name##_numbers {                                                                        \
-        static constexpr int kPlanes = planes, kProducts = products;                               \
+        static constexpr int kPlanes = planes, kProducts = products, kStageK = stage_k,            \
+                             kCluster = cluster;                                                   \
     };
 DUO_SCHEME_LIST(SCHEME_NUMBERS)
 #undef SCHEME_NUMBERS
@@ -41,8 +42,7 @@ constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DU
 struct fp16x3 : fp16x3_numbers {
     using element = __half;
     static constexpr int kShift = 14;
-    static constexpr int kKept = 16;   /* elements from 2^(kShift - kKept) on are never lossy */
-    static constexpr int kStageK = 32; /* of a stage of the ring in shared memory, and of a chain */
+    static constexpr int kKept = 16; /* elements from 2^(kShift - kKept) on are never lossy */
     static constexpr bool kInterleaved = true; /* 32 k of each plane by turns (split/planes.cuh) */
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3; /* of blocks that it may store */
     static constexpr int kSplitResident = 4; /* blocks of sgemm_split per multiprocessor, at most */
@@ -53,7 +53,7 @@ struct fp16x3 : fp16x3_numbers {
 
 struct fp16x1 : fp16x1_numbers {
     using element = __half;
-    static constexpr int kShift = 14, kKept = 28, kStageK = 64;
+    static constexpr int kShift = 14, kKept = 28;
     static constexpr bool kInterleaved = true;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3;
     static constexpr int kSplitResident = 6;
@@ -63,7 +63,7 @@ struct fp16x1 : fp16x1_numbers {
 
 struct bf16x6 : bf16x6_numbers {
     using element = __nv_bfloat16;
-    static constexpr int kShift = 48, kKept = 16, kStageK = 32;
+    static constexpr int kShift = 48, kKept = 16;
     static constexpr bool kInterleaved = false;
     static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3 | 1u << DUO_WAY_BF16X6;
     static constexpr int kSplitResident = 5;

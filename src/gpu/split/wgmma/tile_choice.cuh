@@ -12,19 +12,19 @@ template <class Scheme>
 struct tiles_of_scheme;
 template <>
 struct tiles_of_scheme<fp16x3> {
-    using large = wgmma_tile<fp16x3, 128, 2, 4>;
+    using large = wgmma_tile<fp16x3, 128, 2, 4, fp16x3::kCluster>;
     using medium = wgmma_tile<fp16x3, 128, 1, 6>;
     using small = wgmma_tile<fp16x3, 64, 1, 8>;
 };
 template <>
 struct tiles_of_scheme<fp16x1> {
-    using large = wgmma_tile<fp16x1, 128, 2, 4>;
+    using large = wgmma_tile<fp16x1, 128, 2, 4, fp16x1::kCluster>;
     using medium = wgmma_tile<fp16x1, 128, 1, 6>;
     using small = wgmma_tile<fp16x1, 64, 1, 8>;
 };
 template <>
 struct tiles_of_scheme<bf16x6> {
-    using large = wgmma_tile<bf16x6, 128, 2, 3, 2>;
+    using large = wgmma_tile<bf16x6, 128, 2, 3, bf16x6::kCluster>;
     using medium = wgmma_tile<bf16x6, 128, 1, 4>;
     using small = wgmma_tile<bf16x6, 64, 1, 6>;
 };

@@ -43,7 +43,7 @@ static const duo_tile_clocks duo_tiles_of_c[DUO_TILE_SIZES] = {
     {DUO_SMALL_ROWS, 225.0, 5000.0, 2000.0, 2800.0, 16},
 };
 
-/* One after the other on a multiprocessor. */
+/* How many tiles, or slices of them, a multiprocessor has one after the other. */
 static inline double duo_tile_waves(double tiles, int slices, double multiprocessors)
 {
     return duo_whole(tiles * slices / multiprocessors);
