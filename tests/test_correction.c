@@ -121,31 +121,46 @@ static void cost_is_corrected(void)
         }
 }
 
-/* Where m and n are multiples of 16, by how much more it is than that of the cube, if the latter is
- * more than the curve's. */
+/* Where m and n are multiples of 16 a product is spared what odd sizes cost a BLAS: the correction
+ * of the cube on one thread, which fades out from 250 to 1000. */
 static void whole_vectors(void)
 {
-    static const int64_t shape[][3] = {{256, 512, 77}, {16, 48, 1000}, {2048, 320, 9}};
+    static const struct {
+        int64_t shape[3];
+        double share; /* of what odd sizes cost */
+    } made[] = {{{256, 512, 77}, 744.0 / 750.0}, {{16, 48, 1000}, 1.0},
+                {{2048, 640, 9}, 360.0 / 750.0}, {{1008, 1024, 5}, 0.0},
+                {{256, 250, 77}, 0.0},           {{250, 256, 77}, 0.0}};
     static duo_profile profile;
     profile = *duo_profile_in_use();
-    for (int i = 0; i < 3; i++)
-        for (int round = 0; round < 2; round++) {
-            test_case("correction/whole vectors/%d/%d", i, round);
-            const int64_t *const s = shape[i], edge = s[0] < s[1] ? s[0] : s[1];
-            const duo_call call = duo_call_sgemm(false, true, s[0], s[1], s[2], 1.0F, 0.0F);
-            const duo_conditions one = {.profile = &profile, .math = DUO_MATH_IEEE, .threads = 1};
-            memset(profile.correction, 0, sizeof profile.correction);
-            const double model = duo_sgemm_cpu_uncorrected(DUO_CORRECTED_OPENBLAS, &call, &one);
-            duo_correction *const c =
-                &profile.correction[DUO_CORRECTED_OPENBLAS][DUO_CORRECTED_ONE_THREAD];
-            *c = random_correction(round % 2 != 0 ? "odd rounds" : "even rounds");
-            const double cube = duo_correction_at(c, 0, edge, edge, edge);
-            int used;
-            const double cost = duo_algorithm_of(DUO_sgemm_cpu_openblas)->cost(&call, &one, &used);
-            const double factor = at(c, 1, s) / (cube > 1.0 ? cube : 1.0);
-            CHECK(test_close(cost, factor * model, 1e-6), "%g, not %g times %g", cost, factor,
-                  model);
-        }
+    profile.sgemm_efficiency = 1.0;
+    for (int i = 0; i < 12; i++) {
+        const int threads = i % 2 + 1;
+        const int64_t *const s = made[i / 2].shape, edge = s[0] < s[1] ? s[0] : s[1];
+        test_case("correction/whole vectors/%d/%d", i / 2, threads);
+        const duo_call call = duo_call_sgemm(false, true, s[0], s[1], s[2], 1.0F, 0.0F);
+        const duo_conditions conditions = {
+            .profile = &profile, .math = DUO_MATH_IEEE, .threads = threads};
+        memset(profile.correction, 0, sizeof profile.correction);
+        const double model = duo_sgemm_cpu_uncorrected(DUO_CORRECTED_OPENBLAS, &call, &conditions);
+        duo_correction *const of = profile.correction[DUO_CORRECTED_OPENBLAS];
+        of[DUO_CORRECTED_ONE_THREAD] = random_correction("one");
+        of[DUO_CORRECTED_ALL_THREADS] = random_correction("all");
+        duo_correction *const asked = &of[threads - 1], *const other = &of[2 - threads];
+        /* What is not asked about must not be chosen; the cubes of one thread count. */
+        for (int at_size = 0; at_size < SIZES * SIZES * SIZES; at_size++)
+            (&other->factor[1][0][0][0])[at_size] = 1e6F;
+        for (int size = 0; size < SIZES; size++)
+            of[DUO_CORRECTED_ONE_THREAD].factor[0][size][size][size] = 3.0F;
+        const double cube = duo_correction_at(&of[DUO_CORRECTED_ONE_THREAD], 0, edge, edge, edge);
+        const double odd = 1.0 + ((cube > 1.0 ? cube : 1.0) - 1.0) * made[i / 2].share;
+        int used;
+        const double cost =
+            duo_algorithm_of(DUO_sgemm_cpu_openblas)->cost(&call, &conditions, &used);
+        CHECK(used == threads, "%d threads", used);
+        CHECK(test_close(cost, at(asked, 1, s) / odd * model, 1e-5), "%g, not %g of %g", cost,
+              at(asked, 1, s) / odd, model);
+    }
 }
 
 static const test_entry tests[] = {

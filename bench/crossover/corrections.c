@@ -44,9 +44,9 @@ static float ratio(const corrector *c, double seconds, const duo_call *call,
 
 /*
  * The least seconds of one thread and of all, which neighbours disturb least. They are not timed by
- * turns: helpers that were woken take ten calls of 60 us to be at their best again, more than a
- * sample has. All threads take no longer than one: where they seem to, one of them had to wait for
- * a processor, and both are measured again.
+ * turns: helpers that were woken take ten calls of 60 us to be at their best again (16 threads of
+ * an H100's host), more than a sample has. All threads take no longer than one: where they seem to,
+ * one of them had to wait for a processor, and both are measured again.
  */
 static bool least_seconds(const corrector *c, duo_benchmark benchmark[2], double least[2])
 {

@@ -11,10 +11,10 @@ enum { DUO_CORRECTION_SIZES = 7, DUO_CORRECTION_LAYOUTS = 4 };
  * nothing about this machine. */
 #define DUO_CORRECTION_MOST 16.0
 
-/* Rows or columns that are a multiple of this fill the vectors of every BLAS's kernels. */
+/* A multiple of this many floats is whole vectors on every x86-64. */
 enum { DUO_WHOLE_VECTORS = 16 };
 
-/* The sizes of m, n and k at which a correction is measured: up to 1000 they fill no vectors. */
+/* The sizes of m, n and k at which a correction is measured: up to 1000 no multiples of 16. */
 extern const int64_t duo_correction_sizes[DUO_CORRECTION_SIZES];
 
 /*

@@ -110,20 +110,31 @@ static double uncorrected(const job *j, const duo_call *call, const duo_conditio
 }
 
 /*
- * Curves are of sizes that fill a BLAS's vectors, corrections of sizes that do not, as most are. So
- * the correction of a cube says how much longer the latter takes, which is spared where both m and
- * n fill them. From a thousand on there is no difference.
+ * How much longer a BLAS takes for sizes that are no multiples of 16, on one thread. The curve is
+ * of cubes that are such multiples, the correction of cubes that are not; from a thousand on there
+ * is no difference.
  */
+static double odd_size_times(const duo_conditions *conditions, int64_t edge)
+{
+    const double from = 250.0, to = 1000.0;
+    if ((double)edge >= to) return 1.0;
+    const duo_correction *const one =
+        &conditions->profile->correction[DUO_CORRECTED_OPENBLAS][DUO_CORRECTED_ONE_THREAD];
+    const double times = larger(1.0, duo_correction_at(one, 0, edge, edge, edge));
+    return 1.0 + (times - 1.0) * smaller(1.0, (to - (double)edge) / (to - from));
+}
+
+/* The correction, without that where m and n are multiples of 16. */
 static double factor(const duo_call *call, const duo_conditions *conditions,
                      duo_corrected algorithm, int threads)
 {
-    const duo_correction *const c = &conditions->profile->correction[algorithm][threads];
-    const double there =
-        duo_correction_at(c, 2 * call->transa + call->transb, call->m, call->n, call->k);
-    const int64_t edge = call->m < call->n ? call->m : call->n, last_edge = 1000;
-    if (call->m % DUO_WHOLE_VECTORS != 0 || call->n % DUO_WHOLE_VECTORS != 0 || edge > last_edge)
-        return there;
-    return there / larger(1.0, duo_correction_at(c, 0, edge, edge, edge));
+    const double measured =
+        duo_correction_at(&conditions->profile->correction[algorithm][threads],
+                          2 * call->transa + call->transb, call->m, call->n, call->k);
+    if (algorithm != DUO_CORRECTED_OPENBLAS || call->m % DUO_WHOLE_VECTORS != 0 ||
+        call->n % DUO_WHOLE_VECTORS != 0)
+        return measured;
+    return measured / odd_size_times(conditions, call->m < call->n ? call->m : call->n);
 }
 
 /* Seconds on one thread, or in `parallel` on so many, if that is faster. */
