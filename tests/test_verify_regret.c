@@ -137,6 +137,28 @@ static void predictions(void)
           "classes");
 }
 
+/* A CPU that takes twice as long as in the profile: its predictions count double where they are
+ * told by its pace, and those of the GPU do not. */
+static void pace(void)
+{
+    made[0] = product(100, 2.0, 3.0, 4.0, 0);
+    made[0].pace = 2.0;
+    made[0].candidate[0].predicted_seconds = 1.0;
+    made[0].candidate[1].predicted_seconds = 3.0;
+    made[1] = made[0];
+    made[1].count = 1;
+    made[1].pace = 1.2;
+    test_case("verify_regret/pace");
+    const duo_verification v = sum_up(2);
+    CHECK(v.ratios.pairs == 4 && v.ratios.close == 2, "%d of %d", v.ratios.close, v.ratios.pairs);
+    CHECK(v.by_pace.pairs == 4 && v.by_pace.close == 2, "by pace %d of %d", v.by_pace.close,
+          v.by_pace.pairs);
+    CHECK(test_close(v.by_pace.low, 0.5, 1e-12) && test_close(v.by_pace.high, 2.0 / 1.2, 1e-12),
+          "from %g to %g", v.by_pace.low, v.by_pace.high);
+    CHECK(v.pace.pairs == 2 && v.pace.close == 1 && test_close(v.pace.median, 1.6, 1e-12),
+          "%g, %d close", v.pace.median, v.pace.close);
+}
+
 /* The worst ten, worst first, whatever their order. */
 static void offenders(void)
 {
@@ -224,6 +246,7 @@ static const test_entry tests[] = {
     {"incomplete", incomplete},
     {"quantiles", quantiles},
     {"predictions", predictions},
+    {"pace", pace},
     {"offenders", offenders},
     {"parts", parts},
     {"printed", printed},

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bench/crossover/verify_pace.h"
 #include "bench/crossover/verify_time.h"
 #include "bench/measure/available.h"
 #include "bench/measure/statistics.h"
@@ -21,6 +22,7 @@ typedef struct verifier {
     duo_verification *v;
     duo_noise_watch watch;
     duo_verify_arrays arrays;
+    duo_context *alone; /* verify_pace.h */
     duo_drawn *drawn;
     duo_verified *problem;
     int count;
@@ -154,7 +156,9 @@ static bool open_all(verifier *w)
     w->drawn = calloc(problems, sizeof *w->drawn);
     w->problem = calloc(problems, sizeof *w->problem);
     w->v->problem = w->problem;
-    if (w->drawn == NULL || w->problem == NULL || !open_context(w)) return false;
+    w->alone = duo_verify_pace_open();
+    if (w->drawn == NULL || w->problem == NULL || w->alone == NULL || !open_context(w))
+        return false;
     look_for_noise(w);
     if (!w->v->judged) return true;
     draw_all(w);
@@ -172,8 +176,11 @@ static void time_all(verifier *w)
     for (int i = 0; i < w->count && duo_now_seconds() - began < most; i++) {
         duo_progress_step(i > 0 ? most / w->count : 0.0, duo_drawn_text(&w->drawn[i], label));
         duo_noise_look(&w->watch);
-        w->v->problems += duo_verify_time(&w->arrays, &w->drawn[i], &effort,
-                                          &w->problem[w->v->problems], &w->v->left_out);
+        const double pace = duo_verify_pace(w->alone);
+        duo_verified *const problem = &w->problem[w->v->problems];
+        w->v->problems +=
+            duo_verify_time(&w->arrays, &w->drawn[i], &effort, problem, &w->v->left_out);
+        problem->pace = pace;
     }
     duo_progress_end();
     w->v->seconds = duo_now_seconds() - began;
@@ -207,6 +214,7 @@ static void close_all(verifier *w)
 {
     duo_verify_arrays_close(&w->arrays);
     (void)duo_destroy(w->arrays.context);
+    (void)duo_destroy(w->alone);
     free(w->drawn);
 }
 

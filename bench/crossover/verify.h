@@ -34,6 +34,7 @@ typedef struct duo_verified {
     int count, chosen; /* chosen < 0: what was chosen could not be timed */
     duo_timed candidate[DUO_MOST_TIMED];
     double api_seconds; /* of the public function on the path auto */
+    double pace;        /* of the CPU just before (verify_pace.h) */
 } duo_verified;
 
 /* ---- What is made of it ---- */
@@ -98,6 +99,8 @@ typedef struct duo_verification {
     double chosen_seconds, best_seconds, api_seconds; /* sums over all problems */
     double policy_seconds[DUO_FIXED_POLICIES];
     duo_prediction_errors ratios, by_algorithm[DUO_ALGORITHMS], by_class[DUO_SHAPE_CLASSES];
+    duo_prediction_errors by_pace; /* of all, had the profile known the CPU's pace */
+    duo_prediction_errors pace;    /* of all problems */
     int offenders;
     duo_offender offender[DUO_OFFENDERS]; /* regret above 5 %, worst first */
 } duo_verification;

@@ -54,6 +54,7 @@ static void print_predictions(const duo_verification *v, FILE *file)
             "  %-22s %6s %10s %8s %8s %8s\n",
             "", "pairs", "in 1.25 x", "p5", "median", "p95");
     print_ratios("all", &v->ratios, file);
+    print_ratios("  by the CPU's pace", &v->by_pace, file);
     for (int i = 0; i < DUO_ALGORITHMS; i++)
         print_ratios(duo_algorithm_name((duo_algorithm_id)i), &v->by_algorithm[i], file);
     for (int i = 0; i < DUO_SHAPE_CLASSES; i++)
@@ -93,6 +94,9 @@ static void print_verdict(const duo_verification *v, FILE *file)
             r->problems, v->seed, r->above_5_percent,
             100.0 * (v->chosen_seconds / v->best_seconds - 1.0));
     fprintf(file, "Machine %s.\n", duo_noise_text(&v->noise, text, sizeof text));
+    if (v->pace.pairs > 0)
+        fprintf(file, "The CPU's pace: %.2f times as long as in the profile (p5 %.2f, p95 %.2f).\n",
+                v->pace.median, v->pace.low, v->pace.high);
 }
 
 static void print_end(const duo_verification *v, FILE *file)

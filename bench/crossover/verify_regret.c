@@ -136,9 +136,19 @@ static bool close_to(double real, double predicted)
     return real <= kClose * predicted && predicted <= kClose * real;
 }
 
-/* Which pairs count: all, an algorithm's, a class's; -1: any. */
+static duo_prediction_errors spread_of(duo_prediction_errors r, double *value)
+{
+    if (r.pairs == 0) return r;
+    r.low = duo_quantile(value, r.pairs, 0.05);
+    r.median = duo_median(value, r.pairs);
+    r.high = duo_quantile(value, r.pairs, 0.95);
+    return r;
+}
+
+/* Which pairs count: all, an algorithm's, a class's; -1: any. by_pace: what the CPU is predicted to
+ * take is multiplied by its pace. */
 static duo_prediction_errors ratios_of(const duo_verification *v, int algorithm, int shape_class,
-                                       double *value)
+                                       bool by_pace, double *value)
 {
     duo_prediction_errors r = {.pairs = 0};
     for (int i = 0; i < v->problems; i++) {
@@ -148,22 +158,32 @@ static duo_prediction_errors ratios_of(const duo_verification *v, int algorithm,
             const duo_timed *const c = &p->candidate[j];
             if (algorithm >= 0 && (int)c->algorithm->id != algorithm) continue;
             if (!(c->median_seconds > kLeastSeconds) || !(c->predicted_seconds > 0.0)) continue;
-            r.close += close_to(c->median_seconds, c->predicted_seconds);
-            value[r.pairs++] = c->median_seconds / c->predicted_seconds;
+            const bool paced = by_pace && c->algorithm->side == DUO_SIDE_CPU;
+            const double predicted = c->predicted_seconds * (paced ? p->pace : 1.0);
+            r.close += close_to(c->median_seconds, predicted);
+            value[r.pairs++] = c->median_seconds / predicted;
         }
     }
-    if (r.pairs == 0) return r;
-    r.low = duo_quantile(value, r.pairs, 0.05);
-    r.median = duo_median(value, r.pairs);
-    r.high = duo_quantile(value, r.pairs, 0.95);
-    return r;
+    return spread_of(r, value);
+}
+
+static duo_prediction_errors pace_of(const duo_verification *v, double *value)
+{
+    duo_prediction_errors r = {.pairs = v->problems};
+    for (int i = 0; i < v->problems; i++) {
+        value[i] = v->problem[i].pace;
+        r.close += close_to(value[i], 1.0);
+    }
+    return spread_of(r, value);
 }
 
 static void judge_predictions(duo_verification *v, double *value)
 {
-    v->ratios = ratios_of(v, -1, -1, value);
-    for (int i = 0; i < DUO_ALGORITHMS; i++) v->by_algorithm[i] = ratios_of(v, i, -1, value);
-    for (int i = 0; i < DUO_SHAPE_CLASSES; i++) v->by_class[i] = ratios_of(v, -1, i, value);
+    v->pace = pace_of(v, value);
+    v->ratios = ratios_of(v, -1, -1, false, value);
+    v->by_pace = ratios_of(v, -1, -1, true, value);
+    for (int i = 0; i < DUO_ALGORITHMS; i++) v->by_algorithm[i] = ratios_of(v, i, -1, false, value);
+    for (int i = 0; i < DUO_SHAPE_CLASSES; i++) v->by_class[i] = ratios_of(v, -1, i, false, value);
 }
 
 /* ---- Offenders ---- */

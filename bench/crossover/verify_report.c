@@ -126,6 +126,8 @@ static void predictions(const duo_verification *v, FILE *file)
     duo_html_element("h2", "Predictions", file);
     duo_html_table_begin(titles, file);
     ratio_row("all above 20 us", &v->ratios, file);
+    ratio_row("by the CPU's pace", &v->by_pace, file);
+    ratio_row("the CPU's pace itself", &v->pace, file);
     for (int i = 0; i < DUO_ALGORITHMS; i++)
         ratio_row(duo_algorithm_name((duo_algorithm_id)i), &v->by_algorithm[i], file);
     for (int i = 0; i < DUO_SHAPE_CLASSES; i++)
