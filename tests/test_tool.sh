@@ -316,7 +316,8 @@ grep -q '^</html>$' "$place/verified.html" && grep -q '<h2>Regret</h2>' "$place/
 awk -F, '/^#/ { next }
     !head { head = NF; columns = $0; next }
     { rows++; chosen += $(NF - 1); best += $NF; numbers[$1] = 1
-        if (NF != head || !($17 > 0) || !($22 > 0) || !($23 >= $22) || ($3 != "sgemm" && $3 != "ssum")) bad = 1 }
+        if (NF != head || !($17 > 0) || !($22 > 0) || !($23 >= $22)) bad = 1
+        if ($3 != "sgemm" && $3 != "ssum") bad = 1 }
     END { for (n in numbers) problems++
         exit !(rows >= 12 && problems == 12 && best == 12 && chosen <= 12 && !bad &&
             columns ~ /^number,class,operation,math,m,n,k,.*,chosen,best$/) }' \
