@@ -110,9 +110,10 @@ static __device__ __forceinline__ void store_warp(const mma_problem &p, const mm
     for (int x = 0; x < kSquaresJ; x++)
 #pragma unroll
         for (int y = 0; y < kSquaresI; y++)
-            if (aligned)
+            if (aligned || p.beta != 0.0f)
                 store_square<false>(p, &sum[x][y * 8], unit::of(Scheme(), limit),
-                                    first_i + y * kMmaSquare, first_j + x * kMmaSquare, true);
+                                    first_i + y * kMmaSquare, first_j + x * kMmaSquare, true,
+                                    aligned);
             else
                 store_unaligned(p, &sum[x][y * 8], unit::of(Scheme(), limit),
                                 first_i + y * kMmaSquare, first_j + x * kMmaSquare, true);

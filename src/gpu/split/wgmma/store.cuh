@@ -60,14 +60,14 @@ static __device__ __forceinline__ void store_half(const tensor_problem &p,
         for (int g = 0; g < Tile::kWidth / 8; g += 2)
             store_square<plain.value>(
                 p, &sum[4 * g], unit::of(typename Tile::Scheme(), limit[g / 8]), first_i + g * 8,
-                first_j + warp * 16, (stored >> (g / 8) & 1) != 0);
+                first_j + warp * 16, (stored >> (g / 8) & 1) != 0, aligned);
     };
-    if (!aligned) {
+    if (!aligned && p.beta == 0.0f) {
 #pragma unroll
         for (int g = 0; g < Tile::kWidth / 8; g += 2)
             store_unaligned(p, &sum[4 * g], unit::of(typename Tile::Scheme(), limit[g / 8]),
                             first_i + g * 8, first_j + warp * 16, (stored >> (g / 8) & 1) != 0);
-    } else if (first_i + Tile::kWidth <= p.m && first_j + 64 <= p.n)
+    } else if (aligned && first_i + Tile::kWidth <= p.m && first_j + 64 <= p.n)
         store(std::true_type());
     else
         store(std::false_type());
