@@ -121,9 +121,15 @@ static double without_splitting(const duo_call *call, const duo_conditions *cond
     return fmax(seconds - saved, 0.5 * seconds);
 }
 
-/* From 173 products by fp16x3 and 75 by bf16x6 on H100s. Columns of C that do not begin on 16 bytes
- * are stored an element at a time. */
-static const double kReadsC = 1.3e-6, kUnalignedRow = 3.2e-6 / 64.0;
+/* Seconds beyond storing whole columns of 16 bytes: to read C, and for rows of tiles whose columns
+ * do not begin on 16 bytes. From 173 products by fp16x3 and 75 by bf16x6 on H100s. */
+static double store_seconds(const duo_call *call, double rows)
+{
+    const double reads = 1.3e-6, row = 0.8e-6 / 64.0, row_read = 3.2e-6 / 64.0;
+    const bool unaligned = call->operand[DUO_C].ld % 4 != 0;
+    if (call->beta != 0.0f) return reads + (unaligned ? row_read * rows : 0.0);
+    return unaligned ? row * rows : 0.0;
+}
 
 static double wgmma_cost(const duo_call *call, const duo_conditions *conditions, const scheme *s,
                          int *threads)
@@ -139,8 +145,7 @@ static double wgmma_cost(const duo_call *call, const duo_conditions *conditions,
     const double seconds =
         duo_launch_seconds(curve) + t.clocks * clock_seconds(s, curve, edge, multiprocessors) +
         duo_extra_traffic(call, conditions, duo_split_bytes(s->planes), m, n, k, edge) +
-        (call->operand[DUO_C].ld % 4 != 0 ? t.stored_rows * kUnalignedRow : 0.0) +
-        (call->beta != 0.0f ? kReadsC : 0.0);
+        store_seconds(call, t.stored_rows);
     return without_splitting(call, conditions, s->planes, seconds);
 }
 
