@@ -126,11 +126,11 @@ static __device__ __forceinline__ void store_square(const tensor_problem &p, con
 }
 
 /*
- * The same where columns of C do not begin on 16 bytes, and C is not read. Lanes of two neighbouring
- * columns exchange an element each: so eight lanes store eight neighbours of one column, which lie
- * in two sectors of 32 bytes at most, and then eight of the other. Four neighbours of a lane would
- * be stored one by one, each time into 20 sectors of a warp; but where C is read, four reads at a
- * time outweigh that (H100: 96 us and 128 for 1669 x 1949 x 1566).
+ * The same where columns of C do not begin on 16 bytes, and C is not read. Lanes of two
+ * neighbouring columns exchange an element each: so eight lanes store eight neighbours of one
+ * column, which lie in two sectors of 32 bytes at most, and then eight of the other. Four
+ * neighbours of a lane would be stored one by one, each time into 20 sectors of a warp; but where C
+ * is read, four reads at a time outweigh that (H100: 96 us and 128 for 1669 x 1949 x 1566).
  */
 static __device__ __forceinline__ void store_unaligned(const tensor_problem &p, const float *sum,
                                                        const unit &scale, int64_t first_i,
