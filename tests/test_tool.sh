@@ -217,7 +217,7 @@ narrow() {
 expect 0 crossover --quick --operations ssum --max-seconds 3 --csv "$place/figures.csv" \
     --profile "$place/profile.ini"
 says out '^ssum(; the GPU: as predicted for .*)?$'
-says out 'ssum of host arrays is (never|perhaps|faster)|ssum from plain host arrays is'
+says out 'ssum of host arrays is (never|perhaps|faster)|ssum of plain host arrays is'
 says out '^The GPU (is|would be) faster from n =$'
 says out "^CSV: $place/figures.csv$"
 checks=$((checks + 2))

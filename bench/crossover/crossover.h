@@ -286,6 +286,8 @@ typedef struct duo_sentences {
 
 /* The answer in a few sentences: of sgemm, of the reductions, and an example. */
 void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences);
+/* What sgemm is and where its operands are; the math that was measured. */
+extern const char *const duo_crossover_terms, *const duo_crossover_math;
 /* Where the figures come from, if not all were measured here; "" if all were. */
 const char *duo_crossover_caveat(const duo_crossover *x, char text[DUO_SENTENCE]);
 /* "327", "never", "always" or "-" */

@@ -20,7 +20,8 @@ static void verdict(const duo_crossover *x, FILE *file)
     fprintf(file, "<ul class=\"verdict\">\n");
     for (int i = 0; i < sentences.count; i++) duo_html_element("li", sentences.text[i], file);
     fprintf(file, "</ul>\n");
-    duo_html_element("p", duo_crossover_caveat(x, caveat), file);
+    duo_html_element("p", duo_crossover_terms, file);
+    if (duo_crossover_caveat(x, caveat)[0] != '\0') duo_html_element("p", caveat, file);
 }
 
 static void fact(const char *name, const char *value, FILE *file)
@@ -47,7 +48,7 @@ static void machine(const duo_crossover *x, FILE *file)
              duo_text_date(date), x->cases, x->seconds, x->quick ? " (quick)" : "",
              x->cold ? "cold: every call on other data" : "warm", (unsigned long long)x->seed);
     fact("Run", text, file);
-    fact("Math", "DUO_MATH_ACCURATE: the error bounds of float32", file);
+    fact("Math", duo_crossover_math, file);
     if (x->noise.looks > 0) fact("Noise", duo_noise_text(&x->noise, text, sizeof text), file);
     snprintf(text, sizeof text, "%d.%d.%d, commit %s, %s", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
              DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER);
@@ -76,8 +77,7 @@ static void curves(const duo_crossover *x, FILE *file)
         "p",
         "A ring marks where the GPU becomes faster than the CPU and stays so; the "
         "size stands above it. A wide bar behind a mark spans half of its repetitions. "
-        "Plain and pinned host arrays are sent, and C fetched, in each call; arrays "
-        "on the GPU stay there. The CPU's curve is its fastest algorithm.",
+        "The CPU's curve is its fastest algorithm.",
         file);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;

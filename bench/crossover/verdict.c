@@ -6,6 +6,12 @@
 
 #include "bench/crossover/crossover.h"
 
+const char *const duo_crossover_terms =
+    "sgemm: C = A B in float32. Plain host arrays are ordinary memory, pinned ones page-locked: "
+    "both are sent, and C fetched, in each call.";
+const char *const duo_crossover_math =
+    "DUO_MATH_ACCURATE: the error bounds of float32, by tensor cores where they keep them";
+
 /* The size of the example, or the nearest to it that was measured. */
 static const double kExample = 1000.0;
 
@@ -103,15 +109,15 @@ static void say_group(const group *g, const duo_crossing found[DUO_OPERATIONS], 
     name_group(g, names);
     switch (found[g->member[0]].verdict) {
     case DUO_WINS_FROM:
-        say(s, "From n = %s on %s from plain host arrays %s faster on this GPU%s.",
+        say(s, "From n = %s on, %s of plain host arrays %s faster on this GPU%s.",
             name_sizes(g, found, sizes), names, verb, predicted);
         break;
     case DUO_WINS_ALWAYS:
-        say(s, "At all sizes %s from plain host arrays %s faster on this GPU%s.", names, verb,
+        say(s, "At all sizes %s of plain host arrays %s faster on this GPU%s.", names, verb,
             predicted);
         break;
     default:
-        say(s, "%s from plain host arrays %s never faster on this GPU%s.", names, verb, predicted);
+        say(s, "%s of plain host arrays %s never faster on this GPU%s.", names, verb, predicted);
     }
 }
 
@@ -208,6 +214,18 @@ static const duo_case *example_of(const duo_crossover *x)
     return best;
 }
 
+/* The same without copies. */
+static void say_resident(const duo_case *c, duo_sentences *s)
+{
+    char gpu[DUO_TEXT], times[DUO_TEXT];
+    const double log_ratio = duo_crossover_log_ratio(c, DUO_PLACE_DEVICE);
+    if (isnan(log_ratio)) return;
+    const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_DEVICE);
+    say(s, "With arrays that stay on the GPU: %s%s, %s %s times as fast.",
+        duo_text_time(by_gpu->median_seconds, gpu), by_gpu->predicted ? " (predicted)" : "",
+        log_ratio < 0.0 ? "GPU" : "CPU", duo_text_times(exp(fabs(log_ratio)), times));
+}
+
 static void say_example(const duo_crossover *x, duo_sentences *s)
 {
     char cpu[DUO_TEXT], gpu[DUO_TEXT], least[DUO_TEXT], times[DUO_TEXT];
@@ -216,16 +234,16 @@ static void say_example(const duo_crossover *x, duo_sentences *s)
     const double ratio = exp(-duo_crossover_log_ratio(c, DUO_PLACE_PAGEABLE));
     const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_PAGEABLE);
     const char *const cpu_text = duo_text_time(duo_crossover_cpu(c)->median_seconds, cpu);
-    const double seconds = by_gpu->median_seconds;
     if (!x->gpu)
         say(s, "sgemm at n = %lld: %s here; %s to %s times as fast predicted on %s.",
             (long long)c->n, cpu_text, duo_text_times(ratio / duo_prediction_high, least),
             duo_text_times(ratio / duo_prediction_low, times), x->outlook[0].gpu);
     else
-        say(s, "sgemm at n = %lld: CPU %s, GPU %s%s: the %s is %s times as fast.", (long long)c->n,
-            cpu_text, duo_text_time(seconds, gpu),
+        say(s, "sgemm at n = %lld: CPU %s, GPU %s with copies%s: %s %s times as fast.",
+            (long long)c->n, cpu_text, duo_text_time(by_gpu->median_seconds, gpu),
             by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
             ratio > 1.0 ? "GPU" : "CPU", duo_text_times(ratio > 1.0 ? ratio : 1.0 / ratio, times));
+    if (x->gpu) say_resident(c, s);
 }
 
 void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences)
