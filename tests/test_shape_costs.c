@@ -50,15 +50,20 @@ static bool read_figure(const char *line, figure *f)
     return CHECK(f->algorithm != NULL, "%s is no algorithm", name);
 }
 
+static duo_conditions conditions_of(const duo_profile *profile)
+{
+    return (duo_conditions){.profile = profile,
+                            .math = DUO_MATH_ACCURATE,
+                            .threads = 1,
+                            .gpu = true,
+                            .capability = 90,
+                            .multiprocessors = 132,
+                            .device_memory_bytes = 8e10};
+}
+
 static double predicted(const figure *f)
 {
-    const duo_conditions conditions = {.profile = duo_profile_built_in("h100"),
-                                       .math = DUO_MATH_ACCURATE,
-                                       .threads = 1,
-                                       .gpu = true,
-                                       .capability = 90,
-                                       .multiprocessors = 132,
-                                       .device_memory_bytes = 8e10};
+    const duo_conditions conditions = conditions_of(duo_profile_built_in("h100"));
     int threads;
     return duo_algorithm_seconds(f->algorithm, &f->call, &conditions, &threads);
 }
@@ -92,6 +97,8 @@ static void no_faster_than_memory(void)
 {
     const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
     const duo_profile *const h100 = duo_profile_built_in("h100");
+    const duo_conditions conditions = conditions_of(h100);
+    int checked = 0;
     test_rng rng = test_rng_for("memory");
     for (int i = 0; i < 400; i++) {
         const int64_t thin = test_between(&rng, 1, 60), rows = test_between(&rng, 20000, 200000);
@@ -105,15 +112,40 @@ static void no_faster_than_memory(void)
         for (int a = 0; a < table.count; a++) {
             if (table.algorithm[a].side != DUO_SIDE_GPU) continue;
             f.algorithm = &table.algorithm[a];
+            if (!f.algorithm->accepts(&f.call, &conditions)) continue;
             const double seconds = predicted(&f);
+            checked++;
             test_case("shape costs/memory/%s", f.algorithm->name);
             CHECK(seconds >= 0.9 * memory, "%lld x %lld x %lld: %g, memory takes %g",
                   (long long)f.call.m, (long long)f.call.n, (long long)k, seconds, memory);
         }
     }
+    CHECK(checked >= 2000, "only %d were checked", checked);
 }
 
-static const test_entry tests[] = {
-    {"published", published}, {"no_faster_than_memory", no_faster_than_memory}, {NULL, NULL}};
+/* What was not measured is chosen for nothing: it costs infinitely much, and is never NaN. */
+static void without_curves(void)
+{
+    static const int64_t depths[] = {1, 100, 500, 800, 5000};
+    static duo_profile empty;
+    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
+    const duo_conditions conditions = conditions_of(&empty);
+    for (int a = 0; a < table.count; a++)
+        for (int i = 0; i < 5; i++) {
+            if (table.algorithm[a].side != DUO_SIDE_GPU) continue;
+            int threads;
+            duo_call call = duo_call_sgemm(false, false, 500, 500, depths[i], 1.0F, 0.0F);
+            for (int o = 0; o < DUO_OPERANDS; o++) call.operand[o].on_device = true;
+            const double seconds =
+                duo_algorithm_seconds(&table.algorithm[a], &call, &conditions, &threads);
+            test_case("shape costs/without curves/%s", table.algorithm[a].name);
+            CHECK(isinf(seconds) && seconds > 0.0, "k = %lld: %g", (long long)depths[i], seconds);
+        }
+}
+
+static const test_entry tests[] = {{"published", published},
+                                   {"no_faster_than_memory", no_faster_than_memory},
+                                   {"without_curves", without_curves},
+                                   {NULL, NULL}};
 
 int main(int argc, char **argv) { return test_main(argc, argv, "shape_costs", tests); }

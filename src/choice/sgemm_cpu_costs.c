@@ -124,7 +124,7 @@ static double odd_size_times(const duo_conditions *conditions, int64_t edge)
     return 1.0 + (times - 1.0) * smaller(1.0, (to - (double)edge) / (to - from));
 }
 
-/* The correction, without that where m and n are multiples of 16. */
+/* The correction; where m and n are multiples of 16, over what odd sizes cost. */
 static double factor(const duo_call *call, const duo_conditions *conditions,
                      duo_corrected algorithm, int threads)
 {

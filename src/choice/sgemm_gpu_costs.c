@@ -104,8 +104,8 @@ static double tiles_seconds(const duo_call *call, const duo_conditions *conditio
                          multiplying * alone_seconds(conditions, id, k));
 }
 
-/* C of a flat product moves at 0.4 of the memory's rate, for a thread has four by four elements of
- * it (twelve such products on H100s). */
+/* C of a flat product moves at a third of the memory's rate, at 0.4 where it is read, for a thread
+ * has four by four elements of it (twelve such products on H100s). */
 double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
@@ -137,6 +137,8 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double first = first_seconds * fmin(tiles / duo_multiprocessors(conditions), 1.0) *
                          fmax(1.0 - k / edge, 0.0);
     const duo_curve *const curve = &conditions->profile->curve[DUO_sgemm_gpu_ffma];
+    *threads = 0;
+    if (curve->count == 0) return (double)INFINITY;
     const double launch = duo_launch_seconds(curve);
     const double idle = idle_times(duo_multiprocessors(conditions), m, n, k, kTile * kTile);
     const bool wide_copies = !call->transa && call->m % 4 == 0 && call->operand[DUO_A].ld % 4 == 0;
@@ -144,7 +146,6 @@ double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *condi
     const double deep = fmin(fmax(k / edge - 1.0, 0.0), 1.0); /* from the cube to twice its k */
     const double multiplied = (duo_curve_seconds(curve, work, 3) - launch) * fmin(idle, 1.0);
     const double moved = traffic_of(call, conditions, m, n, k);
-    *threads = 0;
     return launch + first + copied + (1.0 - deep) * (multiplied + moved) +
            deep * hypot(multiplied, moved);
 }

@@ -46,7 +46,7 @@ static const skinny_tile kSkinnyTiles[] = {DUO_SKINNY_TILE_LIST(SKINNY_TILE)};
 #undef SKINNY_TILE
 enum { SKINNY_TILES = sizeof kSkinnyTiles / sizeof kSkinnyTiles[0] };
 
-/* The least width of a tile that holds C's columns. */
+/* The least width of a tile that holds C's columns, or the widest. */
 static int skinny_width(int64_t columns)
 {
     return columns == 1 ? 1 : columns <= 32 ? (int)(columns + 7) / 8 * 8 : (int)kWidest;
@@ -89,7 +89,8 @@ static double skinny_clocks(const duo_skinny_size *size, double multiprocessors)
 }
 
 /* A clock is as long as the FMAs of sgemm_gpu_tiled at its largest size make it: 91 to 96 of a
- * multiprocessor (H100, at 1755 MHz). A curve that ends with small cubes tells nothing. */
+ * multiprocessor (H100, at 1755 MHz). A clock is kept within what GPUs have: a curve that
+ * ends with small cubes is far off. */
 static double clock_seconds(const duo_conditions *conditions)
 {
     const double fmas = 93.0, usual = 1.0 / 1755e6, fastest = 1.0 / 3e9, slowest = 1.0 / 1e9;

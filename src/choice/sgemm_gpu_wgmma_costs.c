@@ -78,7 +78,8 @@ static bool tells_clock(const duo_curve *curve, int point)
            whole - duo_launch_seconds(curve) > least_share * whole;
 }
 
-/* Seconds of a clock, as the cube at a point of the curve has them. */
+/* Seconds of a clock, as the cube at a point of the curve has them: too many at a point that does
+ * not tell, for its launch is in them. */
 static double clock_at(const scheme *s, const duo_curve *curve, int point, double multiprocessors)
 {
     const double edge = curve->size[point];
@@ -122,7 +123,8 @@ static double without_splitting(const duo_call *call, const duo_conditions *cond
 }
 
 /* Seconds beyond storing whole columns of 16 bytes: to read C, and for rows of tiles whose columns
- * do not begin on 16 bytes. From 173 products by fp16x3 and 75 by bf16x6 on H100s. */
+ * do not begin on 16 bytes. From 173 products by fp16x3 and 75 by bf16x6 on H100s, and seven whose
+ * C is not read. */
 static double store_seconds(const duo_call *call, double rows)
 {
     const double reads = 1.3e-6, row = 0.8e-6 / 64.0, row_read = 3.2e-6 / 64.0;
@@ -175,7 +177,7 @@ double duo_sgemm_gpu_fp16x1_cost(const duo_call *call, const duo_conditions *con
 
 bool duo_sgemm_counts_waves(duo_algorithm_id id)
 {
-    return id == bf16x6.id || id == fp16x3.id || id == fp16x1.id;
+    return id == bf16x6.id || id == fp16x3.id || id == fp16x1.id || id == DUO_sgemm_gpu_skinny;
 }
 
 DUO_ACCEPTS(sgemm_gpu_bf16x6, has_wgmma)
