@@ -1,6 +1,7 @@
 /*
  * test_verify_regret.c - regrets, sums and errors of predictions, from times made by hand.
  */
+#include <math.h>
 #include <string.h>
 
 #include "bench/crossover/verify.h"
@@ -148,9 +149,11 @@ static void pace(void)
     made[1] = made[0];
     made[1].count = 1;
     made[1].pace = 1.2;
+    made[2] = made[1]; /* unknown: it does not count */
+    made[2].pace = (double)NAN;
     test_case("verify_regret/pace");
-    const duo_verification v = sum_up(2);
-    CHECK(v.ratios.pairs == 4 && v.ratios.close == 2, "%d of %d", v.ratios.close, v.ratios.pairs);
+    const duo_verification v = sum_up(3);
+    CHECK(v.ratios.pairs == 5 && v.ratios.close == 2, "%d of %d", v.ratios.close, v.ratios.pairs);
     CHECK(v.by_pace.pairs == 4 && v.by_pace.close == 2, "by pace %d of %d", v.by_pace.close,
           v.by_pace.pairs);
     CHECK(test_close(v.by_pace.low, 0.5, 1e-12) && test_close(v.by_pace.high, 2.0 / 1.2, 1e-12),

@@ -12,7 +12,8 @@ duo_context *duo_verify_pace_open(void)
 {
     duo_context *alone = NULL;
     if (duo_create(&alone) != DUO_OK) return NULL;
-    if (duo_set_path(alone, DUO_PATH_CPU) == DUO_OK && duo_set_threads(alone, 1) == DUO_OK)
+    if (duo_set_path(alone, DUO_PATH_CPU) == DUO_OK && duo_set_threads(alone, 1) == DUO_OK &&
+        duo_set_adapt(alone, 0) == DUO_OK)
         return alone;
     (void)duo_destroy(alone);
     return NULL;
@@ -29,9 +30,10 @@ double duo_verify_pace(duo_context *alone)
         const double begin = duo_now_seconds();
         if (duo_sgemm(alone, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE, 1.0f, a,
                       EDGE, a, EDGE, 0.0f, c, EDGE) != DUO_OK)
-            return 1.0;
+            return (double)NAN;
         least = fmin(least, duo_now_seconds() - begin);
     }
-    if (duo_explain_last(alone, &decision) != DUO_OK) return 1.0;
-    return least / decision.predicted_seconds;
+    if (duo_explain_last(alone, &decision) != DUO_OK) return (double)NAN;
+    const double predicted = decision.predicted_seconds;
+    return predicted > 0.0 && isfinite(predicted) ? least / predicted : (double)NAN;
 }

@@ -10,8 +10,8 @@
 /* A context in which one thread of the CPU does everything. NULL: no memory. */
 duo_context *duo_verify_pace_open(void);
 
-/* Real over predicted time of a product that the profile has measured, on one thread; 1 where it
- * fails. */
+/* Real over predicted time of a product that the profile has measured, on one thread; NaN where
+ * it fails, or nothing is predicted. */
 double duo_verify_pace(duo_context *alone);
 
 #endif

@@ -159,6 +159,7 @@ static duo_prediction_errors ratios_of(const duo_verification *v, int algorithm,
             if (algorithm >= 0 && (int)c->algorithm->id != algorithm) continue;
             if (!(c->median_seconds > kLeastSeconds) || !(c->predicted_seconds > 0.0)) continue;
             const bool paced = by_pace && c->algorithm->side == DUO_SIDE_CPU;
+            if (paced && isnan(p->pace)) continue;
             const double predicted = c->predicted_seconds * (paced ? p->pace : 1.0);
             r.close += close_to(c->median_seconds, predicted);
             value[r.pairs++] = c->median_seconds / predicted;
@@ -169,10 +170,12 @@ static duo_prediction_errors ratios_of(const duo_verification *v, int algorithm,
 
 static duo_prediction_errors pace_of(const duo_verification *v, double *value)
 {
-    duo_prediction_errors r = {.pairs = v->problems};
+    duo_prediction_errors r = {.pairs = 0};
     for (int i = 0; i < v->problems; i++) {
-        value[i] = v->problem[i].pace;
-        r.close += close_to(value[i], 1.0);
+        const double pace = v->problem[i].pace;
+        if (isnan(pace)) continue;
+        value[r.pairs++] = pace;
+        r.close += close_to(pace, 1.0);
     }
     return spread_of(r, value);
 }
