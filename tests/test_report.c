@@ -69,9 +69,9 @@ static void terminal(void)
         "From n = 344 on, sgemm of plain host arrays is faster on this GPU.\n"
         "sasum, ssum and sdot of plain host arrays are never faster on this GPU.\n"
         "sgemm at n = 1000: CPU 1.67 ms, GPU 543 us with copies: GPU 3.1 times as fast.\n"
-        "With arrays that stay on the GPU: ";
+        "With arrays that stay on the GPU: 18.3 us, GPU 91 times as fast.\n";
     test_case("terminal/verdict");
-    CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.240s", text);
+    CHECK(strncmp(printed(x, false), verdict, strlen(verdict)) == 0, "it begins %.400s", text);
     check_lines(text, 95);
     test_contains(text, "      16   9.61 ns   12.7 us CPU 1300x ");
     test_contains(text, "    1000   1.67 ms    543 us  GPU 3.1x ");
@@ -108,6 +108,30 @@ static void terminal_predicted(void)
     x->outlooks = 0;
     printed(x, false);
     test_contains(text, "is faster on this GPU (predicted).\n");
+    free(x);
+}
+
+/* Of the example: on arrays that stay on the GPU the CPU may win, or nothing may be known. */
+static void terminal_resident(void)
+{
+    duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
+    if (x == NULL) return;
+    duo_case *example = NULL;
+    for (int i = 0; i < x->cases; i++)
+        if (x->item[i].problem.operation == DUO_SGEMM && x->item[i].n == 1000 &&
+            strcmp(x->item[i].family, duo_crossover_main_family(DUO_SGEMM)) == 0)
+            example = &x->item[i];
+    test_case("terminal/resident");
+    if (!CHECK(example != NULL, "no product of 1000")) return;
+    duo_figure *const resident = &example->figure[DUO_SERIES_GPU + DUO_PLACE_DEVICE];
+    resident->median_seconds = 2.0 * duo_crossover_cpu(example)->median_seconds;
+    resident->predicted = true;
+    printed(x, false);
+    test_contains(text, "With arrays that stay on the GPU: 3.34 ms (predicted), CPU 2.0 times as");
+    resident->median_seconds = 0.0;
+    CHECK(strstr(printed(x, false), "With arrays that stay") == NULL, "nothing is known");
+    x->wanted[DUO_SGEMM] = false;
+    CHECK(strstr(printed(x, false), "sgemm: C = A B") == NULL, "there is no sgemm");
     free(x);
 }
 
@@ -309,6 +333,7 @@ int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"terminal", terminal},
                                        {"terminal_predicted", terminal_predicted},
+                                       {"terminal_resident", terminal_resident},
                                        {"terminal_groups", terminal_groups},
                                        {"page", page},
                                        {"picture", picture},

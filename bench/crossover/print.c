@@ -83,7 +83,7 @@ static void print_crossings(const duo_crossover *x, bool full, FILE *file)
         for (int i = 0; i < (full || families == 0 ? families : 1); i++)
             print_crossing(x, (duo_operation)operation, family[i], &seen, file);
     }
-    duo_text_wrap("", duo_crossover_terms, file);
+    if (x->wanted[DUO_SGEMM]) duo_text_wrap("", duo_crossover_terms, file);
     if (seen.predicted) fprintf(file, "~: predicted, not measured.\n");
     if (seen.of[DUO_WINS_NEVER]) fprintf(file, "never: at no size that was measured.\n");
     if (seen.of[DUO_WINS_ALWAYS]) fprintf(file, "always: at all sizes that were measured.\n");

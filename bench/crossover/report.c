@@ -20,7 +20,7 @@ static void verdict(const duo_crossover *x, FILE *file)
     fprintf(file, "<ul class=\"verdict\">\n");
     for (int i = 0; i < sentences.count; i++) duo_html_element("li", sentences.text[i], file);
     fprintf(file, "</ul>\n");
-    duo_html_element("p", duo_crossover_terms, file);
+    if (x->wanted[DUO_SGEMM]) duo_html_element("p", duo_crossover_terms, file);
     if (duo_crossover_caveat(x, caveat)[0] != '\0') duo_html_element("p", caveat, file);
 }
 

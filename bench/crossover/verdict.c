@@ -8,7 +8,7 @@
 
 const char *const duo_crossover_terms =
     "sgemm: C = A B in float32. Plain host arrays are ordinary memory, pinned ones page-locked: "
-    "both are sent, and C fetched, in each call.";
+    "both are sent, and C fetched, in each call; arrays on the GPU stay there.";
 const char *const duo_crossover_math =
     "DUO_MATH_ACCURATE: the error bounds of float32, by tensor cores where they keep them";
 
@@ -222,7 +222,8 @@ static void say_resident(const duo_case *c, duo_sentences *s)
     if (isnan(log_ratio)) return;
     const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_DEVICE);
     say(s, "With arrays that stay on the GPU: %s%s, %s %s times as fast.",
-        duo_text_time(by_gpu->median_seconds, gpu), by_gpu->predicted ? " (predicted)" : "",
+        duo_text_time(by_gpu->median_seconds, gpu),
+        by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
         log_ratio < 0.0 ? "GPU" : "CPU", duo_text_times(exp(fabs(log_ratio)), times));
 }
 
