@@ -37,23 +37,12 @@ static duo_effort effort_of(const duo_verify_options *options)
 
 /* ---- Noise ---- */
 
-static bool multiply(void *user, int64_t calls)
-{
-    enum { EDGE = 192 };
-    static float a[EDGE * EDGE], c[EDGE * EDGE];
-    for (int64_t i = 0; i < calls; i++)
-        if (duo_sgemm(user, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE, 1.0f, a,
-                      EDGE, a, EDGE, 0.0f, c, EDGE) != DUO_OK)
-            return false;
-    return true;
-}
-
 /* How far samples of a product lie apart that all threads of the CPU share: quartile over quartile,
  * less 1. */
 static double spread_of_product(duo_context *context)
 {
     const duo_effort effort = {.sample_seconds = 0.003, .rounds = 40, .budget_seconds = 1.0};
-    duo_benchmark b = {.run = multiply, .user = context};
+    duo_benchmark b = {.run = duo_verify_product, .user = context};
     if (duo_set_path(context, DUO_PATH_CPU) == DUO_OK) duo_measure(&b, 1, &effort);
     (void)duo_set_path(context, DUO_PATH_AUTO);
     return b.low_seconds > 0.0 ? b.high_seconds / b.low_seconds - 1.0 : (double)INFINITY;

@@ -5,13 +5,20 @@
 #ifndef DUO_VERIFY_PACE_H
 #define DUO_VERIFY_PACE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "duoblas.h"
+
+/* Multiplies so many times; `context` is a duo_context. A point of every profile's curve, in the
+ * caches. The `run` of a benchmark. */
+bool duo_verify_product(void *context, int64_t calls);
 
 /* A context in which one thread of the CPU does everything. NULL: no memory. */
 duo_context *duo_verify_pace_open(void);
 
-/* Real over predicted time of a product that the profile has measured, on one thread; NaN where
- * it fails, or nothing is predicted. */
+/* Real over predicted time of that product on one thread; NaN where it fails, or nothing is
+ * predicted. */
 double duo_verify_pace(duo_context *alone);
 
 #endif

@@ -116,8 +116,7 @@ static double without_splitting(const duo_call *call, const duo_conditions *cond
     double elements = 0.0;
     for (int i = DUO_A; i <= DUO_B; i++)
         if (call->operand[i].prepared) elements += duo_operand_bytes(&call->operand[i]) / 4.0;
-    const double read_and_written =
-        4.0 + 2.0 * (double)planes; /* bytes of an element, to split it */
+    const double read_and_written = 4.0 + 2.0 * planes; /* bytes of an element, to split it */
     const double saved = duo_device_moving_seconds(conditions, read_and_written * elements);
     return fmax(seconds - saved, 0.5 * seconds);
 }

@@ -21,8 +21,7 @@ static const int64_t kFarApart = 8192;
 /*
  * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
  * long as the others, however few tiles it has. Products that need only a few waves are done in
- * smaller tiles. The costs on Hopper's tensor cores and of
- * sgemm_gpu_skinny count waves themselves.
+ * smaller tiles. The costs on Hopper's tensor cores and of sgemm_gpu_skinny count waves themselves.
  */
 static double last_wave(const duo_algorithm *algorithm, const duo_conditions *conditions, int64_t m,
                         int64_t n)
