@@ -62,10 +62,10 @@ static void name_case(const char *test, const duo_plan_problem *of)
 
 /* ---- What the slots hold ---- */
 
-/* A part of an operand in a slot: local rows [first, first + m) and, of C, columns [column,
- * column + n) hold rows from i and columns from j; of A and B over [p, p + k). */
+/* A part of an operand in a slot, [first, first + m) by [column, column + n) of it. It holds of C
+ * rows from i and columns from j; of A and B rows, or columns, from i and k from j. */
 typedef struct held {
-    int64_t first, column, m, n, i, j, p, k;
+    int64_t first, column, m, n, i, j;
     bool there, packed;
     int last; /* A, B: the last MULTIPLY that read it; C: its FETCH; -1: none */
 } held;
@@ -94,13 +94,14 @@ static void expect(checking *c, bool ok, const char *what)
 
 static held part_of(const duo_step *s, int operand)
 {
-    held h = {.first = s->first[operand], .i = s->i, .j = s->j, .p = s->p, .k = s->k, .last = -1};
-    h.m = operand == DUO_B ? s->n : s->m;
-    h.n = operand == DUO_C ? s->n : 1;
-    h.column = operand == DUO_C ? s->column : 0;
-    if (operand == DUO_A) h.j = 0;
-    if (operand == DUO_B) h.i = s->j, h.j = 0;
-    if (operand == DUO_C) h.p = h.k = 0;
+    held h = {.first = s->first[operand], .i = s->i, .m = s->m, .last = -1};
+    if (operand == DUO_B) {
+        h.i = s->j;
+        h.m = s->n;
+    }
+    h.j = operand == DUO_C ? s->j : s->p;
+    h.n = operand == DUO_C ? s->n : s->k;
+    h.column = operand == DUO_C ? s->column : s->deep;
     return h;
 }
 
@@ -128,6 +129,7 @@ static void put(checking *c, slot *to, held part, int follows, int operand)
     const duo_plan_space *const space = &c->plan->space[operand];
     int kept = 0;
     expect(c, part.first >= 0 && part.first + part.m <= space->extent, "beyond the slot's extent");
+    expect(c, part.column >= 0 && part.column + part.n <= space->depth[0], "beyond its depth");
     for (int i = 0; i < to->count; i++) {
         const held *const before = &to->part[i];
         if (shared(before, &part) == 0) {
@@ -156,8 +158,7 @@ static bool covered(slot *in, const held *wanted, bool packed, bool mark_packed,
         const int64_t area = shared(h, wanted);
         if (area == 0) continue;
         if (h->i - h->first != wanted->i - wanted->first ||
-            h->j - h->column != wanted->j - wanted->column || h->p != wanted->p ||
-            h->k != wanted->k || (packed && !h->packed))
+            h->j - h->column != wanted->j - wanted->column || (packed && !h->packed))
             return false;
         found += area;
         if (mark_packed) h->packed = area == h->m * h->n;
@@ -393,8 +394,7 @@ static void check_bytes(const duo_plan *plan)
     for (int i = 0; i < plan->count; i++) {
         const duo_step *const s = &plan->step[i];
         const held part = part_of(s, s->kind == DUO_STEP_FETCH ? DUO_C : s->operand);
-        const double elements =
-            (double)part.m * (double)part.n * (s->operand == DUO_C ? 1.0 : (double)s->k);
+        const double elements = (double)part.m * (double)part.n;
         if (s->kind == DUO_STEP_SEND) sent[s->operand] += elements;
         if (s->kind == DUO_STEP_FETCH) fetched += (double)s->m * (double)s->n;
     }
@@ -417,15 +417,16 @@ static bool is_compute(const duo_step *s)
 static void check_times(const duo_plan *plan)
 {
     double up[DUO_PLAN_DEVICES] = {0.0}, compute[DUO_PLAN_DEVICES] = {0.0};
-    double down[DUO_PLAN_DEVICES] = {0.0}, end = 0.0;
+    double down[DUO_PLAN_DEVICES] = {0.0}, peer[DUO_PLAN_DEVICES] = {0.0}, end = 0.0;
     int early = 0;
     for (int i = 0; i < plan->count; i++) {
         const duo_step *const s = &plan->step[i];
         double *const queue = is_compute(s)               ? &compute[s->device]
                               : s->kind == DUO_STEP_FETCH ? &down[s->device]
+                              : s->kind == DUO_STEP_SHARE ? &peer[s->device]
                                                           : &up[s->device];
         double after = *queue;
-        if (is_compute(s)) after = fmax(after, up[s->device]);
+        if (is_compute(s)) after = fmax(after, fmax(up[s->device], peer[s->device]));
         if (s->kind == DUO_STEP_FETCH) after = fmax(after, compute[s->device]);
         if (s->kind == DUO_STEP_SHARE) after = fmax(after, up[s->source]);
         if (s->follows >= 0) after = fmax(after, plan->step[s->follows].end);
@@ -478,7 +479,10 @@ static duo_plan_problem random_problem(test_rng *rng, int64_t most)
         of.sent[i] = test_between(rng, 0, 3) != 0;
         of.pinned[i] = test_between(rng, 0, 1) != 0;
     }
-    for (int i = DUO_A; i <= DUO_B; i++) of.packed_bytes[i] = 2.0 * (double)test_between(rng, 0, 3);
+    for (int i = DUO_A; i <= DUO_B; i++) {
+        of.packed_bytes[i] = 2.0 * (double)test_between(rng, 0, 3);
+        of.pitch[i] = test_between(rng, 0, 1) != 0 ? random_size(rng, 100000) : 0;
+    }
     of.fetched = of.sent[DUO_C] || test_between(rng, 0, 3) != 0;
     of.k_whole = test_between(rng, 0, 3) == 0;
     of.devices = (int)test_between(rng, 1, 4);
@@ -557,6 +561,53 @@ static void little_memory(void)
     duo_plan_free(&plan);
 }
 
+/* What two devices are sent of one operand, in the order in which they are. */
+static void check_turns(const duo_plan *plan, int operand, double most_bytes)
+{
+    double ahead = 0.0; /* bytes of device 0 over those of device 1, since others were sent */
+    int sends = 0;
+    for (int i = 0; i < plan->count; i++) {
+        const duo_step *const s = &plan->step[i];
+        if (s->kind != DUO_STEP_SEND) continue;
+        if (s->operand != operand) {
+            ahead = 0.0;
+            continue;
+        }
+        const double bytes = 4.0 * (double)(operand == DUO_A ? s->m : s->n) * (double)s->k;
+        sends++;
+        ahead += s->device == 0 ? bytes : -bytes;
+        CHECK(bytes <= most_bytes, "step %d sends %g bytes", i, bytes);
+        CHECK(ahead <= most_bytes && ahead >= -most_bytes, "step %d: %g bytes ahead", i, ahead);
+        CHECK(operand == DUO_B || (s->k < plan->of.k) == (plan->of.pitch[DUO_A] > 0),
+              "step %d sends %jd of k", i, (intmax_t)s->k);
+    }
+    CHECK(sends > 0, "nothing is sent");
+}
+
+/* Pageable operands of several devices go up by turns, a stage each; of pinned ones, whole panels
+ * are in turn. A is shared out by rows where a panel is one range of memory, else by k. */
+static void by_turns(void)
+{
+    const double stage = 0x1p23;
+    duo_plan plan = {.step = NULL};
+    for (int pinned = 0; pinned < 2; pinned++)
+        for (int across = 0; across < 2; across++) {
+            duo_plan_problem of = problem_of(6000, 7000, 5000);
+            of.devices = 2;
+            of.sent[DUO_C] = false;
+            for (int i = DUO_A; i <= DUO_B; i++) {
+                of.pinned[i] = pinned != 0;
+                of.pitch[i] = across != 0 ? 9000 : 0;
+            }
+            name_case(across != 0 ? "turns-across" : "turns", &of);
+            if (!CHECK(duo_plan_make(&plan, &of), "no plan")) continue;
+            check_plan(&plan);
+            for (int i = DUO_A; i <= DUO_B; i++)
+                check_turns(&plan, i, pinned != 0 ? (double)INFINITY : stage);
+        }
+    duo_plan_free(&plan);
+}
+
 /* Memory never hurts by much: blocks are predicted by their totals. */
 static void more_memory(void)
 {
@@ -581,8 +632,9 @@ static void more_memory(void)
 }
 
 static const test_entry tests[] = {
-    {"random_plans", random_plans}, {"edges", edges}, {"little_memory", little_memory},
-    {"more_memory", more_memory},   {NULL, NULL},
+    {"random_plans", random_plans},   {"edges", edges},
+    {"little_memory", little_memory}, {"by_turns", by_turns},
+    {"more_memory", more_memory},     {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "plan", tests); }

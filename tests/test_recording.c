@@ -79,9 +79,10 @@ typedef struct times {
 
 static duo_row row_of(const duo_step *s)
 {
-    return s->kind == DUO_STEP_SEND || s->kind == DUO_STEP_SHARE ? DUO_ROW_UP
-           : s->kind == DUO_STEP_FETCH                           ? DUO_ROW_DOWN
-                                                                 : DUO_ROW_COMPUTE;
+    return s->kind == DUO_STEP_SEND    ? DUO_ROW_UP
+           : s->kind == DUO_STEP_SHARE ? DUO_ROW_PEER
+           : s->kind == DUO_STEP_FETCH ? DUO_ROW_DOWN
+                                       : DUO_ROW_COMPUTE;
 }
 
 static times times_of(const duo_recording *r, const duo_plan *plan, int step)

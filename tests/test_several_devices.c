@@ -89,7 +89,8 @@ static void warm_up(void)
     CHECK_STATUS(DUO_OK, duo_warm_up(ctx));
     for (int i = 0; i < devices; i++) {
         const duo_lane *const lane = &ctx->resources.lane[i];
-        CHECK(lane->device == i && lane->up != NULL && lane->down != NULL && lane->compute != NULL,
+        CHECK(lane->device == i && lane->up != NULL && lane->down != NULL && lane->peer != NULL &&
+                  lane->compute != NULL,
               "lane %d is not open", i);
     }
     if (test_on_sim()) CHECK(sim_count(SIM_LOAD) == 3, "%ju loads", (uintmax_t)sim_count(SIM_LOAD));

@@ -34,7 +34,7 @@ const char duo_bench_doc[] =
     "  duoblas bench large -s 60000x60000x2000   one product, checked: for DUOBLAS_DEVICE_MEMORY, "
     "and arrays beyond the device's memory\n"
     "  duoblas bench timeline STEPS.csv --plot FILE   draws lines of "
-    "device,lane,step,begin_ms,end_ms; lanes are up, multiply, down and host\n"
+    "device,lane,step,begin_ms,end_ms; lanes are up, multiply, down, peer and host\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 const struct argp_option duo_bench_options[] = {

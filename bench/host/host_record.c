@@ -10,7 +10,7 @@
 
 static bool write_records(const duo_recording *recording, const duo_plan *plan, const char *path)
 {
-    static const char *const lane_of[DUO_ROWS] = {"up", "multiply", "down", "host"};
+    static const char *const lane_of[DUO_ROWS] = {"up", "multiply", "down", "peer", "host"};
     FILE *const file = fopen(path, "w");
     if (file == NULL) {
         fprintf(stderr, "duoblas: cannot write %s\n", path);

@@ -4,8 +4,8 @@
  *
  * A row for each lane of each device, a box for each step. Reads lines of
  * device,lane,step,begin_ms,end_ms, in any order; # begins a comment, and a head may name the
- * columns. The lanes are up, multiply, down and, drawn only if a step is in it, host; a step's name
- * has no comma.
+ * columns. The lanes are up, multiply, down and, drawn only if a step is in them, peer and host; a
+ * step's name has no comma.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,9 @@ static const struct {
 } lanes[] = {{"up", "A and B go up", "#E69F00"},
              {"multiply", "products", "#0072B2"},
              {"down", "C comes home", "#009E73"},
+             {"peer", "from GPU to GPU", "#56B4E9"},
              {"host", "the host copies", "#CC79A7"}};
-enum { LANES = sizeof lanes / sizeof lanes[0], NAME = 32, LINE = 256, HOST_LANE = 3 };
+enum { LANES = sizeof lanes / sizeof lanes[0], ALWAYS = 3, NAME = 32, LINE = 256 };
 
 typedef struct step {
     int device, lane;
@@ -34,7 +35,7 @@ typedef struct timeline {
     step *step;
     size_t count, room;
     int devices;
-    int lanes; /* drawn of each device: without the host's where no step is in it */
+    bool drawn[LANES]; /* of each device */
     double end;
 } timeline;
 
@@ -66,7 +67,7 @@ static bool add(timeline *t, const step *s)
     t->step[t->count++] = *s;
     if (s->device >= t->devices) t->devices = s->device + 1;
     if (s->end > t->end) t->end = s->end;
-    if (s->lane == HOST_LANE) t->lanes = LANES;
+    t->drawn[s->lane] = true;
     return true;
 }
 
@@ -98,10 +99,18 @@ static bool read_steps(const char *path, timeline *t)
 
 /* ---- Drawing ---- */
 
+/* So many lanes before this one are drawn. */
+static int row_of(const timeline *t, int lane)
+{
+    int row = 0;
+    for (int i = 0; i < lane; i++) row += t->drawn[i];
+    return row;
+}
+
 /* From the bottom; the first device's lanes are at the top. */
 static int height_of(const timeline *t, int device, int lane)
 {
-    return (t->devices - device) * (t->lanes + 1) - lane;
+    return (t->devices - device) * (row_of(t, LANES) + 1) - row_of(t, lane);
 }
 
 static void send_boxes(const timeline *t, int lane, FILE *file)
@@ -135,10 +144,11 @@ static void send_rows(const timeline *t, FILE *file)
 {
     fprintf(file, "set ytics (");
     for (int device = 0; device < t->devices; device++)
-        for (int lane = 0; lane < t->lanes; lane++)
-            fprintf(file, "%s'GPU %d %s' %d", device + lane > 0 ? ", " : "", device,
-                    lanes[lane].name, height_of(t, device, lane));
-    fprintf(file, ")\nset yrange [0:%d]\n", t->devices * (t->lanes + 1) + 2);
+        for (int lane = 0; lane < LANES; lane++)
+            if (t->drawn[lane])
+                fprintf(file, "%s'GPU %d %s' %d", device + lane > 0 ? ", " : "", device,
+                        lanes[lane].name, height_of(t, device, lane));
+    fprintf(file, ")\nset yrange [0:%d]\n", t->devices * (row_of(t, LANES) + 1) + 2);
 }
 
 static bool draw(const timeline *t, const char *path)
@@ -146,7 +156,8 @@ static bool draw(const timeline *t, const char *path)
     duo_picture picture;
     if (!duo_picture_open(&picture, path, 1100, 120 + 110 * t->devices)) return false;
     FILE *const file = picture.gnuplot;
-    for (int lane = 0; lane < t->lanes; lane++) send_boxes(t, lane, file);
+    for (int lane = 0; lane < LANES; lane++)
+        if (t->drawn[lane]) send_boxes(t, lane, file);
     fprintf(file,
             "set xlabel 'ms'\nset xrange [0:%.6g]\nset grid x lc rgb '#dddddd' lt 1\n"
             "set border 3 lc rgb '#808080'\nset tics nomirror out scale 0.5\n"
@@ -156,16 +167,18 @@ static bool draw(const timeline *t, const char *path)
     send_rows(t, file);
     send_names(t, &picture);
     fprintf(file, "plot ");
-    for (int lane = 0; lane < t->lanes; lane++)
-        fprintf(file, "%s$d%d using 1:2:3:4:5:6 with boxxyerror lc rgb '%s' title '%s'",
-                lane > 0 ? ", " : "", lane, lanes[lane].colour, lanes[lane].title);
+    for (int lane = 0; lane < LANES; lane++)
+        if (t->drawn[lane])
+            fprintf(file, "%s$d%d using 1:2:3:4:5:6 with boxxyerror lc rgb '%s' title '%s'",
+                    lane > 0 ? ", " : "", lane, lanes[lane].colour, lanes[lane].title);
     fprintf(file, "\n");
     return duo_picture_close(&picture);
 }
 
 int duo_bench_timeline(const char *csv, const char *path)
 {
-    timeline t = {.lanes = HOST_LANE};
+    timeline t = {.devices = 0};
+    for (int lane = 0; lane < ALWAYS; lane++) t.drawn[lane] = true;
     const bool good = read_steps(csv, &t) && draw(&t, path);
     free(t.step);
     return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;

@@ -31,7 +31,7 @@ void duo_steps_line(FILE *file, const duo_step *step, const char *lane, double b
 void duo_steps_predicted(FILE *file, const duo_plan *plan)
 {
     static const char *const lane_of[] = {[DUO_STEP_SEND] = "up",
-                                          [DUO_STEP_SHARE] = "up",
+                                          [DUO_STEP_SHARE] = "peer",
                                           [DUO_STEP_PACK] = "multiply",
                                           [DUO_STEP_MULTIPLY] = "multiply",
                                           [DUO_STEP_FETCH] = "down"};

@@ -19,7 +19,7 @@ void duo_steps_head(FILE *file);
 void duo_steps_line(FILE *file, const duo_step *step, const char *lane, double begin_seconds,
                     double end_seconds);
 
-/* All steps of a plan, in the lanes up, multiply and down, when they are predicted to run. */
+/* All steps of a plan, in the lanes up, multiply, down and peer, when they are predicted to run. */
 void duo_steps_predicted(FILE *file, const duo_plan *plan);
 
 #endif

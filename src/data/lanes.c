@@ -14,16 +14,17 @@ static duo_status open_queue(duo_resources *res, int device, duo_queue **queue)
 
 /* Opens a lane on a device. One that was open on another device is closed: a device may have been
  * lost meanwhile. *fresh: it was not open before. */
-static duo_status open_lane(duo_resources *res, int i, int device, bool *fresh)
+static duo_status open_lane(duo_resources *res, int i, int device, bool several, bool *fresh)
 {
     duo_lane *const lane = &res->lane[i];
     if (lane->compute != NULL && lane->device != device) duo_resources_close_lane(res, i);
-    *fresh |= lane->down == NULL;
+    *fresh |= several ? lane->peer == NULL : lane->down == NULL;
     lane->device = device;
     if (i == 0) lane->compute = res->queue;
     duo_status status = open_queue(res, device, &lane->compute);
     if (status == DUO_OK) status = open_queue(res, device, &lane->up);
     if (status == DUO_OK) status = open_queue(res, device, &lane->down);
+    if (status == DUO_OK && several) status = open_queue(res, device, &lane->peer);
     return status;
 }
 
@@ -61,7 +62,7 @@ duo_status duo_lanes_open(duo_resources *res, const int *device, int devices)
 {
     bool fresh = false;
     for (int i = 0; i < devices; i++) {
-        const duo_status status = open_lane(res, i, device[i], &fresh);
+        const duo_status status = open_lane(res, i, device[i], devices > 1, &fresh);
         if (status != DUO_OK) return status;
     }
     return fresh && devices > 1 ? link_lanes(res, devices) : DUO_OK;

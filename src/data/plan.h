@@ -2,9 +2,9 @@
  * plan.h - the plan of a product whose operands are in host memory: in which order their parts are
  * sent, multiplied and fetched, by one device or several.
  *
- * A device has three queues that work at the same time: up (sends), compute (packs, multiplies) and
- * down (fetches). A plan is one list of steps for all of them. A step follows the steps of its own
- * queue that stand before it, and
+ * A device has four queues that work at the same time: up (sends), compute (packs, multiplies), down
+ * (fetches), and, where there are several devices, peer (copies from the others). A plan is one list
+ * of steps for all of them. A step follows the steps of its own queue that stand before it, and
  *   PACK, MULTIPLY   every SEND and SHARE to their device that stands before them;
  *   FETCH            every MULTIPLY on its device that stands before it;
  *   SHARE            every SEND to the device it copies from that stands before it.
@@ -32,7 +32,8 @@ typedef enum duo_step_kind {
 
 /*
  * A step works on rows [i, i + m) of op(A) and C, columns [j, j + n) of op(B) and C, and [p, p + k)
- * of k; on those of the three that its operand has.
+ * of k; on those of the three that its operand has. (What is packed has been sent, and shared, over
+ * the same [p, p + k), in one step or several.)
  */
 typedef struct duo_step {
     duo_step_kind kind;
@@ -45,6 +46,7 @@ typedef struct duo_step {
     int slot[DUO_OPERANDS];
     int64_t first[DUO_OPERANDS]; /* A: row i, B: column j, C: row i, counted within the slot */
     int64_t column;              /* C: column j within the slot */
+    int64_t deep;                /* SEND, SHARE of A or B: p, counted within the slot */
     /* PACK, MULTIPLY: so many rows of op(A), and columns of op(B), are packed together in the slot:
      * a range of them begins at a multiple of 64, and ends at one or with all (call.h). */
     int64_t all[2];

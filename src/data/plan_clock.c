@@ -24,9 +24,15 @@ static const double kStep = 5e-6;
 
 /*
  * The link's rate for a panel that the device reads across the runs of pinned memory, as a part of
- * that for one range: measured on an H100 with 4096 and 8192 rows. Narrow panels of many runs are
- * slow to read.
+ * that for one range: measured on an H100 with 4096 and 8192 rows, and, where runs are farther
+ * apart than 32 KiB, on two with 16384 and 32768, whose multiprocessors worked meanwhile. Narrow
+ * panels of many runs are slow to read.
  */
+static double far_apart(double run_bytes)
+{
+    return run_bytes < 8192.0 ? 0.62 : run_bytes < 20480.0 ? 0.75 : 0.95;
+}
+
 static double across_runs(double panel, double all)
 {
     if (panel * 6.0 >= all) return 1.0;
@@ -34,8 +40,8 @@ static double across_runs(double panel, double all)
 }
 
 typedef struct clocks {
-    double up, compute, down; /* when all work that is queued so far is done */
-    double bytes;             /* over the device's link, both ways */
+    double up, compute, down, peer; /* when all work that is queued so far is done */
+    double bytes;                   /* over the device's link, both ways */
     double late;    /* so much later the next SEND begins, for what was fetched meanwhile */
     double to_come; /* bytes that are still to be sent */
 } clocks;
@@ -93,9 +99,9 @@ static double rate_of(const duo_plan_problem *of, const duo_step *s, int operand
     const double pitch = 4.0 * (double)of->pitch[operand];
     if (of->pitch[operand] == 0) return 1.0;
     const double extent = (double)(operand == DUO_B ? s->n : s->m);
-    /* Parts of whole pages, in rows of many pages each: 0.85 of it, on an H100 with 8192 rows. */
-    const bool in_step =
-        pitch >= 32768.0 && fmod(pitch, 4096.0) == 0.0 && fmod(4.0 * extent, 4096.0) == 0.0;
+    if (pitch > 32768.0) return far_apart(4.0 * extent);
+    /* Parts of whole pages, in rows of eight pages each: 0.85 of it, on an H100. */
+    const bool in_step = pitch == 32768.0 && fmod(4.0 * extent, 4096.0) == 0.0;
     return across_runs(extent, (double)(operand == DUO_B ? of->n : of->m)) * (in_step ? 0.85 : 1.0);
 }
 
@@ -122,8 +128,8 @@ static void send(timing *t, const duo_plan *plan, duo_step *s)
 static void share(timing *t, duo_step *s)
 {
     clocks *const c = &t->device[s->device];
-    s->begin = fmax(c->up, t->device[s->source].up);
-    c->up = s->end = s->begin + bytes_of(s, s->operand) / t->of->peer;
+    s->begin = fmax(fmax(t->host, c->peer), t->device[s->source].up) + kStep;
+    c->peer = s->end = s->begin + bytes_of(s, s->operand) / t->of->peer;
 }
 
 static void fetch(timing *t, duo_step *s)
@@ -148,7 +154,7 @@ static void compute(timing *t, const duo_plan *plan, duo_step *s)
 {
     const duo_plan_problem *const of = t->of;
     clocks *const c = &t->device[s->device];
-    s->begin = fmax(t->host, free_at(plan, s, fmax(c->compute, c->up))) + kStep;
+    s->begin = fmax(t->host, free_at(plan, s, fmax(c->compute, fmax(c->up, c->peer)))) + kStep;
     const double rows = s->operand == DUO_B ? (double)s->n : (double)s->m;
     c->compute = s->end =
         s->begin + (s->kind == DUO_STEP_PACK ? of->pack(of, s->operand, rows * (double)s->k)
@@ -186,7 +192,8 @@ double duo_plan_seconds(duo_plan *plan)
     double end = t.host;
     for (int d = 0; d < of->devices; d++) {
         const clocks *const c = &t.device[d];
-        end = fmax(end, fmax(c->bytes / of->both, fmax(c->up, fmax(c->compute, c->down))));
+        end = fmax(end, fmax(c->up, fmax(c->peer, fmax(c->compute, c->down))));
+        end = fmax(end, c->bytes / of->both);
     }
     return end + of->copy_seconds;
 }

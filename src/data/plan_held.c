@@ -97,29 +97,34 @@ static duo_step step_in(const panels *s, int device, int64_t i, int64_t i_end, i
     return step;
 }
 
-/* The rows of panel x of A that a device is sent. */
-typedef struct rows_sent {
-    int64_t low, high;
-} rows_sent;
-
-static rows_sent rows_sent_to(const panels *s, int x, int device)
+/* What of panel x of A a device is sent: a part of its rows; or, where these are cut across runs of
+ * memory, of k, so that runs stay as long as they are. All of it where devices are not linked. */
+static duo_step part_sent_to(const panels *s, int x, int device)
 {
-    const int devices = s->w->of->devices;
-    const int64_t from = s->a.edge[x], to = s->a.edge[x + 1], rows = to - from;
-    if (s->w->of->peer <= 0.0) return (rows_sent){from, to};
-    return (rows_sent){from + rows * device / devices / DUO_PLAN_UNIT * DUO_PLAN_UNIT,
-                       device + 1 == devices
-                           ? to
-                           : from + rows * (device + 1) / devices / DUO_PLAN_UNIT * DUO_PLAN_UNIT};
+    const duo_plan_problem *const of = s->w->of;
+    const int64_t from = s->a.edge[x], to = s->a.edge[x + 1];
+    const bool along_k = of->pitch[DUO_A] > 0;
+    const int64_t size = along_k ? of->k : to - from;
+    const int64_t low = size * device / of->devices, high = size * (device + 1) / of->devices;
+    duo_step part = step_in(s, device, from, to, 0, 0);
+    if (of->peer <= 0.0) return part;
+    if (along_k) {
+        part.p = part.deep = low;
+        part.k = high - low;
+    } else {
+        part.i = part.first[DUO_A] = from + low;
+        part.m = high - low;
+    }
+    return part;
 }
 
 /* A device copies from the others what they were sent of panel x. */
 static void share_panel(const panels *s, int x, int device)
 {
     for (int d = 0; d < s->w->of->devices; d++) {
-        const rows_sent rows = rows_sent_to(s, x, d);
-        if (d == device || rows.high <= rows.low) continue;
-        duo_step share = step_in(s, device, rows.low, rows.high, 0, 0);
+        duo_step share = part_sent_to(s, x, d);
+        if (d == device || share.m == 0 || share.k == 0) continue;
+        share.device = device;
         share.kind = DUO_STEP_SHARE;
         share.operand = DUO_A;
         share.source = d;
@@ -134,11 +139,9 @@ static void a_arrives(panels *s, int x, int b_there)
     const int devices = s->w->of->devices;
     const int64_t from = s->a.edge[x], to = s->a.edge[x + 1];
     const bool shared = s->w->of->sent[DUO_A] && s->w->of->peer > 0.0;
-    for (int d = 0; d < devices; d++) {
-        const rows_sent rows = rows_sent_to(s, x, d);
-        if (rows.high > rows.low)
-            duo_plan_send(s->w, step_in(s, d, rows.low, rows.high, 0, 0), DUO_A);
-    }
+    duo_step part[DUO_PLAN_DEVICES];
+    for (int d = 0; d < devices; d++) part[d] = part_sent_to(s, x, d);
+    duo_plan_send_by_turns(s->w, part, DUO_A);
     for (int d = 0; d < devices && shared; d++) share_panel(s, x, d);
     for (int d = 0; d < devices; d++) {
         const cut *const b = &s->b[d];
@@ -150,11 +153,18 @@ static void a_arrives(panels *s, int x, int b_there)
 
 static void b_arrives(panels *s, int x, int a_there)
 {
+    duo_step part[DUO_PLAN_DEVICES];
+    for (int d = 0; d < s->w->of->devices; d++) {
+        const cut *const b = &s->b[d];
+        const int64_t end = b->edge[b->panels];
+        part[d] = x < b->panels ? step_in(s, d, 0, 0, b->edge[x], b->edge[x + 1])
+                                : step_in(s, d, 0, 0, end, end);
+    }
+    duo_plan_send_by_turns(s->w, part, DUO_B);
     for (int d = 0; d < s->w->of->devices; d++) {
         const cut *const b = &s->b[d];
         if (x >= b->panels) continue;
         const int64_t there = s->a.edge[a_there];
-        duo_plan_send(s->w, step_in(s, d, 0, 0, b->edge[x], b->edge[x + 1]), DUO_B);
         duo_plan_pack(s->w, step_in(s, d, 0, 0, b->edge[x], b->edge[x + 1]), DUO_B);
         if (there > 0) strip(s->w, step_in(s, d, 0, there, b->edge[x], b->edge[x + 1]));
     }
@@ -227,7 +237,7 @@ static void try_shape(duo_plan_making *w, const held_shape *shape, held_shape *b
 static const held_shape kShapes[] = {
     {1, 2, 1.0},        {1, 3, 1.0},       {1, 4, 1.0},       {1, 8, 1.0}, {2, 4, 0.5},
     {2, 8, 0.5},        {3, 6, 1.0 / 3.0}, {3, 8, 1.0 / 3.0}, {4, 8, 0.5}, {3, 12, 1.0 / 3.0},
-    {5, 16, 1.0 / 3.0}, {6, 12, 1.0},      {6, 16, 1.0}};
+    {5, 16, 1.0 / 3.0}, {6, 10, 1.0},      {6, 12, 1.0},      {6, 16, 1.0}};
 
 /* A panel should take the link longer than a step takes the host: of at least a MiB. */
 bool duo_plan_make_held(duo_plan_making *w)

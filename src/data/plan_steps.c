@@ -36,6 +36,51 @@ void duo_plan_send(duo_plan_making *w, duo_step where, int operand)
     if (w->of->sent[operand]) duo_plan_add(w, where);
 }
 
+/* A range of a step, along its operand's rows or columns, or along k. */
+static int64_t length_of(const duo_step *s, int operand, bool along_k)
+{
+    return along_k ? s->k : operand == DUO_A ? s->m : s->n;
+}
+
+/* Takes the first `length` off what is left; returns it. */
+static duo_step take(duo_step *left, int operand, bool along_k, int64_t length)
+{
+    duo_step part = *left;
+    int64_t *const size = along_k ? &left->k : operand == DUO_A ? &left->m : &left->n;
+    *(along_k ? &part.k : operand == DUO_A ? &part.m : &part.n) = length;
+    *size -= length;
+    *(along_k ? &left->p : operand == DUO_A ? &left->i : &left->j) += length;
+    *(along_k ? &left->deep : &left->first[operand]) += length;
+    return part;
+}
+
+/* Whole runs of memory, in so many bytes that a turn fills the largest stage: or all of it. */
+static int64_t turn_of(const duo_plan_problem *of, const duo_step *s, int operand, bool along_k)
+{
+    const double most = 0x1p23; /* DUO_LARGEST_STAGE */
+    const int64_t length = length_of(s, operand, along_k);
+    const double run = 4.0 * (double)length_of(s, operand, !along_k);
+    if (of->pinned[operand] || of->devices == 1 || run * (double)length <= most) return length;
+    return duo_plan_least(length, (int64_t)fmax(most / run, 1.0));
+}
+
+void duo_plan_send_by_turns(duo_plan_making *w, duo_step where[DUO_PLAN_DEVICES], int operand)
+{
+    const bool along_k = w->of->pitch[operand] > 0;
+    int64_t turn[DUO_PLAN_DEVICES];
+    for (int d = 0; d < w->of->devices; d++) turn[d] = turn_of(w->of, &where[d], operand, along_k);
+    for (bool more = true; more;) {
+        more = false;
+        for (int d = 0; d < w->of->devices; d++) {
+            const int64_t left = length_of(&where[d], operand, along_k);
+            if (left == 0 || length_of(&where[d], operand, !along_k) == 0) continue;
+            duo_plan_send(w, take(&where[d], operand, along_k, duo_plan_least(turn[d], left)),
+                          operand);
+            more = true;
+        }
+    }
+}
+
 void duo_plan_pack(duo_plan_making *w, duo_step where, int operand)
 {
     where.operand = operand;

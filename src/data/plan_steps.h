@@ -22,6 +22,10 @@ void duo_plan_add(duo_plan_making *w, duo_step step);
  * nothing. `where` has their range and slot, and what the SEND follows. */
 void duo_plan_send(duo_plan_making *w, duo_step where, int operand);
 
+/* Sends the parts of several devices, where[d] that of device d. Of pageable memory, which the host
+ * copies to stages part by part, by turns: so that all links have something to do. */
+void duo_plan_send_by_turns(duo_plan_making *w, duo_step where[DUO_PLAN_DEVICES], int operand);
+
 /* Packs rows of op(A) or columns of op(B), where the algorithm multiplies from packed ones; else
  * adds nothing. */
 void duo_plan_pack(duo_plan_making *w, duo_step where, int operand);

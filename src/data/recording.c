@@ -12,6 +12,7 @@ static duo_queue *queue_of(const duo_resources *res, int lane, duo_row row)
 {
     return row == DUO_ROW_UP     ? res->lane[lane].up
            : row == DUO_ROW_DOWN ? res->lane[lane].down
+           : row == DUO_ROW_PEER ? res->lane[lane].peer
                                  : res->lane[lane].compute;
 }
 
@@ -81,8 +82,10 @@ void duo_recording_end(duo_resources *res)
     duo_recording *const r = res->recording;
     if (r == NULL) return;
     for (int lane = 0; lane < res->plan.of.devices; lane++)
-        for (int row = 0; row < DUO_ROW_HOST; row++)
-            r->complete &= duo_queue_finish(queue_of(res, lane, (duo_row)row)) == DUO_OK;
+        for (int row = 0; row < DUO_ROW_HOST; row++) {
+            duo_queue *const queue = queue_of(res, lane, (duo_row)row);
+            r->complete &= queue == NULL || duo_queue_finish(queue) == DUO_OK;
+        }
     for (int i = 0; i < r->count && r->complete; i++) {
         duo_record *const record = &r->record[i];
         const int lane = res->plan.step[record->step].device;

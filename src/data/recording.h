@@ -11,7 +11,14 @@
 #include "data/resources.h"
 
 /* Where a step works. DUO_ROW_HOST: pageable memory is copied to or from a stage. */
-typedef enum duo_row { DUO_ROW_UP, DUO_ROW_COMPUTE, DUO_ROW_DOWN, DUO_ROW_HOST, DUO_ROWS } duo_row;
+typedef enum duo_row {
+    DUO_ROW_UP,
+    DUO_ROW_COMPUTE,
+    DUO_ROW_DOWN,
+    DUO_ROW_PEER,
+    DUO_ROW_HOST,
+    DUO_ROWS
+} duo_row;
 
 /* A step, or a piece of one. */
 typedef struct duo_record {

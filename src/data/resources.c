@@ -135,6 +135,7 @@ void duo_resources_close_lane(duo_resources *res, int i)
     duo_lane *const lane = &res->lane[i];
     close_lane_queue(res, lane->up);
     close_lane_queue(res, lane->down);
+    close_lane_queue(res, lane->peer);
     if (i > 0) free_spaces(lane->space, lane->device);
     if (i > 0) close_lane_queue(res, lane->compute);
     *lane = (duo_lane){.up = NULL};

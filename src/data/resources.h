@@ -38,6 +38,7 @@ typedef struct duo_ring {
 typedef struct duo_lane {
     int device;
     duo_queue *up, *down;          /* NULL: the lane is not open */
+    duo_queue *peer;               /* copies from other lanes; NULL: there was only one lane */
     duo_queue *compute;            /* lane 0: the context's queue */
     duo_space space[DUO_OPERANDS]; /* slots; lane 0: the context's workspace */
 } duo_lane;

@@ -21,7 +21,9 @@ static duo_status compute(duo_stream *s, duo_step *step)
     const duo_lane *const lane = duo_stream_lane(s, step);
     duo_status status = DUO_OK;
     if (s->follows[step->device]) status = duo_queue_after(lane->compute, lane->up);
-    s->follows[step->device] = false;
+    if (s->follows_peer[step->device] && status == DUO_OK)
+        status = duo_queue_after(lane->compute, lane->peer);
+    s->follows[step->device] = s->follows_peer[step->device] = false;
     if (status == DUO_OK) status = duo_stream_follow(s, step, lane->compute);
     if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a transfer");
     const duo_call call = duo_stream_call(s, step);
@@ -125,13 +127,14 @@ static void tell_rest(duo_stream *s)
     }
 }
 
-/* Waits for what this call has in the up and down queues. */
+/* Waits for what this call has in the queues up, peer and down. */
 static duo_status finish_transfers(duo_stream *s)
 {
     if (s->progress.told) tell_rest(s);
     for (int i = 0; i < s->plan->of.devices; i++) {
         const duo_lane *const lane = &s->res->lane[i];
         duo_status status = duo_queue_finish(lane->up);
+        if (status == DUO_OK && lane->peer != NULL) status = duo_queue_finish(lane->peer);
         if (status == DUO_OK && s->plan->of.fetched) status = duo_queue_finish(lane->down);
         if (status == DUO_OK) status = duo_stage_still_there(lane->device);
         if (status != DUO_OK)
@@ -152,8 +155,8 @@ static void give_up(duo_stream *s)
     duo_resources *const res = s->res;
     for (int i = 0; i < s->plan->of.devices; i++) {
         const duo_lane *const lane = &res->lane[i];
-        duo_queue *const queues[] = {lane->up, lane->compute, lane->down};
-        for (int q = 0; q < 3; q++)
+        duo_queue *const queues[] = {lane->up, lane->peer, lane->compute, lane->down};
+        for (size_t q = 0; q < sizeof queues / sizeof queues[0]; q++)
             if (queues[q] != NULL && duo_queue_drain(queues[q]) != DUO_OK)
                 (void)duo_resources_failed_on(res, lane->device, DUO_ERR_LOST, "give up");
     }
@@ -220,7 +223,9 @@ static duo_status follow_last_call(duo_stream *s)
 {
     for (int i = 0; i < s->plan->of.devices; i++) {
         const duo_lane *const lane = &s->res->lane[i];
-        const duo_status status = duo_queue_after(lane->up, lane->compute);
+        duo_status status = duo_queue_after(lane->up, lane->compute);
+        if (status == DUO_OK && lane->peer != NULL)
+            status = duo_queue_after(lane->peer, lane->compute);
         if (status != DUO_OK)
             return duo_resources_failed_on(s->res, lane->device, status, "follow the last call");
     }

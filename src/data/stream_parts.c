@@ -60,12 +60,12 @@ duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
     const duo_operand *const o = &s->local->operand[i];
     const bool k_first = duo_call_along_k(s->local, i);
     const int64_t extent = i == DUO_B ? step->n : step->m, depth = i == DUO_C ? step->n : step->k;
-    const int64_t from = i == DUO_B ? step->j : step->i, deep = i == DUO_C ? step->j : step->p;
+    const int64_t from = i == DUO_B ? step->j : step->i, p_or_j = i == DUO_C ? step->j : step->p;
     const duo_plan_space *const space = &s->plan->space[i];
     duo_part p = {
         .rows = k_first ? depth : extent, .columns = k_first ? extent : depth, .ld = o->ld};
     if (!duo_operand_touched(o)) return p;
-    float *const here = o->address + (k_first ? deep + from * o->ld : from + deep * o->ld);
+    float *const here = o->address + (k_first ? p_or_j + from * o->ld : from + p_or_j * o->ld);
     if (!in_slots(s, i)) {
         p.device = here;
         p.device_ld = o->ld;
@@ -77,9 +77,9 @@ duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i)
     const int64_t first = step->first[i];
     p.host = here;
     p.device_ld = k_first ? space->depth[slot] : space->extent;
-    p.device = (float *)(void *)memory + (k_first      ? first * p.device_ld
-                                          : i == DUO_C ? first + step->column * p.device_ld
-                                                       : first);
+    const int64_t deep = i == DUO_C ? step->column : step->deep; /* within the slot */
+    p.device = (float *)(void *)memory +
+               (k_first ? deep + first * p.device_ld : first + deep * p.device_ld);
     return p;
 }
 

@@ -36,10 +36,11 @@ typedef struct duo_stream {
     duo_packing_way packing;
     float *plain; /* instead of stages, where nothing can be pinned; else NULL */
 
-    int next;                /* the step that is begun next */
-    int64_t sent;            /* elements of it that are under way, if it is a SEND through stages */
-    int64_t pieces;          /* elements that all sends through stages have sent */
-    bool follows[DUO_LANES]; /* must the compute queue still be told to follow the up queue? */
+    int next;       /* the step that is begun next */
+    int64_t sent;   /* elements of it that are under way, if it is a SEND through stages */
+    int64_t pieces; /* elements that all sends through stages have sent */
+    /* Must the compute queue still be told to follow the up queue, and the peer queue? */
+    bool follows[DUO_LANES], follows_peer[DUO_LANES];
 
     int fetch;       /* the FETCH whose pieces are queued next, or a step before it */
     int64_t fetched; /* elements of it that are under way */

@@ -1,4 +1,5 @@
-/* stream_up.c - sends, from pinned memory and through stages (stream_up.h). */
+/* stream_up.c - sends, from pinned memory, through stages, and from device to device
+ * (stream_up.h). */
 #include "data/stream_up.h"
 
 #include "data/lanes.h"
@@ -17,13 +18,13 @@ duo_status duo_stream_share(duo_stream *s, const duo_step *step)
     const size_t width = (size_t)to.rows * sizeof(float);
     const size_t pitch = (size_t)to.device_ld * sizeof(float);
     const duo_lane *const source = &s->res->lane[step->source];
-    duo_status status = duo_queue_after(lane->up, source->up);
-    duo_record_begin(s->res, step, DUO_ROW_UP);
+    duo_status status = duo_queue_after(lane->peer, source->up);
+    duo_record_begin(s->res, step, DUO_ROW_PEER);
     if (status == DUO_OK)
-        status = duo_queue_copy(lane->up, to.device, pitch, from.device, pitch, width,
+        status = duo_queue_copy(lane->peer, to.device, pitch, from.device, pitch, width,
                                 (size_t)to.columns);
-    duo_record_end(s->res, step, DUO_ROW_UP);
-    s->follows[step->device] = true;
+    duo_record_end(s->res, step, DUO_ROW_PEER);
+    s->follows_peer[step->device] = true;
     return status == DUO_OK
                ? DUO_OK
                : duo_lanes_failed_between(s->res, lane, source, status, "copy between devices");
