@@ -9,14 +9,16 @@
 #include "gpu/split/schemes.h"
 
 /* Both ways at once over one way: 90 to 101 GB/s over 55 on an H100 (PCIe 5 x16), 86 to 95 with
- * panels of a few KiB a row. */
-static const double kBothWays = 1.8;
+ * panels of a few KiB a row. With two of them at once 131 to 140 in all, on a host with 32 cores. */
+static double both_ways(int devices) { return devices > 1 ? 1.3 : 1.8; }
 
 /* Bytes/s from device to device: NVLink of an H100. Over PCIe it would be a tenth. */
 static const double kPeer = 350e9;
 
-/* Floats from run to run: up to here panels cut across the runs are read at nearly full speed. */
+/* Floats from run to run: up to here panels cut across the runs are read at nearly full speed, and
+ * beyond it at this part of it, by an H100 whose multiprocessors work. */
 static const int64_t kFarApart = 8192;
+static const double kFarRate = 0.75;
 
 /*
  * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
@@ -101,18 +103,18 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.pitch[DUO_A] = call->transa ? 0 : call->operand[DUO_A].ld;
     of.pitch[DUO_B] = call->transb ? call->operand[DUO_B].ld : 0;
     of.pitch[DUO_C] = call->operand[DUO_C].ld;
-    /* Rows far apart: a H100 reads them at 33 GB/s while its multiprocessors work, the host copies
-     * them to stages at twice that. */
-    for (int i = DUO_A; i <= DUO_B; i++)
-        if (of.pitch[i] > kFarApart) of.pinned[i] = false;
     of.k_whole = (algorithm->maths & DUO_SERVES_FLOAT64) != 0; /* a slab leaves C in float32 */
     of.devices = devices;
     set_shares(conditions, devices, of.share);
     of.memory_bytes = memory_bytes;
     of.up = profile->upload_pinned;
     of.down = profile->download_pinned;
-    of.both = kBothWays * fmax(of.up, of.down);
+    of.both = both_ways(devices) * fmax(of.up, of.down);
     of.host_up = kCopying * profile->upload_pageable;
+    /* Rows far apart go through stages, where the host copies them faster than all devices read. */
+    for (int i = DUO_A; i <= DUO_B; i++)
+        if (of.pitch[i] > kFarApart && of.host_up > kFarRate * of.up * devices)
+            of.pinned[i] = false;
     of.host_down = profile->download_pageable; /* while the link works both ways: 44 to 54 GB/s */
     of.peer = conditions->linked ? kPeer : 0.0;
     of.copy_seconds = profile->copy_seconds;
@@ -236,7 +238,7 @@ static double seconds_on(const duo_call *call, const duo_conditions *conditions,
     const double work = work_seconds(call, conditions, algorithm, devices);
     /* The host copies pageable memory one way at a time. */
     const double moved =
-        t.pageable ? t.up + t.down : fmax(fmax(t.up, t.down), (t.up + t.down) / kBothWays);
+        t.pageable ? t.up + t.down : fmax(fmax(t.up, t.down), (t.up + t.down) / both_ways(devices));
     const double waits = 2.0 * work > t.up ? t.up * t.up / (4.0 * fmax(work, 1e-9)) : 0.0;
     const double part = last_part(t.bytes / devices);
     const double overlapped = fmax(fmax(moved, t.up), fmin(work + waits, work + t.up));
