@@ -9,7 +9,7 @@
 #include "gpu/split/schemes.h"
 
 /* Both ways at once over one way: 90 to 101 GB/s over 55 on an H100 (PCIe 5 x16), 86 to 95 with
- * panels of a few KiB a row. With two of them at once 131 to 140 in all, on a host with 32 cores. */
+ * panels of a few KiB a row. With two of them at once 120 to 140 in all, on hosts with 32 cores. */
 static double both_ways(int devices) { return devices > 1 ? 1.3 : 1.8; }
 
 /* Bytes/s from device to device: NVLink of an H100. Over PCIe it would be a tenth. */

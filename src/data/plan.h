@@ -2,9 +2,9 @@
  * plan.h - the plan of a product whose operands are in host memory: in which order their parts are
  * sent, multiplied and fetched, by one device or several.
  *
- * A device has four queues that work at the same time: up (sends), compute (packs, multiplies), down
- * (fetches), and, where there are several devices, peer (copies from the others). A plan is one list
- * of steps for all of them. A step follows the steps of its own queue that stand before it, and
+ * A device has four queues that work at the same time: up (sends), compute (packs, multiplies),
+ * down (fetches), and, where there are several devices, peer (copies from the others). A plan is
+ * one list of steps for all. A step follows those of its own queue that stand before it, and
  *   PACK, MULTIPLY   every SEND and SHARE to their device that stands before them;
  *   FETCH            every MULTIPLY on its device that stands before it;
  *   SHARE            every SEND to the device it copies from that stands before it.

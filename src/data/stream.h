@@ -1,7 +1,7 @@
 /*
  * stream.h - runs the plan of a product whose operands are partly in host memory (data/plan.h).
  *
- * The caller's thread queues the steps on the queues of each device (data/plan.h). Pageable memory goes through
+ * The caller's thread queues the steps on the queues of each device. Pageable memory goes through
  * two rings of pinned stages, which the team fills and drains: the thread waits only when no stage
  * is free and nothing has arrived.
  */
