@@ -112,7 +112,8 @@ extern "C" {
     X(DUO_ERR_DEVICE, -8, "no such device, or the device could not do it")                         \
     X(DUO_ERR_LOST, -9, "the only current copy was on a device that is lost")                      \
     X(DUO_ERR_UNSUPPORTED, -10, "not supported by this version or build")                          \
-    X(DUO_ERR_RANGE, -11, "the address range is not registered, or cuts across one that is")
+    X(DUO_ERR_RANGE, -11, "the address range is not registered, or cuts across one that is")       \
+    X(DUO_ERR_EVENT, -12, "the event is not a live one")
 
 typedef enum duo_status {
 #define DUO_STATUS_ENUM(name, value, text) name = value,
@@ -351,6 +352,81 @@ DUO_API duo_status duo_warm_up(duo_context *ctx);
  * Since      0.1
  */
 DUO_API duo_status duo_synchronize(duo_context *ctx);
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+/*
+ * An event is a place in a context's work: behind all that the context was given before it was
+ * recorded. Other contexts, on other devices and threads too, can be made to follow it, and the
+ * host can wait for it, or ask whether it has been reached, while the context is given more work.
+ *
+ * Calls on the same memory follow each other without events: kept arrays, memory of duo_malloc and
+ * duo_adopt are in order in all contexts. An event orders what the library does not know of: a
+ * program's own kernels in its streams (duo_set_stream). And it tells of a part of a context's
+ * work, where duo_synchronize waits for all.
+ *
+ *     duo_sgemm(a, ...);  duo_event_record(a, e);  duo_sgemm(a, ...);   // C on the device
+ *     duo_event_wait(b, e);           // b goes on when the first product is there
+ *     duo_event_synchronize(e);       // so does the host
+ *
+ * Threads    an event is recorded by one thread at a time; meanwhile others may follow it, wait for
+ *            it and ask, and mean one of both places then.
+ */
+typedef struct duo_event duo_event;
+
+/**
+ * duo_event_create - make an event. Until it is recorded it counts as reached.
+ *   event   [out] not NULL. Set to NULL on failure.
+ * Residence  touches no GPU.
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 0.2
+ */
+DUO_API duo_status duo_event_create(duo_event **event);
+
+/**
+ * duo_event_destroy - end an event. Contexts that follow it still do; no thread may be waiting.
+ *   event   NULL does nothing.
+ * Returns    DUO_OK, DUO_ERR_EVENT (not a live one).   Since 0.2
+ */
+DUO_API duo_status duo_event_destroy(duo_event *event);
+
+/**
+ * duo_event_record - the event's place is behind all that this context was given so far.
+ *
+ *   event   may have been recorded before, in any context: what follows that place already still
+ *           does.
+ *
+ * What a call has done when it returns, as where its output is in host memory, counts as reached.
+ * Does not wait, unless the device cannot mark the place.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT.   Since 0.2
+ */
+DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
+
+/**
+ * duo_event_wait - what this context is given from now on begins when the event is reached.
+ *
+ * The host does not wait, unless the context has no usable GPU, or that cannot follow the event.
+ * What was lost with a device is not waited for: whoever uses it is told.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_DEVICE (the device works, but could
+ *            not be waited for now: call again).
+ * Since      0.2
+ */
+DUO_API duo_status duo_event_wait(duo_context *ctx, duo_event *event);
+
+/**
+ * duo_event_synchronize - the host waits until the event is reached.
+ * Returns    DUO_OK, DUO_ERR_EVENT, DUO_ERR_LOST (the device was lost before, and with it results
+ *            that the context had there alone), DUO_ERR_DEVICE (as in duo_event_wait).
+ * Since      0.2
+ */
+DUO_API duo_status duo_event_synchronize(duo_event *event);
+
+/**
+ * duo_event_query - has the event been reached? Does not wait.
+ *   done   [out] 1 or 0; not NULL. 1 also with DUO_ERR_LOST.
+ * Returns    as duo_event_synchronize, and DUO_ERR_NULL.   Since 0.2
+ */
+DUO_API duo_status duo_event_query(duo_event *event, int *done);
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /*
  * backend.c - the simulated device behind the backend's table: devices and memory. What works on
- * queues is in backend_queue.c.
+ * queues is in backend_queue.c, backend_wait.c and backend_signal.c.
  */
 #include "sim/backend.h"
 
@@ -186,6 +186,12 @@ const duo_backend *sim_backend(void)
         .idle = sim_backend_idle,
         .after = sim_backend_after,
         .after_mark = sim_backend_after_mark,
+        .signal_open = sim_backend_signal_open,
+        .signal_close = sim_backend_signal_close,
+        .signal_set = sim_backend_signal_set,
+        .signal_passed = sim_backend_signal_passed,
+        .signal_wait = sim_backend_signal_wait,
+        .after_signal = sim_backend_after_signal,
         .stamp = sim_backend_stamp,
         .stamp_seconds = sim_backend_stamp_seconds,
         .detail = sim_said,

@@ -26,6 +26,12 @@ duo_status sim_backend_finish(duo_queue *queue);
 duo_status sim_backend_idle(duo_queue *queue, bool *idle);
 duo_status sim_backend_after(duo_queue *later, duo_queue *earlier);
 duo_status sim_backend_after_mark(duo_queue *later, duo_queue *earlier, int mark);
+duo_status sim_backend_signal_open(int device, duo_signal **signal);
+void sim_backend_signal_close(duo_signal *signal);
+duo_status sim_backend_signal_set(duo_signal *signal, duo_queue *queue);
+duo_status sim_backend_signal_passed(duo_signal *signal, bool *passed);
+duo_status sim_backend_signal_wait(duo_signal *signal);
+duo_status sim_backend_after_signal(duo_queue *later, duo_signal *signal);
 duo_status sim_backend_stamp(duo_queue *queue, int number);
 duo_status sim_backend_stamp_seconds(duo_queue *queue, int number, duo_queue *since,
                                      int since_number, double *seconds);

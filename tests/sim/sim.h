@@ -24,7 +24,7 @@ enum { SIM_DEVICES = 4 };
 const duo_backend *sim_backend(void);
 
 /* The calls of the backend. SIM_WAIT: wait_mark and finish. SIM_IDLE: idle and passed. SIM_AFTER:
- * after and after_mark. */
+ * after and after_mark; of signals likewise, and SIM_MARK signal_set, SIM_OPEN signal_open. */
 typedef enum sim_kind {
     SIM_COUNT,
     SIM_LOAD,

@@ -81,7 +81,8 @@ typedef struct sim_state {
     int async_nth;
     bool async_garbage;
 
-    int opened; /* queues since sim_reset */
+    int opened;  /* queues since sim_reset */
+    int signals; /* that are open */
     uint64_t count[SIM_KINDS], uploaded, downloaded;
     duo_algorithm_id last_algorithm;
     int violations;

@@ -31,6 +31,10 @@ enum { DUO_MOST_DEVICES = 64 }; /* more are not looked at */
 
 typedef struct duo_queue duo_queue; /* an in-order queue of work on one device */
 
+/* A place in a queue's work that anyone may follow and wait for, on any thread, also while it is
+ * set anew: then it is one of both places. It may outlive its queue. */
+typedef struct duo_signal duo_signal;
+
 typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE } duo_memory;
 
 /* Marks of one queue, for the host and for other queues to wait for: enough for each staging buffer
@@ -132,6 +136,15 @@ typedef struct duo_backend {
     /* The same, but only what stands before a mark of `earlier`, which was set. Of any two devices.
      * If another thread sets the mark meanwhile, `later` follows one of both places. */
     duo_status (*after_mark)(duo_queue *later, duo_queue *earlier, int mark);
+
+    duo_status (*signal_open)(int device, duo_signal **signal);
+    void (*signal_close)(duo_signal *signal); /* does not wait; what follows it still does */
+    /* Sets it behind the work that is queued so far in a queue of its device. */
+    duo_status (*signal_set)(duo_signal *signal, duo_queue *queue);
+    /* Of signals that were set: as passed, wait_mark and after_mark. */
+    duo_status (*signal_passed)(duo_signal *signal, bool *passed);
+    duo_status (*signal_wait)(duo_signal *signal);
+    duo_status (*after_signal)(duo_queue *later, duo_signal *signal);
 
     /* For measuring. Sets a stamp behind the work that is queued so far: the time at which the
      * device comes there. Numbers count from 0, and may be used again; a queue keeps memory for all

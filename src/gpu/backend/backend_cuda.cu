@@ -2,8 +2,8 @@
  * backend_cuda.cu - the backend to CUDA, a table of functions.
  *
  * The runtime is linked statically. Devices, and whose context is current: cuda_devices.cu; queues:
- * cuda_queue.cu; copies between devices: cuda_links.cu; the algorithms: cuda_algorithms.cu; what
- * errors mean: cuda_error.cu.
+ * cuda_queue.cu; signals: cuda_signal.cu; copies between devices: cuda_links.cu; the algorithms:
+ * cuda_algorithms.cu; what errors mean: cuda_error.cu.
  */
 #include "gpu/backend/cuda_algorithms.cuh"
 #include "gpu/backend/cuda_devices.cuh"
@@ -11,6 +11,7 @@
 #include "gpu/backend/cuda_links.cuh"
 #include "gpu/backend/cuda_memory.cuh"
 #include "gpu/backend/cuda_queue.cuh"
+#include "gpu/backend/cuda_signal.cuh"
 
 extern "C" const duo_backend *duo_backend_default(void)
 {
@@ -41,6 +42,12 @@ extern "C" const duo_backend *duo_backend_default(void)
         .idle = duo_cuda_idle,
         .after = duo_cuda_after,
         .after_mark = duo_cuda_after_mark,
+        .signal_open = duo_cuda_signal_open,
+        .signal_close = duo_cuda_signal_close,
+        .signal_set = duo_cuda_signal_set,
+        .signal_passed = duo_cuda_signal_passed,
+        .signal_wait = duo_cuda_signal_wait,
+        .after_signal = duo_cuda_after_signal,
         .stamp = duo_cuda_stamp,
         .stamp_seconds = duo_cuda_stamp_seconds,
         .detail = duo_cuda_detail,

@@ -119,6 +119,39 @@ static duo_status after_mark(duo_queue *later, duo_queue *earlier, int mark)
     return DUO_ERR_DEVICE;
 }
 
+static duo_status signal_open(int device, duo_signal **signal)
+{
+    (void)device;
+    *signal = NULL;
+    return DUO_ERR_DEVICE;
+}
+
+static void signal_close(duo_signal *signal) { (void)signal; }
+
+static duo_status signal_set(duo_signal *signal, duo_queue *queue)
+{
+    (void)signal, (void)queue;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status signal_passed(duo_signal *signal, bool *done)
+{
+    (void)signal;
+    *done = true;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status signal_wait(duo_signal *signal)
+{
+    (void)signal;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status after_signal(duo_queue *later, duo_signal *signal)
+{
+    return signal_set(signal, later);
+}
+
 static size_t packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i)
 {
     (void)algorithm, (void)call, (void)i;
@@ -171,6 +204,12 @@ const duo_backend *duo_backend_default(void)
         .idle = idle,
         .after = after,
         .after_mark = after_mark,
+        .signal_open = signal_open,
+        .signal_close = signal_close,
+        .signal_set = signal_set,
+        .signal_passed = signal_passed,
+        .signal_wait = signal_wait,
+        .after_signal = after_signal,
         .stamp = refuse_mark,
         .stamp_seconds = stamp_seconds,
         .detail = detail,

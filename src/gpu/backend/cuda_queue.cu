@@ -9,7 +9,7 @@
 
 /* ---- Opening and closing ---- */
 
-static duo_status make_event(cudaEvent_t *event)
+duo_status duo_cuda_make_event(cudaEvent_t *event)
 {
     return duo_cuda_status(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
                            "cudaEventCreate");
@@ -62,7 +62,7 @@ duo_status duo_cuda_open(int device, void *stream, duo_queue **opened)
         }
         queue->own_stream = true;
     }
-    if (status == DUO_OK) status = make_event(&queue->behind);
+    if (status == DUO_OK) status = duo_cuda_make_event(&queue->behind);
     if (status == DUO_OK)
         status = duo_cuda_status(cudaMalloc(&queue->scratch, kScratchBytes), "cudaMalloc");
     /* In the stream itself, so that it precedes every kernel; a foreign stream fails here. */
@@ -134,7 +134,7 @@ duo_status duo_cuda_mark(duo_queue *queue, int index)
     if (current.status != DUO_OK) return current.status;
     cudaEvent_t *const mark = &queue->marks[index];
     /* Not when the queue is opened, which a first call waits for. */
-    const duo_status status = *mark == nullptr ? make_event(mark) : DUO_OK;
+    const duo_status status = *mark == nullptr ? duo_cuda_make_event(mark) : DUO_OK;
     if (status != DUO_OK) return status;
     return duo_cuda_status(cudaEventRecord(*mark, queue->stream), "cudaEventRecord");
 }
@@ -153,8 +153,7 @@ duo_status duo_cuda_finish(duo_queue *queue)
     return duo_cuda_status(cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
 }
 
-/* What cudaStreamQuery or cudaEventQuery has answered. */
-static duo_status is_done(cudaError_t error, const char *function, bool *done)
+duo_status duo_cuda_is_done(cudaError_t error, const char *function, bool *done)
 {
     *done = error == cudaSuccess;
     if (error == cudaErrorNotReady) { /* an answer, not a failure, but some versions note it */
@@ -169,7 +168,7 @@ duo_status duo_cuda_passed(duo_queue *queue, int index, bool *done)
     *done = false;
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
-    return is_done(cudaEventQuery(queue->marks[index]), "cudaEventQuery", done);
+    return duo_cuda_is_done(cudaEventQuery(queue->marks[index]), "cudaEventQuery", done);
 }
 
 duo_status duo_cuda_idle(duo_queue *queue, bool *done)
@@ -177,11 +176,11 @@ duo_status duo_cuda_idle(duo_queue *queue, bool *done)
     *done = false;
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
-    return is_done(cudaStreamQuery(queue->stream), "cudaStreamQuery", done);
+    return duo_cuda_is_done(cudaStreamQuery(queue->stream), "cudaStreamQuery", done);
 }
 
 /* An event may be of another device than the stream that waits for it. */
-static duo_status follow(duo_queue *later, cudaEvent_t event)
+duo_status duo_cuda_follow(duo_queue *later, cudaEvent_t event)
 {
     const duo_cuda_guard current(later->device);
     if (current.status != DUO_OK) return current.status;
@@ -190,7 +189,7 @@ static duo_status follow(duo_queue *later, cudaEvent_t event)
 
 duo_status duo_cuda_after_mark(duo_queue *later, duo_queue *earlier, int index)
 {
-    return later == earlier ? DUO_OK : follow(later, earlier->marks[index]);
+    return later == earlier ? DUO_OK : duo_cuda_follow(later, earlier->marks[index]);
 }
 
 /* Only the later queue's event is touched, and recording into the earlier stream is safe beside
@@ -204,11 +203,11 @@ duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
     {
         const duo_cuda_guard current(earlier->device);
         status = current.status;
-        if (status == DUO_OK && across) status = make_event(&here);
+        if (status == DUO_OK && across) status = duo_cuda_make_event(&here);
         if (status != DUO_OK) return status;
         status = duo_cuda_status(cudaEventRecord(here, earlier->stream), "cudaEventRecord");
     }
-    if (status == DUO_OK) status = follow(later, here);
+    if (status == DUO_OK) status = duo_cuda_follow(later, here);
     if (across) duo_cuda_forget(cudaEventDestroy(here)); /* what waits for it keeps it */
     return status;
 }

@@ -46,4 +46,13 @@ duo_status duo_cuda_stamp(duo_queue *queue, int number);
 duo_status duo_cuda_stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
                                   double *seconds);
 
+/* What cudaStreamQuery or cudaEventQuery, called by that name, has answered. */
+duo_status duo_cuda_is_done(cudaError_t error, const char *function, bool *done);
+
+/* The queue follows an event, which may be of another device. */
+duo_status duo_cuda_follow(duo_queue *later, cudaEvent_t event);
+
+/* An event without times, of the current device. */
+duo_status duo_cuda_make_event(cudaEvent_t *event);
+
 #endif

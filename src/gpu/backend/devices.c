@@ -250,6 +250,31 @@ duo_status duo_queue_after_mark(duo_queue *later, duo_queue *earlier, int mark)
     TWICE(duo_backend_current()->after_mark(later, earlier, mark));
 }
 
+duo_status duo_queue_after_signal(duo_queue *later, duo_signal *signal)
+{
+    TWICE(duo_backend_current()->after_signal(later, signal));
+}
+
+duo_status duo_signal_open(int device, duo_signal **signal)
+{
+    TWICE(duo_backend_current()->signal_open(device, signal));
+}
+
+duo_status duo_signal_set(duo_signal *signal, duo_queue *queue)
+{
+    TWICE(duo_backend_current()->signal_set(signal, queue));
+}
+
+duo_status duo_signal_passed(duo_signal *signal, bool *passed)
+{
+    TWICE(duo_backend_current()->signal_passed(signal, passed));
+}
+
+duo_status duo_signal_wait(duo_signal *signal)
+{
+    TWICE(duo_backend_current()->signal_wait(signal));
+}
+
 duo_status duo_queue_drain(duo_queue *queue)
 {
     return duo_queue_finish(queue) == DUO_OK ? DUO_OK : DUO_ERR_LOST;

@@ -49,6 +49,11 @@ duo_status duo_queue_finish(duo_queue *queue);
 duo_status duo_queue_idle(duo_queue *queue, bool *idle);
 duo_status duo_queue_after(duo_queue *later, duo_queue *earlier);
 duo_status duo_queue_after_mark(duo_queue *later, duo_queue *earlier, int mark);
+duo_status duo_queue_after_signal(duo_queue *later, duo_signal *signal);
+duo_status duo_signal_open(int device, duo_signal **signal);
+duo_status duo_signal_set(duo_signal *signal, duo_queue *queue);
+duo_status duo_signal_passed(duo_signal *signal, bool *passed);
+duo_status duo_signal_wait(duo_signal *signal);
 duo_status duo_queue_drain(duo_queue *queue);
 
 /*

@@ -1,0 +1,54 @@
+/* event.c - duo_event_create and its sisters. */
+#include "call/context.h"
+#include "data/event.h"
+
+duo_status duo_event_create(duo_event **event)
+{
+    if (event == NULL) return DUO_ERR_NULL;
+    *event = duo_event_make();
+    return *event != NULL ? DUO_OK : DUO_ERR_MEMORY;
+}
+
+duo_status duo_event_destroy(duo_event *event)
+{
+    if (event == NULL) return DUO_OK;
+    if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    duo_event_end(event);
+    return DUO_OK;
+}
+
+duo_status duo_event_record(duo_context *given, duo_event *event)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    duo_event_set(event, &ctx->resources);
+    return DUO_OK;
+}
+
+duo_status duo_event_wait(duo_context *given, duo_event *event)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    if (!duo_event_pending(event)) return DUO_OK;
+    if (duo_context_open(ctx) == DUO_OK) return duo_event_follow(event, &ctx->resources);
+    /* The context has no GPU: the loss of results is told by whoever asks for them. */
+    const duo_status status = duo_event_finish(event);
+    return status == DUO_ERR_LOST ? DUO_OK : status;
+}
+
+duo_status duo_event_synchronize(duo_event *event)
+{
+    return duo_event_live(event) ? duo_event_finish(event) : DUO_ERR_EVENT;
+}
+
+duo_status duo_event_query(duo_event *event, int *done)
+{
+    bool passed;
+    if (done == NULL) return DUO_ERR_NULL;
+    if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    const duo_status status = duo_event_passed(event, &passed);
+    *done = passed;
+    return status;
+}

@@ -1,0 +1,153 @@
+/* event.c - events (event.h). */
+#include "data/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/backend/devices.h"
+#include "host/fork.h"
+#include "host/lock.h"
+
+enum { LIVE = 0x44554531, DEAD = 0x44554530, NO_DEVICE = -1 };
+
+static duo_event *pool;   /* ended events, to be used again */
+static duo_event *newest; /* the head of the list of all events, ended ones too */
+
+static const duo_event_place nothing = {.device = NO_DEVICE};
+
+/* ---- Making ---- */
+
+duo_event *duo_event_make(void)
+{
+    duo_lock(DUO_LOCK_EVENTS);
+    duo_event *const event = pool != NULL ? pool : calloc(1, sizeof *event);
+    if (event != NULL && event == pool) {
+        pool = event->next;
+    } else if (event != NULL) {
+        event->older = newest;
+        newest = event;
+    }
+    if (event != NULL) {
+        event->place = nothing;
+        event->magic = LIVE;
+    }
+    duo_unlock(DUO_LOCK_EVENTS);
+    return event;
+}
+
+void duo_event_end(duo_event *event)
+{
+    for (int d = 0; d < DUO_MOST_DEVICES; d++)
+        if (event->signal[d] != NULL) duo_backend_current()->signal_close(event->signal[d]);
+    memset(event->signal, 0, sizeof event->signal);
+    event->magic = DEAD;
+    duo_lock(DUO_LOCK_EVENTS);
+    event->next = pool;
+    pool = event;
+    duo_unlock(DUO_LOCK_EVENTS);
+}
+
+bool duo_event_live(const duo_event *event) { return event != NULL && event->magic == LIVE; }
+
+static duo_event_place place_of(const duo_event *event)
+{
+    duo_lock(DUO_LOCK_EVENTS);
+    const duo_event_place place = event->place;
+    duo_unlock(DUO_LOCK_EVENTS);
+    return place;
+}
+
+/* ---- Recording ---- */
+
+static duo_status set_signal(duo_event *event, const duo_resources *res)
+{
+    duo_signal **const signal = &event->signal[res->queue_device];
+    duo_status status = DUO_OK;
+    if (*signal == NULL) status = duo_signal_open(res->queue_device, signal);
+    return status == DUO_OK ? duo_signal_set(*signal, res->queue) : status;
+}
+
+void duo_event_set(duo_event *event, duo_resources *res)
+{
+    duo_event_place place = {.device = NO_DEVICE, .unwaited = res->unwaited};
+    if (res->queue != NULL) {
+        duo_status status = set_signal(event, res);
+        if (status == DUO_OK) place.device = res->queue_device;
+        if (status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE)
+            status = duo_queue_drain(res->queue);
+        if (status != DUO_OK) (void)duo_resources_failed(res, DUO_ERR_LOST, "record an event");
+    }
+    place.lost = !duo_device_usable(res->queue != NULL ? res->queue_device : res->device);
+    duo_lock(DUO_LOCK_EVENTS);
+    event->place = place;
+    duo_unlock(DUO_LOCK_EVENTS);
+}
+
+/* ---- Waiting ---- */
+
+bool duo_event_pending(const duo_event *event)
+{
+    const duo_event_place place = place_of(event);
+    return place.device != NO_DEVICE && duo_device_usable(place.device);
+}
+
+/* What a failure of the backend means to those who wait: a loss concerns them only if outputs were
+ * on that device. */
+static duo_status met(duo_event_place place, duo_status status)
+{
+    if (status == DUO_ERR_LOST) duo_device_lose(place.device, duo_backend_current()->detail());
+    return status == DUO_ERR_LOST && !place.unwaited ? DUO_OK : status;
+}
+
+/* That of an event of which nothing can be asked any more. */
+static duo_status settled(duo_event_place place)
+{
+    const bool lost = place.lost || place.device != NO_DEVICE;
+    return lost && place.unwaited ? DUO_ERR_LOST : DUO_OK;
+}
+
+duo_status duo_event_follow(duo_event *event, duo_resources *res)
+{
+    bool idle;
+    const duo_event_place place = place_of(event);
+    if (place.device == NO_DEVICE || !duo_device_usable(place.device)) return DUO_OK;
+    duo_signal *const signal = event->signal[place.device];
+    duo_status status = duo_queue_after_signal(res->queue, signal);
+    if (status == DUO_ERR_LOST && duo_queue_idle(res->queue, &idle) == DUO_ERR_LOST) {
+        (void)duo_resources_failed(res, status, "follow an event");
+        return DUO_OK; /* later calls go elsewhere */
+    }
+    if (status == DUO_ERR_MEMORY || status == DUO_ERR_DEVICE) status = duo_signal_wait(signal);
+    if (status == DUO_ERR_LOST) duo_device_lose(place.device, duo_backend_current()->detail());
+    return status == DUO_ERR_LOST ? DUO_OK : status;
+}
+
+duo_status duo_event_finish(duo_event *event)
+{
+    const duo_event_place place = place_of(event);
+    if (place.device == NO_DEVICE || !duo_device_usable(place.device)) return settled(place);
+    return met(place, duo_signal_wait(event->signal[place.device]));
+}
+
+duo_status duo_event_passed(duo_event *event, bool *done)
+{
+    const duo_event_place place = place_of(event);
+    *done = true;
+    if (place.device == NO_DEVICE || !duo_device_usable(place.device)) return settled(place);
+    const duo_status status = duo_signal_passed(event->signal[place.device], done);
+    if (status == DUO_ERR_LOST) *done = true;
+    return met(place, status);
+}
+
+/* ---- Forks ---- */
+
+/* The child has no device, and what a context left there is the parent's. */
+static void in_child(void)
+{
+    for (duo_event *event = newest; event != NULL; event = event->older) {
+        memset(event->signal, 0, sizeof event->signal);
+        event->place = nothing;
+    }
+}
+
+static __attribute__((constructor)) void watch_forks(void) { duo_fork_in_child(in_child); }

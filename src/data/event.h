@@ -1,0 +1,53 @@
+/*
+ * event.h - events: places in the work of contexts.
+ *
+ * An event has a signal for each device on which it was recorded. Events are never freed: an ended
+ * one waits in a pool, so that a stale handle is recognised. docs/architecture.md tells who changes
+ * which field, and when.
+ */
+#ifndef DUO_EVENT_H
+#define DUO_EVENT_H
+
+#include "data/resources.h"
+
+/* Where an event was recorded last. */
+typedef struct duo_event_place {
+    int device;    /* its signal was set; -1: all work was done then, or the event is new */
+    bool lost;     /* the context's device was lost already */
+    bool unwaited; /* the context had outputs on a device for which nobody had waited */
+} duo_event_place;
+
+struct duo_event {
+    uint32_t magic;
+    duo_event_place place;                /* under DUO_LOCK_EVENTS */
+    duo_signal *signal[DUO_MOST_DEVICES]; /* by device; each made when first needed */
+    duo_event *next;                      /* in the pool */
+    duo_event *older;                     /* in the list of all: the one made before */
+};
+
+/* A new event, or NULL: out of memory. */
+duo_event *duo_event_make(void);
+/* Ends an event, for which nobody waits. */
+void duo_event_end(duo_event *event);
+/* Is it a live one? NULL is not. */
+bool duo_event_live(const duo_event *event);
+
+/* Marks the place behind all work that was queued so far. Where the device cannot set a signal,
+ * waits for that work instead. */
+void duo_event_set(duo_event *event, duo_resources *res);
+
+/* The queue, which is open, follows the event: what it is given from now on comes later. Where the
+ * device cannot do that, the host waits. What was lost with a device is not followed.
+ * DUO_ERR_DEVICE: the host could not wait. */
+duo_status duo_event_follow(duo_event *event, duo_resources *res);
+
+/* Is there anything that may still have to be waited for? */
+bool duo_event_pending(const duo_event *event);
+
+/* The host waits. DUO_ERR_LOST: outputs were lost with the device. DUO_ERR_DEVICE: it could not be
+ * waited for. */
+duo_status duo_event_finish(duo_event *event);
+/* Is all done? Does not wait. Statuses likewise; *done is true with DUO_ERR_LOST. */
+duo_status duo_event_passed(duo_event *event, bool *done);
+
+#endif
