@@ -113,7 +113,13 @@ extern "C" {
     X(DUO_ERR_LOST, -9, "the only current copy was on a device that is lost")                      \
     X(DUO_ERR_UNSUPPORTED, -10, "not supported by this version or build")                          \
     X(DUO_ERR_RANGE, -11, "the address range is not registered, or cuts across one that is")       \
-    X(DUO_ERR_EVENT, -12, "the event is not a live one")
+    X(DUO_ERR_EVENT, -12, "the event is not a live one")                                           \
+    X(DUO_ERR_GRAPH, -13, "the graph is not a live one")                                           \
+    X(DUO_ERR_NODE, -14, "there is no such node in this graph")                                    \
+    X(DUO_ERR_CYCLE, -15, "nodes of the graph depend on each other")                               \
+    X(DUO_ERR_BUILT, -16, "the graph is built already, or not yet")                                \
+    X(DUO_ERR_HIDDEN, -17, "an operand of a graph's node would have to be copied first")           \
+    X(DUO_ERR_SHAPE, -18, "a node of a built graph keeps its kind and its shape")
 
 typedef enum duo_status {
 #define DUO_STATUS_ENUM(name, value, text) name = value,
@@ -765,6 +771,180 @@ DUO_API duo_status duo_release(duo_context *ctx, void *host);
  * Since      0.1
  */
 DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t bytes);
+
+/* ---- Graphs ---------------------------------------------------------------------------------- */
+/*
+ * A graph is work that is described once and done many times: operations, copies, and functions of
+ * the program, each with the nodes that it depends on. Nodes that do not depend on each other run
+ * side by side.
+ *
+ *     duo_graph_create(&g);
+ *     duo_graph_add(g, &(duo_work){.size = sizeof(duo_work), .kind = DUO_WORK_SSUM, .n = n, .x = x,
+ *                                  .incx = 1, .result = &s}, NULL, 0, &sum);
+ *     duo_graph_add(g, &(duo_work){.size = sizeof(duo_work), .kind = DUO_WORK_HOST,
+ *                                  .function = use, .user = &s}, &sum, 1, NULL);
+ *     duo_graph_build(g, NULL);
+ *     for (...) duo_graph_launch(g, NULL);
+ *     duo_graph_destroy(g);
+ *
+ * Sides      An operation whose operands are all in host memory runs on the CPU; one whose operands
+ *            are all on the device (duo_malloc, duo_adopt) runs there. Nothing is copied but by
+ *            nodes that copy: any other mix, and kept arrays, are DUO_ERR_HIDDEN when the graph is
+ *            built. Without a GPU memory of duo_malloc is in host memory, and so is all the work.
+ * Order      A launch follows what its context was given before, and the context goes on behind it.
+ *            What the host does is done when the launch returns; for what it depends on, on the
+ *            device, the launching thread waits. Work on the device is queued.
+ * Threads    One thread at a time uses a graph, and one launch of it at a time is under way: a
+ *            launch follows the one before. Nodes that the host does share the team's threads.
+ * Numerics   as of the calls: the reductions have the same bits, whatever runs beside them.
+ */
+typedef struct duo_graph duo_graph;
+
+/* A node of a graph; 0 is none. */
+typedef int64_t duo_node;
+
+typedef enum duo_work_kind {
+    DUO_WORK_EMPTY, /* nothing: a place for others to depend on */
+    DUO_WORK_SGEMM, /* duo_sgemm: math, layout, transa, transb, m, n, k, alpha, a ... ldc */
+    DUO_WORK_SASUM, /* duo_sasum: math, n, x, incx, result */
+    DUO_WORK_SSUM,  /* duo_ssum: likewise */
+    DUO_WORK_SDOT,  /* duo_sdot: likewise, and y, incy */
+    DUO_WORK_COPY,  /* `height` runs of `width` bytes, from `src` to `dst`, each a pitch apart */
+    DUO_WORK_SET,   /* `height` runs of `width` bytes at `dst` become `value` */
+    DUO_WORK_HOST   /* function(user), on any thread. It must not call the library. */
+} duo_work_kind;
+
+/* What a node does. The caller fills `size` with sizeof(duo_work), and what its kind names; all
+ * else may be 0. Arguments are those of the functions of these names. */
+typedef struct duo_work {
+    size_t size;
+    duo_work_kind kind;
+
+    duo_math math;
+    duo_layout layout;
+    duo_transpose transa, transb;
+    int64_t m, n, k;
+    float alpha, beta;
+    const float *a, *b;
+    float *c;
+    int64_t lda, ldb, ldc;
+
+    const float *x, *y;
+    int64_t incx, incy;
+    float *result;
+
+    void *dst;
+    const void *src;
+    size_t dst_pitch, src_pitch; /* bytes, at least width where height is above 1 */
+    size_t width, height;        /* of 0, nothing is done */
+    int value;                   /* converted to unsigned char, as by memset */
+
+    void (*function)(void *user);
+    void *user;
+} duo_work;
+
+/**
+ * duo_graph_create - make a graph without nodes.
+ *   graph   [out] not NULL. Set to NULL on failure.
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 0.2
+ */
+DUO_API duo_status duo_graph_create(duo_graph **graph);
+
+/**
+ * duo_graph_destroy - wait for the graph's last launch, and end the graph.
+ *   graph   NULL does nothing.
+ * Returns    DUO_OK, DUO_ERR_GRAPH (not a live one), DUO_ERR_LOST, DUO_ERR_DEVICE as duo_destroy;
+ *            the graph is ended all the same.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_destroy(duo_graph *graph);
+
+/**
+ * duo_graph_add - one more node.
+ *
+ *   work    not NULL; copied. Its arguments are checked when the graph is built.
+ *   after   [in] `count` nodes of this graph, on which it depends; may be NULL if count is 0. A
+ *           node that is named twice counts once.
+ *   node    [out] the new node, for others to name; may be NULL.
+ *
+ * Returns    DUO_OK, or with the graph unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT, DUO_ERR_NULL,
+ *            DUO_ERR_SIZE (work->size too small, count negative), DUO_ERR_ENUM (no such kind),
+ *            DUO_ERR_NODE (one of `after` is not of this graph), DUO_ERR_MEMORY.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const duo_node *after,
+                                 int count, duo_node *node);
+
+/**
+ * duo_graph_alter - another work, or other dependencies, for a node of a graph that is not built.
+ *
+ *   work    as in duo_graph_add; NULL: what it was.
+ *   after   takes the place of all dependencies that it had; count -1: they stay. Dependencies may
+ *           name any node: whether they are without a cycle is seen when the graph is built.
+ *
+ * Returns    as duo_graph_add; DUO_ERR_NODE also if `node` is not of this graph.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_work *work,
+                                   const duo_node *after, int count);
+
+/**
+ * duo_graph_build - check the graph, and lay out how it runs. Afterwards it can be launched, and
+ * only duo_graph_update changes it.
+ *
+ *   ctx   its threads and its device are the graph's. Nothing is queued in it.
+ *
+ * Operands have to be allocated, and need not be filled. Those on a device are on that of ctx.
+ *
+ * Returns    DUO_OK, or with the graph not built: DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT,
+ *            DUO_ERR_MEMORY, DUO_ERR_CYCLE, DUO_ERR_HIDDEN, or what a call with a node's arguments
+ *            would return. duo_graph_detail names the node.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
+
+/**
+ * duo_graph_launch - do the graph's work.
+ *
+ *   ctx   any context. The graph follows what it was given before.
+ *
+ * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), or what the call of
+ *            a node returned: then what depends on it has not been done, and duo_graph_detail names
+ *            it. The graph may be launched again.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
+
+/**
+ * duo_graph_update - other arguments for a node of a built graph, from the next launch on: pointers
+ * of the same side, scalars, value, function and user.
+ *
+ *   work   kind, math, layout, transposes, sizes, increments, leading dimensions and pitches are
+ *          what they were.
+ *
+ * Waits for the last launch. Returns as duo_graph_alter; DUO_ERR_BUILT (not built), DUO_ERR_SHAPE,
+ * and what duo_graph_build returns of a node.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work);
+
+/**
+ * duo_graph_print - the graph as text in the language of Graphviz (dot): nodes with what they do,
+ * and arrows to those that depend on them.
+ *
+ *   text    [out] at most `size` characters, its ending 0 included; may be NULL if size is 0.
+ *   length  [out] how many characters the whole text has, without the 0; may be NULL.
+ *
+ * Returns    DUO_OK (also where text has no room for all of it), DUO_ERR_GRAPH, DUO_ERR_NULL.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_print(duo_graph *graph, char *text, size_t size, size_t *length);
+
+/**
+ * duo_graph_detail - which node the last failure of this graph was about, and what was wrong; never
+ * NULL, may be "".   Since 0.2
+ */
+DUO_API const char *duo_graph_detail(duo_graph *graph);
 
 /* ---- Explanation ----------------------------------------------------------------------------- */
 

@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 # From the top. Those in one tuple do not know each other.
-LAYERS = [('blas',), ('api',), ('call',), ('choice',), ('data',), ('cpu', 'gpu'), ('host',), ('',)]
+LAYERS = [('blas', 'graph'), ('api',), ('call',), ('choice',), ('data',), ('cpu', 'gpu'),
+          ('host',), ('',)]
 RANK = {folder: i for i, layer in enumerate(LAYERS) for folder in layer}
 ENDINGS = ('.c', '.h', '.cu', '.cuh')
 

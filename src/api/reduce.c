@@ -2,6 +2,7 @@
  * over. */
 #include "api/reduce.h"
 
+#include "api/describe.h"
 #include "call/execute.h"
 
 /* Do n elements, inc apart, fit the address space? */
@@ -21,21 +22,46 @@ static duo_operand vector(const float *x, int64_t n, int64_t inc)
         .address = (float *)(uintptr_t)first, .rows = 1, .columns = n, .ld = inc, .read = true};
 }
 
+static duo_operand scalar(float *result)
+{
+    return (duo_operand){.address = result, .rows = 1, .columns = 1, .ld = 1, .written = true};
+}
+
+/* Checks the arguments, and describes the call. *nothing: there is nothing to read, and the result
+ * is 0. */
+static duo_status check(duo_call *call, bool *nothing, duo_operation operation, int64_t n,
+                        const float *x, int64_t incx, const float *y, int64_t incy, float *result)
+{
+    if (result == NULL) return DUO_ERR_NULL;
+    const bool dot = operation == DUO_SDOT;
+    *call = (duo_call){.operation = operation, .m = 1, .n = n, .threads = 1};
+    call->operand[DUO_RESULT] = scalar(result);
+    *nothing = n <= 0 || (!dot && incx <= 0);
+    if (*nothing) return DUO_OK;
+    if (x == NULL || (dot && y == NULL)) return DUO_ERR_NULL;
+    if (!addressable(n, incx) || (dot && !addressable(n, incy)) || n > PTRDIFF_MAX / 4)
+        return DUO_ERR_SIZE;
+    call->operand[DUO_X] = vector(x, n, incx);
+    if (dot) call->operand[DUO_Y] = vector(y, n, incy);
+    return DUO_OK;
+}
+
 duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, const float *x,
                       int64_t incx, const float *y, int64_t incy, float *result)
 {
     duo_context *const ctx = duo_context_of(given);
+    duo_call call;
+    bool nothing;
     if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
-    if (result == NULL) return DUO_ERR_NULL;
-    const bool dot = operation == DUO_SDOT;
-    if (n <= 0 || (!dot && incx <= 0)) return duo_execute_store(ctx, operation, n, 0.0f, result);
-    if (x == NULL || (dot && y == NULL)) return DUO_ERR_NULL;
-    if (!addressable(n, incx) || (dot && !addressable(n, incy)) || n > PTRDIFF_MAX / 4)
-        return DUO_ERR_SIZE;
-    duo_call call = {.operation = operation, .m = 1, .n = n, .threads = 1};
-    call.operand[DUO_X] = vector(x, n, incx);
-    if (dot) call.operand[DUO_Y] = vector(y, n, incy);
-    call.operand[DUO_RESULT] =
-        (duo_operand){.address = result, .rows = 1, .columns = 1, .ld = 1, .written = true};
+    const duo_status checked = check(&call, &nothing, operation, n, x, incx, y, incy, result);
+    if (checked != DUO_OK) return checked;
+    if (nothing) return duo_execute_store(ctx, operation, n, 0.0f, result);
     return duo_execute(ctx, &call);
+}
+
+duo_status duo_reduce_describe(duo_call *call, duo_operation operation, int64_t n, const float *x,
+                               int64_t incx, const float *y, int64_t incy, float *result)
+{
+    bool nothing;
+    return check(call, &nothing, operation, n, x, incx, y, incy, result);
 }

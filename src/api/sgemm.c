@@ -1,4 +1,5 @@
 /* sgemm.c - duo_sgemm: check arguments, take the quick returns, hand over. */
+#include "api/describe.h"
 #include "call/execute.h"
 #include "cpu/sgemm_cpu_openblas.h"
 #include "data/residency.h"
@@ -106,48 +107,62 @@ static bool run_tiny(duo_context *ctx, const product *p)
     return duo_context_run(ctx, ctx->last.algorithm, &ctx->last.call) == DUO_OK;
 }
 
-duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa,
-                     duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
-                     const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
-                     int64_t ldc)
+/* Checks the arguments. *empty: C stays as it is. Inline, as a tiny product takes no longer than
+ * this does. */
+static inline duo_status check(product *p, bool *empty, duo_layout layout, duo_transpose transa,
+                               duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
+                               const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                               float *c, int64_t ldc)
 {
-    duo_context *const ctx = duo_context_of(given);
-    if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
     if ((layout != DUO_COL_MAJOR && layout != DUO_ROW_MAJOR) || !valid_transpose(transa) ||
         !valid_transpose(transb))
         return DUO_ERR_ENUM;
     if (m < 0 || n < 0 || k < 0) return DUO_ERR_SIZE;
 
     const bool swapped = layout == DUO_ROW_MAJOR;
-    product p = {.swapped = swapped,
-                 .transa = (swapped ? transb : transa) != DUO_NO_TRANS,
-                 .transb = (swapped ? transa : transb) != DUO_NO_TRANS,
-                 .reads = k > 0 && alpha != 0.0f,
-                 .m = swapped ? n : m,
-                 .n = swapped ? m : n,
-                 .k = k,
-                 .lda = swapped ? ldb : lda,
-                 .ldb = swapped ? lda : ldb,
-                 .ldc = ldc,
-                 .alpha = alpha,
-                 .beta = beta,
-                 .a = swapped ? b : a,
-                 .b = swapped ? a : b,
-                 .c = c};
-    p.a_rows = p.transa ? k : p.m;
-    p.a_columns = p.transa ? p.m : k;
-    p.b_rows = p.transb ? p.n : k;
-    p.b_columns = p.transb ? k : p.n;
-    if (p.lda < at_least_1(p.a_rows) || p.ldb < at_least_1(p.b_rows) || ldc < at_least_1(p.m))
+    *p = (product){.swapped = swapped,
+                   .transa = (swapped ? transb : transa) != DUO_NO_TRANS,
+                   .transb = (swapped ? transa : transb) != DUO_NO_TRANS,
+                   .reads = k > 0 && alpha != 0.0f,
+                   .m = swapped ? n : m,
+                   .n = swapped ? m : n,
+                   .k = k,
+                   .lda = swapped ? ldb : lda,
+                   .ldb = swapped ? lda : ldb,
+                   .ldc = ldc,
+                   .alpha = alpha,
+                   .beta = beta,
+                   .a = swapped ? b : a,
+                   .b = swapped ? a : b,
+                   .c = c};
+    p->a_rows = p->transa ? k : p->m;
+    p->a_columns = p->transa ? p->m : k;
+    p->b_rows = p->transb ? p->n : k;
+    p->b_columns = p->transb ? k : p->n;
+    if (p->lda < at_least_1(p->a_rows) || p->ldb < at_least_1(p->b_rows) || ldc < at_least_1(p->m))
         return DUO_ERR_LD;
-    if (!addressable(p.a_rows, p.a_columns, p.lda) || !addressable(p.b_rows, p.b_columns, p.ldb) ||
-        !addressable(p.m, p.n, ldc))
+    if (!addressable(p->a_rows, p->a_columns, p->lda) ||
+        !addressable(p->b_rows, p->b_columns, p->ldb) || !addressable(p->m, p->n, ldc))
         return DUO_ERR_SIZE;
     const bool nothing = m == 0 || n == 0;
-    if (!nothing && (c == NULL || (p.reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
+    if (!nothing && (c == NULL || (p->reads && (a == NULL || b == NULL)))) return DUO_ERR_NULL;
+    *empty = nothing || (!p->reads && beta == 1.0f);
+    return DUO_OK;
+}
 
+duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa,
+                     duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
+                     const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
+                     int64_t ldc)
+{
+    duo_context *const ctx = duo_context_of(given);
+    product p;
+    bool empty;
+    if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
+    const duo_status checked =
+        check(&p, &empty, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (checked != DUO_OK) return checked;
     const int64_t tiny = ctx->policy.tiny[DUO_SGEMM];
-    const bool empty = nothing || (!p.reads && beta == 1.0f); /* C stays as it is */
     if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p) && run_tiny(ctx, &p))
         return DUO_OK;
     duo_call call = {0};
@@ -157,4 +172,20 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
         return DUO_OK;
     }
     return duo_execute(ctx, &call);
+}
+
+duo_status duo_sgemm_describe(duo_call *call, duo_layout layout, duo_transpose transa,
+                              duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
+                              const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                              float *c, int64_t ldc)
+{
+    product p;
+    bool empty;
+    const duo_status checked =
+        check(&p, &empty, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (checked != DUO_OK) return checked;
+    *call = (duo_call){.operation = DUO_SGEMM};
+    set_call(call, &p, NULL);
+    if (empty) call->operand[DUO_C].read = call->operand[DUO_C].written = false;
+    return DUO_OK;
 }

@@ -175,6 +175,7 @@ const duo_backend *sim_backend(void)
         .stream = sim_backend_stream,
         .copy = sim_backend_copy,
         .copy_now = sim_backend_copy_now,
+        .fill = sim_backend_fill,
         .launch = sim_backend_launch,
         .packed_bytes = sim_backend_packed_bytes,
         .pack = sim_backend_pack,

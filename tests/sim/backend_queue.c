@@ -101,6 +101,27 @@ duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, c
     return sim_leave(status);
 }
 
+/* Counts as a copy within the device. */
+duo_status sim_backend_fill(duo_queue *queue, void *dst, size_t pitch, unsigned char value,
+                            size_t width, size_t height)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    const duo_status status = sim_enter(SIM_COPY, queue->device, &go);
+    if (!go) return sim_leave(status);
+    const work w = {.kind = WORK_COPY,
+                    .fills = true,
+                    .value = value,
+                    .dst = dst,
+                    .src = dst,
+                    .dst_pitch = pitch,
+                    .src_pitch = pitch,
+                    .width = width,
+                    .height = height};
+    if (!sim_copy_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
+    return sim_leave(sim_append(queue, &w));
+}
+
 /* The GPU algorithm of an operation by its number, or NULL. */
 static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm_id id)
 {

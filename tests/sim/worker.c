@@ -30,7 +30,10 @@ static void destroy_outputs(const work *w)
 
 static void carry_out(const work *w)
 {
-    if (w->kind == WORK_COPY) {
+    if (w->kind == WORK_COPY && w->fills) {
+        for (size_t r = 0; r < w->height; r++)
+            memset((char *)sim_behind(w->dst) + r * w->dst_pitch, w->value, w->width);
+    } else if (w->kind == WORK_COPY) {
         for (size_t r = 0; r < w->height; r++)
             memmove((char *)sim_behind(w->dst) + r * w->dst_pitch,
                     (const char *)sim_behind(w->src) + r * w->src_pitch, w->width);

@@ -14,6 +14,8 @@ struct work {
     work_kind kind;
     bool fails, garbage; /* an asynchronous failure */
     bool plain;          /* a copy whose host memory need not be pinned */
+    bool fills;          /* a copy of `value` instead of what is at src, which is dst */
+    unsigned char value;
 
     char *dst; /* copy */
     const char *src;

@@ -92,6 +92,9 @@ typedef struct duo_backend {
     /* The same between the device and plain host memory. The copy is done when this returns. */
     duo_status (*copy_now)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                            size_t src_pitch, size_t width, size_t height);
+    /* Queues: `height` runs of `width` bytes of device memory, pitch apart, become `value`. */
+    duo_status (*fill)(duo_queue *queue, void *dst, size_t pitch, unsigned char value, size_t width,
+                       size_t height);
     /*
      * Queues the algorithm's kernels. All operands have device (or pinned) addresses. A reduction
      * writes its result to operand[DUO_RESULT].address; or, if pinned_result is not NULL, it writes

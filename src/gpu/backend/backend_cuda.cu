@@ -31,6 +31,7 @@ extern "C" const duo_backend *duo_backend_default(void)
         .stream = duo_cuda_stream,
         .copy = duo_cuda_copy,
         .copy_now = duo_cuda_copy_now,
+        .fill = duo_cuda_fill,
         .launch = duo_cuda_launch,
         .packed_bytes = duo_cuda_packed_bytes,
         .pack = duo_cuda_pack,

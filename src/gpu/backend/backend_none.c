@@ -80,6 +80,13 @@ static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void
     return DUO_ERR_DEVICE;
 }
 
+static duo_status fill(duo_queue *queue, void *dst, size_t pitch, unsigned char value, size_t width,
+                       size_t height)
+{
+    (void)queue, (void)dst, (void)pitch, (void)value, (void)width, (void)height;
+    return DUO_ERR_DEVICE;
+}
+
 static duo_status launch(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket)
 {
@@ -193,6 +200,7 @@ const duo_backend *duo_backend_default(void)
         .stream = stream_of,
         .copy = copy,
         .copy_now = copy,
+        .fill = fill,
         .launch = launch,
         .packed_bytes = packed_bytes,
         .pack = pack,

@@ -126,6 +126,18 @@ duo_status duo_cuda_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, cons
     return status == DUO_OK ? duo_cuda_finish(queue) : status;
 }
 
+duo_status duo_cuda_fill(duo_queue *queue, void *dst, size_t pitch, unsigned char value,
+                         size_t width, size_t height)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    if (height == 1 || pitch == width)
+        return duo_cuda_status(cudaMemsetAsync(dst, value, width * height, queue->stream),
+                               "cudaMemsetAsync");
+    return duo_cuda_status(cudaMemset2DAsync(dst, pitch, value, width, height, queue->stream),
+                           "cudaMemset2DAsync");
+}
+
 /* ---- Marks and waiting ---- */
 
 duo_status duo_cuda_mark(duo_queue *queue, int index)

@@ -35,6 +35,8 @@ duo_status duo_cuda_copy(duo_queue *queue, void *dst, size_t dst_pitch, const vo
                          size_t src_pitch, size_t width, size_t height);
 duo_status duo_cuda_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                              size_t src_pitch, size_t width, size_t height);
+duo_status duo_cuda_fill(duo_queue *queue, void *dst, size_t pitch, unsigned char value,
+                         size_t width, size_t height);
 duo_status duo_cuda_mark(duo_queue *queue, int mark);
 duo_status duo_cuda_wait_mark(duo_queue *queue, int mark);
 duo_status duo_cuda_passed(duo_queue *queue, int mark, bool *passed);

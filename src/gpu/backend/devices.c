@@ -218,6 +218,12 @@ duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, con
     TWICE(duo_backend_current()->copy_now(queue, dst, dst_pitch, src, src_pitch, width, height));
 }
 
+duo_status duo_queue_fill(duo_queue *queue, void *dst, size_t pitch, unsigned char value,
+                          size_t width, size_t height)
+{
+    TWICE(duo_backend_current()->fill(queue, dst, pitch, value, width, height));
+}
+
 duo_status duo_queue_mark(duo_queue *queue, int mark)
 {
     TWICE(duo_backend_current()->mark(queue, mark));

@@ -42,6 +42,8 @@ duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const v
                           size_t src_pitch, size_t width, size_t height);
 duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                               size_t src_pitch, size_t width, size_t height);
+duo_status duo_queue_fill(duo_queue *queue, void *dst, size_t pitch, unsigned char value,
+                          size_t width, size_t height);
 duo_status duo_queue_mark(duo_queue *queue, int mark);
 duo_status duo_queue_wait_mark(duo_queue *queue, int mark);
 duo_status duo_queue_passed(duo_queue *queue, int mark, bool *passed);

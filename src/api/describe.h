@@ -1,0 +1,19 @@
+/*
+ * describe.h - calls of the public functions that are checked and described, and not made: for the
+ * nodes of graphs.
+ */
+#ifndef DUO_DESCRIBE_H
+#define DUO_DESCRIBE_H
+
+#include "call.h"
+
+/* What the function of that name does with these arguments; operands that it would not touch are
+ * untouched. Returns what that function returns for bad arguments. */
+duo_status duo_sgemm_describe(duo_call *call, duo_layout layout, duo_transpose transa,
+                              duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
+                              const float *a, int64_t lda, const float *b, int64_t ldb, float beta,
+                              float *c, int64_t ldc);
+duo_status duo_reduce_describe(duo_call *call, duo_operation operation, int64_t n, const float *x,
+                               int64_t incx, const float *y, int64_t incy, float *result);
+
+#endif

@@ -1,0 +1,64 @@
+/* graph_cost.c - predicted times of nodes that the host does (graph_cost.h). */
+#include "graph/graph_cost.h"
+
+#include <math.h>
+
+#include "choice/select.h"
+#include "graph/graph_check.h"
+
+/* Bytes/s of copies and settings, and seconds of a function of the program: it is not known, and
+ * long enough to be worth a thread of its own. */
+static const double kBytesRate = 1e10, kFunction = 1e-4;
+
+/* Seconds to give several threads work. */
+static const double kShare = 5e-6;
+
+static double operation_seconds(duo_context *ctx, const duo_work *work, int threads)
+{
+    duo_call call;
+    duo_choice choice[DUO_CANDIDATES];
+    if (duo_graph_describe(work, &call) != DUO_OK) return 0.0;
+    const int needed = work->kind == DUO_WORK_SGEMM ? DUO_C : DUO_X;
+    if (!duo_operand_touched(&call.operand[needed])) return 0.0; /* a quick return */
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call.operand[i];
+        o->on_host = duo_operand_touched(o);
+        o->residence = o->on_host ? DUO_AT_PAGEABLE : DUO_AT_UNUSED;
+    }
+    duo_policy policy = ctx->policy;
+    policy.math = work->math;
+    duo_conditions conditions = duo_policy_conditions(&policy, &ctx->resources);
+    if (conditions.threads > threads) conditions.threads = threads;
+    const int count = duo_predict(&call, &conditions, choice);
+    const int best = duo_select(choice, count, &conditions);
+    return best >= 0 ? choice[best].seconds : 0.0;
+}
+
+double duo_graph_seconds(duo_context *ctx, const duo_work *work, int threads)
+{
+    switch (work->kind) {
+    case DUO_WORK_EMPTY:
+        return 0.0;
+    case DUO_WORK_HOST:
+        return kFunction;
+    case DUO_WORK_COPY:
+    case DUO_WORK_SET:
+        return (double)work->width * (double)work->height / kBytesRate;
+    default:
+        return operation_seconds(ctx, work, threads);
+    }
+}
+
+int duo_graph_at_once(const duo_graph *graph, const int *node, int nodes, int most)
+{
+    double alone = 0.0, together = 0.0, longest = 0.0;
+    for (int i = 0; i < nodes; i++) {
+        const duo_graph_node *const n = &graph->node[node[i]];
+        alone += n->seconds_all;
+        together += n->seconds_one;
+        longest = fmax(longest, n->seconds_one);
+    }
+    /* Of nodes alike the last round may not need all. */
+    const double rounds = ceil((double)nodes / most) * together / nodes;
+    return fmax(longest, rounds) + kShare < alone ? most : 1;
+}

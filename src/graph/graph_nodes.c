@@ -1,0 +1,113 @@
+/* graph_nodes.c - duo_graph_create, and nodes until the graph is built (graph.h). */
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+duo_status duo_graph_create(duo_graph **graph)
+{
+    if (graph == NULL) return DUO_ERR_NULL;
+    *graph = duo_graph_make();
+    return *graph != NULL ? DUO_OK : DUO_ERR_MEMORY;
+}
+
+const char *duo_graph_detail(duo_graph *graph)
+{
+    return duo_graph_live(graph) ? graph->detail : "";
+}
+
+static int compare(const void *x, const void *y)
+{
+    const int a = *(const int *)x, b = *(const int *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* The numbers of these nodes, sorted, each once; the caller frees them. */
+static duo_status numbers_of(duo_graph *graph, const duo_node *after, int count, int **numbers,
+                             int *left)
+{
+    *numbers = NULL;
+    *left = 0;
+    if (count < 0) return duo_graph_wrong(graph, -1, DUO_ERR_SIZE, "a negative count");
+    if (count == 0) return DUO_OK;
+    if (after == NULL) return duo_graph_wrong(graph, -1, DUO_ERR_NULL, "no nodes to depend on");
+    int *const found = malloc((size_t)count * sizeof *found);
+    if (found == NULL) return duo_graph_wrong(graph, -1, DUO_ERR_MEMORY, "out of memory");
+    for (int i = 0; i < count; i++) {
+        found[i] = duo_graph_number(graph, after[i]);
+        if (found[i] >= 0) continue;
+        free(found);
+        return duo_graph_wrong(graph, -1, DUO_ERR_NODE, "depends on a node of another graph");
+    }
+    qsort(found, (size_t)count, sizeof *found, compare);
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (kept == 0 || found[i] != found[kept - 1]) found[kept++] = found[i];
+    *numbers = found;
+    *left = kept;
+    return DUO_OK;
+}
+
+/* A work as later versions may have it, too: with more fields behind those that are known here. */
+static duo_status check_work(duo_graph *graph, const duo_work *work)
+{
+    if (work == NULL) return duo_graph_wrong(graph, -1, DUO_ERR_NULL, "no work");
+    if (work->size < sizeof *work)
+        return duo_graph_wrong(graph, -1, DUO_ERR_SIZE, "duo_work.size is too small");
+    if (duo_graph_kind(work->kind) == NULL)
+        return duo_graph_wrong(graph, -1, DUO_ERR_ENUM, "no such kind of work");
+    return DUO_OK;
+}
+
+static duo_status make_room(duo_graph *graph)
+{
+    if (graph->nodes < graph->room) return DUO_OK;
+    const int room = graph->room > 0 ? 2 * graph->room : 16;
+    duo_graph_node *const grown =
+        room > graph->room ? realloc(graph->node, (size_t)room * sizeof *grown) : NULL;
+    if (grown == NULL) return duo_graph_wrong(graph, -1, DUO_ERR_MEMORY, "out of memory");
+    graph->node = grown;
+    graph->room = room;
+    return DUO_OK;
+}
+
+static duo_status not_built(duo_graph *graph)
+{
+    return !graph->built ? DUO_OK : duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is built");
+}
+
+duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const duo_node *after, int count,
+                         duo_node *node)
+{
+    int *numbers, left;
+    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_status status = not_built(graph);
+    if (status == DUO_OK) status = check_work(graph, work);
+    if (status == DUO_OK) status = make_room(graph);
+    if (status == DUO_OK) status = numbers_of(graph, after, count, &numbers, &left);
+    if (status != DUO_OK) return status;
+    graph->node[graph->nodes] = (duo_graph_node){.work = *work, .after = numbers, .afters = left};
+    if (node != NULL) *node = duo_graph_handle(graph, graph->nodes);
+    graph->nodes++;
+    return DUO_OK;
+}
+
+duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_work *work,
+                           const duo_node *after, int count)
+{
+    int *numbers = NULL, left = 0;
+    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_status status = not_built(graph);
+    const int number = duo_graph_number(graph, node);
+    if (status == DUO_OK && number < 0)
+        status = duo_graph_wrong(graph, -1, DUO_ERR_NODE, "a node of another graph");
+    if (status == DUO_OK && work != NULL) status = check_work(graph, work);
+    if (status == DUO_OK && count != -1) status = numbers_of(graph, after, count, &numbers, &left);
+    if (status != DUO_OK) return status;
+    duo_graph_node *const n = &graph->node[number];
+    if (work != NULL) n->work = *work;
+    if (count == -1) return DUO_OK;
+    free(n->after);
+    n->after = numbers;
+    n->afters = left;
+    return DUO_OK;
+}
