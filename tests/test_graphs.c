@@ -979,6 +979,39 @@ static void clocks(void)
     end_without_leaks(ctx);
 }
 
+/* A node that depends on two branches begins behind the longer one, though it goes on in the lane
+ * of the other, and their memory is not its own. */
+static void joins(void)
+{
+    enum { EDGE = 64, SHORT = 8 };
+    float from[EDGE * EDGE];
+    if (!test_on_sim()) return;
+    duo_context *const ctx = test_context();
+    void *d[4];
+    duo_node before[2];
+    fill(from, EDGE * EDGE, 1);
+    for (int i = 0; i < 4; i++) CHECK_STATUS(DUO_OK, duo_malloc(ctx, sizeof from, &d[i]));
+    for (int i = 0; i < 2; i++) CHECK_STATUS(DUO_OK, duo_copy(ctx, d[i], from, sizeof from));
+    sim_set_rates(55000, 55000, 390000, 10);
+    duo_graph *const graph = new_graph();
+    const duo_work works[] = {product(SHORT, d[0], d[0], 0.0f, (float *)d[0] + SHORT * SHORT),
+                              product(EDGE, d[1], d[1], 0.0f, d[2]),
+                              copying(d[3], from, sizeof from)};
+    CHECK_STATUS(DUO_OK, duo_graph_add(graph, &works[0], NULL, 0, &before[0]));
+    CHECK_STATUS(DUO_OK, duo_graph_add(graph, &works[1], NULL, 0, &before[1]));
+    CHECK_STATUS(DUO_OK, duo_graph_add(graph, &works[2], before, 2, NULL));
+    CHECK_STATUS(DUO_OK, duo_graph_build(graph, ctx));
+    sim_log_reset();
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    const sim_operation first = logged(SIM_COMPUTE, 0), second = logged(SIM_COMPUTE, 1);
+    const sim_operation up = logged(SIM_UP, 0);
+    CHECK(up.start >= first.end && up.start >= second.end, "the copy begins at %ju, before %ju",
+          (uintmax_t)up.start, (uintmax_t)second.end);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    for (int i = 0; i < 4; i++) CHECK_STATUS(DUO_OK, duo_free(ctx, d[i]));
+    end_without_leaks(ctx);
+}
+
 /* ---- Updates ---- */
 
 static void updates_on(world *w, int side)
@@ -1182,6 +1215,7 @@ int main(int argc, char **argv)
                                        {"many", many},
                                        {"contexts", contexts},
                                        {"clocks", clocks},
+                                       {"joins", joins},
                                        {"updates", updates},
                                        {"print", print},
                                        {"device_is_lost", device_is_lost},
