@@ -792,8 +792,9 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  *            nodes that copy: any other mix, and kept arrays, are DUO_ERR_HIDDEN when the graph is
  *            built. Without a GPU memory of duo_malloc is in host memory, and so is all the work.
  * Order      A launch follows what its context was given before, and the context goes on behind it.
- *            What the host does is done when the launch returns; for what it depends on, on the
- *            device, the launching thread waits. Work on the device is queued.
+ *            What the host does, and copies to host memory, are done when the launch returns; for
+ *            what they depend on, on the device, the launching thread waits. Other work on the
+ *            device is queued.
  * Threads    One thread at a time uses a graph, and one launch of it at a time is under way: a
  *            launch follows the one before. Nodes that the host does share the team's threads.
  * Numerics   as of the calls: the reductions have the same bits, whatever runs beside them.
@@ -919,11 +920,14 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  * duo_graph_update - other arguments for a node of a built graph, from the next launch on: pointers
  * of the same side, scalars, value, function and user.
  *
- *   work   kind, math, layout, transposes, sizes, increments, leading dimensions and pitches are
- *          what they were.
+ *   work   not NULL; kind, math, layout, transposes, sizes, increments, leading dimensions and
+ *          pitches are what they were.
  *
- * Waits for the last launch. Returns as duo_graph_alter; DUO_ERR_BUILT (not built), DUO_ERR_SHAPE,
- * and what duo_graph_build returns of a node.
+ * Waits for the last launch.
+ *
+ * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
+ *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE (work->size too small), DUO_ERR_SHAPE
+ *            (another kind, shape or side), and what duo_graph_build returns of a node.
  * Since      0.2
  */
 DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work);
