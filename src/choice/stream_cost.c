@@ -15,9 +15,10 @@ static double both_ways(int devices) { return devices > 1 ? 1.3 : 1.8; }
 /* Bytes/s from device to device: NVLink of an H100. Over PCIe it would be a tenth. */
 static const double kPeer = 350e9;
 
-/* Floats from run to run: up to here panels cut across the runs are read at nearly full speed, and
- * beyond it at this part of it, by an H100 whose multiprocessors work. */
+/* Floats from run to run: up to here panels cut across the runs are read at nearly full speed. */
 static const int64_t kFarApart = 8192;
+
+/* Beyond it an H100 whose multiprocessors work reads runs of 8 to 20 KiB at this part of it. */
 static const double kFarRate = 0.75;
 
 /*
