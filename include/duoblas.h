@@ -794,7 +794,10 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  * Order      A launch follows what its context was given before, and the context goes on behind it.
  *            What the host does, and copies to host memory, are done when the launch returns; for
  *            what they depend on, on the device, the launching thread waits. Other work on the
- *            device is queued.
+ *            device is queued: with CUDA as CUDA graphs, one for all if the host does nothing in
+ *            between. Pinned memory (duo_malloc_host) that copies read has to stay as it is until
+ *            that is done; pageable memory may change when the launch returns, and is copied by the
+ *            launching thread.
  * Threads    One thread at a time uses a graph, and one launch of it at a time is under way: a
  *            launch follows the one before. Nodes that the host does share the team's threads.
  * Numerics   as of the calls: the reductions have the same bits, whatever runs beside them.
@@ -921,9 +924,9 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  * of the same side, scalars, value, function and user.
  *
  *   work   not NULL; kind, math, layout, transposes, sizes, increments, leading dimensions and
- *          pitches are what they were.
+ *          pitches are what they were, and pinned memory stays pinned.
  *
- * Waits for the last launch.
+ * Does not wait. Launches that are under way go on with what they had.
  *
  * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
  *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE (work->size too small), DUO_ERR_SHAPE

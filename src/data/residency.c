@@ -15,6 +15,15 @@ static duo_region **table; /* sorted by address */
 static size_t count, room; /* regions in the table, and regions that it has room for */
 _Atomic uintptr_t duo_residency_lowest = UINTPTR_MAX, duo_residency_highest;
 
+static _Atomic uint64_t changes;
+
+uint64_t duo_residency_changes(void)
+{
+    return atomic_load_explicit(&changes, memory_order_acquire);
+}
+
+static void changed(void) { atomic_fetch_add_explicit(&changes, 1, memory_order_release); }
+
 static int swept; /* duo_devices_losses() at the last sweep */
 
 void duo_residency_sweep(void)
@@ -22,6 +31,7 @@ void duo_residency_sweep(void)
     const int losses = duo_devices_losses();
     if (losses == swept) return;
     swept = losses;
+    changed();
     for (size_t i = 0; i < count; i++)
         if (duo_device_lost(table[i]->device)) duo_region_lose(table[i]);
 }
@@ -105,6 +115,7 @@ static bool insert(duo_region *region)
         table[at] = region;
         count++;
         publish_bounds();
+        changed();
     }
     duo_unlock(DUO_LOCK_TABLE);
     return fits;
@@ -146,6 +157,7 @@ void duo_residency_remove(duo_region *region)
     count--;
     for (size_t i = at; i < count; i++) table[i] = table[i + 1];
     publish_bounds();
+    changed();
     if (count == 0) {
         free(table);
         table = NULL;
@@ -191,6 +203,7 @@ void duo_residency_forget_queue(const duo_queue *queue)
 /* In a child process every device is lost, and nothing on it may be touched. */
 static void in_child(void)
 {
+    changed();
     host_writes = NULL; /* notes of calls in threads that the child does not have */
     for (size_t i = 0; i < count; i++) duo_region_in_child(table[i]);
 }

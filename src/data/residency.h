@@ -47,6 +47,10 @@ duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, 
                              duo_region **region);
 void duo_residency_remove(duo_region *region); /* and frees it */
 
+/* How often regions came, went or lost what they had: as long as it stays the same, so does where
+ * everything is. Lock-free. */
+uint64_t duo_residency_changes(void);
+
 /* The number of a call that names regions: larger than that of every call before. */
 uint64_t duo_residency_number(void);
 

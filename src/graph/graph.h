@@ -1,10 +1,18 @@
 /*
  * graph.h - graphs: nodes, how they are laid out when the graph is built, and what runs them.
  *
- * A graph runs by the library's own contexts and events. Nodes that the host does are pieces of a
- * job of the team, wave by wave: a node's wave is one behind the last of those that it depends on.
- * Nodes that are queued on the device are calls of contexts that the graph owns, its lanes, and
- * follow each other by events where they are in different lanes.
+ * A built graph is cut into parts, which a launch does in this order:
+ *
+ *   phase   a node that the launching thread does (host work, copies of pageable memory) is in the
+ *           phase of what it depends on; what the device does behind it is in the next one
+ *   early   of a phase, what the device does and the thread waits for
+ *   late    the other work of the device
+ *   thread  what the thread does, wave by wave: a wave is one behind the last of the nodes that its
+ *           nodes depend on
+ *
+ * A part of the device is recorded (backend.h) and replayed by each launch. What is recorded runs
+ * in queues of contexts that the graph owns, its lanes; where it could not be recorded, calls in
+ * the lanes do the part. The thread's work is shared by the team.
  *
  * One thread at a time uses a graph. Graphs are never freed: an ended one waits in a pool, so that
  * a stale handle is recognised. docs/architecture.md tells who changes which field, and when.
@@ -12,16 +20,16 @@
 #ifndef DUO_GRAPH_H
 #define DUO_GRAPH_H
 
-#include "call/context.h"
+#include "call/fixed.h"
 #include "data/event.h"
 
 /* Lanes on the device, and contexts for nodes that the host does at once. */
 enum { DUO_GRAPH_LANES = 8, DUO_GRAPH_HOST_LANES = 32 };
 
 typedef enum duo_node_side {
-    DUO_NODE_HOST,    /* the host does it, with others of its wave */
-    DUO_NODE_QUEUED,  /* a lane queues it on the device */
-    DUO_NODE_FETCHING /* a lane copies it to host memory, and waits for that */
+    DUO_NODE_HOST,   /* the host does it, with others of its wave */
+    DUO_NODE_QUEUED, /* it is work of the device */
+    DUO_NODE_COPYING /* a copy from pageable memory to the device, or back: the thread takes part */
 } duo_node_side;
 
 typedef struct duo_graph_node {
@@ -31,14 +39,43 @@ typedef struct duo_graph_node {
 
     /* Laid out by the build. */
     duo_node_side side;
-    int wave;
-    int lane;                        /* QUEUED, FETCHING */
+    bool to_device; /* COPYING */
+    int wave, phase;
+    bool early;
+    int part, lane;                  /* lane: QUEUED */
     double seconds_one, seconds_all; /* HOST: predicted, on one thread and on all */
-    duo_event *event; /* QUEUED: behind it, where the host or another lane follows; else NULL */
+    duo_event *event;   /* where another lane follows, or COPYING to the device; else NULL */
+    duo_signal *signal; /* the same in what is recorded; made when first needed */
+
+    /* Found out when the graph is settled. */
+    bool fixed;     /* an operation that need not be decided again */
+    duo_fixed call; /* call.algorithm NULL: there is nothing to do but, of a reduction, store 0 */
+    int use;        /* the first of the graph's uses that are its own */
 
     /* Of the last launch. */
     duo_status status; /* of its own call, or of one that it depends on */
 } duo_graph_node;
+
+/* Nodes that a launch does at once, [from, to) of `order`. */
+typedef struct duo_graph_part {
+    bool queued; /* on the device; else by the thread */
+    int from, to;
+    duo_event *event; /* queued: behind it, where the thread waits for it; else NULL */
+    bool fetches;     /* queued: it copies to the host, for which a launch waits */
+    int at_once;      /* thread: so many nodes does the host do side by side */
+
+    /* Found out when the graph is settled. */
+    int use, uses; /* of the graph's: from, and how many */
+    duo_recorded *recorded;
+} duo_graph_part;
+
+/* Memory that a fixed node or a copy touches, and where it was when the graph was settled. */
+typedef struct duo_graph_use {
+    uintptr_t low, high;
+    duo_region *region; /* NULL: it was in none */
+    bool written;
+    void *packed; /* what is read instead; or NULL */
+} duo_graph_use;
 
 struct duo_graph {
     uint32_t magic;
@@ -49,18 +86,28 @@ struct duo_graph {
 
     /* Laid out by the build. */
     bool built;
-    int *order;    /* the nodes, wave by wave */
-    int *wave_end; /* of each wave, in `order` */
-    int *at_once;  /* of each wave: so many nodes does the host do side by side */
-    int *hosts;    /* room for the nodes that the host does in one wave */
-    int waves, lanes, host_lanes;
+    int *order; /* the nodes, part by part */
+    duo_graph_part *part;
+    int parts;
+    int *hosts; /* room for the nodes that the host does in one part */
+    int lanes, host_lanes;
     int threads; /* of the context that it was built with: duo_set_threads */
     int device;
     duo_context *lane[DUO_GRAPH_LANES];
+    duo_context *copier;                          /* does what is COPYING; NULL: nothing is */
     duo_context *host;                            /* for nodes that the host does alone */
     duo_context *host_lane[DUO_GRAPH_HOST_LANES]; /* for those that it does at once */
     duo_event *begin;                             /* behind what the launching context had before */
-    duo_event *end[DUO_GRAPH_LANES];              /* behind the last launch in each lane */
+    duo_event *end;                               /* behind the last launch */
+    duo_context *last;                            /* in which that was; NULL: nowhere yet */
+    duo_event *lane_end[DUO_GRAPH_LANES];         /* behind calls in a lane */
+    duo_signal *lane_signal[DUO_GRAPH_LANES]; /* behind what is recorded there; made when needed */
+
+    /* Found out when it is settled (graph_settle.h). */
+    bool settled;
+    uint64_t changes; /* duo_residency_changes() then */
+    duo_graph_use *use;
+    int uses, use_room;
 
     duo_graph *next; /* in the pool */
 };

@@ -83,9 +83,11 @@ static duo_status check_operation(duo_graph *graph, int node, const duo_work *w,
 
 /* ---- Copies ---- */
 
-/* Is this range in host memory, or on the graph's device? */
+/* Where one end of a copy is. Of pinned memory only what the library has given. */
+typedef enum place { PAGEABLE, PINNED, DEVICE } place;
+
 static duo_status locate_range(duo_graph *graph, int node, const void *address, size_t bytes,
-                               bool *on_device)
+                               place *where)
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
     bool crosses, lost, kept = false, cut = false;
@@ -99,11 +101,13 @@ static duo_status locate_range(duo_graph *graph, int node, const void *address, 
     }
     lost = region != NULL && region->lost;
     duo_residency_unlock();
-    *on_device = region != NULL && duo_region_is_device(region);
+    const bool on_device = region != NULL && duo_region_is_device(region);
+    const bool pinned = region != NULL && region->kind == DUO_REGION_PINNED;
+    *where = on_device ? DEVICE : pinned ? PINNED : PAGEABLE;
     if (cut) return duo_graph_wrong(graph, node, DUO_ERR_RANGE, "runs over the end of an array");
     if (lost) return duo_graph_wrong(graph, node, DUO_ERR_LOST, "its data are lost");
     if (kept) return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is in a kept array");
-    if (*on_device && region->device != graph->device)
+    if (on_device && region->device != graph->device)
         return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is on another device");
     if (region == NULL && !duo_forked() &&
         duo_backend_current()->classify(address, &memory) == DUO_OK && memory == DUO_MEMORY_DEVICE)
@@ -120,7 +124,7 @@ static bool span_of(const void *address, size_t pitch, size_t width, size_t heig
 }
 
 static duo_status check_runs(duo_graph *graph, int node, const void *address, size_t pitch,
-                             const duo_work *w, bool *on_device)
+                             const duo_work *w, place *where)
 {
     size_t bytes;
     if (address == NULL) return duo_graph_wrong(graph, node, DUO_ERR_NULL, "no address");
@@ -128,28 +132,34 @@ static duo_status check_runs(duo_graph *graph, int node, const void *address, si
         return duo_graph_wrong(graph, node, DUO_ERR_SIZE, "a pitch is smaller than the width");
     if (!span_of(address, pitch, w->width, w->height, &bytes))
         return duo_graph_wrong(graph, node, DUO_ERR_SIZE, "beyond the address space");
-    return locate_range(graph, node, address, bytes, on_device);
+    return locate_range(graph, node, address, bytes, where);
 }
 
-static duo_status check_copy(duo_graph *graph, int node, const duo_work *w, duo_node_side *side)
+static duo_status check_copy(duo_graph *graph, int node, const duo_work *w, duo_node_side *side,
+                             bool *to_device)
 {
-    bool from = false, to = false;
+    place from = DEVICE, to = PAGEABLE;
     duo_status status = DUO_OK;
-    if (w->width > 0 && w->height > 0) {
-        status = check_runs(graph, node, w->dst, w->dst_pitch, w, &to);
-        if (status == DUO_OK && w->kind == DUO_WORK_COPY)
-            status = check_runs(graph, node, w->src, w->src_pitch, w, &from);
+    if (w->width == 0 || w->height == 0) {
+        *to_device = false;
+        return DUO_OK;
     }
-    *side = to ? DUO_NODE_QUEUED : from ? DUO_NODE_FETCHING : DUO_NODE_HOST;
+    status = check_runs(graph, node, w->dst, w->dst_pitch, w, &to);
+    if (status == DUO_OK && w->kind == DUO_WORK_COPY)
+        status = check_runs(graph, node, w->src, w->src_pitch, w, &from);
+    *to_device = to == DEVICE;
+    if (to != DEVICE && (from != DEVICE || w->kind == DUO_WORK_SET)) return status;
+    *side = to == PAGEABLE || from == PAGEABLE ? DUO_NODE_COPYING : DUO_NODE_QUEUED;
     return status;
 }
 
 /* ---- All ---- */
 
 duo_status duo_graph_check(duo_graph *graph, int node, const duo_work *work, duo_node_side *side,
-                           bool *anywhere)
+                           bool *to_device, bool *anywhere)
 {
     *side = DUO_NODE_HOST;
+    *to_device = false;
     *anywhere = work->kind == DUO_WORK_EMPTY;
     switch (work->kind) {
     case DUO_WORK_EMPTY:
@@ -160,7 +170,7 @@ duo_status duo_graph_check(duo_graph *graph, int node, const duo_work *work, duo
                    : duo_graph_wrong(graph, node, DUO_ERR_NULL, "there is no function");
     case DUO_WORK_COPY:
     case DUO_WORK_SET:
-        return check_copy(graph, node, work, side);
+        return check_copy(graph, node, work, side, to_device);
     default:
         return check_operation(graph, node, work, side, anywhere);
     }

@@ -1,106 +1,22 @@
 /*
- * graph_launch.c - duo_graph_launch (graph.h).
- *
- * Wave by wave: what the device does is queued in the lanes, what comes home is copied, and what
- * the host does is shared by the team, each node in a context of its own.
+ * graph_launch.c - duo_graph_launch (graph.h): part by part. What was recorded is replayed in the
+ * queue of the launching context.
  */
 #include <stdatomic.h>
-#include <string.h>
 
 #include "data/coherence.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
-#include "graph/graph.h"
+#include "graph/graph_settle.h"
+#include "graph/graph_work.h"
 #include "host/machine.h"
 #include "host/team.h"
 
-/* ---- One node ---- */
-
-static duo_status run_operation(duo_context *ctx, const duo_work *w)
-{
-    duo_status status = ctx->policy.math == w->math ? DUO_OK : duo_set_math(ctx, w->math);
-    if (status != DUO_OK) return status;
-    switch (w->kind) {
-    case DUO_WORK_SGEMM:
-        return duo_sgemm(ctx, w->layout, w->transa, w->transb, w->m, w->n, w->k, w->alpha, w->a,
-                         w->lda, w->b, w->ldb, w->beta, w->c, w->ldc);
-    case DUO_WORK_SASUM:
-        return duo_sasum(ctx, w->n, w->x, w->incx, w->result);
-    case DUO_WORK_SSUM:
-        return duo_ssum(ctx, w->n, w->x, w->incx, w->result);
-    default:
-        return duo_sdot(ctx, w->n, w->x, w->incx, w->y, w->incy, w->result);
-    }
-}
-
-/* Runs without gaps are one. */
-static bool dense(const duo_work *w)
-{
-    return w->height == 1 ||
-           (w->dst_pitch == w->width && (w->kind == DUO_WORK_SET || w->src_pitch == w->width));
-}
-
-static duo_status run_copy(duo_context *ctx, const duo_work *w)
-{
-    if (w->width == 0 || w->height == 0) return DUO_OK;
-    if (dense(w)) return duo_copy(ctx, w->dst, w->src, w->width * w->height);
-    duo_status status = DUO_OK;
-    for (size_t run = 0; run < w->height && status == DUO_OK; run++)
-        status = duo_copy(ctx, (char *)w->dst + run * w->dst_pitch,
-                          (const char *)w->src + run * w->src_pitch, w->width);
-    return status;
-}
-
-static void set_on_host(const duo_work *w)
-{
-    for (size_t run = 0; run < w->height; run++)
-        memset((char *)w->dst + run * w->dst_pitch, w->value, w->width);
-}
-
-static duo_status set_on_device(duo_context *ctx, const duo_work *w)
-{
-    duo_resources *const res = &ctx->resources;
-    const uintptr_t low = (uintptr_t)w->dst;
-    const uintptr_t high = low + (w->height - 1) * w->dst_pitch + w->width;
-    bool crosses;
-    duo_residency_lock();
-    duo_region *const region = duo_residency_find(low, high, &crosses);
-    duo_status status = region == NULL ? DUO_ERR_RANGE : region->lost ? DUO_ERR_LOST : DUO_OK;
-    if (status == DUO_OK) status = duo_resources_reach(res, region);
-    if (status == DUO_OK) status = duo_coherence_claim(res, region);
-    if (status == DUO_OK) {
-        duo_packed_stale(&region->packed, low - region->low, high - region->low);
-        status = duo_queue_fill(res->queue, w->dst, w->dst_pitch, (unsigned char)w->value, w->width,
-                                w->height);
-        if (status == DUO_OK)
-            res->unwaited = true;
-        else
-            (void)duo_resources_failed(res, status, "set memory");
-    }
-    duo_residency_unlock();
-    return status;
-}
-
-static duo_status run_node(duo_context *ctx, const duo_graph_node *n)
-{
-    const duo_work *const w = &n->work;
-    switch (w->kind) {
-    case DUO_WORK_EMPTY:
-        return DUO_OK;
-    case DUO_WORK_HOST:
-        w->function(w->user);
-        return DUO_OK;
-    case DUO_WORK_COPY:
-        return run_copy(ctx, w);
-    case DUO_WORK_SET:
-        if (w->width == 0 || w->height == 0) return DUO_OK;
-        if (n->side == DUO_NODE_QUEUED) return set_on_device(ctx, w);
-        set_on_host(w);
-        return DUO_OK;
-    default:
-        return run_operation(ctx, w);
-    }
-}
+typedef struct launch {
+    duo_graph *graph;
+    duo_context *ctx;
+    bool by_calls; /* nothing is replayed any more: calls may have taken memory from recordings */
+} launch;
 
 /* What a node depends on has failed: so has the node. */
 static duo_status status_before(const duo_graph *g, const duo_graph_node *n)
@@ -110,43 +26,124 @@ static duo_status status_before(const duo_graph *g, const duo_graph_node *n)
     return DUO_OK;
 }
 
-/* ---- On the device ---- */
+/* ---- On the device: recorded ---- */
 
-/* The lane follows what the node depends on in other lanes; the host's part is done. */
-static duo_status follow_lanes(duo_graph *g, const duo_graph_node *n)
+/* Is an operand packed as it was when the part was recorded? Under the residency lock. */
+static bool still_packed(const duo_graph_use *u)
+{
+    const duo_packed *p = u->region->packed.first;
+    while (p != NULL && p->memory != u->packed) p = p->next;
+    return p != NULL && p->current;
+}
+
+/* The queue follows what others have on the part's memory, and is the last on it. */
+static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     duo_status status = DUO_OK;
-    for (int a = 0; a < n->afters && status == DUO_OK; a++) {
-        const duo_graph_node *const before = &g->node[n->after[a]];
-        if (before->side == DUO_NODE_QUEUED && before->lane != n->lane)
-            status = duo_event_wait(g->lane[n->lane], before->event);
+    for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++) {
+        duo_region *const region = g->use[i].region;
+        if (region != NULL && duo_region_is_device(region))
+            status = duo_coherence_claim(res, region);
     }
     return status;
 }
+
+/* Before a replay: order, and what it makes stale. */
+static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res)
+{
+    duo_residency_lock();
+    duo_status status = claim(g, part, res);
+    for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++)
+        if (g->use[i].packed != NULL && !still_packed(&g->use[i])) status = DUO_ERR_DEVICE;
+    for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++) {
+        const duo_graph_use *const u = &g->use[i];
+        if (u->written && u->region != NULL && u->region->packed.first != NULL)
+            duo_packed_stale(&u->region->packed, u->low - u->region->low, u->high - u->region->low);
+    }
+    duo_residency_unlock();
+    return status;
+}
+
+/* False: calls have to do the part. */
+static bool replay(const launch *l, duo_graph_part *part)
+{
+    duo_graph *const g = l->graph;
+    duo_resources *const res = &l->ctx->resources;
+    if (l->by_calls || part->recorded == NULL) return false;
+    for (int at = part->from; at < part->to; at++)
+        if (status_before(g, &g->node[g->order[at]]) != DUO_OK) return false;
+    if (duo_context_open(l->ctx) != DUO_OK || res->queue_device != g->device) return false;
+    if (begin_replay(g, part, res) != DUO_OK) return false;
+    const duo_status status = duo_queue_replay(res->queue, part->recorded);
+    if (status != DUO_OK) {
+        (void)duo_resources_failed(res, status, "replay a graph");
+        return false;
+    }
+    duo_residency_lock(); /* another thread may have used the memory meanwhile */
+    (void)claim(g, part, res);
+    duo_residency_unlock();
+    return true;
+}
+
+/* ---- On the device: by calls ---- */
 
 static void run_in_lane(duo_graph *g, duo_graph_node *n)
 {
     duo_context *const lane = g->lane[n->lane];
     n->status = status_before(g, n);
-    if (n->status == DUO_OK) n->status = follow_lanes(g, n);
-    if (n->status == DUO_OK) n->status = run_node(lane, n);
+    for (int a = 0; a < n->afters && n->status == DUO_OK; a++) {
+        const duo_graph_node *const before = &g->node[n->after[a]];
+        if (before->part == n->part && before->lane != n->lane)
+            n->status = duo_event_wait(lane, before->event);
+    }
+    if (n->status == DUO_OK) n->status = duo_graph_run_node(lane, n);
     if (n->event != NULL) (void)duo_event_record(lane, n->event);
 }
 
-/* ---- On the host ---- */
+/* The lanes follow the context, and it follows them. */
+static void run_in_lanes(launch *l, const duo_graph_part *part)
+{
+    duo_graph *const g = l->graph;
+    (void)duo_event_record(l->ctx, g->begin);
+    for (int i = 0; i < g->lanes; i++) (void)duo_event_wait(g->lane[i], g->begin);
+    for (int at = part->from; at < part->to; at++) run_in_lane(g, &g->node[g->order[at]]);
+    for (int i = 0; i < g->lanes; i++) {
+        (void)duo_event_record(g->lane[i], g->lane_end[i]);
+        (void)duo_event_wait(l->ctx, g->lane_end[i]);
+    }
+    l->by_calls = true;
+}
 
+static void run_on_device(launch *l, duo_graph_part *part)
+{
+    if (!replay(l, part)) run_in_lanes(l, part);
+    if (part->event != NULL) (void)duo_event_record(l->ctx, part->event);
+}
+
+/* ---- By the thread ---- */
+
+/* The host's nodes of a part, on the team. */
 typedef struct wave {
     duo_graph *graph;
-    const int *node; /* those that the host does */
+    const int *node;
     int nodes;
     atomic_int next;
     int threads; /* for each */
 } wave;
 
+/* An operation that need not be decided again. */
+static duo_outcome run_fixed(duo_context *ctx, duo_graph_node *n)
+{
+    if (n->call.algorithm != NULL) return duo_context_run(ctx, n->call.algorithm, &n->call.call);
+    if (n->work.kind != DUO_WORK_SGEMM) *n->work.result = 0.0f;
+    return DUO_OK;
+}
+
 static void run_on_host(duo_graph *g, duo_graph_node *n, duo_context *ctx)
 {
     n->status = status_before(g, n);
-    if (n->status == DUO_OK) n->status = run_node(ctx, n);
+    if (n->status != DUO_OK || (n->fixed && run_fixed(ctx, n) == DUO_OK)) return;
+    n->status = duo_graph_run_node(ctx, n);
 }
 
 /* A piece has a context of its own, and takes one node after the other. */
@@ -162,19 +159,8 @@ static void run_some(void *job, int64_t piece)
     }
 }
 
-/* The host waits for what a node depends on on the device. */
-static void wait_for_lanes(duo_graph *g, duo_graph_node *n)
-{
-    for (int a = 0; a < n->afters; a++) {
-        duo_graph_node *const before = &g->node[n->after[a]];
-        if (before->side != DUO_NODE_QUEUED || before->status != DUO_OK) continue;
-        before->status = duo_event_synchronize(before->event);
-    }
-}
-
 static void run_hosts(duo_graph *g, const int *node, int nodes, int at_once)
 {
-    for (int i = 0; i < nodes; i++) wait_for_lanes(g, &g->node[node[i]]);
     if (at_once == 1) {
         for (int i = 0; i < nodes; i++) run_on_host(g, &g->node[node[i]], g->host);
         return;
@@ -185,36 +171,83 @@ static void run_hosts(duo_graph *g, const int *node, int nodes, int at_once)
     duo_team_run(run_some, &w, at_once, at_once);
 }
 
-/* ---- The whole ---- */
-
-/* Behind the launch before, and behind what the context was given. What the host does follows that
- * as well. */
-static duo_status begin(duo_graph *g, duo_context *ctx)
+/* The event of what a node depends on on the device; NULL: it is done. */
+static duo_event *event_of(const duo_graph *g, const duo_graph_node *before)
 {
-    duo_status status = DUO_OK;
-    for (int i = 0; i < g->lanes && status == DUO_OK; i++) status = duo_event_wait(ctx, g->end[i]);
-    if (status == DUO_OK) status = duo_event_record(ctx, g->begin);
-    for (int i = 0; i < g->lanes && status == DUO_OK; i++)
-        status = duo_event_wait(g->lane[i], g->begin);
-    if (status == DUO_OK && g->host_lanes > 0) {
-        status = duo_event_synchronize(g->begin);
-        if (status == DUO_ERR_LOST) status = DUO_OK; /* whoever uses what is lost is told */
-    }
-    return status;
+    return before->side == DUO_NODE_QUEUED ? g->part[before->part].event : before->event;
 }
 
-/* The nodes of a wave: queued first, then what is waited for, then the host's. `hosts` has room for
- * all of them. */
-static void run_wave(duo_graph *g, const int *node, int nodes, int *hosts, int at_once)
+/* The host waits for what a node depends on on the device. */
+static void wait_for_device(duo_graph *g, const duo_graph_node *n)
 {
-    int count = 0;
-    for (int i = 0; i < nodes; i++)
-        if (g->node[node[i]].side == DUO_NODE_QUEUED) run_in_lane(g, &g->node[node[i]]);
-    for (int i = 0; i < nodes; i++)
-        if (g->node[node[i]].side == DUO_NODE_FETCHING) run_in_lane(g, &g->node[node[i]]);
-    for (int i = 0; i < nodes; i++)
-        if (g->node[node[i]].side == DUO_NODE_HOST) hosts[count++] = node[i];
-    run_hosts(g, hosts, count, at_once);
+    for (int a = 0; a < n->afters; a++) {
+        duo_graph_node *const before = &g->node[n->after[a]];
+        duo_event *const event = event_of(g, before);
+        if (event != NULL && before->status == DUO_OK)
+            before->status = duo_event_synchronize(event);
+    }
+}
+
+/* Behind what the node depends on; the context follows. */
+static void run_copying(launch *l, duo_graph_node *n)
+{
+    duo_graph *const g = l->graph;
+    n->status = status_before(g, n);
+    for (int a = 0; a < n->afters && n->status == DUO_OK; a++) {
+        duo_event *const event = event_of(g, &g->node[n->after[a]]);
+        if (event != NULL) n->status = duo_event_wait(g->copier, event);
+    }
+    if (n->status == DUO_OK) n->status = duo_graph_run_node(g->copier, n);
+    if (n->event == NULL) return;
+    (void)duo_event_record(g->copier, n->event);
+    (void)duo_event_wait(l->ctx, n->event);
+}
+
+static void run_by_thread(launch *l, const duo_graph_part *part)
+{
+    duo_graph *const g = l->graph;
+    int hosts = 0;
+    for (int at = part->from; at < part->to; at++) {
+        duo_graph_node *const n = &g->node[g->order[at]];
+        if (n->side == DUO_NODE_COPYING)
+            run_copying(l, n);
+        else
+            g->hosts[hosts++] = g->order[at];
+    }
+    for (int i = 0; i < hosts; i++) wait_for_device(g, &g->node[g->hosts[i]]);
+    run_hosts(g, g->hosts, hosts, part->at_once);
+}
+
+/* ---- The whole ---- */
+
+static bool on_device(const duo_graph *g) { return g->lanes > 0 || g->copier != NULL; }
+
+/* Behind the launch before, and behind what the context was given. What the thread does follows
+ * that as well. */
+static duo_status begin(launch *l)
+{
+    duo_graph *const g = l->graph;
+    const bool copies = g->copier != NULL, hosts = g->host_lanes > 0;
+    duo_status status = DUO_OK;
+    if (g->last != l->ctx && on_device(g)) status = duo_event_wait(l->ctx, g->end);
+    if (status != DUO_OK || (!copies && !hosts)) return status;
+    status = duo_event_record(l->ctx, g->begin);
+    if (copies && status == DUO_OK) status = duo_event_wait(g->copier, g->begin);
+    if (hosts && status == DUO_OK) status = duo_event_synchronize(g->begin);
+    return status == DUO_ERR_LOST ? DUO_OK : status; /* whoever uses what is lost is told */
+}
+
+/* Waits for copies to the host. */
+static void wait_for_copies(duo_graph *g)
+{
+    for (int i = 0; i < g->parts; i++) {
+        if (!g->part[i].fetches) continue;
+        const duo_status status = duo_event_synchronize(g->part[i].event);
+        for (int at = g->part[i].from; at < g->part[i].to && status != DUO_OK; at++) {
+            duo_graph_node *const n = &g->node[g->order[at]];
+            if (n->status == DUO_OK) n->status = status;
+        }
+    }
 }
 
 static duo_status first_failure(duo_graph *g)
@@ -227,25 +260,36 @@ static duo_status first_failure(duo_graph *g)
     return DUO_OK;
 }
 
+/* What the launch left on the device is the context's to wait for. */
+static void end(launch *l)
+{
+    duo_graph *const g = l->graph;
+    if (!on_device(g)) return;
+    l->ctx->resources.unwaited |= l->ctx->resources.queue != NULL;
+    (void)duo_event_record(l->ctx, g->end);
+    g->last = l->ctx;
+    for (int i = 0; i < g->parts && l->by_calls; i++)
+        if (g->part[i].recorded != NULL) g->settled = false;
+}
+
 duo_status duo_graph_launch(duo_graph *graph, duo_context *given)
 {
     if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
+    launch l = {.graph = graph, .ctx = ctx};
+    duo_graph_settle(graph);
     for (int i = 0; i < graph->nodes; i++) graph->node[i].status = DUO_OK;
-    const duo_status begun = begin(graph, ctx);
+    const duo_status begun = begin(&l);
     if (begun != DUO_OK) return duo_graph_wrong(graph, -1, begun, "cannot follow the context");
-    for (int i = 0, at = 0; i < graph->waves; at = graph->wave_end[i++])
-        run_wave(graph, graph->order + at, graph->wave_end[i] - at, graph->hosts,
-                 graph->at_once[i]);
-    duo_status status = first_failure(graph);
-    for (int i = 0; i < graph->lanes; i++) {
-        (void)duo_event_record(graph->lane[i], graph->end[i]);
-        const duo_status followed = duo_event_wait(ctx, graph->end[i]);
-        if (status == DUO_OK) status = followed;
+    for (int i = 0; i < graph->parts; i++) {
+        if (graph->part[i].queued)
+            run_on_device(&l, &graph->part[i]);
+        else
+            run_by_thread(&l, &graph->part[i]);
     }
-    /* What the lanes left on the device is the context's to wait for. */
-    ctx->resources.unwaited |= graph->lanes > 0 && ctx->resources.queue != NULL;
-    return status;
+    wait_for_copies(graph);
+    end(&l);
+    return first_failure(graph);
 }

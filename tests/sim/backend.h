@@ -34,6 +34,11 @@ duo_status sim_backend_signal_set(duo_signal *signal, duo_queue *queue);
 duo_status sim_backend_signal_passed(duo_signal *signal, bool *passed);
 duo_status sim_backend_signal_wait(duo_signal *signal);
 duo_status sim_backend_after_signal(duo_queue *later, duo_signal *signal);
+duo_status sim_backend_reserve(duo_queue *queue, duo_algorithm_id id, const duo_call *call);
+duo_status sim_backend_record_begin(duo_queue *queue);
+duo_status sim_backend_record_end(duo_queue *queue, duo_recorded **recorded);
+duo_status sim_backend_replay(duo_queue *queue, duo_recorded *recorded);
+void sim_backend_forget(duo_recorded *recorded);
 duo_status sim_backend_stamp(duo_queue *queue, int number);
 duo_status sim_backend_stamp_seconds(duo_queue *queue, int number, duo_queue *since,
                                      int since_number, double *seconds);

@@ -75,8 +75,6 @@ static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, con
     const int other = sim_copy_other(&w, queue->device);
     if (other >= 0 && sim.lost[other]) return sim_answer_lost(other);
     if (!sim_copy_legal(&w, queue->device)) return DUO_ERR_DEVICE;
-    if (sim_in_range(dst) && !sim_in_range(src)) sim.uploaded += width * height;
-    if (sim_in_range(src) && !sim_in_range(dst)) sim.downloaded += width * height;
     return sim_append(queue, &w);
 }
 

@@ -1,6 +1,7 @@
 /* backend_signal.c - the simulated device behind the backend's table: signals. */
 #include "sim/backend.h"
 
+#include "sim/record.h"
 #include "sim/timing.h"
 #include "sim/worker.h"
 
@@ -10,6 +11,8 @@ struct duo_signal {
     int device;
     progress *progress; /* of the queue in which it was set last; NULL: never set */
     sim_mark place;
+    duo_recorded *recording; /* it is a place in that; NULL: in a queue's work */
+    int step;
 };
 
 /* Has the lock. */
@@ -22,7 +25,8 @@ static void let_go(duo_signal *signal)
 /* Was it set? A violation if not; has the lock. */
 static bool is_set(const duo_signal *signal, const char *who)
 {
-    if (signal->progress == NULL) sim_violation("%s: the signal was never set", who);
+    if (signal->progress == NULL)
+        sim_violation("%s: the signal was never set, or only in a recording", who);
     return signal->progress != NULL;
 }
 
@@ -62,6 +66,11 @@ duo_status sim_backend_signal_set(duo_signal *signal, duo_queue *queue)
         return sim_leave(DUO_ERR_DEVICE);
     }
     let_go(signal);
+    signal->recording = queue->recording;
+    if (signal->recording != NULL) {
+        signal->step = sim_recorded_step(queue);
+        return sim_leave(DUO_OK);
+    }
     signal->progress = queue->progress;
     signal->progress->references++;
     signal->place = sim_here(queue);
@@ -103,6 +112,12 @@ duo_status sim_backend_after_signal(duo_queue *later, duo_signal *signal)
     bool go;
     const duo_status status = sim_enter(SIM_AFTER, later->device, &go);
     if (!go) return sim_leave(status);
+    if (signal->recording != NULL)
+        return sim_leave(sim_record_after(later, signal->recording, signal->step));
+    if (later->recording != NULL) {
+        sim_violation("what is recorded follows what is not");
+        return sim_leave(DUO_ERR_DEVICE);
+    }
     if (!is_set(signal, "after")) return sim_leave(DUO_ERR_DEVICE);
     if (sim.lost[signal->device]) return sim_leave(sim_answer_lost(signal->device));
     signal->progress->references++;

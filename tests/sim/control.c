@@ -152,7 +152,7 @@ int sim_leaks(void)
     for (int i = 0; i < sim.blocks; i++)
         leaks += sim.block[i].kind != BLOCK_FOREIGN && !sim.block[i].gone;
     for (const duo_queue *q = sim.queues; q != NULL; q = q->next) leaks++;
-    leaks += sim.signals;
+    leaks += sim.signals + sim.recorded;
     pthread_mutex_unlock(&sim_lock);
     return leaks;
 }

@@ -24,7 +24,8 @@ enum { SIM_DEVICES = 4 };
 const duo_backend *sim_backend(void);
 
 /* The calls of the backend. SIM_WAIT: wait_mark and finish. SIM_IDLE: idle and passed. SIM_AFTER:
- * after and after_mark; of signals likewise, and SIM_MARK signal_set, SIM_OPEN signal_open. */
+ * after and after_mark; of signals likewise, and SIM_MARK signal_set, SIM_OPEN signal_open.
+ * SIM_RECORD: record_begin and record_end. */
 typedef enum sim_kind {
     SIM_COUNT,
     SIM_LOAD,
@@ -43,6 +44,8 @@ typedef enum sim_kind {
     SIM_WAIT,
     SIM_IDLE,
     SIM_AFTER,
+    SIM_RECORD,
+    SIM_REPLAY,
     SIM_KINDS
 } sim_kind;
 

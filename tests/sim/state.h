@@ -50,8 +50,9 @@ struct duo_queue {
     sim_mark mark[DUO_MARKS];
     uint64_t *stamp; /* virtual times */
     int stamps;
-    int number;     /* queues are counted from 0 since sim_reset */
-    uint64_t clock; /* virtual time: when all that is queued is done (timing.h) */
+    int number;              /* queues are counted from 0 since sim_reset */
+    uint64_t clock;          /* virtual time: when all that is queued is done (timing.h) */
+    duo_recorded *recording; /* what is queued goes there; NULL: it is carried out */
     bool closing;
     uint64_t random;
     struct duo_queue *next;
@@ -81,8 +82,9 @@ typedef struct sim_state {
     int async_nth;
     bool async_garbage;
 
-    int opened;  /* queues since sim_reset */
-    int signals; /* that are open */
+    int opened;   /* queues since sim_reset */
+    int signals;  /* that are open */
+    int recorded; /* works that were recorded and not forgotten */
     uint64_t count[SIM_KINDS], uploaded, downloaded;
     duo_algorithm_id last_algorithm;
     int violations;

@@ -7,6 +7,7 @@
 #include "sim/checks.h"
 #include "sim/kernels.h"
 #include "sim/memory.h"
+#include "sim/record.h"
 #include "sim/timing.h"
 
 #include <stdlib.h>
@@ -116,8 +117,16 @@ void *sim_work_on(void *argument)
     return NULL;
 }
 
+static void count_bytes(const work *w)
+{
+    const bool to = sim_in_range(w->dst), from = sim_in_range(w->src);
+    if (to && !from) sim.uploaded += w->width * w->height;
+    if (from && !to) sim.downloaded += w->width * w->height;
+}
+
 duo_status sim_append(duo_queue *queue, const work *what)
 {
+    if (queue->recording != NULL) return sim_record(queue, what);
     work *w = malloc(sizeof *w);
     if (w == NULL) return DUO_ERR_DEVICE;
     *w = *what;
@@ -127,6 +136,7 @@ duo_status sim_append(duo_queue *queue, const work *what)
         w->garbage = sim.async_garbage;
     }
     if (w->kind != WORK_AFTER) sim_timing_queued(queue, w);
+    if (w->kind == WORK_COPY) count_bytes(w);
     *queue->last = w;
     queue->last = &w->next;
     queue->progress->queued++;

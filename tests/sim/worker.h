@@ -33,7 +33,7 @@ struct work {
 /* The body of a queue's thread; argument: its duo_queue. */
 void *sim_work_on(void *argument);
 
-/* Appends a copy of an operation; needs the lock. */
+/* Appends a copy of an operation, to the queue or to what it records; needs the lock. */
 duo_status sim_append(duo_queue *queue, const work *what);
 
 #endif

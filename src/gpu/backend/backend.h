@@ -35,6 +35,9 @@ typedef struct duo_queue duo_queue; /* an in-order queue of work on one device *
  * set anew: then it is one of both places. It may outlive its queue. */
 typedef struct duo_signal duo_signal;
 
+/* Work that was recorded once, to be done any number of times. */
+typedef struct duo_recorded duo_recorded;
+
 typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE } duo_memory;
 
 /* Marks of one queue, for the host and for other queues to wait for: enough for each staging buffer
@@ -148,6 +151,24 @@ typedef struct duo_backend {
     duo_status (*signal_passed)(duo_signal *signal, bool *passed);
     duo_status (*signal_wait)(duo_signal *signal);
     duo_status (*after_signal)(duo_queue *later, duo_signal *signal);
+
+    /*
+     * Recording. From record_begin to record_end what is queued in `queue` is not done but
+     * recorded, and so is what is queued in others that were made to follow it meanwhile by a
+     * signal that was set meanwhile. At the end `queue` follows all of those. A recording allocates
+     * nothing: reserve does, for each launch in it, before it begins. Nothing may wait for queues
+     * that record, and only they may follow signals that were set so.
+     *
+     * record_end makes *recorded, or renews it if it is not NULL; a replay of what it was before
+     * goes on. On failure it is as it was, and the queues are ordinary ones again. replay: queues
+     * that work, in an ordinary queue of the same device; each replay follows the one before. The
+     * memory that the work uses, that of the queues in which it was recorded too, has to be there.
+     */
+    duo_status (*reserve)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call);
+    duo_status (*record_begin)(duo_queue *queue);
+    duo_status (*record_end)(duo_queue *queue, duo_recorded **recorded);
+    duo_status (*replay)(duo_queue *queue, duo_recorded *recorded);
+    void (*forget)(duo_recorded *recorded); /* does not wait; replays go on */
 
     /* For measuring. Sets a stamp behind the work that is queued so far: the time at which the
      * device comes there. Numbers count from 0, and may be used again; a queue keeps memory for all

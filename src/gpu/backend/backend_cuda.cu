@@ -2,8 +2,8 @@
  * backend_cuda.cu - the backend to CUDA, a table of functions.
  *
  * The runtime is linked statically. Devices, and whose context is current: cuda_devices.cu; queues:
- * cuda_queue.cu; signals: cuda_signal.cu; copies between devices: cuda_links.cu; the algorithms:
- * cuda_algorithms.cu; what errors mean: cuda_error.cu.
+ * cuda_queue.cu; signals: cuda_signal.cu; recorded work: cuda_record.cu; copies between devices:
+ * cuda_links.cu; the algorithms: cuda_algorithms.cu; what errors mean: cuda_error.cu.
  */
 #include "gpu/backend/cuda_algorithms.cuh"
 #include "gpu/backend/cuda_devices.cuh"
@@ -11,6 +11,7 @@
 #include "gpu/backend/cuda_links.cuh"
 #include "gpu/backend/cuda_memory.cuh"
 #include "gpu/backend/cuda_queue.cuh"
+#include "gpu/backend/cuda_record.cuh"
 #include "gpu/backend/cuda_signal.cuh"
 
 extern "C" const duo_backend *duo_backend_default(void)
@@ -49,6 +50,11 @@ extern "C" const duo_backend *duo_backend_default(void)
         .signal_passed = duo_cuda_signal_passed,
         .signal_wait = duo_cuda_signal_wait,
         .after_signal = duo_cuda_after_signal,
+        .reserve = duo_cuda_reserve,
+        .record_begin = duo_cuda_record_begin,
+        .record_end = duo_cuda_record_end,
+        .replay = duo_cuda_replay,
+        .forget = duo_cuda_record_forget,
         .stamp = duo_cuda_stamp,
         .stamp_seconds = duo_cuda_stamp_seconds,
         .detail = duo_cuda_detail,

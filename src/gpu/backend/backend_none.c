@@ -180,6 +180,26 @@ static duo_status stamp_seconds(duo_queue *queue, int number, duo_queue *since, 
     return DUO_ERR_DEVICE;
 }
 
+static duo_status reserve(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call)
+{
+    (void)queue, (void)algorithm, (void)call;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status record_end(duo_queue *queue, duo_recorded **recorded)
+{
+    (void)queue, (void)recorded;
+    return DUO_ERR_DEVICE;
+}
+
+static duo_status replay(duo_queue *queue, duo_recorded *recorded)
+{
+    (void)queue, (void)recorded;
+    return DUO_ERR_DEVICE;
+}
+
+static void forget(duo_recorded *recorded) { (void)recorded; }
+
 static const char *detail(void) { return "built without CUDA"; }
 
 const duo_backend *duo_backend_default(void)
@@ -218,6 +238,11 @@ const duo_backend *duo_backend_default(void)
         .signal_passed = signal_passed,
         .signal_wait = signal_wait,
         .after_signal = after_signal,
+        .reserve = reserve,
+        .record_begin = refuse,
+        .record_end = record_end,
+        .replay = replay,
+        .forget = forget,
         .stamp = refuse_mark,
         .stamp_seconds = stamp_seconds,
         .detail = detail,

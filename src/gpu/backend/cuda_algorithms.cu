@@ -68,25 +68,39 @@ static duo_launch launch_on(const duo_queue *queue)
     return how;
 }
 
+/* What a launch needs beside the call: its kernels loaded, and workspace. */
+static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
+                          duo_launch *how)
+{
+    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
+    if (algorithm == nullptr) return duo_cuda_refuse("no GPU algorithm has this number");
+    const duo_status status = load_algorithm(queue, id);
+    if (status != DUO_OK || algorithm->workspace == nullptr) return status;
+    const size_t wanted = algorithm->workspace(call, how);
+    if (wanted > 0) duo_cuda_grow_workspace(&queue->workspace, queue->device, wanted);
+    how->workspace = queue->workspace.address;
+    how->workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
+    return DUO_OK;
+}
+
+duo_status duo_cuda_reserve(duo_queue *queue, duo_algorithm_id id, const duo_call *call)
+{
+    const duo_cuda_guard current(queue->device);
+    if (current.status != DUO_OK) return current.status;
+    duo_launch how = launch_on(queue);
+    return prepare(queue, id, call, &how);
+}
+
 duo_status duo_cuda_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
                            uint64_t *pinned_result, uint32_t ticket)
 {
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
-    const duo_gpu_algorithm *const algorithm = algorithm_of(id);
-    if (algorithm == nullptr) return duo_cuda_refuse("no GPU algorithm has this number");
-    const duo_status status = load_algorithm(queue, id);
-    if (status != DUO_OK) return status;
     duo_launch how = launch_on(queue);
     how.pinned_result = pinned_result;
     how.ticket = ticket;
-    if (algorithm->workspace != nullptr) {
-        const size_t wanted = algorithm->workspace(call, &how);
-        if (wanted > 0) duo_cuda_grow_workspace(&queue->workspace, queue->device, wanted);
-        how.workspace = queue->workspace.address;
-        how.workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
-    }
-    return status_of(algorithm->launch(call, &how), id);
+    const duo_status status = prepare(queue, id, call, &how);
+    return status == DUO_OK ? status_of(algorithm_of(id)->launch(call, &how), id) : status;
 }
 
 size_t duo_cuda_packed_bytes(duo_algorithm_id id, const duo_call *call, int i)

@@ -281,6 +281,11 @@ duo_status duo_signal_wait(duo_signal *signal)
     TWICE(duo_backend_current()->signal_wait(signal));
 }
 
+duo_status duo_queue_replay(duo_queue *queue, duo_recorded *recorded)
+{
+    TWICE(duo_backend_current()->replay(queue, recorded));
+}
+
 duo_status duo_queue_drain(duo_queue *queue)
 {
     return duo_queue_finish(queue) == DUO_OK ? DUO_OK : DUO_ERR_LOST;

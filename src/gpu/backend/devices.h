@@ -56,6 +56,7 @@ duo_status duo_signal_open(int device, duo_signal **signal);
 duo_status duo_signal_set(duo_signal *signal, duo_queue *queue);
 duo_status duo_signal_passed(duo_signal *signal, bool *passed);
 duo_status duo_signal_wait(duo_signal *signal);
+duo_status duo_queue_replay(duo_queue *queue, duo_recorded *recorded);
 duo_status duo_queue_drain(duo_queue *queue);
 
 /*

@@ -1,0 +1,166 @@
+/* graph_order.c - waves, phases and parts (graph_order.h). */
+#include "graph/graph_order.h"
+
+#include <stdlib.h>
+
+/* ---- Followers ---- */
+
+void duo_followers_free(duo_followers *f)
+{
+    free(f->first);
+    free(f->node);
+}
+
+bool duo_followers_find(const duo_graph *g, duo_followers *f)
+{
+    size_t edges = 0;
+    for (int i = 0; i < g->nodes; i++) edges += (size_t)g->node[i].afters;
+    *f = (duo_followers){calloc((size_t)g->nodes + 2, sizeof *f->first),
+                         malloc((edges + 1) * sizeof *f->node)};
+    if (f->first == NULL || f->node == NULL) return false;
+    for (int i = 0; i < g->nodes; i++)
+        for (int a = 0; a < g->node[i].afters; a++) f->first[g->node[i].after[a] + 2]++;
+    for (int i = 2; i <= g->nodes + 1; i++) f->first[i] += f->first[i - 1];
+    for (int i = 0; i < g->nodes; i++) /* first[x + 1] counts up to where first[x + 2] began */
+        for (int a = 0; a < g->node[i].afters; a++)
+            f->node[f->first[g->node[i].after[a] + 1]++] = i;
+    return true;
+}
+
+/* ---- Waves ---- */
+
+/* A node of a cycle: from one that was never reached, back along what was not reached either,
+ * until one comes again. */
+static int node_of_cycle(const duo_graph *g, const int *missing)
+{
+    int node = 0;
+    while (missing[node] == 0) node++;
+    for (int step = 0; step < g->nodes; step++) /* then it is in the cycle */
+        for (int a = 0; a < g->node[node].afters; a++)
+            if (missing[g->node[node].after[a]] > 0) {
+                node = g->node[node].after[a];
+                break;
+            }
+    return node;
+}
+
+/*
+ * Each node behind those that it depends on, and its wave. An empty node is work of the device
+ * where something that it depends on is. `missing`: of how many nodes each still waits.
+ */
+static duo_status find_waves(duo_graph *g, const duo_followers *f, int *missing)
+{
+    int count = 0;
+    for (int i = 0; i < g->nodes; i++) {
+        missing[i] = g->node[i].afters;
+        if (missing[i] == 0) g->order[count++] = i;
+    }
+    for (int begin = 0, wave = 0; begin < count; wave++) {
+        const int end = count;
+        for (int at = begin; at < end; at++) {
+            duo_graph_node *const n = &g->node[g->order[at]];
+            n->wave = wave;
+            for (int a = 0; a < n->afters && n->work.kind == DUO_WORK_EMPTY; a++)
+                if (g->node[n->after[a]].side == DUO_NODE_QUEUED) n->side = DUO_NODE_QUEUED;
+            for (int k = f->first[g->order[at]]; k < f->first[g->order[at] + 1]; k++)
+                if (--missing[f->node[k]] == 0) g->order[count++] = f->node[k];
+        }
+        begin = end;
+    }
+    if (count == g->nodes) return DUO_OK;
+    return duo_graph_wrong(g, node_of_cycle(g, missing), DUO_ERR_CYCLE,
+                           "depends on itself, by way of others or not");
+}
+
+/* ---- Phases and parts ---- */
+
+static void find_phases(duo_graph *g)
+{
+    for (int at = 0; at < g->nodes; at++) {
+        duo_graph_node *const n = &g->node[g->order[at]];
+        n->phase = 0;
+        n->early = false;
+        for (int a = 0; a < n->afters; a++) {
+            const duo_graph_node *const before = &g->node[n->after[a]];
+            const bool next = n->side == DUO_NODE_QUEUED && before->side != DUO_NODE_QUEUED;
+            const int phase = before->phase + (next ? 1 : 0);
+            if (phase > n->phase) n->phase = phase;
+        }
+    }
+    for (int at = g->nodes - 1; at >= 0; at--) {
+        const duo_graph_node *const n = &g->node[g->order[at]];
+        for (int a = 0; a < n->afters; a++) {
+            duo_graph_node *const before = &g->node[n->after[a]];
+            if (before->side != DUO_NODE_QUEUED) continue;
+            before->early |= n->side != DUO_NODE_QUEUED || (n->early && n->phase == before->phase);
+        }
+    }
+}
+
+enum { EARLY, LATE, THREAD };
+
+static int group_of(const duo_graph_node *n)
+{
+    return n->side != DUO_NODE_QUEUED ? THREAD : n->early ? EARLY : LATE;
+}
+
+/* Nodes in the order in which a launch comes to them; 0: at once. */
+static int compare(const duo_graph_node *x, const duo_graph_node *y)
+{
+    if (x->phase != y->phase) return x->phase < y->phase ? -1 : 1;
+    if (group_of(x) != group_of(y)) return group_of(x) < group_of(y) ? -1 : 1;
+    return x->wave < y->wave ? -1 : x->wave > y->wave;
+}
+
+typedef struct place {
+    const duo_graph_node *node;
+    int number;
+} place;
+
+static int compare_places(const void *x, const void *y)
+{
+    const place *const a = x, *const b = y;
+    const int order = compare(a->node, b->node);
+    return order != 0 ? order : a->number < b->number ? -1 : a->number > b->number;
+}
+
+static bool sort(duo_graph *g)
+{
+    place *const places = malloc(((size_t)g->nodes + 1) * sizeof *places);
+    if (places == NULL) return false;
+    for (int i = 0; i < g->nodes; i++) places[i] = (place){&g->node[i], i};
+    qsort(places, (size_t)g->nodes, sizeof *places, compare_places);
+    for (int i = 0; i < g->nodes; i++) g->order[i] = places[i].number;
+    free(places);
+    return true;
+}
+
+/* Are two neighbours in the order in one part? */
+static bool together(const duo_graph_node *x, const duo_graph_node *y)
+{
+    return x->phase == y->phase && group_of(x) == group_of(y) &&
+           (x->side == DUO_NODE_QUEUED || x->wave == y->wave);
+}
+
+static void cut(duo_graph *g)
+{
+    g->parts = 0;
+    for (int at = 0; at < g->nodes; at++) {
+        duo_graph_node *const n = &g->node[g->order[at]];
+        if (at == 0 || !together(&g->node[g->order[at - 1]], n))
+            g->part[g->parts++] = (duo_graph_part){
+                .queued = n->side == DUO_NODE_QUEUED, .from = at, .to = at, .at_once = 1};
+        g->part[g->parts - 1].to++;
+        n->part = g->parts - 1;
+    }
+}
+
+duo_status duo_graph_put_in_order(duo_graph *g, const duo_followers *followers, int *missing)
+{
+    const duo_status status = find_waves(g, followers, missing);
+    if (status != DUO_OK) return status;
+    find_phases(g);
+    if (!sort(g)) return duo_graph_wrong(g, -1, DUO_ERR_MEMORY, "out of memory");
+    cut(g);
+    return DUO_OK;
+}

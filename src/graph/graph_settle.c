@@ -1,0 +1,236 @@
+/* graph_settle.c - see graph_settle.h */
+#include "graph/graph_settle.h"
+
+#include <stdlib.h>
+
+#include "data/coherence.h"
+#include "data/prepared.h"
+#include "data/residency.h"
+#include "gpu/backend/devices.h"
+#include "graph/graph_check.h"
+#include "graph/graph_record.h"
+#include "host/fork.h"
+#include "host/machine.h"
+
+/* ---- Memory that is used ---- */
+
+/* Notes memory that a node of the part touches. False: out of memory. */
+static bool use(duo_graph *g, duo_graph_part *part, uintptr_t low, uintptr_t high, bool written)
+{
+    bool crosses = false;
+    if (g->uses == g->use_room) {
+        const int room = g->use_room > 0 ? 2 * g->use_room : 64;
+        duo_graph_use *const grown = realloc(g->use, (size_t)room * sizeof *grown);
+        if (grown == NULL) return false;
+        g->use = grown;
+        g->use_room = room;
+    }
+    duo_region *region = NULL;
+    if (duo_residency_near(low, high)) {
+        duo_residency_lock();
+        region = duo_residency_find(low, high, &crosses);
+        duo_residency_unlock();
+    }
+    if (crosses) return false;
+    g->use[g->uses++] = (duo_graph_use){low, high, region, written, NULL};
+    part->uses++;
+    return true;
+}
+
+/* Is everything where it was? Under the residency lock. */
+static bool still_there(const duo_graph *g)
+{
+    for (int i = 0; i < g->uses; i++) {
+        const duo_graph_use *const u = &g->use[i];
+        bool crosses;
+        if (duo_residency_find(u->low, u->high, &crosses) != u->region || crosses) return false;
+        if (u->region != NULL && u->region->lost) return false;
+    }
+    return true;
+}
+
+static bool is_written(const duo_graph *g, uintptr_t low, uintptr_t high)
+{
+    for (int i = 0; i < g->uses; i++)
+        if (g->use[i].written && g->use[i].low < high && low < g->use[i].high) return true;
+    return false;
+}
+
+/* ---- Decisions ---- */
+
+/* Threads of each node of this part that the host does. */
+static int threads_of(const duo_graph *g, const duo_graph_part *part)
+{
+    const int all = duo_machine_threads_for(g->threads);
+    return part->at_once > 1 && all > part->at_once ? all / part->at_once
+           : part->at_once > 1                      ? 1
+                                                    : all;
+}
+
+static bool is_operation(const duo_graph_node *n)
+{
+    return n->work.kind >= DUO_WORK_SGEMM && n->work.kind <= DUO_WORK_SDOT;
+}
+
+/* Decides an operation, and notes what it touches. */
+static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
+{
+    duo_call call;
+    const bool product = n->work.kind == DUO_WORK_SGEMM, queued = n->side == DUO_NODE_QUEUED;
+    if (duo_graph_describe(&n->work, &call) != DUO_OK) return false;
+    n->call = (duo_fixed){NULL, call};
+    n->use = g->uses;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call.operand[i];
+        uintptr_t low, high;
+        if (!duo_operand_touched(o)) continue;
+        duo_operand_span(o, &low, &high);
+        if (!use(g, part, low, high, o->written)) return false;
+    }
+    /* Some do nothing, or store a 0. */
+    if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X])) return true;
+    return duo_fix(queued ? g->lane[n->lane] : g->host, &call, n->work.math,
+                   queued ? 0 : threads_of(g, part), queued ? DUO_SIDE_GPU : DUO_SIDE_CPU,
+                   &n->call);
+}
+
+static bool use_runs(duo_graph *g, duo_graph_part *part, const void *address, size_t pitch,
+                     const duo_work *w, bool written)
+{
+    const uintptr_t low = (uintptr_t)address;
+    return use(g, part, low, low + (w->height - 1) * pitch + w->width, written);
+}
+
+static bool use_copy(duo_graph *g, duo_graph_part *part, const duo_graph_node *n)
+{
+    const duo_work *const w = &n->work;
+    if ((w->kind != DUO_WORK_COPY && w->kind != DUO_WORK_SET) || w->width == 0 || w->height == 0)
+        return true;
+    return use_runs(g, part, w->dst, w->dst_pitch, w, true) &&
+           (w->kind == DUO_WORK_SET || use_runs(g, part, w->src, w->src_pitch, w, false));
+}
+
+/* Can all of a part be recorded? The host's nodes need not all be fixed. */
+static bool fix_part(duo_graph *g, duo_graph_part *part)
+{
+    bool all = true;
+    part->use = g->uses;
+    part->uses = 0;
+    for (int at = part->from; at < part->to; at++) {
+        duo_graph_node *const n = &g->node[g->order[at]];
+        n->fixed = is_operation(n) && fix_operation(g, part, n);
+        all &= n->fixed || !is_operation(n);
+        if (n->side == DUO_NODE_QUEUED) all &= use_copy(g, part, n);
+    }
+    return all;
+}
+
+/* ---- What recording needs ---- */
+
+static bool open_lanes(duo_graph *g)
+{
+    for (int i = 0; i < g->lanes; i++) {
+        duo_context *const lane = g->lane[i];
+        if (duo_context_open(lane) != DUO_OK || lane->resources.queue_device != g->device)
+            return false;
+    }
+    return true;
+}
+
+/* Memory of the lanes, for every operation in every part: later it has to stay. */
+static bool reserve(duo_graph *g)
+{
+    for (int i = 0; i < g->nodes; i++) {
+        const duo_graph_node *const n = &g->node[i];
+        if (n->side != DUO_NODE_QUEUED || !n->fixed || n->call.algorithm == NULL) continue;
+        const duo_status status = duo_backend_current()->reserve(
+            g->lane[n->lane]->resources.queue, n->call.algorithm->id, &n->call.call);
+        if (status != DUO_OK) return false;
+    }
+    return true;
+}
+
+/* Packs operands under duo_prepare that the graph does not write: now, and not in each launch. */
+static void pack_operands(duo_graph *g, duo_graph_node *n)
+{
+    duo_resources *const res = &g->lane[0]->resources;
+    duo_graph_use *here = &g->use[n->use];
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &n->call.call.operand[i];
+        if (!duo_operand_touched(o)) continue;
+        if (o->prepared && !o->written && !is_written(g, here->low, here->high)) {
+            const duo_range range = duo_region_part(o->region, o);
+            duo_residency_lock();
+            if (duo_coherence_claim(res, o->region) == DUO_OK)
+                o->packed = duo_prepared(res, n->call.algorithm->id, &n->call.call, i, range);
+            here->packed = o->packed;
+            duo_residency_unlock();
+        }
+        here++;
+    }
+}
+
+static void pack_part(duo_graph *g, const duo_graph_part *part)
+{
+    for (int at = part->from; at < part->to; at++) {
+        duo_graph_node *const n = &g->node[g->order[at]];
+        if (n->fixed && n->call.algorithm != NULL) pack_operands(g, n);
+    }
+}
+
+/* ---- The whole ---- */
+
+static void drop(duo_graph_part *part)
+{
+    if (part->recorded != NULL && !duo_forked()) duo_backend_current()->forget(part->recorded);
+    part->recorded = NULL;
+}
+
+void duo_graph_unsettle(duo_graph *g)
+{
+    for (int i = 0; i < g->parts; i++) drop(&g->part[i]);
+    for (int i = 0; i < g->nodes; i++) g->node[i].fixed = false;
+    g->uses = 0;
+    g->settled = false;
+}
+
+/* Each call is to leave a line in the log. */
+static bool logged(const duo_graph *g)
+{
+    return (g->host != NULL && duo_report_wanted(&g->host->resources.report)) ||
+           (g->lane[0] != NULL && duo_report_wanted(&g->lane[0]->resources.report));
+}
+
+static void settle(duo_graph *g)
+{
+    bool *const whole = calloc((size_t)g->parts + 1, sizeof *whole);
+    g->uses = 0;
+    if (whole == NULL || logged(g)) {
+        duo_graph_unsettle(g);
+        free(whole);
+        return;
+    }
+    for (int i = 0; i < g->parts; i++) whole[i] = fix_part(g, &g->part[i]);
+    const bool ready = duo_device_usable(g->device) && open_lanes(g) && reserve(g);
+    for (int i = 0; i < g->parts; i++) {
+        duo_graph_part *const part = &g->part[i];
+        if (!part->queued) continue;
+        if (ready && whole[i]) pack_part(g, part);
+        if (!ready || !whole[i] || duo_graph_record(g, part) != DUO_OK) drop(part);
+    }
+    free(whole);
+}
+
+void duo_graph_settle(duo_graph *g)
+{
+    const uint64_t changes = duo_residency_changes();
+    if (g->settled && changes == g->changes) return;
+    if (g->settled) {
+        duo_residency_lock();
+        g->settled = still_there(g);
+        duo_residency_unlock();
+    }
+    if (!g->settled) settle(g);
+    g->settled = true;
+    g->changes = changes;
+}
