@@ -184,6 +184,7 @@ static void in_child(void)
         if (ctx->running != NULL && duo_algorithm_calls_blas(ctx->running->id))
             duo_blas_library_abandon("another thread was inside it when the process forked");
         duo_resources_in_child(&ctx->resources);
+        duo_memo_forget(ctx->memo);
     }
 }
 

@@ -8,6 +8,7 @@
 #define DUO_CONTEXT_H
 
 #include "call/last.h"
+#include "call/memo.h"
 #include "call/policy.h"
 #include "data/resources.h"
 
@@ -16,6 +17,7 @@ struct duo_context {
     duo_policy policy;
     duo_resources resources;
     duo_last last;
+    duo_memo memo[DUO_MEMOS];
     /* The CPU algorithm that the context's thread is in, or NULL: for the child after a fork. */
     const duo_algorithm *running;
     duo_context *next;  /* in the pool, or among the idle default contexts */

@@ -56,14 +56,31 @@ static duo_conditions conditions_of(duo_context *ctx)
     return conditions;
 }
 
-/* Predicts all algorithms; with cpu_first the CPU's alone, if one of those is sure to be chosen. */
+/* Predicts all algorithms; with cpu_first the CPU's alone, if one of those is sure to be chosen.
+ * Returns whether they were. */
+static bool predict_new(execution *e, bool cpu_first)
+{
+    e->count = cpu_first ? duo_predict_cpu(e->call, &e->conditions, e->choice) : 0;
+    const bool short_list = e->count > 0;
+    if (!short_list) e->count = duo_predict(e->call, &e->conditions, e->choice);
+    duo_memo_note(e->ctx->memo, e->call, &e->conditions, cpu_first, short_list, e->choice,
+                  e->count);
+    return short_list;
+}
+
 static void predict(execution *e, bool cpu_first)
 {
     duo_last *const last = &e->ctx->last;
     e->losses = duo_devices_losses();
-    e->count = cpu_first ? duo_predict_cpu(e->call, &e->conditions, e->choice) : 0;
-    const bool short_list = e->count > 0;
-    if (!short_list) e->count = duo_predict(e->call, &e->conditions, e->choice);
+    const duo_memo *const memo = duo_memo_find(e->ctx->memo, e->call, &e->conditions, cpu_first);
+    bool short_list;
+    if (memo != NULL) {
+        e->count = memo->count;
+        memcpy(e->choice, memo->choice, (size_t)memo->count * sizeof e->choice[0]);
+        short_list = memo->short_list;
+    } else {
+        short_list = predict_new(e, cpu_first);
+    }
     remember(e->ctx, e->call, e->choice, e->count);
     last->short_list = short_list;
     last->conditions = e->conditions;
