@@ -25,7 +25,7 @@ duo_graph *duo_graph_make(void)
     return made;
 }
 
-void duo_graph_end(duo_graph *graph)
+void duo_graph_unmake(duo_graph *graph)
 {
     for (int i = 0; i < graph->nodes; i++) free(graph->node[i].after);
     free(graph->node);

@@ -115,7 +115,7 @@ struct duo_graph {
 /* A new graph, or NULL: out of memory. */
 duo_graph *duo_graph_make(void);
 /* Ends a graph of which nothing is built any more. */
-void duo_graph_end(duo_graph *graph);
+void duo_graph_unmake(duo_graph *graph);
 /* Is it a live graph? NULL is not. */
 bool duo_graph_live(const duo_graph *graph);
 

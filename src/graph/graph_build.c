@@ -313,6 +313,6 @@ duo_status duo_graph_destroy(duo_graph *graph)
     if (graph == NULL) return DUO_OK;
     if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
     const duo_status status = take_down(graph);
-    duo_graph_end(graph);
+    duo_graph_unmake(graph);
     return status;
 }
