@@ -119,7 +119,8 @@ extern "C" {
     X(DUO_ERR_CYCLE, -15, "nodes of the graph depend on each other")                               \
     X(DUO_ERR_BUILT, -16, "the graph is built already, or not yet")                                \
     X(DUO_ERR_HIDDEN, -17, "an operand of a graph's node would have to be copied first")           \
-    X(DUO_ERR_SHAPE, -18, "a node of a built graph keeps its kind and its shape")
+    X(DUO_ERR_SHAPE, -18, "a node of a built graph keeps its kind and its shape")                  \
+    X(DUO_ERR_CAPTURE, -19, "not possible while a graph is captured, or only then")
 
 typedef enum duo_status {
 #define DUO_STATUS_ENUM(name, value, text) name = value,
@@ -189,6 +190,8 @@ DUO_API duo_status duo_create(duo_context **ctx);
  * duo_destroy - wait for the context's work, give its memory back and end it.
  *
  *   ctx   NULL does nothing. Kept and duo_malloc'ed arrays live on: they belong to the process.
+ *         Where it takes part in a capture (duo_graph_begin) it leaves it, and its nodes stay; the
+ *         capture that began in it ends, without a graph.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_LOST (the device was lost with
  *            queued work on it), DUO_ERR_DEVICE (its work could not be waited for; the context is
@@ -281,7 +284,9 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  *
  *   device   0 <= device < duo_device_count().
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no such device).   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
+ *            (no such device).
+ * Since      0.1
  */
 DUO_API duo_status duo_set_device(duo_context *ctx, int device);
 
@@ -307,7 +312,8 @@ DUO_API duo_status duo_set_device(duo_context *ctx, int device);
  * Numerics   bounds as for one device; bits may depend on the number of devices, as they do on the
  *            size of the device's memory.
  * Returns    DUO_OK, or with nothing changed: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (count
- *            negative or above 8), DUO_ERR_DEVICE (no such device, one twice, or no GPU at all).
+ *            negative or above 8), DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE (no
+ *            such device, one twice, or no GPU at all).
  * Since      0.2
  */
 DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int count);
@@ -323,7 +329,8 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  * streams of the library's own, which wait for this one and it for them; where C is in host memory
  * the call returns when all is done.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_DEVICE (no usable GPU).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
+ *            (no usable GPU).
  * Since      0.1
  */
 DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
@@ -353,8 +360,9 @@ DUO_API duo_status duo_warm_up(duo_context *ctx);
 
 /**
  * duo_synchronize - wait until all work of this context is done.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_LOST (results that were only on the device are gone),
- *            DUO_ERR_DEVICE (the device works, but could not be waited for now: call again).
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_LOST
+ *            (results that were only on the device are gone), DUO_ERR_DEVICE (the device works, but
+ *            could not be waited for now: call again).
  * Since      0.1
  */
 DUO_API duo_status duo_synchronize(duo_context *ctx);
@@ -376,6 +384,8 @@ DUO_API duo_status duo_synchronize(duo_context *ctx);
  *
  * Threads    an event is recorded by one thread at a time; meanwhile others may follow it, wait for
  *            it and ask, and mean one of both places then.
+ * Captures   an event that is recorded while a graph is captured is a place in the graph, until it
+ *            is recorded anew: see duo_graph_begin. When the capture ends it counts as reached.
  */
 typedef struct duo_event duo_event;
 
@@ -403,7 +413,9 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
  * What a call has done when it returns, as where its output is in host memory, counts as reached.
  * Does not wait, unless the device cannot mark the place.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT.   Since 0.2
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT; in a capture DUO_ERR_MEMORY, with the event as
+ *            it was.
+ * Since      0.2
  */
 DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
 
@@ -414,15 +426,17 @@ DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
  * What was lost with a device is not waited for: whoever uses it is told.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_DEVICE (the device works, but could
- *            not be waited for now: call again).
+ *            not be waited for now: call again); of captures DUO_ERR_CAPTURE (see duo_graph_begin),
+ *            DUO_ERR_MEMORY.
  * Since      0.2
  */
 DUO_API duo_status duo_event_wait(duo_context *ctx, duo_event *event);
 
 /**
  * duo_event_synchronize - the host waits until the event is reached.
- * Returns    DUO_OK, DUO_ERR_EVENT, DUO_ERR_LOST (the device was lost before, and with it results
- *            that the context had there alone), DUO_ERR_DEVICE (as in duo_event_wait).
+ * Returns    DUO_OK, DUO_ERR_EVENT, DUO_ERR_CAPTURE (it is a place in a graph that is captured),
+ *            DUO_ERR_LOST (the device was lost before, and with it results that the context had
+ *            there alone), DUO_ERR_DEVICE (as in duo_event_wait).
  * Since      0.2
  */
 DUO_API duo_status duo_event_synchronize(duo_event *event);
@@ -893,6 +907,71 @@ DUO_API duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_wo
                                    const duo_node *after, int count);
 
 /**
+ * duo_graph_node_at - the node of this number. Nodes are counted from 1, in the order in which they
+ * were added or captured, as duo_graph_print and duo_graph_detail do.
+ *   node   [out] not NULL.
+ * Returns    DUO_OK, or with node untouched DUO_ERR_GRAPH, DUO_ERR_NULL, DUO_ERR_NODE (there are
+ *            fewer).
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node *node);
+
+/**
+ * duo_graph_begin - from now on the calls made in this context are not carried out: they become
+ * nodes of a new graph, until duo_graph_end returns it.
+ *
+ *   ctx   not NULL, and not capturing. What it was given before is no part of the graph.
+ *
+ *     duo_graph_begin(a);
+ *     duo_sgemm(a, ...);
+ *     duo_event_record(a, e);  duo_event_wait(b, e);     // b takes part, behind the product
+ *     duo_ssum(a, ...);        duo_sasum(b, ...);        // side by side
+ *     duo_event_record(b, f);  duo_event_wait(a, f);     // joined
+ *     duo_graph_end(a, &g);
+ *     duo_graph_build(g, a);
+ *     for (...) duo_graph_launch(g, a);
+ *
+ * Nodes      are duo_sgemm, duo_sasum, duo_ssum and duo_sdot, with the context's math at the time
+ *            of the call, and duo_copy. Arguments are checked as by the call, and a bad one is no
+ *            node; where operands are, and what follows from it, is seen when the graph is built. A
+ *            call that would touch nothing is no node. No result is there before a launch.
+ * Order      each node depends on what its context was given before it. duo_event_record notes that
+ *            place. duo_event_wait for such an event adds it to what the context's next nodes
+ *            depend on; a context that does not take part yet does so from then on. The events have
+ *            to be of the same capture, else duo_event_wait returns DUO_ERR_CAPTURE.
+ * Refused    with DUO_ERR_CAPTURE, in every context that takes part: duo_graph_begin,
+ *            duo_graph_build, duo_graph_launch, duo_synchronize, duo_set_device, duo_set_devices,
+ *            duo_set_stream; and duo_event_synchronize and duo_event_query of events of the
+ *            capture: they would wait for what is not done. The capture goes on.
+ * At once    is done what all else is asked for, as ever: duo_warm_up, duo_trim, and what concerns
+ *            memory, from duo_malloc to duo_prepare. Path, threads and devices for the nodes are
+ *            those of the context that the graph is built with.
+ * Threads    contexts and events of a capture are used by one thread at a time. A thread's default
+ *            context takes no part: the program's BLAS calls are made there (libduoblas-blas.so).
+ *            duo_event_wait(NULL, ...) for an event of the capture returns DUO_ERR_CAPTURE.
+ *
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE, DUO_ERR_MEMORY. While a graph
+ *            is captured each call may return DUO_ERR_MEMORY, and is no node then.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_begin(duo_context *ctx);
+
+/**
+ * duo_graph_end - end the capture, and return its graph. It is not built: nodes can be added, and
+ * altered (duo_graph_node_at).
+ *
+ *   ctx     that of duo_graph_begin. It and all that take part make their calls again.
+ *   graph   [out] not NULL. Set to NULL on failure; else duo_graph_destroy ends it.
+ *
+ * Returns    DUO_OK; DUO_ERR_NULL, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE if no capture began in ctx; or,
+ *            with the capture ended and no graph, DUO_ERR_MEMORY, and DUO_ERR_CAPTURE if another
+ *            context made a call that ctx does not follow, by an event that it waited for:
+ *            duo_error_detail names the node.
+ * Since      0.2
+ */
+DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
+
+/**
  * duo_graph_build - check the graph, and lay out how it runs. Afterwards it can be launched, and
  * only duo_graph_update changes it.
  *
@@ -901,8 +980,9 @@ DUO_API duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_wo
  * Operands have to be allocated, and need not be filled. Those on a device are on that of ctx.
  *
  * Returns    DUO_OK, or with the graph not built: DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT,
- *            DUO_ERR_MEMORY, DUO_ERR_CYCLE, DUO_ERR_HIDDEN, or what a call with a node's arguments
- *            would return. duo_graph_detail names the node.
+ *            DUO_ERR_CAPTURE (ctx captures another), DUO_ERR_MEMORY, DUO_ERR_CYCLE,
+ *            DUO_ERR_HIDDEN, or what a call with a node's arguments would return. duo_graph_detail
+ *            names the node.
  * Since      0.2
  */
 DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
@@ -912,9 +992,9 @@ DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
  *
  *   ctx   any context. The graph follows what it was given before.
  *
- * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), or what the call of
- *            a node returned: then what depends on it has not been done, and duo_graph_detail names
- *            it. The graph may be launched again.
+ * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), DUO_ERR_CAPTURE
+ *            (ctx captures another), or what the call of a node returned: then what depends on it
+ *            has not been done, and duo_graph_detail names it. The graph may be launched again.
  * Since      0.2
  */
 DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);

@@ -1,6 +1,7 @@
 /* copy.c - duo_copy, between any two places. */
 #include <string.h>
 
+#include "call/capture.h"
 #include "call/context.h"
 #include "data/coherence.h"
 #include "data/residency.h"
@@ -81,6 +82,11 @@ duo_status duo_copy(duo_context *given, void *dst, const void *src, size_t bytes
     if (bytes == 0) return DUO_OK;
     if (dst == NULL || src == NULL) return DUO_ERR_NULL;
     if (duo_range_wraps(dst, bytes) || duo_range_wraps(src, bytes)) return DUO_ERR_SIZE;
+    if (ctx->policy.capture != NULL) {
+        const duo_work work = {sizeof work, DUO_WORK_COPY,  .dst = dst,
+                               .src = src,  .width = bytes, .height = 1};
+        return ctx->policy.capture->add(ctx, &work);
+    }
     end to, from;
     duo_residency_lock();
     duo_status status = find_end(dst, bytes, &to);

@@ -1,4 +1,5 @@
 /* event.c - duo_event_create and its sisters. */
+#include "call/capture.h"
 #include "call/context.h"
 #include "data/event.h"
 
@@ -22,6 +23,7 @@ duo_status duo_event_record(duo_context *given, duo_event *event)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    if (ctx->policy.capture != NULL) return ctx->policy.capture->record(ctx, event);
     duo_event_set(event, &ctx->resources);
     return DUO_OK;
 }
@@ -31,6 +33,9 @@ duo_status duo_event_wait(duo_context *given, duo_event *event)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    duo_capture *const capture =
+        ctx->policy.capture != NULL ? ctx->policy.capture : duo_event_capture(event);
+    if (capture != NULL) return capture->wait(ctx, event);
     if (!duo_event_pending(event)) return DUO_OK;
     if (duo_context_open(ctx) == DUO_OK) return duo_event_follow(event, &ctx->resources);
     /* The context has no GPU: the loss of results is told by whoever asks for them. */
@@ -40,7 +45,8 @@ duo_status duo_event_wait(duo_context *given, duo_event *event)
 
 duo_status duo_event_synchronize(duo_event *event)
 {
-    return duo_event_live(event) ? duo_event_finish(event) : DUO_ERR_EVENT;
+    if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    return duo_event_capture(event) == NULL ? duo_event_finish(event) : DUO_ERR_CAPTURE;
 }
 
 duo_status duo_event_query(duo_event *event, int *done)
@@ -48,6 +54,7 @@ duo_status duo_event_query(duo_event *event, int *done)
     bool passed;
     if (done == NULL) return DUO_ERR_NULL;
     if (!duo_event_live(event)) return DUO_ERR_EVENT;
+    if (duo_event_capture(event) != NULL) return DUO_ERR_CAPTURE;
     const duo_status status = duo_event_passed(event, &passed);
     *done = passed;
     return status;

@@ -3,6 +3,7 @@
 #include "api/reduce.h"
 
 #include "api/describe.h"
+#include "call/capture.h"
 #include "call/execute.h"
 
 /* Do n elements, inc apart, fit the address space? */
@@ -46,6 +47,13 @@ static duo_status check(duo_call *call, bool *nothing, duo_operation operation, 
     return DUO_OK;
 }
 
+static duo_work_kind kind_of(duo_operation operation)
+{
+    return operation == DUO_SASUM  ? DUO_WORK_SASUM
+           : operation == DUO_SSUM ? DUO_WORK_SSUM
+                                   : DUO_WORK_SDOT;
+}
+
 duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, const float *x,
                       int64_t incx, const float *y, int64_t incy, float *result)
 {
@@ -55,6 +63,18 @@ duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, co
     if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
     const duo_status checked = check(&call, &nothing, operation, n, x, incx, y, incy, result);
     if (checked != DUO_OK) return checked;
+    if (ctx->policy.capture != NULL) {
+        const duo_work work = {.size = sizeof work,
+                               .kind = kind_of(operation),
+                               .math = ctx->policy.math,
+                               .n = n,
+                               .x = x,
+                               .y = y,
+                               .incx = incx,
+                               .incy = incy,
+                               .result = result};
+        return ctx->policy.capture->add(ctx, &work);
+    }
     if (nothing) return duo_execute_store(ctx, operation, n, 0.0f, result);
     return duo_execute(ctx, &call);
 }

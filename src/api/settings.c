@@ -49,6 +49,7 @@ duo_status duo_set_devices(duo_context *given, const int *devices, int count)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (count < 0 || count > DUO_LANES) return DUO_ERR_SIZE;
     if (count > 0 && devices == NULL) return DUO_ERR_NULL;
+    if (ctx->policy.capture != NULL) return DUO_ERR_CAPTURE;
     const int there = duo_devices(&why);
     if (there == 0) return DUO_ERR_DEVICE;
     for (int i = 0; i < count; i++) {
@@ -71,6 +72,7 @@ duo_status duo_set_stream(duo_context *given, void *cuda_stream)
     duo_context *const ctx = duo_context_of(given);
     const char *why;
     if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (ctx->policy.capture != NULL) return DUO_ERR_CAPTURE;
     const int count = duo_devices(&why);
     duo_resources_settle_device(&ctx->resources);
     if (count == 0 || !duo_device_usable(ctx->resources.device)) return DUO_ERR_DEVICE;

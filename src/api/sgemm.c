@@ -1,5 +1,6 @@
 /* sgemm.c - duo_sgemm: check arguments, take the quick returns, hand over. */
 #include "api/describe.h"
+#include "call/capture.h"
 #include "call/execute.h"
 #include "cpu/sgemm_cpu_openblas.h"
 #include "data/residency.h"
@@ -165,6 +166,26 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     const int64_t tiny = ctx->policy.tiny[DUO_SGEMM];
     if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p) && run_tiny(ctx, &p))
         return DUO_OK;
+    if (ctx->policy.capture != NULL) { /* then no call is tiny */
+        const duo_work work = {.size = sizeof work,
+                               .kind = DUO_WORK_SGEMM,
+                               .math = ctx->policy.math,
+                               .layout = layout,
+                               .transa = transa,
+                               .transb = transb,
+                               .m = m,
+                               .n = n,
+                               .k = k,
+                               .alpha = alpha,
+                               .beta = beta,
+                               .a = a,
+                               .b = b,
+                               .c = c,
+                               .lda = lda,
+                               .ldb = ldb,
+                               .ldc = ldc};
+        return empty ? DUO_OK : ctx->policy.capture->add(ctx, &work);
+    }
     duo_call call = {0};
     set_call(&call, &p, ctx->policy.program);
     if (empty) {

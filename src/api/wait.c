@@ -55,6 +55,7 @@ duo_status duo_synchronize(duo_context *given)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (ctx->policy.capture != NULL) return DUO_ERR_CAPTURE;
     const duo_status owed = ctx->resources.owed;
     ctx->resources.owed = DUO_OK;
     if (ctx->resources.queue == NULL) return owed;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "call/capture.h"
 #include "choice/profile_in_use.h"
 #include "cpu/blas_library.h"
 #include "data/plan_make.h"
@@ -85,6 +86,7 @@ duo_context *duo_context_make(void)
 duo_status duo_context_end(duo_context *ctx)
 {
     if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
+    if (ctx->policy.capture != NULL) ctx->policy.capture->leave(ctx);
     const duo_status closed = duo_resources_close(&ctx->resources);
     const duo_status status = closed == DUO_OK ? ctx->resources.owed : closed;
     duo_plan_free(&ctx->resources.plan);

@@ -80,7 +80,7 @@ void duo_policy_changed(duo_policy *policy, const duo_resources *res)
                                        .gpu = policy->path != DUO_PATH_CPU,
                                        .device_memory_bytes = 1e18};
     const bool possible = !duo_report_wanted(&res->report) && policy->decide == NULL &&
-                          policy->path != DUO_PATH_GPU &&
+                          policy->capture == NULL && policy->path != DUO_PATH_GPU &&
                           policy->math != DUO_MATH_FLOAT64; /* tiny calls use float32 kernels */
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         policy->tiny[operation] = -1;

@@ -12,8 +12,8 @@ typedef struct duo_policy {
     /*
      * Tiny calls skip prediction: their operands are in plain host memory, near no region, and
      * every size is at most this one. The limits follow from the algorithms' costs. They are -1
-     * while each call is to be logged or asked about, and where the path is the GPU's or the math
-     * is float64.
+     * while each call is to be logged, asked about or captured, and where the path is the GPU's or
+     * the math is float64.
      */
     int64_t tiny[DUO_OPERATIONS];
     const duo_algorithm *tiny_algorithm[DUO_OPERATIONS];
@@ -24,6 +24,7 @@ typedef struct duo_policy {
     bool adapt;                /* are calls learned from? (adapt.h) */
     duo_decide decide;         /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
+    struct duo_capture *capture; /* records calls, which are not made then; or NULL (capture.h) */
 } duo_policy;
 
 /* The conditions under which a call of this context is made now, by the calling thread. */
@@ -32,7 +33,7 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
 /* Sets what the conditions tell of the context's devices for streamed products, as they are now. */
 void duo_policy_devices(duo_conditions *conditions, const duo_resources *res);
 
-/* Computes the limits of tiny calls, after any change of policy, threads or log. */
+/* Computes the limits of tiny calls, after any change of policy, threads, log or capture. */
 void duo_policy_changed(duo_policy *policy, const duo_resources *res);
 
 #endif

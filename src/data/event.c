@@ -15,6 +15,15 @@ static duo_event *newest; /* the head of the list of all events, ended ones too 
 
 static const duo_event_place nothing = {.device = NO_DEVICE};
 
+/* Under DUO_LOCK_EVENTS. */
+static void set_place(duo_event *event, duo_event_place place, duo_node *node, int nodes)
+{
+    free(event->node);
+    event->place = place;
+    event->node = node;
+    event->nodes = nodes;
+}
+
 /* ---- Making ---- */
 
 duo_event *duo_event_make(void)
@@ -42,6 +51,7 @@ void duo_event_end(duo_event *event)
     memset(event->signal, 0, sizeof event->signal);
     event->magic = DEAD;
     duo_lock(DUO_LOCK_EVENTS);
+    set_place(event, nothing, NULL, 0);
     event->next = pool;
     pool = event;
     duo_unlock(DUO_LOCK_EVENTS);
@@ -79,7 +89,7 @@ void duo_event_set(duo_event *event, duo_resources *res)
     }
     place.lost = !duo_device_usable(res->queue != NULL ? res->queue_device : res->device);
     duo_lock(DUO_LOCK_EVENTS);
-    event->place = place;
+    set_place(event, place, NULL, 0);
     duo_unlock(DUO_LOCK_EVENTS);
 }
 
@@ -139,14 +149,35 @@ duo_status duo_event_passed(duo_event *event, bool *done)
     return met(place, status);
 }
 
+/* ---- Captures ---- */
+
+struct duo_capture *duo_event_capture(const duo_event *event) { return place_of(event).capture; }
+
+void duo_event_set_captured(duo_event *event, struct duo_capture *capture, duo_node *node,
+                            int nodes)
+{
+    const duo_event_place place = {.device = NO_DEVICE, .capture = capture};
+    duo_lock(DUO_LOCK_EVENTS);
+    set_place(event, place, node, nodes);
+    duo_unlock(DUO_LOCK_EVENTS);
+}
+
+void duo_event_end_capture(const struct duo_capture *capture)
+{
+    duo_lock(DUO_LOCK_EVENTS);
+    for (duo_event *event = newest; event != NULL; event = event->older)
+        if (event->place.capture == capture) set_place(event, nothing, NULL, 0);
+    duo_unlock(DUO_LOCK_EVENTS);
+}
+
 /* ---- Forks ---- */
 
-/* The child has no device, and what a context left there is the parent's. */
+/* The child has no device, and what a context left there is the parent's. A capture goes on. */
 static void in_child(void)
 {
     for (duo_event *event = newest; event != NULL; event = event->older) {
         memset(event->signal, 0, sizeof event->signal);
-        event->place = nothing;
+        if (event->place.capture == NULL) event->place = nothing;
     }
 }
 

@@ -15,11 +15,14 @@ typedef struct duo_event_place {
     int device;    /* its signal was set; -1: all work was done then, or the event is new */
     bool lost;     /* the context's device was lost already */
     bool unwaited; /* the context had outputs on a device for which nobody had waited */
+    struct duo_capture *capture; /* of a graph, under way, that it was recorded in; or NULL */
 } duo_event_place;
 
 struct duo_event {
     uint32_t magic;
-    duo_event_place place;                /* under DUO_LOCK_EVENTS */
+    duo_event_place place; /* under DUO_LOCK_EVENTS */
+    duo_node *node;        /* with place.capture: behind these; under that lock */
+    int nodes;
     duo_signal *signal[DUO_MOST_DEVICES]; /* by device; each made when first needed */
     duo_event *next;                      /* in the pool */
     duo_event *older;                     /* in the list of all: the one made before */
@@ -49,5 +52,14 @@ bool duo_event_pending(const duo_event *event);
 duo_status duo_event_finish(duo_event *event);
 /* Is all done? Does not wait. Statuses likewise; *done is true with DUO_ERR_LOST. */
 duo_status duo_event_passed(duo_event *event, bool *done);
+
+/* The capture that the event was recorded in, if that is under way; or NULL. */
+struct duo_capture *duo_event_capture(const duo_event *event);
+/* Marks the place behind these nodes of a graph that is captured; `node`, of malloc, is the event's
+ * from now on. */
+void duo_event_set_captured(duo_event *event, struct duo_capture *capture, duo_node *node,
+                            int nodes);
+/* A capture ends: its events count as reached. */
+void duo_event_end_capture(const struct duo_capture *capture);
 
 #endif

@@ -15,6 +15,16 @@ const char *duo_graph_detail(duo_graph *graph)
     return duo_graph_live(graph) ? graph->detail : "";
 }
 
+duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node *node)
+{
+    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    if (node == NULL) return duo_graph_wrong(graph, -1, DUO_ERR_NULL, "no room for the node");
+    if (number < 1 || number > graph->nodes)
+        return duo_graph_wrong(graph, -1, DUO_ERR_NODE, "there is no node of this number");
+    *node = duo_graph_handle(graph, (int)number - 1);
+    return DUO_OK;
+}
+
 static int compare(const void *x, const void *y)
 {
     const int a = *(const int *)x, b = *(const int *)y;
