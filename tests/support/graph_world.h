@@ -1,0 +1,58 @@
+/*
+ * graph_world.h - memory on both sides, and the same work done in plain C in images of it.
+ */
+#ifndef DUO_TESTS_GRAPH_WORLD_H
+#define DUO_TESTS_GRAPH_WORLD_H
+
+#include <stdbool.h>
+
+#include "duoblas.h"
+#include "support/data.h"
+
+/*
+ * A world is a block of arrays in host memory, one of duo_malloc, and images of both, in which the
+ * same work is done in plain C. Whole blocks are compared, so that what is written elsewhere shows.
+ * Without a GPU both blocks are host memory.
+ *
+ * The first and the last array of a block hold poison and guard the others.
+ */
+enum { HOST, DEVICE, SIDES };
+enum { ARRAYS = 16, LARGEST = 4 /* of the data */ };
+
+typedef struct world {
+    duo_context *ctx;
+    test_rng rng;
+    int64_t length; /* of each array, in floats */
+    size_t bytes;   /* of each block */
+    float *block[SIDES], *image[SIDES];
+} world;
+
+/* New memory, filled; the label decides of the data. world_end also ends its context. */
+world world_begin(const char *label, int64_t length);
+void world_free(world *w);
+void world_end(world *w);
+
+float *world_array(const world *w, int side, int64_t i);
+/* Where that is in the images. */
+void *world_image(const world *w, const void *p);
+
+/* New data in the images: small integers other than 0. */
+void world_draw(world *w);
+/* The blocks become what the images are. */
+void world_send(const world *w);
+/* The blocks are what the images are. */
+void world_check(const world *w);
+
+/* For functions of the host: makes `count` floats of others. */
+typedef struct conversion {
+    const float *from;
+    float *to;
+    int64_t add, count;
+} conversion;
+
+void world_convert(void *user);
+
+/* Does this work in the images. */
+void world_do(const world *w, const duo_work *work);
+
+#endif
