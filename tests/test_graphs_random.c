@@ -225,16 +225,20 @@ static void run_random(world *w, int64_t edge, int count, int launches, int kind
 
 static void random_graphs(void)
 {
-    world w = world_begin("graphs/random", 8 * 8);
-    for (int i = 0; i < 150; i++) {
-        const int count = (int)test_between(&w.rng, 1, STEPS);
-        test_case("graphs_random/%d/%d nodes", i, count);
-        CHECK_STATUS(DUO_OK, duo_set_threads(w.ctx, i % 4));
-        if (test_on_sim()) sim_set_delay(i % 3 == 0 ? 20 : 0);
-        run_random(&w, 8, count, 3, -1);
+    static const char *const labels[] = {"graphs/random/0", "graphs/random/1", "graphs/random/2",
+                                         "graphs/random/3", "graphs/random/4", "graphs/random/5"};
+    for (int of = 0; of < 6; of++) {
+        world w = world_begin(labels[of], 8 * 8);
+        for (int i = 0; i < 25; i++) {
+            const int count = (int)test_between(&w.rng, 1, STEPS);
+            test_case("graphs_random/%d/%d/%d nodes%s", of, i, count, w.pinned ? ", pinned" : "");
+            CHECK_STATUS(DUO_OK, duo_set_threads(w.ctx, i % 4));
+            if (test_on_sim()) sim_set_delay(i % 3 == 0 ? 20 : 0);
+            run_random(&w, 8, count, 3, -1);
+        }
+        if (test_on_sim()) sim_set_delay(0);
+        world_end(&w);
     }
-    if (test_on_sim()) sim_set_delay(0);
-    world_end(&w);
 }
 
 /* ---- Each kind of work ---- */

@@ -32,12 +32,14 @@ void world_send(const world *w)
 world world_begin(const char *label, int64_t length)
 {
     world w = {.ctx = test_context(), .rng = test_rng_for(label), .length = length};
-    void *memory = NULL;
+    void *memory = NULL, *pinned = NULL;
     w.bytes = ARRAYS * (size_t)length * sizeof(float);
     for (int side = 0; side < SIDES; side++) w.image[side] = new_floats(ARRAYS * length);
     CHECK_STATUS(DUO_OK, duo_malloc(w.ctx, w.bytes, &memory));
     w.block[DEVICE] = memory;
-    w.block[HOST] = new_floats(ARRAYS * length);
+    w.pinned = test_random(&w.rng) % 2 != 0;
+    if (w.pinned) CHECK_STATUS(DUO_OK, duo_malloc_host(w.ctx, w.bytes, &pinned));
+    w.block[HOST] = w.pinned ? pinned : new_floats(ARRAYS * length);
     world_draw(&w);
     world_send(&w);
     return w;
@@ -46,7 +48,10 @@ world world_begin(const char *label, int64_t length)
 void world_free(world *w)
 {
     CHECK_STATUS(DUO_OK, duo_free(w->ctx, w->block[DEVICE]));
-    free(w->block[HOST]);
+    if (w->pinned)
+        CHECK_STATUS(DUO_OK, duo_free_host(w->ctx, w->block[HOST]));
+    else
+        free(w->block[HOST]);
     for (int side = 0; side < SIDES; side++) free(w->image[side]);
 }
 

@@ -12,7 +12,8 @@
 /*
  * A world is a block of arrays in host memory, one of duo_malloc, and images of both, in which the
  * same work is done in plain C. Whole blocks are compared, so that what is written elsewhere shows.
- * Without a GPU both blocks are host memory.
+ * Without a GPU both blocks are host memory. The block in host memory is pinned in half of all
+ * worlds.
  *
  * The first and the last array of a block hold poison and guard the others.
  */
@@ -24,6 +25,7 @@ typedef struct world {
     test_rng rng;
     int64_t length; /* of each array, in floats */
     size_t bytes;   /* of each block */
+    bool pinned; /* block[HOST] */
     float *block[SIDES], *image[SIDES];
 } world;
 
