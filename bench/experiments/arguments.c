@@ -5,6 +5,7 @@
 
 #include "bench/experiments/arguments_help.h"
 #include "bench/experiments/experiment_list.h"
+#include "bench/graphs/graphs.h"
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
 #include "choice/profile_built_in.h"
@@ -114,7 +115,7 @@ static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
     if (a->what == NULL)
         return duo_tool_refuse(state, "an operation is missing",
                                "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed, "
-                               "adapt, host, large, timeline");
+                               "adapt, host, large, timeline, graphs");
     return duo_experiment_check(a, state);
 }
 
@@ -200,6 +201,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return refused;
     case DUO_OPTION_TIMELINE:
         b->timeline = value;
+        return 0;
+    case DUO_OPTION_ONLY:
+        b->parts = duo_graphs_parts_of(value);
+        return b->parts != 0 ? 0 : duo_tool_bad_value(state, "--only", value);
+    case DUO_OPTION_STALL_CHILD:
+        b->stall_child = value;
         return 0;
     case DUO_OPTION_PLOT:
         b->plot = value;

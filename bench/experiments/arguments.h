@@ -15,6 +15,7 @@ typedef enum duo_experiment_kind {
     DUO_HOST,
     DUO_LARGE,
     DUO_TIMELINE,
+    DUO_GRAPHS,
     DUO_OVERHEAD
 } duo_experiment_kind;
 

@@ -3,7 +3,7 @@
 
 const char duo_bench_words[] =
     "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nhost\nlarge\n"
-    "timeline STEPS.csv\n--overhead";
+    "timeline STEPS.csv\ngraphs\n--overhead";
 
 const char duo_bench_doc[] =
     "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
@@ -35,6 +35,11 @@ const char duo_bench_doc[] =
     "and arrays beyond the device's memory\n"
     "  duoblas bench timeline STEPS.csv --plot FILE   draws lines of "
     "device,lane,step,begin_ms,end_ms; lanes are up, multiply, down, peer and host\n"
+    "  duoblas bench graphs           queues and graphs: overlap (products in eight contexts "
+    "beside "
+    "one), chain and fork-join (a graph beside its calls and its parts, and a CUDA graph), stall "
+    "(first calls beside a long queue), launch (what one costs the host)\n"
+    "  duoblas bench graphs --only overlap --plot LANES.svg   draws when the products ran\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 const struct argp_option duo_bench_options[] = {
@@ -73,14 +78,21 @@ const struct argp_option duo_bench_options[] = {
      "host: rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)", 0},
     {"rounds", DUO_OPTION_ROUNDS, "N", 0,
      "host: samples of each (default 9; quick: 5, or 3 from 16384 on), fewer of what is slow; "
-     "large: calls (default 2)",
+     "large: calls (default 2); graphs: samples (default 15), and up to 3 processes of stall",
      0},
     {"max-seconds", DUO_OPTION_MAX_SECONDS, "SECONDS", 0,
-     "host: about how long it may take (default 120); slow peers get fewer rounds, or none", 0},
+     "host: about how long it may take (default 120); slow peers get fewer rounds, or none; "
+     "graphs: the same (default 60)",
+     0},
+    {"only", DUO_OPTION_ONLY, "PART[,PART...]", 0,
+     "graphs: these parts alone: overlap, chain, fork-join, stall, launch", 0},
+    {"stall-child", DUO_OPTION_STALL_CHILD, "warm|cold", OPTION_HIDDEN, NULL, 0},
     {"timeline", DUO_OPTION_TIMELINE, "FILE", 0,
      "host: write when the steps of duo_sgemm's last product ran, as CSV; --plot draws them", 0},
     {"plot", DUO_OPTION_PLOT, "FILE", 0,
-     "Draw GB/s (sgemm: GFLOP/s) against size, or a timeline: .svg or .png, by gnuplot", 0},
+     "Draw GB/s (sgemm: GFLOP/s) against size, a timeline, or overlap of graphs: .svg or .png, by "
+     "gnuplot",
+     0},
     {"threads", DUO_OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", DUO_OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
     {"random", DUO_OPTION_RANDOM, "N", 0,

@@ -28,7 +28,9 @@ enum {
     DUO_OPTION_ROUNDS,
     DUO_OPTION_MAX_SECONDS,
     DUO_OPTION_TIMELINE,
-    DUO_OPTION_RANDOM
+    DUO_OPTION_RANDOM,
+    DUO_OPTION_ONLY,
+    DUO_OPTION_STALL_CHILD
 };
 
 /* What stands behind the options, and what it does, with examples. */

@@ -93,6 +93,8 @@ static int run(duo_bench_arguments *a)
         return run_large(a);
     case DUO_TIMELINE:
         return duo_bench_timeline(a->file, b->plot);
+    case DUO_GRAPHS:
+        return duo_bench_graphs(b);
     case DUO_OVERHEAD:
         return duo_bench_overhead();
     }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "bench/graphs/graphs.h"
+
 const duo_experiment duo_experiment_overhead = {.name = "--overhead", .kind = DUO_OVERHEAD};
 const duo_experiment duo_experiment_accuracy_sgemm = {
     .name = "accuracy sgemm", .kind = DUO_ACCURACY_SGEMM, .shape = true, .transpose = true};
@@ -21,6 +23,7 @@ static const duo_experiment experiments[] = {
     {.name = "host", .kind = DUO_HOST, .plot = true, .host = true},
     {.name = "large", .kind = DUO_LARGE, .shape = true, .transpose = true, .host = true},
     {.name = "timeline", .kind = DUO_TIMELINE, .plot = true},
+    {.name = "graphs", .kind = DUO_GRAPHS, .plot = true},
 };
 
 const duo_experiment *duo_experiment_of(const char *word)
@@ -52,10 +55,20 @@ error_t duo_experiment_check(const duo_bench_arguments *a, struct argp_state *st
         return duo_tool_refuse(state, "one shape is for", name);
     if (kind == DUO_TIMELINE && (a->file == NULL || b->plot == NULL))
         return duo_tool_refuse(state, "a CSV of steps and --plot are for", name);
-    if (!a->what->host && (b->memory >= 0 || b->rounds > 0))
-        return duo_tool_refuse(state, "--memory and --rounds are for host and large, not", name);
-    if (kind != DUO_HOST && (b->devices > 0 || b->max_seconds > 0.0))
-        return duo_tool_refuse(state, "--devices and --max-seconds are for host, not", name);
+    if (!a->what->host && b->memory >= 0)
+        return duo_tool_refuse(state, "--memory is for host and large, not", name);
+    if (!a->what->host && kind != DUO_GRAPHS && b->rounds > 0)
+        return duo_tool_refuse(state, "--rounds is for host, large and graphs, not", name);
+    if (kind != DUO_HOST && b->devices > 0)
+        return duo_tool_refuse(state, "--devices is for host, not", name);
+    if (kind != DUO_HOST && kind != DUO_GRAPHS && b->max_seconds > 0.0)
+        return duo_tool_refuse(state, "--max-seconds is for host and graphs, not", name);
+    if (kind != DUO_GRAPHS && (b->parts != 0 || b->stall_child != NULL))
+        return duo_tool_refuse(state, "--only is for graphs, not", name);
+    if (kind == DUO_GRAPHS && a->sizes > 0)
+        return duo_tool_refuse(state, "its sizes are fixed", name);
+    if (kind == DUO_GRAPHS && b->plot != NULL && !duo_graphs_draws(b))
+        return duo_tool_refuse(state, "--plot draws what overlap does on the GPU, of", name);
     if (kind != DUO_HOST && b->timeline != NULL)
         return duo_tool_refuse(state, "--timeline is for host, not", name);
     if (kind == DUO_HOST && b->plot != NULL && b->timeline == NULL)

@@ -34,6 +34,9 @@ int duo_bench_large(duo_bench *bench, const duo_problem *problem);
 /* ../host/timeline.c: draws the steps of a streamed product, from a CSV. */
 int duo_bench_timeline(const char *csv, const char *picture);
 
+/* ../graphs/graphs.c: contexts side by side, and graphs beside the calls that they stand for. */
+int duo_bench_graphs(duo_bench *bench);
+
 /* Errors of the reductions on random vectors. sizes: 0 for the usual lengths. */
 int duo_bench_accuracy(duo_bench *bench, const int64_t *size, int sizes);
 

@@ -27,9 +27,11 @@ typedef struct duo_bench {
     const char *beside;    /* mixed: the program's own BLAS; NULL: none */
     int memory;            /* host, large: duo_place of the operands; -1: each, or the usual one */
     int devices;           /* host: of the rates, of cuBLASXt and of the bound */
-    int rounds;            /* host, large; 0: the usual number */
+    int rounds;            /* host, large, graphs; 0: the usual number */
     const char *timeline;  /* host: the CSV of the last product's steps; NULL: none */
-    double max_seconds;    /* host: about how long it may take */
+    double max_seconds;    /* host, graphs: about how long it may take */
+    unsigned parts;        /* graphs: a bit for each (graphs.h); 0: all */
+    const char *stall_child; /* graphs: this is a process of stall, "warm" or "cold"; else NULL */
 
     /* The machine: */
     bool gpu;

@@ -1,4 +1,4 @@
-/* blas_on_sim.c - makes of the drop-in one that stands on the simulated device: for conformance
+/* blas_on_sim.c - makes of the drop-in, or of the tool, one that stands on the simulated device: for
  * tests on machines without a GPU. */
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"

@@ -1,0 +1,125 @@
+/* graphs.c - the run of `duoblas bench graphs`: part by part, the GPU first. */
+#include "bench/graphs/graphs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/experiments/experiments.h"
+#include "bench/tool/tool.h"
+
+static const struct {
+    const char *name;
+    bool gpu; /* it is for a GPU alone */
+    const char *what;
+} parts[DUO_PARTS] = {
+    {"overlap", true,
+     "time of one of 400 products, all of which are queued before the host waits; ratio: eight "
+     "contexts / one"},
+    {"chain", false,
+     "products 64 x 64 x 64 and reductions of 4096 elements by turns, each behind the one before, "
+     "over and over; ratio: calls / graph, graph / raw"},
+    {"fork-join", false,
+     "an operation, three that depend on it, one that depends on these; each part alone is a "
+     "graph, too, over and over; ratio: graph / sum of its parts"},
+    {"stall", true,
+     "the first calls of their kind in a process, until the host has the result, while another "
+     "context has a long queue; medians of processes. running: the queue still was, after the "
+     "call"},
+    {"launch", false,
+     "time until a launch returns, of a graph of tiny sums; on the GPU behind products in the "
+     "queue"},
+};
+
+unsigned duo_graphs_parts_of(const char *list)
+{
+    unsigned bits = 0;
+    for (const char *word = list;; word++) {
+        const size_t length = strcspn(word, ",");
+        int part = 0;
+        while (part < DUO_PARTS &&
+               (strlen(parts[part].name) != length || strncmp(word, parts[part].name, length) != 0))
+            part++;
+        if (part == DUO_PARTS) return 0;
+        bits |= 1u << part;
+        word += length;
+        if (*word == '\0') return bits;
+    }
+}
+
+bool duo_graphs_draws(const duo_bench *b)
+{
+    return b->sides[DUO_SIDE_GPU] && (b->parts == 0 || (b->parts >> DUO_PART_OVERLAP & 1u));
+}
+
+static duo_graphs graphs_of(const duo_bench *b)
+{
+    const int rounds = b->rounds > 0 ? b->rounds : b->quick ? 3 : 15;
+    const double seconds = b->max_seconds > 0.0 ? b->max_seconds : 60.0;
+    return (duo_graphs){.bench = b,
+                        .effort = {.sample_seconds = b->quick ? 0.002 : 0.02,
+                                   .warm_seconds = b->quick ? 0.0 : 0.005,
+                                   .rounds = rounds,
+                                   .budget_seconds = b->quick ? 0.5 : 4.0,
+                                   .until_seconds = duo_now_seconds() + seconds},
+                        .edge = b->quick ? 64 : 256,
+                        .long_edge = b->quick ? 128 : 1000,
+                        .queued = b->quick ? 20 : 1000,
+                        .processes = rounds < 3 ? rounds : 3};
+}
+
+static bool run_side(duo_graphs *g, duo_graphs_part part, duo_side side)
+{
+    switch (part) {
+    case DUO_PART_OVERLAP:
+        return duo_graphs_overlap(g);
+    case DUO_PART_CHAIN:
+        return duo_graphs_chain(g, side);
+    case DUO_PART_FORK_JOIN:
+        return duo_graphs_fork_join(g, side);
+    case DUO_PART_STALL:
+        return duo_graphs_stall(g);
+    default:
+        return duo_graphs_launch(g, side);
+    }
+}
+
+static bool run_part(duo_graphs *g, duo_graphs_part part)
+{
+    const bool gpu = g->bench->sides[DUO_SIDE_GPU] && g->bench->gpu;
+    const bool cpu = g->bench->sides[DUO_SIDE_CPU] && !parts[part].gpu;
+    bool good = true;
+    if (!gpu && !cpu) return true;
+    g->part = parts[part].name;
+    duo_graphs_title(g, parts[part].what);
+    if (part != DUO_PART_STALL) duo_graphs_columns(g);
+    if (gpu) good = run_side(g, part, DUO_SIDE_GPU);
+    if (cpu) good = run_side(g, part, DUO_SIDE_CPU) && good;
+    return good;
+}
+
+static bool run(duo_graphs *g)
+{
+    bool good = true;
+    duo_graphs_head(g);
+    for (int part = 0; part < DUO_PARTS; part++)
+        if (g->bench->parts >> part & 1u) good = run_part(g, (duo_graphs_part)part) && good;
+    if (g->bench->plot != NULL && !g->bench->gpu) {
+        fprintf(stderr, "duoblas: no picture: overlap needs a GPU\n");
+        return false;
+    }
+    return good;
+}
+
+int duo_bench_graphs(duo_bench *b)
+{
+    static const duo_problem small = {.operation = DUO_SGEMM, .shape = {64, 64, 64}};
+    if (b->parts == 0) b->parts = (1u << DUO_PARTS) - 1u;
+    duo_graphs g = graphs_of(b);
+    if (b->stall_child != NULL)
+        return duo_graphs_stall_child(&g, strcmp(b->stall_child, "warm") == 0) ? EXIT_SUCCESS
+                                                                               : DUO_EXIT_FAILURE;
+    const bool good = duo_bench_open(b, &small, 1) && run(&g);
+    duo_bench_close(b);
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+}

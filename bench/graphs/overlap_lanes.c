@@ -1,0 +1,98 @@
+/*
+ * overlap_lanes.c - when the products of eight contexts ran, by the device's clock, as a picture: a
+ * row for each context, and below them one context that does as many.
+ *
+ * A product is drawn from when the device came to it to when it was done. Stamps between products
+ * cost a little time, too.
+ */
+#include <stdio.h>
+
+#include "bench/graphs/graphs.h"
+#include "bench/graphs/works.h"
+#include "bench/tool/picture.h"
+#include "call/context.h"
+#include "gpu/backend/devices.h"
+
+enum { EACH = 6, PRODUCTS = DUO_OVERLAPPING * EACH };
+
+typedef struct interval {
+    double begin, end; /* seconds since the first */
+} interval;
+
+static duo_queue *queue_of(duo_context *context) { return context->resources.queue; }
+
+/* Product i is in context i % contexts, between two of its stamps. */
+static bool queue_products(duo_context *const *context, int contexts, const duo_work *work)
+{
+    const duo_backend *const backend = duo_backend_current();
+    bool good = true;
+    for (int i = 0; i < PRODUCTS && good; i++) {
+        duo_context *const one = context[i % contexts];
+        const int stamp = 2 * (i / contexts);
+        good = backend->stamp(queue_of(one), stamp) == DUO_OK &&
+               duo_work_call(one, &work[i % DUO_OVERLAPPING]) == DUO_OK &&
+               backend->stamp(queue_of(one), stamp + 1) == DUO_OK;
+    }
+    for (int i = 0; i < contexts; i++) good = duo_synchronize(context[i]) == DUO_OK && good;
+    return good;
+}
+
+static bool record(duo_context *const *context, int contexts, const duo_work *work,
+                   interval ran[PRODUCTS])
+{
+    const duo_backend *const backend = duo_backend_current();
+    /* The first time makes the stamps. */
+    bool good = queue_products(context, contexts, work) && queue_products(context, contexts, work);
+    for (int i = 0; i < PRODUCTS && good; i++) {
+        duo_queue *const queue = queue_of(context[i % contexts]), *const first =
+                                                                      queue_of(context[0]);
+        const int stamp = 2 * (i / contexts);
+        good = backend->stamp_seconds(queue, stamp, first, 0, &ran[i].begin) == DUO_OK &&
+               backend->stamp_seconds(queue, stamp + 1, first, 0, &ran[i].end) == DUO_OK;
+    }
+    return good;
+}
+
+/* Rows count from the bottom, where the single context is. */
+static void send(FILE *file, const char *name, const interval ran[PRODUCTS], int contexts)
+{
+    fprintf(file, "$%s << EOD\n", name);
+    for (int i = 0; i < PRODUCTS; i++) {
+        const double begin = 1e6 * ran[i].begin, end = 1e6 * ran[i].end;
+        const int row = contexts == 1 ? 1 : 1 + DUO_OVERLAPPING - i % contexts;
+        fprintf(file, "%.6g %d %.6g %.6g %.1f %.1f\n", 0.5 * (begin + end), row, begin, end,
+                row - 0.4, row + 0.4);
+    }
+    fprintf(file, "EOD\n");
+}
+
+static bool draw(const duo_graphs *g, const interval eight[PRODUCTS], const interval one[PRODUCTS])
+{
+    duo_picture picture;
+    if (!duo_picture_open(&picture, g->bench->plot, 1100, 320)) return false;
+    FILE *const file = picture.gnuplot;
+    send(file, "eight", eight, DUO_OVERLAPPING);
+    send(file, "one", one, 1);
+    fprintf(file, "set ytics (");
+    for (int i = 1; i <= DUO_OVERLAPPING; i++)
+        fprintf(file, "'context %d' %d, ", i, 1 + DUO_OVERLAPPING - i + 1);
+    fprintf(file,
+            "'one context' 1)\nset yrange [0.3:%.1f]\nset xrange [0:]\nset xlabel 'us'\n"
+            "set title '%d products %d x %d x %d' font ',11'\nset grid x lc rgb '#dddddd' lt 1\n"
+            "set border 3 lc rgb '#808080'\nset tics nomirror out scale 0.5\nunset key\n"
+            "set style fill solid 1.0 border rgb '#ffffff'\n"
+            "plot $eight using 1:2:3:4:5:6 with boxxyerror lc rgb '#0072B2', "
+            "$one using 1:2:3:4:5:6 with boxxyerror lc rgb '#E69F00'\n",
+            DUO_OVERLAPPING + 1.7, PRODUCTS, g->edge, g->edge, g->edge);
+    return duo_picture_close(&picture);
+}
+
+bool duo_graphs_draw(const duo_graphs *g, duo_context *const context[DUO_OVERLAPPING],
+                     const duo_work work[DUO_OVERLAPPING])
+{
+    interval eight[PRODUCTS], one[PRODUCTS];
+    if (record(context, DUO_OVERLAPPING, work, eight) && record(context, 1, work, one))
+        return draw(g, eight, one);
+    fprintf(stderr, "duoblas: no picture: the device's times could not be had\n");
+    return false;
+}

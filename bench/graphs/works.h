@@ -1,0 +1,44 @@
+/* works.h - operations as works of graphs, and two ways to do them: as calls, and as a graph. */
+#ifndef DUO_WORKS_H
+#define DUO_WORKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "duoblas.h"
+
+enum { DUO_MOST_WORKS = 100 };
+
+/* C := alpha A B, m x k times k x n, column-major, without gaps. */
+duo_work duo_work_product(int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                          const float *b, float *c);
+/* A sum of x; of sdot, of x and y. */
+duo_work duo_work_reduction(duo_work_kind kind, int64_t n, const float *x, const float *y,
+                            float *result);
+
+/* The function of the work's name, by the math of the context. */
+duo_status duo_work_call(duo_context *context, const duo_work *work);
+
+/* Who depends on whom, among `count` works. */
+typedef enum duo_pattern {
+    DUO_CHAIN,        /* each on the one before */
+    DUO_SIDE_BY_SIDE, /* none on any */
+    DUO_FORK_JOIN     /* all on the first, and the last on all */
+} duo_pattern;
+
+/* A graph that is built by the context; NULL, and said on stderr: there is none. */
+duo_graph *duo_works_graph(duo_context *context, const duo_work *work, int count,
+                           duo_pattern pattern);
+
+/* Works to be done over and over. */
+typedef struct duo_works {
+    duo_context *context;
+    const duo_work *work; /* calls, one after the other, */
+    int count;
+    duo_graph *graph; /* or, if it is there, a launch of this */
+} duo_works;
+
+/* A benchmark's run: all of them so many times, and the host waits in the end. */
+bool duo_works_run(void *works, int64_t times);
+
+#endif

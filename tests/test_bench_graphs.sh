@@ -1,0 +1,107 @@
+#!/bin/sh
+# test_bench_graphs.sh TOOL SIM - `duoblas bench graphs` from outside, by the tool and by one that
+# stands on the simulated device: its parts, its processes, tables and the picture. Times are not
+# judged.
+set -u
+
+tool=${1:?usage: test_bench_graphs.sh TOOL SIM}
+sim=${2:?usage: test_bench_graphs.sh TOOL SIM}
+place=$(mktemp -d) || exit 1
+trap 'rm -rf "$place"' EXIT
+unset DUOBLAS_PROFILE DUOBLAS_PATH DUOBLAS_VERBOSE DUOBLAS_MATH DUOBLAS_DEVICE
+checks=0
+failures=0
+
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $*" >&2
+    sed 's/^/    /' "$place/out" "$place/err" >&2
+}
+
+# expect STATUS PROGRAM ARGUMENT...: its output is in out and err
+expect() {
+    want=$1
+    shift
+    "$@" >"$place/out" 2>"$place/err" </dev/null
+    got=$?
+    checks=$((checks + 1))
+    [ "$got" -eq "$want" ] || fail "$*: exit status $got, not $want"
+}
+
+# No line below the head is too wide.
+narrow() {
+    checks=$((checks + 1))
+    if grep -v '^[A-Z]' "$place/out" | grep -q '.\{81\}'; then fail "a line is too wide"; fi
+}
+
+# says FILE PATTERN
+says() {
+    checks=$((checks + 1))
+    grep -Eq -- "$2" "$place/$1" || fail "std$1 does not have: $2"
+}
+
+# Mistakes.
+for what in 'graphs --only stal' 'graphs --only chain,' 'graphs --only=' 'graphs -n 64' \
+    'graphs --only chain --plot lanes.gp' 'graphs --side cpu --plot lanes.gp' \
+    'graphs --memory pinned' 'graphs --devices 1' 'graphs --rounds 0' 'sgemm --only chain' \
+    'ssum --rounds 3' 'mixed --max-seconds 3'; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "$tool" bench $what
+    says err '^Usage: duoblas'
+done
+
+# The CPU's side alone.
+expect 0 "$tool" bench graphs --quick --side cpu
+narrow
+for what in '^  cpu  20 operations +calls ' '^  cpu  5 sgemm 192\^3 +graph ' \
+    '^  cpu  5 sdot 100000 +sum of its parts ' '^  cpu  100 nodes +side by side '; do
+    says out "$what"
+done
+checks=$((checks + 1))
+if grep -q '^  gpu ' "$place/out"; then fail "--side cpu shows the GPU"; fi
+
+# All of it, on the simulated device.
+expect 0 "$sim" bench graphs --quick --rounds 2
+narrow
+says out '^GPU   Simulated GPU'
+for what in overlap chain fork-join stall launch; do says out "^$what: "; done
+says out '^  gpu  sgemm 64\^3 +eight contexts '
+says out '^  ssum 100000 +float64 .* (yes|no|partly) .* (yes|no|partly) *$'
+says out '^  worst of 2 processes '
+says out '^  no raw CUDA graph: this device has no CUDA stream'
+
+# CSV: every row has a time, and those that are compared have a ratio.
+expect 0 "$sim" bench graphs --quick --rounds 1 --csv
+checks=$((checks + 1))
+awk -F, '/^#/ { next }
+    !head { head = NF; columns = $0; next }
+    { rows[$1 "," $2]++; if ($9 > 0) ratios[$1]++
+      if (NF != head || !($6 > 0) || !($7 > 0) || !($7 <= $6 * 1.0001)) bad = 1
+      if ($1 == "stall" && (!($8 >= $6) || $10 !~ /^(yes|no|partly)$/)) bad = 1 }
+    END { exit !(head == 10 && !bad &&
+                 columns == "part,side,what,way,rounds,seconds_median,seconds_min,seconds_max," \
+                            "ratio,running" &&
+                 rows["overlap,gpu"] == 2 && rows["chain,gpu"] == 2 && rows["chain,cpu"] == 2 &&
+                 rows["fork-join,gpu"] == 2 && rows["fork-join,cpu"] == 8 &&
+                 rows["stall,gpu"] == 24 && rows["launch,gpu"] == 7 && rows["launch,cpu"] == 7 &&
+                 ratios["overlap"] == 1 && ratios["chain"] == 2 && ratios["fork-join"] == 5) }' \
+    "$place/out" || fail "the CSV of bench graphs is not as documented"
+
+# One part, and its picture: a box for each product, of eight contexts and of one.
+expect 0 "$sim" bench graphs --quick --rounds 1 --only overlap --plot "$place/lanes.gp"
+checks=$((checks + 3))
+[ "$(grep -c '^[0-9.e+-]* [1-9] ' "$place/lanes.gp")" -eq 96 ] || fail "the picture lacks products"
+grep -q "'context 8' 2, 'one context' 1)" "$place/lanes.gp" || fail "the picture lacks a row"
+if grep -q '^chain' "$place/out"; then fail "--only overlap does more"; fi
+if command -v gnuplot >/dev/null; then
+    expect 0 "$sim" bench graphs --quick --rounds 1 --only overlap --plot "$place/lanes.svg"
+    checks=$((checks + 1))
+    grep -q '</svg>' "$place/lanes.svg" || fail "the picture is no whole SVG"
+fi
+
+# A process of stall that fails is told.
+DUOBLAS_DEVICE_MEMORY=1K expect 1 "$sim" bench graphs --quick --only stall
+says err '^duoblas: '
+
+echo "$checks checks, $failures failures"
+[ "$failures" -eq 0 ]
