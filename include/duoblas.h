@@ -329,6 +329,17 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  * streams of the library's own, which wait for this one and it for them; where C is in host memory
  * the call returns when all is done.
  *
+ * While the program captures the stream (cudaStreamBeginCapture, in any mode), duo_sgemm and the
+ * reductions on operands in device memory, results too, and duo_copy between device and pinned
+ * memory (duo_malloc, duo_malloc_host) become nodes of the program's graph: nothing is allocated,
+ * awaited or moved. All other calls of the context are DUO_ERR_CAPTURE and leave the capture as it
+ * was; memory is allocated and freed before or after it. Call duo_warm_up, and each shape once,
+ * before: a captured call has the workspace that its context has by then. The graph may be launched
+ * until the context is trimmed, given another stream or destroyed, at times when the context's
+ * other calls are not under way: in the same stream, or after waiting. Nor does the library order
+ * the graph beside other contexts. Operands under duo_prepare are not packed ahead in it, and those
+ * that it writes are no longer under duo_prepare.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
  *            (no usable GPU).
  * Since      0.1

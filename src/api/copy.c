@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "call/capture.h"
-#include "call/context.h"
+#include "call/captured.h"
 #include "data/coherence.h"
 #include "data/residency.h"
 #include "data/transfer.h"
@@ -87,6 +87,7 @@ duo_status duo_copy(duo_context *given, void *dst, const void *src, size_t bytes
                                .src = src,  .width = bytes, .height = 1};
         return ctx->policy.capture->add(ctx, &work);
     }
+    if (duo_resources_captured(&ctx->resources)) return duo_captured_copy(ctx, dst, src, bytes);
     end to, from;
     duo_residency_lock();
     duo_status status = find_end(dst, bytes, &to);

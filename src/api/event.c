@@ -24,6 +24,7 @@ duo_status duo_event_record(duo_context *given, duo_event *event)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!duo_event_live(event)) return DUO_ERR_EVENT;
     if (ctx->policy.capture != NULL) return ctx->policy.capture->record(ctx, event);
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_event_set(event, &ctx->resources);
     return DUO_OK;
 }
@@ -36,6 +37,7 @@ duo_status duo_event_wait(duo_context *given, duo_event *event)
     duo_capture *const capture =
         ctx->policy.capture != NULL ? ctx->policy.capture : duo_event_capture(event);
     if (capture != NULL) return capture->wait(ctx, event);
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (!duo_event_pending(event)) return DUO_OK;
     if (duo_context_open(ctx) == DUO_OK) return duo_event_follow(event, &ctx->resources);
     /* The context has no GPU: the loss of results is told by whoever asks for them. */

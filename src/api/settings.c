@@ -49,7 +49,7 @@ duo_status duo_set_devices(duo_context *given, const int *devices, int count)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (count < 0 || count > DUO_LANES) return DUO_ERR_SIZE;
     if (count > 0 && devices == NULL) return DUO_ERR_NULL;
-    if (ctx->policy.capture != NULL) return DUO_ERR_CAPTURE;
+    if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     const int there = duo_devices(&why);
     if (there == 0) return DUO_ERR_DEVICE;
     for (int i = 0; i < count; i++) {
@@ -64,6 +64,7 @@ duo_status duo_set_devices(duo_context *given, const int *devices, int count)
     (void)duo_resources_close(res);
     res->device = devices[0];
     res->stream = NULL;
+    duo_policy_changed(&ctx->policy, res);
     return DUO_OK;
 }
 
@@ -72,13 +73,14 @@ duo_status duo_set_stream(duo_context *given, void *cuda_stream)
     duo_context *const ctx = duo_context_of(given);
     const char *why;
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (ctx->policy.capture != NULL) return DUO_ERR_CAPTURE;
+    if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     const int count = duo_devices(&why);
     duo_resources_settle_device(&ctx->resources);
     if (count == 0 || !duo_device_usable(ctx->resources.device)) return DUO_ERR_DEVICE;
     if (ctx->resources.stream == cuda_stream) return DUO_OK;
     (void)duo_resources_close(&ctx->resources);
     ctx->resources.stream = cuda_stream;
+    duo_policy_changed(&ctx->policy, &ctx->resources);
     return DUO_OK;
 }
 

@@ -41,6 +41,7 @@ duo_status duo_warm_up(duo_context *given)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     duo_resources *const res = &ctx->resources;
+    if (duo_resources_captured(res)) return DUO_ERR_CAPTURE;
     (void)duo_blas_library_get();
     duo_team_warm_up(duo_machine_threads_for(res->threads));
     if (ctx->policy.path == DUO_PATH_CPU || duo_context_open(ctx) != DUO_OK) return DUO_OK;
@@ -55,7 +56,7 @@ duo_status duo_synchronize(duo_context *given)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    if (ctx->policy.capture != NULL) return DUO_ERR_CAPTURE;
+    if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     const duo_status owed = ctx->resources.owed;
     ctx->resources.owed = DUO_OK;
     if (ctx->resources.queue == NULL) return owed;
@@ -76,6 +77,7 @@ duo_status duo_trim(duo_context *given)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_resources_trim(&ctx->resources);
     return DUO_OK;
 }

@@ -40,6 +40,14 @@ duo_status duo_context_end(duo_context *ctx);
  * usable GPU, and the report says why. */
 duo_status duo_context_open(duo_context *ctx);
 
+/* Do the context's calls become part of a graph, by duo_graph_begin or in the caller's capture of
+ * its stream? Then nothing may wait. */
+static inline bool duo_context_captured(const duo_context *ctx)
+{
+    return ctx->policy.capture != NULL ||
+           (ctx->resources.stream != NULL && duo_resources_captured(&ctx->resources));
+}
+
 /* Runs a CPU algorithm; all operands are in host memory. DUO_OK or DUO_DECLINED. */
 static inline duo_outcome duo_context_run(duo_context *ctx, const duo_algorithm *algorithm,
                                           const duo_call *call)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "call/adapt.h"
+#include "call/captured.h"
 #include "call/credit.h"
 #include "call/decide.h"
 #include "call/rest.h"
@@ -231,6 +232,7 @@ static duo_status execute(duo_context *ctx, duo_call *call, bool part)
     duo_last *const last = &ctx->last;
     const bool timed = duo_report_wanted(&res->report);
     const double start = timed ? duo_now_seconds() : 0.0;
+    if (res->stream != NULL && duo_resources_captured(res)) return duo_captured_call(ctx, call);
     duo_resources_replace_device(res);
     const duo_status located = duo_locate(res->device, call);
     if (located != DUO_OK) return located;
@@ -271,6 +273,7 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
                              float *result)
 {
     duo_resources *const res = &ctx->resources;
+    if (res->stream != NULL && duo_resources_captured(res)) return duo_captured_zero(ctx, result);
     duo_call call = {.operation = operation, .m = 1, .n = n, .threads = 1};
     call.operand[DUO_RESULT] =
         (duo_operand){.address = result, .rows = 1, .columns = 1, .ld = 1, .written = true};

@@ -16,7 +16,7 @@ static bool all_on(const duo_call *call, duo_side side)
 }
 
 bool duo_fix(duo_context *ctx, const duo_call *described, duo_math math, int threads, duo_side side,
-             duo_fixed *fixed)
+             uint32_t declined, duo_fixed *fixed)
 {
     duo_choice choice[DUO_CANDIDATES];
     duo_policy policy = ctx->policy;
@@ -24,9 +24,12 @@ bool duo_fix(duo_context *ctx, const duo_call *described, duo_math math, int thr
     *call = *described;
     if (duo_locate(ctx->resources.device, call) != DUO_OK || !all_on(call, side)) return false;
     policy.math = math;
+    policy.path = side == DUO_SIDE_GPU ? DUO_PATH_GPU : DUO_PATH_CPU;
     duo_conditions conditions = duo_policy_conditions(&policy, &ctx->resources);
     if (threads > 0 && conditions.threads > threads) conditions.threads = threads;
     const int count = duo_predict(call, &conditions, choice);
+    for (int i = 0; i < count; i++)
+        choice[i].declined = (declined >> choice[i].algorithm->id & 1u) != 0;
     const int best = duo_select(choice, count, &conditions);
     if (best < 0 || choice[best].algorithm->side != side) return false;
     fixed->algorithm = choice[best].algorithm;

@@ -14,11 +14,11 @@ typedef struct duo_fixed {
 
 /*
  * Decides a call under the context's policy, with this math and at most so many CPU threads (0: the
- * context's). All that the call touches has to be on `side`: in host memory without a device copy,
- * or in device memory on the context's device. False: it is not, or no algorithm there takes the
- * call.
+ * context's); not for algorithms that have a bit in `declined`. All that the call touches has to be
+ * on `side`: in host memory without a device copy, or in device memory on the context's device.
+ * False: it is not, or no algorithm there takes the call.
  */
 bool duo_fix(duo_context *ctx, const duo_call *described, duo_math math, int threads, duo_side side,
-             duo_fixed *fixed);
+             uint32_t declined, duo_fixed *fixed);
 
 #endif

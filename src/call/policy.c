@@ -79,8 +79,9 @@ void duo_policy_changed(duo_policy *policy, const duo_resources *res)
                                            res->threads > 0 ? res->threads : duo_machine_threads(),
                                        .gpu = policy->path != DUO_PATH_CPU,
                                        .device_memory_bytes = 1e18};
-    const bool possible = !duo_report_wanted(&res->report) && policy->decide == NULL &&
-                          policy->capture == NULL && policy->path != DUO_PATH_GPU &&
+    const bool possible = res->stream == NULL && !duo_report_wanted(&res->report) &&
+                          policy->decide == NULL && policy->capture == NULL &&
+                          policy->path != DUO_PATH_GPU &&
                           policy->math != DUO_MATH_FLOAT64; /* tiny calls use float32 kernels */
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         policy->tiny[operation] = -1;

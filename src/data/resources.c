@@ -96,6 +96,15 @@ duo_status duo_resources_open(duo_resources *res)
     return open_queue(res, res->device, res->stream);
 }
 
+bool duo_resources_captured(const duo_resources *res)
+{
+    bool capturing = false;
+    if (res->stream == NULL || !duo_device_usable(res->device)) return false;
+    const duo_status status =
+        duo_backend_current()->capturing(res->device, res->stream, &capturing);
+    return status == DUO_OK && capturing;
+}
+
 static void free_spaces(duo_space space[DUO_OPERANDS], int device)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {

@@ -121,6 +121,9 @@ void duo_resources_trim(duo_resources *res);
 /* In a child process: forgets the queue and its buffers, which are the parent's. */
 void duo_resources_in_child(duo_resources *res);
 
+/* Does the caller capture the context's stream for a CUDA graph of his own? */
+bool duo_resources_captured(const duo_resources *res);
+
 /* Makes the pinned word, if it is not there. */
 duo_status duo_resources_pin_result(duo_resources *res);
 

@@ -251,7 +251,7 @@ duo_status duo_graph_build(duo_graph *graph, duo_context *given)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is built");
-    if (ctx->policy.capture != NULL)
+    if (duo_context_captured(ctx))
         return duo_graph_wrong(graph, -1, DUO_ERR_CAPTURE, "the context captures another graph");
     duo_followers f = {NULL, NULL};
     duo_resources_settle_device(&ctx->resources);

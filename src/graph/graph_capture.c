@@ -151,7 +151,7 @@ duo_status duo_graph_begin(duo_context *ctx)
 {
     if (ctx == NULL) return DUO_ERR_NULL;
     if (duo_context_of(ctx) == NULL) return DUO_ERR_CONTEXT;
-    if (ctx->policy.capture != NULL) return DUO_ERR_CAPTURE;
+    if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     duo_graph *const graph = duo_graph_make();
     if (graph == NULL) return DUO_ERR_MEMORY;
     const duo_status status = enter(ctx, NULL, NULL, 0);

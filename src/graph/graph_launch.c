@@ -278,7 +278,7 @@ duo_status duo_graph_launch(duo_graph *graph, duo_context *given)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
-    if (ctx->policy.capture != NULL)
+    if (duo_context_captured(ctx))
         return duo_graph_wrong(graph, -1, DUO_ERR_CAPTURE, "the context captures another graph");
     launch l = {.graph = graph, .ctx = ctx};
     duo_graph_settle(graph);

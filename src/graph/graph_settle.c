@@ -90,7 +90,7 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
     /* Some do nothing, or store a 0. */
     if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X])) return true;
     return duo_fix(queued ? g->lane[n->lane] : g->host, &call, n->work.math,
-                   queued ? 0 : threads_of(g, part), queued ? DUO_SIDE_GPU : DUO_SIDE_CPU,
+                   queued ? 0 : threads_of(g, part), queued ? DUO_SIDE_GPU : DUO_SIDE_CPU, 0,
                    &n->call);
 }
 

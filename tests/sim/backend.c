@@ -173,6 +173,7 @@ const duo_backend *sim_backend(void)
         .open = sim_backend_open,
         .close = sim_backend_close,
         .stream = sim_backend_stream,
+        .capturing = sim_backend_capturing,
         .copy = sim_backend_copy,
         .copy_now = sim_backend_copy_now,
         .fill = sim_backend_fill,

@@ -9,6 +9,7 @@
 duo_status sim_backend_open(int device, void *stream, duo_queue **queue);
 duo_status sim_backend_close(duo_queue *queue);
 void *sim_backend_stream(duo_queue *queue);
+duo_status sim_backend_capturing(int device, void *stream, bool *capturing);
 duo_status sim_backend_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                             size_t src_pitch, size_t width, size_t height);
 duo_status sim_backend_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,

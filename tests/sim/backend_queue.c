@@ -57,7 +57,22 @@ duo_status sim_backend_close(duo_queue *queue)
     return sim_leave(status);
 }
 
-void *sim_backend_stream(duo_queue *queue) { return queue->stream; }
+/* The stream of a queue of its own is the queue. */
+void *sim_backend_stream(duo_queue *queue)
+{
+    return queue->stream != NULL ? queue->stream : (void *)queue;
+}
+
+duo_status sim_backend_capturing(int device, void *stream, bool *capturing)
+{
+    *capturing = false;
+    if (sim_forked()) return DUO_ERR_LOST;
+    pthread_mutex_lock(&sim_lock);
+    (void)device;
+    const duo_queue *const q = sim_queue_of(stream);
+    *capturing = q != NULL && q->recording != NULL;
+    return sim_leave(DUO_OK);
+}
 
 /* Has the lock. */
 static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,

@@ -15,6 +15,7 @@ sim_mark sim_here(const duo_queue *queue)
 
 duo_status sim_wait_for(duo_queue *queue, sim_mark place)
 {
+    sim_must_not_wait(queue, "wait");
     while (queue->progress->done < place.queued) pthread_cond_wait(&sim_changed, &sim_lock);
     sim_timing_waited(place.clock);
     return sim.lost[queue->device] ? sim_answer_lost(queue->device) : DUO_OK;
@@ -29,6 +30,7 @@ duo_status sim_backend_mark(duo_queue *queue, int mark)
         sim_violation("mark %d", mark);
         status = DUO_ERR_DEVICE;
     } else if (go) {
+        sim_must_not_wait(queue, "mark");
         queue->mark[mark] = sim_here(queue);
     }
     return sim_leave(status);

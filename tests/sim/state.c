@@ -40,6 +40,19 @@ void sim_violation(const char *format, ...)
     va_end(arguments);
 }
 
+duo_queue *sim_queue_of(const void *stream)
+{
+    duo_queue *q = sim.queues;
+    while (q != NULL && q != stream) q = q->next;
+    return q;
+}
+
+void sim_must_not_wait(const duo_queue *queue, const char *who)
+{
+    const duo_queue *const of = queue->stream != NULL ? sim_queue_of(queue->stream) : queue;
+    if (of != NULL && of->recording != NULL) sim_violation("%s: the queue is recorded", who);
+}
+
 bool sim_drained(int device)
 {
     for (const duo_queue *q = sim.queues; q != NULL; q = q->next)

@@ -107,6 +107,11 @@ void sim_violation(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* Is this call one that has been told to answer *status? Counts down to it. */
 bool sim_told(sim_kind kind, duo_status *status);
 
+duo_queue *sim_queue_of(const void *stream); /* the open queue whose own stream this is; or NULL */
+
+/* A violation if what is queued in it is recorded, or captured in the caller's stream. */
+void sim_must_not_wait(const duo_queue *queue, const char *who);
+
 bool sim_drained(int device); /* has all queued work of the device been done? */
 
 /* Every answer "lost" goes through here: waits until nothing runs on the device any more. */

@@ -126,7 +126,8 @@ static void count_bytes(const work *w)
 
 duo_status sim_append(duo_queue *queue, const work *what)
 {
-    if (queue->recording != NULL) return sim_record(queue, what);
+    duo_queue *const captured = queue->stream != NULL ? sim_queue_of(queue->stream) : queue;
+    if (captured != NULL && captured->recording != NULL) return sim_record(captured, what);
     work *w = malloc(sizeof *w);
     if (w == NULL) return DUO_ERR_DEVICE;
     *w = *what;

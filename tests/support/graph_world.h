@@ -25,7 +25,7 @@ typedef struct world {
     test_rng rng;
     int64_t length; /* of each array, in floats */
     size_t bytes;   /* of each block */
-    bool pinned; /* block[HOST] */
+    bool pinned;    /* block[HOST] */
     float *block[SIDES], *image[SIDES];
 } world;
 

@@ -83,6 +83,12 @@ typedef struct duo_backend {
     duo_status (*close)(duo_queue *queue); /* waits, then ends; also on a lost device */
     /* The queue's cudaStream_t, for peers in benchmarks; NULL without CUDA. */
     void *(*stream)(duo_queue *queue);
+    /*
+     * Does the caller capture this stream of his, for a CUDA graph of his own? Then only copies of
+     * pinned memory, fills and launches are queued in it, which allocate nothing, and no function
+     * waits. The memory that they use of the queue stays until the queue is trimmed or closed.
+     */
+    duo_status (*capturing)(int device, void *stream, bool *capturing);
 
     /*
      * Queues a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch

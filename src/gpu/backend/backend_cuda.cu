@@ -30,6 +30,7 @@ extern "C" const duo_backend *duo_backend_default(void)
         .open = duo_cuda_open,
         .close = duo_cuda_close,
         .stream = duo_cuda_stream,
+        .capturing = duo_cuda_capturing,
         .copy = duo_cuda_copy,
         .copy_now = duo_cuda_copy_now,
         .fill = duo_cuda_fill,

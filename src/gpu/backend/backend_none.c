@@ -73,6 +73,13 @@ static void *stream_of(duo_queue *queue)
     return NULL;
 }
 
+static duo_status capturing(int device, void *stream, bool *captured)
+{
+    (void)device, (void)stream;
+    *captured = false;
+    return DUO_OK;
+}
+
 static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                        size_t src_pitch, size_t width, size_t height)
 {
@@ -218,6 +225,7 @@ const duo_backend *duo_backend_default(void)
         .open = open_queue,
         .close = refuse,
         .stream = stream_of,
+        .capturing = capturing,
         .copy = copy,
         .copy_now = copy,
         .fill = fill,

@@ -68,16 +68,32 @@ static duo_launch launch_on(const duo_queue *queue)
     return how;
 }
 
-/* What a launch needs beside the call: its kernels loaded, and workspace. */
+static bool captured(const duo_queue *queue)
+{
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (queue->own_stream) return false;
+    duo_cuda_forget(cudaStreamIsCapturing(queue->stream, &capture));
+    return capture != cudaStreamCaptureStatusNone;
+}
+
+/* What a launch needs beside the call: its kernels loaded, and workspace. In a graph of the
+ * caller's that is what there is; loading is allowed there, whatever the caller has forbidden. */
 static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
                           duo_launch *how)
 {
     const duo_gpu_algorithm *const algorithm = algorithm_of(id);
     if (algorithm == nullptr) return duo_cuda_refuse("no GPU algorithm has this number");
+    const bool capture = captured(queue);
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    if (capture) duo_cuda_forget(cudaThreadExchangeStreamCaptureMode(&mode));
     const duo_status status = load_algorithm(queue, id);
+    if (capture) duo_cuda_forget(cudaThreadExchangeStreamCaptureMode(&mode));
     if (status != DUO_OK || algorithm->workspace == nullptr) return status;
     const size_t wanted = algorithm->workspace(call, how);
-    if (wanted > 0) duo_cuda_grow_workspace(&queue->workspace, queue->device, wanted);
+    if (capture)
+        queue->workspace.held |= wanted > 0;
+    else if (wanted > 0)
+        duo_cuda_grow_workspace(&queue->workspace, queue->device, wanted);
     how->workspace = queue->workspace.address;
     how->workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
     return DUO_OK;

@@ -12,6 +12,19 @@ struct duo_recorded {
     cudaGraphExec_t exec;
 };
 
+/* A capture that has failed counts as well: until it is ended its stream takes no work. */
+duo_status duo_cuda_capturing(int device, void *stream, bool *capturing)
+{
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    *capturing = false;
+    const duo_cuda_guard current(device);
+    if (current.status != DUO_OK) return current.status;
+    const duo_status status = duo_cuda_status(cudaStreamIsCapturing((cudaStream_t)stream, &capture),
+                                              "cudaStreamIsCapturing");
+    *capturing = capture != cudaStreamCaptureStatusNone;
+    return status;
+}
+
 /* Other threads may allocate and wait meanwhile: only what is queued in the stream counts. */
 duo_status duo_cuda_record_begin(duo_queue *queue)
 {

@@ -2,6 +2,7 @@
 #include "gpu/backend/cuda_workspace.cuh"
 
 #include <cuda_runtime.h>
+#include <stdlib.h>
 
 #include "gpu/backend/cuda_error.cuh"
 #include "gpu/backend/cuda_memory.cuh"
@@ -11,14 +12,49 @@
 constexpr size_t kLeast = (size_t)1 << 20; /* smaller ones are not tried */
 constexpr size_t kUnit = (size_t)2 << 20;  /* cudaMalloc takes whole ones from the device */
 
+struct duo_cuda_held {
+    char *address;
+    size_t bytes;
+    duo_cuda_held *next;
+};
+
+static duo_status give_back(int device, char *address, size_t bytes)
+{
+    if (address == nullptr) return DUO_OK;
+    duo_memory_give(device, bytes);
+    return duo_cuda_release(device, address);
+}
+
 duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace, int device)
 {
-    if (workspace->address == nullptr) return DUO_OK;
-    char *const address = workspace->address;
-    duo_memory_give(device, workspace->bytes);
+    while (workspace->replaced != nullptr) {
+        duo_cuda_held *const held = workspace->replaced;
+        workspace->replaced = held->next;
+        (void)give_back(device, held->address, held->bytes);
+        free(held);
+    }
+    const duo_status status = give_back(device, workspace->address, workspace->bytes);
+    workspace->address = nullptr;
+    workspace->held = false;
+    workspace->bytes = workspace->refused = 0;
+    return status;
+}
+
+/* Makes room for a larger one. False: what is there is held, and can't be noted. */
+static bool replace(duo_cuda_workspace *workspace, int device)
+{
+    if (!workspace->held) {
+        (void)give_back(device, workspace->address, workspace->bytes);
+    } else {
+        duo_cuda_held *const held = (duo_cuda_held *)malloc(sizeof *held);
+        if (held == nullptr) return false;
+        *held = {workspace->address, workspace->bytes, workspace->replaced};
+        workspace->replaced = held;
+    }
+    workspace->held = false;
     workspace->address = nullptr;
     workspace->bytes = workspace->refused = 0;
-    return duo_cuda_release(device, address);
+    return true;
 }
 
 static char *take(int device, size_t bytes, size_t memory_bytes)
@@ -38,7 +74,7 @@ void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, int device, size_t w
     if (wanted <= workspace->bytes) return;
     if (workspace->refused > 0 && wanted >= workspace->refused && workspace->address != nullptr)
         return;
-    (void)duo_cuda_free_workspace(workspace, device);
+    if (!replace(workspace, device)) return;
     size_t free_bytes;
     if (workspace->memory_bytes == 0)
         duo_cuda_forget(cudaMemGetInfo(&free_bytes, &workspace->memory_bytes));

@@ -10,8 +10,10 @@
 struct duo_cuda_workspace {
     char *address;
     size_t bytes;
-    size_t refused;      /* so much there was not when it was last asked for; 0: never */
-    size_t memory_bytes; /* that the device has; 0: not asked yet */
+    bool held;                      /* a graph of the caller's uses it */
+    struct duo_cuda_held *replaced; /* smaller ones, which were held when it grew */
+    size_t refused;                 /* so much there was not when it was last asked for; 0: never */
+    size_t memory_bytes;            /* that the device has; 0: not asked yet */
 };
 
 /*
@@ -21,7 +23,7 @@ struct duo_cuda_workspace {
  */
 void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, int device, size_t wanted);
 
-/* Waits for the device, and gives the memory back. */
+/* Waits for the device, and gives the memory back, all of it. */
 duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace, int device);
 
 #endif

@@ -1,0 +1,101 @@
+/* captured.c - calls in a stream that the caller captures (captured.h). */
+#include "call/captured.h"
+
+#include "call/fixed.h"
+#include "data/locate.h"
+#include "data/residency.h"
+#include "gpu/backend/devices.h"
+
+static duo_status refuse(duo_resources *res, const char *why)
+{
+    duo_report_note(&res->report, "in a captured stream: %s", why);
+    return DUO_ERR_CAPTURE;
+}
+
+/* When the graph will write an array nobody knows, so nothing is packed of it any more. */
+static void will_be_written(uintptr_t low, uintptr_t high)
+{
+    bool crosses;
+    duo_residency_lock();
+    duo_region *const region = duo_residency_find(low, high, &crosses);
+    if (region != NULL) {
+        duo_packed_stale(&region->packed, low - region->low, high - region->low);
+        region->packed.promised = (duo_range){0, 0};
+    }
+    duo_residency_unlock();
+}
+
+static duo_status launched(duo_context *ctx, const duo_fixed *fixed)
+{
+    const duo_operand *const out = &fixed->call.operand[DUO_C]; /* DUO_RESULT is the same */
+    uintptr_t low, high;
+    duo_operand_span(out, &low, &high);
+    will_be_written(low, high);
+    duo_last_begin(&ctx->last, &fixed->call, NULL, 0);
+    ctx->last.algorithm = fixed->algorithm;
+    ctx->last.threads = 0;
+    return DUO_OK;
+}
+
+duo_status duo_captured_call(duo_context *ctx, duo_call *call)
+{
+    duo_resources *const res = &ctx->resources;
+    duo_fixed fixed;
+    uint32_t declined = 0;
+    if (res->queue == NULL) return refuse(res, "call duo_warm_up before the capture");
+    duo_status status = duo_locate(res->device, call);
+    if (status == DUO_OK) status = duo_locate_ask(&res->report, call);
+    if (status != DUO_OK) return status;
+    while (duo_fix(ctx, call, ctx->policy.math, 0, DUO_SIDE_GPU, declined, &fixed)) {
+        status =
+            duo_backend_current()->launch(res->queue, fixed.algorithm->id, &fixed.call, NULL, 0);
+        if (status == DUO_OK) return launched(ctx, &fixed);
+        (void)duo_resources_failed(res, status, "launch");
+        if (status == DUO_ERR_LOST) return status;
+        declined |= 1u << fixed.algorithm->id;
+    }
+    return declined == 0 ? refuse(res, "operands have to be in device memory") : status;
+}
+
+/* Is this in device memory of the context's device, or in pinned memory that the library gave? */
+static bool direct(const duo_resources *res, const void *address, size_t bytes, bool *on_device)
+{
+    const uintptr_t low = (uintptr_t)address;
+    bool crosses;
+    duo_residency_lock();
+    const duo_region *const region = duo_residency_find(low, low + bytes, &crosses);
+    *on_device = region != NULL && duo_region_is_device(region) && !region->lost &&
+                 region->device == res->device;
+    const bool pinned = region != NULL && region->kind == DUO_REGION_PINNED;
+    duo_residency_unlock();
+    return *on_device || pinned;
+}
+
+duo_status duo_captured_copy(duo_context *ctx, void *dst, const void *src, size_t bytes)
+{
+    duo_resources *const res = &ctx->resources;
+    bool to, from;
+    if (res->queue == NULL) return refuse(res, "call duo_warm_up before the capture");
+    if (!direct(res, dst, bytes, &to) || !direct(res, src, bytes, &from) || (!to && !from))
+        return refuse(res, "only device and pinned memory can be copied");
+    const duo_status status =
+        duo_backend_current()->copy(res->queue, dst, bytes, src, bytes, bytes, 1);
+    if (status != DUO_OK) return duo_resources_failed(res, status, "copy");
+    will_be_written((uintptr_t)dst, (uintptr_t)dst + bytes);
+    return DUO_OK;
+}
+
+duo_status duo_captured_zero(duo_context *ctx, float *result)
+{
+    duo_resources *const res = &ctx->resources;
+    const uintptr_t low = (uintptr_t)result;
+    bool on_device;
+    if (res->queue == NULL) return refuse(res, "call duo_warm_up before the capture");
+    (void)direct(res, result, sizeof *result, &on_device);
+    if (!on_device) return refuse(res, "the result has to be in device memory");
+    const duo_status status =
+        duo_backend_current()->fill(res->queue, result, sizeof *result, 0, sizeof *result, 1);
+    if (status != DUO_OK) return duo_resources_failed(res, status, "store a result");
+    will_be_written(low, low + sizeof *result);
+    return DUO_OK;
+}

@@ -1,0 +1,22 @@
+/*
+ * captured.h - calls of a context whose stream the caller captures for a CUDA graph of his own:
+ * their kernels become nodes of that graph.
+ *
+ * Nothing is allocated, awaited or moved: all operands are in device memory. The order of the graph
+ * beside other contexts is the caller's, too.
+ */
+#ifndef DUO_CAPTURED_H
+#define DUO_CAPTURED_H
+
+#include "call/context.h"
+
+/* DUO_ERR_CAPTURE: an operand is elsewhere, or the context's queue is not open yet. */
+duo_status duo_captured_call(duo_context *ctx, duo_call *call);
+
+/* The same of a call that only stores 0. */
+duo_status duo_captured_zero(duo_context *ctx, float *result);
+
+/* Of a copy of bytes. */
+duo_status duo_captured_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * test_captured_stream.c - contexts on a stream that the program captures for a CUDA graph of its
+ * own: what becomes part of the graph, and what is refused. The program is played by a queue of the
+ * backend, whose stream the contexts are given.
+ */
+#include <string.h>
+
+#include "gpu/backend/devices.h"
+#include "support/exact.h"
+#include "support/harness.h"
+
+enum { EDGE = 24, COUNT = EDGE * EDGE, BYTES = COUNT * sizeof(float) };
+
+typedef struct stage {
+    duo_queue *program;
+    duo_context *ctx; /* on the program's stream */
+    float *device[4], *pinned, a[COUNT], product[COUNT];
+    float sum; /* of the product */
+} stage;
+
+static stage begin(void)
+{
+    stage s = {.ctx = test_context()};
+    void *memory = NULL;
+    CHECK_STATUS(DUO_OK, duo_warm_up(s.ctx));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->open(0, NULL, &s.program));
+    CHECK_STATUS(DUO_OK, duo_set_stream(s.ctx, duo_backend_current()->stream(s.program)));
+    for (int i = 0; i < 4; i++) {
+        CHECK_STATUS(DUO_OK, duo_malloc(s.ctx, BYTES, &memory));
+        s.device[i] = memory;
+    }
+    CHECK_STATUS(DUO_OK, duo_malloc_host(s.ctx, BYTES, &memory));
+    s.pinned = memory;
+    return s;
+}
+
+/* New data in the first matrix. */
+static void put(stage *s, int64_t seed)
+{
+    fill(s->a, COUNT, seed);
+    multiply(EDGE, s->a, s->a, s->product);
+    s->sum = sum_of(s->product, COUNT);
+    CHECK_STATUS(DUO_OK, duo_copy(s->ctx, s->device[0], s->a, BYTES));
+    CHECK_STATUS(DUO_OK, duo_synchronize(s->ctx)); /* simulated queues of one stream are two */
+}
+
+static void end(stage *s)
+{
+    for (int i = 0; i < 4; i++) CHECK_STATUS(DUO_OK, duo_free(s->ctx, s->device[i]));
+    CHECK_STATUS(DUO_OK, duo_free_host(s->ctx, s->pinned));
+    CHECK_STATUS(DUO_OK, duo_set_stream(s->ctx, NULL));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->close(s->program));
+    end_without_leaks(s->ctx);
+}
+
+/* Product, sum, a sum of nothing, and copies on the device and to pinned memory. */
+static void calls(stage *s)
+{
+    float *const *const d = s->device;
+    CHECK_STATUS(DUO_OK, square(s->ctx, EDGE, d[0], d[0], 0.0f, d[1]));
+    CHECK_STATUS(DUO_OK, duo_copy(s->ctx, d[2], d[1], BYTES));
+    CHECK_STATUS(DUO_OK, duo_ssum(s->ctx, COUNT, d[2], 1, d[3]));
+    CHECK_STATUS(DUO_OK, duo_ssum(s->ctx, 0, d[2], 1, d[3] + 1));
+    CHECK_STATUS(DUO_OK, duo_copy(s->ctx, s->pinned, d[3], 2 * sizeof(float)));
+}
+
+static void captured(void)
+{
+    if (!test_gpu_side()) return;
+    stage s = begin();
+    duo_recorded *graph = NULL;
+    put(&s, 1);
+    CHECK_STATUS(DUO_OK, duo_prepare(s.ctx, s.device[2], BYTES));
+    calls(&s); /* its kernels are there, and workspace */
+    CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
+    s.pinned[0] = s.pinned[1] = test_poison();
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &graph));
+    CHECK(!(s.pinned[0] == s.sum), "it was done, not captured");
+    for (int round = 0; round < 4; round++) {
+        test_case("captured-stream/replay/%d", round);
+        put(&s, 2 + round);
+        CHECK_STATUS(DUO_OK, duo_backend_current()->replay(s.program, graph));
+        CHECK_STATUS(DUO_OK, duo_backend_current()->finish(s.program));
+        CHECK(s.pinned[0] == s.sum, "sum %g, expected %g", (double)s.pinned[0], (double)s.sum);
+        CHECK(s.pinned[1] == 0.0f, "a sum of nothing is %g", (double)s.pinned[1]);
+        check_sum(s.ctx, s.device[1], COUNT, s.sum);
+        /* What the graph has written is not packed as it was. */
+        CHECK_STATUS(DUO_OK, square(s.ctx, EDGE, s.device[2], s.device[2], 0.0f, s.device[3]));
+        float fourth[COUNT], got[COUNT];
+        multiply(EDGE, s.product, s.product, fourth);
+        CHECK_STATUS(DUO_OK, duo_copy(s.ctx, got, s.device[3], BYTES));
+        CHECK(memcmp(got, fourth, BYTES) == 0, "a product of what the graph wrote is wrong");
+    }
+    duo_backend_current()->forget(graph);
+    end(&s);
+}
+
+/* Whatever would have to wait, allocate or bring something is refused, and the capture goes on. */
+static void refused(void)
+{
+    if (!test_gpu_side()) return;
+    stage s = begin();
+    float *const *const d = s.device;
+    float host[COUNT], sum = 7.0f;
+    duo_recorded *recorded = NULL;
+    duo_event *event = NULL;
+    duo_graph *graph = NULL;
+    put(&s, 1);
+    fill(host, COUNT, 1);
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
+    CHECK_STATUS(DUO_OK, duo_event_create(&event));
+    CHECK_STATUS(DUO_OK, duo_graph_create(&graph));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, COUNT, d[0], 1, &sum));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, 0, d[0], 1, &sum));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, 3, host, 1, &sum));
+    CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, EDGE, d[0], host, 0.0f, d[1]));
+    CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, 2, host, host, 0.0f, host + 8));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, d[0], host, BYTES));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, host, d[0], BYTES));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, host, host + 8, 8));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_synchronize(s.ctx));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_warm_up(s.ctx));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_trim(s.ctx));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_set_stream(s.ctx, NULL));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_event_record(s.ctx, event));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_event_wait(s.ctx, event));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_graph_begin(s.ctx));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_graph_build(graph, s.ctx));
+    CHECK_STATUS(DUO_ERR_SIZE, square(s.ctx, -1, d[0], d[0], 0.0f, d[1]));
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &recorded));
+    CHECK(sum == 7.0f, "a result was written");
+    CHECK_STATUS(DUO_OK, duo_backend_current()->replay(s.program, recorded));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->finish(s.program));
+    CHECK(s.pinned[0] == s.sum, "sum %g, expected %g", (double)s.pinned[0], (double)s.sum);
+    duo_backend_current()->forget(recorded);
+    recorded = NULL;
+    test_case("captured-stream/not-open");
+    CHECK_STATUS(DUO_OK, duo_set_stream(s.ctx, NULL));
+    CHECK_STATUS(DUO_OK, duo_set_stream(s.ctx, duo_backend_current()->stream(s.program)));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+    CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, EDGE, d[0], d[0], 0.0f, d[1]));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &recorded));
+    duo_backend_current()->forget(recorded);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    CHECK_STATUS(DUO_OK, duo_event_destroy(event));
+    end(&s);
+}
+
+/* Workspace that a captured graph uses stays where it is, whatever is called later. */
+static void memory_stays(void)
+{
+    enum { LARGE = 1200 };
+    if (!test_gpu_side()) return;
+    stage s = begin();
+    void *large = NULL;
+    duo_recorded *graph = NULL;
+    float *const x = new_floats(LARGE * LARGE);
+    fill(x, LARGE * LARGE, 3);
+    CHECK_STATUS(DUO_OK, duo_malloc(s.ctx, 3 * LARGE * LARGE * sizeof(float), &large));
+    float *const l = large;
+    CHECK_STATUS(DUO_OK, duo_copy(s.ctx, l, x, LARGE * LARGE * sizeof(float)));
+    put(&s, 1);
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+    for (int edge = 100; edge <= LARGE; edge += 100)
+        CHECK_STATUS(DUO_OK, square(s.ctx, edge, l, l, 0.0f, l + LARGE * LARGE));
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &graph));
+    for (int round = 0; round < 3; round++) {
+        CHECK_STATUS(DUO_OK, square(s.ctx, LARGE, l, l, 0.0f, l + 2 * LARGE * LARGE));
+        put(&s, 4 + round);
+        CHECK_STATUS(DUO_OK, duo_backend_current()->replay(s.program, graph));
+        CHECK_STATUS(DUO_OK, duo_backend_current()->finish(s.program));
+        CHECK(s.pinned[0] == s.sum, "sum %g, expected %g", (double)s.pinned[0], (double)s.sum);
+        float one, other;
+        CHECK_STATUS(DUO_OK, duo_ssum(s.ctx, LARGE * LARGE, l + LARGE * LARGE, 1, &one));
+        CHECK_STATUS(DUO_OK, duo_ssum(s.ctx, LARGE * LARGE, l + 2 * LARGE * LARGE, 1, &other));
+        CHECK(one == other, "the captured product is %g, the call's %g", (double)one,
+              (double)other);
+    }
+    duo_backend_current()->forget(graph);
+    CHECK_STATUS(DUO_OK, duo_free(s.ctx, large));
+    free(x);
+    end(&s);
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"captured", captured}, {"refused", refused}, {"memory_stays", memory_stays}, {NULL, NULL}};
+    return test_main(argc, argv, "captured_stream", tests);
+}
