@@ -172,6 +172,9 @@ typedef enum duo_residence {
     DUO_AT_DEVICE    /* duo_malloc or duo_adopt */
 } duo_residence;
 
+/* Of a context's work on its devices: see duo_set_priority. */
+typedef enum duo_priority { DUO_PRIORITY_NORMAL, DUO_PRIORITY_HIGH } duo_priority;
+
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
 typedef struct duo_context duo_context;
@@ -345,6 +348,25 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  * Since      0.1
  */
 DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
+
+/**
+ * duo_set_priority - whose work a device begins first, where that of several contexts waits.
+ *
+ *   priority   DUO_PRIORITY_NORMAL, the default, as CUDA's streams have it, or DUO_PRIORITY_HIGH.
+ *
+ * Of the work that waits the device begins that of high priority next. What runs goes on, so a long
+ * kernel of another context may still be waited for. A context keeps its own order. Results are the
+ * same.
+ *
+ * A change waits for the context's work, as duo_set_device does; the next call opens queues anew.
+ * It concerns the streams that the library makes, those for transfers of host memory too, on all
+ * devices of the context; a caller's own (duo_set_stream) keeps the priority it was made with. What
+ * a graph does has the normal one. Without a GPU nothing happens.
+ *
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_priority(duo_context *ctx, duo_priority priority);
 
 /**
  * duo_set_log - where the verbose lines of this context go.

@@ -51,6 +51,7 @@ static void refuse_context(duo_context *dead)
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_threads(dead, 1));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_device(dead, 0));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_stream(dead, NULL));
+    CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_priority(dead, DUO_PRIORITY_HIGH));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_set_log(dead, log_nowhere, NULL));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_warm_up(dead));
     CHECK_STATUS(DUO_ERR_CONTEXT, duo_synchronize(dead));
@@ -104,6 +105,10 @@ static void setters(void)
     CHECK_STATUS(DUO_OK, duo_set_math(ctx, DUO_MATH_FLOAT64));
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)4));
     CHECK_STATUS(DUO_ERR_ENUM, duo_set_math(ctx, (duo_math)-1));
+    CHECK_STATUS(DUO_OK, duo_set_priority(ctx, DUO_PRIORITY_HIGH));
+    CHECK_STATUS(DUO_OK, duo_set_priority(ctx, DUO_PRIORITY_NORMAL));
+    CHECK_STATUS(DUO_ERR_ENUM, duo_set_priority(ctx, (duo_priority)2));
+    CHECK_STATUS(DUO_ERR_ENUM, duo_set_priority(ctx, (duo_priority)-1));
     CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 2));
     CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 0));
     CHECK_STATUS(DUO_ERR_SIZE, duo_set_threads(ctx, -1));

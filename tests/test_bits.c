@@ -58,7 +58,7 @@ static void open_there(void)
     void *x = NULL, *y = NULL, *pinned = NULL, *result = NULL;
     CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_x, &x));
     CHECK_STATUS(DUO_OK, duo_malloc(there.ctx, sizeof pool_y, &y));
-    CHECK_STATUS(DUO_OK, backend->open(0, NULL, &there.queue));
+    CHECK_STATUS(DUO_OK, backend->open(0, NULL, DUO_PRIORITY_NORMAL, &there.queue));
     CHECK_STATUS(DUO_OK, backend->pin(0, sizeof *there.pinned_result, &pinned));
     CHECK_STATUS(DUO_OK, backend->pin(0, sizeof *there.result, &result));
     there.x = x;

@@ -68,7 +68,7 @@ static bool open_there(void)
     CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes, &device));
     CHECK_STATUS(DUO_OK, duo_copy(ctx, device, host, bytes));
     CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
-    CHECK_STATUS(DUO_OK, duo_backend_current()->open(0, NULL, &queue));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->open(0, NULL, DUO_PRIORITY_NORMAL, &queue));
     CHECK_STATUS(DUO_OK, duo_backend_current()->pin(0, sizeof *pinned_result, &pinned));
     there = device;
     pinned_result = pinned;

@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "gpu/backend/devices.h"
@@ -115,9 +116,72 @@ static void two_devices(void)
     free(expected);
 }
 
+/* Every queue of a context has its priority: its own, and those of streamed products. */
+static void priorities(void)
+{
+    enum { N = 96 };
+    static const duo_priority order[] = {DUO_PRIORITY_HIGH, DUO_PRIORITY_NORMAL};
+    duo_context *const ctx = test_context();
+    float *const a = new_floats(N * N), *const c = new_floats(N * N);
+    float *const expected = new_floats(N * N);
+    void *device = NULL;
+    fill(a, N * N, 1);
+    multiply(N, a, a, expected);
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, N * N * sizeof *c, &device));
+    for (int i = 0; i < 2; i++) {
+        test_case("contexts/priority/%s", order[i] == DUO_PRIORITY_HIGH ? "high" : "normal");
+        /* Work is under way when the priority changes. */
+        CHECK_STATUS(DUO_OK, square(ctx, N, a, a, 0.0f, device));
+        CHECK_STATUS(DUO_OK, duo_set_priority(ctx, order[i]));
+        if (test_on_sim())
+            CHECK(sim_queues(0, order[i]) + sim_queues(0, order[1 - i]) == 0, "still open");
+        check_sum(ctx, device, N * N, sum_of(expected, N * N));
+        CHECK_STATUS(DUO_OK, square(ctx, N, a, a, 0.0f, c));
+        CHECK(same_floats(c, expected, N * N), "wrong values");
+        if (test_on_sim())
+            CHECK(sim_queues(0, order[i]) >= 3 && sim_queues(0, order[1 - i]) == 0,
+                  "%d queues have it, %d have not", sim_queues(0, order[i]),
+                  sim_queues(0, order[1 - i]));
+        CHECK_STATUS(DUO_OK, duo_set_priority(ctx, order[i])); /* no change: nothing is closed */
+        if (test_on_sim()) CHECK(sim_queues(0, order[i]) >= 3, "closed");
+    }
+    CHECK_STATUS(DUO_OK, duo_free(ctx, device));
+    end_without_leaks(ctx);
+    free(a);
+    free(c);
+    free(expected);
+}
+
+static void *use_default(void *priority)
+{
+    float x[512], sum = 0.0f;
+    for (int i = 0; i < 512; i++) x[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_set_path(NULL, test_path()));
+    if (priority != NULL) CHECK_STATUS(DUO_OK, duo_set_priority(NULL, DUO_PRIORITY_HIGH));
+    CHECK_STATUS(DUO_OK, duo_ssum(NULL, 512, x, 1, &sum));
+    CHECK(sum == 512.0f, "sum %g", (double)sum);
+    return NULL;
+}
+
+/* A thread does not inherit the priority of the one that had its default context before. */
+static void default_priority(void)
+{
+    pthread_t thread;
+    int high = 0;
+    for (int i = 0; i < 2; i++) {
+        CHECK(pthread_create(&thread, NULL, use_default, i == 0 ? &high : NULL) == 0, "no thread");
+        pthread_join(thread, NULL);
+        if (!test_on_sim()) continue;
+        CHECK(sim_queues(0, DUO_PRIORITY_HIGH) == (i == 0), "the wrong priority");
+        CHECK(sim_queues(0, DUO_PRIORITY_NORMAL) == (i == 1), "the wrong priority");
+    }
+}
+
 static const test_entry tests[] = {
     {"two_contexts", two_contexts},
     {"two_devices", two_devices},
+    {"priorities", priorities},
+    {"default_priority", default_priority},
     {NULL, NULL},
 };
 

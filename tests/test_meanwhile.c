@@ -44,12 +44,12 @@ static duo_status launch_after(duo_queue *queue, duo_algorithm_id algorithm, con
 /* Before the next queue is opened: a call's operands are located, and none is placed. */
 static void (*come_opening)(void);
 
-static duo_status open_after(int device, void *stream, duo_queue **queue)
+static duo_status open_after(int device, void *stream, duo_priority priority, duo_queue **queue)
 {
     void (*const come)(void) = come_opening;
     come_opening = NULL;
     if (come != NULL) come();
-    return sim_backend()->open(device, stream, queue);
+    return sim_backend()->open(device, stream, priority, queue);
 }
 
 static void watch_launches(void)

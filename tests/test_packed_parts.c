@@ -202,7 +202,8 @@ static machine make_machine(const duo_algorithm *algorithm, const problem *p)
     machine on = {.backend = duo_backend_current(), .algorithm = algorithm};
     const test_array *const array[DUO_OPERANDS] = {&p->a, &p->b, &p->c};
     const duo_call whole = call_of(p);
-    if (!CHECK_STATUS(DUO_OK, on.backend->open(0, NULL, &on.queue))) exit(EXIT_FAILURE);
+    if (!CHECK_STATUS(DUO_OK, on.backend->open(0, NULL, DUO_PRIORITY_NORMAL, &on.queue)))
+        exit(EXIT_FAILURE);
     for (int i = 0; i < DUO_OPERANDS; i++) {
         on.memory[i] = device_memory(array[i]->bytes + (size_t)p->offset * sizeof(float));
         on.address[i] = (float *)on.memory[i] + p->offset;

@@ -254,7 +254,7 @@ static void foreign_writes(void)
     test_case("prepare/foreign writes");
     duo_queue *queue = NULL;
     void *pinned = NULL;
-    CHECK_STATUS(DUO_OK, backend->open(0, NULL, &queue));
+    CHECK_STATUS(DUO_OK, backend->open(0, NULL, DUO_PRIORITY_NORMAL, &queue));
     CHECK_STATUS(DUO_OK, backend->pin(0, f.bytes, &pinned));
     fill(f.values[0], n * n, 8);
     memcpy(pinned, f.values[0], f.bytes);

@@ -24,7 +24,7 @@ static const duo_backend *gpu(void) { return duo_backend_current(); }
 static duo_queue *open_queue(int device)
 {
     duo_queue *queue = NULL;
-    CHECK_STATUS(DUO_OK, duo_queue_open(device, NULL, &queue));
+    CHECK_STATUS(DUO_OK, duo_queue_open(device, NULL, DUO_PRIORITY_NORMAL, &queue));
     return queue;
 }
 

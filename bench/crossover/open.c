@@ -48,7 +48,7 @@ static void open_gpu(duo_crossover *x, size_t input, size_t output)
              duo_set_device(x->context, x->device) == DUO_OK &&
              duo_set_path(x->context, DUO_PATH_GPU) == DUO_OK &&
              duo_warm_up(x->context) == DUO_OK &&
-             duo_backend_current()->open(x->device, NULL, &x->queue) == DUO_OK;
+             duo_backend_current()->open(x->device, NULL, DUO_PRIORITY_NORMAL, &x->queue) == DUO_OK;
     const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
     x->gpu = x->gpu && duo_stock_open(&x->stock[DUO_PLACE_PINNED], x->context, DUO_PLACE_PINNED,
                                       input, output, x->seed, host);

@@ -40,7 +40,7 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
     if (duo_device_describe(device, &b->device) != DUO_OK ||
         duo_set_device(b->context, device) != DUO_OK ||
         duo_set_path(b->context, DUO_PATH_GPU) != DUO_OK || duo_warm_up(b->context) != DUO_OK ||
-        duo_backend_current()->open(device, NULL, &b->queue) != DUO_OK ||
+        duo_backend_current()->open(device, NULL, DUO_PRIORITY_NORMAL, &b->queue) != DUO_OK ||
         !duo_stock_open(&b->resident, b->context, DUO_PLACE_DEVICE, input, output, b->seed,
                         &b->host) ||
         duo_malloc_host(b->context, sizeof *b->pinned, (void **)&b->pinned) != DUO_OK)

@@ -33,7 +33,7 @@ static bool open_port(port *p, int device)
     for (int way = 0; way < WAYS; way++) {
         if (duo_malloc(p->context, kLinkBytes, &p->device[way]) != DUO_OK ||
             duo_malloc_host(p->context, kLinkBytes, &p->pinned[way]) != DUO_OK ||
-            duo_queue_open(device, NULL, &p->queue[way]) != DUO_OK)
+            duo_queue_open(device, NULL, DUO_PRIORITY_NORMAL, &p->queue[way]) != DUO_OK)
             return false;
         memset(p->pinned[way], 1, kLinkBytes);
     }

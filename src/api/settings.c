@@ -1,5 +1,5 @@
-/* settings.c - the setters of a context: path, math, threads, devices, stream, log, learning, the
- * program's BLAS and its say in decisions. */
+/* settings.c - the setters of a context: path, math, threads, devices, stream, priority, log,
+ * learning, the program's BLAS and its say in decisions. */
 #include "call/context.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
@@ -81,6 +81,17 @@ duo_status duo_set_stream(duo_context *given, void *cuda_stream)
     (void)duo_resources_close(&ctx->resources);
     ctx->resources.stream = cuda_stream;
     duo_policy_changed(&ctx->policy, &ctx->resources);
+    return DUO_OK;
+}
+
+duo_status duo_set_priority(duo_context *given, duo_priority priority)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (priority != DUO_PRIORITY_NORMAL && priority != DUO_PRIORITY_HIGH) return DUO_ERR_ENUM;
+    if (ctx->resources.priority == priority) return DUO_OK;
+    (void)duo_resources_close(&ctx->resources);
+    ctx->resources.priority = priority;
     return DUO_OK;
 }
 

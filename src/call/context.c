@@ -128,9 +128,10 @@ static void renew(duo_context *ctx)
     ctx->policy.program = NULL;
     ctx->policy.decide = NULL;
     set_default_policy(ctx);
-    if (res->device != device || res->stream != NULL) {
+    if (res->device != device || res->stream != NULL || res->priority != DUO_PRIORITY_NORMAL) {
         (void)duo_resources_close(res);
         res->stream = NULL;
+        res->priority = DUO_PRIORITY_NORMAL;
     }
     duo_policy_changed(&ctx->policy, res);
 }

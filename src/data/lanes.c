@@ -6,7 +6,7 @@
 static duo_status open_queue(duo_resources *res, int device, duo_queue **queue)
 {
     if (*queue != NULL) return DUO_OK;
-    const duo_status status = duo_queue_open(device, NULL, queue);
+    const duo_status status = duo_queue_open(device, NULL, res->priority, queue);
     if (status == DUO_OK) return DUO_OK;
     *queue = NULL;
     return duo_resources_failed_on(res, device, status, "open a queue");

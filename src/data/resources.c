@@ -73,7 +73,7 @@ duo_status duo_resources_failed(duo_resources *res, duo_status status, const cha
 
 static duo_status open_queue(duo_resources *res, int device, void *stream)
 {
-    const duo_status status = duo_queue_open(device, stream, &res->queue);
+    const duo_status status = duo_queue_open(device, stream, res->priority, &res->queue);
     if (status != DUO_OK) {
         res->queue = NULL;
         return duo_resources_failed_on(res, device, status, "open a queue");

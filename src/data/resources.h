@@ -52,6 +52,7 @@ typedef struct duo_resources {
     int other[DUO_LANES - 1]; /* that streamed products may use beside `device` */
     int others;               /* of these; -1: every other device */
     void *stream;             /* the user's CUDA stream, or NULL */
+    duo_priority priority;    /* of the queues, on each device */
     int threads;              /* most CPU threads of a call; 0: the default */
 
     /* The queue. */

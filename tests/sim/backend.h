@@ -6,7 +6,7 @@
 
 #include "sim/state.h"
 
-duo_status sim_backend_open(int device, void *stream, duo_queue **queue);
+duo_status sim_backend_open(int device, void *stream, duo_priority priority, duo_queue **queue);
 duo_status sim_backend_close(duo_queue *queue);
 void *sim_backend_stream(duo_queue *queue);
 duo_status sim_backend_capturing(int device, void *stream, bool *capturing);

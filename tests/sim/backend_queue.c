@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-duo_status sim_backend_open(int device, void *stream, duo_queue **queue)
+duo_status sim_backend_open(int device, void *stream, duo_priority priority, duo_queue **queue)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
@@ -24,6 +24,7 @@ duo_status sim_backend_open(int device, void *stream, duo_queue **queue)
     p->references = 1;
     q->device = device;
     q->stream = stream;
+    q->priority = priority;
     q->last = &q->first;
     q->progress = p;
     q->random = sim.count[SIM_OPEN];

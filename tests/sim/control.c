@@ -165,6 +165,16 @@ uint64_t sim_allocated_bytes(int device)
     return bytes;
 }
 
+int sim_queues(int device, duo_priority priority)
+{
+    int queues = 0;
+    pthread_mutex_lock(&sim_lock);
+    for (const duo_queue *q = sim.queues; q != NULL; q = q->next)
+        queues += q->device == device && q->priority == priority;
+    pthread_mutex_unlock(&sim_lock);
+    return queues;
+}
+
 /* ---- Device memory that the library does not know ---- */
 
 void *sim_foreign_malloc(int device, size_t bytes)

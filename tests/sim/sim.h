@@ -87,6 +87,7 @@ duo_algorithm_id sim_last_algorithm(void); /* of the last launch accepted; DUO_A
 int sim_violations(void); /* what broke the backend's contract; each is told on stderr */
 int sim_leaks(void);      /* allocations (not of lost devices), pinned blocks, queues alive */
 uint64_t sim_allocated_bytes(int device);
+int sim_queues(int device, duo_priority priority); /* open ones that have it */
 
 /* ---- Device memory that the library does not know ---- */
 

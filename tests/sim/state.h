@@ -44,6 +44,7 @@ typedef struct work work; /* worker.h */
 struct duo_queue {
     int device;
     void *stream;
+    duo_priority priority;
     pthread_t worker;
     work *first, **last;
     progress *progress;

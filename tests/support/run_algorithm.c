@@ -69,7 +69,7 @@ static duo_status make_arena(size_t bytes)
     const duo_backend *backend = duo_backend_current();
     const size_t grown = 2 * bytes;
     void *device = NULL, *pinned = NULL, *result = NULL;
-    duo_status status = backend->open(0, NULL, &arena.queue);
+    duo_status status = backend->open(0, NULL, DUO_PRIORITY_NORMAL, &arena.queue);
     if (status == DUO_OK) status = backend->allocate(0, grown, &device);
     if (status == DUO_OK) status = backend->pin(0, grown, &pinned);
     if (status == DUO_OK) status = backend->pin(0, sizeof(uint64_t), &result);

@@ -78,8 +78,9 @@ typedef struct duo_backend {
 
     /* ---- Queues ---- */
 
-    /* stream: the caller's cudaStream_t to wrap, or NULL for one of its own (non-blocking). */
-    duo_status (*open)(int device, void *stream, duo_queue **queue);
+    /* stream: the caller's cudaStream_t to wrap, which keeps its priority, or NULL for one of its
+     * own (non-blocking). */
+    duo_status (*open)(int device, void *stream, duo_priority priority, duo_queue **queue);
     duo_status (*close)(duo_queue *queue); /* waits, then ends; also on a lost device */
     /* The queue's cudaStream_t, for peers in benchmarks; NULL without CUDA. */
     void *(*stream)(duo_queue *queue);

@@ -54,9 +54,9 @@ static duo_status classify(const void *address, duo_memory *memory)
     return DUO_OK;
 }
 
-static duo_status open_queue(int device, void *stream, duo_queue **queue)
+static duo_status open_queue(int device, void *stream, duo_priority priority, duo_queue **queue)
 {
-    (void)device, (void)stream;
+    (void)device, (void)stream, (void)priority;
     *queue = NULL;
     return DUO_ERR_DEVICE;
 }

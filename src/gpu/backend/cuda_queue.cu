@@ -36,7 +36,20 @@ duo_status duo_cuda_close(duo_queue *queue)
     return status;
 }
 
-duo_status duo_cuda_open(int device, void *stream, duo_queue **opened)
+/* A stream of the current device. 0 is the priority of streams that were not given one. */
+static duo_status make_stream(duo_priority priority, cudaStream_t *stream)
+{
+    int least, greatest = 0;
+    duo_status status = DUO_OK;
+    if (priority == DUO_PRIORITY_HIGH)
+        status = duo_cuda_status(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+                                 "cudaDeviceGetStreamPriorityRange");
+    if (status != DUO_OK) return status;
+    return duo_cuda_status(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, greatest),
+                           "cudaStreamCreate");
+}
+
+duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_queue **opened)
 {
     *opened = nullptr;
     const duo_cuda_guard current(device);
@@ -54,8 +67,7 @@ duo_status duo_cuda_open(int device, void *stream, duo_queue **opened)
     queue->cache_bytes = duo_cuda_attribute(device, cudaDevAttrL2CacheSize);
     duo_status status = DUO_OK;
     if (stream == nullptr) {
-        status = duo_cuda_status(cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking),
-                                 "cudaStreamCreate");
+        status = make_stream(priority, &queue->stream);
         if (status != DUO_OK) { /* closing would wait for the default stream */
             free(queue);
             return status;

@@ -27,7 +27,7 @@ constexpr size_t kPartialsBytes = DUO_PARTIALS * sizeof(double);
 constexpr size_t kScratchBytes = kPartialsBytes + DUO_COUNTERS * sizeof(unsigned);
 
 /* Of the backend (backend.h). */
-duo_status duo_cuda_open(int device, void *stream, duo_queue **queue);
+duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_queue **queue);
 duo_status duo_cuda_close(duo_queue *queue);
 duo_status duo_cuda_trim(duo_queue *queue);
 void *duo_cuda_stream(duo_queue *queue);

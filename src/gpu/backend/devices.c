@@ -201,9 +201,9 @@ duo_status duo_device_link(int device, int other, bool *direct)
     TWICE(duo_backend_current()->link(device, other, direct));
 }
 
-duo_status duo_queue_open(int device, void *stream, duo_queue **queue)
+duo_status duo_queue_open(int device, void *stream, duo_priority priority, duo_queue **queue)
 {
-    TWICE(duo_backend_current()->open(device, stream, queue));
+    TWICE(duo_backend_current()->open(device, stream, priority, queue));
 }
 
 duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,

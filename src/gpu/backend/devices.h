@@ -37,7 +37,7 @@ const char *duo_device_why(int device); /* why it is not usable; "" if it is */
  * writes, so the result is DUO_ERR_LOST.
  */
 duo_status duo_device_link(int device, int other, bool *direct);
-duo_status duo_queue_open(int device, void *stream, duo_queue **queue);
+duo_status duo_queue_open(int device, void *stream, duo_priority priority, duo_queue **queue);
 duo_status duo_queue_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                           size_t src_pitch, size_t width, size_t height);
 duo_status duo_queue_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
