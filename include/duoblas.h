@@ -21,7 +21,8 @@
  *              DUO_ERR_FOREIGN where the call is large enough to ask the driver.
  *   Return     A call whose outputs are host memory returns when they are there. A call whose
  *              outputs are on the device, or kept, returns when it is queued, and its host inputs
- *              are consumed by then; duo_synchronize() or duo_fetch() waits.
+ *              are consumed by then; duo_synchronize() or duo_fetch() waits. In a context of
+ *              duo_set_async() some results in host memory come later, too.
  *   Status     Every function returns DUO_OK (0) or a negative duo_status. On a bad argument
  *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
  *              answer: other devices of the context or the CPU finish the job and the status is
@@ -282,6 +283,37 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
 DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
 
 /**
+ * duo_set_async - calls may return before their result is in host memory, so that the program goes
+ * on while the GPU works.
+ *
+ *   on   not 0: they may. 0, the default: the result is there when the call returns. Switching it
+ *        off waits as duo_synchronize does.
+ *
+ * Which      are the results of duo_sasum, duo_ssum and duo_sdot that run on the GPU. What runs on
+ *            the CPU is there at return as ever, and so is C of duo_sgemm in host memory. The
+ *            library may wait all the same: it does for a result in a kept array, for vectors that
+ *            it sends in pieces or straight from pinned memory, and in contexts that tell how long
+ *            each call took (duo_set_log, DUOBLAS_VERBOSE). Which side runs does not change.
+ * There      is a result after duo_synchronize; after duo_event_synchronize, or a duo_event_query
+ *            that says so, of an event that was recorded in the context after the call; and after
+ *            anything that waits for the context's work: duo_destroy, duo_set_device,
+ *            duo_set_stream, duo_set_priority. Of many that are awaited the oldest may come
+ *            earlier: a call waits for it where 64 are.
+ * Until      then the program keeps the float valid, and neither reads nor writes it, be it by
+ *            another call or duo_keep. Inputs in host memory are consumed when the call returns.
+ * Lost       with the device are the results that are awaited: the floats keep what they had, and
+ *            duo_synchronize, duo_destroy and those events return DUO_ERR_LOST. A child process
+ *            gets none of its parent's.
+ * Default    contexts (NULL) wait for every result, as BLAS does, whatever is set.
+ * Numerics   the same bits.
+ * Learning   (duo_set_adapt) leaves out reductions of such a context on the GPU.
+ * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_MEMORY (not switched on), or of
+ *            duo_synchronize: DUO_ERR_LOST (switched off), DUO_ERR_DEVICE (not yet: call again).
+ * Since      0.2
+ */
+DUO_API duo_status duo_set_async(duo_context *ctx, int on);
+
+/**
  * duo_set_device - the GPU that later calls of this context use, and no other beside it
  * (duo_set_devices). Waits for the work on the old one.
  *
@@ -443,7 +475,8 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
  *   event   may have been recorded before, in any context: what follows that place already still
  *           does.
  *
- * What a call has done when it returns, as where its output is in host memory, counts as reached.
+ * What a call has done when it returns, as where its output is in host memory, counts as reached. A
+ * result that comes later (duo_set_async) is there once the host has found the event reached.
  * Does not wait, unless the device cannot mark the place.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT; in a capture DUO_ERR_MEMORY, with the event as
@@ -583,7 +616,7 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *   x       [in] (n-1)*incx + 1 floats; may be NULL if n <= 0 or incx <= 0.
  *   incx    distance between elements; incx <= 0 gives 0, as in reference BLAS.
  *   result  [out] one float, in host or device memory; not NULL. In device memory the call does
- *           not wait, but for vectors that it sends in pieces.
+ *           not wait, but for vectors that it sends in pieces; see also duo_set_async.
  *
  * Overlap    result may be an element of x.
  * Residence  any mix; see Conventions. A vector in host memory that is longer than 2^23 elements,

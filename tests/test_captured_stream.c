@@ -23,7 +23,7 @@ static stage begin(void)
     stage s = {.ctx = test_context()};
     void *memory = NULL;
     CHECK_STATUS(DUO_OK, duo_warm_up(s.ctx));
-    CHECK_STATUS(DUO_OK, duo_backend_current()->open(0, NULL, &s.program));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->open(0, NULL, DUO_PRIORITY_NORMAL, &s.program));
     CHECK_STATUS(DUO_OK, duo_set_stream(s.ctx, duo_backend_current()->stream(s.program)));
     for (int i = 0; i < 4; i++) {
         CHECK_STATUS(DUO_OK, duo_malloc(s.ctx, BYTES, &memory));

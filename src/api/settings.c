@@ -1,5 +1,5 @@
 /* settings.c - the setters of a context: path, math, threads, devices, stream, priority, log,
- * learning, the program's BLAS and its say in decisions. */
+ * learning, results that come later, the program's BLAS and its say in decisions. */
 #include "call/context.h"
 #include "cpu/blas_library.h"
 #include "gpu/backend/devices.h"
@@ -111,6 +111,22 @@ duo_status duo_set_adapt(duo_context *given, int on)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     ctx->policy.adapt = on != 0;
     return DUO_OK;
+}
+
+/* Functions on the default context give their result when they return, as BLAS does: the drop-in's
+ * results are values, and a thread may end with its stack. */
+duo_status duo_set_async(duo_context *given, int on)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    duo_resources *const res = &ctx->resources;
+    duo_status status = DUO_OK;
+    if (ctx == duo_context_default || (on != 0) == res->async) return DUO_OK;
+    if (on && res->deferred == NULL) res->deferred = duo_deferred_make();
+    if (on && res->deferred == NULL) return DUO_ERR_MEMORY;
+    if (!on) status = duo_synchronize(ctx);
+    if (status == DUO_OK || status == DUO_ERR_LOST) res->async = on != 0;
+    return status;
 }
 
 duo_status duo_set_decide(duo_context *given, duo_decide decide, void *user)

@@ -17,9 +17,12 @@ static void sum_once(duo_context *ctx)
     call.operand[DUO_X].address = x;
     call.operand[DUO_RESULT].address = &sum;
     const duo_path path = ctx->policy.path;
+    const bool async = ctx->resources.async;
     ctx->policy.path = DUO_PATH_GPU;
+    ctx->resources.async = false; /* `sum` is gone soon */
     (void)duo_execute(ctx, &call);
     ctx->policy.path = path;
+    ctx->resources.async = async;
 }
 
 /* Opens the other devices for streamed products, if there are several. */
@@ -49,6 +52,7 @@ duo_status duo_warm_up(duo_context *given)
         (void)duo_resources_failed(res, DUO_ERR_DEVICE, "load the kernels");
     open_others(res);
     sum_once(ctx);
+    if (res->async) (void)duo_deferred_open(res->deferred, res->queue_device);
     return DUO_OK;
 }
 
@@ -57,20 +61,24 @@ duo_status duo_synchronize(duo_context *given)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
-    const duo_status owed = ctx->resources.owed;
-    ctx->resources.owed = DUO_OK;
-    if (ctx->resources.queue == NULL) return owed;
+    duo_resources *const res = &ctx->resources;
+    const duo_status owed = res->owed;
+    res->owed = DUO_OK;
+    if (res->queue == NULL) return owed;
     duo_status status = DUO_ERR_LOST;
-    if (duo_device_usable(ctx->resources.queue_device)) {
-        status = duo_queue_finish(ctx->resources.queue);
-        if (status != DUO_OK) (void)duo_resources_failed(&ctx->resources, status, "synchronize");
+    if (duo_device_usable(res->queue_device)) {
+        status = duo_queue_finish(res->queue);
+        if (status != DUO_OK) (void)duo_resources_failed(res, status, "synchronize");
     }
     /* The queue may have moved from the context's lost device to another (duo_resources_reach). */
-    if (!duo_device_usable(ctx->resources.device)) status = DUO_ERR_LOST;
-    if (!ctx->resources.unwaited) return owed;
+    if (!duo_device_usable(res->device)) status = DUO_ERR_LOST;
+    const bool unwaited = res->unwaited || duo_deferred_awaited(res->deferred).of != NULL;
     /* After another failure the outputs may still come, and can be waited for again. */
-    ctx->resources.unwaited = status != DUO_OK && status != DUO_ERR_LOST;
-    return status == DUO_OK ? owed : status;
+    if (status != DUO_OK && status != DUO_ERR_LOST) return unwaited ? status : owed;
+    const bool lost = res->unwaited && status == DUO_ERR_LOST;
+    res->unwaited = false;
+    const duo_status results = duo_deferred_settle(res->deferred);
+    return lost || results != DUO_OK ? DUO_ERR_LOST : owed;
 }
 
 duo_status duo_trim(duo_context *given)

@@ -15,15 +15,17 @@
 double (*duo_adapt_clock)(void) = duo_now_seconds;
 
 /* Would the host's clock tell how long this side takes for the call? Whose output stays on the
- * device returns before it is done; a kept array that is sent has its price changed by credit; an
- * operand that was prepared may be packed now. */
+ * device, or may come later, returns before it is done; a kept array that is sent has its price
+ * changed by credit; an operand that was prepared may be packed now. */
 static bool timeable(const duo_context *ctx, const duo_call *call, duo_side side)
 {
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same operand */
-    bool good = !ctx->resources.unwaited;
+    const duo_resources *const res = &ctx->resources;
+    bool good = !res->unwaited && duo_deferred_awaited(res->deferred).of == NULL;
     for (int i = 0; i < DUO_OPERANDS; i++) good &= !call->operand[i].prepared;
     if (side == DUO_SIDE_CPU) return good && out->residence != DUO_AT_DEVICE;
-    return good && ctx->resources.queue != NULL && duo_operand_hosted(out) && !duo_call_stale(call);
+    good &= call->operation == DUO_SGEMM || !res->async;
+    return good && res->queue != NULL && duo_operand_hosted(out) && !duo_call_stale(call);
 }
 
 /* A trial moves no kept array, and opens no device. */

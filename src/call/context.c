@@ -57,7 +57,7 @@ static duo_context *take(void)
     duo_context *const ctx = pool != NULL ? pool : calloc(1, sizeof *ctx);
     if (ctx != NULL && ctx == pool) {
         pool = ctx->next;
-        *ctx = (duo_context){.older = ctx->older};
+        *ctx = (duo_context){.older = ctx->older, .resources.deferred = ctx->resources.deferred};
     } else if (ctx != NULL) {
         ctx->older = newest;
         newest = ctx;

@@ -10,16 +10,16 @@
 #include "data/place_host.h"
 #include "gpu/backend/devices.h"
 
-/* Waits until the pinned word has this reduction's ticket, and takes the result out of it. Now and
- * then the queue is asked whether it still works. */
-static duo_status poll_result(const duo_resources *res, float *value)
+/* Waits until a word has its ticket, and takes the result out of it. Now and then the queue is
+ * asked whether it still works. */
+static duo_status poll_result(const duo_resources *res, duo_result_word word, float *value)
 {
     enum { SPINS = 4096 }; /* looks at the word between two questions to the driver */
     bool idle = false;
     for (;;) {
         for (int spin = 0; spin < SPINS; spin++) {
-            const uint64_t seen = __atomic_load_n(res->pinned_result, __ATOMIC_ACQUIRE);
-            if ((uint32_t)(seen >> 32) == res->ticket) {
+            const uint64_t seen = __atomic_load_n(word.address, __ATOMIC_ACQUIRE);
+            if ((uint32_t)(seen >> 32) == word.ticket) {
                 const uint32_t bits = (uint32_t)seen;
                 memcpy(value, &bits, sizeof bits);
                 return duo_device_usable(res->device) ? DUO_OK : DUO_ERR_LOST;
@@ -34,9 +34,18 @@ static duo_status poll_result(const duo_resources *res, float *value)
     }
 }
 
-/* Places the operands and queues the work. *polled: will the result come by the pinned word? */
+/* The context's own word, for the next result. */
+static duo_status own_word(duo_resources *res, duo_result_word *word)
+{
+    const duo_status status = duo_resources_pin_result(res);
+    if (status == DUO_OK) *word = (duo_result_word){res->pinned_result, ++res->ticket};
+    return status;
+}
+
+/* Places the operands and queues the work. *word: by which the result comes; without an address the
+ * context's own is taken, if the result is for the host. */
 static duo_outcome launch(duo_resources *res, const duo_call *call, duo_call *local,
-                          const duo_algorithm *algorithm, bool *polled)
+                          const duo_algorithm *algorithm, duo_result_word *word)
 {
     const duo_outcome placed = duo_place_on_device(res, algorithm->id, call, local);
     if (placed != DUO_OK) {
@@ -44,24 +53,23 @@ static duo_outcome launch(duo_resources *res, const duo_call *call, duo_call *lo
         return placed == DUO_ERR_LOST && duo_device_usable(res->device) ? DUO_ERR_LOST
                                                                         : DUO_DECLINED;
     }
-    *polled = call->operation != DUO_SGEMM && local->operand[DUO_RESULT].address == NULL;
-    if (*polled && duo_resources_pin_result(res) != DUO_OK) {
+    const bool home = call->operation != DUO_SGEMM && local->operand[DUO_RESULT].address == NULL;
+    if (home && word->address == NULL && own_word(res, word) != DUO_OK) {
         duo_place_queued(res, call, local, false);
         return DUO_DECLINED;
     }
-    res->ticket++;
-    const duo_status status = duo_backend_current()->launch(
-        res->queue, algorithm->id, local, *polled ? res->pinned_result : NULL, res->ticket);
+    const duo_status status = duo_backend_current()->launch(res->queue, algorithm->id, local,
+                                                            word->address, word->ticket);
     duo_place_queued(res, call, local, status == DUO_OK);
     if (status == DUO_OK) return DUO_OK;
     (void)duo_resources_failed(res, status, "launch");
     return DUO_DECLINED;
 }
 
-static duo_outcome take_result(duo_resources *res, const duo_call *call)
+static duo_outcome take_result(duo_resources *res, const duo_call *call, duo_result_word word)
 {
     float value;
-    const duo_status status = poll_result(res, &value);
+    const duo_status status = poll_result(res, word, &value);
     if (status != DUO_OK) {
         (void)duo_resources_failed(res, status, "wait for the result");
         return DUO_DECLINED;
@@ -70,17 +78,59 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call)
     return duo_place_result(res, &call->operand[DUO_RESULT], value);
 }
 
+/* ---- Results that may come later ---- */
+
+/* May this one? Not into a kept array, whose device copy it would make stale; nor where the context
+ * tells how long each call took, or for want of pinned memory. */
+static bool defers(duo_resources *res, const duo_call *call)
+{
+    const duo_operand *const o = &call->operand[DUO_RESULT];
+    if (call->operation == DUO_SGEMM || !duo_operand_hosted(o) || o->crosses) return false;
+    if (duo_report_wanted(&res->report)) return false;
+    const duo_status status = duo_deferred_open(res->deferred, res->queue_device);
+    if (status != DUO_OK) (void)duo_resources_failed(res, status, "pin words for results");
+    return status == DUO_OK;
+}
+
+/* Waits for the oldest result, if there is no room for another. */
+static duo_status make_room(duo_resources *res)
+{
+    duo_result_word oldest;
+    float value;
+    bool all;
+    if (!duo_deferred_full(res->deferred, &oldest)) return DUO_OK;
+    const duo_status status = poll_result(res, oldest, &value);
+    if (status != DUO_OK) return duo_resources_failed(res, status, "wait for a result");
+    const duo_deferred_range awaited = duo_deferred_awaited(res->deferred);
+    (void)duo_deferred_deliver(&awaited, &all); /* of a loss who asks for the results is told */
+    return DUO_OK;
+}
+
+static duo_outcome run_deferred(duo_resources *res, const duo_call *call, duo_call *local,
+                                const duo_algorithm *algorithm)
+{
+    *local = *call;
+    if (make_room(res) != DUO_OK) return DUO_DECLINED;
+    duo_result_word word = duo_deferred_next(res->deferred);
+    const duo_outcome launched = launch(res, call, local, algorithm, &word);
+    if (launched == DUO_OK) duo_deferred_add(res->deferred, call->operand[DUO_RESULT].address);
+    return launched;
+}
+
+/* ---- A call ---- */
+
 /* Queues a call whose operands are all on the device, or are reduced; waits for a result that
- * belongs in host memory. */
+ * belongs in host memory, unless it may come later. */
 static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local,
                        const duo_algorithm *algorithm)
 {
     if (duo_reduction_streams(res, call))
         return duo_stream_reduction(res, algorithm->id, call, local);
-    bool polled;
-    const duo_outcome launched = launch(res, call, local, algorithm, &polled);
-    if (launched != DUO_OK || !polled) return launched;
-    return take_result(res, call) == DUO_OK ? DUO_OK : DUO_DECLINED;
+    if (res->async && defers(res, call)) return run_deferred(res, call, local, algorithm);
+    duo_result_word word = {.address = NULL};
+    const duo_outcome launched = launch(res, call, local, algorithm, &word);
+    if (launched != DUO_OK || word.address == NULL) return launched;
+    return take_result(res, call, word) == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
 duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algorithm *algorithm,

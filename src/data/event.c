@@ -1,6 +1,8 @@
 /* event.c - events (event.h). */
+#define _GNU_SOURCE
 #include "data/event.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +81,9 @@ static duo_status set_signal(duo_event *event, const duo_resources *res)
 
 void duo_event_set(duo_event *event, duo_resources *res)
 {
-    duo_event_place place = {.device = NO_DEVICE, .unwaited = res->unwaited};
+    duo_event_place place = {.device = NO_DEVICE,
+                             .unwaited = res->unwaited,
+                             .results = duo_deferred_awaited(res->deferred)};
     if (res->queue != NULL) {
         duo_status status = set_signal(event, res);
         if (status == DUO_OK) place.device = res->queue_device;
@@ -132,21 +136,47 @@ duo_status duo_event_follow(duo_event *event, duo_resources *res)
     return status == DUO_ERR_LOST ? DUO_OK : status;
 }
 
-duo_status duo_event_finish(duo_event *event)
+static duo_status wait_for(const duo_event *event, duo_event_place place)
 {
-    const duo_event_place place = place_of(event);
     if (place.device == NO_DEVICE || !duo_device_usable(place.device)) return settled(place);
     return met(place, duo_signal_wait(event->signal[place.device]));
 }
 
-duo_status duo_event_passed(duo_event *event, bool *done)
+static duo_status ask(const duo_event *event, duo_event_place place, bool *done)
 {
-    const duo_event_place place = place_of(event);
     *done = true;
     if (place.device == NO_DEVICE || !duo_device_usable(place.device)) return settled(place);
     const duo_status status = duo_signal_passed(event->signal[place.device], done);
     if (status == DUO_ERR_LOST) *done = true;
     return met(place, status);
+}
+
+/* The place was reached: delivers the results before it. */
+static duo_status deliver(duo_event_place place, duo_status reached, bool *all)
+{
+    *all = true;
+    if (reached != DUO_OK && reached != DUO_ERR_LOST) return reached;
+    const duo_status results = duo_deferred_deliver(&place.results, all);
+    return reached == DUO_OK ? results : reached;
+}
+
+duo_status duo_event_finish(duo_event *event)
+{
+    const duo_event_place place = place_of(event);
+    for (;;) {
+        bool all;
+        const duo_status status = deliver(place, wait_for(event, place), &all);
+        if (all) return status;
+        /* It was recorded in another context meanwhile, and that place was waited for. */
+        (void)sched_yield();
+    }
+}
+
+duo_status duo_event_passed(duo_event *event, bool *done)
+{
+    const duo_event_place place = place_of(event);
+    const duo_status reached = ask(event, place, done);
+    return *done ? deliver(place, reached, done) : reached;
 }
 
 /* ---- Captures ---- */

@@ -16,6 +16,7 @@ typedef struct duo_event_place {
     bool lost;     /* the context's device was lost already */
     bool unwaited; /* the context had outputs on a device for which nobody had waited */
     struct duo_capture *capture; /* of a graph, under way, that it was recorded in; or NULL */
+    duo_deferred_range results;  /* that the context's program had not got yet */
 } duo_event_place;
 
 struct duo_event {
@@ -47,8 +48,8 @@ duo_status duo_event_follow(duo_event *event, duo_resources *res);
 /* Is there anything that may still have to be waited for? */
 bool duo_event_pending(const duo_event *event);
 
-/* The host waits. DUO_ERR_LOST: outputs were lost with the device. DUO_ERR_DEVICE: it could not be
- * waited for. */
+/* The host waits, and delivers results. DUO_ERR_LOST: outputs or results were lost with the device.
+ * DUO_ERR_DEVICE: it could not be waited for. */
 duo_status duo_event_finish(duo_event *event);
 /* Is all done? Does not wait. Statuses likewise; *done is true with DUO_ERR_LOST. */
 duo_status duo_event_passed(duo_event *event, bool *done);

@@ -173,6 +173,7 @@ static duo_status end_queue(duo_resources *res, duo_status finished)
     duo_resources_free_workspace(res);
     if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
     const duo_status closed = backend->close(res->queue); /* waits once more */
+    if (duo_deferred_close(res->deferred) != DUO_OK) res->owed = DUO_ERR_LOST;
     const bool unwaited = res->unwaited;
     res->pinned_result = NULL;
     res->queue = NULL;
@@ -231,6 +232,7 @@ void duo_resources_in_child(duo_resources *res)
     memset(&res->down, 0, sizeof res->down);
     res->reading_host = res->unwaited = res->on_gpu = false;
     res->owed = DUO_OK;
+    duo_deferred_in_child(res->deferred);
 }
 
 /* ---- Memory ---- */

@@ -8,6 +8,7 @@
 #ifndef DUO_RESOURCES_H
 #define DUO_RESOURCES_H
 
+#include "data/deferred.h"
 #include "data/plan.h"
 #include "data/region.h"
 #include "gpu/backend/backend.h"
@@ -59,7 +60,7 @@ typedef struct duo_resources {
     duo_queue *queue; /* NULL: it is not open */
     int queue_device; /* its device: `device`, or that of a region (duo_resources_reach) */
     bool opened;      /* set when a queue is opened, until context.c has seen the device's name */
-    duo_status owed; /* that closing the queue of a lost device gave, for duo_synchronize to tell */
+    duo_status owed;  /* that closing a queue gave, for duo_synchronize to tell */
 
     /* Buffers that belong to the queue. */
     duo_space workspace[DUO_OPERANDS]; /* device memory with copies of host operands */
@@ -74,6 +75,10 @@ typedef struct duo_resources {
     /* The pinned word, by which the result of a reduction comes to the host. */
     uint64_t *pinned_result; /* ticket and float of the last result; NULL: not needed yet */
     uint32_t ticket;         /* of the last reduction: the word has it once its result is there */
+
+    /* Results that may come later than their calls return. */
+    bool async;             /* the user allows it */
+    duo_deferred *deferred; /* NULL: never asked for. It stays when the context ends */
 
     /* Work that is under way. */
     bool reading_host; /* transfers straight from the user's pinned memory may be under way */

@@ -15,6 +15,7 @@ static pthread_mutex_t locks[DUO_LOCKS] = {
     [DUO_LOCK_PROFILE] = PTHREAD_MUTEX_INITIALIZER,
     [DUO_LOCK_BLAS] = PTHREAD_MUTEX_INITIALIZER,
     [DUO_LOCK_TEAM] = PTHREAD_MUTEX_INITIALIZER,
+    [DUO_LOCK_DEFERRED] = PTHREAD_MUTEX_INITIALIZER,
 };
 
 void duo_lock(duo_lock_name name) { pthread_mutex_lock(&locks[name]); }

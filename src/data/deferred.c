@@ -1,0 +1,151 @@
+/* deferred.c - results of reductions that come later than their calls return (deferred.h). */
+#include "data/deferred.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/backend/devices.h"
+#include "host/lock.h"
+
+/* All under DUO_LOCK_DEFERRED; the thread that adds alone changes the first four, and reads them
+ * without. */
+struct duo_deferred {
+    int device;     /* that writes the words */
+    uint64_t *word; /* DUO_DEFERRED of them, pinned; NULL: not needed yet */
+    uint64_t added; /* how many ever were; result i has word and destination i % DUO_DEFERRED */
+    float *destination[DUO_DEFERRED];
+    uint64_t delivered;            /* so many of those: none of them is awaited */
+    uint64_t lost_first, lost_end; /* all that were ever lost are in [first, end) */
+    bool untold;                   /* some were lost, and duo_deferred_settle did not tell yet */
+};
+
+duo_deferred *duo_deferred_make(void) { return calloc(1, sizeof(duo_deferred)); }
+
+/* Other than that of the result before it in the same word, and not 0. */
+static uint32_t ticket_of(uint64_t number) { return (uint32_t)number | 1U; }
+
+static duo_result_word word_of(const duo_deferred *d, uint64_t number)
+{
+    return (duo_result_word){&d->word[number % DUO_DEFERRED], ticket_of(number)};
+}
+
+/* ---- Delivering: under the lock ---- */
+
+/* Delivers what has come, up to number `end`. Is none before that awaited any more? */
+static bool deliver(duo_deferred *d, uint64_t end)
+{
+    for (; d->delivered < end; d->delivered++) {
+        const duo_result_word word = word_of(d, d->delivered);
+        const uint64_t seen = __atomic_load_n(word.address, __ATOMIC_ACQUIRE);
+        const uint32_t bits = (uint32_t)seen;
+        if ((uint32_t)(seen >> 32) != word.ticket) return false;
+        memcpy(d->destination[d->delivered % DUO_DEFERRED], &bits, sizeof bits);
+    }
+    return true;
+}
+
+/* Whatever is awaited is lost. */
+static void lose(duo_deferred *d)
+{
+    if (d->delivered == d->added) return;
+    if (d->lost_end == 0) d->lost_first = d->delivered;
+    d->lost_end = d->delivered = d->added;
+    d->untold = true;
+}
+
+static duo_status settle(duo_deferred *d)
+{
+    if (!duo_device_usable(d->device) || !deliver(d, d->added)) lose(d);
+    const duo_status status = d->untold ? DUO_ERR_LOST : DUO_OK;
+    d->untold = false;
+    return status;
+}
+
+/* ---- For the thread that uses the context ---- */
+
+duo_status duo_deferred_open(duo_deferred *d, int device)
+{
+    void *words = NULL;
+    if (d->word != NULL) return DUO_OK;
+    enum { BYTES = DUO_DEFERRED * sizeof(uint64_t) };
+    const duo_status status = duo_backend_current()->pin(device, BYTES, &words);
+    if (status != DUO_OK) return status;
+    memset(words, 0, BYTES);
+    duo_lock(DUO_LOCK_DEFERRED);
+    d->device = device;
+    d->word = words;
+    duo_unlock(DUO_LOCK_DEFERRED);
+    return DUO_OK;
+}
+
+bool duo_deferred_full(const duo_deferred *d, duo_result_word *oldest)
+{
+    duo_lock(DUO_LOCK_DEFERRED);
+    const uint64_t delivered = d->delivered;
+    duo_unlock(DUO_LOCK_DEFERRED);
+    *oldest = word_of(d, delivered);
+    return d->added - delivered == DUO_DEFERRED;
+}
+
+duo_result_word duo_deferred_next(const duo_deferred *d) { return word_of(d, d->added); }
+
+void duo_deferred_add(duo_deferred *d, float *result)
+{
+    duo_lock(DUO_LOCK_DEFERRED);
+    d->destination[d->added++ % DUO_DEFERRED] = result;
+    duo_unlock(DUO_LOCK_DEFERRED);
+}
+
+duo_status duo_deferred_settle(duo_deferred *d)
+{
+    if (d == NULL) return DUO_OK;
+    duo_lock(DUO_LOCK_DEFERRED);
+    const duo_status status = settle(d);
+    duo_unlock(DUO_LOCK_DEFERRED);
+    return status;
+}
+
+duo_status duo_deferred_close(duo_deferred *d)
+{
+    if (d == NULL) return DUO_OK;
+    duo_lock(DUO_LOCK_DEFERRED);
+    const duo_status status = settle(d);
+    uint64_t *const words = d->word;
+    d->word = NULL;
+    duo_unlock(DUO_LOCK_DEFERRED);
+    if (words != NULL) (void)duo_backend_current()->unpin(words);
+    return status;
+}
+
+void duo_deferred_in_child(duo_deferred *d)
+{
+    if (d == NULL) return;
+    d->word = NULL;
+    d->delivered = d->added;
+    d->untold = false;
+}
+
+/* ---- For any thread ---- */
+
+duo_deferred_range duo_deferred_awaited(duo_deferred *d)
+{
+    duo_deferred_range range = {.of = NULL};
+    if (d == NULL) return range;
+    duo_lock(DUO_LOCK_DEFERRED);
+    if (d->delivered < d->added) range = (duo_deferred_range){d, d->delivered, d->added};
+    duo_unlock(DUO_LOCK_DEFERRED);
+    return range;
+}
+
+duo_status duo_deferred_deliver(const duo_deferred_range *range, bool *all)
+{
+    duo_deferred *const d = range->of;
+    *all = true;
+    if (d == NULL) return DUO_OK;
+    duo_lock(DUO_LOCK_DEFERRED);
+    if (!duo_device_usable(d->device)) lose(d);
+    *all = deliver(d, range->end);
+    const bool lost = range->first < d->lost_end && d->lost_first < range->end;
+    duo_unlock(DUO_LOCK_DEFERRED);
+    return lost ? DUO_ERR_LOST : DUO_OK;
+}

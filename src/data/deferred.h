@@ -1,0 +1,72 @@
+/*
+ * deferred.h - results of reductions whose calls have returned before they were there
+ * (duo_set_async).
+ *
+ * The device writes each to a pinned word, with a ticket. Whoever has waited for its work delivers
+ * it: moves it from the word to where it belongs. Results are numbered in the order of their calls,
+ * which is the queue's, and delivered in that order; DUO_DEFERRED of them may be awaited at once.
+ *
+ * A context has one such ring, from its first duo_set_async on. It is never freed, as events
+ * outlive contexts; before a queue closes its results are delivered, or lost. One thread adds
+ * results, any thread delivers them.
+ */
+#ifndef DUO_DEFERRED_H
+#define DUO_DEFERRED_H
+
+#include "gpu/backend/backend.h"
+
+enum { DUO_DEFERRED = 64 };
+
+typedef struct duo_deferred duo_deferred;
+
+/* A pinned word by which the result of a reduction comes: it has the ticket once that is there. */
+typedef struct duo_result_word {
+    uint64_t *address;
+    uint32_t ticket;
+} duo_result_word;
+
+/* The results number first .. end - 1 of a ring, or, with NULL, none. */
+typedef struct duo_deferred_range {
+    duo_deferred *of;
+    uint64_t first, end;
+} duo_deferred_range;
+
+/* An empty ring, or NULL: out of memory. */
+duo_deferred *duo_deferred_make(void);
+
+/* ---- For the thread that uses the context ---- */
+
+/* Pins the words, if that is not done. */
+duo_status duo_deferred_open(duo_deferred *deferred, int device);
+
+/* Is there no room for one more? *oldest: the word of the result that has to go first. */
+bool duo_deferred_full(const duo_deferred *deferred, duo_result_word *oldest);
+
+/* The word for the next result; there is room. */
+duo_result_word duo_deferred_next(const duo_deferred *deferred);
+
+/* The work that writes it was queued; it belongs there. */
+void duo_deferred_add(duo_deferred *deferred, float *result);
+
+/*
+ * The device has done all that was queued, or is lost: delivers every result. DUO_ERR_LOST: some
+ * were lost since the last call of this function; what they were for is unchanged. NULL has none.
+ */
+duo_status duo_deferred_settle(duo_deferred *deferred);
+
+/* Likewise, and unpins the words. */
+duo_status duo_deferred_close(duo_deferred *deferred);
+
+/* In a child process: forgets words and results, which are the parent's. */
+void duo_deferred_in_child(duo_deferred *deferred);
+
+/* ---- For any thread ---- */
+
+/* Those that are awaited now; of NULL none. */
+duo_deferred_range duo_deferred_awaited(duo_deferred *deferred);
+
+/* Delivers what has come, up to the end of the range. *all: none in it is awaited any more.
+ * DUO_ERR_LOST: some in it were lost with the device. */
+duo_status duo_deferred_deliver(const duo_deferred_range *range, bool *all);
+
+#endif
