@@ -417,7 +417,8 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
 /**
  * duo_warm_up - pay first-call costs now: open the GPU, load its kernels, make workspace, start
  * threads, open the CPU BLAS. After it, a call of a size seen before allocates, pins and loads
- * nothing.
+ * nothing. Without it the first kernel that the process runs on a device loads all others as well:
+ * a kernel that came later would have to wait until every queue of the device is empty.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT.
  * Since      0.1
  */

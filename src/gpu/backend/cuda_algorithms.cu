@@ -33,6 +33,8 @@ static duo_status status_of(cudaError_t error, duo_algorithm_id id)
     return duo_cuda_status(error, algorithms[id].name);
 }
 
+static bool all_loaded[DUO_MOST_DEVICES]; /* atomic: was that tried? */
+
 duo_status duo_cuda_load(int device)
 {
     const duo_cuda_guard current(device);
@@ -40,17 +42,24 @@ duo_status duo_cuda_load(int device)
     for (int id = 0; id < DUO_ALGORITHMS && status == DUO_OK; id++)
         if (algorithms[id].algorithm != nullptr)
             status = status_of(algorithms[id].algorithm->load(), (duo_algorithm_id)id);
+    __atomic_store_n(&all_loaded[device], true, __ATOMIC_RELEASE);
     return status;
 }
 
 /* ---- Launches ---- */
 
-/* Loads the algorithm's kernels if the queue has not launched any of them yet. */
+/*
+ * Loads the algorithm's kernels if the queue has not launched any of them yet. The first launch on
+ * a device loads those of all algorithms: to load one later the driver would wait until every queue
+ * of the device is empty.
+ */
 static duo_status load_algorithm(duo_queue *queue, duo_algorithm_id id)
 {
     static_assert(DUO_ALGORITHMS <= 32, "a queue has a bit for each");
     const uint32_t bit = 1u << id;
     if ((queue->loaded & bit) != 0) return DUO_OK;
+    if (!__atomic_load_n(&all_loaded[queue->device], __ATOMIC_ACQUIRE))
+        (void)duo_cuda_load(queue->device); /* where that fails this algorithm may still load */
     const duo_status status = status_of(algorithm_of(id)->load(), id);
     if (status == DUO_OK) queue->loaded |= bit;
     return status;
