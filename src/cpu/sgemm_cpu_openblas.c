@@ -23,6 +23,7 @@
 #include "host/team.h"
 
 enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
+enum { TINY = 512 };      /* largest size of what duo_sgemm_cpu_openblas_tiny takes */
 
 typedef struct product {
     const duo_call *call;
@@ -147,6 +148,11 @@ duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
     if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
         return DUO_DECLINED;
     if (!a->read) return duo_sgemm_scale(call);
+    if (library != NULL && call->m <= TINY && call->n <= TINY && call->k <= TINY &&
+        duo_sgemm_cpu_openblas_tiny(call->transa, call->transb, call->m, call->n, call->k,
+                                    call->alpha, a->address, a->ld, b->address, b->ld, call->beta,
+                                    c->address, c->ld))
+        return DUO_OK;
     product p = {.call = call,
                  .library = library,
                  .sgemm = library != NULL ? library->sgemm : call->program};

@@ -20,6 +20,8 @@
 #ifndef DUO_GRAPH_H
 #define DUO_GRAPH_H
 
+#include <stdatomic.h>
+
 #include "call/fixed.h"
 #include "data/event.h"
 
@@ -99,6 +101,7 @@ struct duo_graph {
     duo_context *host_lane[DUO_GRAPH_HOST_LANES]; /* for those that it does at once */
     duo_event *begin;                             /* behind what the launching context had before */
     duo_event *end;                               /* behind the last launch */
+    atomic_bool failed; /* some node of the last launch did: else all statuses are DUO_OK */
     duo_context *last;                            /* in which that was; NULL: nowhere yet */
     duo_event *lane_end[DUO_GRAPH_LANES];         /* behind calls in a lane */
     duo_signal *lane_signal[DUO_GRAPH_LANES]; /* behind what is recorded there; made when needed */

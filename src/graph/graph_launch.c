@@ -18,9 +18,18 @@ typedef struct launch {
     bool by_calls; /* nothing is replayed any more: calls may have taken memory from recordings */
 } launch;
 
+static bool on_device(const duo_graph *g) { return g->lanes > 0 || g->copier != NULL; }
+
+static void set_status(duo_graph *g, duo_graph_node *n, duo_status status)
+{
+    n->status = status;
+    if (status != DUO_OK) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
+}
+
 /* What a node depends on has failed: so has the node. */
 static duo_status status_before(const duo_graph *g, const duo_graph_node *n)
 {
+    if (!atomic_load_explicit(&g->failed, memory_order_relaxed)) return DUO_OK;
     for (int a = 0; a < n->afters; a++)
         if (g->node[n->after[a]].status != DUO_OK) return g->node[n->after[a]].status;
     return DUO_OK;
@@ -90,13 +99,13 @@ static bool replay(const launch *l, duo_graph_part *part)
 static void run_in_lane(duo_graph *g, duo_graph_node *n)
 {
     duo_context *const lane = g->lane[n->lane];
-    n->status = status_before(g, n);
-    for (int a = 0; a < n->afters && n->status == DUO_OK; a++) {
+    duo_status status = status_before(g, n);
+    for (int a = 0; a < n->afters && status == DUO_OK; a++) {
         const duo_graph_node *const before = &g->node[n->after[a]];
         if (before->part == n->part && before->lane != n->lane)
-            n->status = duo_event_wait(lane, before->event);
+            status = duo_event_wait(lane, before->event);
     }
-    if (n->status == DUO_OK) n->status = duo_graph_run_node(lane, n);
+    set_status(g, n, status == DUO_OK ? duo_graph_run_node(lane, n) : status);
     if (n->event != NULL) (void)duo_event_record(lane, n->event);
 }
 
@@ -141,9 +150,11 @@ static duo_outcome run_fixed(duo_context *ctx, duo_graph_node *n)
 
 static void run_on_host(duo_graph *g, duo_graph_node *n, duo_context *ctx)
 {
-    n->status = status_before(g, n);
-    if (n->status != DUO_OK || (n->fixed && run_fixed(ctx, n) == DUO_OK)) return;
-    n->status = duo_graph_run_node(ctx, n);
+    const duo_status before = status_before(g, n);
+    if (before != DUO_OK)
+        set_status(g, n, before);
+    else if (!n->fixed || run_fixed(ctx, n) != DUO_OK)
+        set_status(g, n, duo_graph_run_node(ctx, n));
 }
 
 /* A piece has a context of its own, and takes one node after the other. */
@@ -184,7 +195,7 @@ static void wait_for_device(duo_graph *g, const duo_graph_node *n)
         duo_graph_node *const before = &g->node[n->after[a]];
         duo_event *const event = event_of(g, before);
         if (event != NULL && before->status == DUO_OK)
-            before->status = duo_event_synchronize(event);
+            set_status(g, before, duo_event_synchronize(event));
     }
 }
 
@@ -192,12 +203,12 @@ static void wait_for_device(duo_graph *g, const duo_graph_node *n)
 static void run_copying(launch *l, duo_graph_node *n)
 {
     duo_graph *const g = l->graph;
-    n->status = status_before(g, n);
-    for (int a = 0; a < n->afters && n->status == DUO_OK; a++) {
+    duo_status status = status_before(g, n);
+    for (int a = 0; a < n->afters && status == DUO_OK; a++) {
         duo_event *const event = event_of(g, &g->node[n->after[a]]);
-        if (event != NULL) n->status = duo_event_wait(g->copier, event);
+        if (event != NULL) status = duo_event_wait(g->copier, event);
     }
-    if (n->status == DUO_OK) n->status = duo_graph_run_node(g->copier, n);
+    set_status(g, n, status == DUO_OK ? duo_graph_run_node(g->copier, n) : status);
     if (n->event == NULL) return;
     (void)duo_event_record(g->copier, n->event);
     (void)duo_event_wait(l->ctx, n->event);
@@ -214,13 +225,11 @@ static void run_by_thread(launch *l, const duo_graph_part *part)
         else
             g->hosts[hosts++] = g->order[at];
     }
-    for (int i = 0; i < hosts; i++) wait_for_device(g, &g->node[g->hosts[i]]);
+    for (int i = 0; i < hosts && on_device(g); i++) wait_for_device(g, &g->node[g->hosts[i]]);
     run_hosts(g, g->hosts, hosts, part->at_once);
 }
 
 /* ---- The whole ---- */
-
-static bool on_device(const duo_graph *g) { return g->lanes > 0 || g->copier != NULL; }
 
 /* Behind the launch before, and behind what the context was given. What the thread does follows
  * that as well. */
@@ -245,14 +254,14 @@ static void wait_for_copies(duo_graph *g)
         const duo_status status = duo_event_synchronize(g->part[i].event);
         for (int at = g->part[i].from; at < g->part[i].to && status != DUO_OK; at++) {
             duo_graph_node *const n = &g->node[g->order[at]];
-            if (n->status == DUO_OK) n->status = status;
+            if (n->status == DUO_OK) set_status(g, n, status);
         }
     }
 }
 
 static duo_status first_failure(duo_graph *g)
 {
-    for (int at = 0; at < g->nodes; at++) {
+    for (int at = 0; at < g->nodes && atomic_load(&g->failed); at++) {
         const int node = g->order[at];
         const duo_status status = g->node[node].status;
         if (status != DUO_OK) return duo_graph_wrong(g, node, status, duo_status_string(status));
@@ -282,7 +291,9 @@ duo_status duo_graph_launch(duo_graph *graph, duo_context *given)
         return duo_graph_wrong(graph, -1, DUO_ERR_CAPTURE, "the context captures another graph");
     launch l = {.graph = graph, .ctx = ctx};
     duo_graph_settle(graph);
-    for (int i = 0; i < graph->nodes; i++) graph->node[i].status = DUO_OK;
+    for (int i = 0; i < graph->nodes && atomic_load(&graph->failed); i++)
+        graph->node[i].status = DUO_OK;
+    atomic_store(&graph->failed, false);
     const duo_status begun = begin(&l);
     if (begun != DUO_OK) return duo_graph_wrong(graph, -1, begun, "cannot follow the context");
     for (int i = 0; i < graph->parts; i++) {
