@@ -53,8 +53,9 @@ done
 # The CPU's side alone.
 expect 0 "$tool" bench graphs --quick --side cpu
 narrow
-for what in '^  cpu  20 operations +calls ' '^  cpu  5 sgemm 192\^3 +graph ' \
-    '^  cpu  5 sdot 100000 +sum of its parts ' '^  cpu  100 nodes +side by side '; do
+for what in '^  cpu  20 ops n = 64 +calls ' '^  cpu  5 sgemm 128\^3 +graph ' \
+    '^  cpu  5 sdot 100000 +its parts ' '^  cpu  5 functions +graph ' \
+    '^  cpu  100 nodes +side by side '; do
     says out "$what"
 done
 checks=$((checks + 1))
@@ -65,7 +66,9 @@ expect 0 "$sim" bench graphs --quick --rounds 2
 narrow
 says out '^GPU   Simulated GPU'
 for what in overlap chain fork-join stall launch; do says out "^$what: "; done
-says out '^  gpu  sgemm 64\^3 +eight contexts '
+for what in 'eight contexts' 'eight in threads' 'graph of eight'; do
+    says out "^  gpu  sgemm 64\\^3 +$what "
+done
 says out '^  ssum 100000 +float64 .* (yes|no|partly) .* (yes|no|partly) *$'
 says out '^  worst of 2 processes '
 says out '^  no raw CUDA graph: '
@@ -81,10 +84,10 @@ awk -F, '/^#/ { next }
     END { exit !(head == 10 && !bad &&
                  columns == "part,side,what,way,rounds,seconds_median,seconds_min,seconds_max," \
                             "ratio,running" &&
-                 rows["overlap,gpu"] == 2 && rows["chain,gpu"] == 2 && rows["chain,cpu"] == 2 &&
-                 rows["fork-join,gpu"] == 2 && rows["fork-join,cpu"] == 8 &&
+                 rows["overlap,gpu"] == 4 && rows["chain,gpu"] == 6 && rows["chain,cpu"] == 6 &&
+                 rows["fork-join,gpu"] == 6 && rows["fork-join,cpu"] == 10 &&
                  rows["stall,gpu"] == 24 && rows["launch,gpu"] == 7 && rows["launch,cpu"] == 7 &&
-                 ratios["overlap"] == 1 && ratios["chain"] == 2 && ratios["fork-join"] == 5) }' \
+                 ratios["overlap"] == 3 && ratios["chain"] == 6 && ratios["fork-join"] == 8) }' \
     "$place/out" || fail "the CSV of bench graphs is not as documented"
 
 # One part, and its picture: a box for each product, of eight contexts and of one.

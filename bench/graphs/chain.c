@@ -12,7 +12,7 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
-enum { OPERATIONS = 20, EDGE = 64, A = 0, B, C, ARRAYS = C + 2, LAST = C + 1 };
+enum { OPERATIONS = 20, A = 0, B, C, ARRAYS = C + 2, LAST = C + 1 };
 
 typedef struct raw_graph {
     duo_context *context; /* its stream is the queue's */
@@ -22,6 +22,7 @@ typedef struct raw_graph {
 
 typedef struct chain {
     duo_buffers buffers;
+    int edge;
     duo_work work[OPERATIONS];
     duo_works calls, graph;
     raw_graph raw;
@@ -37,8 +38,9 @@ static void make_works(chain *c)
     float *const *const at = c->buffers.at;
     for (int i = 0; i < OPERATIONS; i += 2) {
         float *const from = i == 0 ? at[B] : at[C + (i / 2 - 1) % 2], *const to = at[C + i / 2 % 2];
-        c->work[i] = duo_work_product(EDGE, EDGE, EDGE, 0.125f, at[A], from, to);
-        c->work[i + 1] = duo_work_reduction(sums[i / 2 % 3], (int64_t)EDGE * EDGE, to, to, to);
+        c->work[i] = duo_work_product(c->edge, c->edge, c->edge, 0.125f, at[A], from, to);
+        c->work[i + 1] =
+            duo_work_reduction(sums[i / 2 % 3], (int64_t)c->edge * c->edge, to, to, to);
     }
 }
 
@@ -84,7 +86,8 @@ static void close_raw(raw_graph *r)
 
 static bool open(duo_graphs *g, chain *c, duo_side side)
 {
-    if (!duo_buffers_open(&c->buffers, g->bench, side, ARRAYS, (size_t)EDGE * EDGE)) return false;
+    const size_t floats = (size_t)c->edge * (size_t)c->edge;
+    if (!duo_buffers_open(&c->buffers, g->bench, side, ARRAYS, floats)) return false;
     make_works(c);
     c->calls = (duo_works){.context = c->buffers.context, .work = c->work, .count = OPERATIONS};
     c->graph = c->calls;
@@ -108,12 +111,14 @@ static bool measure(duo_graphs *g, chain *c, duo_side side)
                                  {.run = duo_works_run, .user = &c->calls},
                                  {.run = run_raw, .user = &c->raw}};
     const int count = c->why == NULL ? 3 : 2;
+    char what[48];
+    snprintf(what, sizeof what, "20 ops n = %d", c->edge);
     for (int i = 0; i < count; i++)
         if (!right(c, &benchmark[i])) return false;
     duo_measure(benchmark, count, &g->effort);
     for (int i = 0; i < count; i++) {
         if (benchmark[i].failed) return false;
-        duo_graphs_row row = duo_graphs_row_of(side, "20 operations", ways[i], &benchmark[i], 1.0);
+        duo_graphs_row row = duo_graphs_row_of(side, what, ways[i], &benchmark[i], 1.0);
         if (i == 1) row.ratio = row.median / benchmark[0].median_seconds;
         if (i == 2) row.ratio = benchmark[0].median_seconds / row.median;
         duo_graphs_print(g, &row);
@@ -123,14 +128,23 @@ static bool measure(duo_graphs *g, chain *c, duo_side side)
     return true;
 }
 
-bool duo_graphs_chain(duo_graphs *g, duo_side side)
+static bool chain_of(duo_graphs *g, duo_side side, int edge)
 {
-    chain c = {0};
+    chain c = {.edge = edge};
     const bool good = open(g, &c, side) && measure(g, &c, side);
     if (!good) fprintf(stderr, "duoblas: chain: an operation failed, or is wrong\n");
     free(c.expected);
     close_raw(&c.raw);
     (void)duo_graph_destroy(c.graph.graph);
     duo_buffers_close(&c.buffers);
+    return good;
+}
+
+bool duo_graphs_chain(duo_graphs *g, duo_side side)
+{
+    static const int edges[] = {16, 32, 64};
+    bool good = true;
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        good = chain_of(g, side, edges[i]) && good;
     return good;
 }

@@ -1,6 +1,7 @@
 /*
  * fork_join.c - an operation, three that depend on it, and one that depends on all three: a launch
- * of the graph, and the launches of five graphs of one operation each.
+ * of the graph, and the launches of five graphs of one operation each, one after the other. The
+ * same of functions of the program, which no library can share among threads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,19 @@
 enum { OPERATIONS = 5, LAST = OPERATIONS - 1, MIDDLE = 3, X = OPERATIONS, Y, ARRAYS };
 
 typedef struct fork_join {
+    bool whole_arrays;   /* each operation writes all of its array, not one element */
     duo_buffers buffers; /* what each operation writes, and two that they read */
     duo_work work[OPERATIONS];
     duo_works whole, part[OPERATIONS];
+    struct function {
+        const float *x;
+        int n;
+        float *result;
+    } function[OPERATIONS];
     float *expected;
 } fork_join;
+
+typedef enum kind { PRODUCTS, DOTS, FUNCTIONS } kind;
 
 static void make_products(fork_join *f, int n)
 {
@@ -36,19 +45,40 @@ static void make_dots(fork_join *f, int n)
         f->work[i] = duo_work_reduction(DUO_WORK_SDOT, n, at[X], at[Y], at[i]);
 }
 
-static bool open(fork_join *f, const duo_graphs *g, duo_side side, int n, bool dots)
+static void add_up(void *user)
 {
-    const size_t floats = dots ? (size_t)n : (size_t)n * (size_t)n;
+    const struct function *const f = user;
+    float sum = 0.0f;
+    for (int i = 0; i < f->n; i++) sum += f->x[i];
+    *f->result = sum;
+}
+
+static void make_functions(fork_join *f, int n)
+{
+    for (int i = 0; i < OPERATIONS; i++) {
+        f->function[i] = (struct function){f->buffers.at[X], n, f->buffers.at[i]};
+        f->work[i] = (duo_work){.size = sizeof(duo_work),
+                                .kind = DUO_WORK_HOST,
+                                .function = add_up,
+                                .user = &f->function[i]};
+    }
+}
+
+static bool open(fork_join *f, const duo_graphs *g, duo_side side, int n, kind of)
+{
+    const size_t floats = of == PRODUCTS ? (size_t)n * (size_t)n : (size_t)n;
     if (!duo_buffers_open(&f->buffers, g->bench, side, ARRAYS, floats)) return false;
     duo_context *const context = f->buffers.context;
-    if (dots)
-        make_dots(f, n);
-    else
-        make_products(f, n);
-    duo_works calls = {.context = context, .work = f->work, .count = OPERATIONS};
-    f->whole = calls;
+    f->whole_arrays = of == PRODUCTS;
+    if (of == PRODUCTS) make_products(f, n);
+    if (of == DOTS) make_dots(f, n);
+    if (of == FUNCTIONS) make_functions(f, n);
+    duo_works serial = {.context = context};
+    f->whole = serial;
     f->whole.graph = duo_works_graph(context, f->work, OPERATIONS, DUO_FORK_JOIN);
-    bool good = f->whole.graph != NULL && duo_works_run(&calls, 1);
+    serial.graph = duo_works_graph(context, f->work, OPERATIONS, DUO_CHAIN);
+    bool good = f->whole.graph != NULL && serial.graph != NULL && duo_works_run(&serial, 1);
+    (void)duo_graph_destroy(serial.graph);
     for (int i = 0; i < OPERATIONS && good; i++) {
         f->part[i] = (duo_works){.context = context};
         f->part[i].graph = duo_works_graph(context, &f->work[i], 1, DUO_CHAIN);
@@ -66,38 +96,44 @@ static void close(fork_join *f)
     duo_buffers_close(&f->buffers);
 }
 
+static bool run_parts(void *user, int64_t times)
+{
+    const fork_join *const f = user;
+    bool good = true;
+    for (int64_t t = 0; t < times && good; t++)
+        for (int i = 0; i < OPERATIONS && good; i++)
+            good = duo_graph_launch(f->part[i].graph, f->part[i].context) == DUO_OK;
+    return (duo_synchronize(f->buffers.context) == DUO_OK) & good;
+}
+
 static bool measure(duo_graphs *g, fork_join *f, duo_side side, const char *what)
 {
-    enum { WHOLE = OPERATIONS };
-    duo_benchmark benchmark[OPERATIONS + 1];
-    for (int i = 0; i < OPERATIONS; i++)
-        benchmark[i] = (duo_benchmark){.run = duo_works_run, .user = &f->part[i]};
-    benchmark[WHOLE] = (duo_benchmark){.run = duo_works_run, .user = &f->whole};
-    if (!duo_works_run(&f->whole, 1) || !duo_buffers_agree(&f->buffers, LAST, f->expected))
-        return false;
-    duo_measure(benchmark, OPERATIONS + 1, &g->effort);
-    duo_graphs_row whole = duo_graphs_row_of(side, what, "graph", &benchmark[WHOLE], 1.0);
-    duo_graphs_row parts = {
-        .side = side, .what = what, .way = "sum of its parts", .rounds = whole.rounds};
-    for (int i = 0; i <= OPERATIONS; i++)
-        if (benchmark[i].failed) return false;
-    for (int i = 0; i < OPERATIONS; i++) {
-        parts.median += benchmark[i].median_seconds;
-        parts.least += benchmark[i].minimum_seconds;
-        if (benchmark[i].rounds < parts.rounds) parts.rounds = benchmark[i].rounds;
-    }
+    duo_benchmark benchmark[] = {{.run = duo_works_run, .user = &f->whole},
+                                 {.run = run_parts, .user = f}};
+    for (int i = 0; i < 2; i++)
+        if ((f->whole_arrays && !duo_buffers_spoil(&f->buffers, LAST)) ||
+            !benchmark[i].run(benchmark[i].user, 1) ||
+            !duo_buffers_agree(&f->buffers, LAST, f->expected))
+            return false;
+    duo_measure(benchmark, 2, &g->effort);
+    if (benchmark[0].failed || benchmark[1].failed) return false;
+    duo_graphs_row whole = duo_graphs_row_of(side, what, "graph", &benchmark[0], 1.0);
+    duo_graphs_row parts = duo_graphs_row_of(side, what, "its parts", &benchmark[1], 1.0);
     whole.ratio = whole.median / parts.median;
     duo_graphs_print(g, &whole);
     duo_graphs_print(g, &parts);
     return true;
 }
 
-static bool fork_and_join(duo_graphs *g, duo_side side, int n, bool dots)
+static bool fork_and_join(duo_graphs *g, duo_side side, int n, kind of)
 {
     char what[48];
     fork_join f = {0};
-    snprintf(what, sizeof what, dots ? "5 sdot %d" : "5 sgemm %d^3", n);
-    const bool good = open(&f, g, side, n, dots) && measure(g, &f, side, what);
+    if (of == FUNCTIONS)
+        snprintf(what, sizeof what, "5 functions");
+    else
+        snprintf(what, sizeof what, of == PRODUCTS ? "5 sgemm %d^3" : "5 sdot %d", n);
+    const bool good = open(&f, g, side, n, of) && measure(g, &f, side, what);
     if (!good) fprintf(stderr, "duoblas: fork-join: an operation failed, or is wrong\n");
     close(&f);
     return good;
@@ -105,10 +141,11 @@ static bool fork_and_join(duo_graphs *g, duo_side side, int n, bool dots)
 
 bool duo_graphs_fork_join(duo_graphs *g, duo_side side)
 {
-    static const int edges[] = {96, 128, 192};
+    static const int edges[] = {64, 128, 256};
     bool good = true;
-    if (side == DUO_SIDE_GPU) return fork_and_join(g, side, g->edge, false);
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
-        good = fork_and_join(g, side, edges[i], false) && good;
-    return fork_and_join(g, side, 100000, true) && good;
+        good = fork_and_join(g, side, edges[i], PRODUCTS) && good;
+    if (side == DUO_SIDE_GPU) return good;
+    good = fork_and_join(g, side, 100000, DOTS) && good;
+    return fork_and_join(g, side, 100000, FUNCTIONS) && good;
 }

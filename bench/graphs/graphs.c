@@ -14,14 +14,14 @@ static const struct {
     const char *what;
 } parts[DUO_PARTS] = {
     {"overlap", true,
-     "time of one of 400 products, all of which are queued before the host waits; ratio: eight "
-     "contexts / one"},
+     "time of one of 400 products, all of which are queued before the host waits; ratio: to that "
+     "in one context"},
     {"chain", false,
-     "products 64 x 64 x 64 and reductions of 4096 elements by turns, each behind the one before, "
-     "over and over; ratio: calls / graph, graph / raw"},
+     "products n x n x n and reductions of n^2 elements by turns, each behind the one before, over "
+     "and over; ratio: calls / graph, graph / raw"},
     {"fork-join", false,
-     "an operation, three that depend on it, one that depends on these; each part alone is a "
-     "graph, too, over and over; ratio: graph / sum of its parts"},
+     "an operation, three that depend on it, one that depends on these; each part is a graph, too, "
+     "and these are launched by turns; ratio: graph / its parts"},
     {"stall", true,
      "the first calls of their kind in a process, until the host has the result, while another "
      "context has a long queue; medians of processes. running: the queue still was, after the "

@@ -1,6 +1,6 @@
 /*
- * overlap.c - many products that do not fill the GPU: queued in eight contexts by turns, and all of
- * them in one.
+ * overlap.c - many products that do not fill the GPU: all of them in one context, in eight by
+ * turns, in eight with a thread each, and as a graph of eight that do not depend on each other.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +17,47 @@ typedef struct overlap {
     duo_context *context[DUO_OVERLAPPING];
 } overlap;
 
-/* One way: contexts 1 or 8. Either works on the same arrays in the same order. */
+/* One way: contexts 1 or 8, or the graph. Each works on the same arrays in the same order. */
 typedef struct way {
     const overlap *of;
     int contexts;
+    bool threads; /* one for each context */
+    duo_graph *graph;
+    const char *name;
 } way;
+
+/* Every so many products from `first` on, each in its context. */
+static bool queue(const way *w, int first, int every)
+{
+    bool good = true;
+    for (int i = first; i < PRODUCTS && good; i += every)
+        good = duo_work_call(w->of->context[i % w->contexts], &w->of->work[i % DUO_OVERLAPPING]) ==
+               DUO_OK;
+    return good;
+}
+
+static bool queue_in_threads(const way *w)
+{
+    int failed = 0;
+#pragma omp parallel for num_threads(DUO_OVERLAPPING) schedule(static) reduction(+ : failed)
+    for (int i = 0; i < DUO_OVERLAPPING; i++) failed += !queue(w, i, DUO_OVERLAPPING);
+    return failed == 0;
+}
+
+static bool launch(const way *w)
+{
+    bool good = true;
+    for (int i = 0; i < EACH && good; i++)
+        good = duo_graph_launch(w->graph, w->of->context[0]) == DUO_OK;
+    return good;
+}
 
 static bool run(void *user, int64_t times)
 {
     const way *const w = user;
     bool good = true;
     for (int64_t t = 0; t < times && good; t++) {
-        for (int i = 0; i < PRODUCTS && good; i++)
-            good = duo_work_call(w->of->context[i % w->contexts],
-                                 &w->of->work[i % DUO_OVERLAPPING]) == DUO_OK;
+        good = w->graph != NULL ? launch(w) : w->threads ? queue_in_threads(w) : queue(w, 0, 1);
         for (int i = 0; i < w->contexts; i++)
             good = duo_synchronize(w->of->context[i]) == DUO_OK && good;
     }
@@ -65,29 +92,43 @@ static bool right(const overlap *o, way *w)
     return good;
 }
 
-static bool measure(duo_graphs *g, const overlap *o)
+static bool measure(duo_graphs *g, const overlap *o, way *ways, int count)
 {
     char what[48];
-    way one = {o, 1}, eight = {o, DUO_OVERLAPPING};
-    duo_benchmark benchmark[] = {{.run = run, .user = &one}, {.run = run, .user = &eight}};
-    if (!right(o, &one) || !right(o, &eight)) return false;
-    duo_measure(benchmark, 2, &g->effort);
-    if (benchmark[0].failed || benchmark[1].failed) return false;
+    duo_benchmark benchmark[4];
+    for (int i = 0; i < count; i++) {
+        benchmark[i] = (duo_benchmark){.run = run, .user = &ways[i]};
+        if (!right(o, &ways[i])) return false;
+    }
+    duo_measure(benchmark, count, &g->effort);
     snprintf(what, sizeof what, "sgemm %d^3", g->edge);
-    duo_graphs_row first =
-        duo_graphs_row_of(DUO_SIDE_GPU, what, "one context", &benchmark[0], PRODUCTS);
-    duo_graphs_row second =
-        duo_graphs_row_of(DUO_SIDE_GPU, what, "eight contexts", &benchmark[1], PRODUCTS);
-    second.ratio = second.median / first.median;
-    duo_graphs_print(g, &first);
-    duo_graphs_print(g, &second);
+    for (int i = 0; i < count; i++) {
+        if (benchmark[i].failed) return false;
+        duo_graphs_row row =
+            duo_graphs_row_of(DUO_SIDE_GPU, what, ways[i].name, &benchmark[i], PRODUCTS);
+        if (i > 0) row.ratio = benchmark[i].median_seconds / benchmark[0].median_seconds;
+        duo_graphs_print(g, &row);
+    }
     return true;
+}
+
+static bool measure_all(duo_graphs *g, const overlap *o)
+{
+    duo_graph *const graph =
+        duo_works_graph(o->context[0], o->work, DUO_OVERLAPPING, DUO_SIDE_BY_SIDE);
+    way ways[] = {{o, 1, false, NULL, "one context"},
+                  {o, DUO_OVERLAPPING, false, NULL, "eight contexts"},
+                  {o, DUO_OVERLAPPING, true, NULL, "eight in threads"},
+                  {o, 1, false, graph, "graph of eight"}};
+    const bool good = graph != NULL && measure(g, o, ways, 4);
+    (void)duo_graph_destroy(graph);
+    return good;
 }
 
 bool duo_graphs_overlap(duo_graphs *g)
 {
     overlap o = {0};
-    bool good = open(&o, g) && measure(g, &o);
+    bool good = open(&o, g) && measure_all(g, &o);
     if (!good) fprintf(stderr, "duoblas: overlap: a product failed, or is wrong\n");
     if (good && g->bench->plot != NULL) good = duo_graphs_draw(g, o.context, o.work);
     for (int i = 0; i < DUO_OVERLAPPING; i++) duo_buffers_close(&o.buffers[i]);

@@ -102,8 +102,8 @@ struct duo_graph {
     duo_event *begin;                             /* behind what the launching context had before */
     duo_event *end;                               /* behind the last launch */
     atomic_bool failed; /* some node of the last launch did: else all statuses are DUO_OK */
-    duo_context *last;                            /* in which that was; NULL: nowhere yet */
-    duo_event *lane_end[DUO_GRAPH_LANES];         /* behind calls in a lane */
+    duo_context *last;  /* in which that was; NULL: nowhere yet */
+    duo_event *lane_end[DUO_GRAPH_LANES];     /* behind calls in a lane */
     duo_signal *lane_signal[DUO_GRAPH_LANES]; /* behind what is recorded there; made when needed */
 
     /* Found out when it is settled (graph_settle.h). */
