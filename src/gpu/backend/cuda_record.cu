@@ -9,6 +9,7 @@
 
 struct duo_recorded {
     int device;
+    cudaGraph_t graph; /* of which exec is made */
     cudaGraphExec_t exec;
 };
 
@@ -34,19 +35,71 @@ duo_status duo_cuda_record_begin(duo_queue *queue)
                            "cudaStreamBeginCapture");
 }
 
-/* Can the graph take the place of what is there? Kernels with other arguments can. */
-static bool renewed(cudaGraphExec_t exec, cudaGraph_t graph)
+static bool good(cudaError_t error)
 {
+    duo_cuda_forget(error);
+    return error == cudaSuccess;
+}
+
+/* Are two nodes the same but for what can be changed in an executable graph? */
+static bool alike_nodes(cudaGraphNode_t a, cudaGraphNode_t b)
+{
+    cudaGraphNodeType type, other;
+    if (!good(cudaGraphNodeGetType(a, &type)) || !good(cudaGraphNodeGetType(b, &other)) ||
+        type != other)
+        return false;
+    cudaKernelNodeParams kernel[2];
+    cudaMemcpy3DParms copy[2];
+    cudaMemsetParams fill[2];
+    switch (type) {
+    case cudaGraphNodeTypeEmpty:
+        return true;
+    case cudaGraphNodeTypeKernel:
+        return good(cudaGraphKernelNodeGetParams(a, &kernel[0])) &&
+               good(cudaGraphKernelNodeGetParams(b, &kernel[1])) &&
+               kernel[0].func == kernel[1].func;
+    case cudaGraphNodeTypeMemcpy: /* copies of one run */
+        return good(cudaGraphMemcpyNodeGetParams(a, &copy[0])) &&
+               good(cudaGraphMemcpyNodeGetParams(b, &copy[1])) && copy[0].extent.height == 1 &&
+               copy[1].extent.height == 1 && copy[0].kind == copy[1].kind;
+    case cudaGraphNodeTypeMemset:
+        return good(cudaGraphMemsetNodeGetParams(a, &fill[0])) &&
+               good(cudaGraphMemsetNodeGetParams(b, &fill[1])) && fill[0].height == 1 &&
+               fill[1].height == 1 && fill[0].elementSize == fill[1].elementSize;
+    default:
+        return false;
+    }
+}
+
+/* Nodes come in the order in which they were captured, and so do the edges' ends. */
+static bool alike(cudaGraph_t a, cudaGraph_t b)
+{
+    size_t count = 0, other = 0;
+    if (!good(cudaGraphGetNodes(a, nullptr, &count)) ||
+        !good(cudaGraphGetNodes(b, nullptr, &other)) || count != other || count == 0)
+        return false;
+    cudaGraphNode_t *const nodes = (cudaGraphNode_t *)malloc(2 * count * sizeof *nodes);
+    bool same = nodes != nullptr && good(cudaGraphGetNodes(a, nodes, &count)) &&
+                good(cudaGraphGetNodes(b, nodes + count, &other));
+    for (size_t i = 0; i < count && same; i++) same = alike_nodes(nodes[i], nodes[count + i]);
+    free(nodes);
+    return same;
+}
+
+/* Can the graph take the place of what is there? What can is renewed in a tenth of the time that it
+ * takes to make it. */
+static bool renewed(const duo_recorded *r, cudaGraph_t graph)
+{
+    if (r->exec == nullptr || !alike(r->graph, graph)) return false;
 #if CUDART_VERSION >= 12000
     cudaGraphExecUpdateResultInfo info;
-    const cudaError_t error = cudaGraphExecUpdate(exec, graph, &info);
+    const cudaError_t error = cudaGraphExecUpdate(r->exec, graph, &info);
 #else
     cudaGraphNode_t node;
     cudaGraphExecUpdateResult result;
-    const cudaError_t error = cudaGraphExecUpdate(exec, graph, &node, &result);
+    const cudaError_t error = cudaGraphExecUpdate(r->exec, graph, &node, &result);
 #endif
-    duo_cuda_forget(error);
-    return error == cudaSuccess;
+    return good(error);
 }
 
 static duo_status instantiate(cudaGraph_t graph, cudaStream_t stream, cudaGraphExec_t *exec)
@@ -59,23 +112,28 @@ static duo_status instantiate(cudaGraph_t graph, cudaStream_t stream, cudaGraphE
     return status;
 }
 
+/* Takes the graph. */
 static duo_status make_or_renew(duo_queue *queue, cudaGraph_t graph, duo_recorded **recorded)
 {
     duo_recorded *const r = *recorded != nullptr ? *recorded : (duo_recorded *)calloc(1, sizeof *r);
+    cudaGraphExec_t exec = nullptr;
+    duo_status status = DUO_OK;
     if (r == nullptr) {
         (void)duo_cuda_refuse("out of host memory");
-        return DUO_ERR_MEMORY;
+        status = DUO_ERR_MEMORY;
+    } else if (!renewed(r, graph)) {
+        status = instantiate(graph, queue->stream, &exec);
+        if (status != DUO_OK && *recorded == nullptr) free(r);
     }
-    r->device = queue->device;
-    if (r->exec != nullptr && renewed(r->exec, graph)) return DUO_OK;
-    cudaGraphExec_t exec = nullptr;
-    const duo_status status = instantiate(graph, queue->stream, &exec);
     if (status != DUO_OK) {
-        if (*recorded == nullptr) free(r);
+        duo_cuda_forget(cudaGraphDestroy(graph));
         return status;
     }
-    if (r->exec != nullptr) duo_cuda_forget(cudaGraphExecDestroy(r->exec));
-    r->exec = exec;
+    if (exec != nullptr && r->exec != nullptr) duo_cuda_forget(cudaGraphExecDestroy(r->exec));
+    if (exec != nullptr) r->exec = exec;
+    if (r->graph != nullptr) duo_cuda_forget(cudaGraphDestroy(r->graph));
+    r->graph = graph;
+    r->device = queue->device;
     *recorded = r;
     return DUO_OK;
 }
@@ -85,11 +143,9 @@ duo_status duo_cuda_record_end(duo_queue *queue, duo_recorded **recorded)
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
     cudaGraph_t graph = nullptr;
-    duo_status status =
+    const duo_status status =
         duo_cuda_status(cudaStreamEndCapture(queue->stream, &graph), "cudaStreamEndCapture");
-    if (status == DUO_OK) status = make_or_renew(queue, graph, recorded);
-    if (graph != nullptr) duo_cuda_forget(cudaGraphDestroy(graph));
-    return status;
+    return status == DUO_OK ? make_or_renew(queue, graph, recorded) : status;
 }
 
 duo_status duo_cuda_replay(duo_queue *queue, duo_recorded *recorded)
@@ -102,6 +158,9 @@ duo_status duo_cuda_replay(duo_queue *queue, duo_recorded *recorded)
 void duo_cuda_record_forget(duo_recorded *recorded)
 {
     const duo_cuda_guard current(recorded->device);
-    if (current.status == DUO_OK) duo_cuda_forget(cudaGraphExecDestroy(recorded->exec));
+    if (current.status == DUO_OK) {
+        duo_cuda_forget(cudaGraphExecDestroy(recorded->exec));
+        duo_cuda_forget(cudaGraphDestroy(recorded->graph));
+    }
     free(recorded);
 }
