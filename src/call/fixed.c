@@ -33,6 +33,7 @@ bool duo_fix(duo_context *ctx, const duo_call *described, duo_math math, int thr
     const int best = duo_select(choice, count, &conditions);
     if (best < 0 || choice[best].algorithm->side != side) return false;
     fixed->algorithm = choice[best].algorithm;
+    fixed->seconds = choice[best].seconds;
     call->threads = choice[best].threads > 0 ? choice[best].threads : 1;
     return true;
 }

@@ -9,7 +9,8 @@
 
 typedef struct duo_fixed {
     const duo_algorithm *algorithm;
-    duo_call call; /* as the algorithm takes it */
+    duo_call call;  /* as the algorithm takes it */
+    double seconds; /* that it is predicted to take */
 } duo_fixed;
 
 /*

@@ -52,6 +52,7 @@ typedef struct duo_graph_node {
     /* Found out when the graph is settled. */
     bool fixed;     /* an operation that need not be decided again */
     duo_fixed call; /* call.algorithm NULL: there is nothing to do but, of a reduction, store 0 */
+    double share;   /* QUEUED: the part of the device that its launch counts on */
     int use;        /* the first of the graph's uses that are its own */
 
     /* Of the last launch. */

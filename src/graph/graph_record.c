@@ -57,7 +57,9 @@ static duo_status record_node(duo_graph *g, duo_graph_node *n, bool joined[DUO_G
         if (before->part == n->part && before->lane != n->lane)
             status = duo_backend_current()->after_signal(queue_of(g, n->lane), before->signal);
     }
+    duo_backend_current()->share(queue_of(g, n->lane), n->share);
     if (status == DUO_OK) status = queue_node(g, n);
+    duo_backend_current()->share(queue_of(g, n->lane), 1.0);
     if (status == DUO_OK && n->event != NULL) status = set_signal(g, &n->signal, n->lane);
     return status;
 }

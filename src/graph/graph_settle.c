@@ -1,6 +1,7 @@
 /* graph_settle.c - see graph_settle.h */
 #include "graph/graph_settle.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "data/coherence.h"
@@ -78,7 +79,7 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
     duo_call call;
     const bool product = n->work.kind == DUO_WORK_SGEMM, queued = n->side == DUO_NODE_QUEUED;
     if (duo_graph_describe(&n->work, &call) != DUO_OK) return false;
-    n->call = (duo_fixed){NULL, call};
+    n->call = (duo_fixed){NULL, call, 0.0};
     n->use = g->uses;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call.operand[i];
@@ -118,6 +119,7 @@ static bool fix_part(duo_graph *g, duo_graph_part *part)
     part->uses = 0;
     for (int at = part->from; at < part->to; at++) {
         duo_graph_node *const n = &g->node[g->order[at]];
+        n->call.seconds = 0.0;
         n->fixed = is_operation(n) && fix_operation(g, part, n);
         all &= n->fixed || !is_operation(n);
         if (n->side == DUO_NODE_QUEUED) all &= use_copy(g, part, n);
@@ -126,6 +128,28 @@ static bool fix_part(duo_graph *g, duo_graph_part *part)
 }
 
 /* ---- What recording needs ---- */
+
+/*
+ * Nodes of one wave run side by side, as many as there are lanes: each counts on as much of the
+ * device as it has of their work, so that all end together. An algorithm that alone would cut k to
+ * fill the device does without, then, and does not write parts of C.
+ */
+static void share_device(duo_graph *g, const duo_graph_part *part)
+{
+    for (int from = part->from, to = from; from < part->to; from = to) {
+        double seconds = 0.0;
+        int running = 0;
+        for (; to < part->to && g->node[g->order[to]].wave == g->node[g->order[from]].wave; to++) {
+            seconds += g->node[g->order[to]].call.seconds;
+            running += g->node[g->order[to]].call.seconds > 0.0;
+        }
+        if (running > DUO_GRAPH_LANES) seconds *= (double)DUO_GRAPH_LANES / running;
+        for (int at = from; at < to; at++) {
+            duo_graph_node *const n = &g->node[g->order[at]];
+            n->share = n->call.seconds > 0.0 ? fmin(1.0, n->call.seconds / seconds) : 1.0;
+        }
+    }
+}
 
 static bool open_lanes(duo_graph *g)
 {
@@ -143,8 +167,11 @@ static bool reserve(duo_graph *g)
     for (int i = 0; i < g->nodes; i++) {
         const duo_graph_node *const n = &g->node[i];
         if (n->side != DUO_NODE_QUEUED || !n->fixed || n->call.algorithm == NULL) continue;
-        const duo_status status = duo_backend_current()->reserve(
-            g->lane[n->lane]->resources.queue, n->call.algorithm->id, &n->call.call);
+        duo_queue *const queue = g->lane[n->lane]->resources.queue;
+        duo_backend_current()->share(queue, n->share);
+        const duo_status status =
+            duo_backend_current()->reserve(queue, n->call.algorithm->id, &n->call.call);
+        duo_backend_current()->share(queue, 1.0);
         if (status != DUO_OK) return false;
     }
     return true;
@@ -210,7 +237,10 @@ static void settle(duo_graph *g)
         free(whole);
         return;
     }
-    for (int i = 0; i < g->parts; i++) whole[i] = fix_part(g, &g->part[i]);
+    for (int i = 0; i < g->parts; i++) {
+        whole[i] = fix_part(g, &g->part[i]);
+        if (g->part[i].queued) share_device(g, &g->part[i]);
+    }
     const bool ready = duo_device_usable(g->device) && open_lanes(g) && reserve(g);
     for (int i = 0; i < g->parts; i++) {
         duo_graph_part *const part = &g->part[i];

@@ -195,6 +195,7 @@ const duo_backend *sim_backend(void)
         .signal_wait = sim_backend_signal_wait,
         .after_signal = sim_backend_after_signal,
         .reserve = sim_backend_reserve,
+        .share = sim_backend_share,
         .record_begin = sim_backend_record_begin,
         .record_end = sim_backend_record_end,
         .replay = sim_backend_replay,

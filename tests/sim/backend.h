@@ -36,6 +36,7 @@ duo_status sim_backend_signal_passed(duo_signal *signal, bool *passed);
 duo_status sim_backend_signal_wait(duo_signal *signal);
 duo_status sim_backend_after_signal(duo_queue *later, duo_signal *signal);
 duo_status sim_backend_reserve(duo_queue *queue, duo_algorithm_id id, const duo_call *call);
+void sim_backend_share(duo_queue *queue, double part);
 duo_status sim_backend_record_begin(duo_queue *queue);
 duo_status sim_backend_record_end(duo_queue *queue, duo_recorded **recorded);
 duo_status sim_backend_replay(duo_queue *queue, duo_recorded *recorded);

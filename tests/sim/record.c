@@ -77,6 +77,13 @@ duo_status sim_backend_reserve(duo_queue *queue, duo_algorithm_id id, const duo_
     return DUO_OK;
 }
 
+/* Simulated algorithms take what there is. */
+void sim_backend_share(duo_queue *queue, double part)
+{
+    (void)queue;
+    if (!(part > 0.0 && part <= 1.0)) sim_violation("share: a part of %g", part);
+}
+
 duo_status sim_backend_record_begin(duo_queue *queue)
 {
     if (sim_forked()) return DUO_ERR_LOST;

@@ -172,6 +172,9 @@ typedef struct duo_backend {
      * memory that the work uses, that of the queues in which it was recorded too, has to be there.
      */
     duo_status (*reserve)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call);
+    /* Launches and reservations from now on count on this part of the device, 0 < part <= 1, as
+     * others run beside them. 1 after opening. */
+    void (*share)(duo_queue *queue, double part);
     duo_status (*record_begin)(duo_queue *queue);
     duo_status (*record_end)(duo_queue *queue, duo_recorded **recorded);
     duo_status (*replay)(duo_queue *queue, duo_recorded *recorded);

@@ -52,6 +52,7 @@ extern "C" const duo_backend *duo_backend_default(void)
         .signal_wait = duo_cuda_signal_wait,
         .after_signal = duo_cuda_after_signal,
         .reserve = duo_cuda_reserve,
+        .share = duo_cuda_share,
         .record_begin = duo_cuda_record_begin,
         .record_end = duo_cuda_record_end,
         .replay = duo_cuda_replay,

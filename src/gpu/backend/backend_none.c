@@ -193,6 +193,8 @@ static duo_status reserve(duo_queue *queue, duo_algorithm_id algorithm, const du
     return DUO_ERR_DEVICE;
 }
 
+static void share(duo_queue *queue, double part) { (void)queue, (void)part; }
+
 static duo_status record_end(duo_queue *queue, duo_recorded **recorded)
 {
     (void)queue, (void)recorded;
@@ -247,6 +249,7 @@ const duo_backend *duo_backend_default(void)
         .signal_wait = signal_wait,
         .after_signal = after_signal,
         .reserve = reserve,
+        .share = share,
         .record_begin = refuse,
         .record_end = record_end,
         .replay = replay,

@@ -1,6 +1,8 @@
 /* cuda_algorithms.cu - the GPU's algorithms: their table, loading and launches. */
 #include "gpu/backend/cuda_algorithms.cuh"
 
+#include <math.h>
+
 #include "gpu/backend/cuda_devices.cuh"
 #include "gpu/backend/cuda_error.cuh"
 #include "gpu/backend/cuda_queue.cuh"
@@ -65,11 +67,21 @@ static duo_status load_algorithm(duo_queue *queue, duo_algorithm_id id)
     return status;
 }
 
+/* Fewer than this a launch is not given: it would not hide what it waits for. */
+constexpr int kLeastMultiprocessors = 4;
+
+void duo_cuda_share(duo_queue *queue, double part)
+{
+    const int shared = (int)ceil(part * queue->multiprocessors);
+    queue->counted = shared > kLeastMultiprocessors ? shared : kLeastMultiprocessors;
+    if (queue->counted > queue->multiprocessors) queue->counted = queue->multiprocessors;
+}
+
 static duo_launch launch_on(const duo_queue *queue)
 {
     duo_launch how = {};
     how.stream = queue->stream;
-    how.multiprocessors = queue->multiprocessors;
+    how.multiprocessors = queue->counted;
     how.capability = queue->capability;
     how.cache_bytes = queue->cache_bytes;
     how.partials = (double *)queue->scratch;

@@ -62,6 +62,7 @@ duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_qu
     queue->device = device;
     queue->stream = (cudaStream_t)stream;
     queue->multiprocessors = duo_cuda_attribute(device, cudaDevAttrMultiProcessorCount);
+    queue->counted = queue->multiprocessors;
     queue->capability = 10 * duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMajor) +
                         duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMinor);
     queue->cache_bytes = duo_cuda_attribute(device, cudaDevAttrL2CacheSize);

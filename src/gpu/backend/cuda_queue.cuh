@@ -20,6 +20,7 @@ struct duo_queue {
     uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
     duo_cuda_workspace workspace;
     int multiprocessors, capability, cache_bytes;
+    int counted; /* multiprocessors on which launches count (backend.h, share) */
 };
 
 /* A queue's scratch: the partial sums of a reduction, and behind them the counters. */
