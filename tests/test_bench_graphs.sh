@@ -66,7 +66,7 @@ expect 0 "$sim" bench graphs --quick --rounds 2
 narrow
 says out '^GPU   Simulated GPU'
 for what in overlap chain fork-join stall launch; do says out "^$what: "; done
-for what in 'eight contexts' 'eight in threads' 'graph of eight'; do
+for what in 'eight contexts' 'eight in threads' 'graph: 8 chains'; do
     says out "^  gpu  sgemm 64\\^3 +$what "
 done
 says out '^  ssum 100000 +float64 .* (yes|no|partly) .* (yes|no|partly) *$'
