@@ -881,9 +881,9 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  *            launching thread.
  * Threads    One thread at a time uses a graph, and one launch of it at a time is under way: a
  *            launch follows the one before. Nodes that the host does share the team's threads.
- * Numerics   as of the calls: the reductions have the same bits, whatever runs beside them. Products
- *            on the device may have others than the call, as they share it with their neighbours;
- *            each launch has the same.
+ * Numerics   as of the calls: the reductions have the same bits, whatever runs beside them.
+ *            Products on the device may have others than the call, as they share it with their
+ *            neighbours; each launch has the same.
  */
 typedef struct duo_graph duo_graph;
 

@@ -1,6 +1,6 @@
 /*
  * overlap.c - many products that do not fill the GPU: all of them in one context, in eight by
- * turns, in eight with a thread each, and as a graph in which eight chains of them are side by side.
+ * turns, in eight with a thread each, and as a graph of eight chains that are side by side.
  */
 #include <stdio.h>
 #include <stdlib.h>
