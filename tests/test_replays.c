@@ -302,6 +302,32 @@ static void lost(void)
     }
 }
 
+/* Copies to the host that never came are no success, also of a context's first work. */
+static void lost_on_the_way(void)
+{
+    for (int nth = 1; nth <= 2 && test_on_sim(); nth++) {
+        test_reset();
+        test_case("replays/lost-on-the-way/%d", nth);
+        duo_context *const ctx = test_context(), *const other = test_context();
+        matrix a = new_matrix(ctx, 1);
+        void *pinned = NULL;
+        CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, BYTES, &pinned));
+        CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
+        float *const c = allocated(ctx, BYTES);
+        const duo_work works[] = {copy_of(c, a.device, BYTES), copy_of(pinned, c, BYTES)};
+        duo_node node[2];
+        duo_graph *const graph = chain(ctx, works, 2, node);
+        sim_fail_async(nth, true);
+        CHECK_STATUS(DUO_ERR_LOST, duo_graph_launch(graph, other));
+        (void)duo_graph_destroy(graph);
+        (void)duo_free(ctx, a.device);
+        (void)duo_free(ctx, c);
+        (void)duo_free_host(ctx, pinned);
+        (void)duo_destroy(other);
+        (void)duo_destroy(ctx);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"once_each", once_each},
@@ -310,6 +336,7 @@ int main(int argc, char **argv)
                                        {"moved", moved},
                                        {"failures", failures},
                                        {"lost", lost},
+                                       {"lost_on_the_way", lost_on_the_way},
                                        {NULL, NULL}};
     return test_main(argc, argv, "replays", tests);
 }

@@ -123,9 +123,16 @@ static void run_in_lanes(launch *l, const duo_graph_part *part)
     l->by_calls = true;
 }
 
+/* What the launch leaves on the device is the context's to wait for. */
+static void left_on_device(const launch *l)
+{
+    l->ctx->resources.unwaited |= l->ctx->resources.queue != NULL;
+}
+
 static void run_on_device(launch *l, duo_graph_part *part)
 {
     if (!replay(l, part)) run_in_lanes(l, part);
+    left_on_device(l); /* before the event: who waits for it has to be told of a loss */
     if (part->event != NULL) (void)duo_event_record(l->ctx, part->event);
 }
 
@@ -269,12 +276,11 @@ static duo_status first_failure(duo_graph *g)
     return DUO_OK;
 }
 
-/* What the launch left on the device is the context's to wait for. */
 static void end(launch *l)
 {
     duo_graph *const g = l->graph;
     if (!on_device(g)) return;
-    l->ctx->resources.unwaited |= l->ctx->resources.queue != NULL;
+    left_on_device(l);
     (void)duo_event_record(l->ctx, g->end);
     g->last = l->ctx;
     for (int i = 0; i < g->parts && l->by_calls; i++)
