@@ -3,6 +3,8 @@
  * that happens, that it follows what changes between launches, and that nothing is lost where it
  * cannot be recorded.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "support/exact.h"
@@ -196,6 +198,51 @@ static void prepared(void)
     free_all(ctx, (float *[]){a.device, b.device, c, d}, 4);
 }
 
+/* Another thread reads what a graph reads while that is recorded, again and again. */
+typedef struct reader {
+    duo_context *ctx;
+    const matrix *a;
+    float *c;
+    atomic_bool done;
+} reader;
+
+static void *read_along(void *argument)
+{
+    reader *const r = argument;
+    while (!atomic_load(&r->done)) {
+        CHECK_STATUS(DUO_OK, square(r->ctx, EDGE, r->a->device, r->a->device, 0.0f, r->c));
+        CHECK_STATUS(DUO_OK, duo_synchronize(r->ctx));
+    }
+    return NULL;
+}
+
+static void recorded_beside(void)
+{
+    enum { NODES = 60 };
+    duo_context *const ctx = test_context();
+    matrix a = new_matrix(ctx, 1);
+    float *const c = allocated(ctx, 2 * BYTES);
+    reader r = {.ctx = test_context(), .a = &a, .c = c + COUNT};
+    duo_work works[NODES];
+    duo_node node[NODES];
+    pthread_t thread;
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, a.device, BYTES));
+    for (int i = 0; i < NODES; i++) works[i] = product_of(a.device, a.device, c);
+    duo_graph *const graph = chain(ctx, works, NODES, node);
+    CHECK(pthread_create(&thread, NULL, read_along, &r) == 0, "no thread");
+    for (int round = 0; round < 100; round++) {
+        CHECK_STATUS(DUO_OK, duo_graph_update(graph, node[0], &works[0]));
+        CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    }
+    atomic_store(&r.done, true);
+    pthread_join(thread, NULL);
+    check_product(r.ctx, a.is, a.is, c + COUNT);
+    check_product(ctx, a.is, a.is, c);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    test_context_end(r.ctx);
+    free_all(ctx, (float *[]){a.device, c}, 2);
+}
+
 /* Memory comes and goes, the graph's own too. */
 static void moved(void)
 {
@@ -333,6 +380,7 @@ int main(int argc, char **argv)
     static const test_entry tests[] = {{"once_each", once_each},
                                        {"pinned_copies", pinned_copies},
                                        {"prepared", prepared},
+                                       {"recorded_beside", recorded_beside},
                                        {"moved", moved},
                                        {"failures", failures},
                                        {"lost", lost},

@@ -205,6 +205,21 @@ static void pack_part(duo_graph *g, const duo_graph_part *part)
     }
 }
 
+/* The lanes have done all that they had to do, and no region remembers them: nobody may follow a
+ * queue that records, and others may use the same memory meanwhile. */
+static bool leave_regions(duo_graph *g)
+{
+    for (int i = 0; i < g->lanes; i++) {
+        duo_resources *const res = &g->lane[i]->resources;
+        const duo_status status = duo_queue_finish(res->queue);
+        if (status != DUO_OK) return duo_resources_failed(res, status, "finish a lane") == DUO_OK;
+        duo_residency_lock();
+        duo_residency_forget_queue(res->queue);
+        duo_residency_unlock();
+    }
+    return true;
+}
+
 /* ---- The whole ---- */
 
 static void drop(duo_graph_part *part)
@@ -241,11 +256,13 @@ static void settle(duo_graph *g)
         whole[i] = fix_part(g, &g->part[i]);
         if (g->part[i].queued) share_device(g, &g->part[i]);
     }
-    const bool ready = duo_device_usable(g->device) && open_lanes(g) && reserve(g);
+    bool ready = duo_device_usable(g->device) && open_lanes(g) && reserve(g);
+    for (int i = 0; i < g->parts && ready; i++)
+        if (g->part[i].queued && whole[i]) pack_part(g, &g->part[i]);
+    ready = ready && leave_regions(g);
     for (int i = 0; i < g->parts; i++) {
         duo_graph_part *const part = &g->part[i];
         if (!part->queued) continue;
-        if (ready && whole[i]) pack_part(g, part);
         if (!ready || !whole[i] || duo_graph_record(g, part) != DUO_OK) drop(part);
     }
     free(whole);

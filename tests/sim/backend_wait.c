@@ -103,6 +103,7 @@ duo_status sim_backend_after(duo_queue *later, duo_queue *earlier)
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
     duo_status status = sim_enter(SIM_AFTER, later->device, &go);
+    if (go && earlier->recording != NULL) sim_violation("after: the earlier queue records");
     if (go) status = append_after(later, earlier, sim_here(earlier));
     return sim_leave(status);
 }
