@@ -198,6 +198,34 @@ static void prepared(void)
     free_all(ctx, (float *[]){a.device, b.device, c, d}, 4);
 }
 
+/* The memory of a packed operand is given to another one: the graph's is packed again. */
+static void packed_elsewhere(void)
+{
+    sim_give_again();
+    duo_context *const ctx = test_context();
+    float *const x = allocated(ctx, 2 * BYTES), *const c = allocated(ctx, 2 * BYTES);
+    matrix first = {.device = x}, second = {.device = x + COUNT};
+    matrix b = new_matrix(ctx, 3);
+    put(ctx, &first, 1);
+    put(ctx, &second, 2);
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, x, 2 * BYTES));
+    const duo_work work = product_of(first.device, b.device, c);
+    duo_node node;
+    duo_graph *const graph = chain(ctx, &work, 1, &node);
+    for (int round = 0; round < 3; round++) {
+        test_case("replays/packed-elsewhere/%d", round);
+        CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+        check_product(ctx, first.is, b.is, c);
+        CHECK_STATUS(DUO_OK, duo_prepare(ctx, x, 0));
+        CHECK_STATUS(DUO_OK, duo_prepare(ctx, x, 2 * BYTES));
+        sim_give_again();
+        CHECK_STATUS(DUO_OK, square(ctx, EDGE, second.device, b.device, 0.0f, c + COUNT));
+        check_product(ctx, second.is, b.is, c + COUNT);
+    }
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    free_all(ctx, (float *[]){x, c, b.device}, 3);
+}
+
 /* Another thread reads what a graph reads while that is recorded, again and again. */
 typedef struct reader {
     duo_context *ctx;
@@ -380,6 +408,7 @@ int main(int argc, char **argv)
     static const test_entry tests[] = {{"once_each", once_each},
                                        {"pinned_copies", pinned_copies},
                                        {"prepared", prepared},
+                                       {"packed_elsewhere", packed_elsewhere},
                                        {"recorded_beside", recorded_beside},
                                        {"moved", moved},
                                        {"failures", failures},

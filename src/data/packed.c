@@ -30,6 +30,13 @@ duo_packed *duo_packed_find(const duo_packed_list *list, duo_algorithm_id algori
     return NULL;
 }
 
+duo_packed *duo_packed_in(const duo_packed_list *list, const void *memory)
+{
+    duo_packed *p = list->first;
+    while (p != NULL && p->memory != memory) p = p->next;
+    return p;
+}
+
 size_t duo_packed_bytes(const duo_packed_list *list)
 {
     size_t bytes = 0;
@@ -40,6 +47,7 @@ size_t duo_packed_bytes(const duo_packed_list *list)
 duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, const duo_call *call,
                            int i, duo_range part, int device, void *memory, size_t bytes)
 {
+    static uint64_t last;
     const duo_operand *const o = &call->operand[i];
     duo_packed *const packed = malloc(sizeof *packed);
     if (packed == NULL) return NULL;
@@ -50,6 +58,7 @@ duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, co
                            .columns = o->columns,
                            .ld = o->ld,
                            .along_k = duo_call_along_k(call, i),
+                           .number = ++last,
                            .memory = memory,
                            .bytes = bytes};
     list->first = packed;

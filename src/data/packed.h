@@ -21,8 +21,9 @@ typedef struct duo_packed {
     int64_t rows, columns, ld;
     bool along_k; /* neighbours in the operand's memory are neighbours in k */
 
-    bool current; /* packed since the part was written last */
-    void *memory; /* on the region's device */
+    uint64_t number; /* no other packed operand ever has the same */
+    bool current;    /* packed since the part was written last */
+    void *memory;    /* on the region's device */
     size_t bytes;
 } duo_packed;
 
@@ -41,6 +42,9 @@ bool duo_packed_hoped(const duo_packed_list *list, duo_range part);
 /* The packed operand i of this call for the algorithm; NULL: there is none. */
 duo_packed *duo_packed_find(const duo_packed_list *list, duo_algorithm_id algorithm,
                             const duo_call *call, int i, duo_range part);
+
+/* The packed operand in this memory, or NULL. */
+duo_packed *duo_packed_in(const duo_packed_list *list, const void *memory);
 
 /* Bytes of all packed operands in the list. */
 size_t duo_packed_bytes(const duo_packed_list *list);

@@ -77,7 +77,7 @@ typedef struct duo_graph_use {
     uintptr_t low, high;
     duo_region *region; /* NULL: it was in none */
     bool written;
-    void *packed; /* what is read instead; or NULL */
+    uint64_t packed; /* number of the packed operand that is read instead; 0: none */
 } duo_graph_use;
 
 struct duo_graph {

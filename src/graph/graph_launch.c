@@ -41,7 +41,7 @@ static duo_status status_before(const duo_graph *g, const duo_graph_node *n)
 static bool still_packed(const duo_graph_use *u)
 {
     const duo_packed *p = u->region->packed.first;
-    while (p != NULL && p->memory != u->packed) p = p->next;
+    while (p != NULL && p->number != u->packed) p = p->next;
     return p != NULL && p->current;
 }
 
@@ -57,20 +57,32 @@ static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources 
     return status;
 }
 
-/* Before a replay: order, and what it makes stale. */
+/* Before a replay: order. Until it is queued packed operands that it reads stay. */
 static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
+    const duo_graph_use *const use = &g->use[part->use];
     duo_residency_lock();
     duo_status status = claim(g, part, res);
-    for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++)
-        if (g->use[i].packed != NULL && !still_packed(&g->use[i])) status = DUO_ERR_DEVICE;
-    for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++) {
-        const duo_graph_use *const u = &g->use[i];
-        if (u->written && u->region != NULL && u->region->packed.first != NULL)
-            duo_packed_stale(&u->region->packed, u->low - u->region->low, u->high - u->region->low);
-    }
+    for (int i = 0; i < part->uses && status == DUO_OK; i++)
+        if (use[i].packed != 0 && !still_packed(&use[i])) status = DUO_ERR_DEVICE;
+    for (int i = 0; i < part->uses && status == DUO_OK; i++)
+        if (use[i].packed != 0) use[i].region->pending++;
     duo_residency_unlock();
     return status;
+}
+
+/* After it: what it makes stale; and order again, as others may have used the memory meanwhile. */
+static void end_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res, bool queued)
+{
+    duo_residency_lock();
+    for (int i = part->use; i < part->use + part->uses; i++) {
+        const duo_graph_use *const u = &g->use[i];
+        if (u->packed != 0) u->region->pending--;
+        if (queued && u->written && u->region != NULL)
+            duo_packed_stale(&u->region->packed, u->low - u->region->low, u->high - u->region->low);
+    }
+    if (queued) (void)claim(g, part, res);
+    duo_residency_unlock();
 }
 
 /* False: calls have to do the part. */
@@ -84,14 +96,9 @@ static bool replay(const launch *l, duo_graph_part *part)
     if (duo_context_open(l->ctx) != DUO_OK || res->queue_device != g->device) return false;
     if (begin_replay(g, part, res) != DUO_OK) return false;
     const duo_status status = duo_queue_replay(res->queue, part->recorded);
-    if (status != DUO_OK) {
-        (void)duo_resources_failed(res, status, "replay a graph");
-        return false;
-    }
-    duo_residency_lock(); /* another thread may have used the memory meanwhile */
-    (void)claim(g, part, res);
-    duo_residency_unlock();
-    return true;
+    end_replay(g, part, res, status == DUO_OK);
+    if (status != DUO_OK) (void)duo_resources_failed(res, status, "replay a graph");
+    return status == DUO_OK;
 }
 
 /* ---- On the device: by calls ---- */

@@ -33,7 +33,7 @@ static bool use(duo_graph *g, duo_graph_part *part, uintptr_t low, uintptr_t hig
         duo_residency_unlock();
     }
     if (crosses) return false;
-    g->use[g->uses++] = (duo_graph_use){low, high, region, written, NULL};
+    g->use[g->uses++] = (duo_graph_use){low, high, region, written, 0};
     part->uses++;
     return true;
 }
@@ -190,7 +190,8 @@ static void pack_operands(duo_graph *g, duo_graph_node *n)
             duo_residency_lock();
             if (duo_coherence_claim(res, o->region) == DUO_OK)
                 o->packed = duo_prepared(res, n->call.algorithm->id, &n->call.call, i, range);
-            here->packed = o->packed;
+            if (o->packed != NULL)
+                here->packed = duo_packed_in(&o->region->packed, o->packed)->number;
             duo_residency_unlock();
         }
         here++;

@@ -58,6 +58,13 @@ void sim_set_pinned(uint64_t bytes)
     pthread_mutex_unlock(&sim_lock);
 }
 
+void sim_give_again(void)
+{
+    pthread_mutex_lock(&sim_lock);
+    memset(sim.next, 0, sizeof sim.next);
+    pthread_mutex_unlock(&sim_lock);
+}
+
 void sim_set_links(bool direct)
 {
     pthread_mutex_lock(&sim_lock);

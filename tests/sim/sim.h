@@ -56,8 +56,9 @@ typedef enum sim_kind {
 void sim_reset(void);
 
 void sim_set_devices(int count);
-void sim_set_memory(uint64_t bytes);  /* of each device */
-void sim_set_pinned(uint64_t bytes);  /* most that can be pinned; unlimited after reset */
+void sim_set_memory(uint64_t bytes); /* of each device */
+void sim_set_pinned(uint64_t bytes); /* most that can be pinned; unlimited after reset */
+void sim_give_again(void); /* the next allocations take addresses that were freed, as drivers do */
 void sim_set_links(bool direct);      /* can devices reach each other's memory? After reset: yes */
 void sim_set_delay(int microseconds); /* the worker sleeps up to so long, at random, before each
                                          operation */
