@@ -368,11 +368,13 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  * reductions on operands in device memory, results too, and duo_copy between device and pinned
  * memory (duo_malloc, duo_malloc_host) become nodes of the program's graph: nothing is allocated,
  * awaited or moved. All other calls of the context are DUO_ERR_CAPTURE and leave the capture as it
- * was; memory is allocated and freed before or after it. Call duo_warm_up, and each shape once,
- * before: a captured call has the workspace that its context has by then. The graph may be launched
- * until the context is trimmed, given another stream or destroyed, at times when the context's
- * other calls are not under way: in the same stream, or after waiting. Nor does the library order
- * the graph beside other contexts. Operands under duo_prepare are not packed ahead in it, and those
+ * was, duo_destroy too; memory is allocated and freed before or after it. Call duo_warm_up, and
+ * each shape once, before: a captured call has the workspace that its context has by then. Then
+ * call duo_synchronize, for nobody can follow the context's earlier work meanwhile: other contexts'
+ * calls on the same memory may return DUO_ERR_DEVICE without it. The graph may be launched until
+ * the context is trimmed, given another stream or destroyed, at times when the context's other
+ * calls are not under way: in the same stream, or after waiting. Nor does the library order the
+ * graph beside other contexts. Operands under duo_prepare are not packed ahead in it, and those
  * that it writes are no longer under duo_prepare.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
@@ -395,7 +397,8 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
  * devices of the context; a caller's own (duo_set_stream) keeps the priority it was made with. What
  * a graph does has the normal one. Without a GPU nothing happens.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_CAPTURE (the program captures the
+ *            context's stream).
  * Since      0.2
  */
 DUO_API duo_status duo_set_priority(duo_context *ctx, duo_priority priority);

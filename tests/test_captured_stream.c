@@ -103,7 +103,7 @@ static void refused(void)
     if (!test_gpu_side()) return;
     stage s = begin();
     float *const *const d = s.device;
-    float host[COUNT], sum = 7.0f;
+    float host[COUNT], kept[COUNT], sum = 7.0f;
     duo_recorded *recorded = NULL;
     duo_event *event = NULL;
     duo_graph *graph = NULL;
@@ -112,6 +112,7 @@ static void refused(void)
     calls(&s);
     CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
     CHECK_STATUS(DUO_OK, duo_event_create(&event));
+    CHECK_STATUS(DUO_OK, duo_keep(s.ctx, kept, sizeof kept));
     CHECK_STATUS(DUO_OK, duo_graph_create(&graph));
     CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, COUNT, d[0], 1, &sum));
@@ -126,6 +127,11 @@ static void refused(void)
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_warm_up(s.ctx));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_trim(s.ctx));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_set_stream(s.ctx, NULL));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_set_priority(s.ctx, DUO_PRIORITY_HIGH));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_destroy(s.ctx));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_fetch(s.ctx, kept, sizeof kept));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_changed(s.ctx, kept, sizeof kept));
+    CHECK_STATUS(DUO_ERR_CAPTURE, duo_release(s.ctx, kept));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_event_record(s.ctx, event));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_event_wait(s.ctx, event));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_graph_begin(s.ctx));
@@ -133,6 +139,7 @@ static void refused(void)
     CHECK_STATUS(DUO_ERR_SIZE, square(s.ctx, -1, d[0], d[0], 0.0f, d[1]));
     calls(&s);
     CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &recorded));
+    CHECK_STATUS(DUO_OK, duo_release(s.ctx, kept));
     CHECK(sum == 7.0f, "a result was written");
     CHECK_STATUS(DUO_OK, duo_backend_current()->replay(s.program, recorded));
     CHECK_STATUS(DUO_OK, duo_backend_current()->finish(s.program));
@@ -148,6 +155,35 @@ static void refused(void)
     duo_backend_current()->forget(recorded);
     CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
     CHECK_STATUS(DUO_OK, duo_event_destroy(event));
+    end(&s);
+}
+
+/* Other contexts use the same memory meanwhile, and do not become part of the graph. */
+static void beside(void)
+{
+    if (!test_gpu_side()) return;
+    stage s = begin();
+    duo_context *const other = test_context();
+    duo_recorded *graph = NULL;
+    float got;
+    put(&s, 1);
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_ssum(other, COUNT, s.device[1], 1, &got));
+    CHECK(got == s.sum, "sum %g, expected %g", (double)got, (double)s.sum);
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &graph));
+    duo_backend_current()->forget(graph);
+    graph = NULL;
+    test_case("captured-stream/not-waited-for");
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+    CHECK_STATUS(DUO_ERR_DEVICE, duo_ssum(other, COUNT, s.device[1], 1, &got));
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &graph));
+    duo_backend_current()->forget(graph);
+    test_context_end(other);
     end(&s);
 }
 
@@ -192,7 +228,10 @@ static void memory_stays(void)
 
 int main(int argc, char **argv)
 {
-    static const test_entry tests[] = {
-        {"captured", captured}, {"refused", refused}, {"memory_stays", memory_stays}, {NULL, NULL}};
+    static const test_entry tests[] = {{"captured", captured},
+                                       {"refused", refused},
+                                       {"beside", beside},
+                                       {"memory_stays", memory_stays},
+                                       {NULL, NULL}};
     return test_main(argc, argv, "captured_stream", tests);
 }

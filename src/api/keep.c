@@ -29,6 +29,7 @@ duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (host == NULL) return DUO_ERR_NULL;
     if (duo_range_wraps(host, bytes)) return DUO_ERR_SIZE;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_residency_lock();
     const duo_status status =
         duo_coherence_changed(&ctx->resources, (uintptr_t)host, (uintptr_t)host + bytes);
@@ -44,6 +45,7 @@ duo_status duo_fetch(duo_context *given, void *host, size_t bytes)
     if (host == NULL) return DUO_ERR_NULL;
     if (duo_range_wraps(host, bytes)) return DUO_ERR_SIZE;
     if (!duo_residency_near((uintptr_t)host, (uintptr_t)host + bytes)) return DUO_OK;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_residency_lock();
     const duo_status status =
         duo_coherence_fetch_all(&ctx->resources, (uintptr_t)host, (uintptr_t)host + bytes);
@@ -56,6 +58,7 @@ duo_status duo_release(duo_context *given, void *host)
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (host == NULL) return DUO_ERR_NULL;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_residency_lock();
     duo_region *const region = duo_residency_first((uintptr_t)host, (uintptr_t)host + 1);
     if (region == NULL || region->kind != DUO_REGION_KEPT) {

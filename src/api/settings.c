@@ -90,6 +90,7 @@ duo_status duo_set_priority(duo_context *given, duo_priority priority)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (priority != DUO_PRIORITY_NORMAL && priority != DUO_PRIORITY_HIGH) return DUO_ERR_ENUM;
     if (ctx->resources.priority == priority) return DUO_OK;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     (void)duo_resources_close(&ctx->resources);
     ctx->resources.priority = priority;
     return DUO_OK;

@@ -3,6 +3,7 @@
 #include "call/execute.h"
 #include "cpu/blas_library.h"
 #include "data/lanes.h"
+#include "data/residency.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 #include "host/team.h"
@@ -69,6 +70,12 @@ duo_status duo_synchronize(duo_context *given)
     if (duo_device_usable(res->queue_device)) {
         status = duo_queue_finish(res->queue);
         if (status != DUO_OK) (void)duo_resources_failed(res, status, "synchronize");
+    }
+    /* In a stream that the program may capture now others need not follow what is done. */
+    if (status == DUO_OK && res->stream != NULL) {
+        duo_residency_lock();
+        duo_residency_forget_queue(res->queue);
+        duo_residency_unlock();
     }
     /* The queue may have moved from the context's lost device to another (duo_resources_reach). */
     if (!duo_device_usable(res->device)) status = DUO_ERR_LOST;

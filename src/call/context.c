@@ -86,6 +86,7 @@ duo_context *duo_context_make(void)
 duo_status duo_context_end(duo_context *ctx)
 {
     if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (ctx->policy.capture != NULL) ctx->policy.capture->leave(ctx);
     const duo_status closed = duo_resources_close(&ctx->resources);
     const duo_status status = closed == DUO_OK ? ctx->resources.owed : closed;

@@ -33,7 +33,8 @@ extern __thread duo_context *duo_context_default;
 
 /* A new context with the environment's policy, or NULL. */
 duo_context *duo_context_make(void);
-/* Ends a context. DUO_ERR_CONTEXT: it is not live, or it is the calling thread's default. */
+/* Ends a context. DUO_ERR_CONTEXT: it is not live, or it is the calling thread's default;
+ * DUO_ERR_CAPTURE: its stream is captured. */
 duo_status duo_context_end(duo_context *ctx);
 
 /* Opens the context's queue on its device, if that is not done yet. DUO_ERR_DEVICE: there is no

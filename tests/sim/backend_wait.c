@@ -104,6 +104,11 @@ duo_status sim_backend_after(duo_queue *later, duo_queue *earlier)
     bool go;
     duo_status status = sim_enter(SIM_AFTER, later->device, &go);
     if (go && earlier->recording != NULL) sim_violation("after: the earlier queue records");
+    const duo_queue *const program = earlier->stream != NULL ? sim_queue_of(earlier->stream) : NULL;
+    if (go && program != NULL && program->recording != NULL) {
+        sim_say("a stream that is captured cannot be followed");
+        return sim_leave(DUO_ERR_DEVICE);
+    }
     if (go) status = append_after(later, earlier, sim_here(earlier));
     return sim_leave(status);
 }

@@ -144,7 +144,8 @@ typedef struct duo_backend {
     duo_status (*passed)(duo_queue *queue, int mark, bool *passed);
     duo_status (*finish)(duo_queue *queue);           /* the host waits for all queued work */
     duo_status (*idle)(duo_queue *queue, bool *idle); /* is all work done? Does not wait */
-    /* What is queued in `later` from now on follows what is queued in `earlier` so far. */
+    /* What is queued in `later` from now on follows what is queued in `earlier` so far.
+     * DUO_ERR_DEVICE also where the caller captures the stream of `earlier`. */
     duo_status (*after)(duo_queue *later, duo_queue *earlier);
     /* The same, but only what stands before a mark of `earlier`, which was set. Of any two devices.
      * If another thread sets the mark meanwhile, `later` follows one of both places. */

@@ -217,6 +217,13 @@ duo_status duo_cuda_after_mark(duo_queue *later, duo_queue *earlier, int index)
     return later == earlier ? DUO_OK : duo_cuda_follow(later, earlier->marks[index]);
 }
 
+bool duo_cuda_is_captured(const duo_queue *queue)
+{
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    duo_cuda_forget(cudaStreamIsCapturing(queue->stream, &capture));
+    return capture != cudaStreamCaptureStatusNone;
+}
+
 /* Only the later queue's event is touched, and recording into the earlier stream is safe beside
  * anything that its own thread queues. */
 duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
@@ -228,6 +235,8 @@ duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
     {
         const duo_cuda_guard current(earlier->device);
         status = current.status;
+        if (status == DUO_OK && !earlier->own_stream && duo_cuda_is_captured(earlier))
+            return duo_cuda_refuse("a stream that is captured cannot be followed");
         if (status == DUO_OK && across) status = duo_cuda_make_event(&here);
         if (status != DUO_OK) return status;
         status = duo_cuda_status(cudaEventRecord(here, earlier->stream), "cudaEventRecord");

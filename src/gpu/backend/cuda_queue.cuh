@@ -49,6 +49,9 @@ duo_status duo_cuda_stamp(duo_queue *queue, int number);
 duo_status duo_cuda_stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
                                   double *seconds);
 
+/* Is the queue's stream captured, by whomever? */
+bool duo_cuda_is_captured(const duo_queue *queue);
+
 /* What cudaStreamQuery or cudaEventQuery, called by that name, has answered. */
 duo_status duo_cuda_is_done(cudaError_t error, const char *function, bool *done);
 
