@@ -89,22 +89,15 @@ static duo_launch launch_on(const duo_queue *queue)
     return how;
 }
 
-static bool captured(const duo_queue *queue)
-{
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    if (queue->own_stream) return false;
-    duo_cuda_forget(cudaStreamIsCapturing(queue->stream, &capture));
-    return capture != cudaStreamCaptureStatusNone;
-}
-
-/* What a launch needs beside the call: its kernels loaded, and workspace. In a graph of the
- * caller's that is what there is; loading is allowed there, whatever the caller has forbidden. */
+/* What a launch needs beside the call: its kernels loaded, and workspace. In a graph that is what
+ * there is: to grow would take it from work that is captured already. Loading is allowed in a
+ * caller's, whatever he has forbidden. */
 static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
                           duo_launch *how)
 {
     const duo_gpu_algorithm *const algorithm = algorithm_of(id);
     if (algorithm == nullptr) return duo_cuda_refuse("no GPU algorithm has this number");
-    const bool capture = captured(queue);
+    const bool capture = !queue->own_stream && duo_cuda_is_captured(queue);
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     if (capture) duo_cuda_forget(cudaThreadExchangeStreamCaptureMode(&mode));
     const duo_status status = load_algorithm(queue, id);
@@ -113,7 +106,7 @@ static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call 
     const size_t wanted = algorithm->workspace(call, how);
     if (capture)
         queue->workspace.held |= wanted > 0;
-    else if (wanted > 0)
+    else if (wanted > queue->workspace.bytes && !duo_cuda_is_captured(queue))
         duo_cuda_grow_workspace(&queue->workspace, queue->device, wanted);
     how->workspace = queue->workspace.address;
     how->workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
