@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_STEPS = 4096, MOST_QUEUES = 32 };
+enum { MOST_QUEUES = 32 };
 
 /* An operation of a queue; or the queue follows an earlier step. */
 typedef struct step {
@@ -15,7 +15,7 @@ typedef struct step {
 } step;
 
 struct duo_recorded {
-    int device, steps, queues;
+    int device, steps, room, queues;
     duo_queue *queue[MOST_QUEUES]; /* the first is where it began, and what follows the others */
     bool joined[MOST_QUEUES];      /* does that one follow all that this one was given? */
     step *step;
@@ -33,7 +33,11 @@ static int index_of(const duo_recorded *r, const duo_queue *queue)
 duo_status sim_record(duo_queue *queue, const work *what)
 {
     duo_recorded *const r = queue->recording;
-    if (r->steps == MOST_STEPS) abort();
+    if (r->steps == r->room) {
+        r->room = r->room > 0 ? 2 * r->room : 64;
+        r->step = realloc(r->step, (size_t)r->room * sizeof *r->step);
+        if (r->step == NULL) abort();
+    }
     r->step[r->steps++] = (step){queue, *what};
     r->joined[index_of(r, queue)] = false;
     return DUO_OK;
@@ -93,8 +97,6 @@ duo_status sim_backend_record_begin(duo_queue *queue)
     if (queue->recording != NULL) sim_violation("it records already");
     duo_recorded *const r = calloc(1, sizeof *r);
     if (r == NULL) abort();
-    r->step = calloc(MOST_STEPS, sizeof *r->step);
-    if (r->step == NULL) abort();
     r->device = queue->device;
     r->queue[r->queues++] = queue;
     queue->recording = r;
