@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/exact.h"
@@ -156,6 +157,26 @@ static void pinned_copies(void)
     CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
     CHECK_STATUS(DUO_OK, duo_free_host(ctx, host));
     free_all(ctx, d, 2);
+}
+
+/* As many nodes as there are. */
+static void many(void)
+{
+    enum { NODES = 5000 };
+    duo_context *const ctx = test_context();
+    matrix a = new_matrix(ctx, 1);
+    float *const c = allocated(ctx, BYTES), got[COUNT];
+    duo_work *const works = calloc(NODES, sizeof *works);
+    duo_node *const node = calloc(NODES, sizeof *node);
+    for (int i = 0; i < NODES; i++) works[i] = copy_of(c + i % COUNT, a.device + i % COUNT, 4);
+    duo_graph *const graph = chain(ctx, works, NODES, node);
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, got, c, BYTES));
+    CHECK(memcmp(a.is, got, BYTES) == 0, "not copied");
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    free(works);
+    free(node);
+    free_all(ctx, (float *[]){a.device, c}, 2);
 }
 
 /* ---- What changes between launches ---- */
@@ -312,6 +333,27 @@ static void moved(void)
     free_all(ctx, (float *[]){a.device, c}, 2);
 }
 
+/* An array is kept that the host only stores a 0 in: the device's copy of the rest is newer. */
+static void kept_since(void)
+{
+    duo_context *const ctx = test_context();
+    float host[COUNT], right[COUNT];
+    matrix a = new_matrix(ctx, 1);
+    const duo_work nothing = {.size = sizeof(duo_work), .kind = DUO_WORK_SSUM, .result = host};
+    duo_node node;
+    duo_graph *const graph = chain(ctx, &nothing, 1, &node);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, host, BYTES));
+    CHECK_STATUS(DUO_OK, square(ctx, EDGE, a.device, a.device, 0.0f, host));
+    multiply(EDGE, a.is, a.is, right);
+    right[0] = 0.0f;
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    CHECK_STATUS(DUO_OK, duo_release(ctx, host));
+    CHECK(memcmp(host, right, BYTES) == 0, "element 0 is %g, 1 is %g", (double)host[0],
+          (double)host[1]);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    free_all(ctx, (float *[]){a.device}, 1);
+}
+
 /* ---- What goes wrong ---- */
 
 /* Wherever one call of the driver fails, while the graph is built or launched, the work is done. */
@@ -407,10 +449,12 @@ int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"once_each", once_each},
                                        {"pinned_copies", pinned_copies},
+                                       {"many", many},
                                        {"prepared", prepared},
                                        {"packed_elsewhere", packed_elsewhere},
                                        {"recorded_beside", recorded_beside},
                                        {"moved", moved},
+                                       {"kept_since", kept_since},
                                        {"failures", failures},
                                        {"lost", lost},
                                        {"lost_on_the_way", lost_on_the_way},

@@ -75,7 +75,8 @@ typedef struct duo_graph_part {
 /* Memory that a fixed node or a copy touches, and where it was when the graph was settled. */
 typedef struct duo_graph_use {
     uintptr_t low, high;
-    duo_region *region; /* NULL: it was in none */
+    duo_region *region;   /* NULL: it was in none */
+    duo_region_kind kind; /* of that, as another one may have its address since */
     bool written;
     uint64_t packed; /* number of the packed operand that is read instead; 0: none */
 } duo_graph_use;

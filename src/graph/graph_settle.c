@@ -33,7 +33,11 @@ static bool use(duo_graph *g, duo_graph_part *part, uintptr_t low, uintptr_t hig
         duo_residency_unlock();
     }
     if (crosses) return false;
-    g->use[g->uses++] = (duo_graph_use){low, high, region, written, 0};
+    g->use[g->uses++] = (duo_graph_use){.low = low,
+                                        .high = high,
+                                        .region = region,
+                                        .kind = region != NULL ? region->kind : DUO_REGION_PLAIN,
+                                        .written = written};
     part->uses++;
     return true;
 }
@@ -45,7 +49,9 @@ static bool still_there(const duo_graph *g)
         const duo_graph_use *const u = &g->use[i];
         bool crosses;
         if (duo_residency_find(u->low, u->high, &crosses) != u->region || crosses) return false;
-        if (u->region != NULL && u->region->lost) return false;
+        if (u->region == NULL) continue;
+        if (u->region->lost || u->region->kind != u->kind) return false;
+        if (duo_region_is_device(u->region) && u->region->device != g->device) return false;
     }
     return true;
 }
@@ -88,8 +94,9 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
         duo_operand_span(o, &low, &high);
         if (!use(g, part, low, high, o->written)) return false;
     }
-    /* Some do nothing, or store a 0. */
-    if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X])) return true;
+    /* Some do nothing, or store a 0: not in an array that is kept since. */
+    if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X]))
+        return product || g->use[n->use].region == NULL || g->use[n->use].kind != DUO_REGION_KEPT;
     return duo_fix(queued ? g->lane[n->lane] : g->host, &call, n->work.math,
                    queued ? 0 : threads_of(g, part), queued ? DUO_SIDE_GPU : DUO_SIDE_CPU, 0,
                    &n->call);
