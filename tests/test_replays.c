@@ -208,6 +208,7 @@ static void prepared(void)
     duo_graph *const writes = chain(ctx, works, 3, node);
     for (int round = 0; round < 3; round++) {
         put(ctx, &a, 30 + round);
+        CHECK_STATUS(DUO_OK, duo_graph_launch(reads, ctx)); /* which packs it */
         CHECK_STATUS(DUO_OK, duo_graph_launch(writes, ctx));
         check_product(ctx, a.is, b.is, c);
         check_product(ctx, b.is, b.is, d);
@@ -267,7 +268,7 @@ static void *read_along(void *argument)
 
 static void recorded_beside(void)
 {
-    enum { NODES = 60 };
+    enum { NODES = 1000 };
     duo_context *const ctx = test_context();
     matrix a = new_matrix(ctx, 1);
     float *const c = allocated(ctx, 2 * BYTES);
@@ -276,10 +277,12 @@ static void recorded_beside(void)
     duo_node node[NODES];
     pthread_t thread;
     CHECK_STATUS(DUO_OK, duo_prepare(ctx, a.device, BYTES));
-    for (int i = 0; i < NODES; i++) works[i] = product_of(a.device, a.device, c);
+    works[0] = product_of(a.device, a.device, c);
+    for (int i = 1; i < NODES; i++) works[i] = copy_of(c, c + 1, 4);
+    works[NODES - 1] = works[0];
     duo_graph *const graph = chain(ctx, works, NODES, node);
     CHECK(pthread_create(&thread, NULL, read_along, &r) == 0, "no thread");
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < 30; round++) {
         CHECK_STATUS(DUO_OK, duo_graph_update(graph, node[0], &works[0]));
         CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
     }
