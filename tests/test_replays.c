@@ -159,6 +159,68 @@ static void pinned_copies(void)
     free_all(ctx, d, 2);
 }
 
+/* ---- Order ---- */
+
+/* A product of two that were made side by side; then another context changes what they read, and
+ * the next launch follows that: without a wait of the host. */
+static void in_order(void)
+{
+    enum { ROUNDS = 12 };
+    duo_context *const ctx = test_context(), *const other = test_context();
+    static matrix a[ROUNDS];
+    float right[COUNT], third[COUNT], got[COUNT], *const x = allocated(ctx, 4 * BYTES);
+    float *const results = allocated(ctx, ROUNDS * BYTES);
+    for (int i = 0; i < ROUNDS; i++) a[i] = new_matrix(ctx, i);
+    const duo_work works[] = {product_of(x, x, x + COUNT), copy_of(x + 2 * COUNT, x, BYTES),
+                              product_of(x + COUNT, x + 2 * COUNT, x + 3 * COUNT)};
+    duo_graph *graph = NULL;
+    duo_node node[3];
+    CHECK_STATUS(DUO_OK, duo_graph_create(&graph));
+    for (int i = 0; i < 3; i++)
+        CHECK_STATUS(DUO_OK, duo_graph_add(graph, &works[i], node, i == 2 ? 2 : 0, &node[i]));
+    CHECK_STATUS(DUO_OK, duo_graph_build(graph, ctx));
+    if (test_on_sim()) sim_set_delay(500);
+    for (int i = 0; i < ROUNDS; i++) {
+        CHECK_STATUS(DUO_OK, duo_copy(other, x, a[i].device, BYTES));
+        CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+        CHECK_STATUS(DUO_OK, duo_copy(other, results + i * COUNT, x + 3 * COUNT, BYTES));
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        test_case("replays/in-order/%d", i);
+        CHECK_STATUS(DUO_OK, duo_copy(ctx, got, results + i * COUNT, BYTES));
+        multiply(EDGE, a[i].is, a[i].is, right);
+        multiply(EDGE, right, a[i].is, third);
+        CHECK(memcmp(third, got, BYTES) == 0, "a wrong product");
+        CHECK_STATUS(DUO_OK, duo_free(ctx, a[i].device));
+    }
+    if (test_on_sim()) sim_set_delay(0);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    test_context_end(other);
+    free_all(ctx, (float *[]){x, results}, 2);
+}
+
+/* What a launch copies from pageable memory is there when its context has been waited for. */
+static void copied_from_host(void)
+{
+    duo_context *const ctx = test_context();
+    float host[COUNT], got[COUNT], *const d = allocated(ctx, BYTES);
+    const duo_work up = copy_of(d, host, BYTES);
+    duo_node node;
+    duo_graph *const graph = chain(ctx, &up, 1, &node);
+    if (test_on_sim()) sim_set_delay(2000);
+    for (int round = 0; round < 8 && test_on_sim(); round++) {
+        test_case("replays/copied-from-host/%d", round);
+        fill(host, COUNT, round);
+        CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+        CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
+        sim_read(got, d, BYTES);
+        CHECK(memcmp(host, got, BYTES) == 0, "not there");
+    }
+    if (test_on_sim()) sim_set_delay(0);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    free_all(ctx, (float *[]){d}, 1);
+}
+
 /* As many nodes as there are. */
 static void many(void)
 {
@@ -259,10 +321,10 @@ typedef struct reader {
 static void *read_along(void *argument)
 {
     reader *const r = argument;
-    while (!atomic_load(&r->done)) {
+    do {
         CHECK_STATUS(DUO_OK, square(r->ctx, EDGE, r->a->device, r->a->device, 0.0f, r->c));
         CHECK_STATUS(DUO_OK, duo_synchronize(r->ctx));
-    }
+    } while (!atomic_load(&r->done));
     return NULL;
 }
 
@@ -452,6 +514,8 @@ int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"once_each", once_each},
                                        {"pinned_copies", pinned_copies},
+                                       {"in_order", in_order},
+                                       {"copied_from_host", copied_from_host},
                                        {"many", many},
                                        {"prepared", prepared},
                                        {"packed_elsewhere", packed_elsewhere},
