@@ -92,6 +92,8 @@ template <class Leaf, class Value, load_policy Policy>
 static __global__ void __launch_bounds__(kThreads, (kRoom<Leaf, Value>))
     reduce_shuffle(const __grid_constant__ reduction in)
 {
+    wait_for_kernels_ahead();
+    let_next_kernel_start();
     double sum = piece_sum<Leaf, Value, Policy>(in);
     if (gridDim.x == 1) {
         if (threadIdx.x == 0) publish(in, sum);
@@ -154,10 +156,10 @@ static cudaError_t queue_reduction(const duo_call *call, const duo_launch *how)
     if (in.n == 1) in.incx = in.incy = 1;
     const bool unit = in.incx == 1 && in.incy == 1;
     const bool fits = in.n * (int64_t)sizeof(float) * Leaf::kVectors <= how->cache_bytes;
-    return queue_kernel(!unit  ? reduce_shuffle<Leaf, Value, kStrided>
-                        : fits ? reduce_shuffle<Leaf, Value, kCached>
-                               : reduce_shuffle<Leaf, Value, kStreamed>,
-                        grid, kThreads, how, in);
+    return queue_kernel_behind(!unit  ? reduce_shuffle<Leaf, Value, kStrided>
+                               : fits ? reduce_shuffle<Leaf, Value, kCached>
+                                      : reduce_shuffle<Leaf, Value, kStreamed>,
+                               grid, kThreads, 0, how, in);
 }
 
 template <class Leaf, class Value>
