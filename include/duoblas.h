@@ -197,7 +197,8 @@ DUO_API duo_status duo_create(duo_context **ctx);
  *         Where it takes part in a capture (duo_graph_begin) it leaves it, and its nodes stay; the
  *         capture that began in it ends, without a graph.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_LOST (the device was lost with
+ * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_CAPTURE (the program captures
+ *            the context's stream: it goes on), DUO_ERR_LOST (the device was lost with
  *            queued work on it), DUO_ERR_DEVICE (its work could not be waited for; the context is
  *            ended all the same).
  * Since      0.1
@@ -308,7 +309,8 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  * Numerics   the same bits.
  * Learning   (duo_set_adapt) leaves out reductions of such a context on the GPU.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_MEMORY (not switched on), or of
- *            duo_synchronize: DUO_ERR_LOST (switched off), DUO_ERR_DEVICE (not yet: call again).
+ *            duo_synchronize: DUO_ERR_LOST (switched off), DUO_ERR_DEVICE (not yet: call again),
+ *            DUO_ERR_CAPTURE.
  * Since      0.2
  */
 DUO_API duo_status duo_set_async(duo_context *ctx, int on);
@@ -422,7 +424,8 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
  * threads, open the CPU BLAS. After it, a call of a size seen before allocates, pins and loads
  * nothing. Without it the first kernel that the process runs on a device loads all others as well:
  * a kernel that came later would have to wait until every queue of the device is empty.
- * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT.
+ * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures
+ *            the context's stream).
  * Since      0.1
  */
 DUO_API duo_status duo_warm_up(duo_context *ctx);
@@ -741,7 +744,8 @@ DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
 
 /**
  * duo_trim - give the context's idle workspace and staging, on all its devices, back to the system.
- * Returns    DUO_OK, DUO_ERR_CONTEXT.   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures the context's stream).
+ * Since      0.1
  */
 DUO_API duo_status duo_trim(duo_context *ctx);
 
@@ -796,7 +800,8 @@ DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
  *           it only where it was given to duo_prepare.
  *   bytes   0 does nothing.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
+ *            duo_trim), DUO_ERR_SIZE (beyond the address space),
  *            DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has newer bytes elsewhere in the array,
  *            and these could not be sent to join them now: call again).
  * Since      0.1
@@ -809,7 +814,8 @@ DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes)
  *
  *   host, bytes   as in duo_changed.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_LOST, DUO_ERR_DEVICE or
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
+ *            duo_trim), DUO_ERR_SIZE, DUO_ERR_LOST, DUO_ERR_DEVICE or
  *            DUO_ERR_MEMORY (it could not be copied now, and the newer data are still on the
  *            device: call again).
  * Since      0.1
@@ -821,7 +827,8 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *
  *   host   any address in the kept array, not NULL.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not kept), DUO_ERR_LOST
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
+ *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
  *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still
  *            kept: call again).
  * Since      0.1
