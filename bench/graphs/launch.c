@@ -52,7 +52,7 @@ static double once(const launch *l, duo_graph *graph, int launches)
 static bool measure(duo_graphs *g, const launch *l, int nodes, duo_pattern pattern)
 {
     char what[48];
-    duo_work work[DUO_MOST_WORKS];
+    duo_work work[DUO_MOST_WORKS] = {0};
     double sample[MOST_ROUNDS];
     for (int i = 0; i < nodes; i++) {
         float *const at = l->buffers.at[i];
