@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "host/lock.h"
+#include "host/machine.h"
 
 enum { LIVE = 0x44554731, DEAD = 0x44554730, SERIAL_AT = 32 };
 
@@ -37,6 +38,12 @@ void duo_graph_unmake(duo_graph *graph)
 }
 
 bool duo_graph_live(const duo_graph *graph) { return graph != NULL && graph->magic == LIVE; }
+
+int duo_graph_threads(const duo_graph *graph, int at_once)
+{
+    const int all = duo_machine_threads_for(graph->threads);
+    return all > at_once ? all / at_once : 1;
+}
 
 const char *duo_graph_kind(duo_work_kind kind)
 {

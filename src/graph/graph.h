@@ -128,6 +128,9 @@ bool duo_graph_live(const duo_graph *graph);
 duo_node duo_graph_handle(const duo_graph *graph, int number);
 int duo_graph_number(const duo_graph *graph, duo_node node);
 
+/* CPU threads of each node, where the host does so many at once. */
+int duo_graph_threads(const duo_graph *graph, int at_once);
+
 /* What a node of this kind does, in a word; NULL: there is no such kind. */
 const char *duo_graph_kind(duo_work_kind kind);
 

@@ -8,7 +8,6 @@
 #include "graph/graph_order.h"
 #include "graph/graph_settle.h"
 #include "host/fork.h"
-#include "host/machine.h"
 
 /* ---- Lanes ---- */
 
@@ -54,7 +53,7 @@ static void choose_lanes(duo_graph *g)
             hosts += g->node[g->order[at]].side == DUO_NODE_HOST;
         if (hosts > most_at_once) most_at_once = hosts;
     }
-    const int threads = duo_machine_threads_for(g->threads);
+    const int threads = duo_graph_threads(g, 1);
     g->host_lanes = most_at_once < threads ? most_at_once : threads;
     if (g->host_lanes > DUO_GRAPH_HOST_LANES) g->host_lanes = DUO_GRAPH_HOST_LANES;
 }
@@ -62,7 +61,7 @@ static void choose_lanes(duo_graph *g)
 /* How many nodes of each part the host does at once. */
 static void share_host(duo_graph *g)
 {
-    const int threads = duo_machine_threads_for(g->threads);
+    const int threads = duo_graph_threads(g, 1);
     for (int i = 0; i < g->nodes; i++) {
         duo_graph_node *const n = &g->node[i];
         if (n->side != DUO_NODE_HOST) continue;

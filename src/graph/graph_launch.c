@@ -9,7 +9,6 @@
 #include "gpu/backend/devices.h"
 #include "graph/graph_settle.h"
 #include "graph/graph_work.h"
-#include "host/machine.h"
 #include "host/team.h"
 
 typedef struct launch {
@@ -190,9 +189,7 @@ static void run_hosts(duo_graph *g, const int *node, int nodes, int at_once)
         for (int i = 0; i < nodes; i++) run_on_host(g, &g->node[node[i]], g->host);
         return;
     }
-    const int all = duo_machine_threads_for(g->threads);
-    wave w = {
-        .graph = g, .node = node, .nodes = nodes, .threads = all > at_once ? all / at_once : 1};
+    wave w = {.graph = g, .node = node, .nodes = nodes, .threads = duo_graph_threads(g, at_once)};
     duo_team_run(run_some, &w, at_once, at_once);
 }
 

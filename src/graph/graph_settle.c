@@ -11,7 +11,6 @@
 #include "graph/graph_check.h"
 #include "graph/graph_record.h"
 #include "host/fork.h"
-#include "host/machine.h"
 
 /* ---- Memory that is used ---- */
 
@@ -65,15 +64,6 @@ static bool is_written(const duo_graph *g, uintptr_t low, uintptr_t high)
 
 /* ---- Decisions ---- */
 
-/* Threads of each node of this part that the host does. */
-static int threads_of(const duo_graph *g, const duo_graph_part *part)
-{
-    const int all = duo_machine_threads_for(g->threads);
-    return part->at_once > 1 && all > part->at_once ? all / part->at_once
-           : part->at_once > 1                      ? 1
-                                                    : all;
-}
-
 static bool is_operation(const duo_graph_node *n)
 {
     return n->work.kind >= DUO_WORK_SGEMM && n->work.kind <= DUO_WORK_SDOT;
@@ -98,8 +88,8 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
     if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X]))
         return product || g->use[n->use].region == NULL || g->use[n->use].kind != DUO_REGION_KEPT;
     return duo_fix(queued ? g->lane[n->lane] : g->host, &call, n->work.math,
-                   queued ? 0 : threads_of(g, part), queued ? DUO_SIDE_GPU : DUO_SIDE_CPU, 0,
-                   &n->call);
+                   queued ? 0 : duo_graph_threads(g, part->at_once),
+                   queued ? DUO_SIDE_GPU : DUO_SIDE_CPU, 0, &n->call);
 }
 
 static bool use_runs(duo_graph *g, duo_graph_part *part, const void *address, size_t pitch,
