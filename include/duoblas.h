@@ -445,10 +445,12 @@ DUO_API duo_status duo_synchronize(duo_context *ctx);
  * recorded. Other contexts, on other devices and threads too, can be made to follow it, and the
  * host can wait for it, or ask whether it has been reached, while the context is given more work.
  *
- * Calls on the same memory follow each other without events: kept arrays, memory of duo_malloc and
- * duo_adopt are in order in all contexts. An event orders what the library does not know of: a
- * program's own kernels in its streams (duo_set_stream). And it tells of a part of a context's
- * work, where duo_synchronize waits for all.
+ * Calls on the same memory need no events: kept arrays, memory of duo_malloc and duo_adopt are in
+ * order in all contexts. A context that reads what another one has written follows all that that
+ * one was given until then; one that writes follows all readers, too; contexts that read the same
+ * memory run side by side. An event orders what the library does not know of: a program's own
+ * kernels in its streams (duo_set_stream). And it tells of a part of a context's work, where
+ * duo_synchronize waits for all.
  *
  *     duo_sgemm(a, ...);  duo_event_record(a, e);  duo_sgemm(a, ...);   // C on the device
  *     duo_event_wait(b, e);           // b goes on when the first product is there

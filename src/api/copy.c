@@ -52,8 +52,8 @@ static duo_status copy_between(duo_resources *res, const end *dst, const end *sr
     if (!src->on_device) status = duo_coherence_fetch_all(res, low_of(src), low_of(src) + bytes);
     if (!dst->on_device && status == DUO_OK)
         status = duo_coherence_fetch_all(res, low_of(dst), low_of(dst) + bytes);
-    if (status == DUO_OK && src->on_device) status = duo_coherence_claim(res, src->region);
-    if (status == DUO_OK && dst->on_device) status = duo_coherence_claim(res, dst->region);
+    if (status == DUO_OK && src->on_device) status = duo_coherence_claim_read(res, src->region);
+    if (status == DUO_OK && dst->on_device) status = duo_coherence_claim_write(res, dst->region);
     if (status != DUO_OK) return status;
     if (dst->on_device) {
         const size_t from = (uintptr_t)dst->address - dst->region->low;

@@ -20,24 +20,47 @@ static bool other_is_lost(const duo_resources *res, int other)
            duo_backend_current()->idle(res->queue, &idle) != DUO_ERR_LOST;
 }
 
-duo_status duo_coherence_claim(duo_resources *res, duo_region *region)
+/* The context's queue follows one of the region's users. */
+static duo_status follow(duo_resources *res, duo_region *region, const duo_user *user)
 {
-    if (region->last == res->queue) return DUO_OK;
-    const int other = region->last_device; /* a lost device has no work to follow */
-    if (region->last != NULL && duo_device_usable(other)) {
-        const duo_status status = duo_queue_after(res->queue, region->last);
-        if (status == DUO_ERR_LOST && other_is_lost(res, other)) {
-            duo_device_lose(other, "its work could not be followed");
-            duo_residency_sweep();
-            if (region->lost) return DUO_ERR_LOST;
-            if (region->device == other) return DUO_ERR_DEVICE; /* the device copy is gone */
-        } else if (status != DUO_OK) {
-            return sweep_if_lost(duo_resources_failed(res, status, "follow another queue"));
-        }
-    }
-    region->last = res->queue;
-    region->last_device = res->queue_device;
-    return DUO_OK;
+    const int other = user->device; /* a lost device has no work to follow */
+    if (user->queue == NULL || user->queue == res->queue || !duo_device_usable(other))
+        return DUO_OK;
+    const duo_status status = duo_queue_after(res->queue, user->queue);
+    if (status == DUO_OK) return DUO_OK;
+    if (status != DUO_ERR_LOST || !other_is_lost(res, other))
+        return sweep_if_lost(duo_resources_failed(res, status, "follow another queue"));
+    duo_device_lose(other, "its work could not be followed");
+    duo_residency_sweep();
+    if (region->lost) return DUO_ERR_LOST;
+    return region->device == other ? DUO_ERR_DEVICE : DUO_OK; /* the device copy is gone */
+}
+
+duo_status duo_coherence_claim_read(duo_resources *res, duo_region *region)
+{
+    duo_users *const users = &region->users;
+    if (users->writer.queue == res->queue || duo_users_reads(users, res->queue)) return DUO_OK;
+    duo_status status = follow(res, region, &users->writer);
+    int at = DUO_READERS - 1;
+    while (at > 0 && users->reader[at].queue != NULL) at--;
+    if (status == DUO_OK) status = follow(res, region, &users->reader[at]);
+    if (status == DUO_OK) users->reader[at] = (duo_user){res->queue, res->queue_device};
+    return status;
+}
+
+duo_status duo_coherence_claim_write(duo_resources *res, duo_region *region)
+{
+    duo_users *const users = &region->users;
+    duo_status status = follow(res, region, &users->writer);
+    for (int i = 0; i < DUO_READERS && status == DUO_OK; i++)
+        status = follow(res, region, &users->reader[i]);
+    if (status == DUO_OK) *users = (duo_users){.writer = {res->queue, res->queue_device}};
+    return status;
+}
+
+duo_status duo_coherence_claim(duo_resources *res, duo_region *region, bool written)
+{
+    return written ? duo_coherence_claim_write(res, region) : duo_coherence_claim_read(res, region);
 }
 
 /* A transfer found a device lost. Was it only the context's own, not the region's? Then a second
@@ -51,7 +74,7 @@ static duo_status fetch_stale(duo_resources *res, duo_region *region)
 {
     const duo_range stale = region->host_stale;
     duo_status status = duo_resources_reach(res, region);
-    if (status == DUO_OK) status = duo_coherence_claim(res, region);
+    if (status == DUO_OK) status = duo_coherence_claim_read(res, region);
     if (status == DUO_OK)
         status = duo_download_bytes(res, (char *)region->low + stale.from,
                                     (char *)region->device_copy + stale.from, stale.to - stale.from,
@@ -84,7 +107,7 @@ duo_status duo_coherence_fetch_all(duo_resources *res, uintptr_t low, uintptr_t 
 
 duo_status duo_coherence_send(duo_resources *res, duo_region *region)
 {
-    const duo_status claimed = duo_coherence_claim(res, region);
+    const duo_status claimed = duo_coherence_claim_write(res, region);
     const duo_range stale = region->device_stale;
     if (claimed != DUO_OK || duo_range_empty(stale)) return claimed;
     const duo_status status =
@@ -100,7 +123,7 @@ duo_status duo_coherence_send(duo_resources *res, duo_region *region)
 static duo_status send_part(duo_resources *res, duo_region *region, size_t from, size_t to)
 {
     duo_status status = duo_resources_reach(res, region);
-    if (status == DUO_OK) status = duo_coherence_claim(res, region);
+    if (status == DUO_OK) status = duo_coherence_claim_write(res, region);
     if (status == DUO_OK)
         status = duo_upload_bytes(res, (char *)region->device_copy + from,
                                   (const char *)region->low + from, to - from, false);
@@ -169,8 +192,8 @@ duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region)
     duo_status status = duo_coherence_fetch(res, region);
     if (status != DUO_OK) return status;
     if (region->pending > 0) return DUO_DECLINED;
-    if (region->last != NULL) {
-        status = duo_coherence_claim(res, region);
+    if (!duo_users_none(&region->users)) {
+        status = duo_coherence_claim_write(res, region);
         if (status != DUO_OK) return status;
         status = duo_queue_finish(res->queue);
         if (status != DUO_OK) return sweep_if_lost(duo_resources_failed(res, status, "finish"));
@@ -181,8 +204,9 @@ duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region)
 
 void duo_coherence_settle(duo_resources *res, duo_region *region)
 {
-    if (region->last == NULL || !duo_device_usable(region->device)) return;
-    if (duo_resources_reach(res, region) != DUO_OK || duo_coherence_claim(res, region) != DUO_OK)
+    if (duo_users_none(&region->users) || !duo_device_usable(region->device)) return;
+    if (duo_resources_reach(res, region) != DUO_OK ||
+        duo_coherence_claim_write(res, region) != DUO_OK)
         return;
     const duo_status status = duo_queue_finish(res->queue);
     if (status != DUO_OK) (void)duo_resources_failed(res, status, "finish");

@@ -10,11 +10,14 @@
 
 #include "data/resources.h"
 
-/* The context's queue is about to use the region's bytes on the device: it is made to follow what
- * other queues have there, and becomes the region's last queue. */
-duo_status duo_coherence_claim(duo_resources *res, duo_region *region);
+/* The context's queue is about to read the region's bytes on the device, or to write them, or
+ * packed operands of them: it is made to follow whose work that needs (users.h), and is one of the
+ * region's users. */
+duo_status duo_coherence_claim_read(duo_resources *res, duo_region *region);
+duo_status duo_coherence_claim_write(duo_resources *res, duo_region *region);
+duo_status duo_coherence_claim(duo_resources *res, duo_region *region, bool written);
 
-/* Makes the device copy of a kept array, which has one, current. */
+/* Makes the device copy of a kept array, which has one, current, and claims it to write. */
 duo_status duo_coherence_send(duo_resources *res, duo_region *region);
 
 /* Makes the host copy of a kept array current. */

@@ -52,13 +52,11 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
     else if (o->read && region->samples != NULL)
         outcome = duo_forgotten_look(res, region, part);
     if (outcome != DUO_OK) return outcome;
-    if (o->written && !o->read && covers(o, part)) { /* the call writes all: nothing to send */
-        outcome = duo_coherence_claim(res, region);
-    } else if (o->written || duo_range_meets(region->device_stale, part.from, part.to)) {
+    const bool writes_all = o->written && !o->read && covers(o, part); /* nothing to send */
+    if (!writes_all && (o->written || duo_range_meets(region->device_stale, part.from, part.to)))
         outcome = duo_coherence_send(res, region);
-    } else {
-        outcome = duo_coherence_claim(res, region);
-    }
+    else
+        outcome = duo_coherence_claim(res, region, o->written);
     if (outcome != DUO_OK) return outcome;
     const size_t offset = (uintptr_t)o->address - region->low;
     local->address = (float *)(void *)((char *)region->device_copy + offset);
@@ -100,7 +98,7 @@ static duo_outcome place_region(duo_resources *res, const duo_operand *o, duo_op
     if (duo_operand_kept(o))
         outcome = place_kept(res, o, local);
     else if (o->on_device)
-        outcome = duo_coherence_claim(res, region);
+        outcome = duo_coherence_claim(res, region, o->written);
     else
         outcome = DUO_DECLINED; /* on another device: the CPU algorithm fetches it */
     if (outcome != DUO_OK) return outcome;
@@ -144,7 +142,7 @@ static void find_packed(duo_resources *res, duo_algorithm_id algorithm, const du
         const duo_range part = duo_region_part(o->region, o);
         duo_residency_lock();
         if (!duo_range_meets(o->region->device_stale, part.from, part.to) &&
-            duo_coherence_claim(res, o->region) == DUO_OK)
+            duo_coherence_claim_read(res, o->region) == DUO_OK)
             local->operand[i].packed = duo_prepared(res, algorithm, local, i, part);
         duo_residency_unlock();
     }
@@ -194,7 +192,8 @@ void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *
         if (written && --region->pending_writes == 0) region->writing = (duo_range){0, 0};
         if (!queued) continue;
         if (written) wrote_device(res, &call->operand[i]);
-        duo_place_claim_again(res, region); /* last: it may find that the device is lost */
+        /* Last: it may find that the device is lost. */
+        duo_place_claim_again(res, region, written);
     }
     duo_residency_unlock();
 }

@@ -53,10 +53,10 @@ duo_status duo_place_wrote_host(duo_resources *res, const duo_operand *o)
     return status;
 }
 
-void duo_place_claim_again(duo_resources *res, duo_region *region)
+void duo_place_claim_again(duo_resources *res, duo_region *region, bool written)
 {
     if (!duo_device_usable(res->queue_device)) return;
-    if (duo_coherence_claim(res, region) != DUO_OK) (void)duo_queue_finish(res->queue);
+    if (duo_coherence_claim(res, region, written) != DUO_OK) (void)duo_queue_finish(res->queue);
 }
 
 /* An operand in device memory: copies it to host memory, without gaps. */
@@ -67,7 +67,7 @@ static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_ope
     if (local->address == NULL) return DUO_ERR_MEMORY;
     duo_residency_lock();
     duo_status status = duo_resources_reach(res, o->region);
-    if (status == DUO_OK) status = duo_coherence_claim(res, o->region);
+    if (status == DUO_OK) status = duo_coherence_claim(res, o->region, o->written);
     duo_residency_unlock();
     if (status != DUO_OK || !o->read) return status;
     /* A transfer takes no negative or zero increment on the device: all the memory that the vector
@@ -114,7 +114,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
     const duo_status status = duo_upload(res, o->address, o->ld, local->operand[i].address,
                                          local->operand[i].ld, o->rows, o->columns, false);
     duo_residency_lock();
-    if (status == DUO_OK) duo_place_claim_again(res, o->region);
+    if (status == DUO_OK) duo_place_claim_again(res, o->region, true);
     const duo_range part = duo_region_part(o->region, o);
     duo_packed_stale(&o->region->packed, part.from, part.to); /* a failed upload wrote a part */
     duo_residency_unlock();

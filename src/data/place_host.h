@@ -30,6 +30,6 @@ duo_status duo_place_wrote_host(duo_resources *res, const duo_operand *o);
  * claimed the region without following this work. So it is claimed once more: whoever comes next
  * follows both. Under the residency lock.
  */
-void duo_place_claim_again(duo_resources *res, duo_region *region);
+void duo_place_claim_again(duo_resources *res, duo_region *region, bool written);
 
 #endif

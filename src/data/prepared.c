@@ -1,6 +1,7 @@
 /* prepared.c - operands that are packed once and kept (prepared.h). */
 #include "data/prepared.h"
 
+#include "data/coherence.h"
 #include "data/room.h"
 #include "gpu/backend/devices.h"
 
@@ -42,7 +43,9 @@ void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_cal
     }
     if (packed == NULL) return NULL; /* to prepare is a hint: each call packs for itself */
     if (!packed->current) {
-        const duo_status status = backend->pack(res->queue, algorithm, local, i, packed->memory);
+        duo_status status = duo_coherence_claim_write(res, region);
+        if (status != DUO_OK) return NULL;
+        status = backend->pack(res->queue, algorithm, local, i, packed->memory);
         if (status != DUO_OK) {
             (void)duo_resources_failed(res, status, "prepare an operand");
             return NULL;

@@ -46,13 +46,13 @@ void duo_region_drop_copy(duo_region *region)
     }
     duo_packed_drop(&region->packed, region->device);
     region->device_copy = NULL;
-    region->last = NULL;
+    region->users = (duo_users){0};
 }
 
 /* Notes what is lost with the device; the caller then frees the device copy, or forgets it. */
 static void lose(duo_region *region)
 {
-    region->last = NULL;
+    region->users = (duo_users){0};
     if (duo_region_is_device(region)) {
         region->lost = true;
     } else if (region->kind == DUO_REGION_KEPT && region->device_copy != NULL) {

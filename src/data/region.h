@@ -10,6 +10,7 @@
 #include "data/packed.h"
 #include "data/range.h"
 #include "data/samples.h"
+#include "data/users.h"
 #include "gpu/backend/backend.h"
 
 typedef enum duo_region_kind {
@@ -29,8 +30,7 @@ struct duo_region {
     bool lost;           /* the region's only current copy was on a device that is lost */
 
     /* Regions that have bytes on a device: DEVICE, ADOPTED, and KEPT by its device copy. */
-    duo_queue *last;    /* the queue that used these bytes last; NULL: none, or its work is done */
-    int last_device;    /* the device of the queue `last` */
+    duo_users users;    /* whose work on these bytes others follow */
     int pending;        /* placed operands here, whose calls have not queued their work yet */
     int pending_writes; /* those of them that will be written */
     duo_range writing;  /* the bytes that pending_writes will write; empty while that is 0 */

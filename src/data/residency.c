@@ -196,8 +196,7 @@ bool duo_residency_host_written(const duo_region *region)
 
 void duo_residency_forget_queue(const duo_queue *queue)
 {
-    for (size_t i = 0; i < count; i++)
-        if (table[i]->last == queue) table[i]->last = NULL;
+    for (size_t i = 0; i < count; i++) duo_users_forget(&table[i]->users, queue);
 }
 
 /* In a child process every device is lost, and nothing on it may be touched. */

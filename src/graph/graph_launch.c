@@ -44,14 +44,14 @@ static bool still_packed(const duo_graph_use *u)
     return p != NULL && p->current;
 }
 
-/* The queue follows what others have on the part's memory, and is the last on it. */
+/* The queue follows what others have on the part's memory, and others follow it there. */
 static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     duo_status status = DUO_OK;
     for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++) {
         duo_region *const region = g->use[i].region;
         if (region != NULL && duo_region_is_device(region))
-            status = duo_coherence_claim(res, region);
+            status = duo_coherence_claim(res, region, g->use[i].written);
     }
     return status;
 }

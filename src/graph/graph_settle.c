@@ -185,7 +185,7 @@ static void pack_operands(duo_graph *g, duo_graph_node *n)
         if (o->prepared && !o->written && !is_written(g, here->low, here->high)) {
             const duo_range range = duo_region_part(o->region, o);
             duo_residency_lock();
-            if (duo_coherence_claim(res, o->region) == DUO_OK)
+            if (duo_coherence_claim_read(res, o->region) == DUO_OK)
                 o->packed = duo_prepared(res, n->call.algorithm->id, &n->call.call, i, range);
             if (o->packed != NULL)
                 here->packed = duo_packed_in(&o->region->packed, o->packed)->number;

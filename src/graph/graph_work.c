@@ -58,7 +58,7 @@ static duo_status set_on_device(duo_context *ctx, const duo_work *w)
     duo_region *const region = duo_residency_find(low, high, &crosses);
     duo_status status = region == NULL ? DUO_ERR_RANGE : region->lost ? DUO_ERR_LOST : DUO_OK;
     if (status == DUO_OK) status = duo_resources_reach(res, region);
-    if (status == DUO_OK) status = duo_coherence_claim(res, region);
+    if (status == DUO_OK) status = duo_coherence_claim_write(res, region);
     if (status == DUO_OK) {
         duo_packed_stale(&region->packed, low - region->low, high - region->low);
         status = duo_queue_fill(res->queue, w->dst, w->dst_pitch, (unsigned char)w->value, w->width,
