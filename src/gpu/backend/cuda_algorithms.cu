@@ -104,10 +104,11 @@ static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call 
     if (capture) duo_cuda_forget(cudaThreadExchangeStreamCaptureMode(&mode));
     if (status != DUO_OK || algorithm->workspace == nullptr) return status;
     const size_t wanted = algorithm->workspace(call, how);
-    if (capture)
+    const bool records = queue->recorded && duo_cuda_is_captured(queue);
+    if (capture || records)
         queue->workspace.held |= wanted > 0;
     else if (wanted > queue->workspace.bytes && !duo_cuda_is_captured(queue))
-        duo_cuda_grow_workspace(&queue->workspace, queue->device, wanted);
+        duo_cuda_grow_workspace(queue, wanted);
     how->workspace = queue->workspace.address;
     how->workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
     return DUO_OK;
@@ -118,6 +119,7 @@ duo_status duo_cuda_reserve(duo_queue *queue, duo_algorithm_id id, const duo_cal
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
     duo_launch how = launch_on(queue);
+    queue->recorded = true;
     return prepare(queue, id, call, &how);
 }
 

@@ -6,6 +6,7 @@
 
 #include "gpu/backend/cuda_error.cuh"
 #include "gpu/backend/cuda_memory.cuh"
+#include "gpu/backend/cuda_queue.cuh"
 #include "gpu/backend/memory_cap.h"
 #include "host/environment.h"
 
@@ -18,33 +19,54 @@ struct duo_cuda_held {
     duo_cuda_held *next;
 };
 
-static duo_status give_back(int device, char *address, size_t bytes)
+/* Beside work that other queues have on the device cudaFree waits, for all of it. */
+static duo_status allocate(const duo_queue *queue, size_t bytes, void **address)
 {
-    if (address == nullptr) return DUO_OK;
-    duo_memory_give(device, bytes);
-    return duo_cuda_release(device, address);
+    if (!queue->pooled) return duo_cuda_allocate(queue->device, bytes, address);
+    return duo_cuda_status(cudaMallocAsync(address, bytes, queue->stream), "cudaMallocAsync");
 }
 
-duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace, int device)
+static void give_back(const duo_queue *queue, char *address, size_t bytes)
 {
+    if (address == nullptr) return;
+    duo_memory_give(queue->device, bytes);
+    if (queue->pooled)
+        duo_cuda_forget(cudaFreeAsync(address, queue->stream));
+    else
+        (void)duo_cuda_release(queue->device, address);
+}
+
+static duo_status finish(const duo_queue *queue)
+{
+    return duo_cuda_status(cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
+}
+
+duo_status duo_cuda_free_workspace(duo_queue *queue)
+{
+    duo_cuda_workspace *const workspace = &queue->workspace;
+    duo_status status = DUO_OK;
+    if (workspace->held || workspace->replaced != nullptr) /* graphs are launched in any stream */
+        status = duo_cuda_status(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     while (workspace->replaced != nullptr) {
         duo_cuda_held *const held = workspace->replaced;
         workspace->replaced = held->next;
-        (void)give_back(device, held->address, held->bytes);
+        give_back(queue, held->address, held->bytes);
         free(held);
     }
-    const duo_status status = give_back(device, workspace->address, workspace->bytes);
+    give_back(queue, workspace->address, workspace->bytes);
     workspace->address = nullptr;
     workspace->held = false;
     workspace->bytes = workspace->refused = 0;
-    return status;
+    const duo_status finished = finish(queue); /* then the driver gives it to others, too */
+    return status == DUO_OK ? finished : status;
 }
 
 /* Makes room for a larger one. False: what is there is held, and can't be noted. */
-static bool replace(duo_cuda_workspace *workspace, int device)
+static bool replace(duo_queue *queue)
 {
+    duo_cuda_workspace *const workspace = &queue->workspace;
     if (!workspace->held) {
-        (void)give_back(device, workspace->address, workspace->bytes);
+        give_back(queue, workspace->address, workspace->bytes);
     } else {
         duo_cuda_held *const held = (duo_cuda_held *)malloc(sizeof *held);
         if (held == nullptr) return false;
@@ -57,29 +79,34 @@ static bool replace(duo_cuda_workspace *workspace, int device)
     return true;
 }
 
-static char *take(int device, size_t bytes, size_t memory_bytes)
+static char *take(const duo_queue *queue, size_t bytes)
 {
     void *address = nullptr;
-    if (!duo_memory_take(device, bytes, (double)memory_bytes)) return nullptr;
-    if (duo_cuda_allocate(device, bytes, &address) == DUO_OK) return (char *)address;
-    duo_memory_give(device, bytes);
+    if (!duo_memory_take(queue->device, bytes, (double)queue->workspace.memory_bytes))
+        return nullptr;
+    if (allocate(queue, bytes, &address) == DUO_OK) return (char *)address;
+    /* What was given back in the queue's order is there when its work is done. */
+    if (queue->pooled && finish(queue) == DUO_OK && allocate(queue, bytes, &address) == DUO_OK)
+        return (char *)address;
+    duo_memory_give(queue->device, bytes);
     return nullptr;
 }
 
-void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, int device, size_t wanted)
+void duo_cuda_grow_workspace(duo_queue *queue, size_t wanted)
 {
+    duo_cuda_workspace *const workspace = &queue->workspace;
     const double limit = duo_environment_get()->workspace_bytes;
     wanted = (wanted + kUnit - 1) / kUnit * kUnit;
     if ((double)wanted > limit) wanted = (size_t)limit;
     if (wanted <= workspace->bytes) return;
     if (workspace->refused > 0 && wanted >= workspace->refused && workspace->address != nullptr)
         return;
-    if (!replace(workspace, device)) return;
+    if (!replace(queue)) return;
     size_t free_bytes;
     if (workspace->memory_bytes == 0)
         duo_cuda_forget(cudaMemGetInfo(&free_bytes, &workspace->memory_bytes));
     for (; wanted >= kLeast; wanted /= 2) {
-        workspace->address = take(device, wanted, workspace->memory_bytes);
+        workspace->address = take(queue, wanted);
         if (workspace->address != nullptr) {
             workspace->bytes = wanted;
             return;

@@ -5,25 +5,26 @@
 
 #include <stddef.h>
 
-#include "duoblas.h"
+#include "gpu/backend/backend.h"
 
 struct duo_cuda_workspace {
     char *address;
     size_t bytes;
-    bool held;                      /* a graph of the caller's uses it */
+    bool held;                      /* a graph uses it */
     struct duo_cuda_held *replaced; /* smaller ones, which were held when it grew */
     size_t refused;                 /* so much there was not when it was last asked for; 0: never */
     size_t memory_bytes;            /* that the device has; 0: not asked yet */
 };
 
 /*
- * Makes it as large as wanted, if DUOBLAS_WORKSPACE and the device's memory allow; else as large as
- * they do, or leaves none: an algorithm that cannot work with what there is says so. The device is
- * current, here and below.
+ * Makes the queue's workspace as large as wanted, if DUOBLAS_WORKSPACE and the device's memory
+ * allow; else as large as they do, or leaves none: an algorithm that cannot work with what there is
+ * says so. Memory is taken and given back in the order of the queue's work, so that nobody waits,
+ * where the device has such memory. It is current, here and below.
  */
-void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, int device, size_t wanted);
+void duo_cuda_grow_workspace(duo_queue *queue, size_t wanted);
 
-/* Waits for the device, and gives the memory back, all of it. */
-duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace, int device);
+/* Gives the memory back, all of it, after the queue's work and the graphs that use it are done. */
+duo_status duo_cuda_free_workspace(duo_queue *queue);
 
 #endif
