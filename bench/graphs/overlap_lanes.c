@@ -1,6 +1,6 @@
 /*
- * overlap_lanes.c - when the products of eight contexts ran, by the device's clock, as a picture: a
- * row for each context, and below them one context that does as many.
+ * overlap_lanes.c - when the products of eight contexts ran, each with a thread, by the device's
+ * clock, as a picture: a row for each context, and below them one context that does as many.
  *
  * A product is drawn from when the device came to it to when it was done. Stamps between products
  * cost a little time, too.
@@ -21,20 +21,29 @@ typedef struct interval {
 
 static duo_queue *queue_of(duo_context *context) { return context->resources.queue; }
 
-/* Product i is in context i % contexts, between two of its stamps. */
-static bool queue_products(duo_context *const *context, int contexts, const duo_work *work)
+/* Product i is in context i % contexts, between two of its stamps: those of one context. */
+static bool queue_products_of(duo_context *const *context, int contexts, int one,
+                              const duo_work *work)
 {
     const duo_backend *const backend = duo_backend_current();
     bool good = true;
-    for (int i = 0; i < PRODUCTS && good; i++) {
-        duo_context *const one = context[i % contexts];
+    for (int i = one; i < PRODUCTS && good; i += contexts) {
         const int stamp = 2 * (i / contexts);
-        good = backend->stamp(queue_of(one), stamp) == DUO_OK &&
-               duo_work_call(one, &work[i % DUO_OVERLAPPING]) == DUO_OK &&
-               backend->stamp(queue_of(one), stamp + 1) == DUO_OK;
+        good = backend->stamp(queue_of(context[one]), stamp) == DUO_OK &&
+               duo_work_call(context[one], &work[i % DUO_OVERLAPPING]) == DUO_OK &&
+               backend->stamp(queue_of(context[one]), stamp + 1) == DUO_OK;
     }
-    for (int i = 0; i < contexts; i++) good = duo_synchronize(context[i]) == DUO_OK && good;
     return good;
+}
+
+/* A thread for each context. */
+static bool queue_products(duo_context *const *context, int contexts, const duo_work *work)
+{
+    int failed = 0;
+#pragma omp parallel for num_threads(contexts) schedule(static) reduction(+ : failed)
+    for (int i = 0; i < contexts; i++) failed += !queue_products_of(context, contexts, i, work);
+    for (int i = 0; i < contexts; i++) failed += duo_synchronize(context[i]) != DUO_OK;
+    return failed == 0;
 }
 
 static bool record(duo_context *const *context, int contexts, const duo_work *work,

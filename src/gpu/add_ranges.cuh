@@ -86,4 +86,41 @@ static __device__ __forceinline__ bool add_ranges(float *slots, unsigned *ticket
     return true;
 }
 
+/* The same of so many elements that the compiler knows how many a thread has: it reads those of a
+ * slot at once. Threads or Elements is a multiple of the other. */
+template <int Threads, int Elements, class Sum>
+static __device__ __forceinline__ bool add_tile_ranges(float *slots, unsigned *ticket, int range,
+                                                       int ranges, float *scratch, Sum sum)
+{
+    constexpr int kEach = Elements > Threads ? Elements / Threads : 1;
+    constexpr int kShares = Elements < Threads ? Threads / Elements : 1;
+    static_assert(Elements * kShares == Threads * kEach, "threads share all alike");
+    const int first = threadIdx.x % (Threads / kShares), share = threadIdx.x / (Threads / kShares);
+    if (share == 0)
+#pragma unroll
+        for (int i = 0; i < kEach; i++)
+            slots[range * Elements + first + i * Threads] = sum(first + i * Threads);
+    __syncthreads();
+    const bool last = threadIdx.x == 0 && is_last(ticket, ranges);
+    if (!__syncthreads_or(last)) return false;
+
+    float total[kEach] = {};
+#pragma unroll 4
+    for (int slot = share; slot < ranges; slot += kShares)
+#pragma unroll
+        for (int i = 0; i < kEach; i++)
+            total[i] += __ldcg(slots + slot * Elements + first + i * Threads);
+    for (int half = kShares / 2; half > 0; half /= 2) {
+        scratch[threadIdx.x] = total[0];
+        __syncthreads();
+        if (share < half) total[0] += scratch[threadIdx.x + half * Elements];
+        __syncthreads();
+    }
+    if (share == 0)
+#pragma unroll
+        for (int i = 0; i < kEach; i++) sum(first + i * Threads) = total[i];
+    __syncthreads();
+    return true;
+}
+
 #endif

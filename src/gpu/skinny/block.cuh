@@ -12,9 +12,10 @@ struct skinny_problem {
     int64_t ldx, ldy;
     int64_t row_step, column_step; /* of C */
     int row_tiles, column_tiles, ranges;
-    int64_t range;  /* of k, per block */
-    float *partial; /* C for each of several ranges, packed */
-    bool wide_x;    /* 16-byte copies of X are aligned */
+    int64_t range;     /* of k, per block */
+    float *partial;    /* of several ranges: C of each, packed; or their slots, tile by tile */
+    unsigned *tickets; /* of those (add_ranges.cuh). NULL: a second kernel adds */
+    bool wide_x;       /* 16-byte copies of X are aligned */
     float alpha, beta;
 };
 
@@ -25,6 +26,7 @@ struct sums {
     union {
         float half[Tile::kWarpsK > 1 ? Tile::kWarpsK / 2 : 1][Tile::kSums][Tile::kWarpsM][32];
         float tile[Tile::kColumns][kPitch];
+        float scratch[kThreads];
     };
 };
 

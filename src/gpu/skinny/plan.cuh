@@ -36,7 +36,8 @@ struct skinny_plan {
     double clocks;
 };
 
-constexpr int kRounds = 3; /* in which the blocks of several ranges run, at most */
+constexpr int kMostAdded = 16384; /* elements of a tile times ranges, for its last block to add */
+constexpr int kRounds = 3;        /* in which the blocks of several ranges run, at most */
 
 /* `unit` is a power of two, and a division takes long. */
 static int64_t units_of(int64_t size, int unit) { return (size + unit - 1) >> __builtin_ctz(unit); }

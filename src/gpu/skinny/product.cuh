@@ -2,6 +2,7 @@
 #ifndef DUO_SKINNY_PRODUCT_CUH
 #define DUO_SKINNY_PRODUCT_CUH
 
+#include "gpu/add_ranges.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
 #include "gpu/shared_memory.cuh"
@@ -76,11 +77,29 @@ static __device__ __forceinline__ void prefetch_block(const skinny_problem &p,
                                                              block.rows_left, threadIdx.x);
 }
 
+/* The sums over all ranges of k into after.tile of the last block of the tile: true. */
+template <class Tile>
+static __device__ __forceinline__ bool is_whole(const skinny_problem &p, sums<Tile> &after)
+{
+    constexpr int kElements = Tile::kRows * Tile::kColumns;
+    const int tiles = p.row_tiles * p.column_tiles, tile = blockIdx.x % tiles;
+    const bool down = p.row_step == 1; /* as store_block goes */
+    auto element = [&](int e) -> float & {
+        return down ? after.tile[e / Tile::kRows][e % Tile::kRows]
+                    : after.tile[e % Tile::kColumns][e / Tile::kColumns];
+    };
+    return add_tile_ranges<kThreads, kElements>(p.partial + (int64_t)tile * p.ranges * kElements,
+                                                p.tickets + tile, blockIdx.x / tiles, p.ranges,
+                                                after.scratch, element);
+}
+
 /* after.tile to C, or to the sums of its range. */
 template <class Tile>
-static __device__ __forceinline__ void
-store_block(const skinny_problem &p, const skinny_block &block, const sums<Tile> &after)
+static __device__ __forceinline__ void store_block(const skinny_problem &p,
+                                                   const skinny_block &block, sums<Tile> &after)
 {
+    const bool in_workspace = p.ranges > 1 && p.tickets == nullptr;
+    if (p.ranges > 1 && !in_workspace && !is_whole<Tile>(p, after)) return;
     const bool down = p.row_step == 1; /* neighbours in C are neighbours in its rows */
     auto for_each = [&](auto &&act) {
 #pragma unroll 1
@@ -95,7 +114,7 @@ store_block(const skinny_problem &p, const skinny_block &block, const sums<Tile>
         float *const c = p.c + (row * p.row_step + column * p.column_step);
         *c = blend(p.alpha, value, p.beta, p.beta == 0.0f ? 0.0f : *c);
     };
-    if (p.ranges == 1) {
+    if (!in_workspace) {
         for_each(update);
         return;
     }

@@ -9,8 +9,9 @@
  *           through a ring in shared memory (cp.async; plain loads before compute capability 8.0).
  *           Its warps take different l of a slab, and so do the lanes of a warp in small tiles.
  * Order     per element of C and range of k one fp32 FMA chain per warp, or per lane in small
- *           tiles, over its share of every slab; chains are added by halving, ranges by sum_ranges:
- *           the same bits on every run with the same device, leading dimensions and workspace
+ *           tiles, over its share of every slab; chains are added by halving, ranges by
+ *           add_ranges or sum_ranges: the same bits on every run with the same device,
+ *           leading dimensions and workspace
  * Traffic   X once from memory, 16 bytes per copy where its alignment allows, else 4; Y once per
  *           tile of C, from L2; C once; with several ranges, their sums there and back
  */
@@ -114,6 +115,18 @@ static size_t workspace(const duo_call *, const duo_launch *how)
     return (size_t)how->multiprocessors * kRounds * largest * sizeof(float);
 }
 
+/*
+ * Shall the last block of each tile add its ranges? Of many, a second kernel adds them sooner; but
+ * its launch takes the host 2 us and more.
+ */
+static bool one_kernel(const skinny_plan &plan, const skinny_shape &shape, const duo_launch *how)
+{
+    const int64_t tiles = plan.row_tiles * plan.column_tiles;
+    const int64_t of_tile = plan.ranges * shape.rows * shape.columns;
+    return of_tile <= kMostAdded && tiles <= DUO_COUNTERS &&
+           tiles * of_tile * sizeof(float) <= how->workspace_bytes;
+}
+
 template <class Tiles>
 static cudaError_t queue_skinny(const sgemm_problem &p, skinny_problem &q, const duo_launch *how)
 {
@@ -129,9 +142,10 @@ static cudaError_t queue_skinny(const sgemm_problem &p, skinny_problem &q, const
     q.ranges = (int)plan.ranges;
     q.range = plan.range;
     q.partial = reinterpret_cast<float *>(how->workspace);
+    q.tickets = one_kernel(plan, shape, how) ? how->counters : nullptr;
     const cudaError_t error = queue_kernel_behind(Tiles::kernel[plan.shape], (unsigned)blocks,
                                                   kThreads, shape.shared_bytes, how, q);
-    if (error != cudaSuccess || q.ranges == 1) return error;
+    if (error != cudaSuccess || q.ranges == 1 || q.tickets != nullptr) return error;
     return queue_sum_ranges(p, q.partial, q.ranges, how);
 }
 

@@ -1,5 +1,5 @@
 /*
- * skinny/sum_ranges.cuh - the second kernel: C from the sums over ranges of k in the workspace.
+ * skinny/sum_ranges.cuh - a second kernel: C from the sums over many ranges of k in the workspace.
  *
  * Threads   256 per block; several of them share the ranges of an element where elements are few
  * Order     a thread's ranges in their order, then shares by halving: the same bits on every run
