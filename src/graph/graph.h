@@ -44,8 +44,7 @@ typedef struct duo_graph_node {
     bool to_device; /* COPYING */
     int wave, phase;
     bool early;
-    int part, lane;                  /* lane: QUEUED */
-    double seconds_one, seconds_all; /* HOST: predicted, on one thread and on all */
+    int part, lane;     /* lane: QUEUED */
     duo_event *event;   /* where another lane follows, or COPYING to the device; else NULL */
     duo_signal *signal; /* the same in what is recorded; made when first needed */
 

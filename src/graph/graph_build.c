@@ -61,13 +61,6 @@ static void choose_lanes(duo_graph *g)
 /* How many nodes of each part the host does at once. */
 static void share_host(duo_graph *g)
 {
-    const int threads = duo_graph_threads(g, 1);
-    for (int i = 0; i < g->nodes; i++) {
-        duo_graph_node *const n = &g->node[i];
-        if (n->side != DUO_NODE_HOST) continue;
-        n->seconds_one = duo_graph_seconds(g->host, &n->work, 1);
-        n->seconds_all = duo_graph_seconds(g->host, &n->work, threads);
-    }
     for (int i = 0; i < g->parts; i++) {
         duo_graph_part *const part = &g->part[i];
         int hosts = 0;
