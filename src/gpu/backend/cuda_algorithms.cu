@@ -108,7 +108,7 @@ static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call 
     if (capture || records)
         queue->workspace.held |= wanted > 0;
     else if (wanted > queue->workspace.bytes && !duo_cuda_is_captured(queue))
-        duo_cuda_grow_workspace(queue, wanted);
+        duo_cuda_grow_workspace(&queue->workspace, wanted);
     how->workspace = queue->workspace.address;
     how->workspace_bytes = wanted < queue->workspace.bytes ? wanted : queue->workspace.bytes;
     return DUO_OK;

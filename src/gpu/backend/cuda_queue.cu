@@ -28,7 +28,7 @@ duo_status duo_cuda_close(duo_queue *queue)
             if (queue->stamps[i] != nullptr) duo_cuda_forget(cudaEventDestroy(queue->stamps[i]));
         if (queue->behind != nullptr) duo_cuda_forget(cudaEventDestroy(queue->behind));
         if (queue->scratch != nullptr) duo_cuda_forget(cudaFree(queue->scratch));
-        (void)duo_cuda_free_workspace(queue);
+        (void)duo_cuda_free_workspace(&queue->workspace);
         if (queue->own_stream) duo_cuda_forget(cudaStreamDestroy(queue->stream));
     }
     free(queue->stamps);
@@ -65,7 +65,6 @@ duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_qu
     queue->counted = queue->multiprocessors;
     queue->capability = 10 * duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMajor) +
                         duo_cuda_attribute(device, cudaDevAttrComputeCapabilityMinor);
-    queue->pooled = duo_cuda_attribute(device, cudaDevAttrMemoryPoolsSupported) > 0;
     queue->cache_bytes = duo_cuda_attribute(device, cudaDevAttrL2CacheSize);
     duo_status status = DUO_OK;
     if (stream == nullptr) {
@@ -76,6 +75,7 @@ duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_qu
         }
         queue->own_stream = true;
     }
+    duo_cuda_open_workspace(&queue->workspace, device, queue->stream);
     if (status == DUO_OK) status = duo_cuda_make_event(&queue->behind);
     if (status == DUO_OK)
         status = duo_cuda_status(cudaMalloc(&queue->scratch, kScratchBytes), "cudaMalloc");
@@ -98,7 +98,7 @@ duo_status duo_cuda_trim(duo_queue *queue)
 {
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
-    return duo_cuda_free_workspace(queue);
+    return duo_cuda_free_workspace(&queue->workspace);
 }
 
 void *duo_cuda_stream(duo_queue *queue) { return queue->stream; }

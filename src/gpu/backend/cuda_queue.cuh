@@ -19,7 +19,6 @@ struct duo_queue {
     void *scratch;      /* kScratchBytes */
     uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
     duo_cuda_workspace workspace;
-    bool pooled;   /* the device has memory that is taken and given back in a stream's order */
     bool recorded; /* it is filled for recordings: what a launch uses then has to stay */
     int multiprocessors, capability, cache_bytes;
     int counted; /* multiprocessors on which launches count (backend.h, share) */

@@ -4,9 +4,9 @@
 #include <cuda_runtime.h>
 #include <stdlib.h>
 
+#include "gpu/backend/cuda_devices.cuh"
 #include "gpu/backend/cuda_error.cuh"
 #include "gpu/backend/cuda_memory.cuh"
-#include "gpu/backend/cuda_queue.cuh"
 #include "gpu/backend/memory_cap.h"
 #include "host/environment.h"
 
@@ -20,53 +20,59 @@ struct duo_cuda_held {
 };
 
 /* Beside work that other queues have on the device cudaFree waits, for all of it. */
-static duo_status allocate(const duo_queue *queue, size_t bytes, void **address)
+static duo_status allocate(const duo_cuda_workspace *workspace, size_t bytes, void **address)
 {
-    if (!queue->pooled) return duo_cuda_allocate(queue->device, bytes, address);
-    return duo_cuda_status(cudaMallocAsync(address, bytes, queue->stream), "cudaMallocAsync");
+    if (!workspace->pooled) return duo_cuda_allocate(workspace->device, bytes, address);
+    return duo_cuda_status(cudaMallocAsync(address, bytes, workspace->stream), "cudaMallocAsync");
 }
 
-static void give_back(const duo_queue *queue, char *address, size_t bytes)
+static void give_back(const duo_cuda_workspace *workspace, char *address, size_t bytes)
 {
     if (address == nullptr) return;
-    duo_memory_give(queue->device, bytes);
-    if (queue->pooled)
-        duo_cuda_forget(cudaFreeAsync(address, queue->stream));
+    duo_memory_give(workspace->device, bytes);
+    if (workspace->pooled)
+        duo_cuda_forget(cudaFreeAsync(address, workspace->stream));
     else
-        (void)duo_cuda_release(queue->device, address);
+        (void)duo_cuda_release(workspace->device, address);
 }
 
-static duo_status finish(const duo_queue *queue)
+static duo_status finish(const duo_cuda_workspace *workspace)
 {
-    return duo_cuda_status(cudaStreamSynchronize(queue->stream), "cudaStreamSynchronize");
+    return duo_cuda_status(cudaStreamSynchronize(workspace->stream), "cudaStreamSynchronize");
 }
 
-duo_status duo_cuda_free_workspace(duo_queue *queue)
+void duo_cuda_open_workspace(duo_cuda_workspace *workspace, int device, cudaStream_t stream)
 {
-    duo_cuda_workspace *const workspace = &queue->workspace;
+    *workspace = {};
+    workspace->device = device;
+    workspace->stream = stream;
+    workspace->pooled = duo_cuda_attribute(device, cudaDevAttrMemoryPoolsSupported) > 0;
+}
+
+duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace)
+{
     duo_status status = DUO_OK;
     if (workspace->held || workspace->replaced != nullptr) /* graphs are launched in any stream */
         status = duo_cuda_status(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     while (workspace->replaced != nullptr) {
         duo_cuda_held *const held = workspace->replaced;
         workspace->replaced = held->next;
-        give_back(queue, held->address, held->bytes);
+        give_back(workspace, held->address, held->bytes);
         free(held);
     }
-    give_back(queue, workspace->address, workspace->bytes);
+    give_back(workspace, workspace->address, workspace->bytes);
     workspace->address = nullptr;
     workspace->held = false;
     workspace->bytes = workspace->refused = 0;
-    const duo_status finished = finish(queue); /* then the driver gives it to others, too */
+    const duo_status finished = finish(workspace); /* then the driver gives it to others, too */
     return status == DUO_OK ? finished : status;
 }
 
 /* Makes room for a larger one. False: what is there is held, and can't be noted. */
-static bool replace(duo_queue *queue)
+static bool replace(duo_cuda_workspace *workspace)
 {
-    duo_cuda_workspace *const workspace = &queue->workspace;
     if (!workspace->held) {
-        give_back(queue, workspace->address, workspace->bytes);
+        give_back(workspace, workspace->address, workspace->bytes);
     } else {
         duo_cuda_held *const held = (duo_cuda_held *)malloc(sizeof *held);
         if (held == nullptr) return false;
@@ -79,34 +85,33 @@ static bool replace(duo_queue *queue)
     return true;
 }
 
-static char *take(const duo_queue *queue, size_t bytes)
+static char *take(const duo_cuda_workspace *workspace, size_t bytes)
 {
     void *address = nullptr;
-    if (!duo_memory_take(queue->device, bytes, (double)queue->workspace.memory_bytes))
-        return nullptr;
-    if (allocate(queue, bytes, &address) == DUO_OK) return (char *)address;
+    if (!duo_memory_take(workspace->device, bytes, (double)workspace->memory_bytes)) return nullptr;
+    if (allocate(workspace, bytes, &address) == DUO_OK) return (char *)address;
     /* What was given back in the queue's order is there when its work is done. */
-    if (queue->pooled && finish(queue) == DUO_OK && allocate(queue, bytes, &address) == DUO_OK)
+    if (workspace->pooled && finish(workspace) == DUO_OK &&
+        allocate(workspace, bytes, &address) == DUO_OK)
         return (char *)address;
-    duo_memory_give(queue->device, bytes);
+    duo_memory_give(workspace->device, bytes);
     return nullptr;
 }
 
-void duo_cuda_grow_workspace(duo_queue *queue, size_t wanted)
+void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, size_t wanted)
 {
-    duo_cuda_workspace *const workspace = &queue->workspace;
     const double limit = duo_environment_get()->workspace_bytes;
     wanted = (wanted + kUnit - 1) / kUnit * kUnit;
     if ((double)wanted > limit) wanted = (size_t)limit;
     if (wanted <= workspace->bytes) return;
     if (workspace->refused > 0 && wanted >= workspace->refused && workspace->address != nullptr)
         return;
-    if (!replace(queue)) return;
+    if (!replace(workspace)) return;
     size_t free_bytes;
     if (workspace->memory_bytes == 0)
         duo_cuda_forget(cudaMemGetInfo(&free_bytes, &workspace->memory_bytes));
     for (; wanted >= kLeast; wanted /= 2) {
-        workspace->address = take(queue, wanted);
+        workspace->address = take(workspace, wanted);
         if (workspace->address != nullptr) {
             workspace->bytes = wanted;
             return;

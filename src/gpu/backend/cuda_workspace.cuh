@@ -3,11 +3,15 @@
 #ifndef DUO_CUDA_WORKSPACE_CUH
 #define DUO_CUDA_WORKSPACE_CUH
 
+#include <cuda_runtime.h>
 #include <stddef.h>
 
-#include "gpu/backend/backend.h"
+#include "duoblas.h"
 
 struct duo_cuda_workspace {
+    int device;
+    cudaStream_t stream; /* the queue's */
+    bool pooled;         /* the device has memory that is taken and given back in its order */
     char *address;
     size_t bytes;
     bool held;                      /* a graph uses it */
@@ -16,15 +20,18 @@ struct duo_cuda_workspace {
     size_t memory_bytes;            /* that the device has; 0: not asked yet */
 };
 
+/* Of a queue that is opened; there is no memory in it yet. */
+void duo_cuda_open_workspace(duo_cuda_workspace *workspace, int device, cudaStream_t stream);
+
 /*
- * Makes the queue's workspace as large as wanted, if DUOBLAS_WORKSPACE and the device's memory
+ * Makes it as large as wanted, if DUOBLAS_WORKSPACE and the device's memory
  * allow; else as large as they do, or leaves none: an algorithm that cannot work with what there is
  * says so. Memory is taken and given back in the order of the queue's work, so that nobody waits,
  * where the device has such memory. It is current, here and below.
  */
-void duo_cuda_grow_workspace(duo_queue *queue, size_t wanted);
+void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, size_t wanted);
 
 /* Gives the memory back, all of it, after the queue's work and the graphs that use it are done. */
-duo_status duo_cuda_free_workspace(duo_queue *queue);
+duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace);
 
 #endif
