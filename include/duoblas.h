@@ -617,6 +617,60 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
                              float *c, int64_t ldc);
 
 /**
+ * duo_sgemm_batched - general matrix products, many of one shape.
+ *
+ *     C[i] := alpha * op(A[i]) * op(B[i]) + beta * C[i],  0 <= i < count
+ *
+ *   a, b, c  [in] lists, in host memory, of where each product's operands are; these as in
+ *            duo_sgemm, and not NULL where they are read or written. The lists may change when the
+ *            call returns. The same A or B may stand in a list often. A list may be NULL where
+ *            duo_sgemm's operand may, and if count is 0.
+ *   count    >= 0 products; with 0 nothing is read or written.
+ *   others   those of duo_sgemm, for every product.
+ *
+ * Overlap    no C may overlap another C, or any A or B; this is not checked.
+ * Residence  any mix; see Conventions. Where all operands are on one device, or kept and current
+ *            there, the batch is one launch, decided once. Where all are in host memory, products
+ *            are shared out among the team's threads. All others, and products that are large
+ *            enough to fill the machine, are calls of duo_sgemm, one after the other, as they are
+ *            while a graph is captured. DUO_MATH_FLOAT64: one after the other on the device.
+ * Numerics   of each product, in every math, as in duo_sgemm. In one launch only binary32 products
+ *            and sums are used, and a product has the same bits in every batch, on every device.
+ * Returns    what duo_sgemm returns. With no C written: DUO_ERR_SIZE also for count < 0, and
+ *            DUO_ERR_NULL for any NULL in a list. An error that comes later leaves some C written.
+ * Since      0.2
+ */
+DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_transpose transa,
+                                     duo_transpose transb, int64_t m, int64_t n, int64_t k,
+                                     float alpha, const float *const a[], int64_t lda,
+                                     const float *const b[], int64_t ldb, float beta,
+                                     float *const c[], int64_t ldc, int64_t count);
+
+/**
+ * duo_sgemm_strided_batched - the same, at equal distances.
+ *
+ *     C[i] := alpha * op(A[i]) * op(B[i]) + beta * C[i],  0 <= i < count
+ *     A[i] = a + i*stride_a,  B[i] = b + i*stride_b,  C[i] = c + i*stride_c
+ *
+ *   a, b, c   the first product's.
+ *   stride_a  floats from one A to the next; stride_b: B. 0: all products have the same. May be
+ *             negative, and shorter than the matrix.
+ *   stride_c  the same of C, which have to lie apart: one behind the other, or the columns of each
+ *             between those of others.
+ *   others    those of duo_sgemm_batched.
+ *
+ * Returns    what duo_sgemm_batched returns; DUO_ERR_LD also for a stride_c at which C overlap, and
+ *            DUO_ERR_SIZE for strides beyond the address space.
+ * Everything else as in duo_sgemm_batched.   Since 0.2
+ */
+DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout,
+                                             duo_transpose transa, duo_transpose transb, int64_t m,
+                                             int64_t n, int64_t k, float alpha, const float *a,
+                                             int64_t lda, int64_t stride_a, const float *b,
+                                             int64_t ldb, int64_t stride_b, float beta, float *c,
+                                             int64_t ldc, int64_t stride_c, int64_t count);
+
+/**
  * duo_sasum - sum of absolute values.
  *
  *     result := sum over i of |x(i)|,  x(i) = x[i*incx],  0 <= i < n

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "algorithms.h"
+#include "batch.h"
 #include "call.h"
 
 /* Partial sums that the blocks of a reduction may leave for the last one, in a queue's scratch. */
@@ -63,6 +64,14 @@ typedef struct duo_gpu_algorithm {
     cudaError_t (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);
 } duo_gpu_algorithm;
 
+/* Many products in one launch. */
+typedef struct duo_gpu_batch {
+    /* As of an algorithm. The batch's lists stand at the beginning of the workspace, one behind the
+     * other. */
+    cudaError_t (*launch)(const duo_call *call, const duo_batch *batch, const duo_launch *how);
+    cudaError_t (*load)(void);
+} duo_gpu_batch;
+
 /* duo_NAME of every algorithm in the list that runs on the GPU, each defined in its NAME.cu. */
 #ifdef __cplusplus
 extern "C" {
@@ -72,6 +81,7 @@ extern "C" {
 #define DUO_DECLARE_GPU(name)                     extern const duo_gpu_algorithm duo_##name;
 #define DUO_DECLARE(operation, side, maths, name) DUO_DECLARE_##side(name)
 DUO_ALGORITHM_LIST(DUO_DECLARE)
+extern const duo_gpu_batch duo_sgemm_gpu_batched;
 #undef DUO_DECLARE
 #undef DUO_DECLARE_GPU
 #undef DUO_DECLARE_CPU

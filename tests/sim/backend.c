@@ -178,6 +178,7 @@ const duo_backend *sim_backend(void)
         .copy_now = sim_backend_copy_now,
         .fill = sim_backend_fill,
         .launch = sim_backend_launch,
+        .launch_batch = sim_backend_launch_batch,
         .packed_bytes = sim_backend_packed_bytes,
         .pack = sim_backend_pack,
         .trim = sim_backend_trim,

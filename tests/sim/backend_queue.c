@@ -189,37 +189,59 @@ duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id algorithm, const 
     return sim_leave(sim_append(queue, &w));
 }
 
+/* What a launch of a call that is allowed does. */
+static duo_status prepare_launch(work *w, const duo_queue *queue, duo_algorithm_id id,
+                                 const duo_call *call)
+{
+    w->algorithm = gpu_algorithm(call->operation, id);
+    if (w->algorithm == NULL) {
+        sim_violation("launch: algorithm %d does not do operation %d on a GPU", (int)id,
+                      (int)call->operation);
+        return DUO_ERR_DEVICE;
+    }
+    if (!sim_launch_legal(w, queue->device)) return DUO_ERR_DEVICE;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &w->call.operand[i];
+        if (o->packed == NULL) continue;
+        if (sim_backend_packed_bytes(id, call, i) == 0) {
+            sim_violation("launch: algorithm %d does not pack operand %d", (int)id, i);
+            return DUO_ERR_DEVICE;
+        }
+        if (!sim_packed_legal(call, i, o->packed, queue->device)) return DUO_ERR_DEVICE;
+        *o = as_packed(call, i, o->packed);
+    }
+    sim.last_algorithm = id;
+    return DUO_OK;
+}
+
 duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
                               uint64_t *pinned_result, uint32_t ticket)
 {
     if (sim_forked()) return DUO_ERR_LOST;
     bool go;
-    const duo_status status = sim_enter(SIM_LAUNCH, queue->device, &go);
+    duo_status status = sim_enter(SIM_LAUNCH, queue->device, &go);
     if (!go) return sim_leave(status);
-    const duo_algorithm *const algorithm = gpu_algorithm(call->operation, id);
-    if (algorithm == NULL) {
-        sim_violation("launch: algorithm %d does not do operation %d on a GPU", (int)id,
-                      (int)call->operation);
-        return sim_leave(DUO_ERR_DEVICE);
+    work w = {.kind = WORK_LAUNCH, .call = *call, .pinned_result = pinned_result, .ticket = ticket};
+    status = prepare_launch(&w, queue, id, call);
+    return sim_leave(status == DUO_OK ? sim_append(queue, &w) : status);
+}
+
+/* As launches of one product after the other. */
+duo_status sim_backend_launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
+{
+    if (sim_forked()) return DUO_ERR_LOST;
+    bool go;
+    duo_status status = sim_enter(SIM_LAUNCH, queue->device, &go);
+    if (!go) return sim_leave(status);
+    for (int64_t p = 0; p < batch->count && status == DUO_OK; p++) {
+        work w = {.kind = WORK_LAUNCH, .call = *call};
+        for (int i = 0; i < DUO_OPERANDS; i++)
+            if (duo_operand_touched(&call->operand[i]))
+                w.call.operand[i].address = duo_batch_address(batch, call, i, p);
+        status = prepare_launch(&w, queue, DUO_sgemm_gpu_ffma, &w.call);
+        if (status == DUO_OK) status = sim_append(queue, &w);
     }
-    work w = {.kind = WORK_LAUNCH,
-              .call = *call,
-              .algorithm = algorithm,
-              .pinned_result = pinned_result,
-              .ticket = ticket};
-    if (!sim_launch_legal(&w, queue->device)) return sim_leave(DUO_ERR_DEVICE);
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        duo_operand *const o = &w.call.operand[i];
-        if (o->packed == NULL) continue;
-        if (sim_backend_packed_bytes(id, call, i) == 0) {
-            sim_violation("launch: algorithm %d does not pack operand %d", (int)id, i);
-            return sim_leave(DUO_ERR_DEVICE);
-        }
-        if (!sim_packed_legal(call, i, o->packed, queue->device)) return sim_leave(DUO_ERR_DEVICE);
-        *o = as_packed(call, i, o->packed);
-    }
-    sim.last_algorithm = id;
-    return sim_leave(sim_append(queue, &w));
+    return sim_leave(status);
 }
 
 /* Simulated algorithms need no workspace. */

@@ -22,6 +22,7 @@
 
 #include "call.h"
 #include "algorithms.h"
+#include "batch.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -114,6 +115,10 @@ typedef struct duo_backend {
      */
     duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket);
+
+    /* Queues a batch of products, in binary32, with all operands as for launch; its lists are read
+     * before this returns. DUO_ERR_DEVICE: nothing was queued. */
+    duo_status (*launch_batch)(duo_queue *queue, const duo_call *call, const duo_batch *batch);
 
     /*
      * An algorithm may pack operand A or B of sgemm (i) before it multiplies. packed_bytes: the

@@ -35,6 +35,7 @@ extern "C" const duo_backend *duo_backend_default(void)
         .copy_now = duo_cuda_copy_now,
         .fill = duo_cuda_fill,
         .launch = duo_cuda_launch,
+        .launch_batch = duo_cuda_launch_batch,
         .packed_bytes = duo_cuda_packed_bytes,
         .pack = duo_cuda_pack,
         .trim = duo_cuda_trim,

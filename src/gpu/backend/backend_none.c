@@ -166,6 +166,12 @@ static duo_status after_signal(duo_queue *later, duo_signal *signal)
     return signal_set(signal, later);
 }
 
+static duo_status launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
+{
+    (void)queue, (void)call, (void)batch;
+    return DUO_ERR_DEVICE;
+}
+
 static size_t packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i)
 {
     (void)algorithm, (void)call, (void)i;
@@ -232,6 +238,7 @@ const duo_backend *duo_backend_default(void)
         .copy_now = copy,
         .fill = fill,
         .launch = launch,
+        .launch_batch = launch_batch,
         .packed_bytes = packed_bytes,
         .pack = pack,
         .trim = refuse,

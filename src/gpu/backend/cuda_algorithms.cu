@@ -35,6 +35,8 @@ static duo_status status_of(cudaError_t error, duo_algorithm_id id)
     return duo_cuda_status(error, algorithms[id].name);
 }
 
+static const char kBatched[] = "sgemm_gpu_batched";
+
 static bool all_loaded[DUO_MOST_DEVICES]; /* atomic: was that tried? */
 
 duo_status duo_cuda_load(int device)
@@ -44,6 +46,7 @@ duo_status duo_cuda_load(int device)
     for (int id = 0; id < DUO_ALGORITHMS && status == DUO_OK; id++)
         if (algorithms[id].algorithm != nullptr)
             status = status_of(algorithms[id].algorithm->load(), (duo_algorithm_id)id);
+    if (status == DUO_OK) status = duo_cuda_status(duo_sgemm_gpu_batched.load(), kBatched);
     __atomic_store_n(&all_loaded[device], true, __ATOMIC_RELEASE);
     return status;
 }
@@ -133,6 +136,45 @@ duo_status duo_cuda_launch(duo_queue *queue, duo_algorithm_id id, const duo_call
     how.ticket = ticket;
     const duo_status status = prepare(queue, id, call, &how);
     return status == DUO_OK ? status_of(algorithm_of(id)->launch(call, &how), id) : status;
+}
+
+/* The kernels of batches are loaded with all others. */
+static duo_status load_batched(const duo_queue *queue)
+{
+    if (__atomic_load_n(&all_loaded[queue->device], __ATOMIC_ACQUIRE)) return DUO_OK;
+    return duo_cuda_load(queue->device);
+}
+
+/* The batch's lists go to the workspace. The driver has copied host memory when this returns. */
+static duo_status send_lists(duo_queue *queue, const duo_batch *batch, duo_launch *how)
+{
+    const size_t bytes = (size_t)batch->count * sizeof(float *);
+    size_t wanted = 0, at = 0;
+    duo_status status = DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS; i++) wanted += batch->pointer[i] != nullptr ? bytes : 0;
+    if (wanted > queue->workspace.bytes) duo_cuda_grow_workspace(&queue->workspace, wanted);
+    if (wanted > queue->workspace.bytes) return duo_cuda_refuse("no memory for lists");
+    how->workspace = queue->workspace.address;
+    how->workspace_bytes = queue->workspace.bytes;
+    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++) {
+        if (batch->pointer[i] == nullptr) continue;
+        status = duo_cuda_status(cudaMemcpyAsync(how->workspace + at, batch->pointer[i], bytes,
+                                                 cudaMemcpyHostToDevice, queue->stream),
+                                 "cudaMemcpyAsync");
+        at += bytes;
+    }
+    return status;
+}
+
+duo_status duo_cuda_launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
+{
+    const duo_cuda_guard current(queue->device);
+    duo_status status = current.status;
+    duo_launch how = launch_on(queue);
+    if (status == DUO_OK) status = load_batched(queue);
+    if (status == DUO_OK) status = send_lists(queue, batch, &how);
+    if (status != DUO_OK) return status;
+    return duo_cuda_status(duo_sgemm_gpu_batched.launch(call, batch, &how), kBatched);
 }
 
 size_t duo_cuda_packed_bytes(duo_algorithm_id id, const duo_call *call, int i)

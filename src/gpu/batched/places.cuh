@@ -1,0 +1,29 @@
+/* batched/places.cuh - where the operands of the products of a batch are. */
+#ifndef DUO_BATCHED_PLACES_CUH
+#define DUO_BATCHED_PLACES_CUH
+
+#include "gpu/sgemm.cuh"
+
+/* Of each operand a stride, in bytes, from product to product; or a list of addresses in device
+ * memory, and the bytes from there to the copy that is used instead. */
+struct batch_places {
+    const uintptr_t *list[DUO_OPERANDS]; /* NULL: strides */
+    int64_t step[DUO_OPERANDS];          /* the stride, or those bytes */
+
+    template <class Pointer>
+    __device__ __forceinline__ Pointer at(Pointer first, int i, int64_t product) const
+    {
+        const uintptr_t address = list[i] != nullptr
+                                      ? list[i][product] + step[i]
+                                      : reinterpret_cast<uintptr_t>(first) + product * step[i];
+        return reinterpret_cast<Pointer>(address);
+    }
+    __device__ __forceinline__ void find(sgemm_problem &p, int64_t product) const
+    {
+        if (p.k > 0) p.a = at(p.a, DUO_A, product);
+        if (p.k > 0) p.b = at(p.b, DUO_B, product);
+        p.c = at(p.c, DUO_C, product);
+    }
+};
+
+#endif

@@ -1,0 +1,507 @@
+/*
+ * test_sgemm_batched.c - batches of products: each against the oracle, wherever its operands are,
+ * with nothing written between them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+#include "support/data.h"
+#include "support/harness.h"
+#include "support/oracle.h"
+
+enum { MOST = 40 }; /* products */
+
+/* Memory of one operand of all products: where the library sees it, and what is expected there. */
+typedef enum place { HOST, PINNED, KEPT, DEVICE, PLACES } place;
+static const char *const place_names[PLACES] = {"host", "pinned", "kept", "device"};
+
+typedef struct array {
+    place place;
+    int64_t floats;
+    float *host; /* data; for KEPT it is what the library sees */
+    float *seen; /* by the library */
+} array;
+
+typedef struct batch {
+    duo_context *ctx;
+    duo_layout layout;
+    duo_transpose transa, transb;
+    int64_t m, n, k, lda, ldb, ldc, count;
+    int64_t stride[3];
+    float alpha, beta;
+    array a, b, c;
+    int64_t order[MOST]; /* of lists */
+    bool list;
+} batch;
+
+static void *must(void *p)
+{
+    if (p == NULL) abort();
+    return p;
+}
+
+static array new_array(duo_context *ctx, test_rng *rng, place where, int64_t floats)
+{
+    array x = {.place = where, .floats = floats};
+    const size_t bytes = (size_t)floats * sizeof(float);
+    void *memory = NULL;
+    x.host = must(malloc(bytes));
+    test_fill(rng, DATA_SIGNED, x.host, floats);
+    if (where == PINNED) CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, bytes, &memory));
+    if (where == DEVICE) CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes, &memory));
+    if (where == KEPT) CHECK_STATUS(DUO_OK, duo_keep(ctx, x.host, bytes));
+    x.seen = memory != NULL ? memory : x.host;
+    return x;
+}
+
+/* Brings what the library sees to what `host` says, or the other way about. */
+static void to_library(duo_context *ctx, const array *x)
+{
+    const size_t bytes = (size_t)x->floats * sizeof(float);
+    if (x->place == KEPT) CHECK_STATUS(DUO_OK, duo_changed(ctx, x->host, bytes));
+    if (x->seen != x->host) CHECK_STATUS(DUO_OK, duo_copy(ctx, x->seen, x->host, bytes));
+}
+
+static void from_library(duo_context *ctx, const array *x)
+{
+    const size_t bytes = (size_t)x->floats * sizeof(float);
+    CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
+    if (x->place == KEPT) CHECK_STATUS(DUO_OK, duo_fetch(ctx, x->host, bytes));
+    if (x->seen != x->host) CHECK_STATUS(DUO_OK, duo_copy(ctx, x->host, x->seen, bytes));
+}
+
+static void end_array(duo_context *ctx, array *x)
+{
+    if (x->place == KEPT) CHECK_STATUS(DUO_OK, duo_release(ctx, x->host));
+    if (x->place == PINNED) CHECK_STATUS(DUO_OK, duo_free_host(ctx, x->seen));
+    if (x->place == DEVICE) CHECK_STATUS(DUO_OK, duo_free(ctx, x->seen));
+    free(x->host);
+}
+
+static int64_t span(duo_layout layout, int64_t rows, int64_t columns, int64_t ld)
+{
+    const int64_t runs = layout == DUO_COL_MAJOR ? columns : rows;
+    const int64_t run = layout == DUO_COL_MAJOR ? rows : columns;
+    return runs == 0 ? 0 : (runs - 1) * ld + run;
+}
+
+static int64_t some_ld(test_rng *rng, duo_layout layout, int64_t rows, int64_t columns)
+{
+    const int64_t least = layout == DUO_COL_MAJOR ? rows : columns;
+    return (least > 0 ? least : 1) + (test_random(rng) % 2 ? 0 : test_between(rng, 1, 5));
+}
+
+/* Where operand `which` of product p begins. */
+static int64_t begin_of(const batch *b, int which, int64_t p)
+{
+    return (b->list ? b->order[p] : p) * b->stride[which];
+}
+
+static duo_status run(const batch *b)
+{
+    const float *a[MOST], *bs[MOST];
+    float *c[MOST];
+    if (!b->list)
+        return duo_sgemm_strided_batched(b->ctx, b->layout, b->transa, b->transb, b->m, b->n, b->k,
+                                         b->alpha, b->a.seen, b->lda, b->stride[0], b->b.seen,
+                                         b->ldb, b->stride[1], b->beta, b->c.seen, b->ldc,
+                                         b->stride[2], b->count);
+    for (int64_t p = 0; p < b->count; p++) {
+        a[p] = b->a.seen + begin_of(b, 0, p);
+        bs[p] = b->b.seen + begin_of(b, 1, p);
+        c[p] = b->c.seen + begin_of(b, 2, p);
+    }
+    return duo_sgemm_batched(b->ctx, b->layout, b->transa, b->transb, b->m, b->n, b->k, b->alpha, a,
+                             b->lda, bs, b->ldb, b->beta, c, b->ldc, b->count);
+}
+
+/* Checks what came of `before`: every product, and what is between them. */
+static void check_all(const batch *b, const float *before)
+{
+    const int64_t elements = b->m * b->n;
+    double *const want = must(calloc((size_t)elements + 1, sizeof *want));
+    double *const bound = must(calloc((size_t)elements + 1, sizeof *bound));
+    bool *const written = must(calloc((size_t)b->c.floats + 1, sizeof *written));
+    bool close = true, untouched = true;
+    for (int64_t p = 0; p < b->count; p++) {
+        const int64_t at = begin_of(b, 2, p);
+        const oracle_product product = {.layout = b->layout,
+                                        .transa = b->transa,
+                                        .transb = b->transb,
+                                        .m = b->m,
+                                        .n = b->n,
+                                        .k = b->k,
+                                        .alpha = b->alpha,
+                                        .beta = b->beta,
+                                        .a = b->a.host + begin_of(b, 0, p),
+                                        .lda = b->lda,
+                                        .b = b->b.host + begin_of(b, 1, p),
+                                        .ldb = b->ldb,
+                                        .c = before + at,
+                                        .ldc = b->ldc};
+        oracle_sgemm(&product, want, bound);
+        for (int64_t j = 0; j < b->n; j++)
+            for (int64_t i = 0; i < b->m; i++) {
+                const int64_t e = at + oracle_index(b->layout, i, j, b->ldc);
+                close &= oracle_close(want[i * b->n + j], bound[i * b->n + j], b->c.host[e]);
+                written[e] = true;
+            }
+    }
+    for (int64_t e = 0; e < b->c.floats; e++)
+        untouched &= written[e] || test_bits(b->c.host[e]) == test_bits(before[e]);
+    CHECK(close, "a product is wrong");
+    CHECK(untouched, "something between the products was written");
+    free(want);
+    free(bound);
+    free(written);
+}
+
+static void shuffle(test_rng *rng, int64_t *order, int64_t count)
+{
+    for (int64_t p = 0; p < count; p++) order[p] = p;
+    for (int64_t p = count - 1; p > 0; p--) {
+        const int64_t q = test_between(rng, 0, p), was = order[p];
+        order[p] = order[q];
+        order[q] = was;
+    }
+}
+
+static int64_t some_size(test_rng *rng)
+{
+    switch (test_random(rng) % 4) {
+    case 0:
+        return test_between(rng, 1, 8);
+    case 1:
+        return 4 * test_between(rng, 1, 20);
+    case 2:
+        return test_between(rng, 30, 70);
+    default:
+        return test_between(rng, 1, 140);
+    }
+}
+
+static float some_factor(test_rng *rng)
+{
+    const int which = (int)(test_random(rng) % 4);
+    return which == 0 ? 0.0f : which == 1 ? 1.0f : (float)(4.0 * test_unit(rng) - 2.0);
+}
+
+static batch new_batch(duo_context *ctx, test_rng *rng, place a, place b, place c)
+{
+    batch x = {.ctx = ctx,
+               .layout = test_random(rng) % 2 ? DUO_COL_MAJOR : DUO_ROW_MAJOR,
+               .transa = test_random(rng) % 2 ? DUO_TRANS : DUO_NO_TRANS,
+               .transb = test_random(rng) % 2 ? DUO_TRANS : DUO_NO_TRANS,
+               .m = some_size(rng),
+               .n = some_size(rng),
+               .k = some_size(rng),
+               .count = test_between(rng, 1, MOST),
+               .alpha = some_factor(rng),
+               .beta = some_factor(rng),
+               .list = test_random(rng) % 2};
+    const bool ta = x.transa != DUO_NO_TRANS, tb = x.transb != DUO_NO_TRANS;
+    const int64_t a_rows = ta ? x.k : x.m, a_columns = ta ? x.m : x.k;
+    const int64_t b_rows = tb ? x.n : x.k, b_columns = tb ? x.k : x.n;
+    x.lda = some_ld(rng, x.layout, a_rows, a_columns);
+    x.ldb = some_ld(rng, x.layout, b_rows, b_columns);
+    x.ldc = some_ld(rng, x.layout, x.m, x.n);
+    const int64_t one[3] = {span(x.layout, a_rows, a_columns, x.lda),
+                            span(x.layout, b_rows, b_columns, x.ldb),
+                            span(x.layout, x.m, x.n, x.ldc)};
+    for (int i = 0; i < 3; i++) x.stride[i] = one[i] + (int64_t)(test_random(rng) % 3) * 3;
+    if (test_random(rng) % 4 == 0) x.stride[test_random(rng) % 2] = 0; /* one A, or B, for all */
+    shuffle(rng, x.order, x.count);
+    x.a = new_array(ctx, rng, a, (x.count - 1) * x.stride[0] + one[0]);
+    x.b = new_array(ctx, rng, b, (x.count - 1) * x.stride[1] + one[1]);
+    x.c = new_array(ctx, rng, c, (x.count - 1) * x.stride[2] + one[2]);
+    return x;
+}
+
+/* C as it is where beta reads it; else poisoned, as all that is between the products. */
+static float *prepare(const batch *b)
+{
+    const size_t bytes = (size_t)b->c.floats * sizeof(float);
+    float *const before = must(malloc(bytes));
+    memcpy(before, b->c.host, bytes);
+    test_fill_poison(b->c.host, b->c.floats);
+    for (int64_t p = 0; p < b->count && b->beta != 0.0f; p++)
+        for (int64_t j = 0; j < b->n; j++)
+            for (int64_t i = 0; i < b->m; i++) {
+                const int64_t e = begin_of(b, 2, p) + oracle_index(b->layout, i, j, b->ldc);
+                b->c.host[e] = before[e];
+            }
+    memcpy(before, b->c.host, bytes);
+    to_library(b->ctx, &b->a);
+    to_library(b->ctx, &b->b);
+    to_library(b->ctx, &b->c);
+    return before;
+}
+
+static void name_case(const char *what, const batch *b)
+{
+    test_case("%s/%s/%s%s/%jdx%jdx%jd/%jd %s/a=%g,b=%g/%s,%s,%s", what,
+              b->layout == DUO_COL_MAJOR ? "col" : "row", b->transa == DUO_NO_TRANS ? "n" : "t",
+              b->transb == DUO_NO_TRANS ? "n" : "t", (intmax_t)b->m, (intmax_t)b->n, (intmax_t)b->k,
+              (intmax_t)b->count, b->list ? "by list" : "strided", (double)b->alpha,
+              (double)b->beta, place_names[b->a.place], place_names[b->b.place],
+              place_names[b->c.place]);
+}
+
+static void end_batch(batch *b)
+{
+    end_array(b->ctx, &b->a);
+    end_array(b->ctx, &b->b);
+    end_array(b->ctx, &b->c);
+}
+
+static void check_one_launch(uint64_t before)
+{
+    const uint64_t launches = sim_count(SIM_LAUNCH) - before;
+    CHECK(launches <= 1, "%ju launches", (uintmax_t)launches);
+}
+
+static void random_batches(void)
+{
+    test_rng rng = test_rng_for("batched");
+    duo_context *const ctx = test_context();
+    for (int round = 0; round < 150; round++) {
+        place where[3];
+        const place all = (place)(test_random(&rng) % PLACES);
+        const bool mixed = test_random(&rng) % 4 == 0;
+        for (int i = 0; i < 3; i++) where[i] = mixed ? (place)(test_random(&rng) % PLACES) : all;
+        batch b = new_batch(ctx, &rng, where[0], where[1], where[2]);
+        name_case("random", &b);
+        float *const before = prepare(&b);
+        const uint64_t launches = sim_count(SIM_LAUNCH);
+        CHECK_STATUS(DUO_OK, run(&b));
+        if (test_on_sim() && !mixed && all == DEVICE) check_one_launch(launches);
+        from_library(ctx, &b.c);
+        check_all(&b, before);
+        free(before);
+        end_batch(&b);
+    }
+    test_context_end(ctx);
+    if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
+}
+
+/* Every product in memory of its own, on the device or, every third, on the host. */
+static void scattered(void)
+{
+    enum { N = 20, COUNT = 12, FLOATS = N * N };
+    test_rng rng = test_rng_for("scattered");
+    for (int mixed = 0; mixed < 2; mixed++) {
+        duo_context *const ctx = test_context(), *const writer = test_context();
+        array x[3][COUNT];
+        const float *a[COUNT], *b[COUNT];
+        float *c[COUNT];
+        void *late[COUNT] = {NULL};
+        test_case("scattered/%s", mixed ? "host and device" : "device");
+        if (test_on_sim()) sim_set_delay(300);
+        for (int p = 0; p < COUNT; p++)
+            for (int i = 0; i < 3; i++) {
+                x[i][p] = new_array(ctx, &rng, mixed && p % 3 == 0 ? HOST : DEVICE, FLOATS);
+                to_library(writer, &x[i][p]);
+            }
+        /* What the products read comes late. */
+        for (int p = 0; p < COUNT && !mixed; p++) {
+            void *source = NULL;
+            CHECK_STATUS(DUO_OK, duo_malloc(writer, FLOATS * sizeof(float), &source));
+            test_fill(&rng, DATA_SIGNED, x[0][p].host, FLOATS);
+            CHECK_STATUS(DUO_OK, duo_copy(writer, source, x[0][p].host, FLOATS * sizeof(float)));
+            late[p] = source;
+        }
+        for (int p = COUNT - 1; p >= 0 && !mixed; p--) /* that of the first product last */
+            CHECK_STATUS(DUO_OK, duo_copy(writer, x[0][p].seen, late[p], FLOATS * sizeof(float)));
+        for (int p = 0; p < COUNT; p++) {
+            a[p] = x[0][p].seen;
+            b[p] = x[1][p].seen;
+            c[p] = x[2][p].seen;
+        }
+        const uint64_t launches = sim_count(SIM_LAUNCH);
+        CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_TRANS, N, N, N,
+                                               1.5f, a, N, b, N, 0.0f, c, N, COUNT));
+        if (test_on_sim() && !mixed) check_one_launch(launches);
+        for (int p = 0; p < COUNT; p++) {
+            const batch one = {.ctx = ctx,
+                               .layout = DUO_COL_MAJOR,
+                               .transa = DUO_NO_TRANS,
+                               .transb = DUO_TRANS,
+                               .m = N,
+                               .n = N,
+                               .k = N,
+                               .lda = N,
+                               .ldb = N,
+                               .ldc = N,
+                               .count = 1,
+                               .alpha = 1.5f,
+                               .a = x[0][p],
+                               .b = x[1][p],
+                               .c = x[2][p]};
+            from_library(ctx, &x[2][p]);
+            check_all(&one, x[2][p].host);
+        }
+        for (int p = 0; p < COUNT; p++)
+            for (int i = 0; i < 3; i++) end_array(ctx, &x[i][p]);
+        for (int p = 0; p < COUNT && !mixed; p++) CHECK_STATUS(DUO_OK, duo_free(ctx, late[p]));
+        if (test_on_sim()) sim_set_delay(0);
+        test_context_end(writer);
+        test_context_end(ctx);
+    }
+}
+
+static duo_status strided(duo_context *ctx, duo_transpose transa, int64_t m, const float *a,
+                          int64_t lda, int64_t stride_a, float *c, int64_t ldc, int64_t stride_c,
+                          int64_t count)
+{
+    return duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, transa, DUO_NO_TRANS, m, 4, 4, 1.0f, a,
+                                     lda, stride_a, a, 4, 0, 0.0f, c, ldc, stride_c, count);
+}
+
+static void arguments(void)
+{
+    enum { FLOATS = 200 };
+    duo_context *const ctx = test_context();
+    float a[FLOATS] = {0}, c[FLOATS];
+    const float *list[3] = {a, NULL, a};
+    float *out[3] = {c, c + 16, c + 32};
+    test_case("batched/arguments");
+    test_fill_poison(c, FLOATS);
+    CHECK_STATUS(DUO_ERR_CONTEXT,
+                 strided(test_dead_context(), DUO_NO_TRANS, 4, a, 4, 16, c, 4, 16, 3));
+    CHECK_STATUS(DUO_ERR_ENUM, strided(ctx, (duo_transpose)99, 4, a, 4, 16, c, 4, 16, 3));
+    CHECK_STATUS(DUO_ERR_SIZE, strided(ctx, DUO_NO_TRANS, -1, a, 4, 16, c, 4, 16, 3));
+    CHECK_STATUS(DUO_ERR_SIZE, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 4, 16, -1));
+    CHECK_STATUS(DUO_ERR_SIZE, strided(ctx, DUO_NO_TRANS, 4, a, 4, INT64_MAX / 2, c, 4, 16, 3));
+    CHECK_STATUS(DUO_ERR_LD, strided(ctx, DUO_NO_TRANS, 4, a, 3, 16, c, 4, 16, 3));
+    CHECK_STATUS(DUO_ERR_LD, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 4, 15, 3));
+    CHECK_STATUS(DUO_ERR_LD, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 4, 0, 2));
+    CHECK_STATUS(DUO_ERR_LD, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c + 64, 7, -4, 2));
+    CHECK_STATUS(DUO_ERR_NULL, strided(ctx, DUO_NO_TRANS, 4, NULL, 4, 16, c, 4, 16, 3));
+    CHECK_STATUS(DUO_ERR_NULL, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, NULL, 4, 16, 3));
+    CHECK_STATUS(DUO_ERR_NULL, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4,
+                                                 4, 4, 1.0f, list, 4, list, 4, 0.0f, out, 4, 3));
+    CHECK_STATUS(DUO_ERR_NULL, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4,
+                                                 4, 4, 1.0f, NULL, 4, list, 4, 0.0f, out, 4, 1));
+    CHECK(test_all_poison(c, FLOATS), "a bad call wrote something");
+    test_case("batched/nothing");
+    CHECK_STATUS(DUO_OK, strided(ctx, DUO_NO_TRANS, 4, NULL, 4, 16, NULL, 4, 16, 0));
+    CHECK_STATUS(DUO_OK, strided(ctx, DUO_NO_TRANS, 0, NULL, 4, 16, NULL, 4, 16, 3));
+    CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4, 4, 4,
+                                           1.0f, NULL, 4, NULL, 4, 0.0f, NULL, 4, 0));
+    CHECK(test_all_poison(c, FLOATS), "nothing wrote something");
+    test_case("batched/between-columns"); /* columns of each C between those of the others */
+    CHECK_STATUS(DUO_OK, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 12, 4, 3));
+    for (int e = 0; e < 48; e++) CHECK(c[e] == 0.0f, "element %d", e);
+    CHECK(test_all_poison(c + 48, FLOATS - 48), "wrote behind");
+    test_case("batched/backwards");
+    CHECK_STATUS(DUO_OK, strided(ctx, DUO_NO_TRANS, 4, a + 32, 4, -16, c + 150, 4, -20, 3));
+    test_context_end(ctx);
+}
+
+/* A product has the bits that it has alone: on the CPU those of duo_sgemm; in one launch those of
+ * any batch. */
+static void same_bits(void)
+{
+    test_rng rng = test_rng_for("bits");
+    duo_context *const ctx = test_context();
+    for (int round = 0; round < 12; round++) {
+        const place where = test_gpu_side() ? DEVICE : HOST;
+        batch b = new_batch(ctx, &rng, where, where, where);
+        name_case("bits", &b);
+        float *const before = prepare(&b);
+        CHECK_STATUS(DUO_OK, run(&b));
+        from_library(ctx, &b.c);
+        const size_t bytes = (size_t)b.c.floats * sizeof(float);
+        float *const got = must(malloc(bytes));
+        memcpy(got, b.c.host, bytes);
+        memcpy(b.c.host, before, bytes);
+        to_library(ctx, &b.c);
+        if (test_gpu_side()) { /* in two batches */
+            batch half = b;
+            half.count = b.count / 2;
+            CHECK_STATUS(DUO_OK, run(&half));
+            for (int i = 0; i < 3; i++) half.stride[i] = b.stride[i];
+            half.count = b.count - b.count / 2;
+            for (int64_t p = 0; p < half.count; p++) half.order[p] = b.order[p + b.count / 2];
+            if (!b.list) {
+                half.a.seen += b.count / 2 * b.stride[0];
+                half.b.seen += b.count / 2 * b.stride[1];
+                half.c.seen += b.count / 2 * b.stride[2];
+            }
+            CHECK_STATUS(DUO_OK, run(&half));
+        } else {
+            for (int64_t p = 0; p < b.count; p++)
+                CHECK_STATUS(DUO_OK, duo_sgemm(ctx, b.layout, b.transa, b.transb, b.m, b.n, b.k,
+                                               b.alpha, b.a.seen + begin_of(&b, 0, p), b.lda,
+                                               b.b.seen + begin_of(&b, 1, p), b.ldb, b.beta,
+                                               b.c.seen + begin_of(&b, 2, p), b.ldc));
+        }
+        from_library(ctx, &b.c);
+        /* A half of one product is a call of its own, with another algorithm. */
+        if (!test_gpu_side() || b.count / 2 > 1)
+            CHECK(memcmp(got, b.c.host, bytes) == 0, "other bits");
+        free(got);
+        free(before);
+        end_batch(&b);
+    }
+    test_context_end(ctx);
+}
+
+/* While a graph is captured the products become its nodes. */
+static void captured(void)
+{
+    test_rng rng = test_rng_for("captured");
+    duo_context *const ctx = test_context();
+    const place where = test_gpu_side() ? DEVICE : HOST;
+    batch b = new_batch(ctx, &rng, where, where, where);
+    duo_graph *graph = NULL;
+    name_case("captured", &b);
+    float *const before = prepare(&b);
+    CHECK_STATUS(DUO_OK, duo_graph_begin(ctx));
+    CHECK_STATUS(DUO_OK, run(&b));
+    CHECK_STATUS(DUO_OK, duo_graph_end(ctx, &graph));
+    CHECK_STATUS(DUO_OK, duo_graph_build(graph, ctx));
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    from_library(ctx, &b.c);
+    check_all(&b, before);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    free(before);
+    end_batch(&b);
+    test_context_end(ctx);
+}
+
+/* A launch that fails leaves the work to calls of their own. */
+static void refused(void)
+{
+    if (!test_on_sim()) {
+        test_skip("needs a device that refuses");
+        return;
+    }
+    test_rng rng = test_rng_for("refused");
+    duo_context *const ctx = test_context();
+    for (int i = 0; i < 2; i++) {
+        batch b = new_batch(ctx, &rng, DEVICE, DEVICE, DEVICE);
+        name_case("refused", &b);
+        float *const before = prepare(&b);
+        sim_fail(SIM_LAUNCH, 1, i == 0 ? DUO_ERR_DEVICE : DUO_ERR_MEMORY, 1);
+        CHECK_STATUS(DUO_OK, run(&b));
+        from_library(ctx, &b.c);
+        check_all(&b, before);
+        free(before);
+        end_batch(&b);
+    }
+    test_context_end(ctx);
+}
+
+static const test_entry tests[] = {
+    {"arguments", arguments},
+    {"random_batches", random_batches},
+    {"scattered", scattered},
+    {"same_bits", same_bits},
+    {"captured", captured},
+    {"refused", refused},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "sgemm_batched", tests); }
