@@ -115,7 +115,7 @@ static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
     if (a->what == NULL)
         return duo_tool_refuse(state, "an operation is missing",
                                "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed, "
-                               "adapt, host, large, timeline, graphs");
+                               "adapt, host, large, timeline, graphs, batched");
     return duo_experiment_check(a, state);
 }
 

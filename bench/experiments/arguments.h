@@ -16,6 +16,7 @@ typedef enum duo_experiment_kind {
     DUO_LARGE,
     DUO_TIMELINE,
     DUO_GRAPHS,
+    DUO_BATCHED,
     DUO_OVERHEAD
 } duo_experiment_kind;
 

@@ -3,7 +3,7 @@
 
 const char duo_bench_words[] =
     "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nhost\nlarge\n"
-    "timeline STEPS.csv\ngraphs\n--overhead";
+    "timeline STEPS.csv\ngraphs\nbatched\n--overhead";
 
 const char duo_bench_doc[] =
     "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
@@ -40,6 +40,7 @@ const char duo_bench_doc[] =
     "one), chain and fork-join (a graph beside its calls and its parts, and a CUDA graph), stall "
     "(first calls beside a long queue), launch (what one costs the host)\n"
     "  duoblas bench graphs --only overlap --plot LANES.svg   draws when the products ran\n"
+    "  duoblas bench batched          batches of 8^3 to 256^3 products: one launch, or the team\n"
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 const struct argp_option duo_bench_options[] = {

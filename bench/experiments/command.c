@@ -95,6 +95,8 @@ static int run(duo_bench_arguments *a)
         return duo_bench_timeline(a->file, b->plot);
     case DUO_GRAPHS:
         return duo_bench_graphs(b);
+    case DUO_BATCHED:
+        return duo_bench_batched(b);
     case DUO_OVERHEAD:
         return duo_bench_overhead();
     }

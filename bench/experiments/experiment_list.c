@@ -24,6 +24,7 @@ static const duo_experiment experiments[] = {
     {.name = "large", .kind = DUO_LARGE, .shape = true, .transpose = true, .host = true},
     {.name = "timeline", .kind = DUO_TIMELINE, .plot = true},
     {.name = "graphs", .kind = DUO_GRAPHS, .plot = true},
+    {.name = "batched", .kind = DUO_BATCHED},
 };
 
 const duo_experiment *duo_experiment_of(const char *word)
@@ -65,7 +66,7 @@ error_t duo_experiment_check(const duo_bench_arguments *a, struct argp_state *st
         return duo_tool_refuse(state, "--max-seconds is for host and graphs, not", name);
     if (kind != DUO_GRAPHS && (b->parts != 0 || b->stall_child != NULL))
         return duo_tool_refuse(state, "--only is for graphs, not", name);
-    if (kind == DUO_GRAPHS && a->sizes > 0)
+    if ((kind == DUO_GRAPHS || kind == DUO_BATCHED) && a->sizes > 0)
         return duo_tool_refuse(state, "its sizes are fixed", name);
     if (kind == DUO_GRAPHS && b->plot != NULL && !duo_graphs_draws(b))
         return duo_tool_refuse(state, "--plot draws what overlap does on the GPU, of", name);

@@ -1,6 +1,7 @@
 /* cublas.c - see cublas.h */
 #define _GNU_SOURCE
 #include "bench/peers/cublas.h"
+#include "bench/peers/cublas_batched.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -23,6 +24,13 @@ static struct {
     int (*sasum)(void *handle, int n, const float *x, int incx, float *result);
     int (*sdot)(void *handle, int n, const float *x, int incx, const float *y, int incy,
                 float *result);
+    int (*strided)(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,
+                   const float *a, int lda, long long stride_a, const float *b, int ldb,
+                   long long stride_b, const float *beta, float *c, int ldc, long long stride_c,
+                   int count);
+    int (*lists)(void *handle, int transa, int transb, int m, int n, int k, const float *alpha,
+                 float *const a[], int lda, float *const b[], int ldb, const float *beta,
+                 float *const c[], int ldc, int count);
     int (*set_pointer_mode)(void *handle, int mode);
     duo_queue *queue;
     bool tf32;
@@ -56,6 +64,8 @@ const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
     int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
     int (*set_math_mode)(void *handle, int mode);
     if (duo_peer_cublas_library() == NULL) return duo_peer_cublas_missing;
+    (void)find(&cublas.strided, "cublasSgemmStridedBatched");
+    (void)find(&cublas.lists, "cublasSgemmBatched");
     if (!find(&create, "cublasCreate_v2") || !find(&set_stream, "cublasSetStream_v2") ||
         !find(&cublas.sgemm, "cublasSgemm_v2") || !find(&cublas.sasum, "cublasSasum_v2") ||
         !find(&cublas.sdot, "cublasSdot_v2") ||
@@ -126,4 +136,30 @@ bool duo_peer_cublas_to_host(duo_implementation *peer, duo_operation operation,
     peer->result = &result;
     peer->wait_each = false;
     return cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) == 0;
+}
+
+/* ---- Batches ---- */
+
+bool duo_peer_cublas_batch(const duo_call *call, const duo_batch *batch)
+{
+    const duo_operand *const o = call->operand;
+    const int transa = call->transa ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const int transb = call->transb ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const int m = (int)call->m, n = (int)call->n, k = (int)call->k, count = (int)batch->count;
+    const bool strides = batch->pointer[DUO_A] == NULL;
+    if (cublas.queue == NULL || cublas.strided == NULL || cublas.lists == NULL) return false;
+    if (cublas.set_pointer_mode(cublas.handle, CUBLAS_POINTERS_ON_HOST) != 0) return false;
+    if (strides)
+        return cublas.strided(cublas.handle, transa, transb, m, n, k, &call->alpha,
+                              o[DUO_A].address, (int)o[DUO_A].ld, batch->stride[DUO_A],
+                              o[DUO_B].address, (int)o[DUO_B].ld, batch->stride[DUO_B], &call->beta,
+                              o[DUO_C].address, (int)o[DUO_C].ld, batch->stride[DUO_C], count) == 0;
+    return cublas.lists(cublas.handle, transa, transb, m, n, k, &call->alpha, batch->pointer[DUO_A],
+                        (int)o[DUO_A].ld, batch->pointer[DUO_B], (int)o[DUO_B].ld, &call->beta,
+                        batch->pointer[DUO_C], (int)o[DUO_C].ld, count) == 0;
+}
+
+bool duo_peer_cublas_finish(void)
+{
+    return cublas.queue != NULL && duo_queue_finish(cublas.queue) == DUO_OK;
 }

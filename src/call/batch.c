@@ -91,20 +91,32 @@ static duo_status one_by_one(duo_context *ctx, const duo_call *call, const duo_b
 
 /* ---- Where the operands are ---- */
 
+/* What an operand spans, from where it begins. */
+static void span_from(const duo_operand *operand, uintptr_t begin, uintptr_t *low, uintptr_t *high)
+{
+    duo_operand o = *operand;
+    o.address = (float *)begin;
+    duo_operand_span(&o, low, high);
+}
+
 static void span_of(const batch_call *b, int i, uintptr_t *low, uintptr_t *high)
 {
-    const int64_t count = b->batch->count;
-    const bool list = b->batch->pointer[i] != NULL;
-    *low = UINTPTR_MAX;
-    *high = 0;
-    for (int64_t p = 0; p < count; p += list || count == 1 ? 1 : count - 1) {
-        duo_operand o = b->call->operand[i];
-        uintptr_t from, to;
-        o.address = duo_batch_address(b->batch, b->call, i, p);
-        duo_operand_span(&o, &from, &to);
-        if (from < *low) *low = from;
-        if (to > *high) *high = to;
+    const duo_operand *const o = &b->call->operand[i];
+    float *const *const list = b->batch->pointer[i];
+    uintptr_t first = (uintptr_t)duo_batch_address(b->batch, b->call, i, 0), last = first, any;
+    if (list == NULL) {
+        const uintptr_t end =
+            (uintptr_t)duo_batch_address(b->batch, b->call, i, b->batch->count - 1);
+        if (end < first) first = end;
+        if (end > last) last = end;
     }
+    for (int64_t p = 0; p < b->batch->count && list != NULL; p++) {
+        const uintptr_t begin = (uintptr_t)list[p];
+        if (begin < first) first = begin;
+        if (begin > last) last = begin;
+    }
+    span_from(o, first, low, &any);
+    span_from(o, last, &any, high);
 }
 
 /* Does anything lie within the span that is not the operand's? */
@@ -130,14 +142,13 @@ static void set_span(batch_call *b, int i, uintptr_t low, uintptr_t high)
  * several arrays in host memory. */
 static bool find_list(batch_call *b, int i)
 {
+    const duo_operand *const o = &b->call->operand[i];
     const duo_region *region = NULL;
     bool any = false, none = false, several = false, on_device = true;
     for (int64_t p = 0; p < b->batch->count; p++) {
-        duo_operand o = b->call->operand[i];
         uintptr_t low, high;
-        o.address = b->batch->pointer[i][p];
-        duo_operand_span(&o, &low, &high);
-        if (any && !none && region->low <= low && high <= region->high) continue;
+        span_from(o, (uintptr_t)b->batch->pointer[i][p], &low, &high);
+        if (region != NULL && region->low <= low && high <= region->high) continue;
         bool crosses;
         const duo_region *const here = duo_residency_find(low, high, &crosses);
         if (crosses) return false;
@@ -190,11 +201,9 @@ static duo_status claim_list(batch_call *b, int i)
     duo_region *region = NULL;
     duo_status status = DUO_OK;
     for (int64_t p = 0; p < b->batch->count && status == DUO_OK; p++) {
-        duo_operand o = b->call->operand[i];
         uintptr_t low, high;
         bool crosses;
-        o.address = b->batch->pointer[i][p];
-        duo_operand_span(&o, &low, &high);
+        span_from(&b->call->operand[i], (uintptr_t)b->batch->pointer[i][p], &low, &high);
         if (region == NULL || low < region->low || high > region->high) {
             region = duo_residency_find(low, high, &crosses);
             if (region == NULL || region->lost) return DUO_ERR_RANGE; /* it has gone meanwhile */
@@ -270,6 +279,23 @@ static void use_copies(const batch_call *b, const duo_call *local, duo_call *cal
     }
 }
 
+/* Lists at equal distances are strides: nothing has to be sent. */
+static void find_strides(duo_call *call, duo_batch *batch)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        float *const *const list = batch->pointer[i];
+        if (list == NULL) continue;
+        const intptr_t step = (intptr_t)list[1] - (intptr_t)list[0];
+        bool even = step % (intptr_t)sizeof(float) == 0;
+        for (int64_t p = 2; p < batch->count && even; p++)
+            even = (intptr_t)list[p] - (intptr_t)list[p - 1] == step;
+        if (!even) continue;
+        call->operand[i].address = duo_batch_address(batch, call, i, 0);
+        batch->pointer[i] = NULL;
+        batch->stride[i] = step / (intptr_t)sizeof(float);
+    }
+}
+
 static duo_outcome launch(batch_call *b)
 {
     duo_resources *const res = &b->ctx->resources;
@@ -279,6 +305,7 @@ static duo_outcome launch(batch_call *b)
     if (outcome == DUO_OK && claim_lists(b) != DUO_OK) outcome = DUO_DECLINED;
     if (outcome == DUO_OK) {
         use_copies(b, &local, &call, &batch);
+        find_strides(&call, &batch);
         outcome = duo_backend_current()->launch_batch(res->queue, &call, &batch);
         if (outcome != DUO_OK) (void)duo_resources_failed(res, (duo_status)outcome, "launch");
     }

@@ -2,8 +2,9 @@
  * sgemm_gpu_batched.cu - many products of one shape in one launch, by fp32 FMA alone.
  *
  * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment
- * Kernels   m, n <= 32: a product for each warp (batched/warp_products.cuh); else a tile of a
- *           product, 64 x 64 or 128 x 128, for each block (batched/tile_products.cuh)
+ * Kernels   m, n <= 32: a product for each warp, <= 64: for each block of four warps
+ *           (batched/warp_products.cuh); else a tile of a product, 64 x 64 or 128 x 128, for each
+ *           block (batched/tile_products.cuh)
  * Order     per element of C an fp32 FMA chain for each group of warps that share the steps of a
  *           slab of k, added in one order: the same bits for every count, place and device
  */
@@ -47,18 +48,20 @@ static batch_places places_of(const duo_batch *batch, const duo_launch *how)
 
 /* ---- Warps ---- */
 
+template <int Across>
 static void (*const warp_kernel[2][2])(sgemm_problem, batch_places, int64_t, bool, bool) = {
-    {sgemm_warp_products<false, false>, sgemm_warp_products<false, true>},
-    {sgemm_warp_products<true, false>, sgemm_warp_products<true, true>},
+    {sgemm_warp_products<Across, false, false>, sgemm_warp_products<Across, false, true>},
+    {sgemm_warp_products<Across, true, false>, sgemm_warp_products<Across, true, true>},
 };
 
+template <int Across>
 static cudaError_t launch_warps(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    const int64_t blocks = (batch->count + kWarpProducts - 1) / kWarpProducts;
+    const int64_t blocks = (batch->count + kProducts<Across> - 1) / kProducts<Across>;
     if (blocks > INT32_MAX) return cudaErrorInvalidValue;
-    return queue_kernel_behind(warp_kernel[call->transa][call->transb], (unsigned)blocks,
+    return queue_kernel_behind(warp_kernel<Across>[call->transa][call->transb], (unsigned)blocks,
                                kWarpThreads, 0, how, sgemm_problem_of(call), places_of(batch, how),
-                               batch->count, is_wide(call, batch, DUO_A),
+                               batch -> count, is_wide(call, batch, DUO_A),
                                is_wide(call, batch, DUO_B));
 }
 
@@ -131,13 +134,16 @@ static cudaError_t launch_tiles(const duo_call *call, const duo_batch *batch, co
 
 static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    const bool warps = call->m <= kWarpEdge && call->n <= kWarpEdge;
-    return warps ? launch_warps(call, batch, how) : launch_tiles(call, batch, how);
+    const int64_t edge = call->m > call->n ? call->m : call->n;
+    if (edge <= kWarpEdge) return launch_warps<1>(call, batch, how);
+    if (edge <= 2 * kWarpEdge) return launch_warps<2>(call, batch, how);
+    return launch_tiles(call, batch, how);
 }
 
 static cudaError_t load()
 {
-    cudaError_t error = load_layouts(warp_kernel);
+    cudaError_t error = load_layouts(warp_kernel<1>);
+    if (error == cudaSuccess) error = load_layouts(warp_kernel<2>);
     int capability = 0;
     if (error == cudaSuccess) error = current_capability(&capability);
     for (const batch_tile &tile : tiles) {
