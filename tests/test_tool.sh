@@ -156,7 +156,7 @@ says out 'in use +(built-in|/)'
 
 # A value that is not understood is told by every command, before it does what it does.
 DUOBLAS_WORKSPACE=lots expect 0 explain ssum 100
-says err 'value of DUOBLAS_WORKSPACE is not understood and ignored'
+says err 'DUOBLAS_WORKSPACE=lots is not understood and ignored'
 DUOBLAS_WORKSPACE=512M expect 0 explain ssum 100
 checks=$((checks + 1))
 [ ! -s "$place/err" ] || fail "512M is a number of bytes"

@@ -53,9 +53,9 @@ int main(int argc, char **argv)
         char program[32];
         snprintf(program, sizeof program, "duoblas %s", commands[i].name);
         argv[1] = program;
-        if (duo_environment_get()->complaint != NULL)
-            fprintf(stderr, "%s: the value of %s is not understood and ignored\n", program,
-                    duo_environment_get()->complaint);
+        const duo_environment *const environment = duo_environment_get();
+        for (int k = 0; k < environment->complaints; k++)
+            fprintf(stderr, "%s: %s\n", program, environment->complaint[k]);
         return commands[i].run(argc - 1, argv + 1);
     }
     fprintf(stderr, "duoblas: no such command: %s\n", name);
