@@ -2,7 +2,7 @@
 #include "bench/experiments/arguments_help.h"
 
 const char duo_bench_words[] =
-    "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nhost\nlarge\n"
+    "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nadapt\nhost\nlarge\n"
     "timeline STEPS.csv\ngraphs\n--overhead";
 
 const char duo_bench_doc[] =
@@ -10,8 +10,8 @@ const char duo_bench_doc[] =
     "cuBLAS), "
     "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
     "operands. GPU algorithms work on resident data, in a busy queue."
-    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
-    "sgemm, edges of cubes.\n\n"
+    "\vSizes are whole numbers, as in 1000, 2^20 or 1e6, and ranges of powers of two. Of a "
+    "reduction, lengths; of sgemm, edges of cubes.\n\n"
     "  duoblas bench sgemm -n 1000,4092\n"
     "  duoblas bench sgemm -s 4096x4096x64\n"
     "  duoblas bench ssum -n 2^10..2^28\n"
@@ -43,7 +43,7 @@ const char duo_bench_doc[] =
     "  duoblas bench --overhead       what dispatch adds to a tiny call";
 
 const struct argp_option duo_bench_options[] = {
-    {"size", 'n', "SIZES", 0, "Lengths, or edges of cubes", 0},
+    {"size", 'n', "N|2^E|2^E..2^F[,...]", 0, "Lengths, or edges of cubes", 0},
     {"shape", 's', "MxNxK", 0, "One shape of sgemm; may be given again", 0},
     {"csv", DUO_OPTION_CSV, NULL, 0, "Comma-separated values instead of a table", 0},
     {"quick", 'q', NULL, 0, "Fewer and shorter rounds", 0},
@@ -84,14 +84,14 @@ const struct argp_option duo_bench_options[] = {
      "host: about how long it may take (default 120); slow peers get fewer rounds, or none; "
      "graphs: the same (default 60)",
      0},
-    {"only", DUO_OPTION_ONLY, "PART[,PART...]", 0,
-     "graphs: these parts alone: overlap, chain, fork-join, stall, launch", 0},
+    {"only", DUO_OPTION_ONLY, "overlap|chain|fork-join|stall|launch[,...]", 0,
+     "graphs: these parts alone", 0},
     {"stall-child", DUO_OPTION_STALL_CHILD, "warm|cold", OPTION_HIDDEN, NULL, 0},
     {"timeline", DUO_OPTION_TIMELINE, "FILE", 0,
      "host: write when the steps of duo_sgemm's last product ran, as CSV; --plot draws them", 0},
-    {"plot", DUO_OPTION_PLOT, "FILE", 0,
-     "Draw GB/s (sgemm: GFLOP/s) against size, a timeline, or overlap of graphs: .svg or .png, by "
-     "gnuplot",
+    {"plot", DUO_OPTION_PLOT, "FILE.svg|FILE.png|FILE.gp", 0,
+     "Draw GB/s (sgemm: GFLOP/s) against size, a timeline, or overlap of graphs, by gnuplot; .gp: "
+     "its commands",
      0},
     {"threads", DUO_OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", DUO_OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
