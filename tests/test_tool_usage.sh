@@ -169,7 +169,7 @@ mistake bench ssum -n 1.5
 
 # What cannot be printed is a failure.
 if [ -c /dev/full ]; then
-    for command in --help --version info 'crossover --help' 'explain ssum 100' \
+    for command in --help --version info 'info --json' 'crossover --help' 'explain ssum 100' \
         'bench ssum -n 64 --quick --side cpu --csv' 'run --help'; do
         # shellcheck disable=SC2086 # words
         "$tool" $command >/dev/full 2>"$place/err" </dev/null
@@ -230,6 +230,35 @@ says err '^duoblas explain: DUOBLAS_WORKSPACE=lots is not understood and ignored
 DUOBLAS_WORKSPACE=512M expect 0 explain ssum 100
 checks=$((checks + 1))
 [ ! -s "$place/err" ] || fail "512M is a number of bytes"
+
+# info as JSON: the same facts as its text has.
+if command -v python3 >/dev/null; then
+    DUOBLAS_PATH=left OMP_NUM_THREADS=1 expect 0 info
+    cp "$place/out" "$place/info"
+    DUOBLAS_PATH=left OMP_NUM_THREADS=1 expect 0 info --json
+    says err 'DUOBLAS_PATH=left is not understood'
+    checks=$((checks + 1))
+    python3 - "$place/out" "$place/info" <<'END' || fail "info --json is not as documented"
+import json
+import sys
+
+with open(sys.argv[1], encoding='utf-8') as file:
+    facts = json.load(file)
+with open(sys.argv[2], encoding='utf-8') as file:
+    text = file.read()
+assert facts['format'] == 1 and facts['tool'] == 'duoblas info'
+assert 'DuoBLAS %s (commit %s, ' % (facts['version'], facts['commit']) in text
+assert '  threads        %d' % facts['cpu']['threads'] in text
+for fact in (facts['cpu']['model'], facts['cpu']['vectors'], facts['profile']['in_use'],
+             facts['profile']['because'], facts['profile']['gpu'], facts['cpu_blas']['library']):
+    assert fact is None or fact in text, fact
+assert bool(facts['gpus']) == (facts['no_gpu_because'] is None)
+assert set(facts['profile']['measured']) == {'sgemm', 'sasum', 'ssum', 'sdot'}
+assert facts['environment']['DUOBLAS_PATH'] == 'left'
+assert facts['environment']['OMP_NUM_THREADS'] == '1'
+assert facts['complaints'] == ['DUOBLAS_PATH=left is not understood and ignored']
+END
+fi
 
 # Help and version.
 expect 0 --help
