@@ -28,9 +28,10 @@ static const char doc[] =
     "which they are sent, multiplied and fetched."
     "\vSizes are whole numbers, as in 1000, 2^20 or 1e6. OPERANDS is a list: a, b, c of sgemm; x, "
     "y, result of the reductions; or all. An operand is in one place.\n\n"
-    "  duoblas explain sgemm 4096 4096 4096 --resident a,b\n"
-    "  duoblas explain sgemm 100000 100000 20000 --pinned a,b --memory 40G\n"
-    "  duoblas explain sdot 1000000 --resident x";
+    "Examples:\n"
+    "  $ duoblas explain sgemm 4096 4096 4096 --resident a,b\n"
+    "  $ duoblas explain sgemm 1e5 1e5 2e4 --pinned a,b --memory 40G\n"
+    "  $ duoblas explain sdot 2^20 --resident x";
 
 enum {
     OPTION_RESIDENT = 256,
