@@ -1,4 +1,4 @@
-# Manual pages. Those of the tool are made from its --help by help2man, where that is
+# Manual pages and completions. The tool's pages are made from its --help by help2man, where that is
 # there and the tool can run here.
 
 find_program(DUOBLAS_HELP2MAN help2man DOC "Makes the tool's manual pages")
@@ -15,3 +15,7 @@ if(DUOBLAS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING AND NOT DUOBLAS_SANITIZE)
     install(DIRECTORY "${duo_pages}" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT tools)
 endif()
 install(FILES man/duoblas.3 DESTINATION "${CMAKE_INSTALL_MANDIR}/man3" COMPONENT dev)
+install(FILES completions/duoblas
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT tools)
+install(FILES completions/_duoblas
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT tools)

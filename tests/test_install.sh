@@ -19,7 +19,8 @@ step "install, then move"
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 files=(include/duoblas.h bin/duoblas share/doc/DuoBLAS/README.md share/doc/DuoBLAS/LICENSE
-    share/man/man3/duoblas.3)
+    share/man/man3/duoblas.3 share/bash-completion/completions/duoblas
+    share/zsh/site-functions/_duoblas)
 if [[ -d $build/man1 ]]; then # there was help2man
     files+=(share/man/man1/duoblas.1 share/man/man1/duoblas-crossover.1)
 fi
