@@ -100,6 +100,22 @@ static void warnings(void)
     }
 }
 
+/* Every value that is not understood is told, with its variable. */
+static void complaints(void)
+{
+    static const char *const settings[] = {"DUOBLAS_VERBOSE=2", "DUOBLAS_PATH=left",
+                                           "DUOBLAS_DEVICES=0,0", "DUOBLAS_WORKSPACE=lots", NULL};
+    test_child child;
+    test_case("complaints");
+    test_child_run("environment", settings, 60, &child);
+    CHECK(child.exit_status == 0, "exit %d", child.exit_status);
+    for (int i = 1; settings[i] != NULL; i++) {
+        char line[96];
+        snprintf(line, sizeof line, "event: %s is not understood and ignored\n", settings[i]);
+        test_contains(child.err, line);
+    }
+}
+
 static void environment(void)
 {
     check_environment("DUOBLAS_PATH", "ssum=cpu sdot=gpu device0=1 device1=0", 0);
@@ -152,6 +168,7 @@ static void environment(void)
 static const test_entry tests[] = {
     {"environment", environment},
     {"warnings", warnings},
+    {"complaints", complaints},
     {NULL, NULL},
 };
 

@@ -18,7 +18,13 @@ step "install, then move"
 "$cmake" --install "$build" --prefix "$work/first" >"$work/install.log"
 mv "$work/first" "$work/moved"
 prefix=$work/moved
-for file in include/duoblas.h bin/duoblas share/doc/DuoBLAS/README.md share/doc/DuoBLAS/LICENSE; do
+files=(include/duoblas.h bin/duoblas share/doc/DuoBLAS/README.md share/doc/DuoBLAS/LICENSE
+    share/man/man3/duoblas.3 share/bash-completion/completions/duoblas
+    share/zsh/site-functions/_duoblas)
+if [[ -d $build/man1 ]]; then # there was help2man
+    files+=(share/man/man1/duoblas.1 share/man/man1/duoblas-crossover.1)
+fi
+for file in "${files[@]}"; do
     [[ -e $prefix/$file ]] || { echo "FAILED: $file is not installed"; exit 1; }
 done
 if grep -rIl "$work/first" "$prefix"; then

@@ -3,6 +3,7 @@
  * machine; the built-in ones; locales.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,9 +146,12 @@ static void write_failures(void)
     test_case("profile/write/below-a-file");
     why[0] = '\0';
     write_bytes(in_folder("file"), "x", 1);
-    CHECK(!duo_profile_write(good_profile(), in_folder("file/profile.ini"), why, sizeof why) &&
-              why[0] != '\0',
-          "why \"%s\"", why);
+    for (int folders = 0; folders < 2; folders++) {
+        const char *const path = in_folder(folders ? "file/a/b/profile.ini" : "file/profile.ini");
+        CHECK(!duo_profile_write(good_profile(), path, why, sizeof why) &&
+                  strcmp(why, strerror(ENOTDIR)) == 0,
+              "why \"%s\"", why);
+    }
     CHECK(entries() == 2, "%d entries are left", entries());
     test_case("profile/write/long-path");
     char path[5000];

@@ -1,10 +1,11 @@
 /*
- * test_text.c - numbers, sentences and the progress line of the tool.
+ * test_text.c - numbers, sentences and the progress line of the tool, and sizes that it reads.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/tool/options.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 #include "support/harness.h"
@@ -124,12 +125,56 @@ static void progress_bar(void)
     test_contains(text, "100 %  0:00 left");
 }
 
+/* Sizes are whole numbers in [1, 2^40], however they are written; 0 stands for none. */
+static void sizes(void)
+{
+    static const struct {
+        const char *text;
+        int64_t size;
+    } written[] = {{"1", 1},
+                   {"1000", 1000},
+                   {"2^0", 1},
+                   {"2^40", INT64_C(1) << 40},
+                   {"1099511627776", INT64_C(1) << 40},
+                   {"1e6", 1000000},
+                   {"1e+6", 1000000},
+                   {"2.5e3", 2500},
+                   {"1e12", INT64_C(1000000000000)},
+                   {"12.0", 12},
+                   {"0", 0},
+                   {"-1", 0},
+                   {"2^41", 0},
+                   {"2^-1", 0},
+                   {"2^1.5", 0},
+                   {"2^", 0},
+                   {"1099511627777", 0},
+                   {"1e13", 0},
+                   {"1e999", 0},
+                   {"1.5", 0},
+                   {"1e-1", 0},
+                   {"1.00000000000000001", 0},
+                   {"1e3 ", 0},
+                   {"1e", 0},
+                   {"0x10", 0},
+                   {"nan", 0},
+                   {"inf", 0},
+                   {"", 0}};
+    for (size_t i = 0; i < sizeof written / sizeof written[0]; i++) {
+        int64_t size = 0;
+        test_case("sizes/%s", written[i].text);
+        const bool good = duo_tool_size(written[i].text, &size);
+        CHECK(good == (written[i].size > 0) && (!good || size == written[i].size), "%d, %lld", good,
+              (long long)size);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"about", about},
                                        {"times", times},
                                        {"durations", durations},
                                        {"wrap", wrap},
+                                       {"sizes", sizes},
                                        {"progress_fits", progress_fits},
                                        {"progress_bar", progress_bar},
                                        {NULL, NULL}};

@@ -21,7 +21,12 @@ static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "
     "operands in pageable, pinned and device memory, and tells from what size on the GPU wins. "
     "Writes the profile by which the library chooses from then on. Without a GPU its times are "
-    "predicted, and marked so.";
+    "predicted, and marked so."
+    "\vExamples:\n"
+    "  $ duoblas crossover --quick\n"
+    "  $ duoblas crossover --report page.html\n"
+    "  $ duoblas crossover --update  # go on where Ctrl-C ended it\n"
+    "  $ duoblas crossover --verify  # how good are the choices?";
 
 enum {
     OPTION_CSV = 256,
@@ -45,13 +50,13 @@ enum {
 
 static const struct argp_option options[] = {
     {"quick", 'q', NULL, 0, "Fewer sizes and rounds, in half a minute", 0},
-    {"operations", OPTION_OPERATIONS, "LIST", 0, "Only these, as in ssum,sgemm", 0},
+    {"operations", OPTION_OPERATIONS, "sgemm|sasum|ssum|sdot[,...]", 0, "These alone", 0},
     {"full", OPTION_FULL, NULL, 0, "Print all sizes and shapes, who did them and quartiles", 0},
     {"report", OPTION_REPORT, "FILE", 0, "Write a page of HTML: verdict, curves, tables", 0},
     {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
      "Write everything for programs, to stdout alone without FILE", 0},
     {"csv", OPTION_CSV, "FILE", 0, "Write every figure to FILE, not beside the profile", 0},
-    {"plot", OPTION_PLOT, "FILE", 0, "Draw the curves in FILE.svg, not beside the profile", 0},
+    {"plot", OPTION_PLOT, "FILE.svg", 0, "Draw the curves there, not beside the profile", 0},
     {"no-files", OPTION_NO_FILES, NULL, 0, "No CSV and no plot beside the profile", 0},
     {"gpu-profile", OPTION_GPU_PROFILE, "FILE", 0,
      "Tell what the GPU of this profile would bring to this machine", 0},
@@ -123,7 +128,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case OPTION_PLOT:
         a->files.plot = value;
-        return 0;
+        return duo_files_is_svg(value) ? 0 : duo_tool_bad_value(state, "--plot", value);
     case OPTION_PROFILE:
         a->files.profile = value;
         a->files.named = true;
@@ -224,7 +229,9 @@ static bool run(arguments *a)
     duo_crossover *const x = a->x;
     duo_interrupt_watch();
     duo_crossover_plan(x);
-    if (!duo_crossover_open(x) || !duo_files_find_profile(&a->files, x)) return false;
+    if (!duo_crossover_open(x) || !duo_files_find_profile(&a->files, x) ||
+        !duo_files_profile_possible(&a->files))
+        return false;
     begin_session(x);
     if (!duo_checkpoint_begin(&a->checkpoint, x)) return false;
     duo_crossover_measure(x, duo_checkpoint_write, &a->checkpoint);

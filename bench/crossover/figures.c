@@ -220,7 +220,7 @@ bool duo_figures_write(const duo_crossover *x, const char *path)
 {
     duo_output output;
     duo_figures_head h;
-    duo_profile_make_folders(path);
+    (void)duo_profile_make_folders(path); /* whether it can be made was looked at before */
     if (!duo_output_open(&output, path)) return false;
     duo_figures_head_of(x, &h);
     duo_figures_head_print(&h, output.file);

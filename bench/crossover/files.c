@@ -1,6 +1,7 @@
 /* files.c - see files.h */
 #include "bench/crossover/files.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,20 +28,26 @@ bool duo_files_find_profile(duo_files *files, const duo_crossover *x)
     return false;
 }
 
-static bool is_svg(const char *path)
+bool duo_files_profile_possible(const duo_files *files)
+{
+    if (files->no_profile) return true;
+    if (duo_profile_make_folders(files->profile)) return duo_output_possible(files->profile);
+    fprintf(stderr, "duoblas: cannot write the profile %s: %s\n", files->profile, strerror(errno));
+    return false;
+}
+
+bool duo_files_is_svg(const char *path)
 {
     const size_t length = strlen(path);
-    if (length > 4 && strcmp(path + length - 4, ".svg") == 0) return true;
-    fprintf(stderr, "duoblas: cannot draw %s: its name must end in .svg\n", path);
-    return false;
+    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
 }
 
 static bool possible(const char *path) { return path == NULL || duo_output_possible(path); }
 
 bool duo_files_possible(const duo_files *files)
 {
-    return (files->plot == NULL || is_svg(files->plot)) && possible(files->plot) &&
-           possible(files->csv) && possible(files->json) && possible(files->report);
+    return possible(files->plot) && possible(files->csv) && possible(files->json) &&
+           possible(files->report);
 }
 
 bool duo_files_beside(const char *profile, const char *ending, char *path, size_t size)

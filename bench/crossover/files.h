@@ -20,6 +20,9 @@ typedef struct duo_files {
  * is too long. */
 bool duo_files_beside(const char *profile, const char *ending, char *path, size_t size);
 
+/* Can a plot have this name? */
+bool duo_files_is_svg(const char *path);
+
 /* Could those that are named be written? False, and said on stderr, if not. For before a long
  * measurement. */
 bool duo_files_possible(const duo_files *files);
@@ -27,6 +30,10 @@ bool duo_files_possible(const duo_files *files);
 /* Finds out where the profile goes, once it is known which GPU is here. False, and said on stderr:
  * there is no such place. */
 bool duo_files_find_profile(duo_files *files, const duo_crossover *x);
+
+/* Makes the profile's folder. False, and said on stderr: the profile could not be written there.
+ * For before a long measurement. */
+bool duo_files_profile_possible(const duo_files *files);
 
 /* Writes all, and says where. False, and said on stderr, if one could not be written. */
 bool duo_files_write(const duo_crossover *x, const duo_files *files, const duo_profile *profile);

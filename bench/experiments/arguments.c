@@ -7,7 +7,7 @@
 #include "bench/experiments/experiment_list.h"
 #include "bench/graphs/graphs.h"
 #include "bench/tool/options.h"
-#include "bench/tool/output.h"
+#include "bench/tool/picture.h"
 #include "choice/profile_built_in.h"
 
 static error_t parse_sizes(duo_bench_arguments *a, struct argp_state *state, const char *list)
@@ -101,7 +101,9 @@ static error_t parse_word(duo_bench_arguments *a, struct argp_state *state, cons
     }
     if (a->what != NULL) return duo_tool_refuse(state, "unexpected argument", value);
     a->what = duo_experiment_of(value);
-    return a->what != NULL ? 0 : duo_tool_refuse(state, "no such operation", value);
+    return a->what != NULL
+               ? 0
+               : duo_tool_bad_word(state, "no such operation", value, duo_experiment_names);
 }
 
 static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
@@ -113,9 +115,7 @@ static error_t parse_end(duo_bench_arguments *a, struct argp_state *state)
     if (a->overhead)
         return named == NULL ? 0 : duo_tool_refuse(state, "--overhead stands alone", named->name);
     if (a->what == NULL)
-        return duo_tool_refuse(state, "an operation is missing",
-                               "sgemm, sasum, ssum, sdot, introduction, accuracy, shapes, mixed, "
-                               "adapt, host, large, timeline, graphs, batched");
+        return duo_tool_refuse(state, "an operation is missing", duo_experiment_names);
     return duo_experiment_check(a, state);
 }
 
@@ -210,7 +210,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case DUO_OPTION_PLOT:
         b->plot = value;
-        return 0;
+        return duo_picture_named_well(value) ? 0 : duo_tool_bad_value(state, "--plot", value);
     case DUO_OPTION_BESIDE:
         b->beside = value;
         return 0;

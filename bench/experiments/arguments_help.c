@@ -2,49 +2,52 @@
 #include "bench/experiments/arguments_help.h"
 
 const char duo_bench_words[] =
-    "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nhost\nlarge\n"
-    "timeline STEPS.csv\ngraphs\nbatched\n--overhead";
+    "OPERATION\nintroduction\naccuracy [sgemm]\nshapes\nmixed\nadapt\nhost\nlarge\n"
+    "timeline STEPS.csv\ngraphs\n--overhead";
 
 const char duo_bench_doc[] =
     "Times every algorithm of an operation beside the peers that this machine has (OpenBLAS, "
     "cuBLAS), "
     "with their errors; reductions also beside OpenMP's simd loop, CUB and a bare read of the "
     "operands. GPU algorithms work on resident data, in a busy queue."
-    "\vSIZES is a list of numbers, powers of two, and ranges of these. Of a reduction, lengths; of "
-    "sgemm, edges of cubes.\n\n"
-    "  duoblas bench sgemm -n 1000,4092\n"
-    "  duoblas bench sgemm -s 4096x4096x64\n"
-    "  duoblas bench ssum -n 2^10..2^28\n"
-    "  duoblas bench sdot -n 2^20 --wait   with the result in the host's hands\n"
-    "  duoblas bench introduction     the introductory experiment\n"
-    "  duoblas bench accuracy         errors of the reductions on random vectors\n"
-    "  duoblas bench accuracy sgemm   errors of the products on matrices of all kinds\n"
-    "  duoblas bench shapes           60 shapes in all layouts: what dispatch chooses, and cuBLAS\n"
-    "  duoblas bench shapes --side cpu --transpose nn   the same on the CPU, and OpenBLAS\n"
-    "  duoblas bench shapes --random 400 --seed 7   random products in all layouts\n"
-    "  duoblas bench mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
-    "  duoblas bench mixed --busy 8   the same beside 8 busy processes\n"
-    "  duoblas bench adapt --profile h100   random calls with and without learning, by the "
-    "profile of another machine\n"
-    "  duoblas bench host             products of host arrays: rates of the machine, the bound "
-    "that "
-    "follows from them, copies + cuBLAS, cuBLASXt\n"
-    "  duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
-    "  duoblas bench host -n 16384 --memory pinned --timeline STEPS.csv --plot STEPS.svg\n"
-    "  duoblas bench large -s 60000x60000x2000   one product, checked: for DUOBLAS_DEVICE_MEMORY, "
-    "and arrays beyond the device's memory\n"
-    "  duoblas bench timeline STEPS.csv --plot FILE   draws lines of "
-    "device,lane,step,begin_ms,end_ms; lanes are up, multiply, down, peer and host\n"
-    "  duoblas bench graphs           queues and graphs: overlap (products in eight contexts "
-    "beside "
-    "one), chain and fork-join (a graph beside its calls and its parts, and a CUDA graph), stall "
-    "(first calls beside a long queue), launch (what one costs the host)\n"
-    "  duoblas bench graphs --only overlap --plot LANES.svg   draws when the products ran\n"
-    "  duoblas bench batched          batches of 8^3 to 256^3 products: one launch, or the team\n"
-    "  duoblas bench --overhead       what dispatch adds to a tiny call";
+    "\vSizes are whole numbers, as in 1000, 2^20 or 1e6, and ranges of powers of two. Of a "
+    "reduction, lengths; of sgemm, edges of cubes.\n\n"
+    "Experiments:\n"
+    "  introduction     the introductory experiment\n"
+    "  accuracy         errors of the reductions on random vectors\n"
+    "  accuracy sgemm   errors of the products on matrices of all kinds\n"
+    "  shapes           60 shapes in all layouts: what dispatch chooses, and\n"
+    "                   cuBLAS; on the CPU OpenBLAS\n"
+    "  mixed            sgemm, sasum and sdot by turns on the CPU, call by call\n"
+    "  adapt            random calls with and without learning\n"
+    "  host             products of host arrays: rates of the machine, the bound\n"
+    "                   that follows from them, copies + cuBLAS, cuBLASXt\n"
+    "  large            one product, checked: for DUOBLAS_DEVICE_MEMORY, and arrays\n"
+    "                   beyond the device's memory\n"
+    "  timeline         draws lines of device,lane,step,begin_ms,end_ms; lanes are\n"
+    "                   up, multiply, down, peer and host\n"
+    "  graphs           queues and graphs: overlap (products in eight contexts\n"
+    "                   beside one), chain and fork-join (a graph beside its calls\n"
+    "                   and its parts, and a CUDA graph), stall (first calls beside\n"
+    "                   a long queue), launch (what one costs the host)\n\n"
+    "Examples:\n"
+    "  $ duoblas bench sgemm -n 1000,4092\n"
+    "  $ duoblas bench sgemm -s 4096x4096x64\n"
+    "  $ duoblas bench ssum -n 2^10..2^28\n"
+    "  $ duoblas bench sdot -n 2^20 --wait  # as the host sees it\n"
+    "  $ duoblas bench shapes --side cpu --transpose nn\n"
+    "  $ duoblas bench shapes --random 400 --seed 7\n"
+    "  $ duoblas bench mixed --busy 8  # beside 8 busy processes\n"
+    "  $ duoblas bench adapt --profile h100\n"
+    "  $ duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
+    "  $ duoblas bench host -n 16384 --timeline STEPS.csv --plot STEPS.svg\n"
+    "  $ duoblas bench large -s 60000x60000x2000\n"
+    "  $ duoblas bench timeline STEPS.csv --plot FILE.svg\n"
+    "  $ duoblas bench graphs --only overlap --plot LANES.svg\n"
+    "  $ duoblas bench --overhead  # what dispatch adds to a tiny call";
 
 const struct argp_option duo_bench_options[] = {
-    {"size", 'n', "SIZES", 0, "Lengths, or edges of cubes", 0},
+    {"size", 'n', "N|2^E|2^E..2^F[,...]", 0, "Lengths, or edges of cubes", 0},
     {"shape", 's', "MxNxK", 0, "One shape of sgemm; may be given again", 0},
     {"csv", DUO_OPTION_CSV, NULL, 0, "Comma-separated values instead of a table", 0},
     {"quick", 'q', NULL, 0, "Fewer and shorter rounds", 0},
@@ -85,14 +88,14 @@ const struct argp_option duo_bench_options[] = {
      "host: about how long it may take (default 120); slow peers get fewer rounds, or none; "
      "graphs: the same (default 60)",
      0},
-    {"only", DUO_OPTION_ONLY, "PART[,PART...]", 0,
-     "graphs: these parts alone: overlap, chain, fork-join, stall, launch", 0},
+    {"only", DUO_OPTION_ONLY, "overlap|chain|fork-join|stall|launch[,...]", 0,
+     "graphs: these parts alone", 0},
     {"stall-child", DUO_OPTION_STALL_CHILD, "warm|cold", OPTION_HIDDEN, NULL, 0},
     {"timeline", DUO_OPTION_TIMELINE, "FILE", 0,
      "host: write when the steps of duo_sgemm's last product ran, as CSV; --plot draws them", 0},
-    {"plot", DUO_OPTION_PLOT, "FILE", 0,
-     "Draw GB/s (sgemm: GFLOP/s) against size, a timeline, or overlap of graphs: .svg or .png, by "
-     "gnuplot",
+    {"plot", DUO_OPTION_PLOT, "FILE.svg|FILE.png|FILE.gp", 0,
+     "Draw GB/s (sgemm: GFLOP/s) against size, a timeline, or overlap of graphs, by gnuplot; .gp: "
+     "its commands",
      0},
     {"threads", DUO_OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", DUO_OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},

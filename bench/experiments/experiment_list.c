@@ -27,6 +27,10 @@ static const duo_experiment experiments[] = {
     {.name = "batched", .kind = DUO_BATCHED},
 };
 
+const char duo_experiment_names[] =
+    DUO_TOOL_OPERATIONS ", introduction, accuracy, shapes, mixed, adapt, host, large, timeline, "
+                        "graphs";
+
 const duo_experiment *duo_experiment_of(const char *word)
 {
     for (size_t i = 0; i < sizeof experiments / sizeof experiments[0]; i++)

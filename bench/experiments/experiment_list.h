@@ -8,6 +8,8 @@
 extern const duo_experiment duo_experiment_overhead;
 extern const duo_experiment duo_experiment_accuracy_sgemm; /* what becomes of accuracy by "sgemm" */
 
+/* The names of the others, for people. */
+extern const char duo_experiment_names[];
 /* Any other; NULL: there is none of this name. */
 const duo_experiment *duo_experiment_of(const char *word);
 

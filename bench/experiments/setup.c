@@ -82,6 +82,10 @@ bool duo_bench_open(duo_bench *b, const duo_problem *problem, int problems)
         return false;
     }
     b->gpu = open_gpu(b, input, output);
+    if (!b->gpu && !b->sides[DUO_SIDE_CPU]) {
+        fprintf(stderr, "duoblas: there is no GPU for --side gpu: %s\n", b->why);
+        return false;
+    }
     b->host.rotate_bytes = b->resident.rotate_bytes = rotate;
     b->host.offset_floats = b->resident.offset_floats = (size_t)b->offset_floats;
     return true;

@@ -26,10 +26,12 @@ static const char doc[] =
     "run. Nothing is computed. Operands are in plain host memory unless an option says otherwise. "
     "Of a product that the GPU would do with operands in host memory, the plan, too: the parts in "
     "which they are sent, multiplied and fetched."
-    "\vOPERANDS is a list: a, b, c of sgemm; x, y, result of the reductions; or all.\n\n"
-    "  duoblas explain sgemm 4096 4096 4096 --resident a,b\n"
-    "  duoblas explain sgemm 100000 100000 20000 --pinned a,b --memory 40G\n"
-    "  duoblas explain sdot 1000000 --resident x";
+    "\vSizes are whole numbers, as in 1000, 2^20 or 1e6. OPERANDS is a list: a, b, c of sgemm; x, "
+    "y, result of the reductions; or all. An operand is in one place.\n\n"
+    "Examples:\n"
+    "  $ duoblas explain sgemm 4096 4096 4096 --resident a,b\n"
+    "  $ duoblas explain sgemm 1e5 1e5 2e4 --pinned a,b --memory 40G\n"
+    "  $ duoblas explain sdot 2^20 --resident x";
 
 enum {
     OPTION_RESIDENT = 256,
@@ -55,20 +57,51 @@ static const struct argp_option options[] = {
     {"threads", OPTION_THREADS, "N", 0, "Most CPU threads", 0},
     {"devices", OPTION_DEVICES, "N", 0,
      "GPUs, all alike and linked, of which a plan takes as many as pay (default 1)", 0},
-    {"memory", OPTION_MEMORY, "BYTES", 0,
-     "Free memory of each GPU; may end in K, M or G (default: all that it has and "
-     "DUOBLAS_DEVICE_MEMORY lets it use)",
-     0},
+    {"memory", OPTION_MEMORY, "BYTES[K|M|G]", 0,
+     "Free memory of each GPU (default: all that it has and DUOBLAS_DEVICE_MEMORY lets it use)", 0},
     {"csv", OPTION_CSV, NULL, 0,
      "Instead of all that, the steps of the plan, as `duoblas bench timeline` draws them", 0},
     {0},
 };
 
+/* ---- Operands ---- */
+
+/* What is done to an operand, or why it cannot be: NULL if it was. */
+typedef const char *(*treatment)(duo_operand *o);
+
+static const char *put(duo_operand *o, duo_residence residence)
+{
+    if (o->residence != DUO_AT_PAGEABLE && o->residence != residence)
+        return "it cannot be in two places";
+    o->residence = residence;
+    o->on_device = residence == DUO_AT_DEVICE || residence == DUO_AT_KEPT;
+    o->on_host = residence != DUO_AT_DEVICE;
+    return NULL;
+}
+
+static const char *pin(duo_operand *o) { return put(o, DUO_AT_PINNED); }
+static const char *keep(duo_operand *o) { return put(o, DUO_AT_KEPT); }
+static const char *reside(duo_operand *o) { return put(o, DUO_AT_DEVICE); }
+
+static const char *prepare(duo_operand *o)
+{
+    if (o->written) return "the output cannot be prepared";
+    if (!o->on_device) return "what is prepared is kept or resident";
+    o->prepared = true;
+    return NULL;
+}
+
+/* ---- Arguments ---- */
+
+enum { MOST_LISTS = 16 };
+
 typedef struct arguments {
     duo_problem problem;
-    int words;                                       /* operation and sizes so far */
-    const char *resident, *pinned, *kept, *prepared; /* checked when the operation is known */
-    const char *transpose;                           /* NULL: not given */
+    int words; /* operation and sizes so far */
+    int lists;
+    const char *list[MOST_LISTS]; /* of operands, and what is done to them */
+    treatment treatment[MOST_LISTS];
+    const char *transpose; /* NULL: not given */
     duo_path path;
     int threads, devices;
     double memory; /* bytes; infinite: not given */
@@ -82,7 +115,17 @@ static error_t parse_path(arguments *a, struct argp_state *state, const char *va
             a->path = (duo_path)path;
             return 0;
         }
-    return duo_tool_refuse(state, "no such path", value);
+    return duo_tool_bad_value(state, "--path", value);
+}
+
+/* The operands are looked up when the operation is known. */
+static error_t parse_treatment(arguments *a, struct argp_state *state, treatment it,
+                               const char *list)
+{
+    if (a->lists == MOST_LISTS) return duo_tool_refuse(state, "too many lists of operands", list);
+    a->list[a->lists] = list;
+    a->treatment[a->lists++] = it;
+    return 0;
 }
 
 static error_t parse_word(arguments *a, struct argp_state *state, const char *value)
@@ -90,12 +133,12 @@ static error_t parse_word(arguments *a, struct argp_state *state, const char *va
     if (a->words == 0) {
         a->problem.operation = duo_tool_operation(value);
         if (a->problem.operation == DUO_OPERATIONS)
-            return duo_tool_refuse(state, "no such operation", value);
+            return duo_tool_bad_word(state, "no such operation", value, DUO_TOOL_OPERATIONS);
     } else {
         const int sizes = a->problem.operation == DUO_SGEMM ? 3 : 1;
         if (a->words > sizes) return duo_tool_refuse(state, "one size too many", value);
-        if (!duo_tool_number(value, 1, INT64_C(1) << 40, &a->problem.shape[a->words - 1]))
-            return duo_tool_refuse(state, "not a size", value);
+        if (!duo_tool_size(value, &a->problem.shape[a->words - 1]))
+            return duo_tool_bad_word(state, "not a size", value, "1000, 2^20, 1e6, up to 2^40");
     }
     a->words++;
     return 0;
@@ -104,14 +147,15 @@ static error_t parse_word(arguments *a, struct argp_state *state, const char *va
 static error_t parse_end(const arguments *a, struct argp_state *state)
 {
     if (a->words == 0)
-        return duo_tool_refuse(state, "an operation is missing", "sgemm, sasum, ssum or sdot");
+        return duo_tool_refuse(state, "an operation is missing", DUO_TOOL_OPERATIONS);
     if (a->words < (a->problem.operation == DUO_SGEMM ? 4 : 2))
         return duo_tool_refuse(state, "sizes are missing",
                                a->problem.operation == DUO_SGEMM ? "m n k" : "n");
     if (a->transpose != NULL && a->problem.operation != DUO_SGEMM)
         return duo_tool_refuse(state, "--transpose is for", "sgemm");
-    if (a->prepared != NULL && a->problem.operation != DUO_SGEMM)
-        return duo_tool_refuse(state, "--prepared is for", "sgemm");
+    for (int i = 0; i < a->lists; i++)
+        if (a->treatment[i] == prepare && a->problem.operation != DUO_SGEMM)
+            return duo_tool_refuse(state, "--prepared is for", "sgemm");
     if (a->csv && a->problem.operation != DUO_SGEMM)
         return duo_tool_refuse(state, "--csv is for", "sgemm");
     return 0;
@@ -124,17 +168,13 @@ static error_t parse(int key, char *value, struct argp_state *state)
     int64_t number = 0;
     switch (key) {
     case OPTION_RESIDENT:
-        a->resident = value;
-        return 0;
+        return parse_treatment(a, state, reside, value);
     case OPTION_PINNED:
-        a->pinned = value;
-        return 0;
+        return parse_treatment(a, state, pin, value);
     case OPTION_KEPT:
-        a->kept = value;
-        return 0;
+        return parse_treatment(a, state, keep, value);
     case OPTION_PREPARED:
-        a->prepared = value;
-        return 0;
+        return parse_treatment(a, state, prepare, value);
     case OPTION_PATH:
         return parse_path(a, state, value);
     case OPTION_TRANSPOSE:
@@ -167,65 +207,50 @@ static const struct argp argp = {options, parse, "OPERATION SIZE...", doc, duo_t
 
 /* ---- The call ---- */
 
-/* What is done to an operand, or why it cannot be: NULL if it was. */
-typedef const char *(*treatment)(duo_operand *o);
-
-static const char *put(duo_operand *o, duo_residence residence)
-{
-    if (o->residence != DUO_AT_PAGEABLE && o->residence != residence)
-        return "an operand cannot be in two places";
-    o->residence = residence;
-    o->on_device = residence == DUO_AT_DEVICE || residence == DUO_AT_KEPT;
-    o->on_host = residence != DUO_AT_DEVICE;
-    return NULL;
-}
-
-static const char *pin(duo_operand *o) { return put(o, DUO_AT_PINNED); }
-static const char *keep(duo_operand *o) { return put(o, DUO_AT_KEPT); }
-static const char *reside(duo_operand *o) { return put(o, DUO_AT_DEVICE); }
-
-static const char *prepare(duo_operand *o)
-{
-    if (o->written) return "the output cannot be prepared";
-    if (!o->on_device) return "what is prepared is kept or resident";
-    o->prepared = true;
-    return NULL;
-}
-
-/* Does it to the operands of a list. NULL, or what is wrong. */
-static const char *to_each(duo_call *call, const char *list, treatment it)
+/* Does it to the operand of this name, or to all. NULL, or what is wrong. */
+static const char *treat(duo_call *call, const char *name, treatment it)
 {
     const char *const *const names = duo_explain_operands(call->operation);
-    while (list != NULL && *list != '\0') {
-        const size_t length = strcspn(list, ",");
-        bool known = false;
-        for (int i = 0; i < DUO_OPERANDS; i++) {
-            duo_operand *const o = &call->operand[i];
-            const bool named = strlen(names[i]) == length && strncmp(list, names[i], length) == 0;
-            const bool all = length == 3 && strncmp(list, "all", 3) == 0;
-            if ((!named && !all) || !(o->read || o->written)) continue;
-            const char *const wrong = it(o);
-            if (wrong != NULL) return wrong;
-            known = true;
-        }
-        if (!known) return "no such operand";
-        list += length + (list[length] == ',');
+    const bool all = strcmp(name, "all") == 0;
+    const char *wrong = call->operation == DUO_SGEMM  ? "there are a, b, c"
+                        : call->operation == DUO_SDOT ? "there are x, y, result"
+                                                      : "there are x, result";
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call->operand[i];
+        if ((!all && strcmp(name, names[i]) != 0) || !(o->read || o->written)) continue;
+        wrong = it(o);
+        if (wrong != NULL) return wrong;
     }
-    return NULL;
+    return wrong;
 }
 
-/* Puts the operands where the options say. NULL, or what is wrong. */
-static const char *place_operands(duo_call *call, const arguments *a)
+/* The same of a list; what is wrong is told. */
+static bool treat_all(duo_call *call, const char *list, treatment it)
 {
-    const struct {
-        const char *list;
-        treatment it;
-    } options_of[] = {
-        {a->pinned, pin}, {a->kept, keep}, {a->resident, reside}, {a->prepared, prepare}};
-    const char *wrong = NULL;
-    for (size_t i = 0; i < sizeof options_of / sizeof options_of[0] && wrong == NULL; i++)
-        wrong = to_each(call, options_of[i].list, options_of[i].it);
-    return wrong;
+    for (;;) {
+        char name[16];
+        const size_t length = strcspn(list, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, list);
+        const char *const wrong = treat(call, name, it);
+        if (wrong != NULL) {
+            fprintf(stderr, "duoblas explain: %s, operand %s: %s\n",
+                    duo_operation_name(call->operation), name, wrong);
+            return false;
+        }
+        if (list[length] == '\0') return true;
+        list += length + 1;
+    }
+}
+
+/* Puts the operands where the options say, then prepares them. */
+static bool place_operands(duo_call *call, const arguments *a)
+{
+    bool good = true;
+    for (int preparing = 0; preparing < 2; preparing++)
+        for (int i = 0; i < a->lists && good; i++)
+            if ((a->treatment[i] == prepare) == (preparing != 0))
+                good = treat_all(call, a->list[i], a->treatment[i]);
+    return good;
 }
 
 /* ---- Command ---- */
@@ -308,9 +333,7 @@ int duo_tool_explain(int argc, char **argv)
     if (status != 0) return status;
     const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
     duo_call call = duo_problem_call(&a.problem, &nowhere, 0);
-    const char *const wrong = place_operands(&call, &a);
-    if (wrong != NULL) {
-        fprintf(stderr, "%s: %s: %s\n", argv[0], duo_operation_name(call.operation), wrong);
+    if (!place_operands(&call, &a)) {
         argp_help(&argp, stderr, ARGP_HELP_SHORT_USAGE, argv[0]);
         return DUO_EXIT_USAGE;
     }
@@ -323,12 +346,11 @@ int duo_tool_explain(int argc, char **argv)
     const duo_conditions conditions = conditions_of(&a, gpu, &info);
     if (a.csv) return explain_plan(&a, &call, &conditions);
     print_head(&a, conditions.threads);
-    duo_explain_print(&call, &conditions);
+    duo_explain_print(&call, &conditions, gpu);
     status = explain_plan(&a, &call, &conditions);
     if (!gpu)
-        printf("There is no GPU here (%s): its times are predicted for an\n%s, and the CPU would "
-               "do the work.\n",
-               why, conditions.profile->gpu);
+        printf("There is no GPU here (%s): its times are those predicted for an\n%s.\n", why,
+               conditions.profile->gpu);
     printf("Profile: %s (%s).\n", conditions.profile->origin, duo_profile_why());
     return status;
 }

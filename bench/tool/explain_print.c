@@ -33,8 +33,25 @@ static void print_operands(const duo_call *call)
     }
 }
 
-static void print_candidates(const duo_decision *d)
+/* The CPU's best; -1: there is none. */
+static int cpu_best(const duo_decision *d)
 {
+    int best = -1;
+    for (int i = 0; i < d->candidates; i++) {
+        const duo_candidate *const c = &d->candidate[i];
+        if (c->accepts && c->side == DUO_SIDE_CPU &&
+            (best < 0 || c->predicted_seconds < d->candidate[best].predicted_seconds))
+            best = i;
+    }
+    return best;
+}
+
+/* The arrow marks what runs here; the one in brackets, what would run with the GPU that is not
+ * here. */
+static void print_candidates(const duo_decision *d, bool gpu, const char *gpu_name)
+{
+    const bool elsewhere = !gpu && d->side == DUO_SIDE_GPU;
+    const int here = elsewhere ? cpu_best(d) : d->ran;
     printf("\n  %-18s %-4s %7s %10s %10s %10s %10s\n", "candidate", "side", "threads", "transfers",
            "launch", "compute", "total");
     for (int i = 0; i < d->candidates; i++) {
@@ -49,10 +66,14 @@ static void print_candidates(const duo_decision *d)
                    duo_text_seconds(parts->transfer_seconds, transfer),
                    duo_text_seconds(parts->launch_seconds, launch),
                    duo_text_seconds(parts->compute_seconds, compute),
-                   duo_text_seconds(c->predicted_seconds, total), i == d->ran ? " <-" : "");
+                   duo_text_seconds(c->predicted_seconds, total),
+                   i == here     ? " <-"
+                   : i == d->ran ? " (<-)"
+                                 : "");
         else
             printf(" %7s %s\n", "-", "cannot do this call");
     }
+    if (elsewhere) printf("  <- runs here, (<-) on a machine with an %s.\n", gpu_name);
 }
 
 /* The decision as duo_explain_last would tell it, if the best candidate ran. */
@@ -91,7 +112,7 @@ static void print_reason(const duo_decision *d)
         }
 }
 
-void duo_explain_print(const duo_call *call, const duo_conditions *conditions)
+void duo_explain_print(const duo_call *call, const duo_conditions *conditions, bool gpu)
 {
     duo_choice choice[DUO_CANDIDATES];
     const int count = duo_predict(call, conditions, choice);
@@ -103,6 +124,6 @@ void duo_explain_print(const duo_call *call, const duo_conditions *conditions)
         return;
     }
     const duo_decision decision = decision_of(call, conditions, choice, count, best);
-    print_candidates(&decision);
+    print_candidates(&decision, gpu, conditions->profile->gpu);
     print_reason(&decision);
 }

@@ -7,6 +7,7 @@
 /* The names of an operation's operands, DUO_OPERANDS of them. */
 const char *const *duo_explain_operands(duo_operation operation);
 
-void duo_explain_print(const duo_call *call, const duo_conditions *conditions);
+/* Without a GPU it tells what a machine with one would run, and what runs here. */
+void duo_explain_print(const duo_call *call, const duo_conditions *conditions, bool gpu);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/tool/info.h"
 #include "bench/tool/options.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
@@ -22,14 +23,34 @@
 static const char doc[] = "Shows the CPU and its BLAS, the GPUs and the profile in use, and warns "
                           "of what makes them slower than they could be.";
 
+enum { OPTION_JSON = 256 };
+
+static const struct argp_option options[] = {
+    {"json", OPTION_JSON, NULL, 0, "The same as JSON, for programs", 0},
+    {0},
+};
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    if (key != ARGP_KEY_ARG) return ARGP_ERR_UNKNOWN;
-    argp_error(state, "unexpected argument: %s", value);
-    return EINVAL;
+    bool *const json = state->input;
+    switch (key) {
+    case OPTION_JSON:
+        *json = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return duo_tool_refuse(state, "unexpected argument", value);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
-static const struct argp argp = {NULL, parse, NULL, doc, duo_tool_help, NULL, NULL};
+static const struct argp argp = {options, parse, NULL, doc, duo_tool_help, NULL, NULL};
+
+const char *const duo_info_variables[] = {
+    "DUOBLAS_PATH",    "DUOBLAS_MATH",      "DUOBLAS_VERBOSE",       "DUOBLAS_PROFILE",
+    "DUOBLAS_DEVICE",  "DUOBLAS_DEVICES",   "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE",
+    "DUOBLAS_CHECK",   "DUOBLAS_ADAPT",     "DUOBLAS_CPU_BLAS",      "DUOBLAS_SUMMARY",
+    "OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "CUDA_VISIBLE_DEVICES",  NULL};
 
 /* ---- Sections ---- */
 
@@ -147,24 +168,21 @@ static void print_profile(void)
 
 static void print_environment(void)
 {
-    static const char *const names[] = {
-        "DUOBLAS_PATH",        "DUOBLAS_MATH",    "DUOBLAS_VERBOSE",       "DUOBLAS_PROFILE",
-        "DUOBLAS_DEVICE",      "DUOBLAS_DEVICES", "DUOBLAS_DEVICE_MEMORY", "DUOBLAS_WORKSPACE",
-        "DUOBLAS_CPU_BLAS",    "DUOBLAS_SUMMARY", "OMP_NUM_THREADS",       "OPENBLAS_CORETYPE",
-        "CUDA_VISIBLE_DEVICES"};
     bool any = false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *const value = getenv(names[i]);
+    for (int i = 0; duo_info_variables[i] != NULL; i++) {
+        const char *const value = getenv(duo_info_variables[i]);
         if (value == NULL) continue;
-        printf("%s  %s=%s\n", any ? "" : "\nEnvironment\n", names[i], value);
+        printf("%s  %s=%s\n", any ? "" : "\nEnvironment\n", duo_info_variables[i], value);
         any = true;
     }
 }
 
 int duo_tool_info(int argc, char **argv)
 {
-    const int status = duo_tool_parse(&argp, argc, argv, NULL);
+    bool json = false;
+    const int status = duo_tool_parse(&argp, argc, argv, &json);
     if (status != 0) return status;
+    if (json) return duo_info_json() ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
     const int version = duo_version();
     printf("DuoBLAS %d.%d.%d (commit %s, %s)\n\n", version / 10000, version / 100 % 100,
            version % 100, duo_tool_commit, DUO_COMPILER);

@@ -1,10 +1,15 @@
 /*
  * main.c - the command-line tool: which side wins on this machine, and why.
  */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "bench/tool/options.h"
 #include "bench/tool/tool.h"
 #include "host/environment.h"
 
@@ -31,8 +36,20 @@ static void print_usage(FILE *file)
                   "the version.\n");
 }
 
+/* At every exit: what could not be printed is a failure, whatever the command says. */
+static void close_stdout(void)
+{
+    errno = 0;
+    const bool whole = fflush(stdout) == 0 && !ferror(stdout);
+    if (whole && (fclose(stdout) == 0 || errno == EBADF)) return; /* EBADF: nothing was printed */
+    fprintf(stderr, "duoblas: cannot write to standard output: %s\n",
+            errno != 0 ? strerror(errno) : "an earlier write failed");
+    _exit(DUO_EXIT_FAILURE);
+}
+
 int main(int argc, char **argv)
 {
+    (void)atexit(close_stdout);
     if (argc < 2) {
         print_usage(stderr);
         return DUO_EXIT_USAGE;
@@ -43,9 +60,7 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        const int version = duo_version();
-        printf("duoblas %d.%d.%d (%s)\n", version / 10000, version / 100 % 100, version % 100,
-               duo_tool_commit);
+        duo_tool_print_version("duoblas");
         return EXIT_SUCCESS;
     }
     for (int i = 0; i < COMMANDS; i++) {
@@ -53,9 +68,9 @@ int main(int argc, char **argv)
         char program[32];
         snprintf(program, sizeof program, "duoblas %s", commands[i].name);
         argv[1] = program;
-        if (duo_environment_get()->complaint != NULL)
-            fprintf(stderr, "%s: the value of %s is not understood and ignored\n", program,
-                    duo_environment_get()->complaint);
+        const duo_environment *const environment = duo_environment_get();
+        for (int k = 0; k < environment->complaints; k++)
+            fprintf(stderr, "%s: %s\n", program, environment->complaint[k]);
         return commands[i].run(argc - 1, argv + 1);
     }
     fprintf(stderr, "duoblas: no such command: %s\n", name);

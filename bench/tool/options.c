@@ -2,6 +2,7 @@
 #include "bench/tool/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,21 +13,37 @@
 
 /* ---- argp, with the usage line itself on a mistake, not only the advice to ask for it ---- */
 
-enum { OPTION_USAGE = -2 };
+enum { OPTION_USAGE = -2, OPTION_VERSION = 'V' };
+
+void duo_tool_print_version(const char *program)
+{
+    const int version = duo_version();
+    printf("%s %d.%d.%d (%s)\n", program, version / 10000, version / 100 % 100, version % 100,
+           duo_tool_commit);
+}
 
 static error_t parse_help(int key, char *argument, struct argp_state *state)
 {
     (void)argument;
-    if (key != 'h' && key != OPTION_USAGE) return ARGP_ERR_UNKNOWN;
-    argp_state_help(state, stdout,
-                    key == 'h' ? ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC
-                               : ARGP_HELP_USAGE);
-    exit(EXIT_SUCCESS);
+    switch (key) {
+    case 'h':
+        argp_state_help(state, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC);
+        exit(EXIT_SUCCESS);
+    case OPTION_USAGE:
+        argp_state_help(state, stdout, ARGP_HELP_USAGE);
+        exit(EXIT_SUCCESS);
+    case OPTION_VERSION:
+        duo_tool_print_version(state->name);
+        exit(EXIT_SUCCESS);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static const struct argp_option help_options[] = {
     {"help", 'h', NULL, 0, "Give this help list", -1},
     {"usage", OPTION_USAGE, NULL, 0, "Give a short usage message", -1},
+    {"version", OPTION_VERSION, NULL, 0, "Print the version and the commit", -1},
     {0},
 };
 
@@ -60,17 +77,35 @@ error_t duo_tool_refuse(struct argp_state *state, const char *what, const char *
     return EINVAL;
 }
 
+error_t duo_tool_bad_word(struct argp_state *state, const char *what, const char *value,
+                          const char *good)
+{
+    argp_error(state, "%s: %s; it may be %s", what, value, good);
+    return EINVAL;
+}
+
+static error_t bad_value(struct argp_state *state, const char *option, const char *value,
+                         const char *good)
+{
+    char what[64];
+    snprintf(what, sizeof what, "bad value for %s", option);
+    return duo_tool_bad_word(state, what, value, good);
+}
+
 error_t duo_tool_bad_value(struct argp_state *state, const char *option, const char *value)
 {
-    argp_error(state, "bad value for %s: %s", option, value);
-    return EINVAL;
+    const struct argp_option *o = state->root_argp->options;
+    while (strcmp(o->name, option + strlen("--")) != 0) o++;
+    return bad_value(state, option, value, o->arg);
 }
 
 error_t duo_tool_number_option(struct argp_state *state, const char *option, const char *value,
                                int64_t low, int64_t high, int64_t *number)
 {
+    char range[64];
     if (duo_tool_number(value, low, high, number)) return 0;
-    return duo_tool_bad_value(state, option, value);
+    snprintf(range, sizeof range, "%" PRId64 " to %" PRId64, low, high);
+    return bad_value(state, option, value, range);
 }
 
 error_t duo_tool_threads_option(struct argp_state *state, const char *value, int *threads)
@@ -135,12 +170,30 @@ bool duo_tool_bytes(const char *text, double *bytes)
     return true;
 }
 
-/* "2^20" or "1000"; *power: is it the former? */
-static bool parse_size(const char *text, int64_t *size, bool *power)
+static const int64_t largest_size = INT64_C(1) << 40;
+
+/* "1e6", "2.5e3": a decimal whose value is whole. With so few digits no two have the same
+ * double. */
+static bool parse_decimal(const char *text, int64_t *size)
+{
+    enum { DIGITS = 15 };
+    char *end;
+    const size_t length = strlen(text);
+    if (length > DIGITS || strspn(text, "0123456789.e+") < length) return false;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0') return false;
+    if (!(value >= 1.0 && value <= (double)largest_size) || value != floor(value)) return false;
+    *size = (int64_t)value;
+    return true;
+}
+
+static bool is_power(const char *text) { return strncmp(text, "2^", 2) == 0; }
+
+bool duo_tool_size(const char *text, int64_t *size)
 {
     int64_t exponent;
-    *power = strncmp(text, "2^", 2) == 0;
-    if (!*power) return duo_tool_number(text, 1, INT64_C(1) << 40, size);
+    if (!is_power(text))
+        return duo_tool_number(text, 1, largest_size, size) || parse_decimal(text, size);
     if (!duo_tool_number(text + 2, 0, 40, &exponent)) return false;
     *size = INT64_C(1) << exponent;
     return true;
@@ -149,10 +202,9 @@ static bool parse_size(const char *text, int64_t *size, bool *power)
 bool duo_tool_range(const char *text, int64_t *low, int64_t *high)
 {
     char first[24];
-    bool powers[2];
     const char *const dots = strstr(text, "..");
     if (dots == NULL) {
-        const bool good = parse_size(text, low, &powers[0]);
+        const bool good = duo_tool_size(text, low);
         *high = *low;
         return good;
     }
@@ -160,8 +212,8 @@ bool duo_tool_range(const char *text, int64_t *low, int64_t *high)
     if (length >= sizeof first) return false;
     memcpy(first, text, length);
     first[length] = '\0';
-    return parse_size(first, low, &powers[0]) && parse_size(dots + 2, high, &powers[1]) &&
-           powers[0] && powers[1] && *low <= *high;
+    return is_power(first) && is_power(dots + 2) && duo_tool_size(first, low) &&
+           duo_tool_size(dots + 2, high) && *low <= *high;
 }
 
 bool duo_tool_shape(const char *text, int64_t shape[3])
@@ -173,7 +225,7 @@ bool duo_tool_shape(const char *text, int64_t shape[3])
         if (length >= sizeof side || sides == 3) return false;
         memcpy(side, text, length);
         side[length] = '\0';
-        if (!duo_tool_number(side, 1, INT64_C(1) << 40, &shape[sides++])) return false;
+        if (!duo_tool_size(side, &shape[sides++])) return false;
         if (text[length] == '\0') break;
         text += length + 1;
     }

@@ -16,23 +16,22 @@ static bool ends_in(const char *text, const char *end)
     return length > least && strcmp(text + length - least, end) == 0;
 }
 
-/* NULL, or why it cannot be drawn. */
-static const char *problem_of(const char *path)
+bool duo_picture_named_well(const char *path)
 {
-    const bool script = ends_in(path, ".gp");
-    if (!script && !ends_in(path, ".svg") && !ends_in(path, ".png"))
-        return "its name must end in .svg, .png or .gp";
-    if (strpbrk(path, "'\n") != NULL) return "its name must not have quotes or line ends";
-    if (!script && system("gnuplot --version >/dev/null 2>&1") != 0)
-        return "gnuplot is missing (Debian: apt install gnuplot-nox); a .gp can be drawn elsewhere";
-    return NULL;
+    return strpbrk(path, "'\n") == NULL &&
+           (ends_in(path, ".svg") || ends_in(path, ".png") || ends_in(path, ".gp"));
 }
 
 bool duo_picture_possible(const char *path)
 {
-    const char *const problem = problem_of(path);
-    if (problem != NULL) fprintf(stderr, "duoblas: cannot draw %s: %s\n", path, problem);
-    return problem == NULL && duo_output_possible(path);
+    if (!ends_in(path, ".gp") && system("gnuplot --version >/dev/null 2>&1") != 0) {
+        fprintf(stderr,
+                "duoblas: cannot draw %s: gnuplot is missing (Debian: apt install gnuplot-nox); "
+                "a .gp can be drawn elsewhere\n",
+                path);
+        return false;
+    }
+    return duo_output_possible(path);
 }
 
 bool duo_picture_open(duo_picture *picture, const char *path, int width, int height)

@@ -15,11 +15,11 @@ typedef struct duo_picture {
     duo_output output;
 } duo_picture;
 
-/*
- * Can a file of this name be drawn and written on this machine? Says why not on stderr. By its end
- * it is an SVG, a PNG, or (.gp) a script with all its data, from which gnuplot draws an SVG of the
- * same name.
- */
+/* Does it end in .svg, .png, or .gp for a script with all its data, from which gnuplot draws an SVG
+ * of the same name? And has it no quotes and line ends? */
+bool duo_picture_named_well(const char *path);
+
+/* Can a well-named file be drawn and written on this machine? Says why not on stderr. */
 bool duo_picture_possible(const char *path);
 
 /* Both false, and said on stderr, on failure. Size in pixels. */

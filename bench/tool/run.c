@@ -52,7 +52,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {options,
                                  parse,
                                  "[--] PROGRAM [ARG...]",
-                                 "Run a program with DuoBLAS as its sgemm, sdot, sasum and ssum.",
+                                 "Run a program with DuoBLAS as its sgemm, sdot, sasum and ssum."
+                                 "\vExamples:\n"
+                                 "  $ duoblas run -- python3 program.py\n"
+                                 "  $ duoblas run --summary calls.txt -- octave program.m",
                                  duo_tool_help,
                                  NULL,
                                  NULL};

@@ -2,7 +2,6 @@
 #include "call/context.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "call/capture.h"
@@ -73,13 +72,9 @@ duo_context *duo_context_make(void)
     set_default_policy(ctx);
     ctx->magic = LIVE;
     duo_policy_changed(&ctx->policy, &ctx->resources);
-    const char *const complaint = duo_environment_get()->complaint;
-    if (complaint != NULL) {
-        char text[160];
-        (void)snprintf(text, sizeof text, "the value of %s was not understood and is ignored",
-                       complaint);
-        duo_report_event(&ctx->resources.report, text);
-    }
+    const duo_environment *const environment = duo_environment_get();
+    for (int i = 0; i < environment->complaints; i++)
+        duo_report_event(&ctx->resources.report, environment->complaint[i]);
     return ctx;
 }
 

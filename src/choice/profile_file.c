@@ -81,16 +81,27 @@ bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size)
 
 /* ---- Writing ---- */
 
-void duo_profile_make_folders(const char *path)
+static bool make_folder(const char *path)
+{
+    struct stat status;
+    if (mkdir(path, 0700) == 0) return true;
+    const int why = errno;
+    const bool there = stat(path, &status) == 0;
+    errno = there ? ENOTDIR : why;
+    return there && S_ISDIR(status.st_mode);
+}
+
+bool duo_profile_make_folders(const char *path)
 {
     char folder[4096];
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = folder + strspn(folder, "/");
     while ((slash = strchr(slash, '/')) != NULL) {
         *slash = '\0';
-        (void)mkdir(folder, 0700);
+        if (!make_folder(folder)) return false;
         *slash++ = '/';
     }
+    return true;
 }
 
 bool duo_profile_write(const duo_profile *profile, const char *path, char *why, size_t why_size)
@@ -101,8 +112,9 @@ bool duo_profile_write(const duo_profile *profile, const char *path, char *why, 
         snprintf(why, why_size, "the path is too long");
         return false;
     }
-    duo_profile_make_folders(path);
-    const int number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    const bool there = duo_profile_make_folders(path);
+    const int number =
+        there ? open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644) : -1;
     FILE *const file = number < 0 ? NULL : fdopen(number, "w");
     if (file == NULL) {
         snprintf(why, why_size, "%s", strerror(errno));

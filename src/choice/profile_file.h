@@ -15,8 +15,8 @@ bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t 
  * GPU is opened (duo_profile_check_gpu). */
 bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
 
-/* Makes the folders on the way to a path, as far as that is possible. */
-void duo_profile_make_folders(const char *path);
+/* Makes the folders on the way to a path. False: one is missing, and errno says why. */
+bool duo_profile_make_folders(const char *path);
 
 /* Writes the file whole or not at all: a temporary file beside it is flushed, then renamed. The
  * folders on the way to it are made. */

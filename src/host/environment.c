@@ -1,15 +1,21 @@
-/* environment.c - the DUOBLAS_ variables (environment.h). The last variable whose value is not
- * understood is remembered as the complaint. */
+/* environment.c - the DUOBLAS_ variables (environment.h). */
 #define _GNU_SOURCE
 #include "host/environment.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static duo_environment environment;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void complain(const char *variable, const char *value)
+{
+    (void)snprintf(environment.complaint[environment.complaints++], sizeof environment.complaint[0],
+                   "%s=%.60s is not understood and ignored", variable, value);
+}
 
 /* The index of the variable's value in names[], or fallback. */
 static int choice(const char *variable, const char *const names[], int count, int fallback)
@@ -18,7 +24,7 @@ static int choice(const char *variable, const char *const names[], int count, in
     if (value == NULL || *value == '\0') return fallback;
     for (int i = 0; i < count; i++)
         if (strcmp(value, names[i]) == 0) return i;
-    environment.complaint = variable;
+    complain(variable, value);
     return fallback;
 }
 
@@ -43,7 +49,7 @@ static double number(const char *variable, const char *units, double largest, do
         end++;
     }
     if (*value < '0' || *value > '9' || *end != '\0' || parsed > largest) {
-        environment.complaint = variable;
+        complain(variable, value);
         return fallback;
     }
     return parsed;
@@ -86,7 +92,7 @@ static void read_devices(const char *variable)
                     device <= LARGEST && count < DUO_ENVIRONMENT_DEVICES;
         for (int i = 0; i < count; i++) good = good && list[i] != (int)device;
         if (!good) {
-            environment.complaint = variable;
+            complain(variable, value);
             return;
         }
         list[count++] = (int)device;

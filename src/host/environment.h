@@ -6,7 +6,10 @@
 
 #include "duoblas.h"
 
-enum { DUO_ENVIRONMENT_DEVICES = 8 }; /* most in a list */
+enum {
+    DUO_ENVIRONMENT_DEVICES = 8,   /* most in a list */
+    DUO_ENVIRONMENT_COMPLAINTS = 9 /* variables whose values may be wrong */
+};
 
 typedef struct duo_environment {
     duo_path path;
@@ -22,7 +25,8 @@ typedef struct duo_environment {
     double workspace_bytes; /* DUOBLAS_WORKSPACE: most that one queue's algorithms may take */
     const char *profile;    /* DUOBLAS_PROFILE; NULL: not set */
     const char *cpu_blas;   /* DUOBLAS_CPU_BLAS; NULL: not set */
-    const char *complaint;  /* the name of a variable whose value was not understood, or NULL */
+    int complaints;         /* values that were not understood: a sentence about each */
+    char complaint[DUO_ENVIRONMENT_COMPLAINTS][128];
 } duo_environment;
 
 #ifdef __cplusplus

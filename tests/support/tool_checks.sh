@@ -1,0 +1,34 @@
+# tool_checks.sh - what scripts that test the duoblas tool share. They set `tool`, and `place`, a
+# folder of their own, source this, and end with `tool_summary`.
+checks=0
+failures=0
+
+fail() {
+    failures=$((failures + 1))
+    echo "FAILED: $*" >&2
+    sed 's/^/    /' "$place/out" "$place/err" >&2
+}
+
+# expect STATUS ARGUMENT...: runs the tool; its output is in out and err
+expect() {
+    want=$1
+    shift
+    "$tool" "$@" >"$place/out" 2>"$place/err" </dev/null
+    got=$?
+    checks=$((checks + 1))
+    [ "$got" -eq "$want" ] || fail "duoblas $*: exit status $got, not $want"
+}
+
+# says FILE PATTERN
+says() {
+    checks=$((checks + 1))
+    grep -Eq -- "$2" "$place/$1" || fail "std$1 does not have: $2"
+}
+
+# Is there a GPU that the tool can use?
+has_gpu() { "$tool" info | sed -n '/^GPU$/,/^$/p' | grep -q '^  [0-9]'; }
+
+tool_summary() {
+    echo "$checks checks, $failures failures"
+    [ "$failures" -eq 0 ]
+}
