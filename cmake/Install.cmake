@@ -3,7 +3,7 @@
 
 set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
 
-install(FILES include/duoblas.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES include/duoblas.h include/duoblas.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS duoblas duoblas_static duoblas_blas EXPORT duoblasTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
