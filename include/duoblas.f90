@@ -131,6 +131,34 @@ module duoblas
         module procedure free_host_vector, free_host_matrix
     end interface duo_free_host
 
+    ! All of a vector or matrix to another of as many elements, or DUO_ERR_SIZE. These procedures,
+    ! and those below, take arrays without gaps, or return DUO_ERR_NULL.
+    interface duo_copy
+        module procedure copy_vector, copy_matrix
+    end interface duo_copy
+
+    ! The array has to stay where it is until duo_release: it has the attribute target or pointer.
+    interface duo_keep
+        module procedure keep_vector, keep_matrix
+    end interface duo_keep
+
+    interface duo_changed
+        module procedure changed_vector, changed_matrix
+    end interface duo_changed
+
+    interface duo_fetch
+        module procedure fetch_vector, fetch_matrix
+    end interface duo_fetch
+
+    interface duo_release
+        module procedure release_vector, release_matrix
+    end interface duo_release
+
+    ! on=.false. ends the promise.
+    interface duo_prepare
+        module procedure prepare_vector, prepare_matrix
+    end interface duo_prepare
+
     interface duo_text
         module procedure text_at, text_of
     end interface duo_text
@@ -643,8 +671,17 @@ contains
     end subroutine
 
     ! Address and bytes of a whole array; a null pointer if it has gaps.
-    subroutine place_array(x, address, bytes)
-        real(c_float), intent(in), target :: x(..)
+    subroutine whole_vector(x, address, bytes)
+        real(c_float), intent(in), target :: x(:)
+        type(c_ptr), intent(out) :: address
+        integer(c_size_t), intent(out) :: bytes
+        address = c_null_ptr
+        bytes = size(x, kind=c_size_t) * (storage_size(1.0_c_float) / 8)
+        if (is_contiguous(x)) address = c_loc(x)
+    end subroutine
+
+    subroutine whole_matrix(x, address, bytes)
+        real(c_float), intent(in), target :: x(:, :)
         type(c_ptr), intent(out) :: address
         integer(c_size_t), intent(out) :: bytes
         address = c_null_ptr
@@ -856,18 +893,31 @@ contains
         call settle(c_duo_free_host(ctx%handle, address), status)
     end subroutine
 
-    ! All of an array to another of as many elements, or DUO_ERR_SIZE. This procedure, and those
-    ! below, take arrays without gaps, or return DUO_ERR_NULL.
-    subroutine duo_copy(ctx, dst, src, status)
+    subroutine copy_vector(ctx, dst, src, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: dst(..)
-        real(c_float), intent(in), target :: src(..)
+        real(c_float), intent(inout), target :: dst(:)
+        real(c_float), intent(in), target :: src(:)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: to, from
         integer(c_size_t) :: bytes, from_bytes
         integer(c_int) :: code
-        call place_array(dst, to, bytes)
-        call place_array(src, from, from_bytes)
+        call whole_vector(dst, to, bytes)
+        call whole_vector(src, from, from_bytes)
+        code = DUO_ERR_SIZE
+        if (bytes == from_bytes) code = c_duo_copy(ctx%handle, to, from, bytes)
+        call settle(code, status)
+    end subroutine
+
+    subroutine copy_matrix(ctx, dst, src, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: dst(:, :)
+        real(c_float), intent(in), target :: src(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: to, from
+        integer(c_size_t) :: bytes, from_bytes
+        integer(c_int) :: code
+        call whole_matrix(dst, to, bytes)
+        call whole_matrix(src, from, from_bytes)
         code = DUO_ERR_SIZE
         if (bytes == from_bytes) code = c_duo_copy(ctx%handle, to, from, bytes)
         call settle(code, status)
@@ -875,57 +925,108 @@ contains
 
     ! ---- Residency ----
 
-    ! The array has to stay where it is until duo_release: it needs the attribute target, or to be
-    ! allocatable, or a pointer.
-    subroutine duo_keep(ctx, host, status)
+    subroutine keep_vector(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(..)
+        real(c_float), intent(inout), target :: host(:)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call place_array(host, address, bytes)
+        call whole_vector(host, address, bytes)
         call settle(c_duo_keep(ctx%handle, address, bytes), status)
     end subroutine
 
-    subroutine duo_changed(ctx, host, status)
+    subroutine keep_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(in), target :: host(..)
+        real(c_float), intent(inout), target :: host(:, :)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call place_array(host, address, bytes)
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_keep(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine changed_vector(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: host(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(host, address, bytes)
         call settle(c_duo_changed(ctx%handle, address, bytes), status)
     end subroutine
 
-    subroutine duo_fetch(ctx, host, status)
+    subroutine changed_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(..)
+        real(c_float), intent(in), target :: host(:, :)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call place_array(host, address, bytes)
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_changed(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine fetch_vector(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(host, address, bytes)
         call settle(c_duo_fetch(ctx%handle, address, bytes), status)
     end subroutine
 
-    subroutine duo_release(ctx, host, status)
+    subroutine fetch_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(..)
+        real(c_float), intent(inout), target :: host(:, :)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call place_array(host, address, bytes)
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_fetch(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine release_vector(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(host, address, bytes)
         call settle(c_duo_release(ctx%handle, address), status)
     end subroutine
 
-    ! on=.false. ends the promise.
-    subroutine duo_prepare(ctx, x, on, status)
+    subroutine release_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(in), target :: x(..)
+        real(c_float), intent(inout), target :: host(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_release(ctx%handle, address), status)
+    end subroutine
+
+    subroutine prepare_vector(ctx, x, on, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: x(:)
         logical, intent(in), optional :: on
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call place_array(x, address, bytes)
+        call whole_vector(x, address, bytes)
+        if (present(on)) then
+            if (.not. on) bytes = 0
+        end if
+        call settle(c_duo_prepare(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine prepare_matrix(ctx, x, on, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: x(:, :)
+        logical, intent(in), optional :: on
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_matrix(x, address, bytes)
         if (present(on)) then
             if (.not. on) bytes = 0
         end if
