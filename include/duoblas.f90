@@ -789,7 +789,7 @@ contains
         integer(c_int), intent(out), optional :: status
         integer(c_int) :: waited
         waited = DUO_OK
-        total = ieee_value(total, ieee_quiet_nan)
+        total = ieee_value(1.0_c_float, ieee_quiet_nan)
         if (code == DUO_OK .and. c_associated(ctx%handle)) waited = c_duo_synchronize(ctx%handle)
         if (code == DUO_OK .and. waited == DUO_OK) total = there
         if (waited == DUO_OK) deallocate (there)
