@@ -58,7 +58,10 @@ contains
         call get_environment_variable("DUOBLAS_PATH", path)
         call duo_device_count(devices)
         on_gpu = path == "gpu"
-        if (on_gpu) call check(devices > 0, "no device")
+        if (on_gpu .and. devices == 0) then
+            print "(a)", "SKIPPED: no GPU"
+            stop 77
+        end if
     end subroutine
 
     ! Elements in [-1, 1).
