@@ -3,13 +3,20 @@
 
 set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
 
-install(FILES include/duoblas.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES include/duoblas.h include/duoblas.hpp include/duoblas.f90
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS duoblas duoblas_static duoblas_blas EXPORT duoblasTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(TARGET duoblas_libblas) # beside the libraries, not among them: it is chosen by name
     install(TARGETS duoblas_libblas LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas"
         NAMELINK_SKIP)
+endif()
+if(TARGET duoblas_fortran) # .mod files are of one compiler; for others the source is there
+    install(TARGETS duoblas_fortran EXPORT duoblasTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    install(FILES "${duo_fortran_folder}/duoblas.mod"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas/fortran")
 endif()
 install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_header.sh SOURCE - the public header compiles alone and without warnings, as C11 and as
 # C++17, by every compiler that is here; it includes no CUDA and defines no macro outside DUO_.
+# Likewise duoblas.hpp, and what its test makes of it, as C++17, C++20 and C++23.
 set -euo pipefail
 
 include=$1/include
@@ -13,6 +14,7 @@ for file in one.c one.cpp; do
     printf '#include <duoblas.h>\n#include <duoblas.h>\nint main(void) { return DUO_OK; }\n' \
         >"$work/$file"
 done
+sed 's/duoblas\.h/&pp/' "$work/one.cpp" >"$work/two.cpp"
 printf '#include <stddef.h>\n#include <stdint.h>\n' >"$work/none.c"
 
 for pair in gcc:g++ clang:clang++; do
@@ -25,6 +27,13 @@ for pair in gcc:g++ clang:clang++; do
     if command -v "$cxx" >/dev/null; then
         "$cxx" -std=c++17 "${warnings[@]}" -I"$include" -fsyntax-only "$work/one.cpp"
         echo "ok: C++17 by $cxx"
+        for standard in 17 20 2b; do
+            for file in "$work/two.cpp" "$1/tests/test_cpp.cpp"; do
+                "$cxx" -std=c++$standard "${warnings[@]}" -I"$include" -I"$1/src" -I"$1/tests" \
+                    -fsyntax-only "$file"
+            done
+            echo "ok: duoblas.hpp as C++$standard by $cxx"
+        done
         tried=$((tried + 1))
     fi
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_install.sh BUILD SOURCE - installs, moves the installation, and builds and runs programs
-# against it: C and C++, shared and static, by pkg-config and by CMake; and the first example, which
-# stands in README.
+# against it: C and C++, shared and static, by pkg-config and by CMake; Fortran, where there is a
+# compiler; and the first example, which stands in README.
 set -euo pipefail
 
 build=$1
@@ -18,7 +18,7 @@ step "install, then move"
 "$cmake" --install "$build" --prefix "$work/first" >"$work/install.log"
 mv "$work/first" "$work/moved"
 prefix=$work/moved
-files=(include/duoblas.h bin/duoblas share/doc/DuoBLAS/README.md share/doc/DuoBLAS/LICENSE
+files=(include/duoblas.{h,hpp,f90} bin/duoblas share/doc/DuoBLAS/{README.md,LICENSE}
     share/man/man3/duoblas.3 share/bash-completion/completions/duoblas
     share/zsh/site-functions/_duoblas)
 if [[ -d $build/man1 ]]; then # there was help2man
@@ -80,6 +80,17 @@ for kind in shared static; do
     "$work/${kind}_cpp"
 done
 
+step "C++ and Fortran"
+"$cxx" -std=c++17 "${warnings[@]}" "${flags[@]}" "$source/examples/cpp_first_call.cpp" \
+    -o "$work/cpp_example" "${shared[@]}"
+"$work/cpp_example"
+fortran=${FC:-gfortran}
+if command -v "$fortran" >/dev/null; then # from the source that is installed
+    (cd "$work" && "$fortran" "$prefix/include/duoblas.f90" \
+        "$source/examples/fortran_first_call.f90" -o "$work/fortran_example" "${shared[@]}")
+    "$work/fortran_example"
+fi
+
 needs() { readelf -d "$1" | grep -q 'NEEDED.*libduoblas'; }
 needs "$work/shared_c" || { echo "FAILED: linked with the archive"; exit 1; }
 if needs "$work/static_c"; then echo "FAILED: linked with the shared library"; exit 1; fi
@@ -129,6 +140,22 @@ step "CMake"
 for program in shared_c shared_cpp static_c static_cpp blas; do
     "$work/consumer/$program"
 done
+
+if [[ -e $library/libduoblas-fortran.a ]]; then # the module of the compiler that CMake finds
+    step "Fortran by CMake"
+    mkdir "$work/fortran"
+    cat >"$work/fortran/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES C Fortran)
+find_package(duoblas 0.1 REQUIRED)
+add_executable(example "$source/examples/fortran_first_call.f90")
+target_link_libraries(example PRIVATE duoblas::fortran)
+EOF
+    "$cmake" -S "$work/fortran" -B "$work/fortran/build" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_C_COMPILER="$cc" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+    "$cmake" --build "$work/fortran/build" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+    "$work/fortran/build/example"
+fi
 
 step "configure without CUnit"
 "$cmake" -S "$source" -B "$work/bare" -DDUOBLAS_CUDA=OFF -Dduo_cunit=OFF -DCMAKE_C_COMPILER="$cc" \

@@ -29,7 +29,7 @@ static const duo_experiment experiments[] = {
 
 const char duo_experiment_names[] =
     DUO_TOOL_OPERATIONS ", introduction, accuracy, shapes, mixed, adapt, host, large, timeline, "
-                        "graphs";
+                        "graphs, batched";
 
 const duo_experiment *duo_experiment_of(const char *word)
 {

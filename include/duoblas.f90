@@ -1,0 +1,1045 @@
+! duoblas.f90 - DuoBLAS in Fortran 2018: a thin layer over duoblas.h, which is the manual.
+!
+!     use duoblas
+!     real :: a(m, k), b(k, n), c(m, n)
+!     type(duo_context) :: ctx              ! not created: the thread's default context
+!     call duo_sgemm(ctx, a, b, c)          ! C := A B
+!     print *, duo_ssum(ctx, c(:, 1))
+!
+! Module     Files .mod are of one compiler, so this source is installed: compile it with the
+!            program, and link libduoblas. docs/languages.md has the commands.
+! Names      are those of duoblas.h, without its graphs. Each C function that is wrapped is there
+!            under c_duo_NAME as well, with C's arguments and status: for addresses (c_ptr), other
+!            kinds of elements, and results on the device.
+! Arrays     are passed as they are, sections too: sizes, leading dimensions and increments are
+!            those of the array, and nothing is copied. One index of a matrix runs without gaps
+!            (else DUO_ERR_LD). Memory of duo_malloc is a pointer that only calls may follow.
+! Errors     status, where it is given, gets the status; else one that is not DUO_OK ends the
+!            program by error stop, with its text.
+! Functions  that return a sum wait for all work of a context that was created (duo_synchronize).
+!            Where they fail they return a NaN.
+!
+! What duoblas.h says of overlap, residence, threads and numerics holds. Since 0.2.
+!
+! SPDX-License-Identifier: BSD-3-Clause
+module duoblas
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
+    implicit none
+    private
+
+    ! ---- Constants ----
+
+    integer(c_int), parameter, public :: &
+        DUO_OK = 0, DUO_ERR_NULL = -1, DUO_ERR_SIZE = -2, DUO_ERR_LD = -3, DUO_ERR_ENUM = -4, &
+        DUO_ERR_CONTEXT = -5, DUO_ERR_FOREIGN = -6, DUO_ERR_MEMORY = -7, DUO_ERR_DEVICE = -8, &
+        DUO_ERR_LOST = -9, DUO_ERR_UNSUPPORTED = -10, DUO_ERR_RANGE = -11, DUO_ERR_EVENT = -12, &
+        DUO_ERR_GRAPH = -13, DUO_ERR_NODE = -14, DUO_ERR_CYCLE = -15, DUO_ERR_BUILT = -16, &
+        DUO_ERR_HIDDEN = -17, DUO_ERR_SHAPE = -18, DUO_ERR_CAPTURE = -19
+    integer(c_int), parameter, public :: DUO_ROW_MAJOR = 101, DUO_COL_MAJOR = 102
+    integer(c_int), parameter, public :: &
+        DUO_NO_TRANS = 111, DUO_TRANS = 112, DUO_CONJ_TRANS = 113
+    integer(c_int), parameter, public :: DUO_PATH_AUTO = 0, DUO_PATH_CPU = 1, DUO_PATH_GPU = 2
+    integer(c_int), parameter, public :: &
+        DUO_MATH_ACCURATE = 0, DUO_MATH_IEEE = 1, DUO_MATH_TF32 = 2, DUO_MATH_FLOAT64 = 3
+    integer(c_int), parameter, public :: DUO_SIDE_CPU = 0, DUO_SIDE_GPU = 1
+    integer(c_int), parameter, public :: &
+        DUO_AT_UNUSED = 0, DUO_AT_PAGEABLE = 1, DUO_AT_PINNED = 2, DUO_AT_KEPT = 3, &
+        DUO_AT_STALE = 4, DUO_AT_DEVICE = 5
+    integer(c_int), parameter, public :: DUO_PRIORITY_NORMAL = 0, DUO_PRIORITY_HIGH = 1
+    integer, parameter, public :: DUO_CANDIDATES = 16
+
+    ! ---- Types ----
+
+    ! Before duo_create, and after duo_destroy: the calling thread's default context. A copy is the
+    ! same context.
+    type, public :: duo_context
+        type(c_ptr) :: handle = c_null_ptr
+    end type duo_context
+
+    type, public :: duo_event
+        type(c_ptr) :: handle = c_null_ptr
+    end type duo_event
+
+    ! As in duoblas.h; duo_text makes strings of the texts.
+    type, bind(c), public :: duo_candidate
+        type(c_ptr) :: algorithm
+        integer(c_int) :: side, accepts, threads
+        real(c_double) :: predicted_seconds
+    end type duo_candidate
+
+    type, bind(c), public :: duo_parts
+        real(c_double) :: transfer_seconds, launch_seconds, compute_seconds
+    end type duo_parts
+
+    type, bind(c), public :: duo_decision
+        integer(c_size_t) :: size
+        type(c_ptr) :: operation
+        integer(c_int64_t) :: m, n, k
+        integer(c_int) :: residence(3)
+        integer(c_int) :: side
+        type(c_ptr) :: algorithm
+        integer(c_int) :: threads
+        real(c_double) :: predicted_seconds, seconds
+        integer(c_int) :: candidates
+        type(duo_candidate) :: candidate(DUO_CANDIDATES)
+        character(kind=c_char) :: note(160)
+        integer(c_int) :: ran ! counts from 0, as in C
+        real(c_double) :: profile_seconds
+        type(duo_parts) :: parts(DUO_CANDIDATES)
+        character(kind=c_char) :: reason(320)
+    end type duo_decision
+
+    ! ---- Procedures ----
+
+    public :: duo_create, duo_destroy, duo_set_path, duo_set_math, duo_set_threads, &
+        duo_set_adapt, duo_set_async, duo_set_device, duo_set_devices, duo_set_stream, &
+        duo_set_priority, duo_warm_up, duo_synchronize, duo_trim
+    public :: duo_event_create, duo_event_destroy, duo_event_record, duo_event_wait, &
+        duo_event_synchronize, duo_event_query
+    public :: duo_device_count, duo_sgemm, duo_sasum, duo_ssum, duo_sdot
+    public :: duo_malloc, duo_free, duo_malloc_host, duo_free_host, duo_copy
+    public :: duo_keep, duo_changed, duo_fetch, duo_release, duo_prepare
+    public :: duo_explain_last, duo_status_string, duo_error_detail, duo_version, duo_text
+
+    public :: c_duo_create, c_duo_destroy, c_duo_set_path, c_duo_set_math, c_duo_set_threads, &
+        c_duo_set_adapt, c_duo_set_async, c_duo_set_device, c_duo_set_devices, c_duo_set_stream, &
+        c_duo_set_priority, c_duo_warm_up, c_duo_synchronize, c_duo_trim
+    public :: c_duo_event_create, c_duo_event_destroy, c_duo_event_record, c_duo_event_wait, &
+        c_duo_event_synchronize, c_duo_event_query
+    public :: c_duo_device_count, c_duo_sgemm, c_duo_sasum, c_duo_ssum, c_duo_sdot
+    public :: c_duo_malloc, c_duo_free, c_duo_malloc_host, c_duo_free_host, c_duo_copy
+    public :: c_duo_keep, c_duo_changed, c_duo_fetch, c_duo_release, c_duo_prepare
+    public :: c_duo_explain_last, c_duo_status_string, c_duo_error_detail
+
+    ! Vectors and matrices of floats on the device, not set: (ctx, x, n) and (ctx, x, m, n).
+    interface duo_malloc
+        module procedure malloc_vector, malloc_matrix
+    end interface duo_malloc
+
+    ! In pinned host memory.
+    interface duo_malloc_host
+        module procedure malloc_host_vector, malloc_host_matrix
+    end interface duo_malloc_host
+
+    ! Afterwards x points to nothing.
+    interface duo_free
+        module procedure free_vector, free_matrix
+    end interface duo_free
+
+    interface duo_free_host
+        module procedure free_host_vector, free_host_matrix
+    end interface duo_free_host
+
+    ! All of a vector or matrix to another of as many elements, or DUO_ERR_SIZE. These procedures,
+    ! and those below, take arrays without gaps, or return DUO_ERR_NULL.
+    interface duo_copy
+        module procedure copy_vector, copy_matrix
+    end interface duo_copy
+
+    ! The array has to stay where it is until duo_release: it has the attribute target or pointer.
+    interface duo_keep
+        module procedure keep_vector, keep_matrix
+    end interface duo_keep
+
+    interface duo_changed
+        module procedure changed_vector, changed_matrix
+    end interface duo_changed
+
+    interface duo_fetch
+        module procedure fetch_vector, fetch_matrix
+    end interface duo_fetch
+
+    interface duo_release
+        module procedure release_vector, release_matrix
+    end interface duo_release
+
+    ! on=.false. ends the promise.
+    interface duo_prepare
+        module procedure prepare_vector, prepare_matrix
+    end interface duo_prepare
+
+    interface duo_text
+        module procedure text_at, text_of
+    end interface duo_text
+
+    ! ---- The C functions ----
+
+    interface
+        function c_duo_create(ctx) bind(c, name="duo_create") result(status)
+            import
+            type(c_ptr), intent(out) :: ctx
+            integer(c_int) :: status
+        end function
+        function c_duo_destroy(ctx) bind(c, name="duo_destroy") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int) :: status
+        end function
+        function c_duo_set_path(ctx, path) bind(c, name="duo_set_path") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: path
+            integer(c_int) :: status
+        end function
+        function c_duo_set_math(ctx, math) bind(c, name="duo_set_math") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: math
+            integer(c_int) :: status
+        end function
+        function c_duo_set_threads(ctx, threads) bind(c, name="duo_set_threads") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: threads
+            integer(c_int) :: status
+        end function
+        function c_duo_set_adapt(ctx, on) bind(c, name="duo_set_adapt") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: on
+            integer(c_int) :: status
+        end function
+        function c_duo_set_async(ctx, on) bind(c, name="duo_set_async") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: on
+            integer(c_int) :: status
+        end function
+        function c_duo_set_device(ctx, device) bind(c, name="duo_set_device") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: device
+            integer(c_int) :: status
+        end function
+        function c_duo_set_devices(ctx, devices, count) bind(c, name="duo_set_devices") &
+            result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), intent(in) :: devices(*)
+            integer(c_int), value :: count
+            integer(c_int) :: status
+        end function
+        function c_duo_set_stream(ctx, cuda_stream) bind(c, name="duo_set_stream") result(status)
+            import
+            type(c_ptr), value :: ctx, cuda_stream
+            integer(c_int) :: status
+        end function
+        function c_duo_set_priority(ctx, priority) bind(c, name="duo_set_priority") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int), value :: priority
+            integer(c_int) :: status
+        end function
+        function c_duo_warm_up(ctx) bind(c, name="duo_warm_up") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int) :: status
+        end function
+        function c_duo_synchronize(ctx) bind(c, name="duo_synchronize") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int) :: status
+        end function
+        function c_duo_trim(ctx) bind(c, name="duo_trim") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_int) :: status
+        end function
+
+        function c_duo_event_create(event) bind(c, name="duo_event_create") result(status)
+            import
+            type(c_ptr), intent(out) :: event
+            integer(c_int) :: status
+        end function
+        function c_duo_event_destroy(event) bind(c, name="duo_event_destroy") result(status)
+            import
+            type(c_ptr), value :: event
+            integer(c_int) :: status
+        end function
+        function c_duo_event_record(ctx, event) bind(c, name="duo_event_record") result(status)
+            import
+            type(c_ptr), value :: ctx, event
+            integer(c_int) :: status
+        end function
+        function c_duo_event_wait(ctx, event) bind(c, name="duo_event_wait") result(status)
+            import
+            type(c_ptr), value :: ctx, event
+            integer(c_int) :: status
+        end function
+        function c_duo_event_synchronize(event) bind(c, name="duo_event_synchronize") &
+            result(status)
+            import
+            type(c_ptr), value :: event
+            integer(c_int) :: status
+        end function
+        function c_duo_event_query(event, done) bind(c, name="duo_event_query") result(status)
+            import
+            type(c_ptr), value :: event
+            integer(c_int), intent(out) :: done
+            integer(c_int) :: status
+        end function
+
+        function c_duo_device_count(count) bind(c, name="duo_device_count") result(status)
+            import
+            integer(c_int), intent(out) :: count
+            integer(c_int) :: status
+        end function
+
+        function c_duo_sgemm(ctx, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, &
+            c, ldc) bind(c, name="duo_sgemm") result(status)
+            import
+            type(c_ptr), value :: ctx, a, b, c
+            integer(c_int), value :: layout, transa, transb
+            integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+            real(c_float), value :: alpha, beta
+            integer(c_int) :: status
+        end function
+        function c_duo_sasum(ctx, n, x, incx, total) bind(c, name="duo_sasum") result(status)
+            import
+            type(c_ptr), value :: ctx, x, total
+            integer(c_int64_t), value :: n, incx
+            integer(c_int) :: status
+        end function
+        function c_duo_ssum(ctx, n, x, incx, total) bind(c, name="duo_ssum") result(status)
+            import
+            type(c_ptr), value :: ctx, x, total
+            integer(c_int64_t), value :: n, incx
+            integer(c_int) :: status
+        end function
+        function c_duo_sdot(ctx, n, x, incx, y, incy, total) bind(c, name="duo_sdot") &
+            result(status)
+            import
+            type(c_ptr), value :: ctx, x, y, total
+            integer(c_int64_t), value :: n, incx, incy
+            integer(c_int) :: status
+        end function
+
+        function c_duo_malloc(ctx, bytes, address) bind(c, name="duo_malloc") result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_size_t), value :: bytes
+            type(c_ptr), intent(out) :: address
+            integer(c_int) :: status
+        end function
+        function c_duo_free(ctx, address) bind(c, name="duo_free") result(status)
+            import
+            type(c_ptr), value :: ctx, address
+            integer(c_int) :: status
+        end function
+        function c_duo_malloc_host(ctx, bytes, address) bind(c, name="duo_malloc_host") &
+            result(status)
+            import
+            type(c_ptr), value :: ctx
+            integer(c_size_t), value :: bytes
+            type(c_ptr), intent(out) :: address
+            integer(c_int) :: status
+        end function
+        function c_duo_free_host(ctx, address) bind(c, name="duo_free_host") result(status)
+            import
+            type(c_ptr), value :: ctx, address
+            integer(c_int) :: status
+        end function
+        function c_duo_copy(ctx, dst, src, bytes) bind(c, name="duo_copy") result(status)
+            import
+            type(c_ptr), value :: ctx, dst, src
+            integer(c_size_t), value :: bytes
+            integer(c_int) :: status
+        end function
+
+        function c_duo_keep(ctx, host, bytes) bind(c, name="duo_keep") result(status)
+            import
+            type(c_ptr), value :: ctx, host
+            integer(c_size_t), value :: bytes
+            integer(c_int) :: status
+        end function
+        function c_duo_changed(ctx, host, bytes) bind(c, name="duo_changed") result(status)
+            import
+            type(c_ptr), value :: ctx, host
+            integer(c_size_t), value :: bytes
+            integer(c_int) :: status
+        end function
+        function c_duo_fetch(ctx, host, bytes) bind(c, name="duo_fetch") result(status)
+            import
+            type(c_ptr), value :: ctx, host
+            integer(c_size_t), value :: bytes
+            integer(c_int) :: status
+        end function
+        function c_duo_release(ctx, host) bind(c, name="duo_release") result(status)
+            import
+            type(c_ptr), value :: ctx, host
+            integer(c_int) :: status
+        end function
+        function c_duo_prepare(ctx, address, bytes) bind(c, name="duo_prepare") result(status)
+            import
+            type(c_ptr), value :: ctx, address
+            integer(c_size_t), value :: bytes
+            integer(c_int) :: status
+        end function
+
+        function c_duo_explain_last(ctx, decision) bind(c, name="duo_explain_last") &
+            result(status)
+            import
+            type(c_ptr), value :: ctx
+            type(duo_decision), intent(inout) :: decision
+            integer(c_int) :: status
+        end function
+        function c_duo_status_string(code) bind(c, name="duo_status_string") result(text)
+            import
+            integer(c_int), value :: code
+            type(c_ptr) :: text
+        end function
+        function c_duo_error_detail(ctx) bind(c, name="duo_error_detail") result(text)
+            import
+            type(c_ptr), value :: ctx
+            type(c_ptr) :: text
+        end function
+        function duo_version() bind(c, name="duo_version") result(version)
+            import
+            integer(c_int) :: version
+        end function
+    end interface
+
+contains
+
+    ! ---- Errors and texts ----
+
+    subroutine settle(code, status)
+        integer(c_int), intent(in) :: code
+        integer(c_int), intent(out), optional :: status
+        character(:), allocatable :: text
+        if (present(status)) then
+            status = code
+        else if (code /= DUO_OK) then
+            text = "duoblas: " // duo_status_string(code)
+            error stop text
+        end if
+    end subroutine
+
+    function duo_status_string(code) result(text)
+        integer(c_int), intent(in) :: code
+        character(:), allocatable :: text
+        text = text_at(c_duo_status_string(code))
+    end function
+
+    function duo_error_detail(ctx) result(text)
+        type(duo_context), intent(in) :: ctx
+        character(:), allocatable :: text
+        text = text_at(c_duo_error_detail(ctx%handle))
+    end function
+
+    ! The text that begins at an address; "" where there is none.
+    function text_at(address) result(text)
+        type(c_ptr), intent(in) :: address
+        character(:), allocatable :: text
+        character(kind=c_char), pointer :: bytes(:)
+        integer :: length
+        text = ""
+        if (.not. c_associated(address)) return
+        length = 0
+        do
+            call c_f_pointer(address, bytes, [length + 1])
+            if (bytes(length + 1) == c_null_char) exit
+            length = length + 1
+        end do
+        text = text_of(bytes)
+    end function
+
+    ! The text that an array holds.
+    function text_of(bytes) result(text)
+        character(kind=c_char), intent(in) :: bytes(:)
+        character(:), allocatable :: text
+        integer :: i
+        text = ""
+        do i = 1, size(bytes)
+            if (bytes(i) == c_null_char) exit
+            text = text // bytes(i)
+        end do
+    end function
+
+    ! ---- Contexts ----
+
+    subroutine duo_create(ctx, status)
+        type(duo_context), intent(out) :: ctx
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_create(ctx%handle), status)
+    end subroutine
+
+    subroutine duo_destroy(ctx, status)
+        type(duo_context), intent(inout) :: ctx
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: handle
+        handle = ctx%handle
+        ctx%handle = c_null_ptr
+        call settle(c_duo_destroy(handle), status)
+    end subroutine
+
+    subroutine duo_set_path(ctx, path, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: path
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_path(ctx%handle, path), status)
+    end subroutine
+
+    subroutine duo_set_math(ctx, math, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: math
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_math(ctx%handle, math), status)
+    end subroutine
+
+    subroutine duo_set_threads(ctx, threads, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: threads
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_threads(ctx%handle, threads), status)
+    end subroutine
+
+    subroutine duo_set_adapt(ctx, on, status)
+        type(duo_context), intent(in) :: ctx
+        logical, intent(in) :: on
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_adapt(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
+    end subroutine
+
+    subroutine duo_set_async(ctx, on, status)
+        type(duo_context), intent(in) :: ctx
+        logical, intent(in) :: on
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_async(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
+    end subroutine
+
+    subroutine duo_set_device(ctx, device, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: device
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_device(ctx%handle, device), status)
+    end subroutine
+
+    subroutine duo_set_devices(ctx, devices, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: devices(:)
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_devices(ctx%handle, devices, size(devices, kind=c_int)), status)
+    end subroutine
+
+    subroutine duo_set_stream(ctx, cuda_stream, status)
+        type(duo_context), intent(in) :: ctx
+        type(c_ptr), intent(in) :: cuda_stream
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_stream(ctx%handle, cuda_stream), status)
+    end subroutine
+
+    subroutine duo_set_priority(ctx, priority, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: priority
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_set_priority(ctx%handle, priority), status)
+    end subroutine
+
+    subroutine duo_warm_up(ctx, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_warm_up(ctx%handle), status)
+    end subroutine
+
+    subroutine duo_synchronize(ctx, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_synchronize(ctx%handle), status)
+    end subroutine
+
+    subroutine duo_trim(ctx, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_trim(ctx%handle), status)
+    end subroutine
+
+    ! ---- Events ----
+
+    subroutine duo_event_create(event, status)
+        type(duo_event), intent(out) :: event
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_event_create(event%handle), status)
+    end subroutine
+
+    subroutine duo_event_destroy(event, status)
+        type(duo_event), intent(inout) :: event
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: handle
+        handle = event%handle
+        event%handle = c_null_ptr
+        call settle(c_duo_event_destroy(handle), status)
+    end subroutine
+
+    subroutine duo_event_record(ctx, event, status)
+        type(duo_context), intent(in) :: ctx
+        type(duo_event), intent(in) :: event
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_event_record(ctx%handle, event%handle), status)
+    end subroutine
+
+    subroutine duo_event_wait(ctx, event, status)
+        type(duo_context), intent(in) :: ctx
+        type(duo_event), intent(in) :: event
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_event_wait(ctx%handle, event%handle), status)
+    end subroutine
+
+    subroutine duo_event_synchronize(event, status)
+        type(duo_event), intent(in) :: event
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_event_synchronize(event%handle), status)
+    end subroutine
+
+    subroutine duo_event_query(event, done, status)
+        type(duo_event), intent(in) :: event
+        logical, intent(out) :: done
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: code, reached
+        reached = 0
+        code = c_duo_event_query(event%handle, reached)
+        done = reached /= 0
+        call settle(code, status)
+    end subroutine
+
+    ! ---- Devices ----
+
+    subroutine duo_device_count(count, status)
+        integer(c_int), intent(out) :: count
+        integer(c_int), intent(out), optional :: status
+        call settle(c_duo_device_count(count), status)
+    end subroutine
+
+    ! ---- Where arrays are ----
+
+    ! Elements from one address to another.
+    function distance(from, to)
+        type(c_ptr), intent(in) :: from, to
+        integer(c_int64_t) :: distance
+        integer(c_intptr_t), parameter :: float_bytes = storage_size(1.0_c_float) / 8
+        distance = (transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)) / float_bytes
+    end function
+
+    ! How a matrix is stored. Row-major are transposes, which compilers pass without copying, and
+    ! columns whose elements have gaps. ld = 0, which every product refuses: both indices have gaps.
+    subroutine place_matrix(x, address, ld, layout)
+        real(c_float), intent(in), target :: x(:, :)
+        type(c_ptr), intent(out) :: address
+        integer(c_int64_t), intent(out) :: ld
+        integer(c_int), intent(out) :: layout
+        integer(c_int64_t) :: down, across
+        address = c_null_ptr
+        ld = max(1_c_int64_t, size(x, 1, c_int64_t))
+        layout = DUO_COL_MAJOR
+        if (size(x, kind=c_int64_t) == 0) return
+        address = c_loc(x(1, 1))
+        down = 1
+        across = ld
+        if (size(x, 1) > 1) down = distance(address, c_loc(x(2, 1)))
+        if (size(x, 2) > 1) across = distance(address, c_loc(x(1, 2)))
+        ld = across
+        if (down == 1) return
+        ld = 0
+        if (across /= 1 .and. size(x, 2) > 1) return
+        ld = down
+        layout = DUO_ROW_MAJOR
+    end subroutine
+
+    ! op, or its contrary for a matrix that is read in the other layout.
+    function op_as_read(op, as_stored) result(read)
+        integer(c_int), intent(in) :: op
+        logical, intent(in) :: as_stored
+        integer(c_int) :: read
+        read = op
+        if (as_stored) return
+        if (op == DUO_NO_TRANS) read = DUO_TRANS
+        if (op == DUO_TRANS .or. op == DUO_CONJ_TRANS) read = DUO_NO_TRANS
+    end function
+
+    ! Lowest address and increment of a vector, as BLAS takes them.
+    subroutine place_vector(x, address, inc)
+        real(c_float), intent(in), target :: x(:)
+        type(c_ptr), intent(out) :: address
+        integer(c_int64_t), intent(out) :: inc
+        address = c_null_ptr
+        inc = 1
+        if (size(x, kind=c_int64_t) == 0) return
+        address = c_loc(x(1))
+        if (size(x, kind=c_int64_t) > 1) inc = distance(address, c_loc(x(2)))
+        if (inc < 0) address = c_loc(x(size(x, kind=c_int64_t)))
+    end subroutine
+
+    ! Address and bytes of a whole array; a null pointer if it has gaps.
+    subroutine whole_vector(x, address, bytes)
+        real(c_float), intent(in), target :: x(:)
+        type(c_ptr), intent(out) :: address
+        integer(c_size_t), intent(out) :: bytes
+        address = c_null_ptr
+        bytes = size(x, kind=c_size_t) * (storage_size(1.0_c_float) / 8)
+        if (is_contiguous(x)) address = c_loc(x)
+    end subroutine
+
+    subroutine whole_matrix(x, address, bytes)
+        real(c_float), intent(in), target :: x(:, :)
+        type(c_ptr), intent(out) :: address
+        integer(c_size_t), intent(out) :: bytes
+        address = c_null_ptr
+        bytes = size(x, kind=c_size_t) * (storage_size(1.0_c_float) / 8)
+        if (is_contiguous(x)) address = c_loc(x)
+    end subroutine
+
+    ! ---- Operations ----
+
+    ! C := alpha op(A) op(B) + beta C, op by transa and transb: DUO_NO_TRANS or DUO_TRANS. Without
+    ! alpha it is 1, without beta 0. Shapes that do not fit are DUO_ERR_SIZE.
+    subroutine duo_sgemm(ctx, a, b, c, alpha, beta, transa, transb, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: a(:, :), b(:, :)
+        real(c_float), intent(inout), target :: c(:, :)
+        real(c_float), intent(in), optional :: alpha, beta
+        integer(c_int), intent(in), optional :: transa, transb
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: at_a, at_b, at_c
+        integer(c_int64_t) :: lda, ldb, ldc, of_a(2), of_b(2)
+        integer(c_int) :: op_a, op_b, layout_a, layout_b, layout
+        real(c_float) :: times, plus
+        op_a = DUO_NO_TRANS
+        op_b = DUO_NO_TRANS
+        times = 1
+        plus = 0
+        if (present(transa)) op_a = transa
+        if (present(transb)) op_b = transb
+        if (present(alpha)) times = alpha
+        if (present(beta)) plus = beta
+        call place_matrix(a, at_a, lda, layout_a)
+        call place_matrix(b, at_b, ldb, layout_b)
+        call place_matrix(c, at_c, ldc, layout)
+        of_a = shape(a, c_int64_t)
+        of_b = shape(b, c_int64_t)
+        if (op_a /= DUO_NO_TRANS) of_a = of_a(2:1:-1)
+        if (op_b /= DUO_NO_TRANS) of_b = of_b(2:1:-1)
+        if (any([of_a(1), of_b(2), of_a(2)] /= [shape(c, c_int64_t), of_b(1)])) then
+            call settle(DUO_ERR_SIZE, status)
+            return
+        end if
+        op_a = op_as_read(op_a, layout_a == layout)
+        op_b = op_as_read(op_b, layout_b == layout)
+        call settle(c_duo_sgemm(ctx%handle, layout, op_a, op_b, of_a(1), of_b(2), of_a(2), &
+            times, at_a, lda, at_b, ldb, plus, at_c, ldc), status)
+    end subroutine
+
+    ! The sum of |x(i)|. A section that runs backwards is summed forwards.
+    function duo_sasum(ctx, x, status) result(total)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: x(:)
+        integer(c_int), intent(out), optional :: status
+        real(c_float) :: total
+        type(c_ptr) :: at_x
+        integer(c_int64_t) :: incx
+        real(c_float), pointer :: there
+        allocate (there)
+        call place_vector(x, at_x, incx)
+        call await(ctx, c_duo_sasum(ctx%handle, size(x, kind=c_int64_t), at_x, abs(incx), &
+            c_loc(there)), there, total, status)
+    end function
+
+    ! The sum of x(i), likewise.
+    function duo_ssum(ctx, x, status) result(total)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: x(:)
+        integer(c_int), intent(out), optional :: status
+        real(c_float) :: total
+        type(c_ptr) :: at_x
+        integer(c_int64_t) :: incx
+        real(c_float), pointer :: there
+        allocate (there)
+        call place_vector(x, at_x, incx)
+        call await(ctx, c_duo_ssum(ctx%handle, size(x, kind=c_int64_t), at_x, abs(incx), &
+            c_loc(there)), there, total, status)
+    end function
+
+    ! The sum of x(i) y(i). Vectors of different sizes are DUO_ERR_SIZE.
+    function duo_sdot(ctx, x, y, status) result(total)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: x(:), y(:)
+        integer(c_int), intent(out), optional :: status
+        real(c_float) :: total
+        type(c_ptr) :: at_x, at_y
+        integer(c_int64_t) :: incx, incy
+        integer(c_int) :: code
+        real(c_float), pointer :: there
+        allocate (there)
+        call place_vector(x, at_x, incx)
+        call place_vector(y, at_y, incy)
+        code = DUO_ERR_SIZE
+        if (size(x, kind=c_int64_t) == size(y, kind=c_int64_t)) &
+            code = c_duo_sdot(ctx%handle, size(x, kind=c_int64_t), at_x, incx, at_y, incy, &
+            c_loc(there))
+        call await(ctx, code, there, total, status)
+    end function
+
+    ! The result of a call, once it is there. A context may still write it when the call has
+    ! returned (duo_set_async); where waiting for it fails, its memory has to stay.
+    subroutine await(ctx, code, there, total, status)
+        type(duo_context), intent(in) :: ctx
+        integer(c_int), intent(in) :: code
+        real(c_float), pointer, intent(inout) :: there
+        real(c_float), intent(out) :: total
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: waited
+        waited = DUO_OK
+        total = ieee_value(1.0_c_float, ieee_quiet_nan)
+        if (code == DUO_OK .and. c_associated(ctx%handle)) waited = c_duo_synchronize(ctx%handle)
+        if (code == DUO_OK .and. waited == DUO_OK) total = there
+        if (waited == DUO_OK) deallocate (there)
+        call settle(merge(code, waited, code /= DUO_OK), status)
+    end subroutine
+
+    ! ---- Memory ----
+
+    function bytes_of(m, n) result(bytes)
+        integer, intent(in) :: m, n
+        integer(c_size_t) :: bytes
+        bytes = int(max(m, 0), c_size_t) * int(max(n, 0), c_size_t) * &
+            (storage_size(1.0_c_float) / 8)
+    end function
+
+    subroutine malloc_vector(ctx, x, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:)
+        integer, intent(in) :: n
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_int) :: code
+        code = c_duo_malloc(ctx%handle, bytes_of(n, 1), address)
+        call c_f_pointer(address, x, [n])
+        call settle(code, status)
+    end subroutine
+
+    subroutine malloc_matrix(ctx, x, m, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:, :)
+        integer, intent(in) :: m, n
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_int) :: code
+        code = c_duo_malloc(ctx%handle, bytes_of(m, n), address)
+        call c_f_pointer(address, x, [m, n])
+        call settle(code, status)
+    end subroutine
+
+    subroutine malloc_host_vector(ctx, x, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:)
+        integer, intent(in) :: n
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_int) :: code
+        code = c_duo_malloc_host(ctx%handle, bytes_of(n, 1), address)
+        call c_f_pointer(address, x, [n])
+        call settle(code, status)
+    end subroutine
+
+    subroutine malloc_host_matrix(ctx, x, m, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:, :)
+        integer, intent(in) :: m, n
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_int) :: code
+        code = c_duo_malloc_host(ctx%handle, bytes_of(m, n), address)
+        call c_f_pointer(address, x, [m, n])
+        call settle(code, status)
+    end subroutine
+
+    subroutine free_vector(ctx, x, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(inout) :: x(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        address = c_loc(x)
+        nullify (x)
+        call settle(c_duo_free(ctx%handle, address), status)
+    end subroutine
+
+    subroutine free_matrix(ctx, x, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(inout) :: x(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        address = c_loc(x)
+        nullify (x)
+        call settle(c_duo_free(ctx%handle, address), status)
+    end subroutine
+
+    subroutine free_host_vector(ctx, x, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(inout) :: x(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        address = c_loc(x)
+        nullify (x)
+        call settle(c_duo_free_host(ctx%handle, address), status)
+    end subroutine
+
+    subroutine free_host_matrix(ctx, x, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(inout) :: x(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        address = c_loc(x)
+        nullify (x)
+        call settle(c_duo_free_host(ctx%handle, address), status)
+    end subroutine
+
+    subroutine copy_vector(ctx, dst, src, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: dst(:)
+        real(c_float), intent(in), target :: src(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: to, from
+        integer(c_size_t) :: bytes, from_bytes
+        integer(c_int) :: code
+        call whole_vector(dst, to, bytes)
+        call whole_vector(src, from, from_bytes)
+        code = DUO_ERR_SIZE
+        if (bytes == from_bytes) code = c_duo_copy(ctx%handle, to, from, bytes)
+        call settle(code, status)
+    end subroutine
+
+    subroutine copy_matrix(ctx, dst, src, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: dst(:, :)
+        real(c_float), intent(in), target :: src(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: to, from
+        integer(c_size_t) :: bytes, from_bytes
+        integer(c_int) :: code
+        call whole_matrix(dst, to, bytes)
+        call whole_matrix(src, from, from_bytes)
+        code = DUO_ERR_SIZE
+        if (bytes == from_bytes) code = c_duo_copy(ctx%handle, to, from, bytes)
+        call settle(code, status)
+    end subroutine
+
+    ! ---- Residency ----
+
+    subroutine keep_vector(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(host, address, bytes)
+        call settle(c_duo_keep(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine keep_matrix(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_keep(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine changed_vector(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: host(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(host, address, bytes)
+        call settle(c_duo_changed(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine changed_matrix(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: host(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_changed(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine fetch_vector(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(host, address, bytes)
+        call settle(c_duo_fetch(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine fetch_matrix(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_fetch(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine release_vector(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(host, address, bytes)
+        call settle(c_duo_release(ctx%handle, address), status)
+    end subroutine
+
+    subroutine release_matrix(ctx, host, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(inout), target :: host(:, :)
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_matrix(host, address, bytes)
+        call settle(c_duo_release(ctx%handle, address), status)
+    end subroutine
+
+    subroutine prepare_vector(ctx, x, on, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: x(:)
+        logical, intent(in), optional :: on
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_vector(x, address, bytes)
+        if (present(on)) then
+            if (.not. on) bytes = 0
+        end if
+        call settle(c_duo_prepare(ctx%handle, address, bytes), status)
+    end subroutine
+
+    subroutine prepare_matrix(ctx, x, on, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: x(:, :)
+        logical, intent(in), optional :: on
+        integer(c_int), intent(out), optional :: status
+        type(c_ptr) :: address
+        integer(c_size_t) :: bytes
+        call whole_matrix(x, address, bytes)
+        if (present(on)) then
+            if (.not. on) bytes = 0
+        end if
+        call settle(c_duo_prepare(ctx%handle, address, bytes), status)
+    end subroutine
+
+    ! ---- Explanation ----
+
+    subroutine duo_explain_last(ctx, decision, status)
+        type(duo_context), intent(in) :: ctx
+        type(duo_decision), intent(out) :: decision
+        integer(c_int), intent(out), optional :: status
+        decision%size = c_sizeof(decision)
+        call settle(c_duo_explain_last(ctx%handle, decision), status)
+    end subroutine
+end module duoblas

@@ -1,0 +1,733 @@
+/*
+ * duoblas.hpp - DuoBLAS in C++17 and later: a thin layer over duoblas.h, which is the manual.
+ *
+ *     std::vector<float> a(m * k), b(k * n), c(m * n);
+ *     duo::context ctx;
+ *     duo::gemm(ctx, duo::col_major(a.data(), m, k), duo::col_major(b.data(), k, n),
+ *               duo::col_major(c.data(), m, n));         // C := A B
+ *     const float norm1 = duo::asum(ctx, c);
+ *
+ * Contexts   A function takes a duo_context *. A duo::context converts to it, as duo::event and
+ *            duo::graph do to theirs, so that every function of duoblas.h takes them. nullptr is
+ *            the thread's default context. A context outlives what was made with it.
+ * Errors     A status other than DUO_OK is thrown, as duo::error; duo::check does so with that of
+ *            any function of duoblas.h. The operations do not throw where std::nothrow is their
+ *            first argument: then they return the status.
+ * Views      Operands are a matrix_view or a vector_view, made of a pointer and sizes, or of what a
+ *            program has: a std::mdspan of rank 2 or 1, or a class made like it (Kokkos's); a
+ *            std::span, std::vector, or another range with contiguous elements. Layout, leading
+ *            dimensions and increments are those of the view; A, B and C may be of different
+ *            layouts. A view of device memory is made and passed on, not read.
+ * Ends       Destructors cannot tell of errors. What waits before (context::synchronize,
+ *            kept::release) tells.
+ * State      There is none here: all is inline, each function calls its counterpart in duoblas.h.
+ *            What that says of overlap, residence, threads and numerics holds.
+ *
+ * All since 0.2.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause
+ */
+#ifndef DUOBLAS_HPP
+#define DUOBLAS_HPP
+
+#include <duoblas.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace duo
+{
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+/* What is thrown: the status, and its text. */
+class error : public std::runtime_error
+{
+  public:
+    explicit error(duo_status status) : error(status, duo_status_string(status)) {}
+    error(duo_status status, const std::string &text) : std::runtime_error(text), status_(status) {}
+
+    duo_status status() const noexcept { return status_; }
+
+  private:
+    duo_status status_;
+};
+
+/* duo::check(duo_trim(ctx)): throws a status other than DUO_OK. */
+inline void check(duo_status status)
+{
+    if (status != DUO_OK) throw error(status);
+}
+
+/* ---- Handles --------------------------------------------------------------------------------- */
+
+namespace detail
+{
+
+/* Owns a handle of the C library: it moves, and ends with its scope. */
+template <class T, duo_status (*end)(T *)>
+class handle
+{
+  public:
+    T *get() const noexcept { return owned_.get(); }
+    operator T *() const noexcept { return get(); }
+
+  protected:
+    explicit handle(T *raw) noexcept : owned_(raw) {}
+
+  private:
+    struct ender {
+        void operator()(T *raw) const noexcept { (void)end(raw); }
+    };
+    std::unique_ptr<T, ender> owned_;
+};
+
+template <class T, duo_status (*create)(T **)>
+T *created()
+{
+    T *raw = nullptr;
+    check(create(&raw));
+    return raw;
+}
+
+} // namespace detail
+
+/* duo_create to duo_destroy. Moved from, it is nullptr: the thread's default context. */
+class context : public detail::handle<duo_context, duo_destroy>
+{
+  public:
+    context() : handle(detail::created<duo_context, duo_create>()) {}
+
+    void set_path(duo_path path) { check(duo_set_path(get(), path)); }
+    void set_math(duo_math math) { check(duo_set_math(get(), math)); }
+    void set_threads(int threads) { check(duo_set_threads(get(), threads)); }
+    void set_adapt(bool on) { check(duo_set_adapt(get(), on)); }
+    void set_async(bool on) { check(duo_set_async(get(), on)); }
+    void set_device(int device) { check(duo_set_device(get(), device)); }
+    void set_devices(const int *devices, int count)
+    {
+        check(duo_set_devices(get(), devices, count));
+    }
+    void set_stream(void *cuda_stream) { check(duo_set_stream(get(), cuda_stream)); }
+    void set_priority(duo_priority priority) { check(duo_set_priority(get(), priority)); }
+    void warm_up() { check(duo_warm_up(get())); }
+    void synchronize() { check(duo_synchronize(get())); }
+    void trim() { check(duo_trim(get())); }
+};
+
+/* duo_event_create to duo_event_destroy. */
+class event : public detail::handle<duo_event, duo_event_destroy>
+{
+  public:
+    event() : handle(detail::created<duo_event, duo_event_create>()) {}
+
+    void record(duo_context *ctx) { check(duo_event_record(ctx, get())); }
+    void wait(duo_context *ctx) { check(duo_event_wait(ctx, get())); } /* ctx waits, not the host */
+    void synchronize() { check(duo_event_synchronize(get())); }
+    bool query()
+    {
+        int done = 0;
+        check(duo_event_query(get(), &done));
+        return done != 0;
+    }
+};
+
+/* ---- Views ----------------------------------------------------------------------------------- */
+
+namespace detail
+{
+
+template <class From, class To>
+inline constexpr bool points = std::is_convertible_v<From (*)[], To (*)[]>;
+
+/* An mdspan with this many indices whose elements are floats in memory. An accessor that computes
+ * them, as std::linalg::scaled's does, gives no references to them. */
+template <class M, class T, std::size_t rank, class = void>
+inline constexpr bool is_mdspan = false;
+template <class M, class T, std::size_t rank>
+inline constexpr bool is_mdspan<
+    M, T, rank,
+    std::enable_if_t<M::rank() == rank && points<typename M::element_type, T> &&
+                     std::is_same_v<typename M::data_handle_type, typename M::element_type *> &&
+                     std::is_same_v<typename M::reference, typename M::element_type &>>> = true;
+
+template <class R, class T, class = void>
+inline constexpr bool is_contiguous = false;
+template <class R, class T>
+inline constexpr bool is_contiguous<R, T,
+                                    std::void_t<decltype(std::data(std::declval<R &>())),
+                                                decltype(std::size(std::declval<R &>()))>> =
+    points<std::remove_pointer_t<decltype(std::data(std::declval<R &>()))>, T>;
+
+} // namespace detail
+
+/*
+ * A matrix of T, which is float or const float: X(i,j) = data[i + j*ld], or data[i*ld + j] if
+ * row-major. Of an mdspan it takes layout and leading dimension from the strides. One in which
+ * neither stride is 1 becomes a view with ld = 0, which every product refuses with DUO_ERR_LD.
+ */
+template <class T>
+struct matrix_view {
+    T *data;
+    int64_t rows, columns, ld;
+    duo_layout layout;
+
+    constexpr matrix_view(T *data_, int64_t rows_, int64_t columns_, int64_t ld_,
+                          duo_layout layout_) noexcept
+        : data(data_), rows(rows_), columns(columns_), ld(ld_), layout(layout_)
+    {
+    }
+
+    template <class U, class = std::enable_if_t<detail::points<U, T>>>
+    constexpr matrix_view(const matrix_view<U> &other) noexcept
+        : matrix_view(other.data, other.rows, other.columns, other.ld, other.layout)
+    {
+    }
+
+    template <class M, std::enable_if_t<detail::is_mdspan<M, T, 2>, int> = 0>
+    constexpr matrix_view(const M &m)
+        : matrix_view(m.data_handle(), static_cast<int64_t>(m.extent(0)),
+                      static_cast<int64_t>(m.extent(1)), 0, DUO_COL_MAJOR)
+    {
+        const int64_t down = static_cast<int64_t>(m.stride(0));
+        const int64_t across = static_cast<int64_t>(m.stride(1));
+        const bool columns_whole = down == 1 && across >= rows;
+        const bool rows_whole = across == 1 && down >= columns;
+        if (columns_whole || (rows == 1 && !rows_whole)) {
+            ld = columns_whole ? std::max<int64_t>(1, across) : across;
+        } else if (rows_whole || columns == 1) {
+            ld = rows_whole ? std::max<int64_t>(1, down) : down;
+            layout = DUO_ROW_MAJOR;
+        }
+    }
+};
+
+template <class M>
+matrix_view(const M &) -> matrix_view<typename M::element_type>;
+
+/* Views of a pointer and sizes; ld 0: no gaps between columns, or rows. */
+template <class T>
+constexpr matrix_view<T> col_major(T *data, int64_t rows, int64_t columns, int64_t ld = 0) noexcept
+{
+    return {data, rows, columns, ld != 0 ? ld : std::max<int64_t>(1, rows), DUO_COL_MAJOR};
+}
+
+template <class T>
+constexpr matrix_view<T> row_major(T *data, int64_t rows, int64_t columns, int64_t ld = 0) noexcept
+{
+    return {data, rows, columns, ld != 0 ? ld : std::max<int64_t>(1, columns), DUO_ROW_MAJOR};
+}
+
+/* The transpose of a matrix, where it is: nothing moves. */
+template <class T>
+constexpr matrix_view<T> transposed(matrix_view<T> x) noexcept
+{
+    return {x.data, x.columns, x.rows, x.ld,
+            x.layout == DUO_COL_MAJOR ? DUO_ROW_MAJOR : DUO_COL_MAJOR};
+}
+
+/* A vector that is read; stride is the increment of duo_sasum and duo_sdot. */
+struct vector_view {
+    const float *data;
+    int64_t size, stride;
+
+    constexpr vector_view(const float *data_, int64_t size_, int64_t stride_ = 1) noexcept
+        : data(data_), size(size_), stride(stride_)
+    {
+    }
+
+    template <class R, std::enable_if_t<detail::is_contiguous<const R, const float>, int> = 0>
+    constexpr vector_view(const R &range)
+        : vector_view(std::data(range), static_cast<int64_t>(std::size(range)))
+    {
+    }
+
+    template <class M, std::enable_if_t<detail::is_mdspan<M, const float, 1>, int> = 0>
+    constexpr vector_view(const M &m)
+        : vector_view(m.data_handle(), static_cast<int64_t>(m.extent(0)),
+                      static_cast<int64_t>(m.stride(0)))
+    {
+    }
+};
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+namespace detail
+{
+
+inline bool fit(const matrix_view<const float> &a, const matrix_view<const float> &b,
+                const matrix_view<float> &c) noexcept
+{
+    return a.rows == c.rows && b.columns == c.columns && a.columns == b.rows;
+}
+
+template <class T>
+std::string shape(const matrix_view<T> &x)
+{
+    return std::to_string(x.rows) + " x " + std::to_string(x.columns);
+}
+
+inline void check_fit(const matrix_view<const float> &a, const matrix_view<const float> &b,
+                      const matrix_view<float> &c)
+{
+    if (!fit(a, b, c))
+        throw error(DUO_ERR_SIZE,
+                    "the product of " + shape(a) + " and " + shape(b) + " is not " + shape(c));
+}
+
+inline void check_fit(const vector_view &x, const vector_view &y)
+{
+    if (x.size != y.size)
+        throw error(DUO_ERR_SIZE, "the inner product of " + std::to_string(x.size) + " and " +
+                                      std::to_string(y.size) + " elements");
+}
+
+inline duo_work work(duo_work_kind kind) noexcept
+{
+    duo_work w{};
+    w.size = sizeof w;
+    w.kind = kind;
+    return w;
+}
+
+/* All in the layout of C: an A or B of the other layout is, read so, its own transpose. */
+inline duo_work product(const matrix_view<const float> &a, const matrix_view<const float> &b,
+                        const matrix_view<float> &c, float alpha, float beta) noexcept
+{
+    duo_work w = work(DUO_WORK_SGEMM);
+    w.layout = c.layout;
+    w.transa = a.layout == c.layout ? DUO_NO_TRANS : DUO_TRANS;
+    w.transb = b.layout == c.layout ? DUO_NO_TRANS : DUO_TRANS;
+    w.m = c.rows;
+    w.n = c.columns;
+    w.k = a.columns;
+    w.alpha = alpha;
+    w.a = a.data;
+    w.lda = a.ld;
+    w.b = b.data;
+    w.ldb = b.ld;
+    w.beta = beta;
+    w.c = c.data;
+    w.ldc = c.ld;
+    return w;
+}
+
+inline duo_work reduction(duo_work_kind kind, const vector_view &x, float *result) noexcept
+{
+    duo_work w = work(kind);
+    w.n = x.size;
+    w.x = x.data;
+    w.incx = x.stride;
+    w.result = result;
+    return w;
+}
+
+} // namespace detail
+
+/* What nodes of a graph do, as graph::add takes it. The math of operations is DUO_MATH_ACCURATE;
+ * `math` of what is returned may be set. */
+namespace work
+{
+
+inline duo_work empty() noexcept { return detail::work(DUO_WORK_EMPTY); }
+
+inline duo_work gemm(matrix_view<const float> a, matrix_view<const float> b, matrix_view<float> c,
+                     float alpha = 1, float beta = 0)
+{
+    detail::check_fit(a, b, c);
+    return detail::product(a, b, c, alpha, beta);
+}
+
+inline duo_work asum(vector_view x, float *result) noexcept
+{
+    return detail::reduction(DUO_WORK_SASUM, x, result);
+}
+
+inline duo_work sum(vector_view x, float *result) noexcept
+{
+    return detail::reduction(DUO_WORK_SSUM, x, result);
+}
+
+inline duo_work dot(vector_view x, vector_view y, float *result)
+{
+    detail::check_fit(x, y);
+    duo_work w = detail::reduction(DUO_WORK_SDOT, x, result);
+    w.y = y.data;
+    w.incy = y.stride;
+    return w;
+}
+
+inline duo_work copy(void *dst, const void *src, std::size_t bytes) noexcept
+{
+    duo_work w = detail::work(DUO_WORK_COPY);
+    w.dst = dst;
+    w.src = src;
+    w.width = bytes;
+    w.height = 1;
+    return w;
+}
+
+inline duo_work set(void *dst, int value, std::size_t bytes) noexcept
+{
+    duo_work w = detail::work(DUO_WORK_SET);
+    w.dst = dst;
+    w.value = value;
+    w.width = bytes;
+    w.height = 1;
+    return w;
+}
+
+inline duo_work host(void (*function)(void *user), void *user) noexcept
+{
+    duo_work w = detail::work(DUO_WORK_HOST);
+    w.function = function;
+    w.user = user;
+    return w;
+}
+
+} // namespace work
+
+/* ---- Operations ------------------------------------------------------------------------------ */
+
+/* duo_sgemm - C := alpha A B + beta C. For a transpose pass transposed(x). Shapes that do not fit
+ * are DUO_ERR_SIZE. */
+[[nodiscard]] inline duo_status gemm(std::nothrow_t, duo_context *ctx, matrix_view<const float> a,
+                                     matrix_view<const float> b, matrix_view<float> c,
+                                     float alpha = 1, float beta = 0) noexcept
+{
+    if (!detail::fit(a, b, c)) return DUO_ERR_SIZE;
+    const duo_work w = detail::product(a, b, c, alpha, beta);
+    return duo_sgemm(ctx, w.layout, w.transa, w.transb, w.m, w.n, w.k, w.alpha, w.a, w.lda, w.b,
+                     w.ldb, w.beta, w.c, w.ldc);
+}
+
+inline void gemm(duo_context *ctx, matrix_view<const float> a, matrix_view<const float> b,
+                 matrix_view<float> c, float alpha = 1, float beta = 0)
+{
+    detail::check_fit(a, b, c);
+    check(gemm(std::nothrow, ctx, a, b, c, alpha, beta));
+}
+
+/*
+ * duo_sasum, duo_ssum, duo_sdot. With a pointer to the result, which may be on the device, they are
+ * those functions. Without it they return it, and wait for all work of a context that is not
+ * nullptr (duo_synchronize). Vectors of different sizes are DUO_ERR_SIZE.
+ */
+[[nodiscard]] inline duo_status asum(std::nothrow_t, duo_context *ctx, vector_view x,
+                                     float *result) noexcept
+{
+    return duo_sasum(ctx, x.size, x.data, x.stride, result);
+}
+
+[[nodiscard]] inline duo_status sum(std::nothrow_t, duo_context *ctx, vector_view x,
+                                    float *result) noexcept
+{
+    return duo_ssum(ctx, x.size, x.data, x.stride, result);
+}
+
+[[nodiscard]] inline duo_status dot(std::nothrow_t, duo_context *ctx, vector_view x, vector_view y,
+                                    float *result) noexcept
+{
+    if (x.size != y.size) return DUO_ERR_SIZE;
+    return duo_sdot(ctx, x.size, x.data, x.stride, y.data, y.stride, result);
+}
+
+inline void asum(duo_context *ctx, vector_view x, float *result)
+{
+    check(asum(std::nothrow, ctx, x, result));
+}
+
+inline void sum(duo_context *ctx, vector_view x, float *result)
+{
+    check(sum(std::nothrow, ctx, x, result));
+}
+
+inline void dot(duo_context *ctx, vector_view x, vector_view y, float *result)
+{
+    detail::check_fit(x, y);
+    check(dot(std::nothrow, ctx, x, y, result));
+}
+
+namespace detail
+{
+
+/*
+ * The result of reduce(&result). A context may still write it when the call has returned
+ * (duo_set_async), or when its graph is launched (duo_graph_begin). Where waiting for it fails, as
+ * it does in a capture, the float has to stay: it is never freed.
+ */
+template <class Reduce>
+float awaited(duo_context *ctx, const Reduce &reduce)
+{
+    float here = 0;
+    if (ctx == nullptr) {
+        reduce(&here);
+        return here;
+    }
+    auto result = std::make_unique<float>();
+    reduce(result.get());
+    const duo_status status = duo_synchronize(ctx);
+    if (status != DUO_OK) (void)result.release();
+    check(status);
+    return *result;
+}
+
+} // namespace detail
+
+[[nodiscard]] inline float asum(duo_context *ctx, vector_view x)
+{
+    return detail::awaited(ctx, [&](float *result) { asum(ctx, x, result); });
+}
+
+[[nodiscard]] inline float sum(duo_context *ctx, vector_view x)
+{
+    return detail::awaited(ctx, [&](float *result) { sum(ctx, x, result); });
+}
+
+[[nodiscard]] inline float dot(duo_context *ctx, vector_view x, vector_view y)
+{
+    return detail::awaited(ctx, [&](float *result) { dot(ctx, x, y, result); });
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+namespace detail
+{
+
+template <class T, duo_status (*take)(duo_context *, std::size_t, void **),
+          duo_status (*give_back)(duo_context *, void *)>
+class array
+{
+    static_assert(std::is_trivially_copyable_v<T>, "elements are copied as bytes");
+
+  public:
+    array(duo_context *ctx, std::size_t size) : owned_(taken(ctx, size), giver{ctx}), size_(size) {}
+
+    T *data() noexcept { return owned_.get(); }
+    const T *data() const noexcept { return owned_.get(); }
+    std::size_t size() const noexcept { return size_; }
+
+  private:
+    struct giver {
+        duo_context *ctx;
+        void operator()(T *elements) const noexcept { (void)give_back(ctx, elements); }
+    };
+
+    static T *taken(duo_context *ctx, std::size_t size)
+    {
+        void *elements = nullptr;
+        if (size > SIZE_MAX / sizeof(T)) throw error(DUO_ERR_MEMORY);
+        check(take(ctx, size * sizeof(T), &elements));
+        return static_cast<T *>(elements);
+    }
+
+    std::unique_ptr<T[], giver> owned_;
+    std::size_t size_;
+};
+
+template <class R>
+std::size_t bytes(R &range)
+{
+    return std::size(range) * sizeof *std::data(range);
+}
+
+} // namespace detail
+
+/* duo_malloc to duo_free: `size` elements on the device, not set. Only calls and duo::copy may read
+ * and write them. */
+template <class T>
+using device_array = detail::array<T, duo_malloc, duo_free>;
+
+/* duo_malloc_host to duo_free_host: `size` elements in pinned host memory, not set. */
+template <class T>
+class pinned_array : public detail::array<T, duo_malloc_host, duo_free_host>
+{
+  public:
+    using detail::array<T, duo_malloc_host, duo_free_host>::array;
+
+    T &operator[](std::size_t i) noexcept { return this->data()[i]; }
+    const T &operator[](std::size_t i) const noexcept { return this->data()[i]; }
+    T *begin() noexcept { return this->data(); }
+    const T *begin() const noexcept { return this->data(); }
+    T *end() noexcept { return this->data() + this->size(); }
+    const T *end() const noexcept { return this->data() + this->size(); }
+};
+
+/* duo_copy - all elements of one contiguous range to another of the same size (or DUO_ERR_SIZE):
+ * vectors, spans, device_array, pinned_array. */
+template <class To, class From>
+void copy(duo_context *ctx, To &&to, const From &from)
+{
+    using element = std::remove_pointer_t<decltype(std::data(to))>;
+    static_assert(detail::is_contiguous<const From, const element>, "elements of the same type");
+    static_assert(std::is_trivially_copyable_v<element>, "elements are copied as bytes");
+    if (std::size(to) != std::size(from))
+        throw error(DUO_ERR_SIZE, "a copy of " + std::to_string(std::size(from)) + " elements to " +
+                                      std::to_string(std::size(to)));
+    check(duo_copy(ctx, std::data(to), std::data(from), detail::bytes(from)));
+}
+
+/* duo_keep to duo_release. An array has one such scope at a time: the first that ends forgets it.
+ * Where the last fetch may fail (a device is lost) call release: the destructor cannot tell. */
+class kept
+{
+  public:
+    kept(duo_context *ctx, void *host, std::size_t bytes) : owned_(nullptr, {ctx}), bytes_(bytes)
+    {
+        check(duo_keep(ctx, host, bytes));
+        owned_.reset(host);
+    }
+
+    template <class R>
+    kept(duo_context *ctx, R &&range) : kept(ctx, std::data(range), detail::bytes(range))
+    {
+    }
+
+    void changed() { check(duo_changed(ctx(), owned_.get(), bytes_)); }
+    void fetch() { check(duo_fetch(ctx(), owned_.get(), bytes_)); }
+    void release()
+    {
+        const duo_status status = duo_release(ctx(), owned_.get());
+        if (status == DUO_OK || status == DUO_ERR_LOST) (void)owned_.release();
+        check(status);
+    }
+
+  private:
+    struct releaser {
+        duo_context *ctx;
+        void operator()(void *host) const noexcept { (void)duo_release(ctx, host); }
+    };
+    duo_context *ctx() const noexcept { return owned_.get_deleter().ctx; }
+
+    std::unique_ptr<void, releaser> owned_;
+    std::size_t bytes_;
+};
+
+/* duo_prepare, until the scope ends the promise for the whole array that the range is in. */
+class prepared
+{
+  public:
+    prepared(duo_context *ctx, const void *address, std::size_t bytes) : owned_(nullptr, {ctx})
+    {
+        check(duo_prepare(ctx, address, bytes));
+        owned_.reset(address);
+    }
+
+    template <class R>
+    prepared(duo_context *ctx, const R &range)
+        : prepared(ctx, std::data(range), detail::bytes(range))
+    {
+    }
+
+  private:
+    struct ender {
+        duo_context *ctx;
+        void operator()(const void *address) const noexcept { (void)duo_prepare(ctx, address, 0); }
+    };
+    std::unique_ptr<const void, ender> owned_;
+};
+
+/* ---- Graphs ---------------------------------------------------------------------------------- */
+
+/* duo_graph_create to duo_graph_destroy. */
+class graph : public detail::handle<duo_graph, duo_graph_destroy>
+{
+  public:
+    graph() : handle(detail::created<duo_graph, duo_graph_create>()) {}
+    explicit graph(duo_graph *owned) noexcept : handle(owned) {} /* of duo_graph_end */
+
+    duo_node add(const duo_work &work, std::initializer_list<duo_node> after = {})
+    {
+        duo_node node = 0;
+        check(duo_graph_add(get(), &work, after.begin(), static_cast<int>(after.size()), &node));
+        return node;
+    }
+    void build(duo_context *ctx) { check(duo_graph_build(get(), ctx)); }
+    void launch(duo_context *ctx) { check(duo_graph_launch(get(), ctx)); }
+    void update(duo_node node, const duo_work &work)
+    {
+        check(duo_graph_update(get(), node, &work));
+    }
+    duo_node node_at(int64_t number) const
+    {
+        duo_node node = 0;
+        check(duo_graph_node_at(get(), number, &node));
+        return node;
+    }
+    std::string print() const
+    {
+        std::size_t length = 0;
+        check(duo_graph_print(get(), nullptr, 0, &length));
+        std::string text(length + 1, '\0');
+        check(duo_graph_print(get(), text.data(), text.size(), nullptr));
+        text.resize(length);
+        return text;
+    }
+    std::string detail() const { return duo_graph_detail(get()); }
+};
+
+/* duo_graph_begin to duo_graph_end. Without end(), as after an exception, the graph is dropped. */
+class capture
+{
+  public:
+    explicit capture(duo_context *ctx) : ctx_(ctx) { check(duo_graph_begin(ctx)); }
+    capture(const capture &) = delete;
+    capture &operator=(const capture &) = delete;
+    ~capture()
+    {
+        duo_graph *dropped = nullptr;
+        if (ctx_ != nullptr && duo_graph_end(ctx_, &dropped) == DUO_OK)
+            (void)duo_graph_destroy(dropped);
+    }
+
+    graph end()
+    {
+        duo_graph *ended = nullptr;
+        check(duo_graph_end(std::exchange(ctx_, nullptr), &ended));
+        return graph(ended);
+    }
+
+  private:
+    duo_context *ctx_;
+};
+
+/* ---- Explanation ----------------------------------------------------------------------------- */
+
+/* duo_explain_last */
+inline duo_decision explain_last(duo_context *ctx)
+{
+    duo_decision decision{};
+    decision.size = sizeof decision;
+    check(duo_explain_last(ctx, &decision));
+    return decision;
+}
+
+/* duo_device_count */
+inline int device_count()
+{
+    int count = 0;
+    check(duo_device_count(&count));
+    return count;
+}
+
+/* duo_device_describe */
+inline duo_device_info device_describe(int device)
+{
+    duo_device_info info{};
+    info.size = sizeof info;
+    check(duo_device_describe(device, &info));
+    return info;
+}
+
+} // namespace duo
+
+#endif /* DUOBLAS_HPP */

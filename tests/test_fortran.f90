@@ -1,0 +1,363 @@
+! test_fortran.f90 - the module duoblas: arrays and sections as operands, scalars and transposes,
+! statuses, memory, residency, events, explanation.
+!
+! That the operations are right is tested in C. Here every argument has to reach them. Comparisons
+! are written so that a NaN fails. Which side serves is chosen by DUOBLAS_PATH.
+program test_fortran
+    use duoblas
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: ieee_arithmetic, only: ieee_is_nan
+    implicit none
+    type(duo_context) :: default, ctx
+    integer :: checks = 0, failures = 0
+    logical :: on_gpu
+
+    call random_seed(put=spread(20250117, 1, seeds()))
+    call duo_create(ctx)
+    call which_side
+    call products
+    call sections
+    call reductions
+    call raw_functions
+    call results_that_come_later
+    call statuses
+    call memory
+    call kept_arrays
+    call events
+    call settings
+    call explanations
+    call duo_destroy(ctx)
+    call check(.not. c_associated(ctx%handle), "a destroyed context has a handle")
+    print "(a, i0, a, i0, a)", "fortran: ", checks, " checks, ", failures, " failed"
+    if (failures > 0 .or. checks < 80) error stop 1
+
+contains
+
+    integer function seeds()
+        call random_seed(size=seeds)
+    end function
+
+    subroutine check(ok, text)
+        logical, intent(in) :: ok
+        character(*), intent(in) :: text
+        checks = checks + 1
+        if (ok) return
+        failures = failures + 1
+        print "(2a)", "FAILED: ", text
+    end subroutine
+
+    subroutine check_status(expected, status, text)
+        integer, intent(in) :: expected, status
+        character(*), intent(in) :: text
+        call check(status == expected, text // ": " // duo_status_string(status))
+    end subroutine
+
+    subroutine which_side
+        character(8) :: path
+        integer :: devices
+        call get_environment_variable("DUOBLAS_PATH", path)
+        call duo_device_count(devices)
+        on_gpu = path == "gpu"
+        if (on_gpu .and. devices == 0) then
+            print "(a)", "SKIPPED: no GPU"
+            stop 77
+        end if
+    end subroutine
+
+    ! Elements in [-1, 1).
+    subroutine fill(x)
+        real, intent(out) :: x(:, :)
+        call random_number(x)
+        x = 2*x - 1
+    end subroutine
+
+    ! Within the header's bound, as no element is larger than 1.
+    subroutine check_product(c, a, b, before, alpha, beta, text)
+        real, intent(in) :: c(:, :), a(:, :), b(:, :), before(:, :), alpha, beta
+        character(*), intent(in) :: text
+        double precision :: want(size(c, 1), size(c, 2)), bound
+        integer :: k
+        k = size(a, 2)
+        want = alpha*matmul(dble(a), dble(b)) + beta*dble(before)
+        bound = ((k + 3)*k*abs(alpha) + 2*abs(beta))*2d0**(-24)
+        call check(all(abs(c - want) <= bound), text)
+    end subroutine
+
+    ! Every pair of transposes, with and without scalars.
+    subroutine products
+        real :: a(30, 37), b(41, 30), c(37, 41), before(37, 41)
+        call fill(a)
+        call fill(b)
+        call fill(before)
+        c = before
+        call duo_sgemm(ctx, transpose(a), transpose(b), c)
+        call check_product(c, transpose(a), transpose(b), before, 1.0, 0.0, "nn")
+        c = before
+        call duo_sgemm(ctx, a, transpose(b), c, -0.5, transa=DUO_TRANS)
+        call check_product(c, transpose(a), transpose(b), before, -0.5, 0.0, "tn, alpha")
+        c = before
+        call duo_sgemm(ctx, transpose(a), b, c, beta=2.0, transb=DUO_TRANS)
+        call check_product(c, transpose(a), transpose(b), before, 1.0, 2.0, "nt, beta")
+        c = before
+        call duo_sgemm(default, a, b, c, 3.0, -1.0, DUO_CONJ_TRANS, DUO_TRANS)
+        call check_product(c, transpose(a), transpose(b), before, 3.0, -1.0, "tt, default context")
+    end subroutine
+
+    ! Parts of matrices: nothing around them is touched.
+    subroutine sections
+        real :: a(50, 60), b(70, 40), c(80, 90), before(80, 90)
+        logical :: part(80, 90)
+        integer :: status
+        call fill(a)
+        call fill(b)
+        call fill(before)
+        part = .false.
+        part(11:40, 21:40) = .true.
+        c = before
+        call duo_sgemm(ctx, a(3:32, 5:44), b(7:46, 2:21), c(11:40, 21:40))
+        call check_product(c(11:40, 21:40), a(3:32, 5:44), b(7:46, 2:21), before(11:40, 21:40), &
+            1.0, 0.0, "sections")
+        call check(all(c == before .or. part), "a section's neighbours")
+        c = before
+        call duo_sgemm(ctx, a(3:32, 1:60:3), b(7:26, 2:40:2), c(11:40, 21:78:3), status=status)
+        call check_product(c(11:40, 21:78:3), a(3:32, 1:60:3), b(7:26, 2:40:2), &
+            before(11:40, 21:78:3), 1.0, 0.0, "every other column")
+        call check_status(DUO_OK, status, "every other column")
+        c = before
+        call duo_sgemm(ctx, a(3:3, :40), b(:40, 5:5), c(9:9, 8:8))
+        call check_product(c(9:9, 8:8), a(3:3, :40), b(:40, 5:5), before(9:9, 8:8), 1.0, 0.0, &
+            "a row and a column")
+        c = before
+        call duo_sgemm(ctx, a(1:30, :40), b(1:70:3, 5:5), c(1:60:2, 8:8), transa=DUO_NO_TRANS, &
+            status=status)
+        call check_status(DUO_ERR_SIZE, status, "24 and 40")
+        call duo_sgemm(ctx, a(1:30, :24), b(1:70:3, 5:5), c(1:60:2, 8:8))
+        call check_product(c(1:60:2, 8:8), a(1:30, :24), b(1:70:3, 5:5), before(1:60:2, 8:8), &
+            1.0, 0.0, "columns with gaps")
+        c = before
+        call duo_sgemm(ctx, a(1:30:2, :40), b(:40, :20), c(:15, :20), status=status)
+        call check_status(DUO_ERR_LD, status, "rows with gaps")
+        call duo_sgemm(ctx, a(:15, 40:1:-1), b(:40, :20), c(:15, :20), status=status)
+        call check_status(DUO_ERR_LD, status, "columns backwards")
+        call check(all(c == before), "C of a bad call")
+        call duo_sgemm(ctx, a(:, :0), b(:0, :30), c(:50, :30), status=status)
+        call check_status(DUO_OK, status, "k = 0")
+        call check(all(c(:50, :30) == 0), "k = 0")
+        call duo_sgemm(ctx, a(:0, :40), b(:40, :40), c(:0, :40))
+    end subroutine
+
+    subroutine reductions
+        real :: x(3000, 1), y(1000, 1), total
+        integer :: status
+        call fill(x)
+        call fill(y)
+        call near(duo_ssum(ctx, x(:, 1)), sum(dble(x)), "sum")
+        call near(duo_sasum(ctx, x(:, 1)), sum(abs(dble(x))), "asum")
+        call near(duo_ssum(default, x(::3, 1)), sum(dble(x(::3, 1))), "sum of every third")
+        call near(duo_sasum(ctx, x(3000:1:-3, 1)), sum(abs(dble(x(3000:1:-3, 1)))), &
+            "asum backwards")
+        call near(duo_ssum(ctx, x(3000:1:-3, 1)), sum(dble(x(3000:1:-3, 1))), "sum backwards")
+        call near(duo_sdot(ctx, x(::3, 1), y(:, 1)), sum(dble(x(::3, 1))*dble(y(:, 1))), "dot")
+        call near(duo_sdot(ctx, x(:1000, 1), y(1000:1:-1, 1)), &
+            sum(dble(x(:1000, 1))*dble(y(1000:1:-1, 1))), "dot backwards")
+        call near(duo_sdot(ctx, x(5:5, 1), y(7:7, 1)), dble(x(5, 1))*dble(y(7, 1)), "dot of one")
+        call near(duo_ssum(ctx, x(:0, 1)), 0d0, "sum of none")
+        total = duo_sdot(ctx, x(:, 1), y(:, 1), status)
+        call check_status(DUO_ERR_SIZE, status, "dot of two sizes")
+        call check(ieee_is_nan(total), "the result of a bad call")
+        total = duo_ssum(ctx, y(:, 1), status)
+        call check_status(DUO_OK, status, "sum")
+        call check(total == duo_ssum(default, y(:, 1)), "the same bits in both contexts")
+    end subroutine
+
+    subroutine near(got, want, text)
+        real, intent(in) :: got
+        double precision, intent(in) :: want
+        character(*), intent(in) :: text
+        call check(abs(got - want) <= 9*3000*2d0**(-24), text)
+    end subroutine
+
+    ! C's arguments: row-major, other memory, a result on the device.
+    subroutine raw_functions
+        real(c_float), target :: a(2) = [1, 2], b(2) = [3, 4], c(4) = 0
+        real(c_float), pointer :: there(:)
+        real(c_float), target :: here(1)
+        call check_status(DUO_OK, c_duo_sgemm(ctx%handle, DUO_ROW_MAJOR, DUO_NO_TRANS, &
+            DUO_NO_TRANS, 2_c_int64_t, 2_c_int64_t, 1_c_int64_t, 1.0, c_loc(a), 1_c_int64_t, &
+            c_loc(b), 2_c_int64_t, 0.0, c_loc(c), 2_c_int64_t), "c_duo_sgemm")
+        call check(all(c == [3, 4, 6, 8]), "row-major")
+        call duo_malloc(ctx, there, 1)
+        call check_status(DUO_OK, c_duo_ssum(ctx%handle, 4_c_int64_t, c_loc(c), 1_c_int64_t, &
+            c_loc(there)), "c_duo_ssum")
+        call duo_copy(ctx, here, there)
+        call check(here(1) == 21, "a result on the device")
+        call duo_free(ctx, there)
+    end subroutine
+
+    subroutine results_that_come_later
+        real :: x(5000, 1)
+        integer :: i
+        call fill(x)
+        call duo_set_async(ctx, .true.)
+        do i = 1, 10
+            call check(duo_ssum(ctx, x(:, 1)) == duo_ssum(default, x(:, 1)), "sum, awaited")
+        end do
+        call duo_set_async(ctx, .false.)
+    end subroutine
+
+    subroutine statuses
+        real, target :: x(4, 4), y(5, 5)
+        type(duo_event) :: no_event
+        integer :: status
+        x = 1
+        y = 1
+        call duo_sgemm(ctx, x, y, x, status=status)
+        call check_status(DUO_ERR_SIZE, status, "shapes that do not fit")
+        call duo_sgemm(ctx, x, x, y, status=status)
+        call check_status(DUO_ERR_SIZE, status, "C too large")
+        call duo_sgemm(ctx, x, x, y(:4, :4), transa=7, status=status)
+        call check_status(DUO_ERR_ENUM, status, "no such transpose")
+        call duo_set_path(ctx, 9, status)
+        call check_status(DUO_ERR_ENUM, status, "no such path")
+        call duo_set_threads(ctx, -1, status)
+        call check_status(DUO_ERR_SIZE, status, "threads")
+        call duo_release(ctx, x, status)
+        call check_status(DUO_ERR_RANGE, status, "not kept")
+        call duo_keep(ctx, x(1:3, :), status)
+        call check_status(DUO_ERR_NULL, status, "an array with gaps")
+        call duo_copy(ctx, x, y, status)
+        call check_status(DUO_ERR_SIZE, status, "a copy of two sizes")
+        call duo_event_record(ctx, no_event, status)
+        call check_status(DUO_ERR_EVENT, status, "no event")
+        call check(all(x == 1) .and. all(y == 1), "a bad call wrote")
+        call check(duo_status_string(DUO_OK) == "success", "a text")
+        call check(len(duo_error_detail(ctx)) >= 0, "a detail")
+        call check(duo_version() > 0, "the version")
+    end subroutine
+
+    ! Vectors and matrices on the device, and pinned: the same calls.
+    subroutine memory
+        real, pointer :: a(:, :), c(:, :), x(:), pinned(:, :), vector(:)
+        real :: here(64, 64), back(64, 64)
+        call fill(here)
+        call duo_malloc(ctx, a, 64, 64)
+        call duo_malloc(ctx, c, 64, 64)
+        call duo_malloc(ctx, x, 64)
+        call duo_malloc_host(ctx, pinned, 64, 64)
+        call duo_malloc_host(ctx, vector, 64)
+        call duo_copy(ctx, a, here)
+        call duo_sgemm(ctx, a, a, c, transb=DUO_TRANS)
+        call duo_copy(ctx, pinned, c)
+        call check_product(pinned, here, transpose(here), here, 1.0, 0.0, "on the device")
+        call duo_sgemm(ctx, a(:32, :), here, c(33:, :), beta=1.0)
+        call duo_copy(ctx, back, c)
+        call check_product(back(33:, :), here(:32, :), here, pinned(33:, :), 1.0, 1.0, &
+            "sections on the device")
+        call check(all(back(:32, :) == pinned(:32, :)), "beside them")
+        call duo_copy(ctx, x, here(:, 3))
+        call duo_copy(ctx, vector, x)
+        call check(all(vector == here(:, 3)), "copies")
+        call near(duo_ssum(ctx, x(::2)), sum(dble(vector(::2))), "a sum on the device")
+        call duo_free(ctx, a)
+        call duo_free(ctx, c)
+        call duo_free(ctx, x)
+        call check(.not. (associated(a) .or. associated(c) .or. associated(x)), "freed")
+        call duo_free_host(ctx, pinned)
+        call duo_free_host(ctx, vector)
+    end subroutine
+
+    subroutine kept_arrays
+        real, allocatable, target :: a(:, :), c(:, :)
+        integer :: status
+        allocate (a(64, 64), c(64, 64))
+        a = 1
+        c = 0
+        call duo_keep(ctx, a)
+        call duo_keep(ctx, c)
+        call duo_prepare(ctx, a)
+        call duo_sgemm(ctx, a, a, c)
+        call duo_fetch(ctx, c)
+        call check(all(c == 64), "fetched")
+        a = 2
+        call duo_changed(ctx, a)
+        call duo_sgemm(ctx, a, a, c)
+        call duo_release(ctx, c)
+        call check(all(c == 256), "released")
+        call duo_prepare(ctx, a, .false.)
+        call duo_release(ctx, a)
+        call duo_prepare(ctx, a, status=status)
+        call check_status(DUO_ERR_RANGE, status, "kept no more")
+    end subroutine
+
+    subroutine events
+        type(duo_context) :: other
+        type(duo_event) :: event
+        logical :: done
+        call duo_create(other)
+        call duo_event_create(event)
+        call duo_event_query(event, done)
+        call check(done, "a new event counts as reached")
+        call duo_event_record(ctx, event)
+        call duo_event_wait(other, event)
+        call duo_event_synchronize(event)
+        call duo_event_query(event, done)
+        call check(done, "reached")
+        call duo_event_destroy(event)
+        call duo_destroy(other)
+    end subroutine
+
+    subroutine settings
+        type(duo_context) :: set
+        type(duo_decision) :: decision
+        real :: x(1000, 1)
+        call fill(x)
+        call duo_create(set)
+        call duo_set_path(set, DUO_PATH_CPU)
+        call duo_set_math(set, DUO_MATH_FLOAT64)
+        call duo_set_threads(set, 1)
+        call duo_set_adapt(set, .true.)
+        call duo_set_priority(set, DUO_PRIORITY_HIGH)
+        call duo_warm_up(set)
+        call near(duo_ssum(set, x(:, 1)), sum(dble(x)), "sum in float64")
+        call duo_explain_last(set, decision)
+        call check(duo_text(decision%algorithm) == "ssum_cpu_float64", "the path and the math")
+        if (on_gpu) then
+            call duo_set_device(set, 0)
+            call duo_set_devices(set, [0])
+            call duo_set_stream(set, c_null_ptr)
+        end if
+        call duo_synchronize(set)
+        call duo_trim(set)
+        call duo_destroy(set)
+    end subroutine
+
+    ! Every field from the first to the last is where C has it.
+    subroutine explanations
+        type(duo_decision) :: d
+        real :: x(300, 1), total
+        integer :: i
+        call fill(x)
+        total = duo_sasum(ctx, x(:, 1))
+        call duo_explain_last(ctx, d)
+        call check(duo_text(d%operation) == "sasum" .and. d%n == 300 .and. total > 0, "operation")
+        call check(all(d%residence == [DUO_AT_PAGEABLE, DUO_AT_UNUSED, DUO_AT_PAGEABLE]), &
+            "residence")
+        call check(d%side == merge(DUO_SIDE_GPU, DUO_SIDE_CPU, on_gpu), "side")
+        call check(d%threads == merge(0, 1, on_gpu), "threads")
+        call check(d%predicted_seconds > 0 .and. d%predicted_seconds < 1, "predicted seconds")
+        call check(d%candidates > 0 .and. d%candidates <= DUO_CANDIDATES, "candidates")
+        call check(d%ran >= 0 .and. d%ran < d%candidates, "ran")
+        call check(abs(d%profile_seconds - d%predicted_seconds) <= 0, "profile seconds")
+        call check(len(duo_text(d%note)) < 160, "note")
+        call check(index(duo_text(d%reason), " ") > 0 .and. len(duo_text(d%reason)) < 320, "reason")
+        if (d%ran < 0 .or. d%ran >= d%candidates) return
+        i = d%ran + 1
+        associate (ran => d%candidate(i), parts => d%parts(i))
+            call check(duo_text(ran%algorithm) == duo_text(d%algorithm), "algorithm")
+            call check(ran%side == d%side .and. ran%accepts /= 0, "its side")
+            call check(abs(ran%predicted_seconds - d%predicted_seconds) <= 0, "its seconds")
+            call check(abs(parts%transfer_seconds + parts%launch_seconds + parts%compute_seconds &
+                - ran%predicted_seconds) <= 1d-9*ran%predicted_seconds, "its parts")
+        end associate
+    end subroutine
+end program test_fortran
