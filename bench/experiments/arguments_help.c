@@ -44,7 +44,7 @@ const char duo_bench_doc[] =
     "  $ duoblas bench large -s 60000x60000x2000\n"
     "  $ duoblas bench timeline STEPS.csv --plot FILE.svg\n"
     "  $ duoblas bench graphs --only overlap --plot LANES.svg\n"
-    "  $ duoblas bench batched  # batches of 8^3 to 256^3 products: one launch, or the team\n"
+    "  $ duoblas bench batched  # many small products: one launch, or the team\n"
     "  $ duoblas bench --overhead  # what dispatch adds to a tiny call";
 
 const struct argp_option duo_bench_options[] = {
