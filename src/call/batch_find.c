@@ -1,0 +1,153 @@
+/* batch_find.c - where the operands of a batch are (batch_call.h). */
+#include "call/batch_call.h"
+#include "data/coherence.h"
+#include "data/residency.h"
+
+/* What an operand spans, from where it begins. */
+static void span_from(const duo_operand *operand, uintptr_t begin, uintptr_t *low, uintptr_t *high)
+{
+    duo_operand o = *operand;
+    o.address = (float *)begin;
+    duo_operand_span(&o, low, high);
+}
+
+static void span_of(const duo_batch_call *b, int i, uintptr_t *low, uintptr_t *high)
+{
+    const duo_operand *const o = &b->call->operand[i];
+    float *const *const list = b->batch->pointer[i];
+    uintptr_t first = (uintptr_t)duo_batch_address(b->batch, b->call, i, 0), last = first, any;
+    if (list == NULL) {
+        const uintptr_t end =
+            (uintptr_t)duo_batch_address(b->batch, b->call, i, b->batch->count - 1);
+        if (end < first) first = end;
+        if (end > last) last = end;
+    }
+    for (int64_t p = 0; p < b->batch->count && list != NULL; p++) {
+        const uintptr_t begin = (uintptr_t)list[p];
+        if (begin < first) first = begin;
+        if (begin > last) last = begin;
+    }
+    span_from(o, first, low, &any);
+    span_from(o, last, &any, high);
+}
+
+/* Does anything lie within the span that is not the operand's? */
+bool duo_batch_has_gaps(const duo_batch_call *b, int i, uintptr_t low, uintptr_t high)
+{
+    const duo_operand *const o = &b->call->operand[i];
+    return (double)(high - low) > duo_operand_bytes(o) * (double)b->batch->count;
+}
+
+static void set_span(duo_batch_call *b, int i, uintptr_t low, uintptr_t high)
+{
+    const duo_operand *const o = &b->call->operand[i];
+    const int64_t floats = (int64_t)((high - low) / sizeof(float));
+    b->spans.operand[i] = (duo_operand){.address = (float *)low,
+                                        .rows = floats,
+                                        .columns = 1,
+                                        .ld = floats,
+                                        .read = o->read || duo_batch_has_gaps(b, i, low, high),
+                                        .written = o->written};
+}
+
+/* Where a list leads, under the residency lock. False: to host memory and the device's, or to
+ * several arrays in host memory. */
+static bool find_list(duo_batch_call *b, int i)
+{
+    const duo_operand *const o = &b->call->operand[i];
+    const duo_region *region = NULL;
+    bool any = false, none = false, several = false, on_device = true;
+    for (int64_t p = 0; p < b->batch->count; p++) {
+        uintptr_t low, high;
+        span_from(o, (uintptr_t)b->batch->pointer[i][p], &low, &high);
+        if (region != NULL && region->low <= low && high <= region->high) continue;
+        bool crosses;
+        const duo_region *const here = duo_residency_find(low, high, &crosses);
+        if (crosses) return false;
+        several |= any && here != region;
+        none |= here == NULL;
+        any |= here != NULL;
+        if (here != NULL) region = here;
+        on_device &= here != NULL && duo_region_is_device(here) && !here->lost &&
+                     here->device == b->ctx->resources.device;
+    }
+    if (!any) {
+        b->where[i] = DUO_BATCH_PLAIN;
+        return true;
+    }
+    b->where[i] = several ? DUO_BATCH_SCATTERED : DUO_BATCH_TOGETHER;
+    return !none && (!several || on_device);
+}
+
+/* False: the batch goes product by product. */
+static bool find_operand(duo_batch_call *b, int i)
+{
+    uintptr_t low, high;
+    span_of(b, i, &low, &high);
+    b->where[i] = duo_residency_near(low, high) ? DUO_BATCH_TOGETHER : DUO_BATCH_PLAIN;
+    if (b->where[i] == DUO_BATCH_PLAIN) return true;
+    if (b->batch->pointer[i] != NULL) {
+        duo_residency_lock();
+        const bool found = find_list(b, i);
+        duo_residency_unlock();
+        if (!found) return false;
+    }
+    if (b->where[i] == DUO_BATCH_TOGETHER) set_span(b, i, low, high);
+    return (high - low) % sizeof(float) == 0;
+}
+
+bool duo_batch_find(duo_batch_call *b)
+{
+    b->spans = (duo_call){.operation = DUO_SGEMM, .threads = 1};
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        b->where[i] = DUO_BATCH_PLAIN;
+        if (duo_operand_touched(&b->call->operand[i]) && !find_operand(b, i)) return false;
+    }
+    return true;
+}
+
+/* Claims every region that a scattered list leads to. Under the residency lock. */
+static duo_status claim_list(duo_batch_call *b, int i)
+{
+    const bool written = b->call->operand[i].written;
+    duo_region *region = NULL;
+    duo_status status = DUO_OK;
+    for (int64_t p = 0; p < b->batch->count && status == DUO_OK; p++) {
+        uintptr_t low, high;
+        bool crosses;
+        span_from(&b->call->operand[i], (uintptr_t)b->batch->pointer[i][p], &low, &high);
+        if (region == NULL || low < region->low || high > region->high) {
+            region = duo_residency_find(low, high, &crosses);
+            if (region == NULL || region->lost) return DUO_ERR_RANGE; /* it has gone meanwhile */
+            status = duo_coherence_claim(&b->ctx->resources, region, written);
+        }
+        if (written) duo_packed_stale(&region->packed, low - region->low, high - region->low);
+    }
+    return status;
+}
+
+duo_status duo_batch_claim(duo_batch_call *b)
+{
+    duo_status status = DUO_OK;
+    duo_residency_lock();
+    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
+        if (b->where[i] == DUO_BATCH_SCATTERED) status = claim_list(b, i);
+    duo_residency_unlock();
+    return status;
+}
+
+/* The copies that are used instead of what the call and the lists say. */
+void duo_batch_use_copies(const duo_batch_call *b, const duo_call *local, duo_call *call,
+                          duo_batch *batch)
+{
+    *call = *b->call;
+    *batch = *b->batch;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (b->where[i] != DUO_BATCH_TOGETHER || !duo_operand_touched(&call->operand[i])) continue;
+        const uintptr_t to = (uintptr_t)local->operand[i].address;
+        batch->shift[i] = (int64_t)(to - (uintptr_t)b->spans.operand[i].address);
+        if (batch->pointer[i] == NULL)
+            call->operand[i].address =
+                (float *)((uintptr_t)call->operand[i].address + (uintptr_t)batch->shift[i]);
+    }
+}

@@ -1,0 +1,97 @@
+/* batch_launch.c - a batch whose operands are on the device, in one launch (batch_call.h). */
+#include <math.h>
+
+#include "call/batch_call.h"
+#include "data/place_device.h"
+#include "data/place_host.h"
+#include "data/transfer.h"
+#include "gpu/backend/devices.h"
+
+bool duo_batch_fits_device(const duo_batch_call *b)
+{
+    if (!b->conditions.gpu || b->ctx->policy.math == DUO_MATH_FLOAT64) return false;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (!duo_operand_touched(&b->call->operand[i]) || b->where[i] == DUO_BATCH_SCATTERED)
+            continue;
+        const duo_operand *const o = &b->spans.operand[i];
+        if (b->where[i] == DUO_BATCH_PLAIN || !(o->on_device || duo_operand_kept(o))) return false;
+    }
+    return true;
+}
+
+/* As if B and C of all products stood side by side, in binary32: that reads less of A. */
+double duo_batch_launch_seconds(const duo_batch_call *b)
+{
+    duo_choice choice[DUO_CANDIDATES];
+    duo_call all = *b->call;
+    duo_conditions conditions = b->conditions;
+    conditions.math = DUO_MATH_IEEE;
+    duo_call_set_sizes(&all, all.m, all.n * b->batch->count, all.k);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &all.operand[i];
+        const duo_operand *const span = &b->spans.operand[i];
+        const bool scattered = b->where[i] == DUO_BATCH_SCATTERED;
+        if (!duo_operand_touched(o)) continue;
+        o->residence = scattered ? DUO_AT_DEVICE : span->residence;
+        o->on_device = scattered || span->on_device;
+        o->on_host = !scattered && span->on_host;
+        o->send_bytes = span->send_bytes;
+        o->credit_seconds = span->credit_seconds;
+    }
+    const int count = duo_predict(&all, &conditions, choice);
+    double least = (double)INFINITY;
+    for (int i = 0; i < count; i++)
+        if (choice[i].algorithm->side == DUO_SIDE_GPU && choice[i].accepts)
+            least = fmin(least, choice[i].seconds);
+    return least;
+}
+
+/* Lists at equal distances are strides: nothing has to be sent. */
+static void find_strides(duo_call *call, duo_batch *batch)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        float *const *const list = batch->pointer[i];
+        if (list == NULL) continue;
+        const intptr_t step = (intptr_t)list[1] - (intptr_t)list[0];
+        bool even = step % (intptr_t)sizeof(float) == 0;
+        for (int64_t p = 2; p < batch->count && even; p++)
+            even = (intptr_t)list[p] - (intptr_t)list[p - 1] == step;
+        if (!even) continue;
+        call->operand[i].address = duo_batch_address(batch, call, i, 0);
+        batch->pointer[i] = NULL;
+        batch->stride[i] = step / (intptr_t)sizeof(float);
+    }
+}
+
+static duo_outcome launch(duo_batch_call *b)
+{
+    duo_resources *const res = &b->ctx->resources;
+    duo_call local, call;
+    duo_batch batch;
+    duo_outcome outcome = duo_place_on_device(res, DUO_sgemm_gpu_ffma, &b->spans, &local);
+    if (outcome == DUO_OK && duo_batch_claim(b) != DUO_OK) outcome = DUO_DECLINED;
+    if (outcome == DUO_OK) {
+        duo_batch_use_copies(b, &local, &call, &batch);
+        find_strides(&call, &batch);
+        outcome = duo_backend_current()->launch_batch(res->queue, &call, &batch);
+        if (outcome != DUO_OK) (void)duo_resources_failed(res, (duo_status)outcome, "launch");
+    }
+    duo_place_queued(res, &b->spans, &local, outcome == DUO_OK);
+    duo_place_end(&b->spans, &local);
+    if (outcome != DUO_OK) return DUO_DECLINED;
+    if (duo_batch_claim(b) != DUO_OK)
+        (void)duo_queue_finish(res->queue); /* again: see place_host.h */
+    res->unwaited = true;
+    return DUO_OK;
+}
+
+duo_outcome duo_batch_launch(duo_batch_call *b)
+{
+    duo_resources *const res = &b->ctx->resources;
+    if (duo_context_open(b->ctx) != DUO_OK) return DUO_DECLINED;
+    res->on_gpu = true;
+    const duo_outcome outcome = launch(b);
+    res->on_gpu = false;
+    (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
+    return outcome;
+}
