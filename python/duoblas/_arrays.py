@@ -40,11 +40,15 @@ class Operand:
 
     def span(self) -> tuple[int, int]:
         """The bytes from its lowest element to its highest: address and length."""
-        if 0 in self.shape:
-            return self.address, 0
-        steps = [(n - 1) * s for n, s in zip(self.shape, self.strides)]
-        low = self.address + 4 * sum(step for step in steps if step < 0)
-        return low, 4 * (sum(abs(step) for step in steps) + 1)
+        low = high = 0
+        for n, stride in zip(self.shape, self.strides):
+            if n == 0:
+                return self.address, 0
+            if stride < 0:
+                low += (n - 1) * stride
+            else:
+                high += (n - 1) * stride
+        return self.address + 4 * low, 4 * (high - low + 1)
 
 
 # ---- Host memory ----
@@ -54,21 +58,15 @@ def _check_dtype(dtype: Any, name: str) -> None:
         raise TypeError(f"{name} has elements of type {dtype}; DuoBLAS computes with float32 alone")
 
 
-def _address(array: np.ndarray) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
 def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
     _check_dtype(array.dtype, name)
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
-    odd = _address(array) % 4 or any(s % 4 for s in array.strides)
-    if odd and written:
-        raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
-    if odd:
+    if not array.flags.aligned or any(s % 4 for s in array.strides):
+        if written:
+            raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
         array = array.copy()
-    return Operand(_address(array), array.shape, tuple(s // 4 for s in array.strides), None,
+    return Operand(array.ctypes.data, array.shape, tuple([s // 4 for s in array.strides]), None,
                    array)
 
 
@@ -205,7 +203,7 @@ def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
     if maker == "cupy":
         with array.device:
             return sys.modules["cupy"].empty(shape, np.float32)
-    raise ValueError(f"the result of arrays of {maker} has to be put into an array of yours: give it")
+    raise ValueError(f"give the array that a result of {maker}'s arrays is put into")
 
 
 class _Addresses:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Optional
 
 import numpy as np
@@ -19,7 +20,7 @@ def _whole(array: Any, name: str, stream: Optional[int]) -> Operand:
     o = operand(array, name, stream=stream)
     if o.device is None and o.holder is not array and not np.shares_memory(o.holder, array):
         raise ValueError(f"{name} is not an array that can be kept where it is")
-    if o.span()[1] != 4 * int(np.prod(o.shape)):
+    if o.span()[1] != 4 * math.prod(o.shape):
         raise ValueError(f"{name} has gaps: keep the array that it is a part of")
     return o
 

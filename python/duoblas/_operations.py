@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Optional
 
 import numpy as np
@@ -129,7 +130,7 @@ def _reduce(function: Any, arrays: dict[str, Any], out: Any, ctx: Optional[Conte
                          + " and ".join(str(o.shape[0]) for o in vectors))
     target = np.empty((), np.float32) if out is None else out
     result = operand(target, "out", True, ctx._stream)
-    if int(np.prod(result.shape)) != 1:
+    if math.prod(result.shape) != 1:
         raise ValueError("out has more than one element, or none")
     where = [value for o in vectors for value in (o.span()[0], _increment(o))]
     ctx._run(function, (*vectors, result), vectors[0].shape[0], *where, result.address)

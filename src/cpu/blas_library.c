@@ -202,7 +202,9 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
     duo_blas_library behind;
     void *config;
     Dl_info info;
-    if (!look_up(l->handle, "openblas_get_config", &config) || dladdr(config, &info) == 0 || info.dli_fname == NULL) return true;
+    if (!look_up(l->handle, "openblas_get_config", &config) || dladdr(config, &info) == 0 ||
+        info.dli_fname == NULL)
+        return true;
     if (!open_private(info.dli_fname, core, &behind, problem, size)) return true;
     (void)dlclose(l->handle);
     *l = behind;
