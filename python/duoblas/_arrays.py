@@ -62,7 +62,7 @@ def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
     _check_dtype(array.dtype, name)
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
-    if not array.flags.aligned or any(s % 4 for s in array.strides):
+    if not array.flags.aligned:  # be it in the distances between them
         if written:
             raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
         array = array.copy()

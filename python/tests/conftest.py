@@ -36,16 +36,15 @@ class Sim:
     """tests/sim/sim.h"""
 
     def __init__(self):
-        for name in ("sim_foreign_malloc", "sim_foreign_free", "sim_read", "sim_write", "sim_lose",
-                     "sim_uploaded_bytes", "sim_downloaded_bytes", "sim_violations", "sim_hold"):
-            setattr(self, name[4:], getattr(library, name))
+        for name in ("foreign_malloc", "foreign_free", "read", "write", "set_delay", "violations",
+                     "uploaded_bytes", "downloaded_bytes"):
+            setattr(self, name, getattr(library, "sim_" + name))
         self.foreign_malloc.argtypes = [ctypes.c_int, ctypes.c_size_t]
         self.foreign_malloc.restype = ctypes.c_void_p
         self.foreign_free.argtypes = [ctypes.c_void_p]
         self.read.argtypes = self.write.argtypes = [ctypes.c_void_p, ctypes.c_void_p,
                                                     ctypes.c_size_t]
         self.uploaded_bytes.restype = self.downloaded_bytes.restype = ctypes.c_uint64
-        self.hold.argtypes = [ctypes.c_bool]
 
 
 @pytest.fixture
@@ -55,6 +54,7 @@ def sim():
     device = Sim()
     before = device.violations()
     yield device
+    device.set_delay(0)
     assert device.violations() == before
 
 
@@ -73,6 +73,8 @@ class _Memory:
 
 class DeviceArray:
     """An array in the simulated device's memory, by the CUDA array interface."""
+
+    mask = None
 
     def __init__(self, sim, array):
         self.memory = _Memory(sim, array)
@@ -99,7 +101,7 @@ class DeviceArray:
     def __cuda_array_interface__(self):
         return {"version": 3, "shape": self.view.shape, "strides": self.view.strides,
                 "typestr": self.view.dtype.str, "data": (self.address, self.read_only),
-                "stream": None}
+                "mask": self.mask, "stream": None}
 
 
 # ---- The same by DLPack ----

@@ -2,12 +2,15 @@
 
 import gc
 import threading
+import types
+import weakref
 
 import duoblas
 import numpy as np
 import pytest
 
 from bounds import near, product
+from duoblas._context import _stream_address
 
 X = np.arange(1000, dtype=np.float32)
 
@@ -33,6 +36,16 @@ def test_policy():
 def test_bad_policy(bad):
     with pytest.raises(ValueError):
         duoblas.Context(**bad)
+
+
+def test_streams_of_others():
+    """CuPy's, PyTorch's, Numba's and cuda.core's, and CUDA's default one, which is 0 to them."""
+    handle = types.SimpleNamespace(value=0x30)
+    for stream, address in [
+            (None, None), (0, 1), (2, 2), (0x50, 0x50), (types.SimpleNamespace(ptr=0x10), 0x10),
+            (types.SimpleNamespace(cuda_stream=0), 1), (types.SimpleNamespace(handle=handle), 0x30),
+            (types.SimpleNamespace(__cuda_stream__=lambda: (0, 0x40)), 0x40)]:
+        assert _stream_address(stream) == address
 
 
 def test_no_such_device():
@@ -108,6 +121,18 @@ def test_asynchronous(rng):
         last = duoblas.ssum(x)
         ctx.set_asynchronous(False)
         assert last == right and type(duoblas.ssum(x)) is np.float32
+
+
+def test_awaited_results_live(rng):
+    """The library writes to them when they come."""
+    x = rng.standard_normal(1000, np.float32)
+    with duoblas.Context(asynchronous=True) as ctx:
+        result = weakref.ref(duoblas.ssum(x))
+        gc.collect()
+        assert result() is not None
+        ctx.synchronize()
+        gc.collect()
+        assert result() is None
 
 
 def test_events(rng):

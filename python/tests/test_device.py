@@ -7,7 +7,7 @@ import duoblas
 import numpy as np
 import pytest
 
-from conftest import DLPackArray
+from conftest import DeviceArray, DLPackArray
 from bounds import U, near, product
 from duoblas import _ranges
 
@@ -92,6 +92,13 @@ def test_types(sim, on_device):
             duoblas.sgemm(a, a, a)
 
 
+def test_mask(sim):
+    a = DeviceArray(sim, np.ones(3, np.float32))
+    a.mask = a
+    with pytest.raises(TypeError, match="mask"):
+        duoblas.ssum(a)
+
+
 def test_keep(rng, sim, on_device):
     """Adopted once, and for views of it, too."""
     a = rng.standard_normal((50, 50), np.float32)
@@ -106,6 +113,17 @@ def test_keep(rng, sim, on_device):
         assert near(c.get(), *product(a, a))
     with pytest.raises(ValueError, match="gaps"):
         duoblas.keep(d[:, :10])
+
+
+def test_done_when_the_call_returns(rng, sim, on_device):
+    """Also where arrays are kept: in no stream of the caller's."""
+    a = rng.standard_normal((50, 50), np.float32)
+    d, c = on_device(a), on_device(np.zeros((50, 50), np.float32))
+    sim.set_delay(20000)
+    with duoblas.Context(path="gpu"), duoblas.keep(d, c):
+        for alpha in (1, 2, 3):
+            duoblas.sgemm(d, d, c, alpha)
+            assert near(c.get(), *product(a, a, alpha))
 
 
 def test_threads(rng, on_device):
@@ -134,6 +152,27 @@ def test_stream_that_arrays_are_asked_to_follow(sim, rng):
     d = DLPackArray(sim, np.ones((2, 2), np.float32))
     duoblas.sdot(d[0], d[1])
     assert DLPackArray.streams == [1, 1]
+
+
+def test_in_the_callers_stream(sim, rng):
+    """Arrays are asked to follow it; a call on kept ones does not wait."""
+    a = rng.standard_normal((50, 50), np.float32)
+    d, c = DLPackArray(sim, a), DLPackArray(sim, np.zeros((50, 50), np.float32))
+    with duoblas.Context(path="gpu", stream=7) as ctx:
+        duoblas.sgemm(d, d, c)
+        assert near(c.get(), *product(a, a))
+        DLPackArray.streams.clear()
+        with ctx.keep(d, c):
+            sim.set_delay(500000)
+            event = duoblas.Event()
+            for _ in range(3):
+                duoblas.sgemm(d, d, c, 2)
+            event.record()
+            assert not event.query()
+            sim.set_delay(0)
+        assert event.query()
+        assert set(DLPackArray.streams) == {7}
+    assert near(c.get(), *product(a, a, 2))
 
 
 def test_other_device(on_device):

@@ -8,6 +8,7 @@ import pytest
 
 from bounds import near, product
 from duoblas import _ranges
+from duoblas._library import library
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +80,17 @@ def test_prepare(rng):
         a *= 2
         factor.changed()
         assert near(duoblas.sgemm(a, b), *product(a, b))
+
+
+def test_prepare_is_told(rng, monkeypatch):
+    """A promise, and its end, before the array is forgotten."""
+    told, prepare = [], library.duo_prepare
+    monkeypatch.setattr(library, "duo_prepare",
+                        lambda *a: told.append((a[1:], len(_ranges.kept._known))) or prepare(*a))
+    a = rng.standard_normal((4, 5), np.float32)
+    with duoblas.prepare(a):
+        pass
+    assert told == [((a.ctypes.data, a.nbytes), 1), ((a.ctypes.data, 0), 1)]
 
 
 def test_dropped(rng):

@@ -96,6 +96,21 @@ def test_other_hosts_arrays(rng):
     assert near(duoblas.sgemm(odd, a.T), *product(a, a.T))
 
 
+def test_strange_strides(rng):
+    """Rows that overlap, and elements that are 6 bytes apart."""
+    windows = np.lib.stride_tricks.sliding_window_view(rng.standard_normal(20, np.float32), 5)
+    assert near(duoblas.sgemm(windows, windows.T), *product(windows, windows.T))
+    records = np.zeros((4, 5), {"names": ["x"], "formats": ["f4"], "itemsize": 6})
+    records["x"] = rng.standard_normal((4, 5))
+    x = records["x"]
+    assert near(duoblas.sgemm(x, x.T), *product(x, x.T))
+    assert duoblas.ssum(x[0]) == duoblas.ssum(x[0].copy())
+    with pytest.raises(ValueError, match="aligned"):
+        duoblas.sgemm(x[:, :4], x[:, :4], x[:, :4])
+    with pytest.raises(ValueError, match="aligned"):
+        duoblas.ssum(x[0], out=x[0, 1:2])
+
+
 # ---- What is refused ----
 
 ONE = np.ones((4, 4), np.float32)
