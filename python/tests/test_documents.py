@@ -5,9 +5,13 @@ import re
 import numpy as np
 import pytest
 
+from duoblas._library import library
+
 
 @pytest.mark.parametrize("file, blocks", [("docs/python.md", 3), ("python/README.md", 1)])
 def test_code(header, file, blocks):
+    if hasattr(library, "sim_lose"):
+        pytest.skip("the simulated device takes long for products of this size")
     text = (header.parents[1] / file).read_text()
     found = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     assert len(found) == blocks
