@@ -67,7 +67,7 @@ class Context:
     threads       most CPU threads of a call; 0: the default.
     device        number of the GPU; devices: several of them, for products of host arrays.
     stream        the caller's CUDA stream: an object of CuPy, PyTorch or Numba, or its address. It
-                  has to live as long as the context.
+                  has to live as long as the context, and to be one of its device.
     asynchronous  results of reductions on the GPU may come after the call: see sasum.
     adapt         learn from the calls where the predictions are off.
     priority      "normal" or "high", of its work on the device.
@@ -130,9 +130,9 @@ class Context:
         self._call(library.duo_set_threads, threads)
 
     def set_device(self, device: int) -> None:
-        """The GPU of later calls."""
+        """The GPU of later calls. A stream of another one is given up."""
         self._call(library.duo_set_device, device)
-        self._device = device
+        self._moved(device)
 
     def set_devices(self, devices: Sequence[int]) -> None:
         """The GPUs that share a product of host arrays; the first is the context's own. Empty: all
@@ -140,7 +140,7 @@ class Context:
         numbers = (ctypes.c_int * len(devices))(*devices)
         self._call(library.duo_set_devices, numbers, len(devices))
         if len(devices) > 0:
-            self._device = devices[0]
+            self._moved(devices[0])
 
     def set_stream(self, stream: Any) -> None:
         """Run in the caller's CUDA stream; None: in one of its own."""
@@ -231,6 +231,12 @@ class Context:
         with self._lock:
             check(function(self.handle, *arguments), self._handle)
 
+    def _moved(self, device: int) -> None:
+        """This is its device now, on which a stream of another one is of no use."""
+        if device != self._device and self._stream is not None:
+            self.set_stream(None)
+        self._device = device
+
     def _run(self, function: Callable[..., int], operands: Sequence[Operand],
              *arguments: Any) -> None:
         """An operation. Operands on a device are made known to the library while it runs; it is
@@ -255,7 +261,10 @@ class Context:
         device = o.device
         assert device is not None
         if self._device is None:
+            stream = self._stream
             self.set_device(device)
+            if stream is not None:
+                self.set_stream(stream)
         if device != self._device:
             raise ValueError(f"an array is on device {device}, the context on {self._device}")
         low, length = _cuda.allocation_of(*o.span(), device)

@@ -159,7 +159,8 @@ def test_in_the_callers_stream(sim, rng):
     a = rng.standard_normal((50, 50), np.float32)
     d, c = DLPackArray(sim, a), DLPackArray(sim, np.zeros((50, 50), np.float32))
     with duoblas.Context(path="gpu", stream=7) as ctx:
-        duoblas.sgemm(d, d, c)
+        duoblas.sgemm(d, d, c)  # now its device is known
+        assert (ctx._stream, ctx._device) == (7, 0)
         assert near(c.get(), *product(a, a))
         DLPackArray.streams.clear()
         with ctx.keep(d, c):
