@@ -52,3 +52,15 @@ install(FILES
     "${PROJECT_BINARY_DIR}/duoblasConfigVersion.cmake"
     DESTINATION "${duo_package_dir}")
 install(EXPORT duoblasTargets NAMESPACE duoblas:: DESTINATION "${duo_package_dir}")
+
+# The Python package's wheel (python/pyproject.toml) takes the library alone, as one file: a wheel
+# holds no links. Its CPU's BLAS is that of the package scipy-openblas32, two folders above.
+if(SKBUILD)
+    set_target_properties(duoblas PROPERTIES
+        VERSION ${duo_soversion}
+        INSTALL_RPATH "$ORIGIN/../../scipy_openblas32/lib")
+    install(TARGETS duoblas LIBRARY DESTINATION duoblas/lib COMPONENT python NAMELINK_SKIP)
+    install(FILES LICENSE DESTINATION "${SKBUILD_METADATA_DIR}/licenses" COMPONENT python)
+    add_custom_target(duoblas_python) # by Ninja, duoblas is the tool
+    add_dependencies(duoblas_python duoblas)
+endif()

@@ -440,6 +440,14 @@ static void asked_for(void)
         CHECK(right == 1, "wrong products");
         CHECK(strstr(child.out, "is ignored") == NULL, "%s", child.out);
     }
+    static const char *const wheels[] = {TEST_WHEELS_BLAS, TEST_WHEELS_BLAS_64};
+    for (size_t i = 0; i < sizeof wheels / sizeof wheels[0]; i++) {
+        char setting[600];
+        snprintf(setting, sizeof setting, "DUOBLAS_CPU_BLAS=%s", wheels[i]);
+        test_case("asked-for/wheels/%zu", i);
+        run_child("in_use", setting, NULL, &child);
+        CHECK(strcmp(child.out, "asked=1 right=1 note=") == 0, "%s", child.out);
+    }
     static const char *const bad[] = {"DUOBLAS_CPU_BLAS=/no/such/library.so",
                                       "DUOBLAS_CPU_BLAS=/etc/hostname",
                                       "DUOBLAS_CPU_BLAS=libm.so.6"};

@@ -32,10 +32,16 @@ static atomic_bool looked; /* was a library looked for? */
 /* ---- What a library has ---- */
 
 /* Sets *function, a pointer to a function: dlsym returns pointers to data, which by POSIX can hold
- * those to functions. */
+ * those to functions. OpenBLAS as PyPI has it names its functions otherwise. */
 static bool look_up(void *handle, const char *name, void *function)
 {
-    void *const address = dlsym(handle, name);
+    static const char *const forms[] = {"%s", "scipy_%s", "scipy_%s64_"};
+    void *address = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && address == NULL; i++) {
+        char formed[64];
+        snprintf(formed, sizeof formed, forms[i], name);
+        address = dlsym(handle, formed);
+    }
     memcpy(function, &address, sizeof address);
     return address != NULL;
 }
@@ -194,9 +200,11 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
     /* libblas.so.3 may be a library that calls OpenBLAS; and the loader finds files that
      * duo_library_file does not. */
     duo_blas_library behind;
-    void *config = dlsym(l->handle, "openblas_get_config");
+    void *config;
     Dl_info info;
-    if (config == NULL || dladdr(config, &info) == 0 || info.dli_fname == NULL) return true;
+    if (!look_up(l->handle, "openblas_get_config", &config) || dladdr(config, &info) == 0 ||
+        info.dli_fname == NULL)
+        return true;
     if (!open_private(info.dli_fname, core, &behind, problem, size)) return true;
     (void)dlclose(l->handle);
     *l = behind;
@@ -277,6 +285,7 @@ static void try_all(void)
         "/usr/lib/aarch64-linux-gnu/openblas-openmp/libopenblas.so.0",
         "libopenblas.so.0",
         "libopenblasp.so.0",
+        "libscipy_openblas.so", /* of PyPI's scipy-openblas32, beside the Python package */
         "libblas.so.3",
     };
     char refused[sizeof in_use.note] = "";

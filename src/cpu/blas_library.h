@@ -1,10 +1,12 @@
 /*
  * blas_library.h - the inner BLAS: the library that multiplies on the CPU, opened at run time.
  *
- * Any BLAS with a Fortran sgemm_ will do, with integers of 32 or 64 bits. It is looked for once, in
- * this order: DUOBLAS_CPU_BLAS, OpenBLAS's OpenMP build, any libopenblas.so.0, libblas.so.3. A
- * library that is this one, or that leads back to it, is refused. None is opened in a program that
- * is linked statically: it would bring a second C library.
+ * Any BLAS with a Fortran sgemm_ will do, with integers of 32 or 64 bits; also OpenBLAS under the
+ * names that PyPI's wheels give it (scipy_sgemm_, scipy_sgemm_64_). It is looked for once, in this
+ * order: DUOBLAS_CPU_BLAS, OpenBLAS's OpenMP build, any libopenblas.so.0, PyPI's scipy-openblas32
+ * beside the Python package, libblas.so.3. A library that is this one, or that leads back to it, is
+ * refused. None is opened in a program that is linked statically: it would bring a second C
+ * library.
  *
  * The team (host/team.h) shares the work, so the inner BLAS is held to the thread that calls it. An
  * OpenBLAS is an instance of our own (private_library.h): the program's calls of the same library

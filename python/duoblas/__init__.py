@@ -1,0 +1,36 @@
+"""DuoBLAS: sgemm, sasum, ssum and sdot that run where they finish first, on the CPU or a GPU.
+
+    import duoblas, numpy as np
+    a = np.random.rand(1000, 500).astype(np.float32)
+    b = np.random.rand(500, 800).astype(np.float32)
+    c = duoblas.sgemm(a, b)
+    print(duoblas.explain()["reason"])
+
+NumPy arrays in and out; CuPy's, PyTorch's and others are used on their device without a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from ._context import Context, Event, default_context, last_context
+from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError, OutOfMemoryError,
+                      Status)
+from ._explain import Candidate, Explanation
+from ._info import Device, Info, device_count, info
+from ._keep import Kept, keep, prepare
+from ._library import version as __version__
+from ._operations import sasum, sdot, sgemm, ssum
+
+__all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
+           "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Status",
+           "__version__", "default_context", "device_count", "explain", "info", "keep", "prepare",
+           "sasum", "sdot", "sgemm", "ssum"]
+
+
+def explain(ctx: Optional[Context] = None) -> Optional[Explanation]:
+    """What the last call chose, and why: the algorithm, where the operands were, and all candidates
+    with their predicted seconds. Of a context, or else of this thread's last call. None: there was
+    no call yet.
+    """
+    return (ctx or last_context()).explain()

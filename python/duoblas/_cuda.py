@@ -1,0 +1,85 @@
+"""What the package asks the CUDA driver itself: of arrays on a device that others have made.
+
+The driver is opened when such an array is first seen. Without one, which happens on the simulated
+device of the tests alone, nothing is known and nothing is waited for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
+from typing import Optional
+
+__all__ = ["LEGACY_STREAM", "allocation_of", "device_of", "synchronize"]
+
+LEGACY_STREAM = 1  # CU_STREAM_LEGACY, and in DLPack and the CUDA array interface
+_DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+
+_primary: dict[int, c_void_p] = {}
+_lock = threading.Lock()
+
+
+@functools.lru_cache(maxsize=None)
+def _driver() -> Optional[ctypes.CDLL]:
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    cuda.cuDevicePrimaryCtxRetain.argtypes = [c_void_p, c_int]
+    cuda.cuCtxPushCurrent_v2.argtypes = [c_void_p]
+    cuda.cuCtxPopCurrent_v2.argtypes = [c_void_p]
+    cuda.cuStreamSynchronize.argtypes = [c_void_p]
+    cuda.cuPointerGetAttribute.argtypes = [c_void_p, c_int, c_uint64]
+    cuda.cuMemGetAddressRange_v2.argtypes = [c_void_p, c_void_p, c_uint64]
+    return cuda if cuda.cuInit(0) == 0 else None
+
+
+@contextmanager
+def _current(cuda: ctypes.CDLL, device: int) -> Iterator[None]:
+    """Makes the device's primary context, which all libraries share, current on this thread."""
+    with _lock:
+        if device not in _primary:
+            context = c_void_p()
+            if cuda.cuDevicePrimaryCtxRetain(byref(context), device) != 0:
+                raise RuntimeError(f"duoblas: CUDA device {device} cannot be used")
+            _primary[device] = context
+    if cuda.cuCtxPushCurrent_v2(_primary[device]) != 0:
+        raise RuntimeError(f"duoblas: CUDA device {device} cannot be used")
+    try:
+        yield
+    finally:
+        cuda.cuCtxPopCurrent_v2(byref(c_void_p()))
+
+
+def synchronize(stream: int, device: int) -> None:
+    """Waits until all work in a stream is done."""
+    cuda = _driver()
+    if cuda is None:
+        return
+    with _current(cuda, device):
+        if cuda.cuStreamSynchronize(stream) != 0:
+            raise RuntimeError("duoblas: the work on an array failed before the call")
+
+
+def device_of(address: int) -> int:
+    """The device whose memory this is; 0 where nobody knows."""
+    cuda, device = _driver(), c_int(0)
+    if cuda is not None and address:
+        cuda.cuPointerGetAttribute(byref(device), _DEVICE_ORDINAL, address)
+    return device.value
+
+
+def allocation_of(address: int, bytes: int, device: int) -> tuple[int, int]:
+    """The allocation that holds these bytes: its address and length. What is not known of is taken
+    as it is."""
+    cuda, base, size = _driver(), c_uint64(), c_size_t()
+    if cuda is not None:
+        with _current(cuda, device):
+            status = cuda.cuMemGetAddressRange_v2(byref(base), byref(size), address)
+        if status == 0 and base.value <= address and address + bytes <= base.value + size.value:
+            return base.value, size.value
+    return address, bytes

@@ -1,0 +1,69 @@
+"""What a call chose, and why, as dictionaries."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Optional, TypedDict
+
+from ._errors import check
+from ._library import RESIDENCES, SIDES, Decision, library
+
+__all__ = ["Candidate", "Explanation", "explain_last"]
+
+
+class Candidate(TypedDict):
+    """One algorithm that might have run."""
+
+    algorithm: str
+    side: str  # "cpu", "gpu"
+    accepts: bool  # False: it cannot do this call
+    ran: bool
+    threads: int  # 0 on the GPU
+    predicted_seconds: float  # infinite where it does not accept
+    transfer_seconds: float  # these three add up to them
+    launch_seconds: float
+    compute_seconds: float
+
+
+class Explanation(TypedDict):
+    """A call: duo_decision of duoblas.h."""
+
+    operation: str
+    m: int
+    n: int
+    k: int
+    residence: tuple[str, str, str]  # of a, b, c; or x, y, result
+    side: str  # where it ran
+    algorithm: Optional[str]  # None: there was nothing to do
+    threads: int
+    predicted_seconds: float
+    profile_seconds: float
+    seconds: Optional[float]  # None: not measured
+    reason: str  # why this algorithm
+    note: str  # what went differently, or ""
+    candidates: list[Candidate]
+
+
+def _candidates(d: Decision) -> list[Candidate]:
+    return [
+        Candidate(algorithm=c.algorithm.decode(), side=SIDES[c.side], accepts=bool(c.accepts),
+                  ran=i == d.ran, threads=c.threads, predicted_seconds=c.predicted_seconds,
+                  transfer_seconds=p.transfer_seconds, launch_seconds=p.launch_seconds,
+                  compute_seconds=p.compute_seconds)
+        for i, (c, p) in enumerate(zip(d.candidate[:d.candidates], d.parts[:d.candidates]))
+    ]
+
+
+def explain_last(handle: int) -> Optional[Explanation]:
+    """Of the context's last call; None: there was none."""
+    d = Decision(size=ctypes.sizeof(Decision))
+    check(library.duo_explain_last(handle, ctypes.byref(d)), handle)
+    if d.operation is None:
+        return None
+    first, second, third = (RESIDENCES[r] for r in d.residence)
+    return Explanation(
+        operation=d.operation.decode(), m=d.m, n=d.n, k=d.k, residence=(first, second, third),
+        side=SIDES[d.side], algorithm=d.algorithm.decode() if d.algorithm else None,
+        threads=d.threads, predicted_seconds=d.predicted_seconds,
+        profile_seconds=d.profile_seconds, seconds=d.seconds if d.seconds >= 0 else None,
+        reason=d.reason.decode(), note=d.note.decode(), candidates=_candidates(d))

@@ -1,0 +1,66 @@
+"""Facts of this machine as the library sees them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import TypedDict
+
+import numpy as np
+
+from ._context import Context
+from ._errors import check
+from ._library import DeviceInfo, library, library_path, version
+from ._operations import sgemm
+
+__all__ = ["Device", "Info", "device_count", "info"]
+
+
+class Device(TypedDict):
+    """A GPU."""
+
+    name: str
+    capability: tuple[int, int]
+    multiprocessors: int
+    memory_bytes: int
+    memory_free_bytes: int
+    driver_version: tuple[int, int]
+
+
+class Info(TypedDict):
+    """What info() returns."""
+
+    version: str
+    library: str
+    cpu_sgemm: str  # the algorithm of products on the CPU; sgemm_cpu_plain: there is no BLAS
+    cpu_threads: int
+    devices: list[Device]
+    environment: dict[str, str]
+
+
+def device_count() -> int:
+    """How many GPUs this process can use."""
+    count = ctypes.c_int()
+    check(library.duo_device_count(ctypes.byref(count)))
+    return count.value
+
+
+def _device(number: int) -> Device:
+    d = DeviceInfo(size=ctypes.sizeof(DeviceInfo))
+    check(library.duo_device_describe(number, ctypes.byref(d)))
+    return Device(name=d.name.decode(), capability=(d.capability_major, d.capability_minor),
+                  multiprocessors=d.multiprocessors, memory_bytes=d.memory_bytes,
+                  memory_free_bytes=d.memory_free_bytes,
+                  driver_version=(d.driver_version // 1000, d.driver_version % 1000 // 10))
+
+
+def info() -> Info:
+    """The library, what it does products on the CPU with, and the GPUs."""
+    factor = np.zeros((512, 512), np.float32)
+    with Context(path="cpu") as ctx:
+        sgemm(factor, factor, ctx=ctx)
+        told = ctx.explain()
+    assert told is not None
+    return Info(version=version, library=library_path, cpu_sgemm=told["algorithm"] or "",
+                cpu_threads=told["threads"], devices=[_device(i) for i in range(device_count())],
+                environment={k: v for k, v in os.environ.items() if k.startswith("DUOBLAS_")})

@@ -1,0 +1,130 @@
+"""Arrays that stay on the device: keep and prepare."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Optional
+
+import numpy as np
+
+from ._arrays import Operand, device_of, operand
+from ._context import Context, context_for
+from ._library import library
+from ._ranges import Range, Ranges, adopted, kept
+
+__all__ = ["Kept", "keep", "prepare"]
+
+
+def _whole(array: Any, name: str, stream: Optional[int]) -> Operand:
+    """The operand of an array without gaps, whose own bytes all of its span are."""
+    o = operand(array, name, stream=stream)
+    if o.device is None and o.holder is not array and not np.shares_memory(o.holder, array):
+        raise ValueError(f"{name} is not an array that can be kept where it is")
+    if o.span()[1] != 4 * math.prod(o.shape):
+        raise ValueError(f"{name} has gaps: keep the array that it is a part of")
+    return o
+
+
+class Kept:
+    """Arrays that are kept until the ``with`` block ends, or ``release`` is called."""
+
+    def __init__(self, ctx: Context, arrays: tuple[Any, ...], prepared: bool) -> None:
+        self._ctx = ctx
+        self._prepared = prepared
+        self._held: list[tuple[Ranges, Range, Operand]] = []
+        try:
+            for i, array in enumerate(arrays):
+                self._add(array, f"array {i}")
+        except BaseException:
+            self.release()
+            raise
+
+    def _add(self, array: Any, name: str) -> None:
+        o = _whole(array, name, self._ctx._stream)
+        low, length = o.span()
+        if length == 0:
+            return
+        if o.device is None:
+            held = kept.need(self._ctx.handle, low, length, True)
+        else:
+            with self._ctx._lock:
+                held = self._ctx._adopt(o, True)
+        self._held.append((kept if o.device is None else adopted, held, o))
+        if self._prepared:
+            self._ctx._call(library.duo_prepare, low, length)
+
+    def fetch(self) -> None:
+        """Make the arrays in host memory current: before the program reads what calls have put
+        there. Waits for these calls."""
+        for ranges, _, o in self._held:
+            if ranges is kept:
+                self._ctx._call(library.duo_fetch, *o.span())
+            else:
+                self._ctx.synchronize()
+
+    def changed(self) -> None:
+        """The program has written to the arrays: what is on the device is not current."""
+        for ranges, _, o in self._held:
+            if ranges is kept or self._prepared:
+                self._ctx._call(library.duo_changed, *o.span())
+
+    def release(self) -> None:
+        """Fetch the arrays, and forget them."""
+        handle = None if self._ctx.closed else self._ctx.handle
+        problem: Optional[BaseException] = None
+        while self._held:
+            ranges, held, o = self._held.pop()
+            try:
+                if self._prepared:
+                    library.duo_prepare(handle, o.address, 0)
+                ranges.let_go(handle, held, True)
+            except Exception as another:
+                problem = problem or another
+        if problem is not None:
+            raise problem
+
+    def __enter__(self) -> Kept:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def __del__(self) -> None:
+        try:
+            self.release()
+        except Exception:  # nobody is there to be told
+            pass
+
+
+def _make(arrays: tuple[Any, ...], ctx: Optional[Context], prepared: bool) -> Kept:
+    return Kept(context_for(ctx, [device_of(a) for a in arrays]), arrays, prepared)
+
+
+def keep(*arrays: Any, ctx: Optional[Context] = None) -> Kept:
+    """These arrays stay on the device as well, until the block ends.
+
+    A host array is sent at its first use there and not again; results in it stay there until they
+    are fetched. Without a GPU, or without memory on it, it is used where it is.
+
+        with duoblas.keep(a, x, y) as arrays:
+            for _ in range(100):
+                duoblas.sgemm(a, x, y)
+                arrays.fetch()     # before NumPy reads y
+                x[:] = y / np.linalg.norm(y)
+                arrays.changed()   # after NumPy wrote x
+
+    Arrays that are on a device already are made known to the library once instead of for each
+    call; in a context with a stream of the caller's own, calls on them do not wait any more.
+
+    arrays   float32, without gaps (of any shape, in C or F order).
+
+    Whoever forgets `changed` or `fetch` computes with, or reads, old data.
+    """
+    return _make(arrays, ctx, False)
+
+
+def prepare(*arrays: Any, ctx: Optional[Context] = None) -> Kept:
+    """As keep, and the arrays are factors of many products before they change: what sgemm makes of
+    them on the GPU is made once. After a change `changed` has to be called, for arrays on a device
+    too."""
+    return _make(arrays, ctx, True)

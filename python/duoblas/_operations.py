@@ -1,0 +1,165 @@
+"""sgemm, sasum, ssum and sdot on arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Optional
+
+import numpy as np
+
+from ._arrays import Operand, device_of, empty_like, operand, overlap
+from ._context import Context, context_for
+from ._library import LAYOUT, TRANSPOSE, library
+
+__all__ = ["sasum", "sdot", "sgemm", "ssum"]
+
+
+# ---- Matrices ----
+
+class _Stored(NamedTuple):
+    """How BLAS is told of a matrix: the order that its elements are stored in."""
+
+    order: str  # "row", "column"
+    ld: int
+
+
+def _stored(o: Operand) -> Optional[_Stored]:
+    """None: BLAS cannot be told of such strides."""
+    for order, slow in (("row", 0), ("column", 1)):
+        fast = 1 - slow
+        width, count = o.shape[fast], o.shape[slow]
+        least = max(1, width)
+        if 0 in o.shape or count == 1 and (width == 1 or o.strides[fast] == 1):
+            return _Stored(order, least)
+        if (width == 1 or o.strides[fast] == 1) and o.strides[slow] >= least:
+            return _Stored(order, o.strides[slow])
+    return None
+
+
+def _copied(o: Operand, name: str) -> Operand:
+    """A copy of an array in host memory that BLAS cannot be told of."""
+    if o.device is not None:
+        raise ValueError(f"{name} has strides that BLAS does not know: copy it first")
+    return operand(np.ascontiguousarray(o.holder), name)
+
+
+def _matrix(array: Any, name: str, stream: Optional[int]) -> tuple[Operand, _Stored]:
+    """A or B."""
+    o = operand(array, name, stream=stream)
+    if len(o.shape) != 2:
+        raise ValueError(f"{name} has {len(o.shape)} dimensions, not 2")
+    stored = _stored(o)
+    if stored is None:
+        o = _copied(o, name)
+        stored = _stored(o)
+        assert stored is not None
+    return o, stored
+
+
+def _result(array: Any, stream: Optional[int]) -> tuple[Operand, _Stored]:
+    """C."""
+    o = operand(array, "c", True, stream)
+    if len(o.shape) != 2:
+        raise ValueError(f"c has {len(o.shape)} dimensions, not 2")
+    stored = _stored(o)
+    if stored is None:
+        raise ValueError("c has strides that BLAS does not know: elements of its rows, or of its "
+                         "columns, have to be neighbours")
+    return o, stored
+
+
+def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, *,
+          ctx: Optional[Context] = None) -> Any:
+    """Matrix product: c = alpha * a @ b + beta * c.
+
+    a     (m, k) float32
+    b     (k, n) float32
+    c     (m, n) float32; written, and returned. With beta == 0 it is not read. None: a new array,
+          in C order, of the library that made `a`.
+
+    For a transposed factor give `a.T`. Views whose rows, or columns, are contiguous are used where
+    they are, in C or F order, also as parts of larger arrays. Any other a and b in host memory are
+    copied; any other c is a ValueError, and so is a c that shares elements with a or b.
+
+    Arrays may be NumPy's, or anything with __dlpack__ or __cuda_array_interface__; those on a
+    device are used there. See docs/python.md for when a call waits, and duoblas.h for errors.
+    """
+    ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
+    stream = ctx._stream
+    (oa, sa), (ob, sb) = _matrix(a, "a", stream), _matrix(b, "b", stream)
+    (m, k), (rows, n) = oa.shape, ob.shape
+    if k != rows:
+        raise ValueError(f"a is {m} x {k} and b is {rows} x {n}: columns of a are not rows of b")
+    if c is None and beta != 0:
+        raise ValueError("beta is not 0, so c is needed")
+    result = empty_like(a, (m, n)) if c is None else c
+    oc, sc = _result(result, stream)
+    if oc.shape != (m, n):
+        raise ValueError(f"c is {oc.shape[0]} x {oc.shape[1]}; it should be {m} x {n}")
+    for other, name in ((oa, "a"), (ob, "b")):
+        if c is not None and overlap(other, oc):
+            raise ValueError(f"c shares elements with {name}")
+    ctx._run(library.duo_sgemm, (oa, ob, oc), LAYOUT[sc.order], TRANSPOSE[sa.order != sc.order],
+             TRANSPOSE[sb.order != sc.order], m, n, k, alpha, oa.address, sa.ld, ob.address, sb.ld,
+             beta, oc.address, sc.ld)
+    return result
+
+
+# ---- Vectors ----
+
+def _vector(array: Any, name: str, stream: Optional[int], least: Optional[int]) -> Operand:
+    """x or y. least: the smallest stride that BLAS knows there; None: it knows all."""
+    o = operand(array, name, stream=stream)
+    if len(o.shape) != 1:
+        raise ValueError(f"{name} has {len(o.shape)} dimensions, not 1")
+    if o.shape[0] > 1 and least is not None and o.strides[0] < least:
+        o = _copied(o, name)
+    return o
+
+
+def _increment(o: Operand) -> int:
+    return o.strides[0] if o.shape[0] > 1 else 1
+
+
+def _reduce(function: Any, arrays: dict[str, Any], out: Any, ctx: Optional[Context],
+            least: Optional[int]) -> Any:
+    ctx = context_for(ctx, [device_of(x) for x in (*arrays.values(), out)])
+    vectors = [_vector(x, name, ctx._stream, least) for name, x in arrays.items()]
+    if len({o.shape for o in vectors}) > 1:
+        raise ValueError("x and y have different lengths: "
+                         + " and ".join(str(o.shape[0]) for o in vectors))
+    target = np.empty((), np.float32) if out is None else out
+    result = operand(target, "out", True, ctx._stream)
+    if math.prod(result.shape) != 1:
+        raise ValueError("out has more than one element, or none")
+    where = [value for o in vectors for value in (o.span()[0], _increment(o))]
+    ctx._run(function, (*vectors, result), vectors[0].shape[0], *where, result.address)
+    if ctx._asynchronous and result.device is None:
+        ctx._awaited.append(result)
+        return target
+    return target[()] if out is None else out
+
+
+def sasum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
+    """Sum of absolute values of x.
+
+    x     (n,) float32, with any stride: an array in host memory whose stride is negative or 0 is
+          copied.
+    out   an array of one float32, which the result is put into, and which is returned. On a device
+          the call need not wait for it. None: the result is returned as numpy.float32.
+
+    The bits are the same on CPU and GPU, for every stride and number of threads. The result is
+    there when the call returns, but in an asynchronous context, which returns an array without
+    dimensions: its value is there after `ctx.synchronize()`.
+    """
+    return _reduce(library.duo_sasum, {"x": x}, out, ctx, 1)
+
+
+def ssum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
+    """Sum of x. Arguments and result as of sasum."""
+    return _reduce(library.duo_ssum, {"x": x}, out, ctx, 1)
+
+
+def sdot(x: Any, y: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
+    """Inner product of x and y, both (n,) float32, with any strides. Otherwise as sasum."""
+    return _reduce(library.duo_sdot, {"x": x, "y": y}, out, ctx, None)

@@ -1,0 +1,74 @@
+"""Ranges of addresses that the library is told of while somebody needs them.
+
+The library knows each address once, in the whole process. So where several calls, blocks and
+threads need the same one, the first tells it and the last takes it back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Optional
+
+from ._errors import Status, check
+from ._library import library
+
+__all__ = ["Range", "adopted", "kept"]
+
+_Handle = Optional[int]  # of a context; None: the calling thread's own in the library
+
+
+class Range:
+    """Bytes from low to high, and how many need them."""
+
+    __slots__ = ("high", "lasting", "low", "needed")
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low = low
+        self.high = high
+        self.needed = 0
+        self.lasting = 0  # those of them that outlast a call
+
+
+class Ranges:
+    """What is known at present, by one pair of the library's functions."""
+
+    def __init__(self, tell: Callable[..., int], take_back: Callable[..., int]) -> None:
+        self._tell = tell
+        self._take_back = take_back
+        self._known: list[Range] = []
+        self._lock = threading.RLock()  # an array may be collected, and released, inside
+
+    def need(self, handle: _Handle, low: int, bytes: int, lasting: bool) -> Range:
+        """The range that holds these bytes. let_go() has to follow."""
+        with self._lock:
+            held = self._find(low, low + bytes)
+            if held is None:
+                check(self._tell(handle, low, bytes), handle)
+                held = Range(low, low + bytes)
+                self._known.append(held)
+            held.needed += 1
+            held.lasting += lasting
+            return held
+
+    def let_go(self, handle: _Handle, held: Range, lasting: bool) -> None:
+        """Nobody is left: takes it back. Where that fails the range stays known."""
+        with self._lock:
+            held.needed -= 1
+            held.lasting -= lasting
+            if held.needed > 0:
+                return
+            status = self._take_back(handle, held.low)
+            if status in (Status.OK, Status.ERR_LOST, Status.ERR_RANGE):
+                self._known.remove(held)
+            check(status, handle)
+
+    def _find(self, low: int, high: int) -> Optional[Range]:
+        for held in self._known:
+            if held.low <= low and high <= held.high:
+                return held
+        return None
+
+
+kept = Ranges(library.duo_keep, library.duo_release)
+adopted = Ranges(library.duo_adopt, library.duo_disown)

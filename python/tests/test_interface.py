@@ -1,0 +1,57 @@
+"""The package's copies of what duoblas.h declares."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+
+import duoblas
+import pytest
+
+from duoblas import _library
+
+
+def test_status(header):
+    listed = re.findall(r"X\(DUO_(\w+), (-?\d+),", header.read_text())
+    assert {name: int(value) for name, value in listed} == dict(duoblas.Status.__members__)
+
+
+def test_version(header):
+    text = header.read_text()
+    numbers = [re.search(rf"DUO_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR")]
+    assert _library._INTERFACE == tuple(map(int, numbers))
+
+
+STRUCTURES = {"duo_decision": _library.Decision, "duo_candidate": _library.Candidate,
+              "duo_parts": _library.Parts, "duo_device_info": _library.DeviceInfo}
+CONSTANTS = {
+    "DUO_ROW_MAJOR": _library.LAYOUT["row"], "DUO_COL_MAJOR": _library.LAYOUT["column"],
+    "DUO_NO_TRANS": _library.TRANSPOSE[False], "DUO_TRANS": _library.TRANSPOSE[True],
+    "DUO_PATH_AUTO": _library.PATHS["auto"], "DUO_PATH_CPU": _library.PATHS["cpu"],
+    "DUO_PATH_GPU": _library.PATHS["gpu"], "DUO_MATH_ACCURATE": _library.MATHS["accurate"],
+    "DUO_MATH_IEEE": _library.MATHS["ieee"], "DUO_MATH_TF32": _library.MATHS["tf32"],
+    "DUO_MATH_FLOAT64": _library.MATHS["float64"],
+    "DUO_PRIORITY_NORMAL": _library.PRIORITIES["normal"],
+    "DUO_PRIORITY_HIGH": _library.PRIORITIES["high"],
+    "DUO_SIDE_CPU": _library.SIDES.index("cpu"), "DUO_SIDE_GPU": _library.SIDES.index("gpu"),
+    "DUO_AT_UNUSED": _library.RESIDENCES.index("unused"),
+    "DUO_AT_PAGEABLE": _library.RESIDENCES.index("pageable"),
+    "DUO_AT_PINNED": _library.RESIDENCES.index("pinned"),
+    "DUO_AT_KEPT": _library.RESIDENCES.index("kept"),
+    "DUO_AT_STALE": _library.RESIDENCES.index("stale"),
+    "DUO_AT_DEVICE": _library.RESIDENCES.index("device")}
+
+
+def test_layout_and_constants(header, tmp_path):
+    """By a C compiler."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    wanted = dict(CONSTANTS)
+    for name, structure in STRUCTURES.items():
+        wanted[f"sizeof({name})"] = ctypes.sizeof(structure)
+        for field in structure._fields_:
+            wanted[f"offsetof({name}, {field[0]})"] = getattr(structure, field[0]).offset
+    checks = "".join(f'_Static_assert({c} == {value}, "{c}");\n' for c, value in wanted.items())
+    file = tmp_path / "layout.c"
+    file.write_text("#include <duoblas.h>\n" + checks)
+    subprocess.run(["cc", "-fsyntax-only", f"-I{header.parent}", str(file)], check=True)

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# test_python.sh SOURCE LIBRARY SIMULATED - the tests of the Python package: with the library as it
+# is shipped, and with that on the simulated device, where each call runs where it is predicted to
+# finish first, or on the device. Needs a Python with NumPy and pytest.
+set -euo pipefail
+
+source=$1 library=$2 simulated=$3
+
+python=
+for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import numpy, pytest' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+if [[ -z $python ]]; then
+    echo "skipped: there is no Python with NumPy and pytest"
+    exit 77
+fi
+
+run() { # LIBRARY PATH
+    echo "== ${1##*/}, DUOBLAS_PATH=$2"
+    DUOBLAS_LIBRARY=$1 DUOBLAS_PATH=$2 PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1 \
+        "$python" -m pytest -q -p no:cacheprovider "$source/python/tests"
+}
+run "$library" auto
+run "$simulated" auto
+run "$simulated" gpu
