@@ -1,7 +1,8 @@
 /*
  * blas.h - the drop-in: what stands between the BLAS names and the public API.
  *
- * blas_lp64.c and blas_ilp64.c export the names, from one body, with integers of 32 and of 64 bits.
+ * blas_lp64.c and blas_ilp64.c export the names, from one body, with integers of 32 and of 64 bits,
+ * blas_scipy_lp64.c and blas_scipy_ilp64.c the same with scipy_ before them.
  * BLAS returns no status: a wrong argument goes to xerbla, and any other failure, which should not
  * happen, to one line on stderr. At return results are in host memory, also in kept arrays, because
  * the program's other BLAS calls read them there.
@@ -25,6 +26,7 @@ typedef struct duo_blas_gemm {
     int64_t lda, ldb, ldc;
     float *c;
     bool wide;          /* was it called by a name with 64-bit integers? */
+    bool scipy;         /* ... by a name that begins with scipy_? */
     const void *caller; /* an address in the code that called */
 } duo_blas_gemm;
 
