@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "duoblas.h"
 
@@ -81,6 +82,9 @@ typedef struct duo_libblas64 {
 /* NULL, as nearly always: the plain names take 32-bit integers in this process. */
 const duo_libblas64 *duo_blas_libblas64(void);
 
+/* Were calls handed on? */
+bool duo_blas_hands_on(void);
+
 /* ---- Summary at exit: summary.c ---- */
 
 /* Does DUOBLAS_SUMMARY ask for one? */
@@ -91,5 +95,10 @@ double duo_blas_clock(void);
 
 /* Counts the calling thread's last call, which began at `started`. bytes: of its operands. */
 void duo_blas_summary_add(double started, const double bytes[3]);
+
+/* ---- Why nothing was called: unreached.c ---- */
+
+/* Writes a line for each reason. True: this process has an sgemm whose calls cannot come here. */
+bool duo_blas_tell_unreached(FILE *to);
 
 #endif
