@@ -102,7 +102,7 @@ served err sgemm 2
 expect 0 "$tool" run "$client" echo --summary -n '' --help 'two words'
 printf '%s\n' --summary -n '' --help 'two words' 'echo: done' >"$work/want"
 check "the program's own options" diff "$work/want" "$work/out"
-is_empty err
+lines err 2
 expect 0 "$tool" run --summary "$work/summary" -- "$client" calls
 is_empty err
 expect 0 "$tool" run --summary "$work/summary" -- "$client" calls 5
@@ -111,8 +111,11 @@ served summary sgemm 10
 rm "$work/summary"
 expect 0 "$tool" run --no-summary -- "$client" calls
 is_empty err
-expect 0 "$tool" run --summary "$work/no/such/folder" -- "$client" calls
-says out '^calls: done$'
+for file in "$work/no/such/folder" "$work"; do
+    expect 126 "$tool" run --summary "$file" -- "$client" calls
+    is_empty out
+    says err "^duoblas: no summary can be written to $file: "
+done
 expect 127 "$tool" run -- "$work/no such program"
 expect 126 "$tool" run -- "$work"
 expect 2 "$tool" run
@@ -164,6 +167,81 @@ else
     echo "SKIPPED: no $reference64 (Debian's libblas64-3)"
 fi
 
+echo "== names that begin with scipy_"
+# by_names NAME SOURCE SUFFIX OPTION...: compiled for names like scipy_sgemm_SUFFIX; renamed with
+# another PREFIX
+by_names() {
+    local name=$1 file=$2 suffix=$3 names=() routine
+    shift 3
+    for routine in sgemm sdot sasum dgemm isamax; do
+        names+=("-D${routine}_=${prefix}${routine}_${suffix:+${suffix}_}")
+        names+=("-Dcblas_$routine=${prefix}cblas_$routine${suffix:+${suffix}_}")
+    done
+    compile "$name" "$file" "${names[@]}" "$@"
+}
+with_library() { # NAME SUFFIX OPTION...: a client NAME of a library libNAME.so of its own
+    local name=$1 suffix=$2
+    shift 2
+    by_names "lib$name.so" own_blas "$suffix" -shared -fPIC "$@"
+    by_names "$name" client "$suffix" -DDOUBLES "$@" -L"$work" "-l$name" -Wl,-rpath,"$work"
+}
+prefix=scipy_
+with_library scipy32 ''
+with_library scipy64 64 -DINTEGER=int64_t -include stdint.h
+for program in scipy32 scipy64; do
+    expect 1 "$work/$program" calls
+    expect 0 "$tool" run -- "$work/$program" calls 3
+    for operation in sgemm sdot sasum; do served err "$operation" 6; done
+done
+# A product that is left to the program's own BLAS goes to the scipy_sgemm_ beside the caller.
+with_library scipy_mkl '' -DMKL
+expect 0 LD_PRELOAD="$preload" "$work/scipy_mkl" large
+says out "^its own sgemm$"
+# These names have 32-bit integers, whatever the plain ones have.
+if [[ -e $reference64 ]]; then
+    expect 0 LD_LIBRARY_PATH="${reference64%/*}" LD_PRELOAD="$preload:$reference64" \
+        "$work/scipy32" calls 10
+    is_empty err
+fi
+
+echo "== why no call came"
+because() { says err "^  $1"; }
+unreached() { # PROGRAM ARG...
+    expect 0 "$tool" run -- "$@"
+    says err '^DuoBLAS: no BLAS call of process [0-9]+ \(.*\) reached it, because$'
+    lines err 2
+}
+unreached bash -c :
+because 'it has loaded no BLAS$'
+unreached "$client" nothing
+because 'client would call (cblas_)?s[a-z]*_? here, and did not: only float32 is served$'
+compile static client "$source/tests/dropin/own_blas.c"
+unreached "$work/static" nothing
+because 'static has (cblas_)?s[a-z]*_? linked into it, '
+prefix=other_
+with_library other ''
+unreached "$work/other" nothing
+because 'libother.so has other_(cblas_)?sgemm_?, a name that is not served$'
+compile libunasked.so own_blas -shared -fPIC
+LD_PRELOAD=$work/libunasked.so unreached bash -c :
+because 'libunasked.so has (cblas_)?s[a-z]*_?, for which no loaded object asks: '
+compile libmkl_core.so own_blas -shared -fPIC
+LD_PRELOAD=$work/libmkl_core.so unreached bash -c :
+because 'libmkl_core.so has MKL, '
+# Programs that the program starts tell of a BLAS out of reach; its own copies tell nothing.
+expect 0 "$tool" run -- bash -c "(exit 0); '$client' nothing; '$work/static' nothing; exit 0"
+lines err 4
+expect 0 "$summary" LD_PRELOAD="$preload" bash -c :
+not_served
+expect 0 "$tool" run --no-summary -- bash -c :
+is_empty err
+if compile alone stopwatch -static; then
+    expect 2 "$tool" run -- "$work/alone"
+    says err '^duoblas: no BLAS call of .*/alone will reach DuoBLAS: it is linked statically$'
+else
+    echo "SKIPPED: no static libc"
+fi
+
 echo "== forks and threads"
 for path in cpu auto; do
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" fork
@@ -213,6 +291,21 @@ if [[ -e $build/libblas/libblas.so.3 ]]; then
 else
     echo "SKIPPED: built without OpenBLAS"
 fi
+
+echo "== libblastrampoline's lbt_forward"
+compile forward forward
+expect 1 "$work/forward" "$preload" # has no isamax
+if [[ -e $build/libblas/libblas.so.3 ]]; then
+    expect 0 "$work/forward" "$build/libblas/libblas.so.3"
+    says out '^suffix "", 32 bits, isamax of libopenblas.*, sgemm of libblas.so.3$'
+fi
+# With a BLAS of 64-bit integers behind it, as Julia's.
+prefix=''
+by_names libjulia.so own_blas 64 -shared -fPIC -DINTEGER=int64_t -include stdint.h
+"$cc" -shared -o "$work/forwarded.so" -Wl,--no-as-needed "$preload" "$work/libjulia.so" \
+    -Wl,-rpath,"$build"
+expect 0 "$work/forward" "$work/forwarded.so"
+says out '^suffix "64_", 64 bits, isamax of libjulia.so, sgemm of libduoblas-blas.so'
 
 echo "== a program that calls nothing"
 # A loaded machine makes a difference of medians larger, hardly ever smaller: the first of five

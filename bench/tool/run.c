@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/tool/options.h"
+#include "bench/tool/run_static.h"
 #include "bench/tool/tool.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */
@@ -77,13 +79,24 @@ static bool find_library(char path[PATH_MAX])
     return false;
 }
 
-/* A file by its whole name: the program, and those that it starts, may work in other folders. */
+/* Later nobody could tell. */
+static bool can_append(const char *file)
+{
+    const int opened = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    return opened >= 0 && close(opened) == 0;
+}
+
+/* A file by its whole name: the program, and those that it starts, may work in other folders. False
+ * leaves the reason in errno. */
 static bool ask_for_summary(const char *summary)
 {
-    char folder[PATH_MAX], *file = NULL;
+    char folder[PATH_MAX], process[24], *file = NULL;
     if (summary == NULL) return unsetenv("DUOBLAS_SUMMARY") == 0;
-    if (strcmp(summary, "stderr") == 0 || *summary == '/')
-        return setenv("DUOBLAS_SUMMARY", summary, 1) == 0;
+    snprintf(process, sizeof process, "%ld", (long)getpid());
+    if (setenv("DUOBLAS_RUN", process, 1) != 0) return false;
+    if (strcmp(summary, "stderr") == 0) return setenv("DUOBLAS_SUMMARY", summary, 1) == 0;
+    if (!can_append(summary)) return false;
+    if (*summary == '/') return setenv("DUOBLAS_SUMMARY", summary, 1) == 0;
     return getcwd(folder, sizeof folder) != NULL &&
            asprintf(&file, "%s/%s", folder, summary) >= 0 &&
            setenv("DUOBLAS_SUMMARY", file, 1) == 0;
@@ -107,8 +120,15 @@ int duo_tool_run(int argc, char **argv)
     char *preload = library;
     if (others != NULL && *others != '\0' && asprintf(&preload, "%s:%s", library, others) < 0)
         return DUO_EXIT_FAILURE;
-    if (setenv("LD_PRELOAD", preload, 1) != 0 || !ask_for_summary(r.summary))
-        return DUO_EXIT_FAILURE;
+    if (!ask_for_summary(r.summary)) {
+        fprintf(stderr, "duoblas: no summary can be written to %s: %s\n", r.summary,
+                strerror(errno));
+        return CANNOT_RUN;
+    }
+    if (setenv("LD_PRELOAD", preload, 1) != 0) return DUO_EXIT_FAILURE;
+    if (r.summary != NULL && duo_tool_program_is_static(r.program[0]))
+        fprintf(stderr, "duoblas: no BLAS call of %s will reach DuoBLAS: it is linked statically\n",
+                r.program[0]);
     execvp(r.program[0], r.program);
     const int why = errno;
     fprintf(stderr, "duoblas: %s: %s\n", r.program[0], strerror(why));

@@ -1,7 +1,8 @@
 /*
  * blas.h - the drop-in: what stands between the BLAS names and the public API.
  *
- * blas_lp64.c and blas_ilp64.c export the names, from one body, with integers of 32 and of 64 bits.
+ * blas_lp64.c and blas_ilp64.c export the names, from one body, with integers of 32 and of 64 bits,
+ * blas_scipy_lp64.c and blas_scipy_ilp64.c the same with scipy_ before them.
  * BLAS returns no status: a wrong argument goes to xerbla, and any other failure, which should not
  * happen, to one line on stderr. At return results are in host memory, also in kept arrays, because
  * the program's other BLAS calls read them there.
@@ -11,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "duoblas.h"
 
@@ -25,6 +27,7 @@ typedef struct duo_blas_gemm {
     int64_t lda, ldb, ldc;
     float *c;
     bool wide;          /* was it called by a name with 64-bit integers? */
+    bool scipy;         /* ... by a name that begins with scipy_? */
     const void *caller; /* an address in the code that called */
 } duo_blas_gemm;
 
@@ -79,6 +82,9 @@ typedef struct duo_libblas64 {
 /* NULL, as nearly always: the plain names take 32-bit integers in this process. */
 const duo_libblas64 *duo_blas_libblas64(void);
 
+/* Were calls handed on? */
+bool duo_blas_hands_on(void);
+
 /* ---- Summary at exit: summary.c ---- */
 
 /* Does DUOBLAS_SUMMARY ask for one? */
@@ -89,5 +95,10 @@ double duo_blas_clock(void);
 
 /* Counts the calling thread's last call, which began at `started`. bytes: of its operands. */
 void duo_blas_summary_add(double started, const double bytes[3]);
+
+/* ---- Why nothing was called: unreached.c ---- */
+
+/* Writes a line for each reason. True: this process has an sgemm whose calls cannot come here. */
+bool duo_blas_tell_unreached(FILE *to);
 
 #endif

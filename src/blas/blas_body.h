@@ -4,6 +4,7 @@
  *     NAME(name)      sgemm -> sgemm_ or sgemm_64_
  *     CNAME(name)     sgemm -> cblas_sgemm or cblas_sgemm64_
  *     WIDE            are integers of 64 bits?
+ *     SCIPY           do the names begin with scipy_?
  *
  * Integers that are passed by value are declared as 64 bits in both. x86-64 and AArch64 pass either
  * width in one register or stack slot, and a caller with 32 bits leaves anything in the upper half:
@@ -13,10 +14,14 @@
 #include "blas/blas.h"
 
 #if WIDE
-#define VALUE(x)          (x)
-#define OTHER(name, call) ((void)0)
+#define VALUE(x) (x)
 #else
 #define VALUE(x) ((int64_t)(int32_t)(x))
+#endif
+
+#if WIDE || SCIPY
+#define OTHER(name, call) ((void)0)
+#else
 #define OTHER(name, call)                                                                          \
     do {                                                                                           \
         const duo_libblas64 *const other = duo_blas_libblas64();                                   \
@@ -65,6 +70,7 @@ void NAME(sgemm)(const char *transa, const char *transb, const INT *m, const INT
                              .c = c,
                              .ldc = *ldc,
                              .wide = WIDE,
+                             .scipy = SCIPY,
                              .caller = __builtin_return_address(0)};
     const int wrong = duo_blas_wrong_argument(&g);
     if (wrong == 0)
@@ -114,6 +120,7 @@ void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int6
                              .c = c,
                              .ldc = VALUE(ldc),
                              .wide = WIDE,
+                             .scipy = SCIPY,
                              .caller = __builtin_return_address(0)};
     const int wrong = duo_blas_wrong_argument(&g);
     if (wrong == 0)

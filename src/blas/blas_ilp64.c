@@ -3,4 +3,5 @@
 #define NAME(name)  name##_64_
 #define CNAME(name) cblas_##name##64_
 #define WIDE        1
+#define SCIPY       0
 #include "blas/blas_body.h"

@@ -3,4 +3,5 @@
 #define NAME(name)  name##_
 #define CNAME(name) cblas_##name
 #define WIDE        0
+#define SCIPY       0
 #include "blas/blas_body.h"

@@ -96,3 +96,5 @@ const duo_libblas64 *duo_blas_libblas64(void)
     pthread_once(&once, look);
     return found;
 }
+
+bool duo_blas_hands_on(void) { return found != NULL; }

@@ -23,10 +23,12 @@ typedef void (*plain_function)(void);
 typedef struct object {
     struct object *next;
     uintptr_t low, high;
-    char path[512];          /* "": the program */
-    plain_function sgemm[2]; /* by `wide`: with 32-bit and 64-bit integers; NULL: ours, or none */
+    char path[512];             /* "": the program */
+    plain_function sgemm[2][2]; /* by `scipy` and `wide`, as called; NULL: ours, or none */
 } object;
 
+static const char *const sgemm_names[2][2] = {{"sgemm_", "sgemm_64_"},
+                                              {"scipy_sgemm_", "scipy_sgemm_64_"}};
 static _Atomic(object *) objects;
 
 static bool is_ours(void *address)
@@ -83,8 +85,9 @@ static const object *add(uintptr_t caller)
     const char *const path = o->path[0] != '\0' ? o->path : NULL;
     void *const scope = known ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     if (scope != NULL) {
-        o->sgemm[0] = find(scope, "sgemm_");
-        o->sgemm[1] = find(scope, "sgemm_64_");
+        for (int scipy = 0; scipy < 2; scipy++)
+            for (int wide = 0; wide < 2; wide++)
+                o->sgemm[scipy][wide] = find(scope, sgemm_names[scipy][wide]);
         (void)dlclose(scope);
     }
     o->next = atomic_load_explicit(&objects, memory_order_relaxed);
@@ -105,7 +108,7 @@ void duo_blas_tell_program(const duo_blas_gemm *g)
 {
     static __thread plain_function told;
     const object *const o = object_of((uintptr_t)g->caller);
-    const plain_function sgemm = o != NULL ? o->sgemm[g->wide] : NULL;
+    const plain_function sgemm = o != NULL ? o->sgemm[g->scipy][g->wide] : NULL;
     if (__builtin_expect(sgemm == told, 1)) return;
     told = sgemm;
     (void)duo_set_cpu_sgemm(NULL, sgemm);

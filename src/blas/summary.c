@@ -1,6 +1,7 @@
 /*
  * summary.c - what became of a program's calls, printed when it ends: DUOBLAS_SUMMARY=stderr, or a
- * file that every process appends to. `duoblas run` asks for it.
+ * file that every process appends to. `duoblas run` asks for it, and names the process that it
+ * becomes in DUOBLAS_RUN: that one tells also why there were no calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +33,9 @@ static const char *const names[OPERATIONS] = {"sgemm", "sasum", "ssum", "sdot"};
 static tally tallies[OPERATIONS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *where; /* NULL: nobody asked */
+static const char *where;   /* NULL: nobody asked */
+static long started_by_run; /* the process that `duoblas run` became; 0: none */
+static bool forked;         /* has this process been another one's copy from the start? */
 
 double duo_blas_clock(void)
 {
@@ -76,7 +79,7 @@ static void print_learned(FILE *file, const tally *all)
             all->chosen_seconds, all->profile_seconds, took);
 }
 
-static void print(FILE *file)
+static void print_calls(FILE *file)
 {
     tally all = {.chosen_seconds = 0.0};
     fprintf(file,
@@ -103,7 +106,15 @@ static void print(FILE *file)
     print_learned(file, &all);
 }
 
-/* Shells and others that called nothing have nothing to tell. */
+/* True: it is worth telling: of the program that was run, and of others that have a BLAS out of
+ * reach. Shells and such have none. */
+static bool print_no_calls(FILE *file)
+{
+    fprintf(file, "DuoBLAS: no BLAS call of process %ld (%s) reached it, because\n", (long)getpid(),
+            program_invocation_short_name);
+    return duo_blas_tell_unreached(file) || getpid() == started_by_run;
+}
+
 static bool any_calls(void)
 {
     for (int i = 0; i < OPERATIONS; i++)
@@ -127,14 +138,18 @@ static void put(const char *text, size_t length)
 
 static void __attribute__((destructor)) at_exit(void)
 {
-    if (!duo_blas_summary_wanted() || !any_calls()) return;
+    if (!duo_blas_summary_wanted()) return;
     pthread_mutex_lock(&lock);
     char *text = NULL;
     size_t length = 0;
     FILE *const memory = open_memstream(&text, &length);
     if (memory != NULL) {
-        print(memory);
-        if (fclose(memory) == 0) put(text, length);
+        bool tell = true;
+        if (any_calls())
+            print_calls(memory);
+        else
+            tell = !forked && print_no_calls(memory);
+        if (fclose(memory) == 0 && tell) put(text, length);
         free(text);
     }
     pthread_mutex_unlock(&lock);
@@ -147,6 +162,7 @@ static void forget(void)
 {
     pthread_mutex_init(&lock, NULL);
     memset(tallies, 0, sizeof tallies);
+    forked = true;
 }
 
 static void ask(void)
@@ -155,8 +171,13 @@ static void ask(void)
     if (value == NULL || *value == '\0') return;
     where = strdup(value); /* programs overwrite the memory of their environment */
     if (where == NULL) return;
+    const char *const process = secure_getenv("DUOBLAS_RUN");
+    if (process != NULL) started_by_run = atol(process);
     (void)pthread_atfork(NULL, NULL, forget);
 }
+
+/* When the library is loaded: a program may change its environment. */
+static void __attribute__((constructor)) ask_at_start(void) { (void)duo_blas_summary_wanted(); }
 
 bool duo_blas_summary_wanted(void)
 {

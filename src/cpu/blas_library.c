@@ -353,6 +353,17 @@ static void *library_of(const void *address)
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
 }
 
+/* The width of an OpenBLAS's kernels, also of one that wheels of NumPy and SciPy bring. */
+static duo_width width_of(void *handle)
+{
+    static const char *const names[] = {"openblas_get_corename", "scipy_openblas_get_corename",
+                                        "scipy_openblas_get_corename64_"};
+    char *(*core)(void);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (look_up(handle, names[i], &core)) return duo_width_of_kernels(core());
+    return DUO_WIDTH_UNKNOWN;
+}
+
 bool duo_blas_library_yields_to(duo_fortran_sgemm other)
 {
     void *address;
@@ -360,11 +371,8 @@ bool duo_blas_library_yields_to(duo_fortran_sgemm other)
     if (is_ourselves(address)) return false;
     void *const handle = library_of(address);
     if (handle == NULL) return false;
-    char *(*core)(void);
     const bool mkl = dlsym(handle, "MKL_Set_Num_Threads_Local") != NULL;
-    const duo_width width = look_up(handle, "openblas_get_corename", &core)
-                                ? duo_width_of_kernels(core())
-                                : DUO_WIDTH_UNKNOWN;
+    const duo_width width = width_of(handle);
     (void)dlclose(handle);
     if (mkl) return true;
     const duo_blas_library *const own = duo_blas_library_get();

@@ -1,5 +1,6 @@
 # python.sh - the tests that NumPy, SciPy and scikit-learn install, where they reach our routines;
-# and FAISS and PyTorch, which install none, on a small task.
+# the same of PyPI's newest wheels, which bring BLAS libraries of their own; and FAISS and PyTorch,
+# which install none, on a small task.
 
 python=$root/usr/bin/python3 # the one that Debian's packages are for
 [[ -z $root ]] || python=$root/usr/bin/python3.11
@@ -8,6 +9,9 @@ packages_scipy=(python3-scipy "${packages_numpy[@]}")
 packages_sklearn=(python3-sklearn "${packages_scipy[@]}")
 packages_faiss=(python3-faiss "${packages_numpy[@]}")
 packages_torch=(python3-torch "${packages_numpy[@]}")
+packages_numpy_pypi=(python3-venv)
+packages_scipy_pypi=(python3-venv)
+packages_sklearn_pypi=(python3-venv)
 
 imports() { # MODULE...
     local module
@@ -39,6 +43,30 @@ suite_sklearn() {
     imports sklearn pytest
     run_pytest sklearn.neural_network.tests.test_mlp sklearn.cluster.tests.test_k_means \
         sklearn.decomposition.tests.test_pca
+}
+
+# Sets python to one that has the newest of these packages from PyPI.
+pypi() { # PACKAGE...
+    local folder=$store/pypi
+    [[ -x $folder/bin/pip ]] || "$python" -m venv "$folder" || skip "there is no venv for $python"
+    "$folder/bin/pip" install -q --upgrade --only-binary :all: pytest hypothesis "$@" ||
+        skip "PyPI does not give $*"
+    python=$folder/bin/python3
+    "$python" -m pip list
+}
+suite_numpy_pypi() {
+    pypi numpy
+    run_pytest numpy._core.tests.test_{multiarray,einsum,ufunc} numpy.linalg.tests.test_linalg \
+        -k '(dot or matmul or inner or einsum or linalg) and not huge_vectordot'
+}
+suite_scipy_pypi() {
+    pypi numpy scipy
+    run_pytest scipy.linalg.tests.test_{blas,fblas,cython_blas,lapack} \
+        scipy.sparse.linalg._eigen.{tests.test_svds,arpack.tests.test_arpack}
+}
+suite_sklearn_pypi() {
+    pypi numpy scipy scikit-learn
+    suite_sklearn
 }
 
 run_python() { # what prints True; the program on stdin
