@@ -47,8 +47,11 @@ check "duoblas.map lists what the header declares" diff "$work/header" "$work/ma
 
 check_library libduoblas-blas blas/blas.map
 check "no search path from the root" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
-for name in sgemm sdot sasum ssum; do
-    printf '%s\n' {,scipy_}{${name}_,${name}_64_,cblas_$name,cblas_${name}64_}
-done | sort >"$work/names"
-check "blas.map lists four operations under eight names" diff "$work/names" "$work/map"
+{
+    for name in sgemm sdot sasum ssum; do
+        printf '%s\n' {,scipy_}{${name}_,${name}_64_,cblas_$name,cblas_${name}64_}
+    done
+    printf '%s\n' {,scipy_}cblas_sgemm_batch{,_strided}{,64_}
+} | sort >"$work/names"
+check "blas.map lists four operations under eight names, and batches" diff "$work/names" "$work/map"
 exit "$failed"

@@ -42,6 +42,12 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g);
 /* Multiplies. The arguments have been checked. */
 void duo_blas_sgemm(const duo_blas_gemm *g);
 
+/* The same of a batch: lists of `count` products, or strides between those of A, B, C. No product
+ * where count <= 0. */
+void duo_blas_sgemm_lists(const duo_blas_gemm *g, const float *const a[], const float *const b[],
+                          float *const c[], int64_t count);
+void duo_blas_sgemm_strided(const duo_blas_gemm *g, const int64_t stride[3], int64_t count);
+
 typedef enum duo_blas_reduction { DUO_BLAS_SASUM, DUO_BLAS_SSUM, DUO_BLAS_SDOT } duo_blas_reduction;
 float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, int64_t incx,
                       const float *y, int64_t incy);
@@ -74,6 +80,13 @@ typedef struct duo_libblas64 {
     float (*ssum)(const void *, const void *, const void *);
     void (*cblas_sgemm)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t,
                         const float *, int64_t, float, float *, int64_t);
+    void (*cblas_sgemm_batch)(int, const int *, const int *, const void *, const void *,
+                              const void *, const float *, const float *const *, const void *,
+                              const float *const *, const void *, const float *, float *const *,
+                              const void *, int64_t, const void *);
+    void (*cblas_sgemm_batch_strided)(int, int, int, int64_t, int64_t, int64_t, float,
+                                      const float *, int64_t, int64_t, const float *, int64_t,
+                                      int64_t, float, float *, int64_t, int64_t, int64_t);
     float (*cblas_sdot)(int64_t, const float *, int64_t, const float *, int64_t);
     float (*cblas_sasum)(int64_t, const float *, int64_t);
     float (*cblas_ssum)(int64_t, const float *, int64_t);

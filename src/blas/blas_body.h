@@ -44,6 +44,16 @@ EXPORT float NAME(ssum)(const INT *n, const float *x, const INT *incx);
 EXPORT void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
                          float alpha, const float *a, int64_t lda, const float *b, int64_t ldb,
                          float beta, float *c, int64_t ldc);
+EXPORT void CNAME(sgemm_batch)(int layout, const int transa[], const int transb[], const INT m[],
+                               const INT n[], const INT k[], const float alpha[],
+                               const float *const a[], const INT lda[], const float *const b[],
+                               const INT ldb[], const float beta[], float *const c[],
+                               const INT ldc[], int64_t groups, const INT group_size[]);
+EXPORT void CNAME(sgemm_batch_strided)(int layout, int transa, int transb, int64_t m, int64_t n,
+                                       int64_t k, float alpha, const float *a, int64_t lda,
+                                       int64_t stride_a, const float *b, int64_t ldb,
+                                       int64_t stride_b, float beta, float *c, int64_t ldc,
+                                       int64_t stride_c, int64_t count);
 EXPORT float CNAME(sdot)(int64_t n, const float *x, int64_t incx, const float *y, int64_t incy);
 EXPORT float CNAME(sasum)(int64_t n, const float *x, int64_t incx);
 EXPORT float CNAME(ssum)(int64_t n, const float *x, int64_t incx);
@@ -125,6 +135,75 @@ void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int6
     const int wrong = duo_blas_wrong_argument(&g);
     if (wrong == 0)
         duo_blas_sgemm(&g);
+    else
+        duo_blas_report(true, WIDE, wrong);
+}
+
+/* Groups of products: those of a group have their arguments in common, and all stand in one list
+ * of each operand. */
+void CNAME(sgemm_batch)(int layout, const int transa[], const int transb[], const INT m[],
+                        const INT n[], const INT k[], const float alpha[], const float *const a[],
+                        const INT lda[], const float *const b[], const INT ldb[],
+                        const float beta[], float *const c[], const INT ldc[], int64_t groups,
+                        const INT group_size[])
+{
+    OTHER(cblas_sgemm_batch,
+          other->cblas_sgemm_batch(layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                   ldc, groups, group_size));
+    int64_t first = 0;
+    for (int64_t i = 0; i < VALUE(groups); i++) {
+        const duo_blas_gemm g = {.layout = layout,
+                                 .transa = transa[i],
+                                 .transb = transb[i],
+                                 .m = m[i],
+                                 .n = n[i],
+                                 .k = k[i],
+                                 .alpha = alpha[i],
+                                 .lda = lda[i],
+                                 .ldb = ldb[i],
+                                 .beta = beta[i],
+                                 .ldc = ldc[i],
+                                 .wide = WIDE,
+                                 .scipy = SCIPY,
+                                 .caller = __builtin_return_address(0)};
+        const int wrong = duo_blas_wrong_argument(&g);
+        if (wrong == 0)
+            duo_blas_sgemm_lists(&g, a + first, b + first, c + first, group_size[i]);
+        else
+            duo_blas_report(true, WIDE, wrong);
+        first += group_size[i] > 0 ? group_size[i] : 0;
+    }
+}
+
+void CNAME(sgemm_batch_strided)(int layout, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                float alpha, const float *a, int64_t lda, int64_t stride_a,
+                                const float *b, int64_t ldb, int64_t stride_b, float beta, float *c,
+                                int64_t ldc, int64_t stride_c, int64_t count)
+{
+    OTHER(cblas_sgemm_batch_strided,
+          other->cblas_sgemm_batch_strided(layout, transa, transb, m, n, k, alpha, a, lda, stride_a,
+                                           b, ldb, stride_b, beta, c, ldc, stride_c, count));
+    const duo_blas_gemm g = {.layout = layout,
+                             .transa = transa,
+                             .transb = transb,
+                             .m = VALUE(m),
+                             .n = VALUE(n),
+                             .k = VALUE(k),
+                             .alpha = alpha,
+                             .a = a,
+                             .lda = VALUE(lda),
+                             .b = b,
+                             .ldb = VALUE(ldb),
+                             .beta = beta,
+                             .c = c,
+                             .ldc = VALUE(ldc),
+                             .wide = WIDE,
+                             .scipy = SCIPY,
+                             .caller = __builtin_return_address(0)};
+    const int64_t stride[3] = {VALUE(stride_a), VALUE(stride_b), VALUE(stride_c)};
+    const int wrong = duo_blas_wrong_argument(&g);
+    if (wrong == 0)
+        duo_blas_sgemm_strided(&g, stride, VALUE(count));
     else
         duo_blas_report(true, WIDE, wrong);
 }

@@ -72,6 +72,8 @@ static void look(void)
         {"sasum_", offsetof(duo_libblas64, sasum)},
         {"ssum_", offsetof(duo_libblas64, ssum)},
         {"cblas_sgemm", offsetof(duo_libblas64, cblas_sgemm)},
+        {"cblas_sgemm_batch", offsetof(duo_libblas64, cblas_sgemm_batch)},
+        {"cblas_sgemm_batch_strided", offsetof(duo_libblas64, cblas_sgemm_batch_strided)},
         {"cblas_sdot", offsetof(duo_libblas64, cblas_sdot)},
         {"cblas_sasum", offsetof(duo_libblas64, cblas_sasum)},
         {"cblas_ssum", offsetof(duo_libblas64, cblas_ssum)},

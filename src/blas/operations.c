@@ -53,27 +53,68 @@ static void complain(const char *operation, duo_status status)
             *detail != '\0' ? ": " : "", detail);
 }
 
+/* A C in a kept array is brought home. */
+static duo_status take_home(const duo_blas_gemm *g, float *c)
+{
+    if (g->m <= 0 || g->n <= 0) return DUO_OK;
+    const int64_t runs = g->layout == DUO_ROW_MAJOR ? g->m : g->n;
+    const int64_t run = g->layout == DUO_ROW_MAJOR ? g->n : g->m;
+    return duo_fetch(NULL, c, sizeof(float) * (size_t)((runs - 1) * g->ldc + run));
+}
+
+static void end(const duo_blas_gemm *g, duo_status status, double started, int64_t count)
+{
+    if (status != DUO_OK) {
+        complain("sgemm", status);
+    } else if (duo_blas_summary_wanted()) {
+        const double m = (double)g->m, n = (double)g->n, k = (double)g->k, all = (double)count;
+        const double bytes[3] = {4.0 * m * k * all, 4.0 * k * n * all,
+                                 4.0 * m * n * (g->beta != 0.0f ? 2.0 : 1.0) * all};
+        duo_blas_summary_add(started, bytes);
+    }
+}
+
+/* For the summary, if one is wanted. */
+static double begin(const duo_blas_gemm *g)
+{
+    const double started = duo_blas_summary_wanted() ? duo_blas_clock() : 0.0;
+    duo_blas_tell_program(g);
+    return started;
+}
+
 void duo_blas_sgemm(const duo_blas_gemm *g)
 {
-    const bool summary = duo_blas_summary_wanted();
-    const double started = summary ? duo_blas_clock() : 0.0;
-    duo_blas_tell_program(g);
+    const double started = begin(g);
     duo_status status =
         duo_sgemm(NULL, (duo_layout)g->layout, (duo_transpose)g->transa, (duo_transpose)g->transb,
                   g->m, g->n, g->k, g->alpha, g->a, g->lda, g->b, g->ldb, g->beta, g->c, g->ldc);
-    if (status == DUO_OK && g->m > 0 && g->n > 0) {
-        const int64_t runs = g->layout == DUO_ROW_MAJOR ? g->m : g->n;
-        const int64_t run = g->layout == DUO_ROW_MAJOR ? g->n : g->m;
-        status = duo_fetch(NULL, g->c, sizeof(float) * (size_t)((runs - 1) * g->ldc + run));
-    }
-    if (status != DUO_OK)
-        complain("sgemm", status);
-    else if (summary) {
-        const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
-        const double bytes[3] = {4.0 * m * k, 4.0 * k * n,
-                                 4.0 * m * n * (g->beta != 0.0f ? 2.0 : 1.0)};
-        duo_blas_summary_add(started, bytes);
-    }
+    if (status == DUO_OK) status = take_home(g, g->c);
+    end(g, status, started, 1);
+}
+
+void duo_blas_sgemm_lists(const duo_blas_gemm *g, const float *const a[], const float *const b[],
+                          float *const c[], int64_t count)
+{
+    if (count <= 0) return;
+    const double started = begin(g);
+    duo_status status = duo_sgemm_batched(NULL, (duo_layout)g->layout, (duo_transpose)g->transa,
+                                          (duo_transpose)g->transb, g->m, g->n, g->k, g->alpha, a,
+                                          g->lda, b, g->ldb, g->beta, c, g->ldc, count);
+    for (int64_t p = 0; p < count && status == DUO_OK; p++) status = take_home(g, c[p]);
+    end(g, status, started, count);
+}
+
+void duo_blas_sgemm_strided(const duo_blas_gemm *g, const int64_t stride[3], int64_t count)
+{
+    if (count <= 0) return;
+    const double started = begin(g);
+    duo_status status = duo_sgemm_strided_batched(
+        NULL, (duo_layout)g->layout, (duo_transpose)g->transa, (duo_transpose)g->transb, g->m, g->n,
+        g->k, g->alpha, g->a, g->lda, stride[0], g->b, g->ldb, stride[1], g->beta, g->c, g->ldc,
+        stride[2], count);
+    for (int64_t p = 0; p < count && status == DUO_OK; p++)
+        status = take_home(g, g->c + p * stride[2]);
+    end(g, status, started, count);
 }
 
 float duo_blas_reduce(duo_blas_reduction operation, int64_t n, const float *x, int64_t incx,
