@@ -20,12 +20,12 @@ from ._explain import Candidate, Explanation
 from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
 from ._library import version as __version__
-from ._operations import sasum, sdot, sgemm, ssum
+from ._operations import sasum, sdot, sgemm, sgemm_batched, ssum
 
 __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "DeviceLostError",
            "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Status",
            "__version__", "default_context", "device_count", "explain", "info", "keep", "prepare",
-           "sasum", "sdot", "sgemm", "ssum"]
+           "sasum", "sdot", "sgemm", "sgemm_batched", "ssum"]
 
 
 def explain(ctx: Optional[Context] = None) -> Optional[Explanation]:

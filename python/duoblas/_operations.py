@@ -11,7 +11,7 @@ from ._arrays import Operand, device_of, empty_like, operand, overlap
 from ._context import Context, context_for
 from ._library import LAYOUT, TRANSPOSE, library
 
-__all__ = ["sasum", "sdot", "sgemm", "ssum"]
+__all__ = ["sasum", "sdot", "sgemm", "sgemm_batched", "ssum"]
 
 
 # ---- Matrices ----
@@ -102,6 +102,78 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     ctx._run(library.duo_sgemm, (oa, ob, oc), LAYOUT[sc.order], TRANSPOSE[sa.order != sc.order],
              TRANSPOSE[sb.order != sc.order], m, n, k, alpha, oa.address, sa.ld, ob.address, sb.ld,
              beta, oc.address, sc.ld)
+    return result
+
+
+# ---- Batches ----
+
+class _Stack(NamedTuple):
+    """Matrices at equal distances."""
+
+    operand: Operand  # all of them
+    one: _Stored
+    stride: int  # 0: one matrix for all products
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.operand.shape[-2:]
+
+
+def _stack(array: Any, name: str, stream: Optional[int], count: Optional[int],
+           written: bool = False) -> tuple[_Stack, Optional[int]]:
+    """A, B or C, and how many matrices it has; count: that others have."""
+    o = operand(array, name, written, stream)
+    if len(o.shape) not in ((3,) if written else (2, 3)):
+        wanted = "3" if written else "2 or 3"
+        raise ValueError(f"{name} has {len(o.shape)} dimensions, not {wanted}")
+    one = _stored(Operand(o.address, o.shape[-2:], o.strides[-2:], o.device, o.holder))
+    if 0 in o.shape:  # NumPy's strides say nothing then
+        one = _Stored("row", max(1, o.shape[-1]))
+    if one is None and written:
+        raise ValueError(f"{name} has strides that BLAS does not know: elements of rows, or of "
+                         "columns, have to be neighbours")
+    if one is None:
+        return _stack(_copied(o, name).holder, name, stream, count)
+    if len(o.shape) == 2:
+        return _Stack(o, one, 0), count
+    if count is not None and o.shape[0] != count:
+        raise ValueError(f"{name} has {o.shape[0]} matrices; it should have {count}")
+    return _Stack(o, one, o.strides[0] if o.shape[0] > 1 else 0), o.shape[0]
+
+
+def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, *,
+                  ctx: Optional[Context] = None) -> Any:
+    """Matrix products: c[i] = alpha * a[i] @ b[i] + beta * c[i] for every i.
+
+    a     (count, m, k) float32, or (m, k): the same for all products
+    b     (count, k, n) float32, or (k, n); at least one of a and b has three dimensions
+    c     (count, m, n) float32; as of sgemm. None: a new array, in C order.
+
+    One call of the library for all products: on a device one launch. For transposed factors give
+    `a.transpose(0, 2, 1)`. Strides, devices and errors are as of sgemm.
+    """
+    ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
+    sa, count = _stack(a, "a", ctx._stream, None)
+    sb, count = _stack(b, "b", ctx._stream, count)
+    if count is None:
+        raise ValueError("neither a nor b has three dimensions: that is one product, for sgemm")
+    (m, k), (rows, n) = sa.shape, sb.shape
+    if k != rows:
+        raise ValueError(f"a is {m} x {k} and b is {rows} x {n}: columns of a are not rows of b")
+    if c is None and beta != 0:
+        raise ValueError("beta is not 0, so c is needed")
+    result = empty_like(a, (count, m, n)) if c is None else c
+    sc, _ = _stack(result, "c", ctx._stream, count, True)
+    if sc.shape != (m, n):
+        raise ValueError(f"c is {sc.shape[0]} x {sc.shape[1]}; it should be {m} x {n}")
+    for other, name in ((sa, "a"), (sb, "b")):
+        if c is not None and overlap(other.operand, sc.operand):
+            raise ValueError(f"c shares elements with {name}")
+    order = sc.one.order
+    ctx._run(library.duo_sgemm_strided_batched, (sa.operand, sb.operand, sc.operand), LAYOUT[order],
+             TRANSPOSE[sa.one.order != order], TRANSPOSE[sb.one.order != order], m, n, k, alpha,
+             sa.operand.address, sa.one.ld, sa.stride, sb.operand.address, sb.one.ld, sb.stride,
+             beta, sc.operand.address, sc.one.ld, sc.stride, count)
     return result
 
 

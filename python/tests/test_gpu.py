@@ -114,6 +114,17 @@ def test_sgemm(rng, maker, gpu):
     assert near(maker.get(dc)[100:400, 50:250], *product(a[:300, 1:], b[1:, :200]))
 
 
+def test_batched(rng, maker, gpu):
+    a, b = rng.standard_normal((40, 33, 20), np.float32), rng.standard_normal((20, 12), np.float32)
+    c = np.zeros((40, 33, 12), np.float32)
+    dc = maker.put(c)
+    where = maker.address(dc)
+    assert duoblas.sgemm_batched(maker.put(a), maker.put(b), dc) is dc
+    assert maker.address(dc) == where and told_of_the_device(gpu)
+    for i in range(40):
+        assert near(maker.get(dc)[i], *product(a[i], b))
+
+
 def test_reductions(rng, maker, gpu):
     x = rng.standard_normal(300001, np.float32)
     d, out = maker.put(x), maker.put(np.full(1, np.nan, np.float32))
