@@ -636,6 +636,9 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            while a graph is captured. DUO_MATH_FLOAT64: one after the other on the device.
  * Numerics   of each product, in every math, as in duo_sgemm. In one launch only binary32 products
  *            and sums are used, and a product has the same bits in every batch, on every device.
+ * Explain    duo_explain_last tells of the first product; but side, algorithm, threads, predicted
+ *            and measured seconds are those of the batch. Of products one after the other it tells
+ *            of the last.
  * Returns    what duo_sgemm returns. With no C written: DUO_ERR_SIZE also for count < 0, and
  *            DUO_ERR_NULL for any NULL in a list. An error that comes later leaves some C written.
  * Since      0.2

@@ -65,6 +65,9 @@ static duo_status one_by_one(duo_context *ctx, const duo_call *call, const duo_b
 
 /* ---- Which of them ---- */
 
+/* Seconds that a call takes beside its work, where its operands may be in regions. */
+static const double kCall = 2e-7;
+
 typedef enum way { ONE_BY_ONE, LAUNCH, TEAM } way;
 
 static way choose(const duo_batch_call *b, double seconds[3])
@@ -97,7 +100,8 @@ static duo_status decide_and_run(duo_batch_call *b, double begin)
     double seconds[3] = {[ONE_BY_ONE] = (double)INFINITY, (double)INFINITY, (double)INFINITY};
     b->count = duo_predict(b->call, &b->conditions, b->choice);
     const int best = duo_select(b->choice, b->count, &b->conditions);
-    if (best >= 0) seconds[ONE_BY_ONE] = b->choice[best].seconds * (double)b->batch->count;
+    if (best >= 0)
+        seconds[ONE_BY_ONE] = (b->choice[best].seconds + kCall) * (double)b->batch->count;
     const int count = duo_batch_predict_one(b, team, &best_of_team);
     if (duo_batch_fits_team(b) && best_of_team >= 0)
         seconds[TEAM] = duo_batch_team_seconds(b, team[best_of_team].seconds);
