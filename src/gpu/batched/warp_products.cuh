@@ -1,11 +1,12 @@
 /*
- * batched/warp_products.cuh - small products, of at most 32 x 32 for each warp or 64 x 64 for four.
+ * batched/warp_products.cuh - tiles of small products: 32 x 32 for a warp, or 64 x 64 for four.
  *
- * Accepts   m, n <= 32 Across, any k, transposes, leading dimensions and alignment
- * Threads   128 per block: Across x Across warps have a product together, and a warp 32 x 32 of its
- *           C. A thread has 4 x 8 elements
+ * Accepts   any m, n, k, transposes, leading dimensions and alignment
+ * Threads   128 per block: Across x Across warps have a tile together, and a warp 32 x 32 of its C.
+ *           A thread has 4 x 8 elements
  * Order     per element one fp32 FMA chain over k
- * Traffic   each operand once, 16 bytes at a time where its alignment allows
+ * Traffic   A once for each column of tiles, B for each row, 16 bytes at a time where alignment
+ *           allows; C once
  *
  * Such products are read and written more than they are multiplied: what counts is that many of
  * them are on their way at once. So the warps ask for 32 steps of k of both operands before they
@@ -17,6 +18,7 @@
 #include <cuda_pipeline_primitives.h>
 
 #include "gpu/batched/places.cuh"
+#include "gpu/ffma/store.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/slab.cuh"
 
@@ -24,9 +26,15 @@ constexpr int kWarpEdge = 32, kWarpSteps = 32, kWarpThreads = 128;
 constexpr int kWarpRows = 4, kWarpColumns = 8; /* of a thread */
 
 template <int Across>
-constexpr int kProducts = kWarpThreads / (32 * Across * Across); /* of a block */
+constexpr int kTiles = kWarpThreads / (32 * Across * Across); /* of a block */
 
-/* Steps of k from x on to slab[l * kRow + i], i < edge, l < steps, by all threads of a product, of
+/* Tiles of a product, and of all. */
+struct warp_tiles {
+    int down, across;
+    int64_t all;
+};
+
+/* Steps of k from x on to slab[l * kRow + i], i < edge, l < steps, by all threads of a tile, of
  * which this one is number `thread`. Neighbours in memory are neighbours in k (AlongK) or along the
  * edge. */
 template <int Across, bool AlongK>
@@ -52,9 +60,9 @@ static __device__ __forceinline__ void load_warp_slab(float *slab, const float *
                                 x + inner + outer * ld, sizeof(float));
 }
 
-/* Waits for the threads of a product. */
+/* Waits for the threads of a tile. */
 template <int Across>
-static __device__ __forceinline__ void wait_for_product()
+static __device__ __forceinline__ void wait_for_tile()
 {
     if (Across == 1)
         __syncwarp();
@@ -64,53 +72,61 @@ static __device__ __forceinline__ void wait_for_product()
 
 template <int Across, bool TransA, bool TransB>
 static __global__ void __launch_bounds__(kWarpThreads)
-    sgemm_warp_products(sgemm_problem p, batch_places places, int64_t count, bool wide_a,
+    sgemm_warp_products(sgemm_problem p, batch_places places, warp_tiles tiles, bool wide_a,
                         bool wide_b)
 {
-    static_assert(Across == 1 || kProducts<Across> == 1, "a barrier is of one product");
-    constexpr int kRow = kPitch<kWarpEdge * Across>, kAll = 32 * Across * Across;
-    __shared__ __align__(16) float slabs[kProducts<Across>][2][kWarpSteps * kRow];
+    static_assert(Across == 1 || kTiles<Across> == 1, "a barrier is of one tile");
+    constexpr int kEdge = kWarpEdge * Across, kRow = kPitch<kEdge>, kAll = 32 * Across * Across;
+    __shared__ __align__(16) float slabs[kTiles<Across>][2][kWarpSteps * kRow];
     const int group = threadIdx.x / kAll, thread = threadIdx.x % kAll;
     const int warp = thread / 32, lane = thread % 32;
-    const int64_t product = (int64_t)blockIdx.x * kProducts<Across> + group;
+    const int64_t number = (int64_t)blockIdx.x * kTiles<Across> + group;
+    if (number >= tiles.all) return;
+    const int of_product = tiles.down * tiles.across;
+    const int64_t product = of_product == 1 ? number : number / of_product;
+    const int tile = (int)(number - product * of_product);
+    const int64_t first_i = (int64_t)(tile % tiles.down) * kEdge;
+    const int64_t first_j = (int64_t)(tile / tiles.down) * kEdge;
+    const int m = (int)min(p.m - first_i, (int64_t)kEdge); /* inside */
+    const int n = (int)min(p.n - first_j, (int64_t)kEdge);
     float *const a = slabs[group][0], *const b = slabs[group][1];
     const int i = warp % Across * kWarpEdge + lane % 8 * kWarpRows;
     const int j = warp / Across * kWarpEdge + lane / 8 * kWarpColumns;
+    const bool inside = warp % Across * kWarpEdge < m && warp / Across * kWarpEdge < n;
     float sum[kWarpColumns][kWarpRows] = {};
     wait_for_kernels_ahead();
-    if (product >= count) return;
     places.find(p, product);
-    const int m = (int)p.m, n = (int)p.n;
-    const bool inside = warp % Across * kWarpEdge < m && warp / Across * kWarpEdge < n;
-    for (int64_t l = 0; l < p.k; l += kWarpSteps) {
+    const float *of_a = p.a + (TransA ? first_i * p.lda : first_i);
+    const float *of_b = p.b + (TransB ? first_j : first_j * p.ldb);
+    const int64_t next_a = kWarpSteps * (TransA ? 1 : p.lda);
+    const int64_t next_b = kWarpSteps * (TransB ? p.ldb : 1);
+    for (int64_t l = 0; l < p.k; l += kWarpSteps, of_a += next_a, of_b += next_b) {
         const int steps = (int)min(p.k - l, (int64_t)kWarpSteps);
-        load_warp_slab<Across, TransA>(a, p.a + (TransA ? l : l * p.lda), p.lda, m, steps, wide_a,
-                                       thread);
-        load_warp_slab<Across, !TransB>(b, p.b + (TransB ? l * p.ldb : l), p.ldb, n, steps, wide_b,
-                                        thread);
+        load_warp_slab<Across, TransA>(a, of_a, p.lda, m, steps, wide_a, thread);
+        load_warp_slab<Across, !TransB>(b, of_b, p.ldb, n, steps, wide_b, thread);
         __pipeline_commit();
         __pipeline_wait_prior(0);
-        wait_for_product<Across>();
+        wait_for_tile<Across>();
 #pragma unroll 8
         for (int s = 0; s < steps && inside; s++) {
-            float of_a[kWarpRows], of_b[kWarpColumns];
-            read_fragment(of_a, a + s * kRow + i, kGroup);
-            read_fragment(of_b, b + s * kRow + j, kGroup);
+            float x[kWarpRows], y[kWarpColumns];
+            read_fragment(x, a + s * kRow + i, kGroup);
+            read_fragment(y, b + s * kRow + j, kGroup);
 #pragma unroll
             for (int c = 0; c < kWarpColumns; c++)
 #pragma unroll
-                for (int r = 0; r < kWarpRows; r++) sum[c][r] = fmaf(of_a[r], of_b[c], sum[c][r]);
+                for (int r = 0; r < kWarpRows; r++) sum[c][r] = fmaf(x[r], y[c], sum[c][r]);
         }
-        wait_for_product<Across>(); /* before the slabs are filled anew */
+        wait_for_tile<Across>(); /* before the slabs are filled anew */
     }
     let_next_kernel_start();
     const bool aligned = columns_aligned(p.c, p.ldc);
-    float *const to = p.c + (i + j * p.ldc);
+    float *const to = p.c + (first_i + i + (first_j + j) * p.ldc);
 #pragma unroll
     for (int c = 0; c < kWarpColumns; c++)
         if (j + c < n && i < m)
             update_four(to + c * p.ldc, sum[c], p.beta, m - i, aligned,
-                        [&](float x, float old) { return blend(p.alpha, x, p.beta, old); });
+                        [&](float x, float old) { return settle(p.alpha * x, p.beta, old); });
 }
 
 #endif
