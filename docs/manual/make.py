@@ -2,8 +2,9 @@
 """make.py [--optional] SOURCE BUILD - the HTML manual, in BUILD/html.
 
 Its pages are README.md, CHANGELOG.md, CONTRIBUTING.md, docs/ and examples/ as they are, the files
-that they refer to, and what header.py makes of the headers. They are put into BUILD/pages, each at
-its own place, so that what they refer to is where they say. Sphinx does the rest.
+that they refer to, and what comments.py and header.py make of the headers. They are put into
+BUILD/pages, each at its own place, so that what they refer to is where they say. Sphinx does the
+rest.
 
 Exit status: 77 where Sphinx, MyST or Furo is missing, or 0 if --optional.
 """
@@ -16,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import comments
 import header
 
 MODULES = {"sphinx": "python3-sphinx", "myst_parser": "python3-myst-parser", "furo": "furo"}
@@ -57,7 +59,7 @@ class Pages:
             if (self.source / path / "README.md").is_file():
                 path += "/README.md"
             if (self.source / path).is_dir():
-                return found[1] # no page lists a folder
+                return found[1]  # no page lists a folder
             if path.startswith("..") or not (self.source / path).is_file():
                 return found[0]
             self.todo.append(path)
@@ -93,7 +95,7 @@ def source_page(file):
     code = file.read_text(encoding="utf-8").rstrip().split("\n")
     title = file.name.replace("LICENSE", "License")
     return "\n".join([":orphan:", "", title, "=" * len(title), ""]
-                     + header.code_block(code, LANGUAGES.get(file.suffix, "text")))
+                     + comments.code_block(code, LANGUAGES.get(file.suffix, "text")))
 
 
 def contents(title, names):
@@ -106,7 +108,7 @@ def split_readme(text):
     """README.md without the sections of getting-started.md, and these."""
     start, *sections = re.split(r"^(?=## )", text, flags=re.M)
     titles = {section.split("\n")[0][3:]: section for section in sections}
-    started = "".join(titles.pop(title) for title in STARTED)
+    started = "".join(titles.pop(title) for title in STARTED if title in titles)
     return start + "".join(titles.values()), "# Getting started\n\n" + started
 
 
@@ -119,9 +121,9 @@ def function_list(parsed):
             lines += [group.title, "-" * len(group.title), "", ".. rst-class:: duo-functions", ""]
         for comment, declaration in functions:
             name = header.name_of(declaration)
-            about = " ".join(parsed.described(comment, name)[0].lines).replace(header.BREAK, "")
+            about = " ".join(parsed.described(comment, name)[0].lines).replace(comments.BREAK, "")
             sentence = re.split(r"(?<=\.)\s", about)[0]
-            lines += [f"``{name}``", "   " + header.formatted(sentence, parsed.names), ""]
+            lines += [f"``{name}``", "   " + comments.formatted(sentence, parsed.names), ""]
     return lines
 
 
@@ -131,26 +133,27 @@ def interface_pages(pages):
     parsed = header.Header(text)
     first, *groups = parsed.groups
     names = [header.page_name(group.title) for group in groups]
-    lines = ["C: duoblas.h", "============", ""] + parsed.head_text()
+    lines = ["C: duoblas.h", "============", ""]
+    lines += comments.head_text(parsed.head, parsed.names)
     lines += ["The header itself: :doc:`duoblas.h </include/duoblas.h>`.", ""]
     lines += ["Version", "-------", ""]
     for comment, declaration in first.parts:
         lines += parsed.entry(comment, declaration)
-    lines += [".. toctree::", "   :hidden:", "", *header.indented(["functions", *names])]
+    lines += [".. toctree::", "   :hidden:", "", *comments.indented(["functions", *names])]
     pages.write("c/index.rst", "\n".join(lines) + "\n")
     for group, name in zip(groups, names):
         pages.write(f"c/{name}.rst", "\n".join(parsed.group_page(group)) + "\n")
     pages.write("c/functions.rst", "\n".join(function_list(parsed)) + "\n")
     pages.write("include/duoblas.h.rst", source_page(pages.source / "include/duoblas.h"))
 
-    for file, title in (("duoblas.hpp", "C++: duoblas.hpp"), ("duoblas.f90", "Fortran: duoblas.f90")):
-        source = pages.source / "include" / file
-        code = source.read_text(encoding="utf-8")
-        comment = re.match(r"(?:/\*.*?\*/\n|(?:![^\n]*\n)+)", code, re.S)[0].rstrip()
-        language = LANGUAGES[source.suffix]
-        lines = [title, "=" * len(title), ""] + parsed.head_text(comment)
+    for name, file in (("C++", "duoblas.hpp"), ("Fortran", "duoblas.f90")):
+        source_text = (pages.source / "include" / file).read_text(encoding="utf-8")
+        comment = re.match(r"(?:/\*.*?\*/\n|(?:![^\n]*\n)+)", source_text, re.S)[0].rstrip()
+        code = source_text[len(comment):].strip().split("\n")
+        title = f"{name}: {file}"
+        lines = [title, "=" * len(title), ""] + comments.head_text(comment, parsed.names)
         lines += ["The source", "----------", ""]
-        lines += header.code_block(code[len(comment):].strip().split("\n"), language)
+        lines += comments.code_block(code, LANGUAGES[Path(file).suffix])
         pages.write(pages.page_of("include/" + file), "\n".join(lines) + "\n")
 
 
@@ -187,7 +190,8 @@ def main():
               f"apt-get install {' '.join(MODULES.values())}, or in an environment of Python "
               "pip install -r docs/manual/requirements.txt")
         return 0 if sys.argv[1] == "--optional" else 77
-    shutil.rmtree(build / "pages", ignore_errors=True)
+    for folder in ("pages", "html"):
+        shutil.rmtree(build / folder, ignore_errors=True)
     make_pages(source, build / "pages")
     return subprocess.call([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-E",
                             "-c", Path(__file__).parent, "-d", build / "doctrees",
