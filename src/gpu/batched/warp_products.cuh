@@ -24,6 +24,7 @@
 
 constexpr int kWarpEdge = 32, kWarpSteps = 32, kWarpThreads = 128;
 constexpr int kWarpRows = 4, kWarpColumns = 8; /* of a thread */
+constexpr int kWarpBlocks = 6;                 /* per multiprocessor */
 
 template <int Across>
 constexpr int kTiles = kWarpThreads / (32 * Across * Across); /* of a block */
@@ -71,7 +72,7 @@ static __device__ __forceinline__ void wait_for_tile()
 }
 
 template <int Across, bool TransA, bool TransB>
-static __global__ void __launch_bounds__(kWarpThreads)
+static __global__ void __launch_bounds__(kWarpThreads, kWarpBlocks)
     sgemm_warp_products(sgemm_problem p, batch_places places, warp_tiles tiles, bool wide_a,
                         bool wide_b)
 {
@@ -98,6 +99,10 @@ static __global__ void __launch_bounds__(kWarpThreads)
     places.find(p, product);
     const float *of_a = p.a + (TransA ? first_i * p.lda : first_i);
     const float *of_b = p.b + (TransB ? first_j : first_j * p.ldb);
+    float *const to = p.c + (first_i + i + (first_j + j) * p.ldc);
+    if (p.beta != 0.0f && i < m) /* C begins its way to the L2 cache */
+        for (int c = 0; c < kWarpColumns; c++)
+            if (j + c < n) prefetch_to_l2(to + c * p.ldc);
     const int64_t next_a = kWarpSteps * (TransA ? 1 : p.lda);
     const int64_t next_b = kWarpSteps * (TransB ? p.ldb : 1);
     for (int64_t l = 0; l < p.k; l += kWarpSteps, of_a += next_a, of_b += next_b) {
@@ -120,13 +125,29 @@ static __global__ void __launch_bounds__(kWarpThreads)
         wait_for_tile<Across>(); /* before the slabs are filled anew */
     }
     let_next_kernel_start();
+    /* Four columns are read before the first is written, for what is behind a write waits. */
+    constexpr int kAtOnce = 4;
     const bool aligned = columns_aligned(p.c, p.ldc);
-    float *const to = p.c + (first_i + i + (first_j + j) * p.ldc);
+    if (i >= m) return;
 #pragma unroll
-    for (int c = 0; c < kWarpColumns; c++)
-        if (j + c < n && i < m)
-            update_four(to + c * p.ldc, sum[c], p.beta, m - i, aligned,
-                        [&](float x, float old) { return settle(p.alpha * x, p.beta, old); });
+    for (int first = 0; first < kWarpColumns; first += kAtOnce) {
+        float4 old[kAtOnce] = {};
+#pragma unroll
+        for (int c = 0; c < kAtOnce; c++)
+            if (j + first + c < n)
+                old[c] = read_four(to + (first + c) * p.ldc, p.beta, m - i, aligned);
+#pragma unroll
+        for (int c = 0; c < kAtOnce; c++) {
+            const float(&x)[kWarpRows] = sum[first + c];
+            if (j + first + c < n)
+                write_four(to + (first + c) * p.ldc,
+                           make_float4(settle(p.alpha * x[0], p.beta, old[c].x),
+                                       settle(p.alpha * x[1], p.beta, old[c].y),
+                                       settle(p.alpha * x[2], p.beta, old[c].z),
+                                       settle(p.alpha * x[3], p.beta, old[c].w)),
+                           m - i, aligned);
+        }
+    }
 }
 
 #endif
