@@ -18,7 +18,9 @@ if(TARGET duoblas_fortran) # .mod files are of one compiler; for others the sour
     install(FILES "${duo_fortran_folder}/duoblas.mod"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas/fortran")
 endif()
-install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+if(DUOBLAS_TOOL)
+    install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL
     PATTERN CMakeLists.txt EXCLUDE)
