@@ -17,7 +17,8 @@ endif()
 file(RELATIVE_PATH duo_library_folder "/prefix/${CMAKE_INSTALL_BINDIR}"
     "/prefix/${CMAKE_INSTALL_LIBDIR}")
 target_compile_definitions(duoblas_tool_parts PRIVATE DUO_COMPILER="${compiler}"
-    DUO_LIBRARY_FOLDER="${duo_library_folder}")
+    DUO_LIBRARY_FOLDER="${duo_library_folder}"
+    DUO_DROP_IN="libduoblas-blas.so.${duo_soversion}")
 add_custom_target(duoblas_commit
     COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}"
         "-DOUTPUT=${PROJECT_BINARY_DIR}/commit.c" "-DCOMMIT=${DUOBLAS_COMMIT}"
