@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test_install.sh BUILD SOURCE - installs, moves the installation, and builds and runs programs
 # against it: C and C++, shared and static, by pkg-config and by CMake; Fortran, where there is a
-# compiler; and the first example, which stands in README.
+# compiler; and the first example, which stands in README. Installs each component by itself, and
+# uninstalls.
 set -euo pipefail
 
 build=$1
@@ -10,7 +11,14 @@ cmake=${CMAKE:-cmake}
 cc=${CC:-cc}
 cxx=${CXX:-c++}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+manifest=$build/install_manifest.txt # of what the user may have installed
+[[ ! -e $manifest ]] || cp "$manifest" "$work/manifest"
+finish() {
+    rm -f "$build"/install_manifest*.txt
+    [[ ! -e $work/manifest ]] || cp "$work/manifest" "$manifest"
+    rm -rf "$work"
+}
+trap finish EXIT
 
 step() { echo "== $*"; }
 
@@ -155,6 +163,36 @@ EOF
         -DCMAKE_C_COMPILER="$cc" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
     "$cmake" --build "$work/fortran/build" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
     "$work/fortran/build/example"
+fi
+
+step "components, then uninstall"
+mkdir "$work/parts"
+for component in runtime dev tools; do
+    "$cmake" --install "$build" --prefix "$work/part" --component "$component" >"$work/install.log"
+    (cd "$work/part" && find . ! -type d | sort) >"$work/parts/$component"
+    "$cmake" --build "$build" --target uninstall >"$work/uninstall.log"
+done
+(cd "$prefix" && find . ! -type d | sort) >"$work/whole"
+sort -m "$work/parts"/* | diff "$work/whole" - ||
+    { echo "FAILED: the components are not the whole"; exit 1; }
+if grep -vE '/lib[^/]*\.so\.[0-9.]*$' "$work/parts/runtime"; then
+    echo "FAILED: these are not what programs need"
+    exit 1
+fi
+for component in runtime tools; do
+    "$cmake" --install "$build" --prefix "$work/part" --component "$component" >"$work/install.log"
+done
+"$work/part/bin/duoblas" run --summary "$work/without_dev" -- "$work/others_blas"
+grep -qE '^ +sdot +1 ' "$work/without_dev" || { echo "FAILED: duoblas run wants more"; exit 1; }
+"$cmake" --build "$build" --target uninstall >"$work/uninstall.log"
+"$cmake" --install "$build" --prefix "$work/whole_again" >"$work/install.log"
+touch "$work/whole_again/other"
+"$cmake" --build "$build" --target uninstall >"$work/uninstall.log"
+left=$(cd "$work/whole_again" && find . ! -type d -o -iname '*duoblas*')
+[[ $left == ./other ]] || { echo "FAILED: uninstall left $left"; exit 1; }
+if "$cmake" --build "$build" --target uninstall >"$work/uninstall.log" 2>&1; then
+    echo "FAILED: nothing was uninstalled without a word"
+    exit 1
 fi
 
 step "configure without CUnit"
