@@ -27,6 +27,13 @@ install(FILES README.md CHANGELOG.md LICENSE
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL
     PATTERN CMakeLists.txt EXCLUDE)
 
+# A folder with the archive alone, for pkg-config --static: of a folder with both the linker takes
+# the shared library.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/static")
+file(CREATE_LINK ../../libduoblas.a "${PROJECT_BINARY_DIR}/static/libduoblas.a" SYMBOLIC)
+install(FILES "${PROJECT_BINARY_DIR}/static/libduoblas.a"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas/static" COMPONENT dev)
+
 # pkg-config. The prefix is found from where the file lies.
 file(RELATIVE_PATH duo_pc_prefix
     "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
@@ -41,7 +48,7 @@ foreach(name IN LISTS names)
     string(APPEND duo_pc_libs_private " -l${name}")
 endforeach()
 string(STRIP "${duo_pc_libs_private}" duo_pc_libs_private)
-foreach(module IN ITEMS duoblas duoblas-static duoblas-blas)
+foreach(module IN ITEMS duoblas duoblas-folder duoblas-static duoblas-blas)
     configure_file(pkgconfig/${module}.pc.in ${module}.pc @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/${module}.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)

@@ -78,7 +78,9 @@ shows "$source/examples/keep.c" 2
 grep -qxF "    $(<"$work/printed")" "$source/README.md" ||
     { echo "FAILED: README shows another output of the first example"; exit 1; }
 
-for kind in shared static; do
+# shellcheck disable=SC2034
+read -ra archive <<<"$(pkg-config --static --libs duoblas)"
+for kind in shared static archive; do
     declare -n libraries=$kind
     "$cc" -std=c11 "${warnings[@]}" "${flags[@]}" "$source/tests/consumer/consumer.c" \
         -o "$work/${kind}_c" "${libraries[@]}"
@@ -101,7 +103,12 @@ fi
 
 needs() { readelf -d "$1" | grep -q 'NEEDED.*libduoblas'; }
 needs "$work/shared_c" || { echo "FAILED: linked with the archive"; exit 1; }
-if needs "$work/static_c"; then echo "FAILED: linked with the shared library"; exit 1; fi
+for program in static_c static_cpp archive_c archive_cpp; do
+    if needs "$work/$program"; then
+        echo "FAILED: $program is linked with the shared library"
+        exit 1
+    fi
+done
 
 # All static: the libraries are found by any of the two modules, and no BLAS is opened, which would
 # crash.
