@@ -52,6 +52,9 @@ head -n 3 "$work/info"
 
 step "pkg-config"
 [[ $(pkg-config --modversion duoblas) == 0.1.0 ]]
+version=$(pkg-config --modversion duoblas)
+grep -qx "  version: \"$version\"" "$source/packaging/conda/recipe.yaml" ||
+    { echo "FAILED: conda's recipe is of another version"; exit 1; }
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 read -ra flags <<<"$(pkg-config --cflags duoblas)"
 read -ra shared <<<"$(pkg-config --libs duoblas) -Wl,-rpath,$library"
