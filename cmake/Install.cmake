@@ -1,27 +1,38 @@
 # cmake --install: header, libraries, tool, pkg-config modules, the CMake package and the documents.
-# All of it may be moved afterwards: nothing in it names the prefix.
+# All of it may be moved afterwards: nothing in it names the prefix. Components: runtime (what
+# programs need), dev (what their making needs) and tools.
 
 set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
 
 install(FILES include/duoblas.h include/duoblas.hpp include/duoblas.f90
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
 install(TARGETS duoblas duoblas_static duoblas_blas EXPORT duoblasTargets
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
 if(TARGET duoblas_libblas) # beside the libraries, not among them: it is chosen by name
     install(TARGETS duoblas_libblas LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas"
-        NAMELINK_SKIP)
+        COMPONENT runtime NAMELINK_SKIP)
 endif()
 if(TARGET duoblas_fortran) # .mod files are of one compiler; for others the source is there
     install(TARGETS duoblas_fortran EXPORT duoblasTargets
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT dev)
     install(FILES "${duo_fortran_folder}/duoblas.mod"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas/fortran")
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas/fortran" COMPONENT dev)
 endif()
-install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
-install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL
+if(DUOBLAS_TOOL)
+    install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
+endif()
+install(FILES README.md CHANGELOG.md LICENSE
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL)
+install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL
     PATTERN CMakeLists.txt EXCLUDE)
+
+# A folder with the archive alone, for pkg-config --static: of a folder with both the linker takes
+# the shared library.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/static")
+file(CREATE_LINK ../../libduoblas.a "${PROJECT_BINARY_DIR}/static/libduoblas.a" SYMBOLIC)
+install(FILES "${PROJECT_BINARY_DIR}/static/libduoblas.a"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas/static" COMPONENT dev)
 
 # pkg-config. The prefix is found from where the file lies.
 file(RELATIVE_PATH duo_pc_prefix
@@ -37,10 +48,10 @@ foreach(name IN LISTS names)
     string(APPEND duo_pc_libs_private " -l${name}")
 endforeach()
 string(STRIP "${duo_pc_libs_private}" duo_pc_libs_private)
-foreach(module IN ITEMS duoblas duoblas-static duoblas-blas)
+foreach(module IN ITEMS duoblas duoblas-folder duoblas-static duoblas-blas)
     configure_file(pkgconfig/${module}.pc.in ${module}.pc @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/${module}.pc"
-        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 endforeach()
 
 # find_package(duoblas)
@@ -50,8 +61,17 @@ write_basic_package_version_file(duoblasConfigVersion.cmake COMPATIBILITY SameMi
 install(FILES
     "${PROJECT_BINARY_DIR}/duoblasConfig.cmake"
     "${PROJECT_BINARY_DIR}/duoblasConfigVersion.cmake"
-    DESTINATION "${duo_package_dir}")
-install(EXPORT duoblasTargets NAMESPACE duoblas:: DESTINATION "${duo_package_dir}")
+    DESTINATION "${duo_package_dir}" COMPONENT dev)
+install(EXPORT duoblasTargets NAMESPACE duoblas:: DESTINATION "${duo_package_dir}" COMPONENT dev)
+
+# Takes away what the last cmake --install from this folder has put there.
+if(PROJECT_IS_TOP_LEVEL)
+    add_custom_target(uninstall
+        COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/Uninstall.cmake"
+        COMMENT "Removing what was installed"
+        VERBATIM)
+endif()
 
 # The Python package's wheel (python/pyproject.toml) takes the library alone, as one file: a wheel
 # holds no links. Its CPU's BLAS is that of the package scipy-openblas32, two folders above.

@@ -3,7 +3,7 @@
 
 find_program(DUOBLAS_HELP2MAN help2man DOC "Makes the tool's manual pages")
 mark_as_advanced(DUOBLAS_HELP2MAN)
-if(DUOBLAS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING AND NOT DUOBLAS_SANITIZE)
+if(DUOBLAS_TOOL AND DUOBLAS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING AND NOT DUOBLAS_SANITIZE)
     set(duo_pages "${PROJECT_BINARY_DIR}/man1")
     add_custom_command(OUTPUT "${duo_pages}/duoblas.1"
         COMMAND "${PROJECT_SOURCE_DIR}/man/make-pages" "$<TARGET_FILE:duoblas_tool>"
@@ -15,7 +15,9 @@ if(DUOBLAS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING AND NOT DUOBLAS_SANITIZE)
     install(DIRECTORY "${duo_pages}" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT tools)
 endif()
 install(FILES man/duoblas.3 DESTINATION "${CMAKE_INSTALL_MANDIR}/man3" COMPONENT dev)
-install(FILES completions/duoblas
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT tools)
-install(FILES completions/_duoblas
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT tools)
+if(DUOBLAS_TOOL)
+    install(FILES completions/duoblas
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT tools)
+    install(FILES completions/_duoblas
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT tools)
+endif()

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test_install.sh BUILD SOURCE - installs, moves the installation, and builds and runs programs
 # against it: C and C++, shared and static, by pkg-config and by CMake; Fortran, where there is a
-# compiler; and the first example, which stands in README.
+# compiler; and the first example, which stands in README. Installs each component by itself, and
+# uninstalls.
 set -euo pipefail
 
 build=$1
@@ -10,7 +11,14 @@ cmake=${CMAKE:-cmake}
 cc=${CC:-cc}
 cxx=${CXX:-c++}
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+manifest=$build/install_manifest.txt # of what the user may have installed
+[[ ! -e $manifest ]] || cp "$manifest" "$work/manifest"
+finish() {
+    rm -f "$build"/install_manifest*.txt
+    [[ ! -e $work/manifest ]] || cp "$work/manifest" "$manifest"
+    rm -rf "$work"
+}
+trap finish EXIT
 
 step() { echo "== $*"; }
 
@@ -44,6 +52,9 @@ head -n 3 "$work/info"
 
 step "pkg-config"
 [[ $(pkg-config --modversion duoblas) == 0.1.0 ]]
+version=$(pkg-config --modversion duoblas)
+grep -qx "  version: \"$version\"" "$source/packaging/conda/recipe.yaml" ||
+    { echo "FAILED: conda's recipe is of another version"; exit 1; }
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 read -ra flags <<<"$(pkg-config --cflags duoblas)"
 read -ra shared <<<"$(pkg-config --libs duoblas) -Wl,-rpath,$library"
@@ -70,7 +81,9 @@ shows "$source/examples/keep.c" 2
 grep -qxF "    $(<"$work/printed")" "$source/README.md" ||
     { echo "FAILED: README shows another output of the first example"; exit 1; }
 
-for kind in shared static; do
+# shellcheck disable=SC2034
+read -ra archive <<<"$(pkg-config --static --libs duoblas)"
+for kind in shared static archive; do
     declare -n libraries=$kind
     "$cc" -std=c11 "${warnings[@]}" "${flags[@]}" "$source/tests/consumer/consumer.c" \
         -o "$work/${kind}_c" "${libraries[@]}"
@@ -93,7 +106,12 @@ fi
 
 needs() { readelf -d "$1" | grep -q 'NEEDED.*libduoblas'; }
 needs "$work/shared_c" || { echo "FAILED: linked with the archive"; exit 1; }
-if needs "$work/static_c"; then echo "FAILED: linked with the shared library"; exit 1; fi
+for program in static_c static_cpp archive_c archive_cpp; do
+    if needs "$work/$program"; then
+        echo "FAILED: $program is linked with the shared library"
+        exit 1
+    fi
+done
 
 # All static: the libraries are found by any of the two modules, and no BLAS is opened, which would
 # crash.
@@ -155,6 +173,36 @@ EOF
         -DCMAKE_C_COMPILER="$cc" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
     "$cmake" --build "$work/fortran/build" >"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
     "$work/fortran/build/example"
+fi
+
+step "components, then uninstall"
+mkdir "$work/parts"
+for component in runtime dev tools; do
+    "$cmake" --install "$build" --prefix "$work/part" --component "$component" >"$work/install.log"
+    (cd "$work/part" && find . ! -type d | sort) >"$work/parts/$component"
+    "$cmake" --build "$build" --target uninstall >"$work/uninstall.log"
+done
+(cd "$prefix" && find . ! -type d | sort) >"$work/whole"
+sort -m "$work/parts"/* | diff "$work/whole" - ||
+    { echo "FAILED: the components are not the whole"; exit 1; }
+if grep -vE '/lib[^/]*\.so\.[0-9.]*$' "$work/parts/runtime"; then
+    echo "FAILED: these are not what programs need"
+    exit 1
+fi
+for component in runtime tools; do
+    "$cmake" --install "$build" --prefix "$work/part" --component "$component" >"$work/install.log"
+done
+"$work/part/bin/duoblas" run --summary "$work/without_dev" -- "$work/others_blas"
+grep -qE '^ +sdot +1 ' "$work/without_dev" || { echo "FAILED: duoblas run wants more"; exit 1; }
+"$cmake" --build "$build" --target uninstall >"$work/uninstall.log"
+"$cmake" --install "$build" --prefix "$work/whole_again" >"$work/install.log"
+touch "$work/whole_again/other"
+"$cmake" --build "$build" --target uninstall >"$work/uninstall.log"
+left=$(cd "$work/whole_again" && find . ! -type d -o -iname '*duoblas*')
+[[ $left == ./other ]] || { echo "FAILED: uninstall left $left"; exit 1; }
+if "$cmake" --build "$build" --target uninstall >"$work/uninstall.log" 2>&1; then
+    echo "FAILED: nothing was uninstalled without a word"
+    exit 1
 fi
 
 step "configure without CUnit"

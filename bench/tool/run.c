@@ -73,7 +73,7 @@ static bool find_library(char path[PATH_MAX])
     const char *const folder = dirname(self);
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char candidate[2 * PATH_MAX];
-        snprintf(candidate, sizeof candidate, "%s/%slibduoblas-blas.so", folder, folders[i]);
+        snprintf(candidate, sizeof candidate, "%s/%s" DUO_DROP_IN, folder, folders[i]);
         if (realpath(candidate, path) != NULL) return true;
     }
     return false;
@@ -109,7 +109,7 @@ int duo_tool_run(int argc, char **argv)
     const int status = duo_tool_parse_in_order(&argp, argc, argv, &r);
     if (status != 0 || r.program == NULL) return status;
     if (!find_library(library)) {
-        fprintf(stderr, "duoblas: libduoblas-blas.so is not where this tool expects it\n");
+        fprintf(stderr, "duoblas: " DUO_DROP_IN " is not where this tool expects it\n");
         return CANNOT_RUN;
     }
     if (strpbrk(library, " :") != NULL) { /* LD_PRELOAD is a list of names between these */

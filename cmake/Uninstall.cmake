@@ -1,0 +1,30 @@
+# cmake -DBUILD=FOLDER -P Uninstall.cmake: removes the files that the last cmake --install from that
+# build folder, or each of its components, has written, and what this leaves empty of the folders
+# that are DuoBLAS's own, by their name. Where DESTDIR was set then, it has to be set now.
+
+file(GLOB manifests "${BUILD}/install_manifest*.txt")
+if(NOT manifests)
+    message(FATAL_ERROR "Nothing was installed from ${BUILD}")
+endif()
+foreach(manifest IN LISTS manifests)
+    file(STRINGS "${manifest}" files)
+    foreach(file IN LISTS files)
+        set(path "$ENV{DESTDIR}${file}")
+        file(REMOVE "${path}")
+        cmake_path(GET path PARENT_PATH folder)
+        list(APPEND folders "${folder}")
+    endforeach()
+    file(REMOVE "${manifest}")
+endforeach()
+
+list(REMOVE_DUPLICATES folders)
+foreach(folder IN LISTS folders)
+    while(IS_DIRECTORY "${folder}" AND folder MATCHES "[Dd]uo(blas|BLAS)")
+        file(GLOB left LIST_DIRECTORIES true "${folder}/*" "${folder}/.*")
+        if(left)
+            break()
+        endif()
+        file(REMOVE_RECURSE "${folder}")
+        cmake_path(GET folder PARENT_PATH folder)
+    endwhile()
+endforeach()

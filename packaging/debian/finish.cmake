@@ -1,0 +1,15 @@
+# Run by CPack between installing into its own folders and packing them: adds what Debian's policy
+# wants in each package, its copyright and its changelog, and compresses the manual pages.
+
+find_program(gzip gzip REQUIRED)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+    string(TOUPPER "${component}" upper)
+    set(share "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component}/usr/share")
+    set(doc "${share}/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME}")
+    file(MAKE_DIRECTORY "${doc}")
+    file(COPY_FILE "${CPACK_DUO_LICENSE}" "${doc}/copyright")
+    file(COPY_FILE "${CPACK_DUO_CHANGELOG}" "${doc}/changelog.Debian")
+    file(REMOVE "${doc}/LICENSE")
+    file(GLOB plain "${doc}/changelog.Debian" "${share}/man/man*/*")
+    execute_process(COMMAND "${gzip}" -9nf ${plain} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
