@@ -140,7 +140,7 @@ says err 'it may be h100\|h200\|generic$'
 mistake bench host --devices 0
 says err 'bad value for --devices: 0; it may be 1 to [0-9]+$'
 mistake bench sger
-says err 'no such operation: sger; it may be sgemm, sasum, ssum, sdot, introduction, .*, graphs, batched$'
+says err 'no such operation: sger; it may be sgemm, sasum, ssum, sdot, .*, batched$'
 mistake explain sger 10
 says err 'no such operation: sger; it may be sgemm, sasum, ssum, sdot$'
 mistake explain sgemm 10 10 10 --path left
