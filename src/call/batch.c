@@ -10,7 +10,6 @@
 #include "call/batch.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "call/batch_call.h"
 #include "call/capture.h"
@@ -66,19 +65,6 @@ static duo_status one_by_one(duo_context *ctx, const duo_call *call, const duo_b
 
 /* ---- Which of them ---- */
 
-int duo_batch_predict(duo_context *ctx, const duo_call *call, const duo_conditions *conditions,
-                      duo_choice choice[DUO_CANDIDATES])
-{
-    const duo_memo *const memo = duo_memo_find(ctx->memo, call, conditions, false);
-    if (memo != NULL) {
-        memcpy(choice, memo->choice, (size_t)memo->count * sizeof choice[0]);
-        return memo->count;
-    }
-    const int count = duo_predict(call, conditions, choice);
-    duo_memo_note(ctx->memo, call, conditions, false, false, choice, count);
-    return count;
-}
-
 /* Seconds that a call takes beside its work, where its operands may be in regions. */
 static const double kCall = 2e-7;
 
@@ -112,7 +98,7 @@ static duo_status decide_and_run(duo_batch_call *b, double begin)
     duo_choice team[DUO_CANDIDATES];
     int best_of_team;
     double seconds[3] = {[ONE_BY_ONE] = (double)INFINITY, (double)INFINITY, (double)INFINITY};
-    b->count = duo_batch_predict(b->ctx, b->call, &b->conditions, b->choice);
+    b->count = duo_memo_predict(b->ctx->memo, b->call, &b->conditions, b->choice);
     const int best = duo_select(b->choice, b->count, &b->conditions);
     if (best >= 0)
         seconds[ONE_BY_ONE] = (b->choice[best].seconds + kCall) * (double)b->batch->count;

@@ -28,10 +28,6 @@ typedef struct duo_batch_call {
     int count;
 } duo_batch_call;
 
-/* As duo_predict, but what is remembered is not predicted again. */
-int duo_batch_predict(duo_context *ctx, const duo_call *call, const duo_conditions *conditions,
-                      duo_choice choice[DUO_CANDIDATES]);
-
 /* ---- batch_find.c ---- */
 
 /* Sets spans and where. False: the batch goes product by product. */

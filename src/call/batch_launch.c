@@ -38,7 +38,7 @@ double duo_batch_launch_seconds(const duo_batch_call *b)
         o->send_bytes = span->send_bytes;
         o->credit_seconds = span->credit_seconds;
     }
-    const int count = duo_batch_predict(b->ctx, &all, &conditions, choice);
+    const int count = duo_memo_predict(b->ctx->memo, &all, &conditions, choice);
     double least = (double)INFINITY;
     for (int i = 0; i < count; i++)
         if (choice[i].algorithm->side == DUO_SIDE_GPU && choice[i].accepts)

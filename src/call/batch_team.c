@@ -48,7 +48,7 @@ int duo_batch_predict_one(const duo_batch_call *b, duo_choice choice[DUO_CANDIDA
         o->on_host = duo_operand_touched(o);
         o->residence = o->on_host ? DUO_AT_PAGEABLE : DUO_AT_UNUSED;
     }
-    const int count = duo_batch_predict(b->ctx, &one, &conditions, choice);
+    const int count = duo_memo_predict(b->ctx->memo, &one, &conditions, choice);
     *best = -1;
     for (int i = 0; i < count; i++)
         if (choice[i].algorithm->side == DUO_SIDE_CPU && choice[i].accepts &&

@@ -59,3 +59,16 @@ void duo_memo_forget(duo_memo memo[DUO_MEMOS])
 {
     for (int i = 0; i < DUO_MEMOS; i++) memo[i].count = 0;
 }
+
+int duo_memo_predict(duo_memo memo[DUO_MEMOS], const duo_call *call,
+                     const duo_conditions *conditions, duo_choice choice[DUO_CANDIDATES])
+{
+    const duo_memo *const found = duo_memo_find(memo, call, conditions, false);
+    if (found != NULL) {
+        memcpy(choice, found->choice, (size_t)found->count * sizeof choice[0]);
+        return found->count;
+    }
+    const int count = duo_predict(call, conditions, choice);
+    duo_memo_note(memo, call, conditions, false, false, choice, count);
+    return count;
+}

@@ -29,6 +29,10 @@ const duo_memo *duo_memo_find(const duo_memo memo[DUO_MEMOS], const duo_call *ca
 void duo_memo_note(duo_memo memo[DUO_MEMOS], const duo_call *call, const duo_conditions *conditions,
                    bool cpu_first, bool short_list, const duo_choice *choice, int count);
 
+/* As duo_predict, but what is remembered is not predicted again. */
+int duo_memo_predict(duo_memo memo[DUO_MEMOS], const duo_call *call,
+                     const duo_conditions *conditions, duo_choice choice[DUO_CANDIDATES]);
+
 /* Something else has changed: all entries are empty. */
 void duo_memo_forget(duo_memo memo[DUO_MEMOS]);
 
