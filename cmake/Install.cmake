@@ -46,7 +46,7 @@ endforeach()
 # find_package(duoblas)
 configure_package_config_file(cmake/duoblasConfig.cmake.in duoblasConfig.cmake
     INSTALL_DESTINATION "${duo_package_dir}")
-write_basic_package_version_file(duoblasConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(duoblasConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES
     "${PROJECT_BINARY_DIR}/duoblasConfig.cmake"
     "${PROJECT_BINARY_DIR}/duoblasConfigVersion.cmake"

@@ -82,16 +82,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DUO_VERSION_MAJOR 0
-#define DUO_VERSION_MINOR 1
+#define DUO_VERSION_MAJOR 1
+#define DUO_VERSION_MINOR 0
 #define DUO_VERSION_PATCH 0
 /* 10000 * major + 100 * minor + patch, as duo_version() returns it. */
 #define DUO_VERSION (DUO_VERSION_MAJOR * 10000 + DUO_VERSION_MINOR * 100 + DUO_VERSION_PATCH)
+/* The three numbers, and before a release which candidate for it this is. */
+#define DUO_VERSION_STRING "1.0.0-rc.1"
 
 #if defined(__GNUC__)
 #define DUO_API __attribute__((visibility("default")))
 #else
 #define DUO_API
+#endif
+
+/* Before what will go in the next major version (docs/stability.md); the text says what to use. */
+#if defined(__GNUC__)
+#define DUO_DEPRECATED(text) __attribute__((deprecated(text)))
+#else
+#define DUO_DEPRECATED(text)
 #endif
 
 #ifdef __cplusplus
@@ -1170,7 +1179,7 @@ DUO_API const char *duo_graph_detail(duo_graph *graph);
 
 /* ---- Explanation ----------------------------------------------------------------------------- */
 
-#define DUO_CANDIDATES 16
+#define DUO_CANDIDATES 32
 
 typedef struct duo_candidate {
     const char *algorithm; /* its name, a literal of the library */
@@ -1205,7 +1214,6 @@ typedef struct duo_decision {
     duo_candidate candidate[DUO_CANDIDATES];
     char note[160]; /* what went differently: no GPU and why, a fall-back; else empty */
 
-    /* Since 0.2 */
     int ran;                         /* the algorithm's index in candidate[]; -1: none ran */
     double profile_seconds;          /* what the profile alone predicts for it: other than
                                          predicted_seconds where something was learned

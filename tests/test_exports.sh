@@ -31,7 +31,7 @@ check_library() { # NAME MAP
     listed "$source/src/$2" >"$work/map"
     readelf -d "$library" >"$work/dynamic"
     check "exports of $name are those of $2" diff "$work/map" "$work/exports"
-    check "SONAME is $name.so.0.1" grep -q "SONAME.*\[$name\.so\.0\.1\]" "$work/dynamic"
+    check "SONAME is $name.so.1" grep -q "SONAME.*\[$name\.so\.1\]" "$work/dynamic"
     check "no CUDA library and no BLAS is needed" lacks \
         'NEEDED.*(cuda|cublas|nvidia|\[lib(open)?blas)' "$work/dynamic"
     check "no text relocations" lacks 'TEXTREL' "$work/dynamic"

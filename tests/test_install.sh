@@ -147,7 +147,7 @@ if [[ -e $library/libduoblas-fortran.a ]]; then # the module of the compiler tha
     cat >"$work/fortran/CMakeLists.txt" <<EOF
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C Fortran)
-find_package(duoblas 0.1 REQUIRED)
+find_package(duoblas 1.0 REQUIRED)
 add_executable(example "$source/examples/fortran_first_call.f90")
 target_link_libraries(example PRIVATE duoblas::fortran)
 EOF

@@ -10,7 +10,7 @@ duo_status duo_explain_last(duo_context *given, duo_decision *decision)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (decision == NULL) return DUO_ERR_NULL;
     const size_t size = decision->size;
-    if (size < offsetof(duo_decision, ran)) return DUO_ERR_SIZE; /* that of version 0.1 */
+    if (size < offsetof(duo_decision, ran)) return DUO_ERR_SIZE; /* what all versions have */
     if (ctx->last.tiny) ctx->resources.report.note[0] = '\0'; /* the note is of an earlier call */
     const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
     duo_last_complete(&ctx->last, &conditions);
