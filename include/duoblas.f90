@@ -19,7 +19,7 @@
 ! Functions  that return a sum wait for all work of a context that was created (duo_synchronize).
 !            Where they fail they return a NaN.
 !
-! What duoblas.h says of overlap, residence, threads and numerics holds. Since 0.2.
+! What duoblas.h says of overlap, residence, threads and numerics holds. Since 1.0.
 !
 ! SPDX-License-Identifier: BSD-3-Clause
 module duoblas
