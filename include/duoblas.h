@@ -534,7 +534,8 @@ DUO_API duo_status duo_event_query(duo_event *event, int *done);
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The caller fills `size` with sizeof(duo_device_info); later versions may append fields. */
+/* The caller fills `size` with sizeof(duo_device_info) first; later versions may append fields, and
+ * fill in as many as `size` has room for. What the library does not know is left alone. */
 typedef struct duo_device_info {
     size_t size;
     char name[256];
@@ -977,7 +978,8 @@ typedef enum duo_work_kind {
 } duo_work_kind;
 
 /* What a node does. The caller fills `size` with sizeof(duo_work), and what its kind names; all
- * else may be 0. Arguments are those of the functions of these names. */
+ * else may be 0. Arguments are those of the functions of these names. Later versions may append
+ * fields, of which 0 means what it is without them. */
 typedef struct duo_work {
     size_t size;
     duo_work_kind kind;
@@ -1030,7 +1032,8 @@ DUO_API duo_status duo_graph_destroy(duo_graph *graph);
  *   node    [out] the new node, for others to name; may be NULL.
  *
  * Returns    DUO_OK, or with the graph unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT, DUO_ERR_NULL,
- *            DUO_ERR_SIZE (work->size too small, count negative), DUO_ERR_ENUM (no such kind),
+ *            DUO_ERR_SIZE (work->size too small, count negative), DUO_ERR_UNSUPPORTED (fields of
+ *            a later version are not 0), DUO_ERR_ENUM (no such kind),
  *            DUO_ERR_NODE (one of `after` is not of this graph), DUO_ERR_MEMORY.
  * Since      1.0
  */
@@ -1153,8 +1156,9 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  * Does not wait. Launches that are under way go on with what they had.
  *
  * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
- *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE (work->size too small), DUO_ERR_SHAPE
- *            (another kind, shape or side), and what duo_graph_build returns of a node.
+ *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE and DUO_ERR_UNSUPPORTED (as duo_graph_add),
+ *            DUO_ERR_SHAPE (another kind, shape or side), and what duo_graph_build returns of a
+ *            node.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work);
@@ -1173,12 +1177,13 @@ DUO_API duo_status duo_graph_print(duo_graph *graph, char *text, size_t size, si
 
 /**
  * duo_graph_detail - which node the last failure of this graph was about, and what was wrong; never
- * NULL, may be "".   Since 1.0
+ * NULL, may be "". It may change with the graph's next call.   Since 1.0
  */
 DUO_API const char *duo_graph_detail(duo_graph *graph);
 
 /* ---- Explanation ----------------------------------------------------------------------------- */
 
+/* Most algorithms of an operation. */
 #define DUO_CANDIDATES 32
 
 typedef struct duo_candidate {
@@ -1199,7 +1204,7 @@ typedef struct duo_parts {
 } duo_parts;
 
 /* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields, and
- * fill in as many as `size` has room for. */
+ * fill in as many as `size` has room for. What the library does not know is left alone. */
 typedef struct duo_decision {
     size_t size;
     const char *operation;      /* "sgemm", "sasum", "ssum", "sdot"; NULL: no call yet */
@@ -1260,13 +1265,15 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
 DUO_API duo_status duo_set_decide(duo_context *ctx, duo_decide decide, void *user);
 
 /**
- * duo_status_string - the text of a status, never NULL ("unknown status" for other numbers).
+ * duo_status_string - the text of a status, a literal, never NULL ("unknown status" for other
+ * numbers).
  * Since      1.0
  */
 DUO_API const char *duo_status_string(duo_status status);
 
 /**
- * duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "".
+ * duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "". It
+ * may change with the context's next call.
  * Since      1.0
  */
 DUO_API const char *duo_error_detail(duo_context *ctx);
