@@ -19,7 +19,8 @@ if(TARGET duoblas_fortran) # .mod files are of one compiler; for others the sour
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/duoblas/fortran")
 endif()
 install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
-install(FILES README.md CHANGELOG.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
+install(FILES README.md CHANGELOG.md CITATION.cff LICENSE SECURITY.md
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL)
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" OPTIONAL
     PATTERN CMakeLists.txt EXCLUDE)
 

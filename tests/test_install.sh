@@ -43,7 +43,11 @@ step "the installed tool"
 head -n 3 "$work/info"
 
 step "pkg-config"
-[[ $(pkg-config --modversion duoblas) == 0.1.0 ]]
+version=$(sed -n 's/^#define DUO_VERSION_STRING "\(.*\)"$/\1/p' "$prefix/include/duoblas.h")
+[[ $(pkg-config --modversion duoblas) == "$version" ]]
+[[ $(pkg-config --modversion duoblas-blas duoblas-static | sort -u) == "$version" ]]
+pkg-config --atleast-version=1.0 duoblas
+grep -qx "version: $version" "$source/CITATION.cff"
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 read -ra flags <<<"$(pkg-config --cflags duoblas)"
 read -ra shared <<<"$(pkg-config --libs duoblas) -Wl,-rpath,$library"
