@@ -1245,7 +1245,8 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
  *              decision   the operation, sizes, residences and candidates, as duo_explain_last
  *                         tells them; side, algorithm, threads and predicted_seconds are those of
  *                         the candidate that was chosen. Nothing has run: seconds is negative, note
- *                         and reason are empty, parts are 0. It is gone when decide returns.
+ *                         and reason are empty, parts are 0. Its size tells which fields the
+ *                         library has. It is gone when decide returns.
  *              chosen     the index of that candidate.
  *            It returns the index of the candidate to run, or -1 for the one that was chosen. Any
  *            other number counts as -1, as does a candidate that does not accept. One of the other
