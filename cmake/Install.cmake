@@ -22,7 +22,7 @@ endif()
 if(DUOBLAS_TOOL)
     install(TARGETS duoblas_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 endif()
-install(FILES README.md CHANGELOG.md LICENSE
+install(FILES README.md CHANGELOG.md CITATION.cff LICENSE SECURITY.md
     DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL)
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL
     PATTERN CMakeLists.txt EXCLUDE)
@@ -57,7 +57,7 @@ endforeach()
 # find_package(duoblas)
 configure_package_config_file(cmake/duoblasConfig.cmake.in duoblasConfig.cmake
     INSTALL_DESTINATION "${duo_package_dir}")
-write_basic_package_version_file(duoblasConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(duoblasConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES
     "${PROJECT_BINARY_DIR}/duoblasConfig.cmake"
     "${PROJECT_BINARY_DIR}/duoblasConfigVersion.cmake"

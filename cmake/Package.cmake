@@ -21,13 +21,14 @@ set(CPACK_PRE_BUILD_SCRIPTS "${duo_debian}/finish.cmake")
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+string(REPLACE "-" "~" CPACK_DEBIAN_PACKAGE_VERSION "${duo_version}") # before the release itself
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${PROJECT_BINARY_DIR}")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(runtime libduoblas${duo_soversion})
-set(same_version "${runtime} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+set(same_version "${runtime} (= ${CPACK_DEBIAN_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(what "DuoBLAS runs sgemm, sasum, ssum and sdot where they finish first: on the CPU
 or on an NVIDIA GPU.")
 

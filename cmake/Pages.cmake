@@ -7,7 +7,7 @@ if(DUOBLAS_TOOL AND DUOBLAS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING AND NOT DUOBLA
     set(duo_pages "${PROJECT_BINARY_DIR}/man1")
     add_custom_command(OUTPUT "${duo_pages}/duoblas.1"
         COMMAND "${PROJECT_SOURCE_DIR}/man/make-pages" "$<TARGET_FILE:duoblas_tool>"
-            "${PROJECT_VERSION}" "${duo_pages}"
+            "${duo_version}" "${duo_pages}"
         DEPENDS duoblas_tool man/make-pages man/tool.h2m
         COMMENT "Making the tool's manual pages"
         VERBATIM)

@@ -19,7 +19,7 @@
 ! Functions  that return a sum wait for all work of a context that was created (duo_synchronize).
 !            Where they fail they return a NaN.
 !
-! What duoblas.h says of overlap, residence, threads and numerics holds. Since 0.2.
+! What duoblas.h says of overlap, residence, threads and numerics holds. Since 1.0.
 !
 ! SPDX-License-Identifier: BSD-3-Clause
 module duoblas
@@ -47,7 +47,7 @@ module duoblas
         DUO_AT_UNUSED = 0, DUO_AT_PAGEABLE = 1, DUO_AT_PINNED = 2, DUO_AT_KEPT = 3, &
         DUO_AT_STALE = 4, DUO_AT_DEVICE = 5
     integer(c_int), parameter, public :: DUO_PRIORITY_NORMAL = 0, DUO_PRIORITY_HIGH = 1
-    integer, parameter, public :: DUO_CANDIDATES = 16
+    integer, parameter, public :: DUO_CANDIDATES = 32
 
     ! ---- Types ----
 

@@ -82,16 +82,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DUO_VERSION_MAJOR 0
-#define DUO_VERSION_MINOR 1
+#define DUO_VERSION_MAJOR 1
+#define DUO_VERSION_MINOR 0
 #define DUO_VERSION_PATCH 0
 /* 10000 * major + 100 * minor + patch, as duo_version() returns it. */
 #define DUO_VERSION (DUO_VERSION_MAJOR * 10000 + DUO_VERSION_MINOR * 100 + DUO_VERSION_PATCH)
+/* The three numbers, and before a release which candidate for it this is. */
+#define DUO_VERSION_STRING "1.0.0-rc.1"
 
 #if defined(__GNUC__)
 #define DUO_API __attribute__((visibility("default")))
 #else
 #define DUO_API
+#endif
+
+/* Before what will go in the next major version (docs/stability.md); the text says what to use. */
+#if defined(__GNUC__)
+#define DUO_DEPRECATED(text) __attribute__((deprecated(text)))
+#else
+#define DUO_DEPRECATED(text)
 #endif
 
 #ifdef __cplusplus
@@ -186,7 +195,7 @@ typedef struct duo_context duo_context;
  *   ctx   [out] the new context; not NULL. Set to NULL on failure.
  *
  * Residence  touches no GPU: the device is opened by the first call that could use it.
- * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 1.0
  */
 DUO_API duo_status duo_create(duo_context **ctx);
 
@@ -201,19 +210,19 @@ DUO_API duo_status duo_create(duo_context **ctx);
  *            the context's stream: it goes on), DUO_ERR_LOST (the device was lost with
  *            queued work on it), DUO_ERR_DEVICE (its work could not be waited for; the context is
  *            ended all the same).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_destroy(duo_context *ctx);
 
 /**
  * duo_set_path - which side may serve the calls of this context.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
  */
 DUO_API duo_status duo_set_path(duo_context *ctx, duo_path path);
 
 /**
  * duo_set_math - the arithmetic of this context's calls.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM.   Since 1.0
  */
 DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
 
@@ -231,7 +240,7 @@ DUO_API duo_status duo_set_math(duo_context *ctx, duo_math math);
  * made, calls take longer.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_SIZE (negative).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 
@@ -248,7 +257,7 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
  * would have called without that library.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
 
@@ -279,7 +288,7 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
  * Threads    what is learned is shared without a lock.
  * Cost       of a call that is timed: about a microsecond. No memory is allocated.
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
 
@@ -311,7 +320,7 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_MEMORY (not switched on), or of
  *            duo_synchronize: DUO_ERR_LOST (switched off), DUO_ERR_DEVICE (not yet: call again),
  *            DUO_ERR_CAPTURE.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_set_async(duo_context *ctx, int on);
 
@@ -323,7 +332,7 @@ DUO_API duo_status duo_set_async(duo_context *ctx, int on);
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
  *            (no such device).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_set_device(duo_context *ctx, int device);
 
@@ -351,7 +360,7 @@ DUO_API duo_status duo_set_device(duo_context *ctx, int device);
  * Returns    DUO_OK, or with nothing changed: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (count
  *            negative or above 8), DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE (no
  *            such device, one twice, or no GPU at all).
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int count);
 
@@ -381,7 +390,7 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
  *            (no usable GPU).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
 
@@ -401,7 +410,7 @@ DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_CAPTURE (the program captures the
  *            context's stream).
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_set_priority(duo_context *ctx, duo_priority priority);
 
@@ -414,7 +423,7 @@ DUO_API duo_status duo_set_priority(duo_context *ctx, duo_priority priority);
  *          stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const char *line),
                                void *user);
@@ -426,7 +435,7 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
  * a kernel that came later would have to wait until every queue of the device is empty.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures
  *            the context's stream).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_warm_up(duo_context *ctx);
 
@@ -435,7 +444,7 @@ DUO_API duo_status duo_warm_up(duo_context *ctx);
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_LOST
  *            (results that were only on the device are gone), DUO_ERR_DEVICE (the device works, but
  *            could not be waited for now: call again).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_synchronize(duo_context *ctx);
 
@@ -467,14 +476,14 @@ typedef struct duo_event duo_event;
  * duo_event_create - make an event. Until it is recorded it counts as reached.
  *   event   [out] not NULL. Set to NULL on failure.
  * Residence  touches no GPU.
- * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 0.2
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 1.0
  */
 DUO_API duo_status duo_event_create(duo_event **event);
 
 /**
  * duo_event_destroy - end an event. Contexts that follow it still do; no thread may be waiting.
  *   event   NULL does nothing.
- * Returns    DUO_OK, DUO_ERR_EVENT (not a live one).   Since 0.2
+ * Returns    DUO_OK, DUO_ERR_EVENT (not a live one).   Since 1.0
  */
 DUO_API duo_status duo_event_destroy(duo_event *event);
 
@@ -490,7 +499,7 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT; in a capture DUO_ERR_MEMORY, with the event as
  *            it was.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
 
@@ -503,7 +512,7 @@ DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_DEVICE (the device works, but could
  *            not be waited for now: call again); of captures DUO_ERR_CAPTURE (see duo_graph_begin),
  *            DUO_ERR_MEMORY.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_event_wait(duo_context *ctx, duo_event *event);
 
@@ -512,20 +521,21 @@ DUO_API duo_status duo_event_wait(duo_context *ctx, duo_event *event);
  * Returns    DUO_OK, DUO_ERR_EVENT, DUO_ERR_CAPTURE (it is a place in a graph that is captured),
  *            DUO_ERR_LOST (the device was lost before, and with it results that the context had
  *            there alone), DUO_ERR_DEVICE (as in duo_event_wait).
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_event_synchronize(duo_event *event);
 
 /**
  * duo_event_query - has the event been reached? Does not wait.
  *   done   [out] 1 or 0; not NULL. 1 also with DUO_ERR_LOST.
- * Returns    as duo_event_synchronize, and DUO_ERR_NULL.   Since 0.2
+ * Returns    as duo_event_synchronize, and DUO_ERR_NULL.   Since 1.0
  */
 DUO_API duo_status duo_event_query(duo_event *event, int *done);
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The caller fills `size` with sizeof(duo_device_info); later versions may append fields. */
+/* The caller fills `size` with sizeof(duo_device_info) first; later versions may append fields, and
+ * fill in as many as `size` has room for. What the library does not know is left alone. */
 typedef struct duo_device_info {
     size_t size;
     char name[256];
@@ -540,7 +550,7 @@ typedef struct duo_device_info {
 /**
  * duo_device_count - number of GPUs this process can use; 0 without driver, device or CUDA build.
  *   count   [out] not NULL.
- * Returns    DUO_OK (also for 0), DUO_ERR_NULL.   Since 0.1
+ * Returns    DUO_OK (also for 0), DUO_ERR_NULL.   Since 1.0
  */
 DUO_API duo_status duo_device_count(int *count);
 
@@ -548,7 +558,7 @@ DUO_API duo_status duo_device_count(int *count);
  * duo_device_describe - facts of one GPU, so that a user can list them and pick one.
  *   device  0 <= device < duo_device_count().
  *   info    [in,out] not NULL; info->size set by the caller.
- * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_SIZE (info->size too small), DUO_ERR_DEVICE.   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_SIZE (info->size too small), DUO_ERR_DEVICE.   Since 1.0
  */
 DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
 
@@ -609,7 +619,7 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            unspecified).
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose transa,
                              duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
@@ -641,7 +651,7 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            of the last.
  * Returns    what duo_sgemm returns. With no C written: DUO_ERR_SIZE also for count < 0, and
  *            DUO_ERR_NULL for any NULL in a list. An error that comes later leaves some C written.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_transpose transa,
                                      duo_transpose transb, int64_t m, int64_t n, int64_t k,
@@ -664,7 +674,7 @@ DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_tr
  *
  * Returns    what duo_sgemm_batched returns; DUO_ERR_LD also for a stride_c at which C overlap, and
  *            DUO_ERR_SIZE for strides beyond the address space.
- * Everything else as in duo_sgemm_batched.   Since 0.2
+ * Everything else as in duo_sgemm_batched.   Since 1.0
  */
 DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout,
                                              duo_transpose transa, duo_transpose transb, int64_t m,
@@ -702,7 +712,7 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *            beyond the address space), DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST,
  *            DUO_ERR_MEMORY, DUO_ERR_DEVICE.
  * Source     Lawson, Hanson, Kincaid, Krogh, ACM TOMS 5 (1979) 308-323.
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_sasum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                              float *result);
@@ -712,7 +722,7 @@ DUO_API duo_status duo_sasum(duo_context *ctx, int64_t n, const float *x, int64_
  *
  *     result := sum over i of x(i),  x(i) = x[i*incx],  0 <= i < n
  *
- * Everything else as in duo_sasum, both bounds too.   Since 0.1
+ * Everything else as in duo_sasum, both bounds too.   Since 1.0
  */
 DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             float *result);
@@ -732,7 +742,7 @@ DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t
  *            |error| <= 9u sum|x(i) y(i)| + n 2^-150.
  *            DUO_MATH_FLOAT64: products are exact; |error| as in duo_sasum with x(i) y(i) for x(i),
  *            + 2^-150.
- * Otherwise as in duo_sasum.   Since 0.1
+ * Otherwise as in duo_sasum.   Since 1.0
  */
 DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             const float *y, int64_t incy, float *result);
@@ -748,23 +758,23 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
  *   ptr     [out] not NULL; 256-byte aligned.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 
 /**
  * duo_free - give memory of duo_malloc back, after the work that uses it. NULL does nothing.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 1.0
  */
 DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
 
 /**
  * duo_malloc_host - pinned host memory: transfers from it are faster. Plain host memory without a
- * GPU. Arguments, alignment and statuses as duo_malloc.   Since 0.1
+ * GPU. Arguments, alignment and statuses as duo_malloc.   Since 1.0
  */
 DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
 
-/** duo_free_host - the counterpart of duo_malloc_host; as duo_free.   Since 0.1 */
+/** duo_free_host - the counterpart of duo_malloc_host; as duo_free.   Since 1.0 */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 
 /**
@@ -777,7 +787,7 @@ DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
  * Residence  returns when a host dst is written; a device dst returns when queued, src consumed.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
  *            DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST.
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
 
@@ -791,20 +801,20 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
  *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
 
 /**
  * duo_disown - forget adopted memory, after the work that uses it.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 1.0
  */
 DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
 
 /**
  * duo_trim - give the context's idle workspace and staging, on all its devices, back to the system.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures the context's stream).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_trim(duo_context *ctx);
 
@@ -842,7 +852,7 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
  *            registered range, or is device memory), DUO_ERR_MEMORY (host).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
 
@@ -863,7 +873,7 @@ DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
  *            duo_trim), DUO_ERR_SIZE (beyond the address space),
  *            DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has newer bytes elsewhere in the array,
  *            and these could not be sent to join them now: call again).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
 
@@ -877,7 +887,7 @@ DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes)
  *            duo_trim), DUO_ERR_SIZE, DUO_ERR_LOST, DUO_ERR_DEVICE or
  *            DUO_ERR_MEMORY (it could not be copied now, and the newer data are still on the
  *            device: call again).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
 
@@ -890,7 +900,7 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
  *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still
  *            kept: call again).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_release(duo_context *ctx, void *host);
 
@@ -918,7 +928,7 @@ DUO_API duo_status duo_release(duo_context *ctx, void *host);
  * Threads    as for all functions here; end a promise only while no call uses the array.
  * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
  *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).
- * Since      0.1
+ * Since      1.0
  */
 DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t bytes);
 
@@ -971,7 +981,8 @@ typedef enum duo_work_kind {
 } duo_work_kind;
 
 /* What a node does. The caller fills `size` with sizeof(duo_work), and what its kind names; all
- * else may be 0. Arguments are those of the functions of these names. */
+ * else may be 0. Arguments are those of the functions of these names. Later versions may append
+ * fields, of which 0 means what it is without them. */
 typedef struct duo_work {
     size_t size;
     duo_work_kind kind;
@@ -1002,7 +1013,7 @@ typedef struct duo_work {
 /**
  * duo_graph_create - make a graph without nodes.
  *   graph   [out] not NULL. Set to NULL on failure.
- * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 0.2
+ * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_MEMORY.   Since 1.0
  */
 DUO_API duo_status duo_graph_create(duo_graph **graph);
 
@@ -1011,7 +1022,7 @@ DUO_API duo_status duo_graph_create(duo_graph **graph);
  *   graph   NULL does nothing.
  * Returns    DUO_OK, DUO_ERR_GRAPH (not a live one), DUO_ERR_LOST, DUO_ERR_DEVICE as duo_destroy;
  *            the graph is ended all the same.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_destroy(duo_graph *graph);
 
@@ -1024,9 +1035,10 @@ DUO_API duo_status duo_graph_destroy(duo_graph *graph);
  *   node    [out] the new node, for others to name; may be NULL.
  *
  * Returns    DUO_OK, or with the graph unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT, DUO_ERR_NULL,
- *            DUO_ERR_SIZE (work->size too small, count negative), DUO_ERR_ENUM (no such kind),
+ *            DUO_ERR_SIZE (work->size too small, count negative), DUO_ERR_UNSUPPORTED (fields of
+ *            a later version are not 0), DUO_ERR_ENUM (no such kind),
  *            DUO_ERR_NODE (one of `after` is not of this graph), DUO_ERR_MEMORY.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const duo_node *after,
                                  int count, duo_node *node);
@@ -1039,7 +1051,7 @@ DUO_API duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const d
  *           name any node: whether they are without a cycle is seen when the graph is built.
  *
  * Returns    as duo_graph_add; DUO_ERR_NODE also if `node` is not of this graph.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_work *work,
                                    const duo_node *after, int count);
@@ -1050,7 +1062,7 @@ DUO_API duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_wo
  *   node   [out] not NULL.
  * Returns    DUO_OK, or with node untouched DUO_ERR_GRAPH, DUO_ERR_NULL, DUO_ERR_NODE (there are
  *            fewer).
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node *node);
 
@@ -1090,7 +1102,7 @@ DUO_API duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node 
  *
  * Returns    DUO_OK, DUO_ERR_NULL, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE, DUO_ERR_MEMORY. While a graph
  *            is captured each call may return DUO_ERR_MEMORY, and is no node then.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_begin(duo_context *ctx);
 
@@ -1105,7 +1117,7 @@ DUO_API duo_status duo_graph_begin(duo_context *ctx);
  *            with the capture ended and no graph, DUO_ERR_MEMORY, and DUO_ERR_CAPTURE if another
  *            context made a call that ctx does not follow, by an event that it waited for:
  *            duo_error_detail names the node.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
 
@@ -1121,7 +1133,7 @@ DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
  *            DUO_ERR_CAPTURE (ctx captures another), DUO_ERR_MEMORY, DUO_ERR_CYCLE,
  *            DUO_ERR_HIDDEN, or what a call with a node's arguments would return. duo_graph_detail
  *            names the node.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
 
@@ -1133,7 +1145,7 @@ DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
  * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), DUO_ERR_CAPTURE
  *            (ctx captures another), or what the call of a node returned: then what depends on it
  *            has not been done, and duo_graph_detail names it. The graph may be launched again.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
 
@@ -1147,9 +1159,10 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  * Does not wait. Launches that are under way go on with what they had.
  *
  * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
- *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE (work->size too small), DUO_ERR_SHAPE
- *            (another kind, shape or side), and what duo_graph_build returns of a node.
- * Since      0.2
+ *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE and DUO_ERR_UNSUPPORTED (as duo_graph_add),
+ *            DUO_ERR_SHAPE (another kind, shape or side), and what duo_graph_build returns of a
+ *            node.
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work);
 
@@ -1161,19 +1174,20 @@ DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_w
  *   length  [out] how many characters the whole text has, without the 0; may be NULL.
  *
  * Returns    DUO_OK (also where text has no room for all of it), DUO_ERR_GRAPH, DUO_ERR_NULL.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_graph_print(duo_graph *graph, char *text, size_t size, size_t *length);
 
 /**
  * duo_graph_detail - which node the last failure of this graph was about, and what was wrong; never
- * NULL, may be "".   Since 0.2
+ * NULL, may be "". It may change with the graph's next call.   Since 1.0
  */
 DUO_API const char *duo_graph_detail(duo_graph *graph);
 
 /* ---- Explanation ----------------------------------------------------------------------------- */
 
-#define DUO_CANDIDATES 16
+/* Most algorithms of an operation. */
+#define DUO_CANDIDATES 32
 
 typedef struct duo_candidate {
     const char *algorithm; /* its name, a literal of the library */
@@ -1193,7 +1207,7 @@ typedef struct duo_parts {
 } duo_parts;
 
 /* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields, and
- * fill in as many as `size` has room for. */
+ * fill in as many as `size` has room for. What the library does not know is left alone. */
 typedef struct duo_decision {
     size_t size;
     const char *operation;      /* "sgemm", "sasum", "ssum", "sdot"; NULL: no call yet */
@@ -1208,7 +1222,6 @@ typedef struct duo_decision {
     duo_candidate candidate[DUO_CANDIDATES];
     char note[160]; /* what went differently: no GPU and why, a fall-back; else empty */
 
-    /* Since 0.2 */
     int ran;                         /* the algorithm's index in candidate[]; -1: none ran */
     double profile_seconds;          /* what the profile alone predicts for it: other than
                                          predicted_seconds where something was learned
@@ -1220,7 +1233,7 @@ typedef struct duo_decision {
 /**
  * duo_explain_last - what the last operation of this context chose, and why.
  *   decision   [in,out] not NULL; decision->size set by the caller.
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE.   Since 0.1
+ * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE.   Since 1.0
  */
 DUO_API duo_status duo_explain_last(duo_context *ctx, duo_decision *decision);
 
@@ -1235,7 +1248,8 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
  *              decision   the operation, sizes, residences and candidates, as duo_explain_last
  *                         tells them; side, algorithm, threads and predicted_seconds are those of
  *                         the candidate that was chosen. Nothing has run: seconds is negative, note
- *                         and reason are empty, parts are 0. It is gone when decide returns.
+ *                         and reason are empty, parts are 0. Its size tells which fields the
+ *                         library has. It is gone when decide returns.
  *              chosen     the index of that candidate.
  *            It returns the index of the candidate to run, or -1 for the one that was chosen. Any
  *            other number counts as -1, as does a candidate that does not accept. One of the other
@@ -1250,23 +1264,25 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
  *            calls of other contexts.
  * Numerics   every candidate is right to the bounds of the context's math.
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
- * Since      0.2
+ * Since      1.0
  */
 DUO_API duo_status duo_set_decide(duo_context *ctx, duo_decide decide, void *user);
 
 /**
- * duo_status_string - the text of a status, never NULL ("unknown status" for other numbers).
- * Since      0.1
+ * duo_status_string - the text of a status, a literal, never NULL ("unknown status" for other
+ * numbers).
+ * Since      1.0
  */
 DUO_API const char *duo_status_string(duo_status status);
 
 /**
- * duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "".
- * Since      0.1
+ * duo_error_detail - more about this context's last failure or fall-back; never NULL, may be "". It
+ * may change with the context's next call.
+ * Since      1.0
  */
 DUO_API const char *duo_error_detail(duo_context *ctx);
 
-/** duo_version - DUO_VERSION of the library that runs.   Since 0.1 */
+/** duo_version - DUO_VERSION of the library that runs.   Since 1.0 */
 DUO_API int duo_version(void);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@
  * State      There is none here: all is inline, each function calls its counterpart in duoblas.h.
  *            What that says of overlap, residence, threads and numerics holds.
  *
- * All since 0.2.
+ * All since 1.0.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */

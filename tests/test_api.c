@@ -225,7 +225,11 @@ static void texts(void)
     }
     CHECK(strcmp(duo_status_string((duo_status)1), "unknown status") == 0, "1");
     CHECK(strcmp(duo_status_string((duo_status)-count), "unknown status") == 0, "%d", -count);
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", duo_version() / 10000, duo_version() / 100 % 100,
+             duo_version() % 100);
     CHECK(duo_version() == DUO_VERSION && DUO_VERSION > 0, "%d", duo_version());
+    CHECK(strncmp(DUO_VERSION_STRING, version, strlen(version)) == 0, "%s", version);
     CHECK(duo_error_detail(NULL) != NULL, "detail");
 }
 

@@ -14,7 +14,7 @@ static void explanations(void)
     test_case("explain_last");
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_ERR_NULL, duo_explain_last(ctx, NULL));
-    d.size = offsetof(duo_decision, ran) - 1; /* less than that of version 0.1 */
+    d.size = offsetof(duo_decision, ran) - 1; /* less than all versions have */
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));
     d.size = 0;
     CHECK_STATUS(DUO_ERR_SIZE, duo_explain_last(ctx, &d));

@@ -18,6 +18,8 @@ check() { # TEXT COMMAND...: one line, and remember a failure
 }
 # shellcheck disable=SC2317 # called through check
 lacks() { ! grep -qE "$1" "$2"; }
+# shellcheck disable=SC2317
+every() { ! grep -qvE "$1" "$2"; } # line
 
 export LC_ALL=C
 exports() {
@@ -30,8 +32,9 @@ check_library() { # NAME MAP
     exports "$library" >"$work/exports"
     listed "$source/src/$2" >"$work/map"
     readelf -d "$library" >"$work/dynamic"
+    nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' >"$work/versions"
     check "exports of $name are those of $2" diff "$work/map" "$work/exports"
-    check "SONAME is $name.so.0.1" grep -q "SONAME.*\[$name\.so\.0\.1\]" "$work/dynamic"
+    check "SONAME is $name.so.1" grep -q "SONAME.*\[$name\.so\.1\]" "$work/dynamic"
     check "no CUDA library and no BLAS is needed" lacks \
         'NEEDED.*(cuda|cublas|nvidia|\[lib(open)?blas)' "$work/dynamic"
     check "no text relocations" lacks 'TEXTREL' "$work/dynamic"
@@ -40,12 +43,14 @@ check_library() { # NAME MAP
 }
 
 check_library libduoblas duoblas.map
+check "each has a version" every '@@DUOBLAS_1\.[0-9]+$' "$work/versions"
 check "no search path for libraries" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
 tr '\n' ' ' <"$source/include/duoblas.h" | grep -oE 'DUO_API +[^(]*\(' |
     grep -oE 'duo_[a-z_]+\($' | tr -d '(' | sort -u >"$work/header"
 check "duoblas.map lists what the header declares" diff "$work/header" "$work/map"
 
 check_library libduoblas-blas blas/blas.map
+check "no name of BLAS has a version" lacks "@" "$work/versions"
 check "no search path from the root" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
 {
     for name in sgemm sdot sasum ssum; do

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # test_header.sh SOURCE - the public header compiles alone and without warnings, as C11 and as
-# C++17, by every compiler that is here; it includes no CUDA and defines no macro outside DUO_.
+# C++17, by every compiler that is here; it includes no CUDA and defines no macro outside DUO_, and
+# what is DUO_DEPRECATED warns.
 # Likewise duoblas.hpp, and what its test makes of it, as C++17, C++20 and C++23.
 set -euo pipefail
 
@@ -38,6 +39,16 @@ for pair in gcc:g++ clang:clang++; do
     fi
 done
 [[ $tried -gt 0 ]] || { echo "FAILED: no compiler"; exit 1; }
+
+echo '#include <duoblas.h>
+DUO_DEPRECATED("use new_one") DUO_API int old_one(void);
+int (*function)(void) = old_one;' >"$work/deprecated.c"
+if "${CC:-cc}" -I"$include" -Werror -fsyntax-only "$work/deprecated.c" 2>"$work/said"; then
+    echo "FAILED: no warning of what is deprecated"
+    exit 1
+fi
+grep -q 'use new_one' "$work/said"
+echo "ok: compilers warn of what is deprecated, and say what to use"
 
 macros() {
     "${CC:-cc}" -std=c11 -I"$include" -dM -E "$1" | awk '{ sub(/\(.*/, "", $2); print $2 }' | sort

@@ -51,9 +51,12 @@ step "the installed tool"
 head -n 3 "$work/info"
 
 step "pkg-config"
-[[ $(pkg-config --modversion duoblas) == 0.1.0 ]]
-version=$(pkg-config --modversion duoblas)
-grep -qx "  version: \"$version\"" "$source/packaging/conda/recipe.yaml" ||
+version=$(sed -n 's/^#define DUO_VERSION_STRING "\(.*\)"$/\1/p' "$prefix/include/duoblas.h")
+[[ $(pkg-config --modversion duoblas) == "$version" ]]
+[[ $(pkg-config --modversion duoblas-blas duoblas-static | sort -u) == "$version" ]]
+pkg-config --atleast-version=1.0 duoblas
+grep -qx "version: $version" "$source/CITATION.cff"
+grep -qx "  version: \"${version/-rc./rc}\"" "$source/packaging/conda/recipe.yaml" ||
     { echo "FAILED: conda's recipe is of another version"; exit 1; }
 warnings=(-Wall -Wextra -Wpedantic -Werror)
 read -ra flags <<<"$(pkg-config --cflags duoblas)"
@@ -165,7 +168,7 @@ if [[ -e $library/libduoblas-fortran.a ]]; then # the module of the compiler tha
     cat >"$work/fortran/CMakeLists.txt" <<EOF
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C Fortran)
-find_package(duoblas 0.1 REQUIRED)
+find_package(duoblas 1.0 REQUIRED)
 add_executable(example "$source/examples/fortran_first_call.f90")
 target_link_libraries(example PRIVATE duoblas::fortran)
 EOF

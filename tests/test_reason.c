@@ -211,7 +211,7 @@ static void other_reasons(void)
     duo_profile_reset();
 }
 
-/* Whoever was compiled with version 0.1 has a shorter structure: nothing is written beyond it. */
+/* Other versions have a shorter structure, or a longer one: nothing is written beyond it. */
 static void shorter_structure(void)
 {
     make_vector();

@@ -30,10 +30,10 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
     if (!duo_output_open(&output, path)) return false;
     FILE *const file = output.file;
     fprintf(file,
-            "# tool: duoblas crossover %d.%d.%d\n# commit: %s\n# compiler: %s\n# date: %s\n"
+            "# tool: duoblas crossover %s\n# commit: %s\n# compiler: %s\n# date: %s\n"
             "# cpu: %s\n# threads: %d\n# blas: %s\n",
-            DUO_VERSION_MAJOR, DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
-            duo_text_date(date), x->cpu, x->threads, x->cpu_blas);
+            DUO_VERSION_STRING, duo_tool_commit, DUO_COMPILER, duo_text_date(date), x->cpu,
+            x->threads, x->cpu_blas);
     duo_text_blas_warning("# ", file);
     if (x->gpu)
         fprintf(file, "# gpu: %s\n# driver: CUDA %s\n# clocks: core %d MHz, memory %d MHz (most)\n",

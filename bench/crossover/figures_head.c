@@ -24,8 +24,7 @@ static const char *const names[DUO_FIGURES_HEAD] = {
 void duo_figures_head_of(const duo_crossover *x, duo_figures_head *h)
 {
     snprintf(h->value[HEAD_FORMAT], sizeof h->value[0], "%d", FORMAT);
-    snprintf(h->value[HEAD_VERSION], sizeof h->value[0], "%d.%d.%d", DUO_VERSION_MAJOR,
-             DUO_VERSION_MINOR, DUO_VERSION_PATCH);
+    snprintf(h->value[HEAD_VERSION], sizeof h->value[0], "%s", DUO_VERSION_STRING);
     snprintf(h->value[HEAD_CPU], sizeof h->value[0], "%s", duo_machine_cpu());
     snprintf(h->value[HEAD_CPU_ID], sizeof h->value[0], "%s", duo_machine_cpu_id());
     snprintf(h->value[HEAD_THREADS], sizeof h->value[0], "%d", x->threads);

@@ -26,12 +26,10 @@ static cJSON *add_object(cJSON *list)
 
 static void add_tool(cJSON *to)
 {
-    char version[DUO_TEXT], date[DUO_TEXT];
-    snprintf(version, sizeof version, "%d.%d.%d", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
-             DUO_VERSION_PATCH);
+    char date[DUO_TEXT];
     (void)cJSON_AddNumberToObject(to, "format", 1);
     (void)cJSON_AddStringToObject(to, "tool", "duoblas crossover");
-    (void)cJSON_AddStringToObject(to, "version", version);
+    (void)cJSON_AddStringToObject(to, "version", DUO_VERSION_STRING);
     (void)cJSON_AddStringToObject(to, "commit", duo_tool_commit);
     (void)cJSON_AddStringToObject(to, "compiler", DUO_COMPILER);
     (void)cJSON_AddStringToObject(to, "date", duo_text_date(date));

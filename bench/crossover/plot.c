@@ -65,8 +65,8 @@ bool duo_crossover_plot(const duo_crossover *x, const char *path)
                          file);
         top += DUO_PANEL_HEIGHT;
     }
-    snprintf(text, sizeof text, "duoblas crossover %d.%d.%d, commit %s, %s", DUO_VERSION_MAJOR,
-             DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, duo_text_date(date));
+    snprintf(text, sizeof text, "duoblas crossover " DUO_VERSION_STRING ", commit %s, %s",
+             duo_tool_commit, duo_text_date(date));
     draw_text("soft", MARGIN, height - 10, text, file);
     fprintf(file, "</svg>\n");
     return duo_output_close(&output, true);

@@ -138,8 +138,7 @@ void duo_crossover_profile(const duo_crossover *x, duo_profile *profile)
     char date[DUO_TEXT];
     begin_profile(x, profile);
     snprintf(profile->origin, sizeof profile->origin, "this run");
-    snprintf(profile->version, sizeof profile->version, "%d.%d.%d", DUO_VERSION_MAJOR,
-             DUO_VERSION_MINOR, DUO_VERSION_PATCH);
+    snprintf(profile->version, sizeof profile->version, "%s", DUO_VERSION_STRING);
     snprintf(profile->cpu, sizeof profile->cpu, "%s", duo_machine_cpu());
     snprintf(profile->cpu_id, sizeof profile->cpu_id, "%s", duo_machine_cpu_id());
     snprintf(profile->blas, sizeof profile->blas, "%s", duo_blas_library_name());

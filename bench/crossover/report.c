@@ -50,8 +50,8 @@ static void machine(const duo_crossover *x, FILE *file)
     fact("Run", text, file);
     fact("Math", duo_crossover_math, file);
     if (x->noise.looks > 0) fact("Noise", duo_noise_text(&x->noise, text, sizeof text), file);
-    snprintf(text, sizeof text, "%d.%d.%d, commit %s, %s", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
-             DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER);
+    snprintf(text, sizeof text, DUO_VERSION_STRING ", commit %s, %s", duo_tool_commit,
+             DUO_COMPILER);
     fact("DuoBLAS", text, file);
     fprintf(file, "</dl>\n");
 }

@@ -25,9 +25,8 @@ void duo_verification_head(const duo_verify_options *options, const char *mark, 
 {
     char blas[384], date[DUO_TEXT];
     const int threads = duo_machine_threads();
-    fprintf(file, "%sDuoBLAS  %d.%d.%d, commit %s, %s, %s\n", mark, DUO_VERSION_MAJOR,
-            DUO_VERSION_MINOR, DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER,
-            duo_text_date(date));
+    fprintf(file, "%sDuoBLAS  " DUO_VERSION_STRING ", commit %s, %s, %s\n", mark, duo_tool_commit,
+            DUO_COMPILER, duo_text_date(date));
     fprintf(file, "%sCPU      %s, %d thread%s\n%sBLAS     %s\n", mark, duo_machine_cpu(), threads,
             threads == 1 ? "" : "s", mark, duo_text_blas(blas, sizeof blas));
     print_gpu(mark, file);

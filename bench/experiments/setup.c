@@ -104,8 +104,8 @@ void duo_bench_head(const duo_bench *b)
 {
     char blas[384], date[DUO_TEXT];
     const char *const mark = b->csv ? "# " : "";
-    printf("%sDuoBLAS %d.%d.%d, commit %s, %s, %s\n", mark, DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
-           DUO_VERSION_PATCH, duo_tool_commit, DUO_COMPILER, duo_text_date(date));
+    printf("%sDuoBLAS " DUO_VERSION_STRING ", commit %s, %s, %s\n", mark, duo_tool_commit,
+           DUO_COMPILER, duo_text_date(date));
     printf("%sCPU   %s, %d thread%s\n%sBLAS  %s\n", mark, duo_machine_cpu(), b->threads,
            b->threads == 1 ? "" : "s", mark, duo_text_blas(blas, sizeof blas));
     duo_text_blas_warning(b->csv ? "#       " : "      ", stdout);

@@ -183,9 +183,7 @@ int duo_tool_info(int argc, char **argv)
     const int status = duo_tool_parse(&argp, argc, argv, &json);
     if (status != 0) return status;
     if (json) return duo_info_json() ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
-    const int version = duo_version();
-    printf("DuoBLAS %d.%d.%d (commit %s, %s)\n\n", version / 10000, version / 100 % 100,
-           version % 100, duo_tool_commit, DUO_COMPILER);
+    printf("DuoBLAS %s (commit %s, %s)\n\n", DUO_VERSION_STRING, duo_tool_commit, DUO_COMPILER);
     print_cpu();
     print_blas();
     print_gpus();

@@ -36,12 +36,9 @@ static void add_number(cJSON *to, const char *key, double value)
 
 static void add_tool(cJSON *to)
 {
-    char version[DUO_TEXT];
-    snprintf(version, sizeof version, "%d.%d.%d", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
-             DUO_VERSION_PATCH);
     (void)cJSON_AddNumberToObject(to, "format", 1);
     add_text(to, "tool", "duoblas info");
-    add_text(to, "version", version);
+    add_text(to, "version", DUO_VERSION_STRING);
     add_text(to, "commit", duo_tool_commit);
     add_text(to, "compiler", DUO_COMPILER);
 }

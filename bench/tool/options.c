@@ -17,9 +17,7 @@ enum { OPTION_USAGE = -2, OPTION_VERSION = 'V' };
 
 void duo_tool_print_version(const char *program)
 {
-    const int version = duo_version();
-    printf("%s %d.%d.%d (%s)\n", program, version / 10000, version / 100 % 100, version % 100,
-           duo_tool_commit);
+    printf("%s %s (%s)\n", program, DUO_VERSION_STRING, duo_tool_commit);
 }
 
 static error_t parse_help(int key, char *argument, struct argp_state *state)

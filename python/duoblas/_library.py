@@ -12,10 +12,9 @@ from typing import Any
 __all__ = ["Decision", "DeviceInfo", "LAYOUT", "MATHS", "PATHS", "PRIORITIES", "RESIDENCES",
            "TRANSPOSE", "library", "library_path", "version"]
 
-# The interface that this package is written for: while the major version is 0, each minor version
-# may change it.
-_INTERFACE = (0, 1)
-_NAME = "libduoblas.so.%d.%d" % _INTERFACE
+# The interface that this package is written for: minor versions add to it (docs/stability.md).
+_INTERFACE = (1, 0)
+_NAME = "libduoblas.so.%d" % _INTERFACE[0]
 
 LAYOUT = {"row": 101, "column": 102}
 TRANSPOSE = {False: 111, True: 112}
@@ -25,7 +24,7 @@ PRIORITIES = {"normal": 0, "high": 1}
 SIDES = ("cpu", "gpu")
 RESIDENCES = ("unused", "pageable", "pinned", "kept", "stale", "device")
 
-_CANDIDATES = 16
+_CANDIDATES = 32
 
 
 class Candidate(ctypes.Structure):
@@ -138,7 +137,7 @@ def _declare(opened: ctypes.CDLL) -> None:
 library, library_path = _open()
 _number = library.duo_version()
 version = "%d.%d.%d" % (_number // 10000, _number // 100 % 100, _number % 100)
-if (_number // 10000, _number // 100 % 100) != _INTERFACE:
+if _number // 10000 != _INTERFACE[0] or _number // 100 % 100 < _INTERFACE[1]:
     raise ImportError(f"duoblas: {library_path} is version {version}; this package is written for "
                       "%d.%d" % _INTERFACE)
 _declare(library)

@@ -1,7 +1,9 @@
 /* device.c - duo_device_count and duo_device_describe. */
-#include <string.h>
-
 #include "gpu/backend/devices.h"
+#include "host/sized.h"
+
+/* Every version has these fields. */
+enum { LEAST = offsetof(duo_device_info, pcie_width) + sizeof(int) };
 
 duo_status duo_device_count(int *number)
 {
@@ -15,12 +17,11 @@ duo_status duo_device_describe(int device, duo_device_info *info)
 {
     const char *why;
     if (info == NULL) return DUO_ERR_NULL;
-    if (info->size < sizeof *info) return DUO_ERR_SIZE;
+    if (info->size < LEAST) return DUO_ERR_SIZE;
     if (device < 0 || device >= duo_devices(&why)) return DUO_ERR_DEVICE;
     duo_device_info found = {.size = sizeof found};
     const duo_status status = duo_backend_current()->describe(device, &found);
     if (status != DUO_OK) return DUO_ERR_DEVICE;
-    found.size = info->size;
-    memcpy(info, &found, sizeof found);
+    duo_sized_give(info, &found, sizeof found);
     return DUO_OK;
 }

@@ -1,23 +1,24 @@
 /* explain.c - duo_explain_last and duo_error_detail. */
-#include <string.h>
-
 #include "call/context.h"
 #include "call/reason.h"
+#include "host/sized.h"
+
+/* Every version has these fields. */
+enum { LEAST = offsetof(duo_decision, ran) };
 
 duo_status duo_explain_last(duo_context *given, duo_decision *decision)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (decision == NULL) return DUO_ERR_NULL;
-    const size_t size = decision->size;
-    if (size < offsetof(duo_decision, ran)) return DUO_ERR_SIZE; /* that of version 0.1 */
+    if (decision->size < LEAST) return DUO_ERR_SIZE;
     if (ctx->last.tiny) ctx->resources.report.note[0] = '\0'; /* the note is of an earlier call */
     const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
     duo_last_complete(&ctx->last, &conditions);
-    duo_decision whole = {.size = size};
+    duo_decision whole = {.size = decision->size};
     duo_last_describe(&ctx->last, ctx->resources.report.note, &whole);
     duo_reason_add(&ctx->last, &whole);
-    memcpy(decision, &whole, size < sizeof whole ? size : sizeof whole);
+    duo_sized_give(decision, &whole, sizeof whole);
     return DUO_OK;
 }
 

@@ -56,7 +56,7 @@ const duo_profile *duo_built_in_of_gpu(const char *gpu)
 /* Was the CPU part measured on a host like this one in everything? */
 static bool same_host(const duo_profile *p, char *problem, size_t size)
 {
-    if (!duo_profile_fits(p, problem, size)) return false;
+    if (!duo_profile_of_this_cpu(p, problem, size)) return false;
     const bool same_blas = strcmp(p->blas, duo_blas_library_name()) == 0;
     const int threads = duo_machine_threads();
     if (!same_blas)

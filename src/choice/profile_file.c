@@ -62,21 +62,25 @@ bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t 
     return good;
 }
 
-bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size)
+bool duo_profile_of_this_cpu(const duo_profile *profile, char *why, size_t why_size)
 {
-    char version[32];
-    snprintf(version, sizeof version, "%d.%d.%d", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
-             DUO_VERSION_PATCH);
-    if (strcmp(profile->version, version) != 0) {
-        snprintf(why, why_size, "made by version %s", profile->version);
-        return false;
-    }
     if (strcmp(profile->cpu, duo_machine_cpu()) != 0 ||
         strcmp(profile->cpu_id, duo_machine_cpu_id()) != 0) {
         snprintf(why, why_size, "measured on another CPU (%s, %s)", profile->cpu, profile->cpu_id);
         return false;
     }
     return true;
+}
+
+bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size)
+{
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.", DUO_VERSION_MAJOR, DUO_VERSION_MINOR);
+    if (strncmp(profile->version, version, strlen(version)) != 0) {
+        snprintf(why, why_size, "made by version %s", profile->version);
+        return false;
+    }
+    return duo_profile_of_this_cpu(profile, why, why_size);
 }
 
 /* ---- Writing ---- */

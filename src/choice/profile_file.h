@@ -11,8 +11,11 @@
  */
 bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t why_size);
 
-/* Was the profile made by this version of the library, on this CPU? Its GPU part is checked when a
- * GPU is opened (duo_profile_check_gpu). */
+/* Was the profile measured on this CPU? */
+bool duo_profile_of_this_cpu(const duo_profile *profile, char *why, size_t why_size);
+
+/* And by this major and minor version of the library? Its GPU part is checked when a GPU is opened
+ * (duo_profile_check_gpu). */
 bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
 
 /* Makes the folders on the way to a path. False: one is missing, and errno says why. */

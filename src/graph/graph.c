@@ -7,6 +7,7 @@
 
 #include "host/lock.h"
 #include "host/machine.h"
+#include "host/sized.h"
 
 enum { LIVE = 0x44554731, DEAD = 0x44554730, SERIAL_AT = 32 };
 
@@ -75,4 +76,18 @@ duo_status duo_graph_wrong(duo_graph *graph, int node, duo_status status, const 
         snprintf(graph->detail, sizeof graph->detail, "node %d (%s): %s", node + 1,
                  duo_graph_kind(graph->node[node].work.kind), what);
     return status;
+}
+
+/* Every version has these fields of a work. */
+enum { LEAST = offsetof(duo_work, user) + sizeof(void *) };
+
+duo_status duo_graph_take_work(duo_graph *graph, int node, const duo_work *given, duo_work *work)
+{
+    if (given == NULL) return duo_graph_wrong(graph, node, DUO_ERR_NULL, "no work");
+    const duo_status status = duo_sized_take(work, sizeof *work, LEAST, given);
+    if (status == DUO_ERR_SIZE)
+        return duo_graph_wrong(graph, node, status, "duo_work.size is too small");
+    if (status == DUO_ERR_UNSUPPORTED)
+        return duo_graph_wrong(graph, node, status, "a duo_work of a later version");
+    return DUO_OK;
 }

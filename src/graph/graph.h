@@ -133,6 +133,9 @@ int duo_graph_threads(const duo_graph *graph, int at_once);
 /* What a node of this kind does, in a word; NULL: there is no such kind. */
 const char *duo_graph_kind(duo_work_kind kind);
 
+/* The work that a program gave for a node (-1: a new one), as this version knows it. */
+duo_status duo_graph_take_work(duo_graph *graph, int node, const duo_work *given, duo_work *work);
+
 /* Notes what is wrong with a node (-1: with none); returns the status. */
 duo_status duo_graph_wrong(duo_graph *graph, int node, duo_status status, const char *what);
 

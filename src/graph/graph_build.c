@@ -281,23 +281,23 @@ static bool fits(const duo_graph_node *n, duo_node_side side, bool to_device)
 
 duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work)
 {
+    duo_work taken;
     duo_node_side side;
     bool anywhere, to_device;
     if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
     const int number = duo_graph_number(graph, node);
     if (number < 0) return duo_graph_wrong(graph, -1, DUO_ERR_NODE, "a node of another graph");
-    if (work == NULL) return duo_graph_wrong(graph, number, DUO_ERR_NULL, "no work");
-    if (work->size < sizeof *work)
-        return duo_graph_wrong(graph, number, DUO_ERR_SIZE, "duo_work.size is too small");
+    duo_status status = duo_graph_take_work(graph, number, work, &taken);
+    if (status != DUO_OK) return status;
     duo_graph_node *const n = &graph->node[number];
-    if (!same_shape(work, &n->work))
+    if (!same_shape(&taken, &n->work))
         return duo_graph_wrong(graph, number, DUO_ERR_SHAPE, "another kind or shape");
-    const duo_status status = duo_graph_check(graph, number, work, &side, &to_device, &anywhere);
+    status = duo_graph_check(graph, number, &taken, &side, &to_device, &anywhere);
     if (status != DUO_OK) return status;
     if (!anywhere && !fits(n, side, to_device))
         return duo_graph_wrong(graph, number, DUO_ERR_SHAPE, "its operands are elsewhere");
-    n->work = *work;
+    n->work = taken;
     graph->settled = false;
     return DUO_OK;
 }

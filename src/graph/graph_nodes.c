@@ -57,15 +57,12 @@ static duo_status numbers_of(duo_graph *graph, const duo_node *after, int count,
     return DUO_OK;
 }
 
-/* A work as later versions may have it, too: with more fields behind those that are known here. */
-static duo_status check_work(duo_graph *graph, const duo_work *work)
+/* The work of a node that may be of any kind. */
+static duo_status take_new_work(duo_graph *graph, const duo_work *given, duo_work *work)
 {
-    if (work == NULL) return duo_graph_wrong(graph, -1, DUO_ERR_NULL, "no work");
-    if (work->size < sizeof *work)
-        return duo_graph_wrong(graph, -1, DUO_ERR_SIZE, "duo_work.size is too small");
-    if (duo_graph_kind(work->kind) == NULL)
-        return duo_graph_wrong(graph, -1, DUO_ERR_ENUM, "no such kind of work");
-    return DUO_OK;
+    const duo_status status = duo_graph_take_work(graph, -1, given, work);
+    if (status != DUO_OK || duo_graph_kind(work->kind) != NULL) return status;
+    return duo_graph_wrong(graph, -1, DUO_ERR_ENUM, "no such kind of work");
 }
 
 static duo_status make_room(duo_graph *graph)
@@ -89,13 +86,14 @@ duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const duo_node 
                          duo_node *node)
 {
     int *numbers, left;
+    duo_work taken;
     if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
     duo_status status = not_built(graph);
-    if (status == DUO_OK) status = check_work(graph, work);
+    if (status == DUO_OK) status = take_new_work(graph, work, &taken);
     if (status == DUO_OK) status = make_room(graph);
     if (status == DUO_OK) status = numbers_of(graph, after, count, &numbers, &left);
     if (status != DUO_OK) return status;
-    graph->node[graph->nodes] = (duo_graph_node){.work = *work, .after = numbers, .afters = left};
+    graph->node[graph->nodes] = (duo_graph_node){.work = taken, .after = numbers, .afters = left};
     if (node != NULL) *node = duo_graph_handle(graph, graph->nodes);
     graph->nodes++;
     return DUO_OK;
@@ -105,16 +103,17 @@ duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_work *work
                            const duo_node *after, int count)
 {
     int *numbers = NULL, left = 0;
+    duo_work taken;
     if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
     duo_status status = not_built(graph);
     const int number = duo_graph_number(graph, node);
     if (status == DUO_OK && number < 0)
         status = duo_graph_wrong(graph, -1, DUO_ERR_NODE, "a node of another graph");
-    if (status == DUO_OK && work != NULL) status = check_work(graph, work);
+    if (status == DUO_OK && work != NULL) status = take_new_work(graph, work, &taken);
     if (status == DUO_OK && count != -1) status = numbers_of(graph, after, count, &numbers, &left);
     if (status != DUO_OK) return status;
     duo_graph_node *const n = &graph->node[number];
-    if (work != NULL) n->work = *work;
+    if (work != NULL) n->work = taken;
     if (count == -1) return DUO_OK;
     free(n->after);
     n->after = numbers;

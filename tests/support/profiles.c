@@ -72,8 +72,7 @@ const duo_profile *good_profile(void)
 {
     static duo_profile p;
     memset(&p, 0, sizeof p);
-    snprintf(p.version, sizeof p.version, "%d.%d.%d", DUO_VERSION_MAJOR, DUO_VERSION_MINOR,
-             DUO_VERSION_PATCH);
+    snprintf(p.version, sizeof p.version, "%s", DUO_VERSION_STRING);
     snprintf(p.cpu, sizeof p.cpu, "%s", duo_machine_cpu());
     snprintf(p.cpu_id, sizeof p.cpu_id, "%s", duo_machine_cpu_id());
     snprintf(p.blas, sizeof p.blas, "%s", duo_blas_library_name());
