@@ -2,16 +2,16 @@
  * sgemm_gpu_batched.cu - many products of one shape in one launch, by fp32 FMA alone.
  *
  * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment
- * Kernels   tiles of 32 x 32 or 64 x 64 of a product by one or four warps
- *           (batched/warp_products.cuh), or of 128 x 128 by the loops of sgemm_gpu_ffma
- *           (batched/tile_products.cuh): whichever is predicted to take less
+ * Kernels   tiles of 8 x 8 to 64 x 64 of a product, each by few threads (batched/small_tiles.cuh),
+ *           or of 128 x 128 by the loops of sgemm_gpu_ffma (batched/large_tiles.cuh): those that are
+ *           predicted to take least
  * Order     per element of C one fp32 FMA chain over k, scaled by alpha, then added to beta C: the
  *           same bits by every tile, in every batch and on every device
  */
 #include <math.h>
 
-#include "gpu/batched/tile_products.cuh"
-#include "gpu/batched/warp_products.cuh"
+#include "gpu/batched/large_tiles.cuh"
+#include "gpu/batched/small_tiles.cuh"
 #include "gpu/kernels.h"
 #include "gpu/shared_memory.cuh"
 
@@ -48,67 +48,55 @@ static batch_places places_of(const duo_batch *batch, const duo_launch *how)
     return places;
 }
 
-static int64_t tiles_along(int64_t size, int edge) { return (size + edge - 1) / edge; }
-
-/* ---- Warps ---- */
-
-template <int Across>
-static void (*const warp_kernel[2][2])(sgemm_problem, batch_places, warp_tiles, bool, bool) = {
-    {sgemm_warp_products<Across, false, false>, sgemm_warp_products<Across, false, true>},
-    {sgemm_warp_products<Across, true, false>, sgemm_warp_products<Across, true, true>},
-};
-
-template <int Across>
-static cudaError_t launch_warps(const duo_call *call, const duo_batch *batch, const duo_launch *how)
-{
-    const int64_t down = tiles_along(call->m, kWarpEdge * Across);
-    const int64_t across = tiles_along(call->n, kWarpEdge * Across);
-    if (down * across > INT32_MAX / batch->count) return cudaErrorInvalidValue;
-    const warp_tiles tiles = {(int)down, (int)across, down * across * batch->count};
-    const int64_t blocks = (tiles.all + kTiles<Across> - 1) / kTiles<Across>;
-    return queue_kernel_behind(warp_kernel<Across>[call->transa][call->transb], (unsigned)blocks,
-                               kWarpThreads, 0, how, sgemm_problem_of(call), places_of(batch, how),
-                               tiles, is_wide(call, batch, DUO_A), is_wide(call, batch, DUO_B));
-}
-
-/* ---- Tiles ---- */
-
-struct batch_tile {
-    void (*kernel[3][3])(sgemm_problem, tile_shares, batch_places); /* by copy_kind */
-    int edge;
-    size_t shared_bytes;
-};
-
-template <class Tile>
-constexpr batch_tile batch_tile_of()
-{
-    static_assert(Tile::kM == Tile::kN, "a square");
-    return {{{sgemm_tile_products<Tile, kVectors, kVectors>,
-              sgemm_tile_products<Tile, kVectors, kAlongEdge>,
-              sgemm_tile_products<Tile, kVectors, kAlongK>},
-             {sgemm_tile_products<Tile, kAlongEdge, kVectors>,
-              sgemm_tile_products<Tile, kAlongEdge, kAlongEdge>,
-              sgemm_tile_products<Tile, kAlongEdge, kAlongK>},
-             {sgemm_tile_products<Tile, kAlongK, kVectors>,
-              sgemm_tile_products<Tile, kAlongK, kAlongEdge>,
-              sgemm_tile_products<Tile, kAlongK, kAlongK>}},
-            Tile::kM,
-            Tile::kRingFloats * sizeof(float)};
-}
-
-static const batch_tile whole_tile = batch_tile_of<large_tile>();
-
 static copy_kind kind_of(const duo_call *call, const duo_batch *batch, int i)
 {
     if (is_wide(call, batch, i)) return kVectors;
     return duo_call_along_k(call, i) ? kAlongK : kAlongEdge;
 }
 
-static cudaError_t launch_tiles(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+static int64_t tiles_along(int64_t size, int edge) { return (size + edge - 1) / edge; }
+
+/* ---- Small tiles ---- */
+
+template <class Tile>
+static cudaError_t launch_small(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    const batch_tile &tile = whole_tile;
+    const int64_t down = tiles_along(call->m, Tile::kEdge);
+    const int64_t across = tiles_along(call->n, Tile::kEdge);
+    if (down * across > INT32_MAX / batch->count) return cudaErrorInvalidValue;
+    const tile_counts tiles = {(int)down, (int)across, down * across * batch->count};
+    const int64_t blocks = (tiles.all + Tile::kTiles - 1) / Tile::kTiles;
+    return queue_kernel_behind(sgemm_small_tiles<Tile>, (unsigned)blocks, Tile::kBlock, 0, how,
+                               sgemm_problem_of(call), places_of(batch, how), tiles,
+                               kind_of(call, batch, DUO_A), kind_of(call, batch, DUO_B));
+}
+
+using tile_8 = batch_tile<8, 2, 16, 7>;
+using tile_16 = batch_tile<16, 2, 32, 8>;
+using tile_32 = batch_tile<32, 4, 32, 12>;
+using tile_64 = batch_tile<64, 8, 32, 5>;
+
+/* ---- Large tiles ---- */
+
+constexpr int kLargeEdge = large_tile::kM;
+constexpr size_t kLargeBytes = large_tile::kRingFloats * sizeof(float);
+static_assert(large_tile::kM == large_tile::kN, "a square");
+
+static void (*const large_kernel[3][3])(sgemm_problem, tile_shares, batch_places) = {
+    {sgemm_large_tiles<large_tile, kVectors, kVectors>,
+     sgemm_large_tiles<large_tile, kVectors, kAlongEdge>,
+     sgemm_large_tiles<large_tile, kVectors, kAlongK>},
+    {sgemm_large_tiles<large_tile, kAlongEdge, kVectors>,
+     sgemm_large_tiles<large_tile, kAlongEdge, kAlongEdge>,
+     sgemm_large_tiles<large_tile, kAlongEdge, kAlongK>},
+    {sgemm_large_tiles<large_tile, kAlongK, kVectors>,
+     sgemm_large_tiles<large_tile, kAlongK, kAlongEdge>,
+     sgemm_large_tiles<large_tile, kAlongK, kAlongK>}};
+
+static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, const duo_launch *how)
+{
     const sgemm_problem p = sgemm_problem_of(call);
-    const int64_t down = tiles_along(p.m, tile.edge), across = tiles_along(p.n, tile.edge);
+    const int64_t down = tiles_along(p.m, kLargeEdge), across = tiles_along(p.n, kLargeEdge);
     const int64_t slabs = (p.k + kSlab - 1) / kSlab;
     if (down * across > INT32_MAX / batch->count || slabs > INT32_MAX) return cudaErrorInvalidValue;
     tile_shares shares = {};
@@ -117,43 +105,45 @@ static cudaError_t launch_tiles(const duo_call *call, const duo_batch *batch, co
     shares.whole = (int)(down * across);
     shares.slabs = (int)slabs;
     return queue_kernel_behind(
-        tile.kernel[kind_of(call, batch, DUO_A)][kind_of(call, batch, DUO_B)],
-        (unsigned)(shares.whole * batch->count), kThreads, tile.shared_bytes, how, p, shares,
+        large_kernel[kind_of(call, batch, DUO_A)][kind_of(call, batch, DUO_B)],
+        (unsigned)(shares.whole * batch->count), kThreads, kLargeBytes, how, p, shares,
         places_of(batch, how));
 }
 
 /* ---- Which of them ---- */
 
 /*
- * What a tile takes, in microseconds of an H100: the slots of a multiprocessor are done in waves,
- * each of which takes a fixed time and so long for each step of k. From 300 random batches and 15
- * of squares; on 150 others the choice is 1 % slower than the best of the three.
+ * What a batch takes by tiles of an edge, in microseconds of an H100: the first tile a fixed time
+ * and one for each step of k; and so does each tile of a multiprocessor, beside others. From 500
+ * random batches and 16 of squares; on 300 others the choice is 2.6 % slower than the best of the
+ * five.
  */
 static const struct {
-    int edge, slots;
-    double fixed, step;
-} tile_costs[] = {{32, 24, 1.19, 0.224}, {64, 6, 1.04, 0.142}, {128, 2, 4.31, 0.156}};
-enum { WARPS_32, WARPS_64, TILE_128, TILES };
-constexpr double kBytes = 2.7e6; /* that its memory moves in a microsecond */
+    int edge;
+    cudaError_t (*launch)(const duo_call *, const duo_batch *, const duo_launch *);
+    double first, first_step, each, each_step;
+} tiles[] = {{8, launch_small<tile_8>, 2.00, 0.0493, 0.0196, 0.00136},
+             {16, launch_small<tile_16>, 2.26, 0.0261, 0.0798, 0.00338},
+             {32, launch_small<tile_32>, 2.58, 0.0254, 0.213, 0.00793},
+             {64, launch_small<tile_64>, 3.04, 0.0360, 0.459, 0.0200},
+             {kLargeEdge, launch_large, 3.02, 0.0803, 3.75, 0.0736}};
+enum { TILES = sizeof tiles / sizeof tiles[0] };
 
 static double tile_cost(int tile, const duo_call *call, int64_t count, int multiprocessors)
 {
-    const auto &t = tile_costs[tile];
-    const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
-    const double moved =
-        4.0 * (double)count * (m * k + k * n + m * n * (call->beta != 0.0f ? 2.0 : 1.0));
+    const auto &t = tiles[tile];
     const double all =
         (double)(tiles_along(call->m, t.edge) * tiles_along(call->n, t.edge)) * (double)count;
-    const double waves = fmax(1.0, all / ((double)multiprocessors * t.slots));
-    return fmax(waves * (t.fixed + k * t.step), moved / kBytes);
+    const double k = (double)call->k;
+    return t.first + k * t.first_step + all / multiprocessors * (t.each + k * t.each_step);
 }
 
 static int choose_tile(const duo_call *call, int64_t count, const duo_launch *how)
 {
-    const bool fits = blocks_that_fit(whole_tile.shared_bytes, kResident, how->capability) > 0;
+    const bool large_fits = blocks_that_fit(kLargeBytes, kResident, how->capability) > 0;
     double cost[TILES];
     int best = 0;
-    for (int i = 0; i < (fits ? TILES : TILE_128); i++) {
+    for (int i = 0; i < (large_fits ? TILES : TILES - 1); i++) {
         cost[i] = tile_cost(i, call, count, how->multiprocessors);
         if (cost[i] < cost[best]) best = i;
     }
@@ -162,26 +152,21 @@ static int choose_tile(const duo_call *call, int64_t count, const duo_launch *ho
 
 static cudaError_t launch(const duo_call *call, const duo_batch *batch, const duo_launch *how)
 {
-    switch (choose_tile(call, batch->count, how)) {
-    case WARPS_32:
-        return launch_warps<1>(call, batch, how);
-    case WARPS_64:
-        return launch_warps<2>(call, batch, how);
-    default:
-        return launch_tiles(call, batch, how);
-    }
+    return tiles[choose_tile(call, batch->count, how)].launch(call, batch, how);
 }
 
 static cudaError_t load()
 {
-    cudaError_t error = load_layouts(warp_kernel<1>);
-    if (error == cudaSuccess) error = load_layouts(warp_kernel<2>);
     int capability = 0;
-    if (error == cudaSuccess) error = current_capability(&capability);
-    if (blocks_that_fit(whole_tile.shared_bytes, kResident, capability) == 0) return error;
-    for (const auto &row : whole_tile.kernel)
+    cudaError_t error = current_capability(&capability);
+    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_8>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_16>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_32>);
+    if (error == cudaSuccess) error = load_kernel(sgemm_small_tiles<tile_64>);
+    if (blocks_that_fit(kLargeBytes, kResident, capability) == 0) return error;
+    for (const auto &row : large_kernel)
         for (const auto kernel : row)
-            if (error == cudaSuccess) error = load_kernel_with(kernel, whole_tile.shared_bytes);
+            if (error == cudaSuccess) error = load_kernel_with(kernel, kLargeBytes);
     return error;
 }
 

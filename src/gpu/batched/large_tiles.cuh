@@ -1,9 +1,9 @@
 /*
- * batched/tile_products.cuh - a tile of the C of one of many products for each block, by the means
- * of sgemm_gpu_ffma.
+ * batched/large_tiles.cuh - a tile of 128 x 128 of the C of one of many products for each block, by
+ * the means of sgemm_gpu_ffma.
  */
-#ifndef DUO_BATCHED_TILE_PRODUCTS_CUH
-#define DUO_BATCHED_TILE_PRODUCTS_CUH
+#ifndef DUO_BATCHED_LARGE_TILES_CUH
+#define DUO_BATCHED_LARGE_TILES_CUH
 
 #include "gpu/batched/places.cuh"
 #include "gpu/ffma/multiply.cuh"
@@ -12,7 +12,7 @@
 
 template <class Tile, copy_kind KindA, copy_kind KindB>
 static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
-    sgemm_tile_products(sgemm_problem p, tile_shares shares, batch_places places)
+    sgemm_large_tiles(sgemm_problem p, tile_shares shares, batch_places places)
 {
     extern __shared__ float4 memory[];
     float *const ring = reinterpret_cast<float *>(memory);

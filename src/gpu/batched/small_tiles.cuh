@@ -1,0 +1,191 @@
+/*
+ * batched/small_tiles.cuh - a tile of up to 64 x 64 of the C of one of many products for a few
+ * threads: 8 x 8 for 8 of them, 16 x 16 for a warp, 32 x 32 for two, 64 x 64 for four.
+ *
+ * Accepts   any m, n, k, transposes, leading dimensions and alignment
+ * Threads   128 per block; 64 where these are a tile's
+ * Order     per element one fp32 FMA chain over k
+ * Traffic   A once for each column of tiles, B for each row, 16 bytes at a time where alignment
+ *           allows; C once
+ *
+ * Such products are read and written more than they are multiplied: what counts is that many of
+ * them are on their way at once. So the threads ask for a whole slab of both operands before they
+ * wait, and a multiprocessor holds many blocks.
+ */
+#ifndef DUO_BATCHED_SMALL_TILES_CUH
+#define DUO_BATCHED_SMALL_TILES_CUH
+
+#include <cuda_pipeline_primitives.h>
+
+#include "gpu/batched/places.cuh"
+#include "gpu/ffma/loader.cuh"
+#include "gpu/ffma/store.cuh"
+#include "gpu/launch.cuh"
+#include "gpu/slab.cuh"
+
+/* A thread has 4 x Columns elements; slabs are of Steps steps of k; a multiprocessor holds Blocks
+ * blocks. */
+template <int Edge, int Columns, int Steps, int Blocks>
+struct batch_tile {
+    static constexpr int kEdge = Edge, kRows = 4, kColumns = Columns, kSteps = Steps;
+    static constexpr int kDown = Edge / kRows, kThreads = kDown * (Edge / Columns);
+    static constexpr int kTiles = kThreads <= 32 ? 128 / kThreads : 1; /* of a block */
+    static constexpr int kBlock = kTiles * kThreads, kBlocks = Blocks;
+    static constexpr int kRow = kPitch<Edge>, kSlab = Steps * kRow;
+    /* From a tile's slabs to the next tile's. Those of one warp are in other banks each. */
+    static constexpr int kApart = 2 * kSlab + (kThreads < 32 ? Edge : 0);
+
+    /* The first of a thread's rows and columns. Whole warps are 8 x 4 threads of the tile. */
+    static constexpr bool kWarps = kDown % 8 == 0;
+    static constexpr int kWarpsDown = kWarps ? kDown / 8 : 1;
+    static __device__ __forceinline__ int row_of(int thread)
+    {
+        const int warp = thread / 32, lane = thread % 32;
+        return (kWarps ? warp % kWarpsDown * 8 + lane_of_8(lane) : thread % kDown) * kRows;
+    }
+    static __device__ __forceinline__ int column_of(int thread)
+    {
+        const int warp = thread / 32, lane = thread % 32;
+        return (kWarps ? warp / kWarpsDown * 4 + lane_of_4(lane) : thread / kDown) * kColumns;
+    }
+    static __device__ __forceinline__ void wait_for_all()
+    {
+        if (kThreads <= 32)
+            __syncwarp();
+        else
+            __syncthreads();
+    }
+};
+
+/* Tiles of a product, and of all. */
+struct tile_counts {
+    int down, across;
+    int64_t all;
+};
+
+/* Steps of k from x on to slab[l * kRow + i], i < edge, l < steps, by all threads of a tile. */
+template <class Tile>
+static __device__ __forceinline__ void load_slab(float *slab, const float *x, int64_t ld, int edge,
+                                                 int steps, copy_kind kind, int thread)
+{
+    constexpr int kThreads = Tile::kThreads, kRow = Tile::kRow;
+    if (kind == kVectors) {
+        constexpr int kGroups = Tile::kEdge / kGroup;
+        const int i = thread % kGroups * kGroup;
+        if (i >= edge) return;
+#pragma unroll 4
+        for (int l = thread / kGroups; l < steps; l += kThreads / kGroups)
+            __pipeline_memcpy_async(slab + l * kRow + i, x + i + l * ld, kGroup * sizeof(float));
+    } else if (kind == kAlongEdge) {
+        constexpr int kAlong = kThreads < Tile::kEdge ? kThreads : Tile::kEdge;
+        const int i = thread % kAlong;
+        if (i >= edge) return;
+#pragma unroll 4
+        for (int l = thread / kAlong; l < steps; l += kThreads / kAlong)
+            __pipeline_memcpy_async(slab + l * kRow + i, x + i + l * ld, sizeof(float));
+    } else {
+        constexpr int kAlong = kThreads < Tile::kSteps ? kThreads : Tile::kSteps;
+#pragma unroll
+        for (int l = thread % kAlong; l < Tile::kSteps; l += kAlong) {
+            if (l >= steps) return;
+#pragma unroll 4
+            for (int i = thread / kAlong; i < edge; i += kThreads / kAlong)
+                __pipeline_memcpy_async(slab + l * kRow + i, x + l + i * ld, sizeof(float));
+        }
+    }
+}
+
+template <int Columns>
+static __device__ __forceinline__ void read_columns(float (&y)[Columns], const float *row)
+{
+    if constexpr (Columns == 2) {
+        const float2 v = *reinterpret_cast<const float2 *>(row);
+        y[0] = v.x;
+        y[1] = v.y;
+    } else {
+        read_fragment(y, row, kGroup);
+    }
+}
+
+template <class Tile>
+static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks)
+    sgemm_small_tiles(sgemm_problem p, batch_places places, tile_counts tiles, copy_kind kind_a,
+                      copy_kind kind_b)
+{
+    constexpr int kEdge = Tile::kEdge, kRows = Tile::kRows, kColumns = Tile::kColumns;
+    constexpr int kRow = Tile::kRow;
+    __shared__ __align__(16) float slabs[Tile::kTiles * Tile::kApart];
+    const int group = threadIdx.x / Tile::kThreads, thread = threadIdx.x % Tile::kThreads;
+    float *const a = slabs + group * Tile::kApart, *const b = a + Tile::kSlab;
+    const int64_t number = (int64_t)blockIdx.x * Tile::kTiles + group;
+    if (number >= tiles.all) return;
+    const int of_product = tiles.down * tiles.across;
+    const int64_t product = of_product == 1 ? number : number / of_product;
+    const int tile = (int)(number - product * of_product);
+    const int64_t first_i = (int64_t)(tile % tiles.down) * kEdge;
+    const int64_t first_j = (int64_t)(tile / tiles.down) * kEdge;
+    const int m = (int)min(p.m - first_i, (int64_t)kEdge); /* inside */
+    const int n = (int)min(p.n - first_j, (int64_t)kEdge);
+    const int i = Tile::row_of(thread), j = Tile::column_of(thread);
+    /* Is the thread's first element inside, and any of its warp's? */
+    const bool inside = i < m && j < n;
+    const bool warp_inside = Tile::row_of(thread & ~31) < m && Tile::column_of(thread & ~31) < n;
+    float sum[kColumns][kRows] = {};
+    wait_for_kernels_ahead();
+    places.find(p, product);
+    const float *of_a = p.a + (kind_a == kAlongK ? first_i * p.lda : first_i);
+    const float *of_b = p.b + (kind_b == kAlongK ? first_j * p.ldb : first_j);
+    float *const to = p.c + (first_i + i + (first_j + j) * p.ldc);
+    if (p.beta != 0.0f && inside) /* C begins its way to the L2 cache */
+        for (int c = 0; c < kColumns; c++)
+            if (j + c < n) prefetch_to_l2(to + c * p.ldc);
+    const int64_t next_a = Tile::kSteps * (kind_a == kAlongK ? 1 : p.lda);
+    const int64_t next_b = Tile::kSteps * (kind_b == kAlongK ? 1 : p.ldb);
+    for (int64_t l = 0; l < p.k; l += Tile::kSteps, of_a += next_a, of_b += next_b) {
+        const int steps = (int)min(p.k - l, (int64_t)Tile::kSteps);
+        load_slab<Tile>(a, of_a, p.lda, m, steps, kind_a, thread);
+        load_slab<Tile>(b, of_b, p.ldb, n, steps, kind_b, thread);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        Tile::wait_for_all();
+        if (warp_inside) {
+#pragma unroll 8
+            for (int s = 0; s < steps; s++) {
+                float x[kRows], y[kColumns];
+                read_fragment(x, a + s * kRow + i, kGroup);
+                read_columns(y, b + s * kRow + j);
+#pragma unroll
+                for (int c = 0; c < kColumns; c++)
+#pragma unroll
+                    for (int r = 0; r < kRows; r++) sum[c][r] = fmaf(x[r], y[c], sum[c][r]);
+            }
+        }
+        Tile::wait_for_all(); /* before the slabs are filled anew */
+    }
+    let_next_kernel_start();
+    /* Up to four columns are read before the first is written, for what is behind a write waits. */
+    constexpr int kAtOnce = kColumns < 4 ? kColumns : 4;
+    const bool aligned = columns_aligned(p.c, p.ldc);
+    if (!inside) return;
+#pragma unroll
+    for (int first = 0; first < kColumns; first += kAtOnce) {
+        float4 old[kAtOnce] = {};
+#pragma unroll
+        for (int c = 0; c < kAtOnce; c++)
+            if (j + first + c < n)
+                old[c] = read_four(to + (first + c) * p.ldc, p.beta, m - i, aligned);
+#pragma unroll
+        for (int c = 0; c < kAtOnce; c++) {
+            const float(&x)[kRows] = sum[first + c];
+            if (j + first + c < n)
+                write_four(to + (first + c) * p.ldc,
+                           make_float4(settle(p.alpha * x[0], p.beta, old[c].x),
+                                       settle(p.alpha * x[1], p.beta, old[c].y),
+                                       settle(p.alpha * x[2], p.beta, old[c].z),
+                                       settle(p.alpha * x[3], p.beta, old[c].w)),
+                           m - i, aligned);
+        }
+    }
+}
+
+#endif
