@@ -1,7 +1,7 @@
 /*
- * cpp_first_call.cpp - C++ by duoblas.hpp: one product of vectors that a program has anyway, and
- * the same again with the matrix kept on the device. Run it with DUOBLAS_VERBOSE=1 to see which
- * side it ran on, and why.
+ * cpp_first_call.cpp - C++ by duoblas.hpp: one product of vectors that a program has anyway, the
+ * same again with the matrix kept on the device, and many small products in one call. Run it with
+ * DUOBLAS_VERBOSE=1 to see which side they ran on, and why.
  */
 #include <duoblas.hpp>
 
@@ -23,7 +23,15 @@ try {
     duo::gemm(ctx, duo::transposed(A), B, C, 0.5f, 1); /* C := 0.5 A' B + C */
     const float sum = duo::sum(ctx, c);
     std::cout << "sum of c = " << sum << '\n';
-    return c[0] == 750 && sum == 750.0f * n * n ? 0 : 1;
+    const bool right = c[0] == 750 && sum == 750.0f * n * n;
+
+    /* The same vectors, each as 100 matrices. */
+    const auto small = [](std::vector<float> &x) {
+        return duo::batched(duo::col_major(x.data(), n / 10, n / 10), 100);
+    };
+    duo::gemm_batched(ctx, small(a), small(b), small(c));
+    std::cout << "of small products: c[0] = " << c[0] << '\n';
+    return right && duo::sum(ctx, c) == 50.0f * n * n ? 0 : 1;
 } catch (const duo::error &error) {
     std::cerr << error.what() << '\n';
     return 1;

@@ -1,12 +1,13 @@
 ! fortran_first_call.f90 - Fortran by the module duoblas: one product of arrays that a program has
-! anyway, and products with a matrix that is kept on the device. Run it with DUOBLAS_VERBOSE=1 to
-! see which side they ran on, and why.
+! anyway, products with a matrix that is kept on the device, and many small products in one call.
+! Run it with DUOBLAS_VERBOSE=1 to see which side they ran on, and why.
 program fortran_first_call
     use duoblas
     implicit none
     integer, parameter :: n = 500
     type(duo_context) :: default, ctx
     real, allocatable, target :: a(:, :), b(:, :), c(:, :)
+    real, pointer, dimension(:, :, :) :: small_a, small_b, small_c
     real :: total
     integer :: step
     allocate (a(n, n), b(n, n), c(n, n))
@@ -24,6 +25,13 @@ program fortran_first_call
     call duo_release(ctx, a)
     total = duo_ssum(ctx, c(1, :)) ! a row: elements that are n apart
     print "(a, f0.0)", "sum of its first row = ", total
-    call duo_destroy(ctx)
     if (c(n, n) /= 500 .or. total /= 1250.0*n) error stop "wrong"
+
+    small_a(1:n/10, 1:n/10, 1:100) => a ! the same arrays as 100 matrices
+    small_b(1:n/10, 1:n/10, 1:100) => b
+    small_c(1:n/10, 1:n/10, 1:100) => c
+    call duo_sgemm_batched(ctx, small_a, small_b, small_c)
+    print "(a, f0.0)", "of small products: c(1,1) = ", c(1, 1)
+    call duo_destroy(ctx)
+    if (any(c /= 50)) error stop "wrong"
 end program fortran_first_call

@@ -14,6 +14,8 @@
 ! Arrays     are passed as they are, sections too: sizes, leading dimensions and increments are
 !            those of the array, and nothing is copied. One index of a matrix runs without gaps
 !            (else DUO_ERR_LD). Memory of duo_malloc is a pointer that only calls may follow.
+! Batches    are arrays of rank 3; the last index tells which matrix. What allocates, copies and
+!            keeps arrays takes them as vectors: real, pointer :: x(:); x(1:size(c)) => c
 ! Errors     status, where it is given, gets the status; else one that is not DUO_OK ends the
 !            program by error stop, with its text.
 ! Functions  that return a sum wait for all work of a context that was created (duo_synchronize).
@@ -90,6 +92,21 @@ module duoblas
         character(kind=c_char) :: reason(320)
     end type duo_decision
 
+    ! Where a matrix is, or the first of a batch, and how it is stored.
+    type :: operand
+        type(c_ptr) :: address = c_null_ptr
+        integer(c_int) :: layout = DUO_COL_MAJOR
+        integer(c_int64_t) :: rows, columns, ld, stride = 0, count = 1
+    end type operand
+
+    type :: matrix_product
+        logical :: fits
+        integer(c_int) :: layout, transa, transb
+        integer(c_int64_t) :: m, n, k
+        real(c_float) :: alpha, beta
+        type(operand) :: a, b, c
+    end type matrix_product
+
     ! ---- Procedures ----
 
     public :: duo_create, duo_destroy, duo_set_path, duo_set_math, duo_set_threads, &
@@ -97,7 +114,7 @@ module duoblas
         duo_set_priority, duo_warm_up, duo_synchronize, duo_trim
     public :: duo_event_create, duo_event_destroy, duo_event_record, duo_event_wait, &
         duo_event_synchronize, duo_event_query
-    public :: duo_device_count, duo_sgemm, duo_sasum, duo_ssum, duo_sdot
+    public :: duo_device_count, duo_sgemm, duo_sgemm_batched, duo_sasum, duo_ssum, duo_sdot
     public :: duo_malloc, duo_free, duo_malloc_host, duo_free_host, duo_copy
     public :: duo_keep, duo_changed, duo_fetch, duo_release, duo_prepare
     public :: duo_explain_last, duo_status_string, duo_error_detail, duo_version, duo_text
@@ -107,10 +124,16 @@ module duoblas
         c_duo_set_priority, c_duo_warm_up, c_duo_synchronize, c_duo_trim
     public :: c_duo_event_create, c_duo_event_destroy, c_duo_event_record, c_duo_event_wait, &
         c_duo_event_synchronize, c_duo_event_query
-    public :: c_duo_device_count, c_duo_sgemm, c_duo_sasum, c_duo_ssum, c_duo_sdot
+    public :: c_duo_device_count, c_duo_sgemm, c_duo_sgemm_batched, c_duo_sgemm_strided_batched, &
+        c_duo_sasum, c_duo_ssum, c_duo_sdot
     public :: c_duo_malloc, c_duo_free, c_duo_malloc_host, c_duo_free_host, c_duo_copy
     public :: c_duo_keep, c_duo_changed, c_duo_fetch, c_duo_release, c_duo_prepare
     public :: c_duo_explain_last, c_duo_status_string, c_duo_error_detail
+
+    ! Batches a, b and c, or a or b a matrix that serves all products.
+    interface duo_sgemm_batched
+        module procedure batch_by_batch, matrix_by_batch, batch_by_matrix
+    end interface duo_sgemm_batched
 
     ! Vectors and matrices of floats on the device, not set: (ctx, x, n) and (ctx, x, m, n).
     interface duo_malloc
@@ -292,6 +315,26 @@ module duoblas
             type(c_ptr), value :: ctx, a, b, c
             integer(c_int), value :: layout, transa, transb
             integer(c_int64_t), value :: m, n, k, lda, ldb, ldc
+            real(c_float), value :: alpha, beta
+            integer(c_int) :: status
+        end function
+        function c_duo_sgemm_batched(ctx, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, &
+            beta, c, ldc, count) bind(c, name="duo_sgemm_batched") result(status)
+            import
+            type(c_ptr), value :: ctx
+            type(c_ptr), intent(in) :: a(*), b(*), c(*)
+            integer(c_int), value :: layout, transa, transb
+            integer(c_int64_t), value :: m, n, k, lda, ldb, ldc, count
+            real(c_float), value :: alpha, beta
+            integer(c_int) :: status
+        end function
+        function c_duo_sgemm_strided_batched(ctx, layout, transa, transb, m, n, k, alpha, a, lda, &
+            stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, count) &
+            bind(c, name="duo_sgemm_strided_batched") result(status)
+            import
+            type(c_ptr), value :: ctx, a, b, c
+            integer(c_int), value :: layout, transa, transb
+            integer(c_int64_t), value :: m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, count
             real(c_float), value :: alpha, beta
             integer(c_int) :: status
         end function
@@ -621,30 +664,43 @@ contains
         distance = (transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)) / float_bytes
     end function
 
-    ! How a matrix is stored. Row-major are transposes, which compilers pass without copying, and
-    ! columns whose elements have gaps. ld = 0, which every product refuses: both indices have gaps.
-    subroutine place_matrix(x, address, ld, layout)
+    ! Row-major are transposes, which compilers pass without copying, and columns whose elements
+    ! have gaps. ld = 0, which every product refuses: both indices have gaps.
+    function matrix_operand(x) result(at)
         real(c_float), intent(in), target :: x(:, :)
-        type(c_ptr), intent(out) :: address
-        integer(c_int64_t), intent(out) :: ld
-        integer(c_int), intent(out) :: layout
+        type(operand) :: at
         integer(c_int64_t) :: down, across
-        address = c_null_ptr
-        ld = max(1_c_int64_t, size(x, 1, c_int64_t))
-        layout = DUO_COL_MAJOR
+        at = empty_operand(shape(x, c_int64_t))
         if (size(x, kind=c_int64_t) == 0) return
-        address = c_loc(x(1, 1))
+        at%address = c_loc(x(1, 1))
         down = 1
-        across = ld
-        if (size(x, 1) > 1) down = distance(address, c_loc(x(2, 1)))
-        if (size(x, 2) > 1) across = distance(address, c_loc(x(1, 2)))
-        ld = across
+        across = at%ld
+        if (size(x, 1) > 1) down = distance(at%address, c_loc(x(2, 1)))
+        if (size(x, 2) > 1) across = distance(at%address, c_loc(x(1, 2)))
+        at%ld = across
         if (down == 1) return
-        ld = 0
+        at%ld = 0
         if (across /= 1 .and. size(x, 2) > 1) return
-        ld = down
-        layout = DUO_ROW_MAJOR
-    end subroutine
+        at%ld = down
+        at%layout = DUO_ROW_MAJOR
+    end function
+
+    ! A batch of one matrix has stride 0: it serves all products.
+    function batch_operand(x) result(at)
+        real(c_float), intent(in), target :: x(:, :, :)
+        type(operand) :: at
+        at = empty_operand(shape(x, c_int64_t))
+        if (size(x, 3) > 0) at = matrix_operand(x(:, :, 1))
+        at%count = size(x, 3, c_int64_t)
+        if (c_associated(at%address) .and. at%count > 1) &
+            at%stride = distance(at%address, c_loc(x(1, 1, 2)))
+    end function
+
+    function empty_operand(extents) result(at)
+        integer(c_int64_t), intent(in) :: extents(:)
+        type(operand) :: at
+        at = operand(rows=extents(1), columns=extents(2), ld=max(1_c_int64_t, extents(1)))
+    end function
 
     ! op, or its contrary for a matrix that is read in the other layout.
     function op_as_read(op, as_stored) result(read)
@@ -691,6 +747,39 @@ contains
 
     ! ---- Operations ----
 
+    ! All in the layout of C: an A or B of the other layout is, read so, its own transpose.
+    function product_of(a, b, c, alpha, beta, transa, transb) result(p)
+        type(operand), intent(in) :: a, b, c
+        real(c_float), intent(in), optional :: alpha, beta
+        integer(c_int), intent(in), optional :: transa, transb
+        type(matrix_product) :: p
+        integer(c_int64_t) :: of_a(2), of_b(2)
+        integer(c_int) :: op_a, op_b
+        op_a = DUO_NO_TRANS
+        op_b = DUO_NO_TRANS
+        p%alpha = 1
+        p%beta = 0
+        if (present(transa)) op_a = transa
+        if (present(transb)) op_b = transb
+        if (present(alpha)) p%alpha = alpha
+        if (present(beta)) p%beta = beta
+        of_a = [a%rows, a%columns]
+        of_b = [b%rows, b%columns]
+        if (op_a /= DUO_NO_TRANS) of_a = of_a(2:1:-1)
+        if (op_b /= DUO_NO_TRANS) of_b = of_b(2:1:-1)
+        p%m = of_a(1)
+        p%n = of_b(2)
+        p%k = of_a(2)
+        p%fits = all([p%m, p%n, p%k] == [c%rows, c%columns, of_b(1)]) .and. &
+            any(a%count == [1_c_int64_t, c%count]) .and. any(b%count == [1_c_int64_t, c%count])
+        p%layout = c%layout
+        p%transa = op_as_read(op_a, a%layout == c%layout)
+        p%transb = op_as_read(op_b, b%layout == c%layout)
+        p%a = a
+        p%b = b
+        p%c = c
+    end function
+
     ! C := alpha op(A) op(B) + beta C, op by transa and transb: DUO_NO_TRANS or DUO_TRANS. Without
     ! alpha it is 1, without beta 0. Shapes that do not fit are DUO_ERR_SIZE.
     subroutine duo_sgemm(ctx, a, b, c, alpha, beta, transa, transb, status)
@@ -700,33 +789,61 @@ contains
         real(c_float), intent(in), optional :: alpha, beta
         integer(c_int), intent(in), optional :: transa, transb
         integer(c_int), intent(out), optional :: status
-        type(c_ptr) :: at_a, at_b, at_c
-        integer(c_int64_t) :: lda, ldb, ldc, of_a(2), of_b(2)
-        integer(c_int) :: op_a, op_b, layout_a, layout_b, layout
-        real(c_float) :: times, plus
-        op_a = DUO_NO_TRANS
-        op_b = DUO_NO_TRANS
-        times = 1
-        plus = 0
-        if (present(transa)) op_a = transa
-        if (present(transb)) op_b = transb
-        if (present(alpha)) times = alpha
-        if (present(beta)) plus = beta
-        call place_matrix(a, at_a, lda, layout_a)
-        call place_matrix(b, at_b, ldb, layout_b)
-        call place_matrix(c, at_c, ldc, layout)
-        of_a = shape(a, c_int64_t)
-        of_b = shape(b, c_int64_t)
-        if (op_a /= DUO_NO_TRANS) of_a = of_a(2:1:-1)
-        if (op_b /= DUO_NO_TRANS) of_b = of_b(2:1:-1)
-        if (any([of_a(1), of_b(2), of_a(2)] /= [shape(c, c_int64_t), of_b(1)])) then
-            call settle(DUO_ERR_SIZE, status)
-            return
-        end if
-        op_a = op_as_read(op_a, layout_a == layout)
-        op_b = op_as_read(op_b, layout_b == layout)
-        call settle(c_duo_sgemm(ctx%handle, layout, op_a, op_b, of_a(1), of_b(2), of_a(2), &
-            times, at_a, lda, at_b, ldb, plus, at_c, ldc), status)
+        type(matrix_product) :: p
+        integer(c_int) :: code
+        p = product_of(matrix_operand(a), matrix_operand(b), matrix_operand(c), alpha, beta, &
+            transa, transb)
+        code = DUO_ERR_SIZE
+        if (p%fits) code = c_duo_sgemm(ctx%handle, p%layout, p%transa, p%transb, p%m, p%n, p%k, &
+            p%alpha, p%a%address, p%a%ld, p%b%address, p%b%ld, p%beta, p%c%address, p%c%ld)
+        call settle(code, status)
+    end subroutine
+
+    ! Of each i, c(:, :, i) as by duo_sgemm of a(:, :, i) and b(:, :, i). A and B have as many
+    ! matrices as C, or one for all products: rank 2, or a last extent of 1. Else DUO_ERR_SIZE.
+    subroutine batch_by_batch(ctx, a, b, c, alpha, beta, transa, transb, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: a(:, :, :), b(:, :, :)
+        real(c_float), intent(inout), target :: c(:, :, :)
+        real(c_float), intent(in), optional :: alpha, beta
+        integer(c_int), intent(in), optional :: transa, transb
+        integer(c_int), intent(out), optional :: status
+        call multiply_batch(ctx, product_of(batch_operand(a), batch_operand(b), &
+            batch_operand(c), alpha, beta, transa, transb), status)
+    end subroutine
+
+    subroutine matrix_by_batch(ctx, a, b, c, alpha, beta, transa, transb, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: a(:, :), b(:, :, :)
+        real(c_float), intent(inout), target :: c(:, :, :)
+        real(c_float), intent(in), optional :: alpha, beta
+        integer(c_int), intent(in), optional :: transa, transb
+        integer(c_int), intent(out), optional :: status
+        call multiply_batch(ctx, product_of(matrix_operand(a), batch_operand(b), &
+            batch_operand(c), alpha, beta, transa, transb), status)
+    end subroutine
+
+    subroutine batch_by_matrix(ctx, a, b, c, alpha, beta, transa, transb, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), intent(in), target :: a(:, :, :), b(:, :)
+        real(c_float), intent(inout), target :: c(:, :, :)
+        real(c_float), intent(in), optional :: alpha, beta
+        integer(c_int), intent(in), optional :: transa, transb
+        integer(c_int), intent(out), optional :: status
+        call multiply_batch(ctx, product_of(batch_operand(a), matrix_operand(b), &
+            batch_operand(c), alpha, beta, transa, transb), status)
+    end subroutine
+
+    subroutine multiply_batch(ctx, p, status)
+        type(duo_context), intent(in) :: ctx
+        type(matrix_product), intent(in) :: p
+        integer(c_int), intent(out), optional :: status
+        integer(c_int) :: code
+        code = DUO_ERR_SIZE
+        if (p%fits) code = c_duo_sgemm_strided_batched(ctx%handle, p%layout, p%transa, p%transb, &
+            p%m, p%n, p%k, p%alpha, p%a%address, p%a%ld, p%a%stride, p%b%address, p%b%ld, &
+            p%b%stride, p%beta, p%c%address, p%c%ld, p%c%stride, p%c%count)
+        call settle(code, status)
     end subroutine
 
     ! The sum of |x(i)|. A section that runs backwards is summed forwards.

@@ -17,7 +17,8 @@
  *            program has: a std::mdspan of rank 2 or 1, or a class made like it (Kokkos's); a
  *            std::span, std::vector, or another range with contiguous elements. Layout, leading
  *            dimensions and increments are those of the view; A, B and C may be of different
- *            layouts. A view of device memory is made and passed on, not read.
+ *            layouts. A view of device memory is made and passed on, not read. Batches are a
+ *            batch_view, of a std::mdspan of rank 3 too, or a list_view.
  * Ends       Destructors cannot tell of errors. What waits before (context::synchronize,
  *            kept::release) tells.
  * State      There is none here: all is inline, each function calls its counterpart in duoblas.h.
@@ -160,6 +161,32 @@ inline constexpr bool is_mdspan<
                      std::is_same_v<typename M::data_handle_type, typename M::element_type *> &&
                      std::is_same_v<typename M::reference, typename M::element_type &>>> = true;
 
+/* How a matrix is stored whose indices are the last two of an mdspan. */
+struct storage {
+    int64_t rows, columns, ld;
+    duo_layout layout;
+};
+
+template <class M>
+constexpr storage storage_of(const M &m)
+{
+    constexpr std::size_t i = M::rank() - 2, j = i + 1;
+    const int64_t rows = static_cast<int64_t>(m.extent(i));
+    const int64_t columns = static_cast<int64_t>(m.extent(j));
+    const int64_t down = static_cast<int64_t>(m.stride(i));
+    const int64_t across = static_cast<int64_t>(m.stride(j));
+    const bool columns_whole = down == 1 && across >= rows;
+    const bool rows_whole = across == 1 && down >= columns;
+    storage as{rows, columns, 0, DUO_COL_MAJOR};
+    if (columns_whole || (rows == 1 && !rows_whole)) {
+        as.ld = columns_whole ? std::max<int64_t>(1, across) : across;
+    } else if (rows_whole || columns == 1) {
+        as.ld = rows_whole ? std::max<int64_t>(1, down) : down;
+        as.layout = DUO_ROW_MAJOR;
+    }
+    return as;
+}
+
 template <class R, class T, class = void>
 inline constexpr bool is_contiguous = false;
 template <class R, class T>
@@ -167,6 +194,10 @@ inline constexpr bool is_contiguous<R, T,
                                     std::void_t<decltype(std::data(std::declval<R &>())),
                                                 decltype(std::size(std::declval<R &>()))>> =
     points<std::remove_pointer_t<decltype(std::data(std::declval<R &>()))>, T>;
+
+/* T, of a range with contiguous elements that are T *. */
+template <class R, class E = std::decay_t<decltype(*std::data(std::declval<const R &>()))>>
+using listed = std::enable_if_t<std::is_pointer_v<E>, std::remove_pointer_t<E>>;
 
 } // namespace detail
 
@@ -193,21 +224,14 @@ struct matrix_view {
     {
     }
 
-    template <class M, std::enable_if_t<detail::is_mdspan<M, T, 2>, int> = 0>
-    constexpr matrix_view(const M &m)
-        : matrix_view(m.data_handle(), static_cast<int64_t>(m.extent(0)),
-                      static_cast<int64_t>(m.extent(1)), 0, DUO_COL_MAJOR)
+    constexpr matrix_view(T *data_, const detail::storage &as) noexcept
+        : matrix_view(data_, as.rows, as.columns, as.ld, as.layout)
     {
-        const int64_t down = static_cast<int64_t>(m.stride(0));
-        const int64_t across = static_cast<int64_t>(m.stride(1));
-        const bool columns_whole = down == 1 && across >= rows;
-        const bool rows_whole = across == 1 && down >= columns;
-        if (columns_whole || (rows == 1 && !rows_whole)) {
-            ld = columns_whole ? std::max<int64_t>(1, across) : across;
-        } else if (rows_whole || columns == 1) {
-            ld = rows_whole ? std::max<int64_t>(1, down) : down;
-            layout = DUO_ROW_MAJOR;
-        }
+    }
+
+    template <class M, std::enable_if_t<detail::is_mdspan<M, T, 2>, int> = 0>
+    constexpr matrix_view(const M &m) : matrix_view(m.data_handle(), detail::storage_of(m))
+    {
     }
 };
 
@@ -215,13 +239,13 @@ template <class M>
 matrix_view(const M &) -> matrix_view<typename M::element_type>;
 
 /* Views of a pointer and sizes; ld 0: no gaps between columns, or rows. */
-template <class T>
+template <class T, class = std::enable_if_t<!std::is_pointer_v<T>>>
 constexpr matrix_view<T> col_major(T *data, int64_t rows, int64_t columns, int64_t ld = 0) noexcept
 {
     return {data, rows, columns, ld != 0 ? ld : std::max<int64_t>(1, rows), DUO_COL_MAJOR};
 }
 
-template <class T>
+template <class T, class = std::enable_if_t<!std::is_pointer_v<T>>>
 constexpr matrix_view<T> row_major(T *data, int64_t rows, int64_t columns, int64_t ld = 0) noexcept
 {
     return {data, rows, columns, ld != 0 ? ld : std::max<int64_t>(1, columns), DUO_ROW_MAJOR};
@@ -233,6 +257,97 @@ constexpr matrix_view<T> transposed(matrix_view<T> x) noexcept
 {
     return {x.data, x.columns, x.rows, x.ld,
             x.layout == DUO_COL_MAJOR ? DUO_ROW_MAJOR : DUO_COL_MAJOR};
+}
+
+/*
+ * Matrices of one shape at equal distances: X[i] begins `stride` elements after X[i-1]. Of an
+ * mdspan the first index tells which matrix. One matrix, whatever a matrix_view is made of, is a
+ * batch of count 1: as A or B it serves every product.
+ */
+template <class T>
+struct batch_view {
+    matrix_view<T> each; /* data is that of the first */
+    int64_t stride, count;
+
+    constexpr batch_view(matrix_view<T> each_, int64_t stride_, int64_t count_) noexcept
+        : each(each_), stride(stride_), count(count_)
+    {
+    }
+
+    template <class U, class = std::enable_if_t<detail::points<U, T>>>
+    constexpr batch_view(const batch_view<U> &other) noexcept
+        : batch_view(other.each, other.stride, other.count)
+    {
+    }
+
+    template <class M, std::enable_if_t<detail::is_mdspan<M, T, 3>, int> = 0>
+    constexpr batch_view(const M &m)
+        : batch_view({m.data_handle(), detail::storage_of(m)}, static_cast<int64_t>(m.stride(0)),
+                     static_cast<int64_t>(m.extent(0)))
+    {
+    }
+
+    template <class M, std::enable_if_t<std::is_convertible_v<const M &, matrix_view<T>>, int> = 0>
+    constexpr batch_view(const M &one) : batch_view(one, 0, 1)
+    {
+    }
+};
+
+template <class M>
+batch_view(const M &) -> batch_view<typename M::element_type>;
+
+/* `count` matrices, of which this is the first; stride 0: one behind the other. */
+template <class T>
+constexpr batch_view<T> batched(matrix_view<T> first, int64_t count, int64_t stride = 0) noexcept
+{
+    const int64_t next = first.ld * (first.layout == DUO_COL_MAJOR ? first.columns : first.rows);
+    return {first, stride != 0 ? stride : next, count};
+}
+
+template <class T>
+constexpr batch_view<T> transposed(batch_view<T> x) noexcept
+{
+    return {transposed(x.each), x.stride, x.count};
+}
+
+/* Matrices of one shape wherever they are: X[i] begins at list[i]. The list is in host memory. */
+template <class T>
+struct list_view {
+    matrix_view<T> each; /* without data */
+    T *const *list;
+    int64_t count;
+
+    constexpr list_view(matrix_view<T> each_, T *const *list_, int64_t count_) noexcept
+        : each(each_), list(list_), count(count_)
+    {
+    }
+
+    template <class U, class = std::enable_if_t<detail::points<U, T>>>
+    constexpr list_view(const list_view<U> &other) noexcept
+        : list_view(other.each, other.list, other.count)
+    {
+    }
+};
+
+/* Of a std::vector<float *>, std::span<const float *> or another range of pointers. */
+template <class R, class T = detail::listed<R>>
+constexpr list_view<T> col_major(const R &list, int64_t rows, int64_t columns, int64_t ld = 0)
+{
+    return {col_major<T>(nullptr, rows, columns, ld), std::data(list),
+            static_cast<int64_t>(std::size(list))};
+}
+
+template <class R, class T = detail::listed<R>>
+constexpr list_view<T> row_major(const R &list, int64_t rows, int64_t columns, int64_t ld = 0)
+{
+    return {row_major<T>(nullptr, rows, columns, ld), std::data(list),
+            static_cast<int64_t>(std::size(list))};
+}
+
+template <class T>
+constexpr list_view<T> transposed(list_view<T> x) noexcept
+{
+    return {transposed(x.each), x.list, x.count};
 }
 
 /* A vector that is read; stride is the increment of duo_sasum and duo_sdot. */
@@ -282,6 +397,34 @@ inline void check_fit(const matrix_view<const float> &a, const matrix_view<const
     if (!fit(a, b, c))
         throw error(DUO_ERR_SIZE,
                     "the product of " + shape(a) + " and " + shape(b) + " is not " + shape(c));
+}
+
+/* Are there as many matrices as products? */
+template <class T>
+bool serves(const batch_view<T> &x, int64_t products) noexcept
+{
+    return x.count == products || x.count == 1;
+}
+
+template <class T>
+bool serves(const list_view<T> &x, int64_t products) noexcept
+{
+    return x.count == products;
+}
+
+template <class In, class Out>
+bool fit_batch(const In &a, const In &b, const Out &c) noexcept
+{
+    return fit(a.each, b.each, c.each) && serves(a, c.count) && serves(b, c.count);
+}
+
+template <class In, class Out>
+void check_fit_batch(const In &a, const In &b, const Out &c)
+{
+    check_fit(a.each, b.each, c.each);
+    if (!serves(a, c.count) || !serves(b, c.count))
+        throw error(DUO_ERR_SIZE, std::to_string(a.count) + " and " + std::to_string(b.count) +
+                                      " matrices for " + std::to_string(c.count) + " products");
 }
 
 inline void check_fit(const vector_view &x, const vector_view &y)
@@ -415,6 +558,49 @@ inline void gemm(duo_context *ctx, matrix_view<const float> a, matrix_view<const
 {
     detail::check_fit(a, b, c);
     check(gemm(std::nothrow, ctx, a, b, c, alpha, beta));
+}
+
+/*
+ * duo_sgemm_strided_batched - C[i] := alpha A[i] B[i] + beta C[i] for each matrix of c. A or B that
+ * is one matrix serves all products; else there are as many, or DUO_ERR_SIZE.
+ */
+[[nodiscard]] inline duo_status gemm_batched(std::nothrow_t, duo_context *ctx,
+                                             batch_view<const float> a, batch_view<const float> b,
+                                             batch_view<float> c, float alpha = 1,
+                                             float beta = 0) noexcept
+{
+    if (!detail::fit_batch(a, b, c)) return DUO_ERR_SIZE;
+    const duo_work w = detail::product(a.each, b.each, c.each, alpha, beta);
+    return duo_sgemm_strided_batched(ctx, w.layout, w.transa, w.transb, w.m, w.n, w.k, w.alpha, w.a,
+                                     w.lda, a.count == 1 ? 0 : a.stride, w.b, w.ldb,
+                                     b.count == 1 ? 0 : b.stride, w.beta, w.c, w.ldc, c.stride,
+                                     c.count);
+}
+
+inline void gemm_batched(duo_context *ctx, batch_view<const float> a, batch_view<const float> b,
+                         batch_view<float> c, float alpha = 1, float beta = 0)
+{
+    detail::check_fit_batch(a, b, c);
+    check(gemm_batched(std::nothrow, ctx, a, b, c, alpha, beta));
+}
+
+/* duo_sgemm_batched - the same by lists, which are of one length, or DUO_ERR_SIZE. */
+[[nodiscard]] inline duo_status gemm_batched(std::nothrow_t, duo_context *ctx,
+                                             list_view<const float> a, list_view<const float> b,
+                                             list_view<float> c, float alpha = 1,
+                                             float beta = 0) noexcept
+{
+    if (!detail::fit_batch(a, b, c)) return DUO_ERR_SIZE;
+    const duo_work w = detail::product(a.each, b.each, c.each, alpha, beta);
+    return duo_sgemm_batched(ctx, w.layout, w.transa, w.transb, w.m, w.n, w.k, w.alpha, a.list,
+                             w.lda, b.list, w.ldb, w.beta, c.list, w.ldc, c.count);
+}
+
+inline void gemm_batched(duo_context *ctx, list_view<const float> a, list_view<const float> b,
+                         list_view<float> c, float alpha = 1, float beta = 0)
+{
+    detail::check_fit_batch(a, b, c);
+    check(gemm_batched(std::nothrow, ctx, a, b, c, alpha, beta));
 }
 
 /*

@@ -80,6 +80,7 @@ struct made_like_mdspan {
 };
 
 using strided = made_like_mdspan<float, 2>;
+using stacked = made_like_mdspan<float, 3>;
 
 /* Layout and leading dimension; 0: refused. */
 struct viewed {
@@ -131,6 +132,15 @@ void only_floats_in_memory()
         !std::is_convertible_v<made_like_mdspan<const float, 2>, duo::matrix_view<float>>);
     static_assert(!std::is_convertible_v<duo::matrix_view<const float>, duo::matrix_view<float>>);
     static_assert(!std::is_convertible_v<strided, duo::vector_view>);
+    static_assert(std::is_convertible_v<stacked, duo::batch_view<const float>>);
+    static_assert(std::is_convertible_v<strided, duo::batch_view<const float>>);
+    static_assert(!std::is_convertible_v<stacked, duo::matrix_view<const float>>);
+    static_assert(!std::is_convertible_v<made_like_mdspan<double, 3>, duo::batch_view<float>>);
+    static_assert(!std::is_convertible_v<made_like_mdspan<const float, 3>, duo::batch_view<float>>);
+    static_assert(!std::is_convertible_v<duo::batch_view<const float>, duo::batch_view<float>>);
+    static_assert(std::is_convertible_v<duo::list_view<float>, duo::list_view<const float>>);
+    static_assert(!std::is_convertible_v<duo::list_view<const float>, duo::list_view<float>>);
+    static_assert(!std::is_convertible_v<duo::list_view<float>, duo::batch_view<const float>>);
     static_assert(!std::is_convertible_v<std::vector<double>, duo::vector_view>);
     static_assert(!std::is_convertible_v<duo::matrix_view<float>, duo::vector_view>);
     static_assert(std::is_convertible_v<std::array<float, 3>, duo::vector_view>);
@@ -147,11 +157,11 @@ float &element(const duo::matrix_view<float> &x, int64_t i, int64_t j)
     return x.data[x.layout == DUO_COL_MAJOR ? i + j * x.ld : i * x.ld + j];
 }
 
-/* A view of random memory with gaps. */
+/* A view of random memory with gaps, or of the first of `count` such matrices. */
 duo::matrix_view<float> placed(std::vector<float> &memory, bool by_rows, int64_t rows,
-                               int64_t columns, int64_t gap)
+                               int64_t columns, int64_t gap, int64_t count = 1)
 {
-    memory = random_floats("placed", (rows + gap) * (columns + gap));
+    memory = random_floats("placed", (rows + gap) * (columns + gap) * count);
     return by_rows ? duo::row_major(memory.data(), rows, columns, columns + gap)
                    : duo::col_major(memory.data(), rows, columns, rows + gap);
 }
@@ -225,6 +235,157 @@ void products_of_mdspans()
     const std::mdspan<float, std::dextents<int, 1>> v(a.data(), 48);
     CHECK(duo::sum(ctx, v) == duo::sum(ctx, a), "sum of an mdspan");
 #endif
+}
+
+/* Matrix i of a batch; a batch of one is that one for all. */
+duo::matrix_view<float> member(duo::batch_view<float> x, int64_t i)
+{
+    if (x.count != 1) x.each.data += i * x.stride;
+    return x.each;
+}
+
+/* Every combination of layouts, transposes, and one matrix or one for each product. */
+void batches_in_all_layouts()
+{
+    const duo::context ctx = forced();
+    std::vector<float> of_a, of_b, of_c;
+    for (int bits = 0; bits < 128; bits++) {
+        const bool turned_a = bits & 8, turned_b = bits & 16;
+        const int64_t count = 3, as = bits & 32 ? 1 : count, bs = bits & 64 ? 1 : count;
+        const float alpha = bits % 3 == 0 ? 1.0f : -0.5f, beta = bits % 5 == 0 ? 0.0f : 2.0f;
+        test_case("gemm_batched/layouts/%d", bits);
+        duo::batch_view<float> a = duo::batched(
+            placed(of_a, bits & 1, turned_a ? 5 : 7, turned_a ? 7 : 5, 2, as), as, 9 * 7);
+        duo::batch_view<float> b =
+            duo::batched(placed(of_b, bits & 2, turned_b ? 6 : 5, turned_b ? 5 : 6, 3, bs), bs);
+        const duo::batch_view<float> c =
+            duo::batched(placed(of_c, bits & 4, 7, 6, 1, count), count, 8 * 7);
+        if (turned_a) a = duo::transposed(a);
+        if (turned_b) b = duo::transposed(b);
+        std::vector<float> old = of_c;
+        duo::batch_view<float> before = c;
+        before.each.data = old.data();
+        duo::gemm_batched(ctx, a, b, c, alpha, beta);
+        for (int64_t i = 0; i < count; i++)
+            check_product(member(a, i), member(b, i), member(before, i), member(c, i), alpha, beta);
+    }
+}
+
+/* Where the matrices of a batch begin, from the last to the first. */
+std::vector<float *> backwards(const duo::batch_view<float> &x)
+{
+    std::vector<float *> list;
+    for (int64_t i = x.count; i-- > 0;) list.push_back(member(x, i).data);
+    return list;
+}
+
+template <class List>
+auto listed(const List &list, const duo::matrix_view<float> &x)
+{
+    return x.layout == DUO_COL_MAJOR ? duo::col_major(list, x.rows, x.columns, x.ld)
+                                     : duo::row_major(list, x.rows, x.columns, x.ld);
+}
+
+void batches_by_lists()
+{
+    const duo::context ctx = forced();
+    std::vector<float> of_a, of_b, of_c;
+    for (int bits = 0; bits < 8; bits++) {
+        test_case("gemm_batched/lists/%d", bits);
+        const auto a = duo::batched(placed(of_a, bits & 1, 7, 5, 2, 3), 3);
+        const auto b = duo::batched(placed(of_b, bits & 2, 6, 5, 3, 3), 3); /* transposed */
+        const auto c = duo::batched(placed(of_c, bits & 4, 7, 6, 1, 3), 3);
+        std::vector<float> old = of_c;
+        auto before = c;
+        before.each.data = old.data();
+        const std::vector<float *> list_a = backwards(a), list_b = backwards(b);
+        const std::array<const float *, 3> twice = {list_b[0], list_b[0], list_b[2]};
+        duo::gemm_batched(ctx, listed(list_a, a.each), duo::transposed(listed(twice, b.each)),
+                          listed(backwards(c), c.each), 1.5f, -1);
+        for (int64_t i = 0; i < 3; i++)
+            check_product(member(a, i), duo::transposed(member(b, i == 0 ? 0 : 2)),
+                          member(before, i), member(c, i), 1.5f, -1);
+    }
+    float x[] = {3, 5}, y[2], *const from[] = {&x[0], &x[1]}, *const to[] = {&y[1], &y[0]};
+    const auto list = duo::col_major(from, 1, 1);
+    test_case("gemm_batched/lists/array");
+    duo::gemm_batched(ctx, list, list, duo::row_major(to, 1, 1));
+    CHECK(y[0] == 25 && y[1] == 9, "%g, %g", static_cast<double>(y[0]), static_cast<double>(y[1]));
+#ifdef __cpp_lib_span
+    const auto last = duo::row_major(std::span(from).last(1), 1, 1);
+    test_case("gemm_batched/lists/std::span");
+    duo::gemm_batched(ctx, last, last, duo::col_major(std::span(to).first(1), 1, 1));
+    CHECK(y[1] == 25, "%g", static_cast<double>(y[1]));
+#endif
+}
+
+/* The first index tells which matrix; one matrix serves all products. */
+void batches_of_mdspans()
+{
+    const duo::context ctx = forced();
+    std::vector<float> a = random_floats("a", 4 * 6 * 8), b = random_floats("b", 8 * 5);
+    std::vector<float> c(4 * 6 * 5);
+    const strided one{b.data(), {8, 5}, {1, 8}};
+    const stacked out{c.data(), {4, 6, 5}, {30, 1, 6}};
+    const stacked behind{a.data(), {4, 6, 8}, {48, 8, 1}},
+        by_turns{a.data(), {4, 6, 8}, {8, 32, 1}}, gaps{a.data(), {4, 6, 8}, {1, 4, 24}};
+    for (const stacked &x : {behind, by_turns}) {
+        test_case("gemm_batched/mdspans/%d", x.stride(0));
+        duo::gemm_batched(ctx, x, one, out);
+        for (int64_t i = 0; i < 4; i++)
+            check_product(member(x, i), one, member(out, i), member(out, i), 1, 0);
+    }
+    CHECK_STATUS(DUO_ERR_LD, duo::gemm_batched(std::nothrow, ctx, gaps, one, out));
+#ifdef __cpp_lib_mdspan
+    test_case("gemm_batched/std::mdspan");
+    const std::mdspan<const float, std::dextents<int, 3>> x(a.data(), 4, 6, 8);
+    const std::mdspan<const float, std::extents<int, 8, 5>, std::layout_left> y(b.data());
+    const std::mdspan<float, std::dextents<std::size_t, 3>> z(c.data(), 4, 6, 5);
+    duo::gemm_batched(ctx, x, y, z);
+    const duo::batch_view<float> from(behind), to(z);
+    for (int64_t i = 0; i < 4; i++)
+        check_product(member(from, i), one, member(to, i), member(to, i), 1, 0);
+#endif
+}
+
+/* Shapes and counts that do not fit, C that overlap, what is missing, and no products. */
+void batches_that_are_refused()
+{
+    const duo::context ctx = forced();
+    std::vector<float> x(48, 1.0f), y(48);
+    test_fill_poison(y.data(), 48);
+    const auto a = duo::col_major(x.data(), 3, 4), b = duo::row_major(x.data(), 4, 2),
+               c = duo::col_major(y.data(), 3, 2);
+    const auto as = duo::batched(a, 3), bs = duo::batched(b, 3), cs = duo::batched(c, 3);
+    const std::vector<float *> list = {x.data(), x.data() + 12, nullptr}, two(2, x.data());
+    const auto list_a = duo::col_major(two, 3, 4), list_b = duo::row_major(two, 4, 2);
+    const std::vector<float *> out = {y.data(), y.data() + 6};
+    const auto list_c = duo::col_major(out, 3, 2);
+
+    test_case("gemm_batched/refused");
+    const auto refused = [&](duo_status status, auto... batches) {
+        CHECK(throws(status, [&] { duo::gemm_batched(ctx, batches...); }), "not thrown");
+        CHECK_STATUS(status, duo::gemm_batched(std::nothrow, ctx, batches...));
+    };
+    refused(DUO_ERR_SIZE, as, as, cs);
+    refused(DUO_ERR_SIZE, duo::transposed(as), bs, cs);
+    refused(DUO_ERR_SIZE, duo::batched(a, 2), bs, cs);
+    refused(DUO_ERR_SIZE, as, duo::batched(b, 4), cs);
+    refused(DUO_ERR_SIZE, as, bs, c);
+    refused(DUO_ERR_SIZE, as, bs, duo::batched(c, -1));
+    refused(DUO_ERR_LD, as, bs, duo::batched(c, 3, 5));
+    refused(DUO_ERR_NULL, duo::batched(duo::col_major<float>(nullptr, 3, 4), 3), bs, cs);
+    refused(DUO_ERR_SIZE, list_a, list_a, list_c);
+    refused(DUO_ERR_SIZE, duo::col_major(list, 3, 4), list_b, list_c);
+    refused(DUO_ERR_SIZE, list_a, duo::row_major(list, 4, 2), list_c);
+    refused(DUO_ERR_SIZE, list_a, list_b, duo::col_major(list, 3, 2));
+    refused(DUO_ERR_NULL, duo::col_major(list, 3, 4), duo::row_major(list, 4, 2),
+            duo::col_major(list, 3, 2));
+    const std::vector<float *> none;
+    duo::gemm_batched(ctx, duo::batched(a, 0), b, duo::batched(c, 0));
+    duo::gemm_batched(ctx, duo::col_major(none, 3, 4), duo::row_major(none, 4, 2),
+                      duo::col_major(none, 3, 2));
+    CHECK(test_all_poison(y.data(), 48), "C of a bad call, or of none");
 }
 
 void reductions_of_what_a_program_has()
@@ -461,6 +622,10 @@ int main(int argc, char **argv)
         {"only_floats_in_memory", test<only_floats_in_memory>},
         {"products_in_all_layouts", test<products_in_all_layouts>},
         {"products_of_mdspans", test<products_of_mdspans>},
+        {"batches_in_all_layouts", test<batches_in_all_layouts>},
+        {"batches_by_lists", test<batches_by_lists>},
+        {"batches_of_mdspans", test<batches_of_mdspans>},
+        {"batches_that_are_refused", test<batches_that_are_refused>},
         {"reductions_of_what_a_program_has", test<reductions_of_what_a_program_has>},
         {"results_that_come_later", test<results_that_come_later>},
         {"statuses_are_thrown", test<statuses_are_thrown>},

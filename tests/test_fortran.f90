@@ -17,6 +17,9 @@ program test_fortran
     call which_side
     call products
     call sections
+    call batches
+    call sections_of_batches
+    call batches_of_other_memory
     call reductions
     call raw_functions
     call results_that_come_later
@@ -29,7 +32,7 @@ program test_fortran
     call duo_destroy(ctx)
     call check(.not. c_associated(ctx%handle), "a destroyed context has a handle")
     print "(a, i0, a, i0, a)", "fortran: ", checks, " checks, ", failures, " failed"
-    if (failures > 0 .or. checks < 80) error stop 1
+    if (failures > 0 .or. checks < 120) error stop 1
 
 contains
 
@@ -144,6 +147,126 @@ contains
         call check_status(DUO_OK, status, "k = 0")
         call check(all(c(:50, :30) == 0), "k = 0")
         call duo_sgemm(ctx, a(:0, :40), b(:40, :40), c(:0, :40))
+    end subroutine
+
+    ! Matrix by matrix; C was `before`.
+    subroutine check_batch(c, a, b, before, alpha, beta, text)
+        real, intent(in) :: c(:, :, :), a(:, :, :), b(:, :, :), before(:, :, :), alpha, beta
+        character(*), intent(in) :: text
+        integer :: i
+        do i = 1, size(c, 3)
+            call check_product(c(:, :, i), a(:, :, i), b(:, :, i), before(:, :, i), alpha, beta, &
+                text // " in batches")
+        end do
+    end subroutine
+
+    subroutine fill_batch(x)
+        real, intent(out) :: x(:, :, :)
+        integer :: i
+        do i = 1, size(x, 3)
+            call fill(x(:, :, i))
+        end do
+    end subroutine
+
+    ! Batches, and one matrix for all products, with and without transposes and scalars.
+    subroutine batches
+        integer, parameter :: count = 4
+        real :: a(7, 5, count), b(5, 6, count), c(7, 6, count), before(7, 6, count)
+        real :: at(5, 7, count), bt(6, 5, count)
+        call fill_batch(a)
+        call fill_batch(b)
+        call fill_batch(before)
+        at = reshape(a, shape(at), order=[2, 1, 3])
+        bt = reshape(b, shape(bt), order=[2, 1, 3])
+        c = before
+        call duo_sgemm_batched(ctx, a, b, c)
+        call check_batch(c, a, b, before, 1.0, 0.0, "nn")
+        c = before
+        call duo_sgemm_batched(default, at, bt, c, -0.5, 2.0, DUO_TRANS, DUO_CONJ_TRANS)
+        call check_batch(c, a, b, before, -0.5, 2.0, "tt, scalars")
+        c = before
+        call duo_sgemm_batched(ctx, a(:, :, 2), b, c, beta=-1.0)
+        call check_batch(c, spread(a(:, :, 2), 3, count), b, before, 1.0, -1.0, "one A")
+        c = before
+        call duo_sgemm_batched(ctx, a, bt(:, :, 3), c, 3.0, transb=DUO_TRANS)
+        call check_batch(c, a, spread(b(:, :, 3), 3, count), before, 3.0, 0.0, "one B")
+        c = before
+        call duo_sgemm_batched(ctx, at(:, :, 2:2), b(:, :, 4:4), c, transa=DUO_TRANS)
+        call check_batch(c, spread(a(:, :, 2), 3, count), spread(b(:, :, 4), 3, count), before, &
+            1.0, 0.0, "one A and one B")
+    end subroutine
+
+    ! Parts of batches, every second matrix, and backwards: nothing around them is touched.
+    subroutine sections_of_batches
+        real :: a(8, 9, 6), b(9, 8, 6), c(9, 9, 7), before(9, 9, 7)
+        logical :: part(9, 9, 7)
+        integer :: status
+        call fill_batch(a)
+        call fill_batch(b)
+        call fill_batch(before)
+        part = .false.
+        part(2:6, 3:5, 2:6:2) = .true.
+        c = before
+        call duo_sgemm_batched(ctx, a(3:7, 2:7, 6:1:-2), b(1:6, 2:6:2, 4:6), c(2:6, 3:5, 2:6:2), &
+            beta=1.0)
+        call check_batch(c(2:6, 3:5, 2:6:2), a(3:7, 2:7, 6:1:-2), b(1:6, 2:6:2, 4:6), &
+            before(2:6, 3:5, 2:6:2), 1.0, 1.0, "sections")
+        call check(all(c == before .or. part), "a batch's neighbours")
+        c = before
+        call duo_sgemm_batched(ctx, a(:, :, 1:3), b(:, :, 1:2), c(:8, :8, 1:3), status=status)
+        call check_status(DUO_ERR_SIZE, status, "two B for three products")
+        call duo_sgemm_batched(ctx, a(:, :, 1:2), b(:, :, 1), c(:8, :8, 1:1), status=status)
+        call check_status(DUO_ERR_SIZE, status, "two A for one product")
+        call duo_sgemm_batched(ctx, a(:, 1:1, 1:3), b(:, :, 1:3), c(:8, :8, 1:3), status=status)
+        call check_status(DUO_ERR_SIZE, status, "1 and 9")
+        call duo_sgemm_batched(ctx, a, b, c(:8, :, :6), status=status)
+        call check_status(DUO_ERR_SIZE, status, "C too wide")
+        call duo_sgemm_batched(ctx, a(1:8:2, :, :), b, c(:4, :8, :6), status=status)
+        call check_status(DUO_ERR_LD, status, "rows with gaps")
+        call duo_sgemm_batched(ctx, a(:, :8, :), b(:8, :, :), c(:8, :8, :6), transa=7, &
+            status=status)
+        call check_status(DUO_ERR_ENUM, status, "no such transpose of batches")
+        call check(all(c == before), "C of a bad batch")
+        call duo_sgemm_batched(ctx, a(:, :, :0), b(:, :, :0), c(:8, :8, :0), status=status)
+        call check_status(DUO_OK, status, "no products")
+        call duo_sgemm_batched(ctx, a(:0, :, :), b, c(:0, :8, :6), status=status)
+        call check_status(DUO_OK, status, "products without elements")
+        call check(all(c == before), "C of no products")
+        call duo_sgemm_batched(ctx, a(:, :0, :), b(:0, :, 2), c(:8, :8, :6))
+        call check(all(c(:8, :8, :6) == 0), "k = 0 in batches")
+    end subroutine
+
+    ! On the device, kept, and by lists of addresses.
+    subroutine batches_of_other_memory
+        integer, parameter :: n = 8, count = 5
+        real, target :: a(n, n, count), b(n, n, count), c(n, n, count)
+        real, pointer :: x(:), kept(:), there(:, :, :)
+        type(c_ptr), dimension(count) :: as, bs, cs
+        integer :: i
+        call fill_batch(a)
+        call fill_batch(b)
+        call duo_malloc(ctx, x, n*n*count)
+        there(1:n, 1:n, 1:count) => x
+        kept(1:size(c)) => c
+        call duo_keep(ctx, kept)
+        call duo_sgemm_batched(ctx, a, b, there)
+        call duo_sgemm_batched(ctx, there, b(:, :, 1), c)
+        call duo_release(ctx, kept)
+        kept(1:size(a)) => a
+        call duo_copy(ctx, kept, x)
+        call check_batch(c, a, spread(b(:, :, 1), 3, count), c, 1.0, 0.0, "other memory")
+        call duo_free(ctx, x)
+
+        do i = 1, count
+            as(i) = c_loc(a(1, 1, count + 1 - i))
+            bs(i) = c_loc(b(1, 1, 2))
+            cs(i) = c_loc(c(1, 1, count + 1 - i))
+        end do
+        call check_status(DUO_OK, c_duo_sgemm_batched(ctx%handle, DUO_COL_MAJOR, DUO_NO_TRANS, &
+            DUO_TRANS, int(n, c_int64_t), int(n, c_int64_t), int(n, c_int64_t), 1.0, as, &
+            int(n, c_int64_t), bs, int(n, c_int64_t), 0.0, cs, int(n, c_int64_t), &
+            int(count, c_int64_t)), "c_duo_sgemm_batched")
+        call check_batch(c, a, spread(transpose(b(:, :, 2)), 3, count), c, 1.0, 0.0, "lists")
     end subroutine
 
     subroutine reductions
