@@ -265,9 +265,11 @@ on_terminal() {
         ! tail -c 4 "$place/err" | grep -q '\[K$' &&
         fail "$1: the progress line is still there"
 }
-if command -v script >/dev/null; then
+if script -qec true "$place/typescript" </dev/null >/dev/null 2>&1; then
     on_terminal "$tool $short --no-profile"
     on_terminal "timeout --foreground -s INT 8 $tool crossover --operations ssum --no-profile"
+else
+    echo "skipped: progress on a terminal, for there is none to be had"
 fi
 
 # Ctrl-C in the middle: status 130 and no rest of a file, but the figures so far, with which an
