@@ -30,7 +30,7 @@ duo_cblas_gemm duo_peer_cblas_gemm(void);
 /*
  * How long the instance's threads may spin on after a call, taking processors from what is timed
  * next: OpenBLAS's own 16 ms (blas_instance.c), OpenMP's about as long, those of DuoBLAS's team 2
- * ms.
+ * ms; MKL's, which are Intel's OpenMP's, 200 ms.
  */
 double duo_peer_settle_seconds(void);
 
