@@ -4,6 +4,12 @@
 
 #include "call.h"
 
+/* As the public functions say it, and CBLAS by the same values. */
+static inline duo_transpose duo_transpose_if(bool transposed)
+{
+    return transposed ? DUO_TRANS : DUO_NO_TRANS;
+}
+
 typedef struct duo_problem {
     duo_operation operation;
     int64_t shape[3];          /* m, n, k; reductions: n, 1, 1 */

@@ -5,11 +5,14 @@
 
 #include "cpu/blas_function.h"
 
-enum { CBLAS_COL_MAJOR = 102, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
+void *duo_peer_cblas_function(const duo_blas_instance *blas, const char *name)
+{
+    void *address = NULL;
+    if (blas != NULL && !blas->wide) (void)duo_blas_function(blas->handle, name, &address);
+    return address;
+}
 
-static int cblas_op(bool transposed) { return transposed ? CBLAS_TRANS : CBLAS_NO_TRANS; }
-
-static void *cblas_function(const duo_blas_instance *blas, duo_operation operation)
+static void *function_of(const duo_blas_instance *blas, duo_operation operation)
 {
     static const char *const names[DUO_OPERATIONS] = {
         [DUO_SGEMM] = "cblas_sgemm",
@@ -17,16 +20,13 @@ static void *cblas_function(const duo_blas_instance *blas, duo_operation operati
         [DUO_SSUM] = "cblas_ssum",
         [DUO_SDOT] = "cblas_sdot",
     };
-    void *address = NULL;
-    if (blas != NULL && !blas->wide) /* it gets integers of 32 bits */
-        (void)duo_blas_function(blas->handle, names[operation], &address);
-    return address;
+    return duo_peer_cblas_function(blas, names[operation]);
 }
 
 /* The instance's function, as the pointer to a function that `function` points to. */
 static void find(duo_operation operation, void *function)
 {
-    void *const address = cblas_function(duo_blas_instance_get(), operation);
+    void *const address = function_of(duo_blas_instance_get(), operation);
     memcpy(function, &address, sizeof address);
 }
 
@@ -60,9 +60,10 @@ static bool call_cblas(const duo_implementation *self, const duo_call *call)
     switch (call->operation) {
     case DUO_SGEMM:
         memcpy(&gemm, &self->function, sizeof gemm);
-        gemm(CBLAS_COL_MAJOR, cblas_op(call->transa), cblas_op(call->transb), (int)call->m,
-             (int)call->n, (int)call->k, call->alpha, o[DUO_A].address, (int)o[DUO_A].ld,
-             o[DUO_B].address, (int)o[DUO_B].ld, call->beta, o[DUO_C].address, (int)o[DUO_C].ld);
+        gemm(DUO_COL_MAJOR, duo_transpose_if(call->transa), duo_transpose_if(call->transb),
+             (int)call->m, (int)call->n, (int)call->k, call->alpha, o[DUO_A].address,
+             (int)o[DUO_A].ld, o[DUO_B].address, (int)o[DUO_B].ld, call->beta, o[DUO_C].address,
+             (int)o[DUO_C].ld);
         break;
     case DUO_SDOT:
         memcpy(&dot, &self->function, sizeof dot);
@@ -97,7 +98,7 @@ bool duo_peer_cblas(duo_implementation *peer, const duo_blas_instance *blas,
                                  .side = DUO_SIDE_CPU,
                                  .peer = true,
                                  .stock = stock,
-                                 .function = cblas_function(blas, operation),
+                                 .function = function_of(blas, operation),
                                  .call = call_cblas};
     return peer->function != NULL;
 }
