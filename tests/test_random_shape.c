@@ -115,6 +115,38 @@ static void layout(void)
     CHECK(gaps > 100 && gaps < 400, "%d of 500 with gaps", gaps);
 }
 
+/* Batches keep their limits, and reach what they may. */
+static void batches(void)
+{
+    enum { BATCHES = 4000 };
+    static const int absent[] = {[DUO_A] = 1, [DUO_B] = 0, [DUO_C] = 2}; /* of m, n and k */
+    uint64_t random = test_seed();
+    int dense = 0, most = 0, full = 0, light = 0, heavy = 0;
+    for (int i = 0; i < BATCHES; i++) {
+        const duo_batch_problem b = duo_random_batch(&random);
+        const int64_t *const s = b.product.shape, each = s[0] * s[1] * s[2];
+        bool gaps = false;
+        test_case("random_shape/batches/%d", i);
+        CHECK(b.count >= 2 && b.count <= 100000 && (b.count * each <= 5000000000 || b.count == 2),
+              "%jd products of %jd", (intmax_t)b.count, (intmax_t)each);
+        for (int operand = 0; operand < DUO_OPERANDS; operand++) {
+            const int64_t stride = duo_batch_problem_stride(&b, operand);
+            CHECK(s[operand] >= 1 && s[operand] <= 256 && b.count * stride <= 1 << 26, "too large");
+            CHECK(stride >= each / s[absent[operand]], "products overlap");
+            gaps |= b.product.gap[operand] > 0 || b.gap[operand] > 0;
+            full += b.count * stride > (1 << 26) - stride;
+        }
+        dense += !gaps;
+        most += b.count == 100000;
+        light += b.count * each < 2000000;
+        heavy += b.count * each > 2500000000;
+    }
+    test_case("random_shape/batches");
+    CHECK(dense > BATCHES * 0.45 && dense < BATCHES * 0.55, "%d dense", dense);
+    CHECK(most > 0 && full > 0, "no limit was reached");
+    CHECK(light > BATCHES / 20 && heavy > 10, "%d light, %d heavy", light, heavy);
+}
+
 /* The same seed, the same shapes: these, on every machine. */
 static void reproducible(void)
 {
@@ -124,11 +156,22 @@ static void reproducible(void)
     duo_random_shape(&random, DUO_SHAPE_SQUARE, s);
     CHECK(s[0] == 281 && s[1] == 381 && s[2] == 365, "%jd x %jd x %jd", (intmax_t)s[0],
           (intmax_t)s[1], (intmax_t)s[2]);
+    random = 18;
+    const duo_batch_problem b = duo_random_batch(&random);
+    const duo_problem *const p = &b.product;
+    CHECK(p->shape[0] == 2 && p->shape[1] == 160 && p->shape[2] == 89 && b.count == 4624,
+          "%jd x %jd x %jd, %jd", (intmax_t)p->shape[0], (intmax_t)p->shape[1],
+          (intmax_t)p->shape[2], (intmax_t)b.count);
+    CHECK(p->transa && p->transb && p->beta == 0.0f && p->gap[0] == 0 && p->gap[1] == 3 &&
+              p->gap[2] == 4 && b.gap[0] == 1 && b.gap[1] == 5 && b.gap[2] == 0,
+          "%d %d %g +%jd,%jd,%jd +%jd,%jd,%jd", p->transa, p->transb, (double)p->beta,
+          (intmax_t)p->gap[0], (intmax_t)p->gap[1], (intmax_t)p->gap[2], (intmax_t)b.gap[0],
+          (intmax_t)b.gap[1], (intmax_t)b.gap[2]);
 }
 
 static const test_entry tests[] = {
-    {"sizes", sizes},   {"doublings", doublings},       {"classes", classes},
-    {"layout", layout}, {"reproducible", reproducible}, {NULL, NULL},
+    {"sizes", sizes},     {"doublings", doublings},       {"classes", classes}, {"layout", layout},
+    {"batches", batches}, {"reproducible", reproducible}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "random_shape", tests); }

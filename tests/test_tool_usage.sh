@@ -97,6 +97,15 @@ mistake bench shapes --random 0
 mistake bench shapes --random 5 -s 10x10x10
 mistake bench shapes --random 5 --transpose nn
 mistake bench sgemm --random 5
+mistake bench batched -n 64
+mistake bench batched -s 8x8x8
+mistake bench batched --transpose nt
+mistake bench batched --random 0
+mistake bench batched --random 5 -n 64
+mistake bench batched --random 5 -s 8x8x8
+mistake bench batched --random 5 --transpose nn
+mistake bench batched --random 5 --algorithms
+mistake bench batched --random 5 --seed -1
 mistake bench sgemm --algorithms
 mistake bench mixed -n 16,32
 mistake bench mixed -s 16x16x16 -s 8x8x8
@@ -141,6 +150,8 @@ mistake bench host --devices 0
 says err 'bad value for --devices: 0; it may be 1 to [0-9]+$'
 mistake bench sger
 says err 'no such operation: sger; it may be sgemm, sasum, ssum, sdot, .*, batched$'
+mistake bench mixed --random 5
+says err '--random is for shapes, without -s or -n, and batched, not: mixed$'
 mistake explain sger 10
 says err 'no such operation: sger; it may be sgemm, sasum, ssum, sdot$'
 mistake explain sgemm 10 10 10 --path left

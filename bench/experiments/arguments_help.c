@@ -29,7 +29,9 @@ const char duo_bench_doc[] =
     "  graphs           queues and graphs: overlap (products in eight contexts\n"
     "                   beside one), chain and fork-join (a graph beside its calls\n"
     "                   and its parts, and a CUDA graph), stall (first calls beside\n"
-    "                   a long queue), launch (what one costs the host)\n\n"
+    "                   a long queue), launch (what one costs the host)\n"
+    "  batched          batches of small products, in each of our ways, and\n"
+    "                   cuBLAS's; on the CPU OpenBLAS's, and its calls\n\n"
     "Examples:\n"
     "  $ duoblas bench sgemm -n 1000,4092\n"
     "  $ duoblas bench sgemm -s 4096x4096x64\n"
@@ -45,6 +47,7 @@ const char duo_bench_doc[] =
     "  $ duoblas bench timeline STEPS.csv --plot FILE.svg\n"
     "  $ duoblas bench graphs --only overlap --plot LANES.svg\n"
     "  $ duoblas bench batched  # many small products: one launch, or the team\n"
+    "  $ duoblas bench batched --random 200 --seed 3\n"
     "  $ duoblas bench --overhead  # what dispatch adds to a tiny call";
 
 const struct argp_option duo_bench_options[] = {
@@ -101,8 +104,8 @@ const struct argp_option duo_bench_options[] = {
     {"threads", DUO_OPTION_THREADS, "N", 0, "CPU threads", 0},
     {"seed", DUO_OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
     {"random", DUO_OPTION_RANDOM, "N", 0,
-     "shapes: N random products, with gaps between columns and a beta, drawn by --seed; the worst "
-     "ten are named",
+     "shapes, batched: N products, or batches of them, drawn by --seed, with gaps between columns "
+     "and a beta; shapes names the worst ten",
      0},
     {"overhead", DUO_OPTION_OVERHEAD, NULL, 0, "Nanoseconds of tiny reductions, beside OpenBLAS",
      0},

@@ -80,8 +80,10 @@ error_t duo_experiment_check(const duo_bench_arguments *a, struct argp_state *st
         return duo_tool_refuse(state, "--plot draws what --timeline writes, for", name);
     if (a->shapes > 0 && !a->what->shape)
         return duo_tool_refuse(state, "--shape is for sgemm, not", name);
-    if (b->random > 0 && (kind != DUO_SHAPES_OF_SGEMM || a->shapes + a->sizes > 0))
-        return duo_tool_refuse(state, "--random is for shapes, without -s or -n, not", name);
+    const bool draws = kind == DUO_SHAPES_OF_SGEMM || kind == DUO_BATCHED;
+    if (b->random > 0 && (!draws || a->shapes + a->sizes > 0))
+        return duo_tool_refuse(state, "--random is for shapes, without -s or -n, and batched, not",
+                               name);
     if (b->random > 0 && a->transpose)
         return duo_tool_refuse(state, "--transpose does not go with", "--random");
     if (b->algorithms && kind != DUO_SHAPES_OF_SGEMM)

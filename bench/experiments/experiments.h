@@ -37,7 +37,8 @@ int duo_bench_timeline(const char *csv, const char *picture);
 /* ../graphs/graphs.c: contexts side by side, and graphs beside the calls that they stand for. */
 int duo_bench_graphs(duo_bench *bench);
 
-/* ../batched/batched.c: batches of products beside calls, and the batches of cuBLAS. */
+/* ../batched/batched.c: batches of products beside calls, and the batches of cuBLAS and of the
+ * CPU's BLAS. */
 int duo_bench_batched(duo_bench *bench);
 
 /* Errors of the reductions on random vectors. sizes: 0 for the usual lengths. */

@@ -13,7 +13,7 @@ typedef struct duo_bench {
     bool wait;         /* the host waits for each call, and of a reduction for the result */
     bool reads;        /* every bare read, every layout of cuBLAS: not the fastest alone */
     bool algorithms;   /* shapes: every algorithm is timed, not the chosen one alone */
-    int random;        /* shapes: so many random products; 0: the list of shapes_list.h */
+    int random;        /* shapes, batched: so many random ones; 0: those of their own lists */
     int layout;        /* shapes: this one alone, 2 * transa + transb; -1: all */
     bool sides[2];     /* duo_side: does it take part? */
     unsigned prepared; /* sgemm: a bit for A and for B */

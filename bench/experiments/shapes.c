@@ -28,7 +28,7 @@ double duo_shapes_least_ratio(duo_side side) { return side == DUO_SIDE_CPU ? 0.9
 enum { LAYOUTS = 4, REPEATS = 3 };
 
 /* Some 0.1 s for each implementation of each case; on the CPU, where others disturb, a second. */
-static duo_effort effort_on(const duo_bench *b, duo_side side)
+duo_effort duo_shapes_effort(const duo_bench *b, duo_side side)
 {
     const double seconds = b->quick ? 0.006 : side == DUO_SIDE_GPU ? 0.015 : 0.03;
     duo_effort effort = {.sample_seconds = seconds,
@@ -79,7 +79,7 @@ int duo_shapes_fastest(const duo_comparison *c)
     return best;
 }
 
-static void count_case(duo_shapes_group *g, const duo_problem *problem, double ratio, duo_side side)
+void duo_shapes_count(duo_shapes_group *g, const duo_problem *problem, double ratio, duo_side side)
 {
     if (g->cases == 0 || ratio < g->least) {
         g->least = ratio;
@@ -126,8 +126,8 @@ static void sum_up(duo_shapes_summary *s, const duo_problem *problem, const duo_
 {
     const duo_implementation *const chosen = &c->implementation[DUO_SHAPES_CHOSEN];
     const duo_shapes_case one = {.problem = *problem, .algorithm = chosen->name, .ratio = ratio};
-    count_case(&s->all, problem, ratio, side);
-    count_case(&s->by_algorithm[chosen->algorithm->id], problem, ratio, side);
+    duo_shapes_count(&s->all, problem, ratio, side);
+    duo_shapes_count(&s->by_algorithm[chosen->algorithm->id], problem, ratio, side);
     s->lost +=
         log(duo_shapes_ratio(c, duo_shapes_fastest(c)) / duo_shapes_ratio(c, DUO_SHAPES_CHOSEN));
     keep_worst(s, &one);
@@ -145,7 +145,7 @@ static void measure_case(const duo_bench *b, const duo_problem *problem, duo_sid
                          duo_shapes_summary *s)
 {
     duo_comparison c = {.count = 0};
-    const duo_effort effort = effort_on(b, side);
+    const duo_effort effort = duo_shapes_effort(b, side);
     double ratio = 0.0;
     bool good = list(b, problem, side, &c);
     for (int i = 0; i < c.count && good; i++)

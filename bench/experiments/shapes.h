@@ -1,10 +1,12 @@
 /*
- * shapes.h - what `duoblas bench shapes` times of a case, and what it sums up.
+ * shapes.h - what `duoblas bench shapes` times of a case, and what it sums up; `duoblas bench
+ * batched` sums up its random batches likewise.
  */
 #ifndef DUO_SHAPES_H
 #define DUO_SHAPES_H
 
 #include "bench/experiments/setup.h"
+#include "bench/tool/text.h"
 #include "choice/algorithm.h"
 
 /* The peer, the algorithm that was chosen, and with --algorithms all the others. */
@@ -43,6 +45,13 @@ typedef struct duo_shapes_summary {
 /* Below this share of the peer's rate a shape is a failure. */
 double duo_shapes_least_ratio(duo_side side);
 
+/* Of each implementation of each case; batches of random products take the same. */
+duo_effort duo_shapes_effort(const duo_bench *bench, duo_side side);
+
+/* Adds a case to its group. */
+void duo_shapes_count(duo_shapes_group *group, const duo_problem *problem, double ratio,
+                      duo_side side);
+
 /* The peer's time over that of implementation i. */
 double duo_shapes_ratio(const duo_comparison *comparison, int i);
 
@@ -54,6 +63,11 @@ int duo_shapes_fastest(const duo_comparison *comparison);
 void duo_shapes_print_head(const duo_bench *bench, duo_side side);
 void duo_shapes_print_case(const duo_bench *bench, const duo_problem *problem,
                            const duo_comparison *comparison);
+/* "tn +3,0,5 b=.5": transposes, gaps between columns and beta, where there are any. */
+const char *duo_shapes_layout(const duo_problem *problem, char text[DUO_TEXT]);
+/* One line; none of a group without cases. */
+void duo_shapes_print_group(const duo_bench *bench, const char *name, const duo_shapes_group *group,
+                            duo_side side);
 void duo_shapes_print_summary(const duo_bench *bench, const duo_shapes_summary *summary,
                               duo_side side, double seconds);
 

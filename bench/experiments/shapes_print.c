@@ -5,7 +5,6 @@
 
 #include "bench/experiments/shapes.h"
 #include "bench/peers/blas_instance.h"
-#include "bench/tool/text.h"
 
 /* ---- Head ---- */
 
@@ -49,8 +48,7 @@ void duo_shapes_print_head(const duo_bench *b, duo_side side)
 
 /* ---- One case ---- */
 
-/* "tn +3,0,5 b=.5": transposes, gaps and beta, where there are any. */
-static const char *layout_text(const duo_problem *p, char text[DUO_TEXT])
+const char *duo_shapes_layout(const duo_problem *p, char text[DUO_TEXT])
 {
     const char *const beta = p->beta == 0.0f ? "" : p->beta == 1.0f ? " b=1" : " b=.5";
     const char *const transposes = duo_text_transposes(p->transa, p->transb);
@@ -96,7 +94,7 @@ void duo_shapes_print_case(const duo_bench *b, const duo_problem *problem, const
     const double ratio = duo_shapes_ratio(c, DUO_SHAPES_CHOSEN);
     duo_text_shape(DUO_SGEMM, problem->shape, shape);
     duo_text_seconds(seconds, ours);
-    layout_text(problem, layout);
+    duo_shapes_layout(problem, layout);
     if (b->csv) {
         print_csv(problem, c);
     } else if (b->random > 0) {
@@ -113,8 +111,8 @@ void duo_shapes_print_case(const duo_bench *b, const duo_problem *problem, const
 
 /* ---- Summary ---- */
 
-static void print_group(const duo_bench *b, const char *name, const duo_shapes_group *g,
-                        duo_side side)
+void duo_shapes_print_group(const duo_bench *b, const char *name, const duo_shapes_group *g,
+                            duo_side side)
 {
     char shape[DUO_TEXT];
     if (g->cases == 0) return;
@@ -135,7 +133,8 @@ static void print_worst(const duo_bench *b, const duo_shapes_summary *s)
     for (int i = 0; i < s->worst_cases; i++)
         printf("%s%-21s %-14s %-18s  %6.2f\n", mark,
                duo_text_shape(DUO_SGEMM, s->worst[i].problem.shape, shape),
-               layout_text(&s->worst[i].problem, layout), s->worst[i].algorithm, s->worst[i].ratio);
+               duo_shapes_layout(&s->worst[i].problem, layout), s->worst[i].algorithm,
+               s->worst[i].ratio);
 }
 
 void duo_shapes_print_summary(const duo_bench *b, const duo_shapes_summary *s, duo_side side,
@@ -145,9 +144,9 @@ void duo_shapes_print_summary(const duo_bench *b, const duo_shapes_summary *s, d
     if (b->random > 0) print_worst(b, s);
     if (!b->csv) printf("\n");
     for (int algorithm = 0; algorithm < DUO_ALGORITHMS; algorithm++)
-        print_group(b, duo_algorithm_name((duo_algorithm_id)algorithm), &s->by_algorithm[algorithm],
-                    side);
-    print_group(b, "all", &s->all, side);
+        duo_shapes_print_group(b, duo_algorithm_name((duo_algorithm_id)algorithm),
+                               &s->by_algorithm[algorithm], side);
+    duo_shapes_print_group(b, "all", &s->all, side);
     if (b->algorithms && s->all.cases > 0)
         printf("%sthe algorithms that were chosen take %.3f times as long as the fastest ones, in "
                "geometric mean\n",

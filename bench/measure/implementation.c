@@ -58,10 +58,10 @@ bool duo_api_run(duo_context *context, const duo_call *call, float *result)
     const duo_operand *const o = call->operand;
     switch (call->operation) {
     case DUO_SGEMM:
-        return duo_sgemm(context, DUO_COL_MAJOR, call->transa ? DUO_TRANS : DUO_NO_TRANS,
-                         call->transb ? DUO_TRANS : DUO_NO_TRANS, call->m, call->n, call->k,
-                         call->alpha, o[DUO_A].address, o[DUO_A].ld, o[DUO_B].address, o[DUO_B].ld,
-                         call->beta, o[DUO_C].address, o[DUO_C].ld) == DUO_OK;
+        return duo_sgemm(context, DUO_COL_MAJOR, duo_transpose_if(call->transa),
+                         duo_transpose_if(call->transb), call->m, call->n, call->k, call->alpha,
+                         o[DUO_A].address, o[DUO_A].ld, o[DUO_B].address, o[DUO_B].ld, call->beta,
+                         o[DUO_C].address, o[DUO_C].ld) == DUO_OK;
     case DUO_SASUM:
         return duo_sasum(context, call->n, o[DUO_X].address, o[DUO_X].ld, result) == DUO_OK;
     case DUO_SSUM:

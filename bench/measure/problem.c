@@ -4,6 +4,12 @@
 #include <math.h>
 #include <unistd.h>
 
+int64_t duo_problem_columns(const duo_problem *problem, int i)
+{
+    const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
+    return i == DUO_A ? (problem->transa ? m : k) : i == DUO_B ? (problem->transb ? k : n) : n;
+}
+
 int64_t duo_problem_rows(const duo_problem *problem, int i)
 {
     const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
@@ -13,6 +19,12 @@ int64_t duo_problem_rows(const duo_problem *problem, int i)
 int64_t duo_problem_ld(const duo_problem *problem, int i)
 {
     return duo_problem_rows(problem, i) + problem->gap[i];
+}
+
+int64_t duo_batch_problem_stride(const duo_batch_problem *batch, int i)
+{
+    const duo_problem *const p = &batch->product;
+    return duo_problem_columns(p, i) * duo_problem_ld(p, i) + batch->gap[i];
 }
 
 double duo_problem_flops(const duo_problem *problem)

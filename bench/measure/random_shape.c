@@ -82,18 +82,50 @@ void duo_random_shape(uint64_t *random, duo_shape_class shape_class, int64_t sha
     while (!small_enough(shape));
 }
 
-duo_problem duo_random_product(uint64_t *random, duo_shape_class shape_class)
+enum { GAPS = 7 };
+
+/* All but the shape. */
+static void draw_layout(uint64_t *random, duo_problem *p)
 {
     static const float betas[] = {0.0f, 0.0f, 1.0f, 0.5f};
-    duo_problem p = {.operation = DUO_SGEMM};
-    duo_random_shape(random, shape_class, p.shape);
-    p.transa = duo_random_below(random, 2) == 0;
-    p.transb = duo_random_below(random, 2) == 0;
-    p.beta = betas[duo_random_below(random, 4)];
+    p->transa = duo_random_below(random, 2) == 0;
+    p->transb = duo_random_below(random, 2) == 0;
+    p->beta = betas[duo_random_below(random, 4)];
     const bool dense = duo_random_below(random, 2) == 0;
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        const int64_t gap = duo_random_below(random, 7);
-        p.gap[i] = dense ? 0 : gap;
+        const int64_t gap = duo_random_below(random, GAPS);
+        p->gap[i] = dense ? 0 : gap;
     }
+}
+
+duo_problem duo_random_product(uint64_t *random, duo_shape_class shape_class)
+{
+    duo_problem p = {.operation = DUO_SGEMM};
+    duo_random_shape(random, shape_class, p.shape);
+    draw_layout(random, &p);
     return p;
+}
+
+static int64_t between(int64_t low, int64_t value, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+duo_batch_problem duo_random_batch(uint64_t *random)
+{
+    enum { FEWEST = 2, MOST = 100000 };
+    static const int64_t kLeastWork = 1000000, kMostWork = 5000000000;
+    duo_batch_problem b = {.product = {.operation = DUO_SGEMM}};
+    int64_t *const s = b.product.shape, most = MOST;
+    for (int i = 0; i < 3; i++) s[i] = duo_random_size(random, 1, DUO_RANDOM_BATCH_EDGE);
+    draw_layout(random, &b.product);
+    const bool gaps = b.product.gap[0] + b.product.gap[1] + b.product.gap[2] > 0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const int64_t gap = duo_random_below(random, GAPS);
+        b.gap[i] = gaps ? gap : 0;
+        most = between(0, most, DUO_RANDOM_BATCH_FLOATS / duo_batch_problem_stride(&b, i));
+    }
+    b.count = between(FEWEST, duo_random_size(random, kLeastWork, kMostWork) / (s[0] * s[1] * s[2]),
+                      most);
+    return b;
 }

@@ -26,6 +26,10 @@ extern const char *const duo_shape_class_names[DUO_SHAPE_CLASSES];
 /* No operand of a random shape has more elements: 512 MB. */
 #define DUO_RANDOM_MOST_ELEMENTS (INT64_C(1) << 27)
 
+/* m, n and k of a random batch are no larger, nor is an operand of all its products, in floats:
+ * 256 MB. */
+enum { DUO_RANDOM_BATCH_EDGE = 256, DUO_RANDOM_BATCH_FLOATS = 1 << 26 };
+
 /* Uniform in [0, count). */
 int64_t duo_random_below(uint64_t *random, int64_t count);
 
@@ -38,5 +42,10 @@ void duo_random_shape(uint64_t *random, duo_shape_class shape_class, int64_t sha
 /* A product of the class: its shape, transposes, a beta of 0, 1 or 0.5, and, in half of all, gaps
  * of 0 to 6 between the columns of each matrix. */
 duo_problem duo_random_product(uint64_t *random, duo_shape_class shape_class);
+
+/* 2 to 100 000 products of any small shape, 10^6 to 5 * 10^9 multiply-adds in all where these
+ * allow; transposes, beta and gaps as of a product, and where there are gaps, as wide ones between
+ * the products. */
+duo_batch_problem duo_random_batch(uint64_t *random);
 
 #endif

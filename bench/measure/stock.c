@@ -22,17 +22,10 @@ static size_t rounded_matrix(int64_t rows, int64_t columns)
     return rounded(fits ? floats : most);
 }
 
-/* Columns of operand i of sgemm in memory. */
-static int64_t columns_of(const duo_problem *problem, int i)
-{
-    const int64_t m = problem->shape[0], n = problem->shape[1], k = problem->shape[2];
-    return i == DUO_A ? (problem->transa ? m : k) : i == DUO_B ? (problem->transb ? k : n) : n;
-}
-
 /* Of operand i of sgemm, the gap behind the last column too. */
 static size_t matrix_floats(const duo_problem *problem, int i)
 {
-    return rounded_matrix(duo_problem_ld(problem, i), columns_of(problem, i));
+    return rounded_matrix(duo_problem_ld(problem, i), duo_problem_columns(problem, i));
 }
 
 size_t duo_problem_input_floats(const duo_problem *problem)
@@ -164,8 +157,8 @@ static duo_operand operand(const duo_stock *stock, float *address, int64_t rows,
 /* Operand i of sgemm. */
 static duo_operand matrix(const duo_stock *stock, float *address, const duo_problem *problem, int i)
 {
-    duo_operand o =
-        operand(stock, address, duo_problem_rows(problem, i), columns_of(problem, i), i == DUO_C);
+    duo_operand o = operand(stock, address, duo_problem_rows(problem, i),
+                            duo_problem_columns(problem, i), i == DUO_C);
     o.ld = duo_problem_ld(problem, i);
     o.read = i != DUO_C || problem->beta != 0.0f;
     return o;

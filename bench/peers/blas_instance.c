@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/blas_function.h"
 #include "cpu/blas_library.h"
 #include "cpu/private_library.h"
 
@@ -20,28 +21,32 @@ enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
 /* OpenBLAS's answers to openblas_get_parallel */
 enum { OWN_THREADS = 1, OPENMP_THREADS = 2 };
 
-static bool find(void *handle, void *function, const char *name)
+/* How an OpenBLAS is told its number of threads. */
+static void describe_threads(duo_blas_instance *blas)
 {
-    void *const address = dlsym(handle, name);
-    memcpy(function, &address, sizeof address);
-    return address != NULL;
+    int (*parallel)(void);
+    if (!duo_blas_function(blas->handle, "openblas_get_parallel", &parallel)) return;
+    if (parallel() == OWN_THREADS)
+        (void)duo_blas_function(blas->handle, "openblas_set_num_threads", &blas->set_threads);
+    else if (parallel() == OPENMP_THREADS &&
+             duo_blas_function(blas->handle, "omp_set_num_threads", &blas->set_openmp_threads))
+        (void)duo_blas_function(blas->handle, "omp_get_max_threads", &blas->openmp_threads);
 }
 
 static void describe(duo_blas_instance *blas)
 {
     char *(*text)(void);
-    int (*parallel)(void);
-    if (find(blas->handle, &text, "openblas_get_config"))
+    blas->brand = "BLAS";
+    if (duo_blas_function(blas->handle, "openblas_get_config", &text)) {
+        blas->brand = "OpenBLAS";
         snprintf(blas->config, sizeof blas->config, "%.250s", text());
-    if (find(blas->handle, &text, "openblas_get_corename"))
+        blas->wide = strstr(blas->config, "USE64BITINT") != NULL;
+        describe_threads(blas);
+    } else if (duo_blas_function(blas->handle, "MKL_Set_Num_Threads", &blas->set_threads)) {
+        blas->brand = "MKL";
+    }
+    if (duo_blas_function(blas->handle, "openblas_get_corename", &text))
         snprintf(blas->core, sizeof blas->core, "%.60s", text());
-    if (!find(blas->handle, &parallel, "openblas_get_parallel")) return;
-    blas->own_pool = parallel() == OWN_THREADS;
-    if (blas->own_pool)
-        (void)find(blas->handle, &blas->set_threads, "openblas_set_num_threads");
-    else if (parallel() == OPENMP_THREADS &&
-             find(blas->handle, &blas->set_openmp_threads, "omp_set_num_threads"))
-        (void)find(blas->handle, &blas->openmp_threads, "omp_get_max_threads");
 }
 
 bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why)
@@ -57,29 +62,36 @@ bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const cha
  * threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and would take processors from whoever is
  * timed next: here they sleep after 2^25, 16 ms, unless the user has said otherwise.
  */
-static duo_blas_instance *open_copy(const duo_blas_library *inner)
+static bool open_copy(duo_blas_instance *blas, const duo_blas_library *inner)
 {
-    static duo_blas_instance blas;
     char variable[96], why[256];
     snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%s", inner->core);
     const char *const timeout =
         secure_getenv("OPENBLAS_THREAD_TIMEOUT") == NULL ? "OPENBLAS_THREAD_TIMEOUT=25" : NULL;
     const char *variables[3] = {timeout}; /* ended by the first NULL */
     if (inner->core[0] != '\0') variables[timeout != NULL] = variable;
-    blas.handle = duo_private_library_open(inner->path, HOW, variables, why, sizeof why);
-    if (blas.handle == NULL) return NULL;
-    describe(&blas);
-    return &blas;
+    blas->handle = duo_private_library_open(inner->path, HOW, variables, why, sizeof why);
+    if (blas->handle != NULL) describe(blas);
+    return blas->handle != NULL;
+}
+
+/* MKL is many files, which find each other by their folder; and ours is held to one thread by a
+ * setting that goes before what is set here. */
+static bool open_second(duo_blas_instance *blas, const duo_blas_library *inner)
+{
+    const char *why;
+    return inner->threads == DUO_BLAS_MKL ? duo_blas_instance_open(blas, inner->path, &why)
+                                          : open_copy(blas, inner);
 }
 
 duo_blas_instance *duo_blas_instance_get(void)
 {
-    static duo_blas_instance *blas;
-    static bool looked;
+    static duo_blas_instance blas;
+    static bool looked, there;
     const duo_blas_library *const inner = looked ? NULL : duo_blas_library_get();
-    if (inner != NULL) blas = open_copy(inner);
+    if (inner != NULL) there = open_second(&blas, inner);
     looked = true;
-    return blas;
+    return there ? &blas : NULL;
 }
 
 int duo_blas_instance_begin(duo_blas_instance *blas, int threads)

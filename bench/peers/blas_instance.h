@@ -4,7 +4,8 @@
  *
  * The loader tells libraries apart by their files, so a copy of the file is an instance that shares
  * nothing with the one that serves sgemm: what is set in the one or computed by it, and the threads
- * of the one, do not touch the other. Its kernels are the same.
+ * of the one, do not touch the other. Its kernels are the same. MKL alone, which is many files, is
+ * not copied.
  */
 #ifndef DUO_BLAS_INSTANCE_H
 #define DUO_BLAS_INSTANCE_H
@@ -13,7 +14,8 @@
 
 typedef struct duo_blas_instance {
     void *handle;
-    bool own_pool;                    /* its threads are its own, not OpenMP's */
+    const char *brand;                /* "OpenBLAS", "MKL", or "BLAS" where it is not known */
+    bool wide;                        /* its integers have 64 bits */
     int threads;                      /* that it has been set to; 0: not yet */
     char config[256];                 /* what it says of itself; "" if it says nothing */
     char core[64];                    /* OpenBLAS's kernel name; "" elsewhere */

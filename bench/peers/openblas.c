@@ -1,15 +1,18 @@
 /* openblas.c - see openblas.h */
-#define _GNU_SOURCE
 #include "bench/peers/openblas.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
-enum { CBLAS_COL_MAJOR = 102, CBLAS_NO_TRANS = 111, CBLAS_TRANS = 112 };
+#include "cpu/blas_function.h"
 
-static int cblas_op(bool transposed) { return transposed ? CBLAS_TRANS : CBLAS_NO_TRANS; }
+void *duo_peer_cblas_function(const duo_blas_instance *blas, const char *name)
+{
+    void *address = NULL;
+    if (blas != NULL && !blas->wide) (void)duo_blas_function(blas->handle, name, &address);
+    return address;
+}
 
-static void *cblas_function(const duo_blas_instance *blas, duo_operation operation)
+static void *function_of(const duo_blas_instance *blas, duo_operation operation)
 {
     static const char *const names[DUO_OPERATIONS] = {
         [DUO_SGEMM] = "cblas_sgemm",
@@ -17,13 +20,13 @@ static void *cblas_function(const duo_blas_instance *blas, duo_operation operati
         [DUO_SSUM] = "cblas_ssum",
         [DUO_SDOT] = "cblas_sdot",
     };
-    return blas == NULL ? NULL : dlsym(blas->handle, names[operation]);
+    return duo_peer_cblas_function(blas, names[operation]);
 }
 
 /* The instance's function, as the pointer to a function that `function` points to. */
 static void find(duo_operation operation, void *function)
 {
-    void *const address = cblas_function(duo_blas_instance_get(), operation);
+    void *const address = function_of(duo_blas_instance_get(), operation);
     memcpy(function, &address, sizeof address);
 }
 
@@ -57,9 +60,10 @@ static bool call_cblas(const duo_implementation *self, const duo_call *call)
     switch (call->operation) {
     case DUO_SGEMM:
         memcpy(&gemm, &self->function, sizeof gemm);
-        gemm(CBLAS_COL_MAJOR, cblas_op(call->transa), cblas_op(call->transb), (int)call->m,
-             (int)call->n, (int)call->k, call->alpha, o[DUO_A].address, (int)o[DUO_A].ld,
-             o[DUO_B].address, (int)o[DUO_B].ld, call->beta, o[DUO_C].address, (int)o[DUO_C].ld);
+        gemm(DUO_COL_MAJOR, duo_transpose_if(call->transa), duo_transpose_if(call->transb),
+             (int)call->m, (int)call->n, (int)call->k, call->alpha, o[DUO_A].address,
+             (int)o[DUO_A].ld, o[DUO_B].address, (int)o[DUO_B].ld, call->beta, o[DUO_C].address,
+             (int)o[DUO_C].ld);
         break;
     case DUO_SDOT:
         memcpy(&dot, &self->function, sizeof dot);
@@ -94,7 +98,7 @@ bool duo_peer_cblas(duo_implementation *peer, const duo_blas_instance *blas,
                                  .side = DUO_SIDE_CPU,
                                  .peer = true,
                                  .stock = stock,
-                                 .function = cblas_function(blas, operation),
+                                 .function = function_of(blas, operation),
                                  .call = call_cblas};
     return peer->function != NULL;
 }
@@ -108,4 +112,8 @@ bool duo_peer_openblas(duo_implementation *peer, duo_operation operation, int th
     return there;
 }
 
-double duo_peer_settle_seconds(void) { return duo_blas_instance_get() != NULL ? 0.06 : 0.0; }
+double duo_peer_settle_seconds(void)
+{
+    const duo_blas_instance *const blas = duo_blas_instance_get();
+    return blas == NULL ? 0.0 : strcmp(blas->brand, "MKL") == 0 ? 0.22 : 0.06;
+}

@@ -17,6 +17,9 @@ bool duo_peer_openblas(duo_implementation *peer, duo_operation operation, int th
 bool duo_peer_cblas(duo_implementation *peer, const duo_blas_instance *blas,
                     duo_operation operation, const duo_stock *stock);
 
+/* A library's function, if it takes integers of 32 bits; NULL: there is none. */
+void *duo_peer_cblas_function(const duo_blas_instance *blas, const char *name);
+
 /* The functions of the instance, to be called as an application does; NULL: not there. */
 typedef float (*duo_cblas_sum)(int n, const float *x, int incx);
 typedef float (*duo_cblas_dot)(int n, const float *x, int incx, const float *y, int incy);
@@ -30,7 +33,7 @@ duo_cblas_gemm duo_peer_cblas_gemm(void);
 /*
  * How long the instance's threads may spin on after a call, taking processors from what is timed
  * next: OpenBLAS's own 16 ms (blas_instance.c), OpenMP's about as long, those of DuoBLAS's team 2
- * ms.
+ * ms; MKL's, which are Intel's OpenMP's, 200 ms.
  */
 double duo_peer_settle_seconds(void);
 

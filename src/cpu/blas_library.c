@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu/blas_function.h"
 #include "cpu/blas_kernels.h"
 #include "cpu/private_library.h"
 #include "cpu/static_program.h"
@@ -30,21 +31,6 @@ static atomic_bool found;  /* is in_use an open library that was not given up? *
 static atomic_bool looked; /* was a library looked for? */
 
 /* ---- What a library has ---- */
-
-/* Sets *function, a pointer to a function: dlsym returns pointers to data, which by POSIX can hold
- * those to functions. OpenBLAS as PyPI has it names its functions otherwise. */
-static bool look_up(void *handle, const char *name, void *function)
-{
-    static const char *const forms[] = {"%s", "scipy_%s", "scipy_%s64_"};
-    void *address = NULL;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && address == NULL; i++) {
-        char formed[64];
-        snprintf(formed, sizeof formed, forms[i], name);
-        address = dlsym(handle, formed);
-    }
-    memcpy(function, &address, sizeof address);
-    return address != NULL;
-}
 
 static bool is_ourselves(const void *address)
 {
@@ -77,9 +63,9 @@ static void name(duo_blas_library *l)
 static void ask(duo_blas_library *l)
 {
     char *(*text)(void);
-    if (look_up(l->handle, "openblas_get_config", &text))
+    if (duo_blas_function(l->handle, "openblas_get_config", &text))
         snprintf(l->config, sizeof l->config, "%.250s", text());
-    if (look_up(l->handle, "openblas_get_corename", &text))
+    if (duo_blas_function(l->handle, "openblas_get_corename", &text))
         snprintf(l->core, sizeof l->core, "%.60s", text());
     l->any_tile = duo_kernels_suit_any_tile(l->core);
 }
@@ -89,10 +75,10 @@ static void ask(duo_blas_library *l)
 static bool find_openmp(duo_blas_library *l)
 {
     void *const scope = DEEP != 0 ? l->handle : RTLD_DEFAULT;
-    return (look_up(scope, "omp_get_max_threads", &l->get_threads) ||
-            look_up(l->handle, "omp_get_max_threads", &l->get_threads)) &&
-           (look_up(scope, "omp_set_num_threads", &l->set_threads) ||
-            look_up(l->handle, "omp_set_num_threads", &l->set_threads));
+    return (duo_blas_function(scope, "omp_get_max_threads", &l->get_threads) ||
+            duo_blas_function(l->handle, "omp_get_max_threads", &l->get_threads)) &&
+           (duo_blas_function(scope, "omp_set_num_threads", &l->set_threads) ||
+            duo_blas_function(l->handle, "omp_set_num_threads", &l->set_threads));
 }
 
 /* Holds an OpenBLAS to one thread. ours: nobody else uses this instance. */
@@ -102,11 +88,12 @@ static void hold_openblas(duo_blas_library *l, bool ours)
     int (*parallel)(void);
     void (*set)(int);
     int (*end_threads)(void);
-    const int kind = look_up(l->handle, "openblas_get_parallel", &parallel) ? parallel() : PTHREADS;
+    const int kind =
+        duo_blas_function(l->handle, "openblas_get_parallel", &parallel) ? parallel() : PTHREADS;
     l->threads = DUO_BLAS_ITS_OWN;
     if (kind == NONE) l->threads = DUO_BLAS_SERIAL;
     if (kind == OPENMP && find_openmp(l)) l->threads = DUO_BLAS_OPENMP;
-    if (!ours || !look_up(l->handle, "openblas_set_num_threads", &set)) return;
+    if (!ours || !duo_blas_function(l->handle, "openblas_set_num_threads", &set)) return;
     if (l->threads == DUO_BLAS_OPENMP) {
         /* A call that finds OpenBLAS's number of threads different from OpenMP's sets it, and frees
          * buffers that other calls use. So the number is 1 before the first call. */
@@ -116,7 +103,8 @@ static void hold_openblas(duo_blas_library *l, bool ours)
     }
     if (kind == PTHREADS) {
         set(1);
-        if (look_up(l->handle, "blas_thread_shutdown_", &end_threads)) (void)end_threads();
+        if (duo_blas_function(l->handle, "blas_thread_shutdown_", &end_threads))
+            (void)end_threads();
         l->threads = DUO_BLAS_SERIAL;
     }
 }
@@ -126,7 +114,7 @@ static void hold(duo_blas_library *l, bool ours)
 {
     if (l->config[0] != '\0')
         hold_openblas(l, ours);
-    else if (look_up(l->handle, "MKL_Set_Num_Threads_Local", &l->swap_threads))
+    else if (duo_blas_function(l->handle, "MKL_Set_Num_Threads_Local", &l->swap_threads))
         l->threads = DUO_BLAS_MKL;
     else
         l->threads = DUO_BLAS_ITS_OWN;
@@ -139,13 +127,13 @@ static bool use(void *handle, const char *path, bool ours, duo_blas_library *l, 
                 size_t size)
 {
     *l = (duo_blas_library){.handle = handle};
-    if (is_drop_in(handle) || !look_up(handle, "sgemm_", &l->sgemm)) {
+    if (is_drop_in(handle) || !duo_blas_function(handle, "sgemm_", &l->sgemm)) {
         snprintf(problem, size, "%.200s has no sgemm_ of its own", path);
         (void)dlclose(handle);
         return false;
     }
     void *dgemm = NULL;
-    if (look_up(handle, "dgemm_", &dgemm) && !is_ourselves(dgemm))
+    if (duo_blas_function(handle, "dgemm_", &dgemm) && !is_ourselves(dgemm))
         memcpy(&l->dgemm, &dgemm, sizeof dgemm);
     snprintf(l->path, sizeof l->path, "%.500s", path);
     ask(l);
@@ -163,7 +151,7 @@ static bool open_shared(const char *name, duo_blas_library *l, char *problem, si
     }
     void *sgemm = NULL;
     Dl_info info;
-    if (look_up(handle, "sgemm_", &sgemm) && is_ourselves(sgemm)) {
+    if (duo_blas_function(handle, "sgemm_", &sgemm) && is_ourselves(sgemm)) {
         snprintf(problem, size, "%.200s leads back to DuoBLAS", name);
         (void)dlclose(handle);
         return false;
@@ -202,8 +190,8 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
     duo_blas_library behind;
     void *config;
     Dl_info info;
-    if (!look_up(l->handle, "openblas_get_config", &config) || dladdr(config, &info) == 0 ||
-        info.dli_fname == NULL)
+    if (!duo_blas_function(l->handle, "openblas_get_config", &config) ||
+        dladdr(config, &info) == 0 || info.dli_fname == NULL)
         return true;
     if (!open_private(info.dli_fname, core, &behind, problem, size)) return true;
     (void)dlclose(l->handle);
@@ -356,12 +344,9 @@ static void *library_of(const void *address)
 /* The width of an OpenBLAS's kernels, also of one that wheels of NumPy and SciPy bring. */
 static duo_width width_of(void *handle)
 {
-    static const char *const names[] = {"openblas_get_corename", "scipy_openblas_get_corename",
-                                        "scipy_openblas_get_corename64_"};
     char *(*core)(void);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (look_up(handle, names[i], &core)) return duo_width_of_kernels(core());
-    return DUO_WIDTH_UNKNOWN;
+    return duo_blas_function(handle, "openblas_get_corename", &core) ? duo_width_of_kernels(core())
+                                                                     : DUO_WIDTH_UNKNOWN;
 }
 
 bool duo_blas_library_yields_to(duo_fortran_sgemm other)
