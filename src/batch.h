@@ -34,6 +34,7 @@ static inline duo_batch duo_batch_from(const duo_batch *batch, duo_call *call, i
     duo_batch rest = *batch;
     rest.count -= first;
     for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (!duo_operand_touched(&call->operand[i])) continue;
         call->operand[i].address = duo_batch_address(batch, call, i, first);
         if (rest.pointer[i] != NULL) rest.pointer[i] += first;
     }
