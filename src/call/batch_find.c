@@ -14,18 +14,13 @@ static void span_from(const duo_operand *operand, uintptr_t begin, uintptr_t *lo
 static void span_of(const duo_batch_call *b, int i, uintptr_t *low, uintptr_t *high)
 {
     const duo_operand *const o = &b->call->operand[i];
-    float *const *const list = b->batch->pointer[i];
-    uintptr_t first = (uintptr_t)duo_batch_address(b->batch, b->call, i, 0), last = first, any;
-    if (list == NULL) {
-        const uintptr_t end =
-            (uintptr_t)duo_batch_address(b->batch, b->call, i, b->batch->count - 1);
-        if (end < first) first = end;
-        if (end > last) last = end;
-    }
-    for (int64_t p = 0; p < b->batch->count && list != NULL; p++) {
-        const uintptr_t begin = (uintptr_t)list[p];
-        if (begin < first) first = begin;
-        if (begin > last) last = begin;
+    const duo_batch *const batch = b->batch;
+    uintptr_t first = batch->list[i].lowest, last = batch->list[i].highest, any;
+    if (duo_batch_even(batch, i)) {
+        const uintptr_t begin = (uintptr_t)duo_batch_address(batch, b->call, i, 0);
+        const uintptr_t end = (uintptr_t)duo_batch_address(batch, b->call, i, batch->count - 1);
+        first = begin < end ? begin : end;
+        last = begin < end ? end : begin;
     }
     span_from(o, first, low, &any);
     span_from(o, last, &any, high);

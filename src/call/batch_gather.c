@@ -24,7 +24,7 @@ bool duo_batch_gathered(const duo_batch_call *b, int i)
 /* Do all products have the same matrix? */
 static bool is_shared(const duo_batch_call *b, int i)
 {
-    return b->batch->pointer[i] == NULL && b->batch->stride[i] == 0;
+    return duo_batch_even(b->batch, i) && b->batch->stride[i] == 0;
 }
 
 static double bytes_of(const duo_batch_call *b, int i)
@@ -47,7 +47,7 @@ static duo_runs runs_of(const duo_batch_call *b, int i)
 {
     const duo_operand *const o = &b->call->operand[i];
     const int64_t count = b->batch->count, stride = b->batch->stride[i];
-    const bool list = b->batch->pointer[i] != NULL;
+    const bool list = !duo_batch_even(b->batch, i);
     const duo_runs one = duo_runs_of(o->rows, o->columns, o->ld, o->rows);
     duo_runs all = {.rows = one.rows, .columns = one.columns * count, .ld = one.ld};
     if (is_shared(b, i)) return one;
@@ -56,7 +56,7 @@ static duo_runs runs_of(const duo_batch_call *b, int i)
     } else if (list || stride != one.columns * one.ld) {
         all.each = one.columns;
         all.stride = stride;
-        all.list = b->batch->pointer[i];
+        all.list = list ? b->batch->pointer[i] : NULL;
     }
     if (i == DUO_C) all.whole = o->rows * o->columns;
     return all;

@@ -55,16 +55,9 @@ double duo_batch_launch_seconds(const duo_batch_call *b)
 static void find_strides(duo_call *call, duo_batch *batch)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        float *const *const list = batch->pointer[i];
-        if (list == NULL) continue;
-        const intptr_t step = (intptr_t)list[1] - (intptr_t)list[0];
-        bool even = step % (intptr_t)sizeof(float) == 0;
-        for (int64_t p = 2; p < batch->count && even; p++)
-            even = (intptr_t)list[p] - (intptr_t)list[p - 1] == step;
-        if (!even) continue;
+        if (batch->pointer[i] == NULL || !batch->list[i].even) continue;
         call->operand[i].address = duo_batch_address(batch, call, i, 0);
         batch->pointer[i] = NULL;
-        batch->stride[i] = step / (intptr_t)sizeof(float);
     }
 }
 
