@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "choice/profile_in_use.h"
+#include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/data.h"
 #include "support/harness.h"
@@ -14,8 +15,9 @@
 enum { MOST = 40 }; /* products */
 
 /* Memory of one operand of all products: where the library sees it, and what is expected there. */
-typedef enum place { HOST, PINNED, KEPT, DEVICE, PLACES } place;
-static const char *const place_names[PLACES] = {"host", "pinned", "kept", "device"};
+typedef enum place { HOST, PINNED, FOREIGN, KEPT, DEVICE, PLACES } place;
+static const char *const place_names[PLACES] = {"host", "pinned", "pinned elsewhere", "kept",
+                                                "device"};
 
 typedef struct array {
     place place;
@@ -44,12 +46,14 @@ static void *must(void *p)
 
 static array new_array(duo_context *ctx, test_rng *rng, place where, int64_t floats)
 {
+    if (where == FOREIGN && !test_gpu_side()) where = HOST;
     array x = {.place = where, .floats = floats};
     const size_t bytes = (size_t)floats * sizeof(float);
     void *memory = NULL;
     x.host = must(malloc(bytes));
     test_fill(rng, DATA_SIGNED, x.host, floats);
     if (where == PINNED) CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, bytes, &memory));
+    if (where == FOREIGN) CHECK_STATUS(DUO_OK, duo_backend_current()->pin(0, bytes, &memory));
     if (where == DEVICE) CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes, &memory));
     if (where == KEPT) CHECK_STATUS(DUO_OK, duo_keep(ctx, x.host, bytes));
     x.seen = memory != NULL ? memory : x.host;
@@ -76,6 +80,7 @@ static void end_array(duo_context *ctx, array *x)
 {
     if (x->place == KEPT) CHECK_STATUS(DUO_OK, duo_release(ctx, x->host));
     if (x->place == PINNED) CHECK_STATUS(DUO_OK, duo_free_host(ctx, x->seen));
+    if (x->place == FOREIGN) CHECK_STATUS(DUO_OK, duo_backend_current()->unpin(x->seen));
     if (x->place == DEVICE) CHECK_STATUS(DUO_OK, duo_free(ctx, x->seen));
     free(x->host);
 }
@@ -544,6 +549,8 @@ static void predicted(void)
     const double ends = 4.0 * p->copy_seconds + p->round_trip_seconds;
     CHECK(pageable >= least && pageable <= 2.0 * least + ends, "%g s", pageable);
     CHECK(pinned >= sent / p->upload_pinned && pinned <= pageable, "%g s", pinned);
+    CHECK(test_close(predicted_seconds(ctx, FOREIGN), there + pinned, 1e-9),
+          "the driver was not asked");
     test_context_end(ctx);
 }
 

@@ -170,6 +170,7 @@ duo_status duo_execute_batch(duo_context *ctx, duo_call *call, const duo_batch *
     duo_status status = duo_locate(res->device, &b.spans);
     if (status == DUO_OK) status = duo_locate(res->device, call);
     if (status == DUO_OK) status = duo_locate_ask(&res->report, call);
+    if (status == DUO_OK) status = duo_locate_ask(&res->report, &b.spans);
     if (status != DUO_OK) return status;
     for (int i = 0; i < DUO_OPERANDS; i++) b.spans.operand[i].prepared = false;
     b.conditions = duo_policy_conditions(&ctx->policy, res);
