@@ -639,11 +639,15 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *   others   those of duo_sgemm, for every product.
  *
  * Overlap    no C may overlap another C, or any A or B; this is not checked.
- * Residence  any mix; see Conventions. Where all operands are on one device, or kept and current
- *            there, the batch is one launch, decided once. Where all are in host memory, products
- *            are shared out among the team's threads. All others, and products that are large
- *            enough to fill the machine, are calls of duo_sgemm, one after the other, as they are
- *            while a graph is captured. DUO_MATH_FLOAT64: one after the other on the device.
+ * Residence  any mix; see Conventions. The batch is decided once. On the device it is one launch:
+ *            operands in host memory that are not kept are sent before it, without what is between
+ *            them, and C comes home after it. They take so much device memory, which the context
+ *            keeps for later calls until duo_trim; where there is less, each half of the batch is
+ *            one of its own. On the CPU products are shared out among the team's threads. Lists of
+ *            one operand that lead to host memory and to the device, or to several kept arrays, and
+ *            products that are large enough to fill the machine, are calls of duo_sgemm, one after
+ *            the other, as they are while a graph is captured. DUO_MATH_FLOAT64: one after the
+ *            other on the device.
  * Numerics   of each product, in every math, as in duo_sgemm. In one launch only binary32 products
  *            and sums are used, and a product has the same bits in every batch, on every device.
  * Explain    duo_explain_last tells of the first product; but side, algorithm, threads, predicted

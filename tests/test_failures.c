@@ -28,6 +28,7 @@ typedef enum way {
     ON_GPU,
     ON_CPU,
     PACKED, /* on the GPU, with A and B packed ahead by duo_prepare */
+    BATCH,  /* on the GPU, as PRODUCTS products with columns of B and C each */
     PIECES, /* on the GPU, with device memory for pieces of the vectors in host memory alone */
     BLOCKS  /* on the GPU, with device memory for blocks of the matrices in host memory alone */
 } way;
@@ -41,7 +42,7 @@ typedef struct scenario {
     way way;
 } scenario;
 
-enum { LD_EXTRA = 3 };
+enum { LD_EXTRA = 3, PRODUCTS = 7 };
 
 /* clang-format off */
 #define HOST PLACE_PAGEABLE
@@ -81,7 +82,14 @@ static const scenario scenarios[] = {
     {"sgemm/mixed/cpu",                DUO_SGEMM, DEV,  KEPT, DEV,   1,   37,      29, 17, ON_CPU},
     {"sgemm/prepared/b=0",             DUO_SGEMM, KEPT, DEV,  HOST,  0,   37,      29, 17, PACKED},
     {"sgemm/prepared/b=1",             DUO_SGEMM, DEV,  KEPT, KEPT,  1,   37,      29, 17, PACKED},
+    {"batch/pageable/b=0",             DUO_SGEMM, HOST, HOST, HOST,  0,   37,      28, 17, BATCH},
+    {"batch/pageable/b=2",             DUO_SGEMM, HOST, HOST, HOST,  2,   37,      28, 17, BATCH},
+    {"batch/pinned-direct/b=0",        DUO_SGEMM, PIN,  PIN,  PIN,   0,   80,      28, 17, BATCH},
+    {"batch/pinned-direct/b=2",        DUO_SGEMM, PIN,  PIN,  PIN,   2,   80,      28, 17, BATCH},
+    {"batch/device+kept/b=-1",         DUO_SGEMM, DEV,  KEPT, HOST, -1,   37,      28, 17, BATCH},
+    {"batch/kept-c/b=1",               DUO_SGEMM, HOST, DEV,  KEPT,  1,   37,      28, 17, BATCH},
     /* C comes back in several pieces: the device can die between two of them */
+    {"batch/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3, 1501,    1302,  2, BATCH},
     {"sgemm/large/b=3",                DUO_SGEMM, HOST, HOST, HOST,  3, 1501,    1301,  2, ON_GPU},
     {"sgemm/large/b=0",                DUO_SGEMM, HOST, KEPT, HOST,  0, 1501,    1301,  2, ON_GPU},
     {"sgemm/large/kept-c/b=1",         DUO_SGEMM, HOST, HOST, KEPT,  1, 1501,    1301,  2, ON_GPU},
@@ -208,9 +216,20 @@ static void put_operands(world *w, duo_context *ctx)
     }
 }
 
+static duo_status batch(const world *w, duo_context *ctx)
+{
+    const scenario *const s = w->s;
+    const int64_t n = s->n / PRODUCTS;
+    return duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, s->m, n, s->k,
+                                     2.0f, w->address[0], w->a.ld, 0, w->address[1], w->b.ld,
+                                     n * w->b.ld, s->beta, w->address[2], w->c.ld, n * w->c.ld,
+                                     PRODUCTS);
+}
+
 static duo_status call(const world *w, duo_context *ctx)
 {
     const scenario *const s = w->s;
+    if (s->way == BATCH) return batch(w, ctx);
     switch (s->operation) {
     case DUO_SGEMM:
         return duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, s->m, s->n, s->k, 2.0f,
@@ -316,10 +335,12 @@ static void disarm(const mishap *what)
         sim_fail(what->kind, 0, DUO_OK, 0);
 }
 
-static uint64_t events(const mishap *what)
+/* The simulated device does the products of a batch one by one. */
+static uint64_t events(const scenario *s, const mishap *what)
 {
+    const uint64_t works = s->way == BATCH ? PRODUCTS : 1;
     if (what->kind != SIM_KINDS) return sim_count(what->kind);
-    return sim_count(SIM_COPY) + sim_count(SIM_LAUNCH) + sim_count(SIM_PACK);
+    return sim_count(SIM_COPY) + sim_count(SIM_LAUNCH) * works + sim_count(SIM_PACK);
 }
 
 /* Twice the call under test, the nth event of which goes wrong. False: it never came so far. */
@@ -345,11 +366,11 @@ static bool run(world *w, const mishap *what, int nth)
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, s->way == ON_CPU ? DUO_PATH_CPU : DUO_PATH_GPU));
 
     arm(what, nth);
-    const uint64_t before = events(what);
+    const uint64_t before = events(s, what);
     duo_status status = call(w, ctx);
     if (status == DUO_OK) status = duo_synchronize(ctx);
     if (status == DUO_OK) status = take_output(w, ctx);
-    const bool reached = events(what) - before >= (uint64_t)nth;
+    const bool reached = events(s, what) - before >= (uint64_t)nth;
     disarm(what);
 
     const bool lost = status == DUO_ERR_LOST;
@@ -372,7 +393,9 @@ static bool run(world *w, const mishap *what, int nth)
     if (!gone) {
         /* The device still works: the same call again, on it. */
         put_operands(w, ctx);
+        const uint64_t launches = sim_count(SIM_LAUNCH);
         CHECK_STATUS(DUO_OK, call(w, ctx));
+        if (s->way == BATCH) CHECK(sim_count(SIM_LAUNCH) == launches + 1, "product by product");
         if (group_of(s) == STREAMED) check_blocks(ctx);
         CHECK_STATUS(DUO_OK, take_output(w, ctx));
         CHECK(test_array_equal(out, &w->expected), "the next answer is wrong");

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "choice/profile_in_use.h"
+#include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/data.h"
 #include "support/harness.h"
@@ -13,8 +15,9 @@
 enum { MOST = 40 }; /* products */
 
 /* Memory of one operand of all products: where the library sees it, and what is expected there. */
-typedef enum place { HOST, PINNED, KEPT, DEVICE, PLACES } place;
-static const char *const place_names[PLACES] = {"host", "pinned", "kept", "device"};
+typedef enum place { HOST, PINNED, FOREIGN, KEPT, DEVICE, PLACES } place;
+static const char *const place_names[PLACES] = {"host", "pinned", "pinned elsewhere", "kept",
+                                                "device"};
 
 typedef struct array {
     place place;
@@ -43,12 +46,14 @@ static void *must(void *p)
 
 static array new_array(duo_context *ctx, test_rng *rng, place where, int64_t floats)
 {
+    if (where == FOREIGN && !test_gpu_side()) where = HOST;
     array x = {.place = where, .floats = floats};
     const size_t bytes = (size_t)floats * sizeof(float);
     void *memory = NULL;
     x.host = must(malloc(bytes));
     test_fill(rng, DATA_SIGNED, x.host, floats);
     if (where == PINNED) CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, bytes, &memory));
+    if (where == FOREIGN) CHECK_STATUS(DUO_OK, duo_backend_current()->pin(0, bytes, &memory));
     if (where == DEVICE) CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes, &memory));
     if (where == KEPT) CHECK_STATUS(DUO_OK, duo_keep(ctx, x.host, bytes));
     x.seen = memory != NULL ? memory : x.host;
@@ -75,6 +80,7 @@ static void end_array(duo_context *ctx, array *x)
 {
     if (x->place == KEPT) CHECK_STATUS(DUO_OK, duo_release(ctx, x->host));
     if (x->place == PINNED) CHECK_STATUS(DUO_OK, duo_free_host(ctx, x->seen));
+    if (x->place == FOREIGN) CHECK_STATUS(DUO_OK, duo_backend_current()->unpin(x->seen));
     if (x->place == DEVICE) CHECK_STATUS(DUO_OK, duo_free(ctx, x->seen));
     free(x->host);
 }
@@ -159,7 +165,6 @@ static void check_all(const batch *b, const float *before)
 
 static void shuffle(test_rng *rng, int64_t *order, int64_t count)
 {
-    for (int64_t p = 0; p < count; p++) order[p] = p;
     for (int64_t p = count - 1; p > 0; p--) {
         const int64_t q = test_between(rng, 0, p), was = order[p];
         order[p] = order[q];
@@ -211,10 +216,35 @@ static batch new_batch(duo_context *ctx, test_rng *rng, place a, place b, place 
                             span(x.layout, x.m, x.n, x.ldc)};
     for (int i = 0; i < 3; i++) x.stride[i] = one[i] + (int64_t)(test_random(rng) % 3) * 3;
     if (test_random(rng) % 4 == 0) x.stride[test_random(rng) % 2] = 0; /* one A, or B, for all */
-    shuffle(rng, x.order, x.count);
+    for (int64_t p = 0; p < x.count; p++) x.order[p] = p;
+    if (test_random(rng) % 4 != 0) shuffle(rng, x.order, x.count);
     x.a = new_array(ctx, rng, a, (x.count - 1) * x.stride[0] + one[0]);
     x.b = new_array(ctx, rng, b, (x.count - 1) * x.stride[1] + one[1]);
     x.c = new_array(ctx, rng, c, (x.count - 1) * x.stride[2] + one[2]);
+    return x;
+}
+
+/* A batch without gaps, one matrix behind the other, in one place. */
+static batch dense_batch(duo_context *ctx, test_rng *rng, place where, int64_t m, int64_t n,
+                         int64_t k, int64_t count)
+{
+    batch x = {.ctx = ctx,
+               .layout = DUO_COL_MAJOR,
+               .transa = DUO_NO_TRANS,
+               .transb = DUO_NO_TRANS,
+               .m = m,
+               .n = n,
+               .k = k,
+               .lda = m,
+               .ldb = k,
+               .ldc = m,
+               .count = count,
+               .stride = {m * k, k * n, m * n},
+               .alpha = 1.5f,
+               .beta = 1.0f};
+    x.a = new_array(ctx, rng, where, count * m * k);
+    x.b = new_array(ctx, rng, where, count * k * n);
+    x.c = new_array(ctx, rng, where, count * m * n);
     return x;
 }
 
@@ -255,10 +285,16 @@ static void end_batch(batch *b)
     end_array(b->ctx, &b->c);
 }
 
+/* Several products, of which C changes. */
+static bool is_launched(const batch *b)
+{
+    return b->count > 1 && (b->alpha != 0.0f || b->beta != 1.0f);
+}
+
 static void check_one_launch(uint64_t before)
 {
     const uint64_t launches = sim_count(SIM_LAUNCH) - before;
-    CHECK(launches <= 1, "%ju launches", (uintmax_t)launches);
+    CHECK(launches == 1, "%ju launches", (uintmax_t)launches);
 }
 
 static void random_batches(void)
@@ -275,7 +311,7 @@ static void random_batches(void)
         float *const before = prepare(&b);
         const uint64_t launches = sim_count(SIM_LAUNCH);
         CHECK_STATUS(DUO_OK, run(&b));
-        if (test_on_sim() && !mixed && all == DEVICE) check_one_launch(launches);
+        if (test_on_sim() && is_launched(&b)) check_one_launch(launches);
         from_library(ctx, &b.c);
         check_all(&b, before);
         free(before);
@@ -285,33 +321,47 @@ static void random_batches(void)
     if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
 }
 
-/* Every product in memory of its own, on the device or, every third, on the host. */
+/* Every product in memory of its own; where those of each operand are, by turns. */
+static const struct {
+    const char *name;
+    place where[3][2];
+    bool one_launch;
+} lists[] = {
+    {"device", {{DEVICE, DEVICE}, {DEVICE, DEVICE}, {DEVICE, DEVICE}}, true},
+    {"host and pinned", {{HOST, PINNED}, {PINNED, PINNED}, {PINNED, HOST}}, true},
+    {"device, to host", {{DEVICE, DEVICE}, {HOST, HOST}, {HOST, PINNED}}, true},
+    {"host, to device", {{HOST, HOST}, {PINNED, HOST}, {DEVICE, DEVICE}}, true},
+    {"host and device", {{HOST, DEVICE}, {DEVICE, DEVICE}, {HOST, DEVICE}}, false},
+};
+enum { LISTS = sizeof lists / sizeof lists[0] };
+
 static void scattered(void)
 {
     enum { N = 20, COUNT = 12, FLOATS = N * N };
     test_rng rng = test_rng_for("scattered");
-    for (int mixed = 0; mixed < 2; mixed++) {
+    for (int l = 0; l < LISTS; l++) {
         duo_context *const ctx = test_context(), *const writer = test_context();
         array x[3][COUNT];
         const float *a[COUNT], *b[COUNT];
         float *c[COUNT];
         void *late[COUNT] = {NULL};
-        test_case("scattered/%s", mixed ? "host and device" : "device");
+        const bool comes_late = lists[l].where[0][0] == DEVICE;
+        test_case("scattered/%s", lists[l].name);
         if (test_on_sim()) sim_set_delay(300);
         for (int p = 0; p < COUNT; p++)
             for (int i = 0; i < 3; i++) {
-                x[i][p] = new_array(ctx, &rng, mixed && p % 3 == 0 ? HOST : DEVICE, FLOATS);
+                x[i][p] = new_array(ctx, &rng, lists[l].where[i][p % 2], FLOATS);
                 to_library(writer, &x[i][p]);
             }
         /* What the products read comes late. */
-        for (int p = 0; p < COUNT && !mixed; p++) {
+        for (int p = 0; p < COUNT && comes_late; p++) {
             void *source = NULL;
             CHECK_STATUS(DUO_OK, duo_malloc(writer, FLOATS * sizeof(float), &source));
             test_fill(&rng, DATA_SIGNED, x[0][p].host, FLOATS);
             CHECK_STATUS(DUO_OK, duo_copy(writer, source, x[0][p].host, FLOATS * sizeof(float)));
             late[p] = source;
         }
-        for (int p = COUNT - 1; p >= 0 && !mixed; p--) /* that of the first product last */
+        for (int p = COUNT - 1; p >= 0 && comes_late; p--) /* that of the first product last */
             CHECK_STATUS(DUO_OK, duo_copy(writer, x[0][p].seen, late[p], FLOATS * sizeof(float)));
         for (int p = 0; p < COUNT; p++) {
             a[p] = x[0][p].seen;
@@ -321,7 +371,7 @@ static void scattered(void)
         const uint64_t launches = sim_count(SIM_LAUNCH);
         CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_TRANS, N, N, N,
                                                1.5f, a, N, b, N, 0.0f, c, N, COUNT));
-        if (test_on_sim() && !mixed) check_one_launch(launches);
+        if (test_on_sim() && lists[l].one_launch) check_one_launch(launches);
         for (int p = 0; p < COUNT; p++) {
             const batch one = {.ctx = ctx,
                                .layout = DUO_COL_MAJOR,
@@ -343,7 +393,7 @@ static void scattered(void)
         }
         for (int p = 0; p < COUNT; p++)
             for (int i = 0; i < 3; i++) end_array(ctx, &x[i][p]);
-        for (int p = 0; p < COUNT && !mixed; p++) CHECK_STATUS(DUO_OK, duo_free(ctx, late[p]));
+        for (int p = 0; p < COUNT && comes_late; p++) CHECK_STATUS(DUO_OK, duo_free(ctx, late[p]));
         if (test_on_sim()) sim_set_delay(0);
         test_context_end(writer);
         test_context_end(ctx);
@@ -448,6 +498,90 @@ static void same_bits(void)
     test_context_end(ctx);
 }
 
+/* Matrices that are larger than what is sent at once. */
+static void long_k(void)
+{
+    enum { N = 4, K = 600000, COUNT = 3 };
+    test_rng rng = test_rng_for("long k");
+    duo_context *const ctx = test_context();
+    batch b = dense_batch(ctx, &rng, HOST, N, N, K, COUNT);
+    b.stride[1] = 0;
+    name_case("long", &b);
+    float *const before = prepare(&b);
+    const uint64_t launches = sim_count(SIM_LAUNCH);
+    CHECK_STATUS(DUO_OK, run(&b));
+    if (test_on_sim()) check_one_launch(launches);
+    check_all(&b, before);
+    free(before);
+    end_batch(&b);
+    test_context_end(ctx);
+}
+
+static double predicted_seconds(duo_context *ctx, place where)
+{
+    test_rng rng = test_rng_for("predicted");
+    batch b = dense_batch(ctx, &rng, where, 40, 30, 20, MOST);
+    duo_decision d = {.size = sizeof d};
+    name_case("predicted", &b);
+    to_library(ctx, &b.a);
+    to_library(ctx, &b.b);
+    to_library(ctx, &b.c);
+    CHECK_STATUS(DUO_OK, run(&b));
+    CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
+    end_batch(&b);
+    return d.predicted_seconds;
+}
+
+/* What is sent and fetched is in the price, at the rates of the link. */
+static void predicted(void)
+{
+    if (!test_gpu_side()) {
+        test_skip("needs a device");
+        return;
+    }
+    const double sent = 4.0 * MOST * (40 * 20 + 20 * 30 + 40 * 30), c = 4.0 * MOST * 40 * 30;
+    duo_context *const ctx = test_context();
+    const double there = predicted_seconds(ctx, DEVICE);
+    const double pageable = predicted_seconds(ctx, HOST) - there;
+    const double pinned = predicted_seconds(ctx, PINNED) - there;
+    const duo_profile *const p = duo_profile_in_use();
+    const double least = sent / p->upload_pageable + c / p->download_pageable;
+    const double ends = 4.0 * p->copy_seconds + p->round_trip_seconds;
+    CHECK(pageable >= least && pageable <= 2.0 * least + ends, "%g s", pageable);
+    CHECK(pinned >= sent / p->upload_pinned && pinned <= pageable, "%g s", pinned);
+    CHECK(test_close(predicted_seconds(ctx, FOREIGN), there + pinned, 1e-9),
+          "the driver was not asked");
+    test_context_end(ctx);
+}
+
+/* The first products of C are in a kept array, one is partly, and the others are not. */
+static void crossing(void)
+{
+    enum { N = 20, COUNT = 12, KEPT_FLOATS = 5 * N * N / 2 };
+    const size_t kept_bytes = KEPT_FLOATS * sizeof(float);
+    test_rng rng = test_rng_for("crossing");
+    duo_context *const ctx = test_context();
+    batch b = dense_batch(ctx, &rng, HOST, N, N, N, COUNT);
+    test_case("crossing");
+    float *const before = prepare(&b), *const copy = must(malloc(kept_bytes));
+    float kept_sum, sum;
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, b.c.host, kept_bytes));
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, KEPT_FLOATS, b.c.host, 1, &kept_sum)); /* it is sent */
+    const uint64_t launches = sim_count(SIM_LAUNCH);
+    CHECK_STATUS(DUO_OK, run(&b));
+    if (test_on_sim()) check_one_launch(launches);
+    check_all(&b, before);
+    memcpy(copy, b.c.host, kept_bytes);
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, KEPT_FLOATS, b.c.host, 1, &kept_sum));
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, KEPT_FLOATS, copy, 1, &sum));
+    CHECK(test_bits(sum) == test_bits(kept_sum), "the device has what C was");
+    CHECK_STATUS(DUO_OK, duo_release(ctx, b.c.host));
+    free(copy);
+    free(before);
+    end_batch(&b);
+    test_context_end(ctx);
+}
+
 /* While a graph is captured the products become its nodes. */
 static void captured(void)
 {
@@ -494,13 +628,73 @@ static void refused(void)
     test_context_end(ctx);
 }
 
+/* Bytes of what a launch needs on the device of operands in host memory. */
+static uint64_t sent_bytes(const batch *b)
+{
+    const int64_t floats[3] = {b->m * b->k, b->k * b->n, b->m * b->n};
+    const place where[3] = {b->a.place, b->b.place, b->c.place};
+    int64_t all = 0;
+    for (int i = 0; i < 3; i++)
+        if (where[i] == HOST || where[i] == PINNED)
+            all += floats[i] * (b->stride[i] == 0 ? 1 : b->count);
+    return (uint64_t)all * sizeof(float);
+}
+
+/* The device has memory for a part of what is in host memory; it was seen to, or others have taken
+ * it since; or it refuses to give more at first. */
+static void short_of_memory(void)
+{
+    enum { KNOWN, TAKEN, REFUSED, WAYS };
+    static const char *const names[WAYS] = {"known", "taken", "refused"};
+    if (!test_on_sim()) {
+        test_skip("needs a device whose memory is short");
+        return;
+    }
+    test_rng rng = test_rng_for("short");
+    for (int round = 0; round < 45; round++) {
+        const int way = round % WAYS;
+        test_reset();
+        duo_context *ctx = way != KNOWN ? test_context() : NULL; /* nobody has looked yet */
+        batch b = new_batch(ctx, &rng, way != KNOWN && round % 4 == 0 ? DEVICE : HOST, HOST,
+                            way != KNOWN && round % 2 == 0 ? PINNED : HOST);
+        name_case(names[way], &b);
+        float *const before = prepare(&b);
+        const uint64_t there = sim_allocated_bytes(0), sent = sent_bytes(&b);
+        const bool parted = b.count > 8 && sent > 1 << 14 && b.stride[0] != 0 && b.stride[1] != 0 &&
+                            b.alpha != 0.0f;
+        if (way == REFUSED) /* also after looking for what to evict, and without workspace */
+            sim_fail(SIM_ALLOCATE, 1, DUO_ERR_MEMORY, 4);
+        else
+            sim_set_memory(there + sent / 2 + 1024);
+        if (way == KNOWN) ctx = b.ctx = test_context();
+        if (way == KNOWN) CHECK_STATUS(DUO_OK, duo_warm_up(ctx));
+        const uint64_t launches = sim_count(SIM_LAUNCH), allocations = sim_count(SIM_ALLOCATE);
+        CHECK_STATUS(DUO_OK, run(&b));
+        const uint64_t parts = sim_count(SIM_LAUNCH) - launches;
+        CHECK(!parted || (parts >= 2 && parts <= 4), "%ju parts", (uintmax_t)parts);
+        if (parted && way == KNOWN)
+            CHECK(sim_count(SIM_ALLOCATE) - allocations <= 3 * parts, "tried more than there is");
+        sim_fail(SIM_ALLOCATE, 0, DUO_OK, 0);
+        sim_set_memory((uint64_t)1 << 30);
+        from_library(ctx, &b.c);
+        check_all(&b, before);
+        free(before);
+        end_batch(&b);
+        test_context_end(ctx);
+    }
+}
+
 static const test_entry tests[] = {
     {"arguments", arguments},
     {"random_batches", random_batches},
     {"scattered", scattered},
     {"same_bits", same_bits},
+    {"long_k", long_k},
+    {"predicted", predicted},
+    {"crossing", crossing},
     {"captured", captured},
     {"refused", refused},
+    {"short_of_memory", short_of_memory},
     {NULL, NULL},
 };
 

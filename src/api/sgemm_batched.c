@@ -20,12 +20,12 @@ static void swap_operands(duo_batch *batch)
     batch->pointer[DUO_B] = pointer;
 }
 
-static duo_status check_lists(const duo_batch *batch, const duo_call *call)
+static duo_status check_lists(duo_batch *batch, const duo_call *call)
 {
-    for (int i = 0; i < DUO_OPERANDS; i++) {
+    for (int i = 0; i < DUO_OPERANDS && batch->count > 0; i++) {
         if (!duo_operand_touched(&call->operand[i]) || batch->pointer[i] == NULL) continue;
-        for (int64_t p = 0; p < batch->count; p++)
-            if (batch->pointer[i][p] == NULL) return DUO_ERR_NULL;
+        duo_batch_look(batch, i);
+        if (batch->list[i].lowest == (uintptr_t)NULL) return DUO_ERR_NULL;
     }
     return DUO_OK;
 }

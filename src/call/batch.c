@@ -1,10 +1,11 @@
 /*
  * batch.c - the way of a batch of products (batch.h).
  *
- * A batch whose operands are on the device is one launch there. Of one in host memory the team's
- * threads take products by turns, each on one thread, which gives a product the bits that it has
- * alone. What neither serves, or does not pay (products that fill the machine by themselves; lists
- * that are spread over host and device memory), goes product by product, as calls of their own.
+ * On the device a batch is one launch; what is in host memory is sent there before, and comes home
+ * after it, as a whole. On the CPU the team's threads take products by turns, each on one thread,
+ * which gives a product the bits that it has alone. What neither serves, or does not pay (products
+ * that fill the machine by themselves; lists that are spread over host and device memory), goes
+ * product by product, as calls of their own.
  */
 #define _GNU_SOURCE
 #include "call/batch.h"
@@ -70,15 +71,54 @@ static const double kCall = 2e-7;
 
 typedef enum way { ONE_BY_ONE, LAUNCH, TEAM } way;
 
-static way choose(const duo_batch_call *b, double seconds[3])
+/* What each way is predicted to take. */
+typedef struct prediction {
+    double seconds[3];                        /* by way; infinite: it cannot be */
+    duo_choice on_one_thread[DUO_CANDIDATES]; /* of a product in host memory */
+    int count, best;                          /* of these */
+} prediction;
+
+static void predict(duo_batch_call *b, prediction *p)
 {
-    const duo_path path = b->ctx->policy.path;
-    if (path != DUO_PATH_CPU && duo_batch_fits_device(b))
+    double *const seconds = p->seconds;
+    seconds[ONE_BY_ONE] = seconds[LAUNCH] = seconds[TEAM] = (double)INFINITY;
+    b->count = duo_memo_predict(b->ctx->memo, b->call, &b->conditions, b->choice);
+    const int best = duo_select(b->choice, b->count, &b->conditions);
+    if (best >= 0)
+        seconds[ONE_BY_ONE] = (b->choice[best].seconds + kCall) * (double)b->batch->count;
+    p->count = duo_batch_predict_one(b, p->on_one_thread, &p->best);
+    if (b->ctx->policy.path != DUO_PATH_GPU && duo_batch_fits_team(b) && p->best >= 0)
+        seconds[TEAM] = duo_batch_team_seconds(b, p->on_one_thread[p->best].seconds);
+    if (b->ctx->policy.path != DUO_PATH_CPU && duo_batch_fits_device(b))
         seconds[LAUNCH] = duo_batch_launch_seconds(b);
-    if (path == DUO_PATH_GPU) return isfinite(seconds[LAUNCH]) ? LAUNCH : ONE_BY_ONE;
+}
+
+static way cheapest(const double seconds[3])
+{
     const way cheaper = seconds[LAUNCH] < seconds[TEAM] ? LAUNCH : TEAM;
     return seconds[cheaper] < seconds[ONE_BY_ONE] ? cheaper : ONE_BY_ONE;
 }
+
+/* ---- Parts ---- */
+
+static duo_status execute_from(const duo_batch_call *b, int64_t first)
+{
+    duo_call call = *b->call;
+    const duo_batch rest = duo_batch_from(b->batch, &call, first);
+    return duo_execute_batch(b->ctx, &call, &rest);
+}
+
+/* The device has no room for what the batch would send there. */
+static duo_status in_halves(const duo_batch_call *b)
+{
+    duo_call call = *b->call;
+    duo_batch half = *b->batch;
+    half.count /= 2;
+    const duo_status status = duo_execute_batch(b->ctx, &call, &half);
+    return status == DUO_OK ? execute_from(b, half.count) : status;
+}
+
+/* ---- A batch ---- */
 
 static void tell(duo_batch_call *b, const duo_algorithm *algorithm, double predicted, double begin)
 {
@@ -93,28 +133,28 @@ static void tell(duo_batch_call *b, const duo_algorithm *algorithm, double predi
     duo_verbose_call(b->ctx);
 }
 
+/* Goes the cheapest way that is left. */
+static duo_status run(duo_batch_call *b, const prediction *p, double begin)
+{
+    if (cheapest(p->seconds) == ONE_BY_ONE) return one_by_one(b->ctx, b->call, b->batch);
+    const duo_status status = duo_batch_run_on_team(b, p->on_one_thread, p->count, p->best);
+    tell(b, p->on_one_thread[p->best].algorithm, p->seconds[TEAM], begin);
+    return status;
+}
+
 static duo_status decide_and_run(duo_batch_call *b, double begin)
 {
-    duo_choice team[DUO_CANDIDATES];
-    int best_of_team;
-    double seconds[3] = {[ONE_BY_ONE] = (double)INFINITY, (double)INFINITY, (double)INFINITY};
-    b->count = duo_memo_predict(b->ctx->memo, b->call, &b->conditions, b->choice);
-    const int best = duo_select(b->choice, b->count, &b->conditions);
-    if (best >= 0)
-        seconds[ONE_BY_ONE] = (b->choice[best].seconds + kCall) * (double)b->batch->count;
-    const int count = duo_batch_predict_one(b, team, &best_of_team);
-    if (duo_batch_fits_team(b) && best_of_team >= 0)
-        seconds[TEAM] = duo_batch_team_seconds(b, team[best_of_team].seconds);
-    const way chosen = choose(b, seconds);
+    prediction p;
+    predict(b, &p);
     b->ctx->resources.report.note[0] = '\0';
-    if (chosen == LAUNCH && duo_batch_launch(b) == DUO_OK) {
-        tell(b, duo_algorithm_of(DUO_sgemm_gpu_ffma), seconds[LAUNCH], begin);
-        return DUO_OK;
-    }
-    if (chosen != TEAM) return one_by_one(b->ctx, b->call, b->batch);
-    const duo_status status = duo_batch_run_on_team(b, team, count, best_of_team);
-    tell(b, team[best_of_team].algorithm, seconds[TEAM], begin);
-    return status;
+    if (cheapest(p.seconds) != LAUNCH) return run(b, &p, begin);
+    const duo_outcome outcome = duo_batch_has_room(b) ? duo_batch_launch(b) : DUO_ERR_MEMORY;
+    if (outcome == DUO_ERR_MEMORY) return in_halves(b);
+    if (outcome == DUO_OK) tell(b, duo_algorithm_of(DUO_sgemm_gpu_ffma), p.seconds[LAUNCH], begin);
+    if (outcome != DUO_DECLINED) return (duo_status)outcome;
+    if (b->done > 0) return execute_from(b, b->done);
+    p.seconds[LAUNCH] = (double)INFINITY;
+    return run(b, &p, begin);
 }
 
 duo_status duo_execute_batch(duo_context *ctx, duo_call *call, const duo_batch *batch)
@@ -130,6 +170,7 @@ duo_status duo_execute_batch(duo_context *ctx, duo_call *call, const duo_batch *
     duo_status status = duo_locate(res->device, &b.spans);
     if (status == DUO_OK) status = duo_locate(res->device, call);
     if (status == DUO_OK) status = duo_locate_ask(&res->report, call);
+    if (status == DUO_OK) status = duo_locate_ask(&res->report, &b.spans);
     if (status != DUO_OK) return status;
     for (int i = 0; i < DUO_OPERANDS; i++) b.spans.operand[i].prepared = false;
     b.conditions = duo_policy_conditions(&ctx->policy, res);

@@ -14,18 +14,13 @@ static void span_from(const duo_operand *operand, uintptr_t begin, uintptr_t *lo
 static void span_of(const duo_batch_call *b, int i, uintptr_t *low, uintptr_t *high)
 {
     const duo_operand *const o = &b->call->operand[i];
-    float *const *const list = b->batch->pointer[i];
-    uintptr_t first = (uintptr_t)duo_batch_address(b->batch, b->call, i, 0), last = first, any;
-    if (list == NULL) {
-        const uintptr_t end =
-            (uintptr_t)duo_batch_address(b->batch, b->call, i, b->batch->count - 1);
-        if (end < first) first = end;
-        if (end > last) last = end;
-    }
-    for (int64_t p = 0; p < b->batch->count && list != NULL; p++) {
-        const uintptr_t begin = (uintptr_t)list[p];
-        if (begin < first) first = begin;
-        if (begin > last) last = begin;
+    const duo_batch *const batch = b->batch;
+    uintptr_t first = batch->list[i].lowest, last = batch->list[i].highest, any;
+    if (duo_batch_even(batch, i)) {
+        const uintptr_t begin = (uintptr_t)duo_batch_address(batch, b->call, i, 0);
+        const uintptr_t end = (uintptr_t)duo_batch_address(batch, b->call, i, batch->count - 1);
+        first = begin < end ? begin : end;
+        last = begin < end ? end : begin;
     }
     span_from(o, first, low, &any);
     span_from(o, last, &any, high);
@@ -50,33 +45,38 @@ static void set_span(duo_batch_call *b, int i, uintptr_t low, uintptr_t high)
                                         .written = o->written};
 }
 
-/* Where a list leads, under the residency lock. False: to host memory and the device's, or to
- * several arrays in host memory. */
-static bool find_list(duo_batch_call *b, int i)
+/* A list that leads to several places, or to one that is no region, under the residency lock.
+ * False: some are in host memory and some on a device, or it is not this one, or they are kept. */
+static bool find_products(duo_batch_call *b, int i)
 {
     const duo_operand *const o = &b->call->operand[i];
     const duo_region *region = NULL;
-    bool any = false, none = false, several = false, on_device = true;
-    for (int64_t p = 0; p < b->batch->count; p++) {
+    bool hosted = true, on_device = true;
+    for (int64_t p = 0; p < b->batch->count && (hosted || on_device); p++) {
         uintptr_t low, high;
+        bool crosses;
         span_from(o, (uintptr_t)b->batch->pointer[i][p], &low, &high);
         if (region != NULL && region->low <= low && high <= region->high) continue;
-        bool crosses;
-        const duo_region *const here = duo_residency_find(low, high, &crosses);
-        if (crosses) return false;
-        several |= any && here != region;
-        none |= here == NULL;
-        any |= here != NULL;
-        if (here != NULL) region = here;
-        on_device &= here != NULL && duo_region_is_device(here) && !here->lost &&
-                     here->device == b->ctx->resources.device;
+        region = duo_residency_find(low, high, &crosses);
+        hosted &= !crosses && (region == NULL || duo_region_is_host(region));
+        on_device &= region != NULL && duo_region_is_device(region) && !region->lost &&
+                     region->device == b->ctx->resources.device;
     }
-    if (!any) {
-        b->where[i] = DUO_BATCH_PLAIN;
-        return true;
-    }
-    b->where[i] = several ? DUO_BATCH_SCATTERED : DUO_BATCH_TOGETHER;
-    return !none && (!several || on_device);
+    b->where[i] = hosted ? DUO_BATCH_HOSTED : DUO_BATCH_SCATTERED;
+    return hosted || on_device;
+}
+
+/* Where a list leads that spans [low, high). */
+static bool find_list(duo_batch_call *b, int i, uintptr_t low, uintptr_t high)
+{
+    bool found = true, crosses = false;
+    b->where[i] = DUO_BATCH_HOSTED;
+    if (!duo_residency_near(low, high)) return true;
+    duo_residency_lock();
+    if (duo_residency_find(low, high, &crosses) != NULL) b->where[i] = DUO_BATCH_TOGETHER;
+    if (crosses) found = find_products(b, i);
+    duo_residency_unlock();
+    return found;
 }
 
 /* False: the batch goes product by product. */
@@ -84,23 +84,17 @@ static bool find_operand(duo_batch_call *b, int i)
 {
     uintptr_t low, high;
     span_of(b, i, &low, &high);
-    b->where[i] = duo_residency_near(low, high) ? DUO_BATCH_TOGETHER : DUO_BATCH_PLAIN;
-    if (b->where[i] == DUO_BATCH_PLAIN) return true;
-    if (b->batch->pointer[i] != NULL) {
-        duo_residency_lock();
-        const bool found = find_list(b, i);
-        duo_residency_unlock();
-        if (!found) return false;
-    }
+    b->where[i] = DUO_BATCH_TOGETHER;
+    if (b->batch->pointer[i] != NULL && !find_list(b, i, low, high)) return false;
     if (b->where[i] == DUO_BATCH_TOGETHER) set_span(b, i, low, high);
-    return (high - low) % sizeof(float) == 0;
+    return b->where[i] == DUO_BATCH_HOSTED || (high - low) % sizeof(float) == 0;
 }
 
 bool duo_batch_find(duo_batch_call *b)
 {
     b->spans = (duo_call){.operation = DUO_SGEMM, .threads = 1};
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        b->where[i] = DUO_BATCH_PLAIN;
+        b->where[i] = DUO_BATCH_TOGETHER;
         if (duo_operand_touched(&b->call->operand[i]) && !find_operand(b, i)) return false;
     }
     return true;

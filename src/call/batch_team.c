@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "call/batch_call.h"
+#include "choice/transfer_cost.h"
 #include "data/place_host.h"
 #include "host/team.h"
 
@@ -64,7 +65,7 @@ bool duo_batch_fits_team(const duo_batch_call *b)
     const duo_operand *const c = &b->spans.operand[DUO_C];
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (b->where[i] == DUO_BATCH_SCATTERED) return false;
-    return b->where[DUO_C] == DUO_BATCH_PLAIN || c->residence != DUO_AT_DEVICE ||
+    return b->where[DUO_C] == DUO_BATCH_HOSTED || c->residence != DUO_AT_DEVICE ||
            !duo_batch_has_gaps(b, DUO_C, (uintptr_t)c->address, (uintptr_t)(c->address + c->rows));
 }
 
@@ -73,16 +74,9 @@ double duo_batch_team_seconds(const duo_batch_call *b, double one_product)
 {
     const duo_profile *const profile = b->conditions.profile;
     const int threads = b->conditions.threads;
-    double seconds = profile->fork_seconds + threads * profile->fork_seconds_per_thread +
-                     one_product * ceil((double)b->batch->count / threads);
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        const duo_operand *const o = &b->spans.operand[i];
-        if (!duo_operand_touched(o) || o->on_host) continue;
-        const double bytes = duo_operand_bytes(o);
-        if (o->read) seconds += profile->copy_seconds + bytes / profile->download_pageable;
-        if (o->written) seconds += profile->copy_seconds + bytes / profile->upload_pageable;
-    }
-    return seconds;
+    return profile->fork_seconds + threads * profile->fork_seconds_per_thread +
+           one_product * ceil((double)b->batch->count / threads) +
+           duo_transfer_seconds(&b->spans, DUO_SIDE_CPU, &b->conditions);
 }
 
 duo_status duo_batch_run_on_team(duo_batch_call *b, const duo_choice *choice, int count, int best)

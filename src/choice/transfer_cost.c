@@ -80,8 +80,7 @@ static double fetch_seconds(const duo_operand *o, const duo_profile *p)
     return pages + fmax(staged_seconds(bytes, rate), runs_seconds(o));
 }
 
-/* Seconds to move an operand over the link, one way. */
-static double link_seconds(const duo_operand *o, const duo_conditions *conditions, bool to_device)
+double duo_link_seconds(const duo_operand *o, const duo_conditions *conditions, bool to_device)
 {
     const duo_profile *const p = conditions->profile;
     const bool pinned = o->residence == DUO_AT_PINNED;
@@ -100,15 +99,15 @@ double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_condi
         if (side == DUO_SIDE_GPU) {
             if (streamed && duo_operand_hosted(o)) continue;
             if (o->read && !o->on_device)
-                seconds += fmax(0.0, link_seconds(o, conditions, true) - o->credit_seconds);
+                seconds += fmax(0.0, duo_link_seconds(o, conditions, true) - o->credit_seconds);
             if (o->written && o->residence != DUO_AT_DEVICE && !kept) {
                 waits = true;
-                if (call->operation == DUO_SGEMM) seconds += link_seconds(o, conditions, false);
+                if (call->operation == DUO_SGEMM) seconds += duo_link_seconds(o, conditions, false);
             }
         } else {
-            if (o->read && !o->on_host) seconds += link_seconds(o, conditions, false);
+            if (o->read && !o->on_host) seconds += duo_link_seconds(o, conditions, false);
             if (o->written && o->residence == DUO_AT_DEVICE)
-                seconds += link_seconds(o, conditions, true);
+                seconds += duo_link_seconds(o, conditions, true);
         }
     }
     return seconds + (waits ? conditions->profile->round_trip_seconds : 0.0);

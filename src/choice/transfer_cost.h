@@ -12,6 +12,9 @@ static const double kCopying = 1.5;
  * GPU without the operands that are streamed: duo_stream_seconds has those. */
 double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_conditions *conditions);
 
+/* Seconds to move one operand over the link, to the device or from it. */
+double duo_link_seconds(const duo_operand *o, const duo_conditions *conditions, bool to_device);
+
 /* Bytes of pageable memory pass through stages: while the device copies one the host packs another,
  * but one of them with nothing to overlap it. That takes as long as to copy so many bytes more. */
 double duo_bytes_not_overlapped(double bytes);

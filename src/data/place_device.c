@@ -69,9 +69,7 @@ static duo_status place_workspace(duo_resources *res, const duo_call *call, int 
 {
     const duo_operand *const o = &call->operand[i];
     const size_t bytes = (size_t)o->rows * (size_t)o->columns * sizeof(float);
-    duo_status status = duo_resources_grow(res, res->queue_device, &res->workspace[i], bytes);
-    if (status == DUO_ERR_MEMORY)
-        status = duo_room_grow(res, &res->workspace[i], bytes, call->number);
+    const duo_status status = duo_room_grow(res, &res->workspace[i], bytes, call->number);
     if (status != DUO_OK) return status;
     local->address = res->workspace[i].address;
     local->ld = o->rows;

@@ -54,6 +54,13 @@ static inline bool duo_region_is_device(const duo_region *region)
     return region->kind == DUO_REGION_DEVICE || region->kind == DUO_REGION_ADOPTED;
 }
 
+/* Is it host memory that has no other copy? */
+static inline bool duo_region_is_host(const duo_region *region)
+{
+    return region->kind == DUO_REGION_HOSTED || region->kind == DUO_REGION_PINNED ||
+           region->kind == DUO_REGION_PLAIN;
+}
+
 static inline size_t duo_region_bytes(const duo_region *region)
 {
     return region->high - region->low;

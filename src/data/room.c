@@ -86,6 +86,8 @@ duo_status duo_room_allocate(duo_resources *res, size_t bytes, uint64_t since, v
 duo_status duo_room_grow(duo_resources *res, duo_space *space, size_t bytes, uint64_t call_number)
 {
     const uint64_t since = call_number > 0 ? call_number : UINT64_MAX;
+    const duo_status grown = duo_resources_grow(res, res->queue_device, space, bytes);
+    if (grown != DUO_ERR_MEMORY) return grown;
     duo_residency_lock();
     const duo_status status = duo_room_allocate(res, bytes, since, &space->address);
     duo_residency_unlock();

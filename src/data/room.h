@@ -24,9 +24,9 @@
 duo_status duo_room_allocate(duo_resources *res, size_t bytes, uint64_t since, void **address);
 
 /*
- * Makes an empty space of the context on its device, where duo_resources_grow found no room. The
- * context keeps its spaces, so whatever the call of this number (0: one that names no region) does
- * not use may go. The caller does not hold the residency lock.
+ * duo_resources_grow for a space of the context on its device, with room made for it. The context
+ * keeps its spaces, so whatever the call of this number (0: one that names no region) does not use
+ * may go. The caller does not hold the residency lock.
  */
 duo_status duo_room_grow(duo_resources *res, duo_space *space, size_t bytes, uint64_t call_number);
 

@@ -48,11 +48,20 @@ static void end_past_caches(void)
 #endif
 }
 
+/* Where a run begins. */
+static float *run_of(const duo_runs *r, float *host, int64_t column)
+{
+    if (r->each == 0) return host + column * r->ld;
+    const int64_t matrix = r->each == 1 ? column : column / r->each;
+    float *const first = r->list != NULL ? r->list[matrix] : host + matrix * r->stride;
+    return first + (column - matrix * r->each) * r->ld;
+}
+
 /* Copies elements [from, from + count) between host runs and a packed buffer. */
 static void pack_piece(const duo_runs *r, float *host, float *packed, int64_t from, int64_t count,
                        duo_packing_way way)
 {
-    if (r->rows == 1 && r->columns > 1) { /* a strided vector */
+    if (r->rows == 1 && r->columns > 1 && r->each == 0) { /* a strided vector */
         float *element = host + from * r->ld;
         for (int64_t i = 0; i < count; i++, element += r->ld) {
             if (way == DUO_UNPACK)
@@ -65,7 +74,7 @@ static void pack_piece(const duo_runs *r, float *host, float *packed, int64_t fr
     int64_t column = from / r->rows, row = from % r->rows;
     for (int64_t i = 0; i < count; column++, row = 0) {
         const int64_t piece = r->rows - row < count - i ? r->rows - row : count - i;
-        float *const run = host + column * r->ld + row;
+        float *const run = run_of(r, host, column) + row;
         const size_t bytes = (size_t)piece * sizeof(float);
         if (way == DUO_UNPACK)
             memcpy(run, packed + i, bytes);

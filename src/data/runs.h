@@ -2,7 +2,8 @@
  * runs.h - runs of floats in host memory, packed without the gaps between them.
  *
  * `columns` runs of `rows` floats, ld apart: the columns of a matrix, or with rows = 1 a strided
- * vector. A transfer counts their elements in order and takes pieces [from, from + count).
+ * vector; or the columns of many matrices, one after the other. A transfer counts their elements in
+ * order and takes pieces [from, from + count).
  */
 #ifndef DUO_RUNS_H
 #define DUO_RUNS_H
@@ -12,13 +13,21 @@
 
 typedef struct duo_runs {
     int64_t rows, columns, ld;
+
+    /* Of matrices that do not lie so that all columns are ld apart: each has `each` columns, and
+     * they begin `stride` apart, or where a list says. each = 0: there are none. */
+    int64_t each, stride;
+    float *const *list;
+    int64_t whole; /* a piece ends behind a multiple of so many elements, which fit into the largest
+                    * stage; 0: anywhere */
 } duo_runs;
 
 /* Runs without gaps between them, both on the host and (device_ld apart) on the device, are one. */
 static inline duo_runs duo_runs_of(int64_t rows, int64_t columns, int64_t ld, int64_t device_ld)
 {
-    if (columns == 1 || (ld == rows && device_ld == rows)) return (duo_runs){rows * columns, 1, 1};
-    return (duo_runs){rows, columns, ld};
+    if (columns == 1 || (ld == rows && device_ld == rows))
+        return (duo_runs){.rows = rows * columns, .columns = 1, .ld = 1};
+    return (duo_runs){.rows = rows, .columns = columns, .ld = ld};
 }
 
 /* The shortest run, in floats, that the device copies from or to pinned memory itself. Shorter runs
@@ -28,7 +37,7 @@ enum { DUO_SHORTEST_RUN = 64 };
 /* May the device itself read or write these runs in pinned memory? */
 static inline bool duo_runs_direct(const duo_runs *r)
 {
-    return r->columns == 1 || (r->rows >= DUO_SHORTEST_RUN && r->ld >= r->rows);
+    return r->columns == 1 || (r->each == 0 && r->rows >= DUO_SHORTEST_RUN && r->ld >= r->rows);
 }
 
 /* Past the caches: for transfers of up to so many bytes in all, whose runs may be in the caches; a

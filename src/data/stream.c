@@ -210,9 +210,10 @@ static duo_status make_slots(duo_stream *s)
             if (s->places[i].bytes == 0) continue;
             duo_space *const space = &duo_stream_spaces(s, lane)[i];
             const size_t bytes = s->places[i].bytes;
-            duo_status status = duo_resources_grow(s->res, s->res->lane[lane].device, space, bytes);
-            if (status == DUO_ERR_MEMORY && lane == 0) /* device copies may go */
-                status = duo_room_grow(s->res, space, bytes, s->local->number);
+            const duo_status status =
+                lane == 0 /* device copies may go */
+                    ? duo_room_grow(s->res, space, bytes, s->local->number)
+                    : duo_resources_grow(s->res, s->res->lane[lane].device, space, bytes);
             if (status != DUO_OK) return status;
         }
     return DUO_OK;

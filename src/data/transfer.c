@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "data/piece.h"
-#include "data/runs.h"
 #include "data/stage.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
@@ -77,28 +76,46 @@ duo_status duo_upload_consumed(duo_resources *res)
     return status == DUO_OK ? DUO_OK : waiting_failed(res, status);
 }
 
+/* ---- Pieces ---- */
+
+/* Elements of the next piece of so many that are left, where there is room for so many bytes. */
+static int64_t piece_of(const duo_runs *r, int64_t left, size_t bytes)
+{
+    const int64_t fits = (int64_t)(bytes / sizeof(float));
+    if (left <= fits) return left;
+    return r->whole > 0 ? fits - fits % r->whole : fits;
+}
+
+/* Stages that hold the largest part of the runs that may not be cut. */
+static duo_status make_stages(duo_resources *res, const duo_runs *r)
+{
+    const int64_t total = r->rows * r->columns, least = DUO_STAGES * r->whole;
+    return duo_stage_make(res, &res->up, (size_t)(total > least ? total : least) * sizeof(float));
+}
+
 /* ---- Without pinned memory ---- */
 
 /* Did making stages fail for want of pinned memory? Then a transfer goes through plain memory. */
 static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
 
-/* Piece by piece through plain memory. */
+/* Piece by piece through plain memory. *done: as of duo_download_runs. */
 static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float *device,
-                                    int64_t device_ld, float *host, bool to_device)
+                                    int64_t device_ld, float *host, bool to_device, int64_t *done)
 {
-    const int64_t total = r->rows * r->columns, most = DUO_LARGEST_STAGE / (int64_t)sizeof(float);
-    const int64_t fits = total < most ? total : most;
+    const int64_t total = r->rows * r->columns;
+    const int64_t most = piece_of(r, total, DUO_LARGEST_STAGE);
     const int threads = threads_of(res);
-    float *const packed = malloc((size_t)fits * sizeof *packed);
+    float *const packed = malloc((size_t)most * sizeof *packed);
     duo_status status = packed != NULL ? DUO_OK : DUO_ERR_MEMORY;
-    for (int64_t from = 0; status == DUO_OK && from < total; from += fits) {
-        const int64_t count = total - from < fits ? total - from : fits;
+    for (int64_t from = 0; status == DUO_OK && from < total; from = *done) {
+        const int64_t count = piece_of(r, total - from, DUO_LARGEST_STAGE);
         if (to_device) duo_runs_pack(r, host, packed, from, count, DUO_PACK, threads);
         status = copy_piece(res, duo_queue_copy_now, r, device, device_ld, packed, from, count,
                             to_device);
         if (status == DUO_OK) status = duo_stage_still_there(res->queue_device);
         if (status == DUO_OK && !to_device)
             duo_runs_pack(r, host, packed, from, count, DUO_UNPACK, threads);
+        if (status == DUO_OK) *done = from + count;
     }
     free(packed);
     return status;
@@ -106,42 +123,53 @@ static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float
 
 /* ---- Transfers ---- */
 
-duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, const float *given,
-                      int64_t ld, int64_t rows, int64_t columns, bool direct)
+duo_status duo_upload_runs(duo_resources *res, float *device, int64_t device_ld, const float *given,
+                           const duo_runs *r, bool direct)
 {
-    const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
-    const int64_t total = r.rows * r.columns;
+    const int64_t total = r->rows * r->columns;
     float *const host = (float *)(uintptr_t)given; /* only read */
-    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, true);
-    duo_status status = duo_stage_make(res, &res->up, (size_t)total * sizeof(float));
-    if (go_unpinned(status)) return transfer_unpinned(res, &r, device, device_ld, host, true);
+    int64_t done = 0;
+    if (direct && duo_runs_direct(r)) return copy_direct(res, r, device, device_ld, host, true);
+    duo_status status = make_stages(res, r);
+    if (go_unpinned(status)) return transfer_unpinned(res, r, device, device_ld, host, true, &done);
     const int threads = threads_of(res);
     const duo_packing_way way = duo_packing_way_of((double)total * sizeof(float));
-    for (int64_t from = 0; from < total && status == DUO_OK;) {
+    while (done < total && status == DUO_OK) {
         const int i = res->up.next;
-        const int64_t fits = (int64_t)(res->up.stage[i].space.bytes / sizeof(float));
-        const int64_t count = total - from < fits ? total - from : fits;
+        const duo_space *const space = &res->up.stage[i].space;
+        const int64_t count = piece_of(r, total - done, space->bytes);
         status = duo_stage_wait(res, &res->up, i);
         if (status != DUO_OK) break;
-        duo_runs_pack(&r, host, res->up.stage[i].space.address, from, count, way, threads);
-        status = copy_piece(res, duo_queue_copy, &r, device, device_ld,
-                            res->up.stage[i].space.address, from, count, true);
+        duo_runs_pack(r, host, space->address, done, count, way, threads);
+        status = copy_piece(res, duo_queue_copy, r, device, device_ld, space->address, done, count,
+                            true);
         if (status != DUO_OK) break;
         status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
-        from += count;
+        done += count;
     }
     return status;
 }
 
-duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *given,
-                        int64_t device_ld, int64_t rows, int64_t columns, bool direct)
+duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, const float *host,
+                      int64_t ld, int64_t rows, int64_t columns, bool direct)
 {
     const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
-    const int64_t total = r.rows * r.columns;
+    return duo_upload_runs(res, device, device_ld, host, &r, direct);
+}
+
+duo_status duo_download_runs(duo_resources *res, float *host, const duo_runs *r, const float *given,
+                             int64_t device_ld, bool direct, int64_t *done)
+{
+    const int64_t total = r->rows * r->columns;
     float *const device = (float *)(uintptr_t)given; /* only read */
-    if (direct && duo_runs_direct(&r)) return copy_direct(res, &r, device, device_ld, host, false);
-    duo_status status = duo_stage_make(res, &res->up, (size_t)total * sizeof(float));
-    if (go_unpinned(status)) return transfer_unpinned(res, &r, device, device_ld, host, false);
+    *done = 0;
+    if (direct && duo_runs_direct(r)) {
+        const duo_status copied = copy_direct(res, r, device, device_ld, host, false);
+        if (copied == DUO_OK) *done = total;
+        return copied;
+    }
+    duo_status status = make_stages(res, r);
+    if (go_unpinned(status)) return transfer_unpinned(res, r, device, device_ld, host, false, done);
     const int threads = threads_of(res);
     struct { /* a ring of pieces that the device copies */
         int stage;
@@ -152,12 +180,12 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
     while (status == DUO_OK && (flying > 0 || queued < total)) {
         while (flying < DUO_STAGES && queued < total) {
             const int i = res->up.next;
-            const int64_t fits = (int64_t)(res->up.stage[i].space.bytes / sizeof(float));
-            const int64_t count = total - queued < fits ? total - queued : fits;
+            const duo_space *const space = &res->up.stage[i].space;
+            const int64_t count = piece_of(r, total - queued, space->bytes);
             status = duo_stage_wait(res, &res->up, i);
             if (status == DUO_OK)
-                status = copy_piece(res, duo_queue_copy, &r, device, device_ld,
-                                    res->up.stage[i].space.address, queued, count, false);
+                status = copy_piece(res, duo_queue_copy, r, device, device_ld, space->address,
+                                    queued, count, false);
             if (status != DUO_OK) return status;
             status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
             if (status != DUO_OK) return status;
@@ -170,12 +198,21 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
         const int i = flight[first].stage;
         status = duo_stage_wait(res, &res->up, i);
         if (status != DUO_OK) break;
-        duo_runs_pack(&r, host, res->up.stage[i].space.address, flight[first].from,
+        duo_runs_pack(r, host, res->up.stage[i].space.address, flight[first].from,
                       flight[first].count, DUO_UNPACK, threads);
+        *done += flight[first].count;
         first = (first + 1) % DUO_STAGES;
         flying--;
     }
     return status;
+}
+
+duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *given,
+                        int64_t device_ld, int64_t rows, int64_t columns, bool direct)
+{
+    const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
+    int64_t done;
+    return duo_download_runs(res, host, &r, given, device_ld, direct, &done);
 }
 
 /* Up to three bytes, through one more stage. */

@@ -8,6 +8,7 @@
 #define DUO_TRANSFER_H
 
 #include "data/resources.h"
+#include "data/runs.h"
 
 /*
  * An upload returns when the host memory has been read; a direct one earlier (duo_upload_consumed).
@@ -19,6 +20,16 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
                       int64_t ld, int64_t rows, int64_t columns, bool direct);
 duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float *device,
                         int64_t device_ld, int64_t rows, int64_t columns, bool direct);
+
+/*
+ * The same for any runs, which stand device_ld apart on the device. *done: so many elements, from
+ * the first on, are final in host memory, also after a failure; where the device itself writes
+ * them, none before all are.
+ */
+duo_status duo_upload_runs(duo_resources *res, float *device, int64_t device_ld, const float *host,
+                           const duo_runs *runs, bool direct);
+duo_status duo_download_runs(duo_resources *res, float *host, const duo_runs *runs,
+                             const float *device, int64_t device_ld, bool direct, int64_t *done);
 
 /* The same for a range of bytes without gaps: for kept arrays and duo_copy. */
 duo_status duo_upload_bytes(duo_resources *res, void *device, const void *host, size_t bytes,

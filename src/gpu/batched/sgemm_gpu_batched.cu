@@ -25,8 +25,7 @@ static bool is_wide(const duo_call *call, const duo_batch *batch, int i)
     if (batch->pointer[i] == nullptr) {
         bits |= (uintptr_t)o->address | (uintptr_t)batch->stride[i] * sizeof(float);
     } else {
-        bits |= (uintptr_t)batch->shift[i];
-        for (int64_t p = 0; p < batch->count; p++) bits |= (uintptr_t)batch->pointer[i][p];
+        bits |= (uintptr_t)batch->shift[i] | batch->list[i].bits;
     }
     return bits % (kGroup * sizeof(float)) == 0;
 }
