@@ -113,28 +113,29 @@ static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, co
 
 /*
  * What a batch takes by tiles of an edge, in microseconds of an H100: the first tile a fixed time
- * and one for each step of k; and so does each tile of a multiprocessor, beside others. From 500
- * random batches and 16 of squares; on 300 others the choice is 2.6 % slower than the best of the
- * five.
+ * and one for each step of k; and then each tile of a multiprocessor, and each step of k of those
+ * warps that have elements inside. From 500 random batches and 16 of squares; on 300 others the
+ * choice is 2.5 % slower than the best of the five.
  */
 static const struct {
-    int edge;
+    int edge, warp_rows, warp_columns; /* of the part that is left out where it is outside */
     cudaError_t (*launch)(const duo_call *, const duo_batch *, const duo_launch *);
-    double first, first_step, each, each_step;
-} tiles[] = {{8, launch_small<tile_8>, 2.00, 0.0493, 0.0196, 0.00136},
-             {16, launch_small<tile_16>, 2.26, 0.0261, 0.0798, 0.00338},
-             {32, launch_small<tile_32>, 2.58, 0.0254, 0.213, 0.00793},
-             {64, launch_small<tile_64>, 3.04, 0.0360, 0.459, 0.0200},
-             {kLargeEdge, launch_large, 3.02, 0.0803, 3.75, 0.0736}};
+    double first, first_step, tile, warp_step;
+} tiles[] = {{8, 8, 8, launch_small<tile_8>, 1.96, 0.0446, 0.0198, 0.00153},
+             {16, 16, 16, launch_small<tile_16>, 2.16, 0.0261, 0.0844, 0.00353},
+             {32, 32, 16, launch_small<tile_32>, 2.39, 0.0283, 0.253, 0.00429},
+             {64, 32, 32, launch_small<tile_64>, 2.74, 0.0412, 0.608, 0.00716},
+             {kLargeEdge, kLargeEdge, kLargeEdge, launch_large, 2.51, 0.0751, 4.03, 0.0760}};
 enum { TILES = sizeof tiles / sizeof tiles[0] };
 
 static double tile_cost(int tile, const duo_call *call, int64_t count, int multiprocessors)
 {
     const auto &t = tiles[tile];
-    const double all =
-        (double)(tiles_along(call->m, t.edge) * tiles_along(call->n, t.edge)) * (double)count;
-    const double k = (double)call->k;
-    return t.first + k * t.first_step + all / multiprocessors * (t.each + k * t.each_step);
+    const double k = (double)call->k, share = (double)count / multiprocessors;
+    const int64_t all = tiles_along(call->m, t.edge) * tiles_along(call->n, t.edge);
+    const int64_t warps = tiles_along(call->m, t.warp_rows) * tiles_along(call->n, t.warp_columns);
+    return t.first + k * t.first_step +
+           share * ((double)all * t.tile + (double)warps * k * t.warp_step);
 }
 
 static int choose_tile(const duo_call *call, int64_t count, const duo_launch *how)
