@@ -572,7 +572,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  * Storage: column-major X(i,j) = x[i + j*ldx], row-major X(i,j) = x[i*ldx + j].
  *
  *   layout   storage of all three matrices.
- *   transa   op(A); transb: op(B).
+ *   transa   op(A): A as it is stored, or its transpose.
+ *   transb   op(B), in the same way.
  *   m, n, k  >= 0. With m == 0 or n == 0 nothing is read or written. With k == 0 C is only scaled.
  *   alpha    with alpha == 0 (or k == 0) A and B are not read, so a NaN in them does not reach C.
  *   a        [in] the stored matrix: m x k, or k x m if transposed. May be NULL where not read.
