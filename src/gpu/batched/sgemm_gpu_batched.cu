@@ -2,9 +2,9 @@
  * sgemm_gpu_batched.cu - many products of one shape in one launch, by fp32 FMA alone.
  *
  * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment
- * Kernels   tiles of 8 x 8 to 64 x 64 of a product, each by few threads (batched/small_tiles.cuh),
- *           or of 128 x 128 by the loops of sgemm_gpu_ffma (batched/large_tiles.cuh): those that are
- *           predicted to take least
+ * Kernels   tiles of 8 x 8 to 64 x 64 of a product by few threads each (batched/small_tiles.cuh),
+ *           or of 128 x 128 by the loops of sgemm_gpu_ffma (batched/large_tiles.cuh): those that
+ *           are predicted to take least
  * Order     per element of C one fp32 FMA chain over k, scaled by alpha, then added to beta C: the
  *           same bits by every tile, in every batch and on every device
  */
