@@ -1,6 +1,7 @@
 /*
- * test_batched_tiles.c - batches so large that a GPU is full: each edge is multiplied by another
- * tile there, and every product gets the bits that it has in a small batch.
+ * test_batched_tiles.c - batches so large that a GPU is full: by its choice of tiles each edge is
+ * multiplied by another one there, and every product gets the bits that it has in a small batch.
+ * Which tile was chosen is not seen from here.
  *
  * All products have one A and one B, so that one is enough to be checked by the oracle.
  */
