@@ -71,13 +71,15 @@ typedef struct duo_graph_part {
     duo_recorded *recorded;
 } duo_graph_part;
 
-/* Memory that a fixed node or a copy touches, and where it was when the graph was settled. */
+/* Memory that a fixed node or a copy touches, and where it was when the graph was settled: a look at
+ * `changes` tells whether it is still there. */
 typedef struct duo_graph_use {
     uintptr_t low, high;
     duo_region *region;   /* NULL: it was in none */
     duo_region_kind kind; /* of that, as another one may have its address since */
     bool written;
     uint64_t packed; /* number of the packed operand that is read instead; 0: none */
+    bool held;       /* the region is: while the part is recorded or replayed */
 } duo_graph_use;
 
 struct duo_graph {
