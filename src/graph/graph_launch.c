@@ -290,9 +290,10 @@ static void end(launch *l)
         if (g->part[i].recorded != NULL) g->settled = false;
 }
 
-duo_status duo_graph_launch(duo_graph *graph, duo_context *given)
+duo_status duo_graph_launch(duo_graph *handle, duo_context *given)
 {
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
