@@ -60,15 +60,15 @@ typedef struct duo_operand {
     /* Found out by data/locate.c. */
     duo_residence residence;
     bool on_host, on_device; /* is there a current copy of the operand? */
-    duo_region *region;      /* the region that holds the whole operand, or NULL */
-    bool crosses;            /* the operand overlaps regions without lying in one of them */
+    bool registered;         /* the whole operand lies in one region */
+    bool crosses;            /* it overlaps regions without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/credit.h) */
     double send_bytes;       /* what is stale of its kept array on the device, all of it */
     double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
 
     /* Set by placing, in the placed copy of the call alone. */
-    bool pending;      /* the operand is counted in region->pending */
+    duo_region *held;  /* the region that is held for the operand, or NULL: data/residency.h */
     bool host_written; /* the call's host_write is in the list of data/residency.c */
     void *packed;      /* GPU: device memory with the operand packed for the algorithm, or NULL */
 

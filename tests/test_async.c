@@ -96,9 +96,9 @@ static bool all_untouched(const float *x, int count)
     return all;
 }
 
-static int awaited(const duo_context *ctx)
+static int awaited(duo_context *ctx)
 {
-    const duo_deferred_range range = duo_deferred_awaited(ctx->resources.deferred);
+    const duo_deferred_range range = duo_deferred_awaited(duo_context_of(ctx)->resources.deferred);
     return (int)(range.end - range.first);
 }
 

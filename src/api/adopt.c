@@ -28,13 +28,9 @@ duo_status duo_disown(duo_context *given, void *device_ptr)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (device_ptr == NULL) return DUO_ERR_NULL;
     duo_residency_lock();
-    duo_region *const region = duo_residency_starting_at(device_ptr);
-    const bool adopted = region != NULL && region->kind == DUO_REGION_ADOPTED;
-    if (adopted) {
-        duo_coherence_settle(&ctx->resources, region);
-        duo_packed_drop(&region->packed, region->device);
-        duo_residency_remove(region);
-    }
+    duo_region *const region =
+        duo_residency_vacate(device_ptr, DUO_REGION_ADOPTED, DUO_REGION_ADOPTED);
+    if (region != NULL) duo_coherence_remove(&ctx->resources, region);
     duo_residency_unlock();
-    return adopted ? DUO_OK : DUO_ERR_RANGE;
+    return region != NULL ? DUO_OK : DUO_ERR_RANGE;
 }

@@ -74,5 +74,6 @@ void duo_region_in_child(duo_region *region)
     lose(region);
     region->device_copy = NULL; /* its memory is the parent's */
     region->pending = region->pending_writes = 0;
+    region->leaving = false;
     region->writing = (duo_range){0, 0};
 }

@@ -31,10 +31,11 @@ struct duo_region {
 
     /* Regions that have bytes on a device: DEVICE, ADOPTED, and KEPT by its device copy. */
     duo_users users;    /* whose work on these bytes others follow */
-    int pending;        /* placed operands here, whose calls have not queued their work yet */
-    int pending_writes; /* those of them that will be written */
+    int pending;        /* who holds the region: placed operands, and graphs (residency.h) */
+    int pending_writes; /* those of them that will write it on the device */
     duo_range writing;  /* the bytes that pending_writes will write; empty while that is 0 */
     duo_packed_list packed;
+    bool leaving; /* somebody waits until nobody holds it: it is about to go */
 
     /* All that a call can name: numbers of the last two calls that used the region (duo_call). An
      * array counts as used when it is registered. */

@@ -14,8 +14,8 @@
  * in queues of contexts that the graph owns, its lanes; where it could not be recorded, calls in
  * the lanes do the part. The thread's work is shared by the team.
  *
- * One thread at a time uses a graph. Graphs are never freed: an ended one waits in a pool, so that
- * a stale handle is recognised. docs/architecture.md tells who changes which field, and when.
+ * One thread at a time uses a graph. Graphs are never freed: an ended one waits in a pool
+ * (host/handle.h). docs/architecture.md tells who changes which field, and when.
  */
 #ifndef DUO_GRAPH_H
 #define DUO_GRAPH_H
@@ -71,17 +71,19 @@ typedef struct duo_graph_part {
     duo_recorded *recorded;
 } duo_graph_part;
 
-/* Memory that a fixed node or a copy touches, and where it was when the graph was settled. */
+/* Memory that a fixed node or a copy touches, and where it was when the graph was settled: a look at
+ * `changes` tells whether it is still there. */
 typedef struct duo_graph_use {
     uintptr_t low, high;
     duo_region *region;   /* NULL: it was in none */
     duo_region_kind kind; /* of that, as another one may have its address since */
     bool written;
     uint64_t packed; /* number of the packed operand that is read instead; 0: none */
+    bool held;       /* the region is: while the part is recorded or replayed */
 } duo_graph_use;
 
 struct duo_graph {
-    uint32_t magic;
+    duo_handled handled;
     uint32_t serial; /* in the handles of its nodes; another one each time that it is made */
     duo_graph_node *node;
     int nodes, room;
@@ -120,8 +122,11 @@ struct duo_graph {
 duo_graph *duo_graph_make(void);
 /* Ends a graph of which nothing is built any more. */
 void duo_graph_unmake(duo_graph *graph);
-/* Is it a live graph? NULL is not. */
-bool duo_graph_live(const duo_graph *graph);
+/* The live graph of a handle; or NULL. */
+static inline duo_graph *duo_graph_of(duo_graph *handle)
+{
+    return duo_handle_object(handle, DUO_HANDLE_GRAPH);
+}
 
 /* The handle of a node by its number, from 0; and back, -1: this graph has no such node. */
 duo_node duo_graph_handle(const duo_graph *graph, int number);

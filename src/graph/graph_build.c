@@ -237,9 +237,10 @@ static duo_status lay_out(duo_graph *g, duo_followers *f)
     return status;
 }
 
-duo_status duo_graph_build(duo_graph *graph, duo_context *given)
+duo_status duo_graph_build(duo_graph *handle, duo_context *given)
 {
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is built");
@@ -279,12 +280,13 @@ static bool fits(const duo_graph_node *n, duo_node_side side, bool to_device)
     return to_device == n->to_device && (side == n->side || n->side == DUO_NODE_COPYING);
 }
 
-duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work)
+duo_status duo_graph_update(duo_graph *handle, duo_node node, const duo_work *work)
 {
     duo_work taken;
     duo_node_side side;
     bool anywhere, to_device;
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
     const int number = duo_graph_number(graph, node);
     if (number < 0) return duo_graph_wrong(graph, -1, DUO_ERR_NODE, "a node of another graph");
@@ -302,10 +304,11 @@ duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *wor
     return DUO_OK;
 }
 
-duo_status duo_graph_destroy(duo_graph *graph)
+duo_status duo_graph_destroy(duo_graph *handle)
 {
-    if (graph == NULL) return DUO_OK;
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    if (handle == NULL) return DUO_OK;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     const duo_status status = take_down(graph);
     duo_graph_unmake(graph);
     return status;

@@ -54,7 +54,7 @@ static duo_status find_sides(duo_graph *graph, int node, const duo_call *describ
         if (!touched) continue;
         if (duo_operand_kept(o) || (o->crosses && !o->on_device))
             return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is in a kept array");
-        if (o->residence == DUO_AT_DEVICE && o->region->device != graph->device)
+        if (o->residence == DUO_AT_DEVICE && !o->on_device)
             return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is on another device");
     }
     return DUO_OK;
@@ -90,7 +90,7 @@ static duo_status locate_range(duo_graph *graph, int node, const void *address, 
                                place *where)
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
-    bool crosses, lost, kept = false, cut = false;
+    bool crosses, kept = false, cut = false;
     duo_memory memory;
     duo_residency_lock();
     const duo_region *const region = duo_residency_find(low, high, &crosses);
@@ -99,17 +99,18 @@ static duo_status locate_range(duo_graph *graph, int node, const void *address, 
         kept |= r->kind == DUO_REGION_KEPT;
         cut |= crosses && duo_region_is_device(r);
     }
-    lost = region != NULL && region->lost;
+    const bool registered = region != NULL, lost = registered && region->lost;
+    const bool on_device = registered && duo_region_is_device(region);
+    const bool elsewhere = on_device && region->device != graph->device;
+    const bool pinned = registered && region->kind == DUO_REGION_PINNED;
     duo_residency_unlock();
-    const bool on_device = region != NULL && duo_region_is_device(region);
-    const bool pinned = region != NULL && region->kind == DUO_REGION_PINNED;
     *where = on_device ? DEVICE : pinned ? PINNED : PAGEABLE;
     if (cut) return duo_graph_wrong(graph, node, DUO_ERR_RANGE, "runs over the end of an array");
     if (lost) return duo_graph_wrong(graph, node, DUO_ERR_LOST, "its data are lost");
     if (kept) return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is in a kept array");
-    if (on_device && region->device != graph->device)
+    if (elsewhere)
         return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is on another device");
-    if (region == NULL && !duo_forked() &&
+    if (!registered && !duo_forked() &&
         duo_backend_current()->classify(address, &memory) == DUO_OK && memory == DUO_MEMORY_DEVICE)
         return duo_graph_wrong(graph, node, DUO_ERR_FOREIGN, duo_status_string(DUO_ERR_FOREIGN));
     return DUO_OK;

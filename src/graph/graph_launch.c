@@ -50,22 +50,21 @@ static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources 
     duo_status status = DUO_OK;
     for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++) {
         duo_region *const region = g->use[i].region;
-        if (region != NULL && duo_region_is_device(region))
-            status = duo_coherence_claim(res, region, g->use[i].written);
+        if (region != NULL) status = duo_coherence_claim(res, region, g->use[i].written);
     }
     return status;
 }
 
-/* Before a replay: order. Until it is queued packed operands that it reads stay. */
+/* Before a replay: order. Until it is queued its memory stays, packed operands with it. */
 static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     const duo_graph_use *const use = &g->use[part->use];
     duo_residency_lock();
-    duo_status status = claim(g, part, res);
+    const bool held = duo_graph_hold(g, part);
+    duo_status status = held ? claim(g, part, res) : DUO_ERR_DEVICE;
     for (int i = 0; i < part->uses && status == DUO_OK; i++)
         if (use[i].packed != 0 && !still_packed(&use[i])) status = DUO_ERR_DEVICE;
-    for (int i = 0; i < part->uses && status == DUO_OK; i++)
-        if (use[i].packed != 0) use[i].region->pending++;
+    if (held && status != DUO_OK) duo_graph_let_go(g, part);
     duo_residency_unlock();
     return status;
 }
@@ -76,11 +75,11 @@ static void end_replay(duo_graph *g, const duo_graph_part *part, duo_resources *
     duo_residency_lock();
     for (int i = part->use; i < part->use + part->uses; i++) {
         const duo_graph_use *const u = &g->use[i];
-        if (u->packed != 0) u->region->pending--;
         if (queued && u->written && u->region != NULL)
             duo_packed_stale(&u->region->packed, u->low - u->region->low, u->high - u->region->low);
     }
     if (queued) (void)claim(g, part, res);
+    duo_graph_let_go(g, part);
     duo_residency_unlock();
 }
 
@@ -291,9 +290,10 @@ static void end(launch *l)
         if (g->part[i].recorded != NULL) g->settled = false;
 }
 
-duo_status duo_graph_launch(duo_graph *graph, duo_context *given)
+duo_status duo_graph_launch(duo_graph *handle, duo_context *given)
 {
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
