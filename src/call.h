@@ -150,8 +150,9 @@ static inline bool duo_operand_kept(const duo_operand *o)
     return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
 
-/* Is the operand in host memory that has no device copy? */
-static inline bool duo_operand_hosted(const duo_operand *o)
+/* Does the operand lie in host memory that has no device copy? What the program calls it is another
+ * question (data/region.h). */
+static inline bool duo_operand_lies_in_host(const duo_operand *o)
 {
     return o->residence == DUO_AT_PAGEABLE || o->residence == DUO_AT_PINNED;
 }
@@ -162,7 +163,8 @@ static inline bool duo_streams(const duo_call *call)
 {
     bool host = false;
     for (int i = 0; i < DUO_OPERANDS && call->operation == DUO_SGEMM; i++)
-        host |= duo_operand_touched(&call->operand[i]) && duo_operand_hosted(&call->operand[i]);
+        host |=
+            duo_operand_touched(&call->operand[i]) && duo_operand_lies_in_host(&call->operand[i]);
     return host;
 }
 

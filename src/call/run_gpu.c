@@ -80,12 +80,13 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call, duo_res
 
 /* ---- Results that may come later ---- */
 
-/* May this one? Not into a kept array, whose device copy it would make stale; nor where the context
- * tells how long each call took, or for want of pinned memory. */
+/* May this one? Only into what is host memory to the program: calls on any other are in order. Nor
+ * where the context tells how long each call took, or for want of pinned memory. */
 static bool defers(duo_resources *res, const duo_call *call)
 {
     const duo_operand *const o = &call->operand[DUO_RESULT];
-    if (call->operation == DUO_SGEMM || !duo_operand_hosted(o) || o->crosses) return false;
+    if (call->operation == DUO_SGEMM || o->crosses || !duo_region_counts_as_host(o->region))
+        return false;
     if (duo_report_wanted(&res->report)) return false;
     const duo_status status = duo_deferred_open(res->deferred, res->queue_device);
     if (status != DUO_OK) (void)duo_resources_failed(res, status, "pin words for results");
@@ -146,7 +147,7 @@ duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algori
     res->on_gpu = false;
     /* Nobody has waited yet for an output that stays on the device. */
     const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same operand */
-    if (outcome == DUO_OK && !duo_operand_hosted(out)) res->unwaited = true;
+    if (outcome == DUO_OK && !duo_operand_lies_in_host(out)) res->unwaited = true;
     duo_place_end(call, &local);
     return outcome;
 }

@@ -19,7 +19,7 @@ static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
          * end of a kept array is allowed. */
         for (const duo_region *r = duo_residency_first(low, high); r != NULL;
              r = duo_residency_next(r, high))
-            if (duo_region_is_device(r)) return DUO_ERR_RANGE;
+            if (duo_region_counts_as_device(r)) return DUO_ERR_RANGE;
         return DUO_OK;
     }
     if (region == NULL) return DUO_OK;
