@@ -61,6 +61,7 @@ static duo_status copy_between(duo_resources *res, const end *dst, const end *sr
     }
     if (src->on_device && dst->on_device) {
         status = duo_queue_copy(res->queue, dst->address, bytes, src->address, bytes, bytes, 1);
+        res->unwaited |= status == DUO_OK;
         return status == DUO_OK ? DUO_OK : duo_resources_failed(res, status, "copy");
     }
     if (dst->on_device) {

@@ -154,6 +154,7 @@ duo_outcome duo_stream_product(duo_resources *res, const duo_call *call, duo_cal
     duo_place_queued(res, call, local, products);
     const bool home = duo_operand_lies_in_host(&call->operand[DUO_C]);
     *partly = outcome != DUO_OK && (home ? tiles : products);
+    if (!home && products) res->unwaited = true;
     /* Also for tiles that came before a failure: kept arrays that C touches have changed. */
     const duo_status told =
         home && tiles ? duo_place_wrote_host(res, &call->operand[DUO_C]) : DUO_OK;

@@ -115,6 +115,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
                                          local->operand[i].ld, o->rows, o->columns, false);
     duo_residency_lock();
     if (status == DUO_OK) duo_place_claim_again(res, o->region, true);
+    res->unwaited |= status == DUO_OK;
     const duo_range part = duo_region_part(o->region, o);
     duo_packed_stale(&o->region->packed, part.from, part.to); /* a failed upload wrote a part */
     duo_residency_unlock();
