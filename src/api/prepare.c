@@ -13,7 +13,7 @@ duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
     duo_residency_lock();
     duo_region *const region = duo_residency_find(low, high, &crosses);
     duo_status status = DUO_OK;
-    if (region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN)
+    if (duo_region_counts_as_host(region))
         status = DUO_ERR_RANGE;
     else if (bytes > 0)
         region->packed.promised =

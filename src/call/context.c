@@ -83,8 +83,8 @@ duo_status duo_context_end(duo_context *ctx)
     if (ctx == duo_context_default) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (ctx->policy.capture != NULL) ctx->policy.capture->leave(ctx);
-    const duo_status closed = duo_resources_close(&ctx->resources);
-    const duo_status status = closed == DUO_OK ? ctx->resources.owed : closed;
+    duo_resources_close(&ctx->resources);
+    const duo_status status = duo_resources_tell(&ctx->resources);
     duo_plan_free(&ctx->resources.plan);
     ctx->handled.kind = DUO_HANDLE_NONE;
     duo_lock(DUO_LOCK_CONTEXTS);
@@ -125,7 +125,7 @@ static void renew(duo_context *ctx)
     ctx->policy.decide = NULL;
     set_default_policy(ctx);
     if (res->device != device || res->stream != NULL || res->priority != DUO_PRIORITY_NORMAL) {
-        (void)duo_resources_close(res);
+        duo_resources_close(res);
         res->stream = NULL;
         res->priority = DUO_PRIORITY_NORMAL;
     }

@@ -81,6 +81,7 @@ void duo_event_set(duo_event *event, duo_resources *res)
 {
     duo_event_place place = {.device = NO_DEVICE,
                              .unwaited = res->unwaited,
+                             .owed = res->owed == DUO_ERR_LOST,
                              .results = duo_deferred_awaited(res->deferred)};
     if (res->queue != NULL) {
         duo_status status = set_signal(event, res);
@@ -155,7 +156,7 @@ static duo_status deliver(duo_event_place place, duo_status reached, bool *all)
     *all = true;
     if (reached != DUO_OK && reached != DUO_ERR_LOST) return reached;
     const duo_status results = duo_deferred_deliver(&place.results, all);
-    return reached == DUO_OK ? results : reached;
+    return place.owed ? DUO_ERR_LOST : reached == DUO_OK ? results : reached;
 }
 
 duo_status duo_event_finish(duo_event *event)

@@ -15,6 +15,7 @@ typedef struct duo_event_place {
     int device;    /* its signal was set; -1: all work was done then, or the event is new */
     bool lost;     /* the context's device was lost already */
     bool unwaited; /* the context had outputs on a device for which nobody had waited */
+    bool owed;     /* it had lost some with another device, and nobody was told */
     struct duo_capture *capture; /* of a graph, under way, that it was recorded in; or NULL */
     duo_deferred_range results;  /* that the context's program had not got yet */
 } duo_event_place;

@@ -97,7 +97,7 @@ static duo_outcome place_region(duo_resources *res, const duo_operand *o, duo_op
     duo_outcome outcome;
     if (region->kind == DUO_REGION_KEPT)
         outcome = place_kept(res, region, o, part, local);
-    else if (duo_region_is_device(region) && region->device == res->device)
+    else if (duo_region_lies_on_device(region) && region->device == res->device)
         outcome = duo_coherence_claim(res, region, o->written);
     else
         outcome = DUO_DECLINED; /* on another device: the CPU algorithm fetches it */

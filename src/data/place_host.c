@@ -61,7 +61,7 @@ static duo_status hold(duo_resources *res, const duo_operand *o, duo_operand *lo
 {
     duo_residency_lock();
     duo_region *const region = duo_residency_of(o);
-    const bool there = region != NULL && duo_region_is_device(region);
+    const bool there = region != NULL && duo_region_lies_on_device(region);
     duo_status status = there ? duo_resources_reach(res, region) : DUO_ERR_FOREIGN;
     if (status == DUO_OK) status = duo_coherence_claim(res, region, o->written);
     if (status == DUO_OK) {
@@ -126,6 +126,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
     duo_region *const region = local->operand[i].held;
     duo_residency_lock();
     if (status == DUO_OK) duo_place_claim_again(res, region, true);
+    res->unwaited |= status == DUO_OK;
     const duo_range part = duo_region_part(region, o);
     duo_packed_stale(&region->packed, part.from, part.to); /* a failed upload wrote a part */
     duo_residency_unlock();

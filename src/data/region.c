@@ -53,7 +53,7 @@ void duo_region_drop_copy(duo_region *region)
 static void lose(duo_region *region)
 {
     region->users = (duo_users){0};
-    if (duo_region_is_device(region)) {
+    if (duo_region_lies_on_device(region)) {
         region->lost = true;
     } else if (region->kind == DUO_REGION_KEPT && region->device_copy != NULL) {
         if (!duo_range_empty(region->host_stale)) region->lost = true;

@@ -50,16 +50,35 @@ struct duo_region {
     duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy, where both were equal; else NULL */
 };
 
-static inline bool duo_region_is_device(const duo_region *region)
+/*
+ * Two questions, which HOSTED answers differently. Where it lies decides how bytes get to an
+ * algorithm, and how long that takes. What it counts as decides what the program may expect: of
+ * what counts as device memory it knows that calls on it are in order, and reads none of it itself.
+ */
+
+/* Are its bytes on a device, and nowhere else? */
+static inline bool duo_region_lies_on_device(const duo_region *region)
 {
     return region->kind == DUO_REGION_DEVICE || region->kind == DUO_REGION_ADOPTED;
 }
 
 /* Is it host memory that has no other copy? */
-static inline bool duo_region_is_host(const duo_region *region)
+static inline bool duo_region_lies_in_host(const duo_region *region)
 {
     return region->kind == DUO_REGION_HOSTED || region->kind == DUO_REGION_PINNED ||
            region->kind == DUO_REGION_PLAIN;
+}
+
+/* Is it device memory to the program? */
+static inline bool duo_region_counts_as_device(const duo_region *region)
+{
+    return duo_region_lies_on_device(region) || region->kind == DUO_REGION_HOSTED;
+}
+
+/* Is an operand in this region (NULL: in none) host memory to the program, and no kept array? */
+static inline bool duo_region_counts_as_host(const duo_region *region)
+{
+    return region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN;
 }
 
 static inline size_t duo_region_bytes(const duo_region *region)

@@ -3,7 +3,7 @@
  *
  * A built graph is cut into parts, which a launch does in this order:
  *
- *   phase   a node that the launching thread does (host work, copies of pageable memory) is in the
+ *   phase   a node that the launching thread does (host work, calls on pageable memory) is in the
  *           phase of what it depends on; what the device does behind it is in the next one
  *   early   of a phase, what the device does and the thread waits for
  *   late    the other work of the device
@@ -31,7 +31,7 @@ enum { DUO_GRAPH_LANES = 8, DUO_GRAPH_HOST_LANES = 32 };
 typedef enum duo_node_side {
     DUO_NODE_HOST,   /* the host does it, with others of its wave */
     DUO_NODE_QUEUED, /* it is work of the device */
-    DUO_NODE_COPYING /* a copy from pageable memory to the device, or back: the thread takes part */
+    DUO_NODE_CALLED  /* it has memory on the device and in pageable memory: the thread calls it */
 } duo_node_side;
 
 typedef struct duo_graph_node {
@@ -40,12 +40,14 @@ typedef struct duo_graph_node {
     int afters;
 
     /* Laid out by the build. */
+    duo_memory to,
+        from; /* what its memory counts as: of a copy either end, else both are the same */
     duo_node_side side;
-    bool to_device; /* COPYING */
+    bool to_device; /* CALLED: what it writes lies on the device */
     int wave, phase;
     bool early;
     int part, lane;     /* lane: QUEUED */
-    duo_event *event;   /* where another lane follows, or COPYING to the device; else NULL */
+    duo_event *event;   /* where another lane follows, or CALLED to the device; else NULL */
     duo_signal *signal; /* the same in what is recorded; made when first needed */
 
     /* Found out when the graph is settled. */
@@ -91,6 +93,7 @@ struct duo_graph {
 
     /* Laid out by the build. */
     bool built;
+    bool moved; /* memory of an update lies on another side: the next launch lays it out anew */
     int *order; /* the nodes, part by part */
     duo_graph_part *part;
     int parts;
@@ -99,7 +102,7 @@ struct duo_graph {
     int threads; /* of the context that it was built with: duo_set_threads */
     int device;
     duo_context *lane[DUO_GRAPH_LANES];
-    duo_context *copier;                          /* does what is COPYING; NULL: nothing is */
+    duo_context *caller;                          /* does what is CALLED; NULL: nothing is */
     duo_context *host;                            /* for nodes that the host does alone */
     duo_context *host_lane[DUO_GRAPH_HOST_LANES]; /* for those that it does at once */
     duo_event *begin;                             /* behind what the launching context had before */

@@ -50,7 +50,7 @@ static bool still_there(const duo_graph *g, int first, int uses)
         if (duo_residency_find(u->low, u->high, &crosses) != u->region || crosses) return false;
         if (u->region == NULL) continue;
         if (u->region->lost || u->region->kind != u->kind) return false;
-        if (duo_region_is_device(u->region) && u->region->device != g->device) return false;
+        if (duo_region_lies_on_device(u->region) && u->region->device != g->device) return false;
     }
     return true;
 }
@@ -139,7 +139,7 @@ static bool fix_part(duo_graph *g, duo_graph_part *part)
     for (int at = part->from; at < part->to; at++) {
         duo_graph_node *const n = &g->node[g->order[at]];
         n->call.seconds = 0.0;
-        n->fixed = is_operation(n) && fix_operation(g, part, n);
+        n->fixed = is_operation(n) && n->side != DUO_NODE_CALLED && fix_operation(g, part, n);
         all &= n->fixed || !is_operation(n);
         if (n->side == DUO_NODE_QUEUED) all &= use_copy(g, part, n);
     }
