@@ -39,6 +39,17 @@ static duo_status launch(duo_queue *queue, duo_algorithm_id algorithm, const duo
     return sim_backend()->launch(queue, algorithm, call, pinned_result, ticket);
 }
 
+static void (*fetching)(void); /* what happens before the next copy; once */
+
+static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                       size_t src_pitch, size_t width, size_t height)
+{
+    void (*const what)(void) = fetching;
+    fetching = NULL;
+    if (what != NULL) what();
+    return sim_backend()->copy(queue, dst, dst_pitch, src, src_pitch, width, height);
+}
+
 static duo_status launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
 {
     happen();
@@ -61,10 +72,11 @@ static void watch(void)
 {
     watched = *sim_backend();
     watched.launch = launch;
+    watched.copy = copy;
     watched.launch_batch = launch_batch;
     watched.record_begin = record_begin;
     watched.replay = replay;
-    meanwhile = NULL;
+    meanwhile = fetching = NULL;
     duo_backend_install(&watched);
 }
 
@@ -97,6 +109,8 @@ static bool leaving(void)
 }
 
 static duo_context *other; /* of the other thread */
+static duo_context *late; /* of this thread, for a call that comes while the other waits; or NULL */
+static void sum_late(void);
 
 static void start_dropping(void)
 {
@@ -107,6 +121,7 @@ static void start_dropping(void)
     while (!atomic_load(&gone) && !leaving() && duo_now_seconds() < begin + LIMIT) sched_yield();
     CHECK(!atomic_load(&gone), "it was dropped while a call was about to use it");
     CHECK(leaving(), "nobody waits");
+    if (late != NULL && leaving()) sum_late();
 }
 
 static float *values, *expected; /* and its square */
@@ -117,6 +132,14 @@ static void make_values(void)
     expected = new_floats(FLOATS);
     fill(values, FLOATS, 3);
     multiply(N, values, values, expected);
+}
+
+/* It would have the other thread wait longer, and the next one even longer. */
+static void sum_late(void)
+{
+    const uint64_t launches = sim_count(SIM_LAUNCH);
+    check_sum(late, dropped, FLOATS, sum_of(values, FLOATS));
+    CHECK(sim_count(SIM_LAUNCH) == launches, "placed in what is about to go");
 }
 
 static float *new_device(duo_context *ctx, size_t bytes)
@@ -219,13 +242,39 @@ static void drop_beside(const char *what, use *uses, bool kept,
 
 static void placed(void)
 {
+    late = test_context();
     drop_beside("sum", use_sum, true, duo_release);
+    test_context_end(late);
+    late = NULL;
     drop_beside("product", use_product, true, duo_release);
     drop_beside("streamed", use_streamed, true, duo_release);
     drop_beside("batch", use_batch, true, duo_release);
     drop_beside("written", use_written, true, duo_release);
     drop_beside("sum", use_sum, false, duo_free);
     drop_beside("batch", use_batch, false, duo_free);
+}
+
+/* A call on the CPU is fetching the array from the device. */
+static void fetched(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    other = test_context();
+    test_case("holds/fetched");
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
+    float *const x = new_on_device(other);
+    dropped = x;
+    drop = duo_free;
+    fetching = start_dropping;
+    use_sum(ctx, x);
+    CHECK(fetching == NULL, "nothing was fetched");
+    pthread_join(dropper, NULL);
+    CHECK_STATUS(DUO_ERR_RANGE, duo_free(ctx, x));
+    no_violations();
+    test_context_end(ctx);
+    test_context_end(other);
+    end_values();
 }
 
 /* Two at once: one of them does it. */
@@ -486,6 +535,7 @@ static void replayed(void)
 
 static const test_entry tests[] = {
     {"placed", placed},
+    {"fetched", fetched},
     {"dropped_twice", dropped_twice},
     {"found", found},
     {"unprepared", unprepared},
