@@ -14,6 +14,9 @@
  *   Context    The first argument is a context: an in-order queue on one device with its policy and
  *              its workspace. NULL means the calling thread's own default context, made at first
  *              use. One thread at a time may use a context; different contexts may be used at once.
+ *   Handles    A pointer to a context, an event or a graph is the address of nothing. That of one
+ *              which has ended is refused, in a child process, too, until at least a thousand
+ *              others of its kind have been made, by the program or for its graphs.
  *   Counts     Sizes, leading dimensions and increments are int64_t and count elements, not bytes.
  *   Memory     An operand may be in plain host memory (pageable), in pinned host memory
  *              (duo_malloc_host), on the device (duo_malloc, duo_adopt), or a host array with a
@@ -778,6 +781,10 @@ DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 
 /**
  * duo_free - give memory of duo_malloc back, after the work that uses it. NULL does nothing.
+ *
+ * Waits for what is queued, in any context, and for calls of other threads that have begun to use
+ * the memory. Whether one has begun the program cannot know: it frees what no call is to use.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 1.0
  */
 DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
@@ -788,7 +795,10 @@ DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
  */
 DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
 
-/** duo_free_host - the counterpart of duo_malloc_host; as duo_free.   Since 1.0 */
+/**
+ * duo_free_host - the counterpart of duo_malloc_host; as duo_free, but that calls of other threads
+ * that use the memory have to have returned.   Since 1.0
+ */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 
 /**
@@ -820,7 +830,8 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
 DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
 
 /**
- * duo_disown - forget adopted memory, after the work that uses it.
+ * duo_disown - forget adopted memory, after the work that uses it: as duo_free. A call that comes
+ * too late gets DUO_ERR_FOREIGN, where it is large enough to ask the driver.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 1.0
  */
 DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
@@ -864,6 +875,7 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  *   host    not NULL.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
  *
+ * Threads    no call of another thread may be writing to the array.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
  *            registered range, or is device memory), DUO_ERR_MEMORY (host).
  * Since      1.0
@@ -910,6 +922,9 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *
  *   host   any address in the kept array, not NULL.
  *
+ * Threads    calls of other threads may use the array meanwhile. It waits for those that are about
+ *            to use the device copy; all others use the array where it is, which is freed after
+ *            they have returned.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
  *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
  *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still
@@ -939,7 +954,8 @@ DUO_API duo_status duo_release(duo_context *ctx, void *host);
  *            array, and evicted as device copies are.
  * Numerics   the same algorithm gives the same bits, where the workspace holds both operands whole;
  *            but as one becomes cheaper, another may run than without.
- * Threads    as for all functions here; end a promise only while no call uses the array.
+ * Threads    calls of other threads may use the array meanwhile: what they are about to read is
+ *            freed after them.
  * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
  *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).
  * Since      1.0
