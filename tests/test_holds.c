@@ -206,6 +206,23 @@ static void use_batch(duo_context *ctx, float *x)
     free(home);
 }
 
+/* By lists that lead to several arrays of the device. */
+static void use_list(duo_context *ctx, float *x)
+{
+    float *const c = new_device(ctx, BYTES), *const y = new_on_device(ctx);
+    float *const home = new_floats(FLOATS), *const d = new_device(ctx, BYTES);
+    const float *const a[] = {y, x};
+    float *const out[] = {d, c};
+    CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, N, N, N,
+                                           1.0f, a, N, a, N, 0.0f, out, N, 2));
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, home, c, BYTES));
+    check_values(home, expected);
+    CHECK_STATUS(DUO_OK, duo_free(ctx, c));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, d));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, y));
+    free(home);
+}
+
 /* Writes all of the array; where it is in the end, the caller sees. */
 static void use_written(duo_context *ctx, float *x)
 {
@@ -252,6 +269,7 @@ static void placed(void)
     drop_beside("written", use_written, true, duo_release);
     drop_beside("sum", use_sum, false, duo_free);
     drop_beside("batch", use_batch, false, duo_free);
+    drop_beside("list", use_list, false, duo_free);
 }
 
 /* A call on the CPU is fetching the array from the device. */
