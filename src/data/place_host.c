@@ -59,16 +59,27 @@ void duo_place_claim_again(duo_resources *res, duo_region *region, bool written)
     if (duo_coherence_claim(res, region, written) != DUO_OK) (void)duo_queue_finish(res->queue);
 }
 
-/* An operand in device memory: copies it to host memory, without gaps. */
-static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_operand *local)
+/* Opens the queue for transfers with an operand in device memory, behind what others do there. */
+static duo_status reach(duo_resources *res, const duo_operand *o)
 {
-    local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
-    local->ld = o->rows;
-    if (local->address == NULL) return DUO_ERR_MEMORY;
     duo_residency_lock();
     duo_status status = duo_resources_reach(res, o->region);
     if (status == DUO_OK) status = duo_coherence_claim(res, o->region, o->written);
     duo_residency_unlock();
+    return status;
+}
+
+/* Did a transfer fail as only the queue's device is lost, and not the operand's? Then a second try
+ * reaches that by a queue of its own. */
+static bool only_own_lost(duo_status status, const duo_operand *o)
+{
+    return status == DUO_ERR_LOST && duo_device_usable(o->region->device);
+}
+
+/* An operand in device memory to host memory, without gaps. */
+static duo_status download(duo_resources *res, const duo_operand *o, const duo_operand *local)
+{
+    duo_status status = reach(res, o);
     if (status != DUO_OK || !o->read) return status;
     /* A transfer takes no negative or zero increment on the device: all the memory that the vector
      * spans is copied, and its elements are gathered here. */
@@ -84,10 +95,30 @@ static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_ope
             for (int64_t i = 0; i < o->columns; i++, element += o->ld) local->address[i] = *element;
         }
         free(all);
-        return status;
+    } else {
+        status = duo_download(res, local->address, local->ld, o->address, o->ld, o->rows,
+                              o->columns, false);
     }
-    return duo_download(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns,
-                        false);
+    return status == DUO_OK ? duo_transfer_across(res, o->region->device) : status;
+}
+
+static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
+    local->ld = o->rows;
+    if (local->address == NULL) return DUO_ERR_MEMORY;
+    const duo_status status = download(res, o, local);
+    return only_own_lost(status, o) ? download(res, o, local) : status;
+}
+
+/* And back. */
+static duo_status upload(duo_resources *res, const duo_operand *o, const duo_operand *local)
+{
+    duo_status status = reach(res, o);
+    if (status == DUO_OK)
+        status = duo_upload(res, o->address, o->ld, local->address, local->ld, o->rows, o->columns,
+                            false);
+    return status == DUO_OK ? duo_transfer_across(res, o->region->device) : status;
 }
 
 duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call *local)
@@ -111,8 +142,8 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
     const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
     const duo_operand *const o = &call->operand[i];
     if (o->residence != DUO_AT_DEVICE) return duo_place_wrote_host(res, o);
-    const duo_status status = duo_upload(res, o->address, o->ld, local->operand[i].address,
-                                         local->operand[i].ld, o->rows, o->columns, false);
+    duo_status status = upload(res, o, &local->operand[i]);
+    if (only_own_lost(status, o)) status = upload(res, o, &local->operand[i]);
     duo_residency_lock();
     if (status == DUO_OK) duo_place_claim_again(res, o->region, true);
     const duo_range part = duo_region_part(o->region, o);

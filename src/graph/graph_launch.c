@@ -129,10 +129,12 @@ static void run_in_lanes(launch *l, const duo_graph_part *part)
     l->by_calls = true;
 }
 
-/* What the launch leaves on the device is the context's to wait for. */
+/* What the launch leaves on the device is the context's to wait for. A context of another device
+ * only follows the lanes: its own may be lost, and nothing of the graph with it. */
 static void left_on_device(const launch *l)
 {
-    l->ctx->resources.unwaited |= l->ctx->resources.queue != NULL;
+    duo_resources *const res = &l->ctx->resources;
+    res->unwaited |= res->queue != NULL && res->queue_device == l->graph->device;
 }
 
 static void run_on_device(launch *l, duo_graph_part *part)
