@@ -180,18 +180,19 @@ static void on_the_host(void)
 }
 
 /* A context whose own device is lost launches a graph of the other one. */
-static void launches(void)
+static void launch(bool awaited)
 {
     pair p;
     void *pinned = NULL;
     float sum = test_poison();
-    begin(&p, "lost_across/launch");
+    begin(&p, awaited ? "lost_across/launch, with a result on the other" : "lost_across/launch");
     CHECK_STATUS(DUO_OK, duo_malloc_host(p.ctx[0], BYTES, &pinned));
     test_fill_poison(pinned, FLOATS);
     const duo_work works[] = {work_copying(pinned, p.on[0], BYTES),
                               work_reduction(DUO_WORK_SSUM, FLOATS, pinned, &sum)};
     duo_graph *const graph = graph_built(p.ctx[0], works, 2, true, NULL);
     CHECK_STATUS(DUO_OK, duo_graph_launch(graph, p.ctx[1]));
+    if (awaited) CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[1], FLOATS, p.on[1], 1, p.on[1]));
     sim_lose(1);
     for (int i = 0; i < 2; i++) {
         sum = test_poison();
@@ -201,6 +202,12 @@ static void launches(void)
     CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
     CHECK_STATUS(DUO_OK, duo_free_host(p.ctx[0], pinned));
     end(&p);
+}
+
+static void launches(void)
+{
+    launch(false);
+    launch(true);
 }
 
 static const test_entry tests[] = {
