@@ -144,7 +144,7 @@ static void take_memory(actor *a, array *v, context *c)
         memory = malloc(bytes);
     if (memory == NULL) abort();
     v->x = memory;
-    v->device = sim_device_of(memory);
+    v->device = sim_is_device(memory) ? sim_device_of(memory) : -1;
     v->newer = false;
     v->kept_from = v->kept_to = 0;
 }
