@@ -144,9 +144,10 @@ static void begin_program(program *p, actor *first, uint64_t seed)
     p->actors = (int)any(first, 1, MOST_ACTORS);
     p->steps = STEPS;
     p->defaults = one_in(first, 4);
+    p->keeps = one_in(first, 2);
     sim_reset();
     sim_set_devices(DEVICES);
-    sim_set_memory((uint64_t)any(first, 20, 250) * 1000);
+    sim_set_memory((uint64_t)any(first, 15, p->keeps ? 20 + 20 * p->actors : 200) * 1000);
     if (p->mood == FAILING && one_in(first, 2)) {
         sim_set_pinned((uint64_t)any(first, 10, 200) * 1000);
         p->trouble = 1;
@@ -169,7 +170,7 @@ static void share(actor *a, program *p)
         array *const v = &p->shared[i];
         make_array(a, v, &a->context[1]);
         v->shared = true;
-        if (v->place != PLAIN || one_in(a, 3)) continue;
+        if (v->place != PLAIN || is_kept(v) || one_in(a, 3)) continue;
         v->kept_to = v->count;
         (void)judge(a, duo_keep(a->context[1].ctx, v->x, (size_t)v->count * sizeof(float)), 0,
                     false, "keep");

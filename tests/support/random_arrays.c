@@ -196,13 +196,30 @@ static void compare(actor *a, const array *v, const float *got)
         }
 }
 
+static void keep(actor *a, array *v)
+{
+    context *const c = any_context(a);
+    const bool all = one_in(a, 2);
+    const int64_t from = all ? 0 : any(a, 0, v->count / 2),
+                  to = all ? v->count : any(a, from + 1, v->count);
+    end_graphs_of(a, v);
+    (void)judge(a,
+                CALL(a, duo_keep(c->ctx, v->x + from, (size_t)(to - from) * sizeof(float)),
+                     "keep %p + %ld, %ld", (void *)v->x, (long)from, (long)(to - from)),
+                0, false, "keep");
+    v->kept_from = from, v->kept_to = to;
+}
+
 void make_array(actor *a, array *v, context *c)
 {
-    *v = (array){.place = (place)any(a, 0, PLACES - 1), .count = any(a, LEAST_FLOATS, MOST_FLOATS)};
+    *v = (array){.place =
+                     !one_in(a, a->program->keeps ? 4 : 2) ? PLAIN : (place)any(a, 0, PLACES - 1),
+                 .count = any(a, LEAST_FLOATS, MOST_FLOATS)};
     v->truth = new_floats(v->count);
     v->stash = new_floats(v->count);
     take_memory(a, v, c);
     refill(a, v);
+    if (v->place == PLAIN && a->program->keeps) keep(a, v);
 }
 
 void end_array(actor *a, array *v)
@@ -251,20 +268,6 @@ void look(actor *a, array *v)
 }
 
 /* ---- Verbs ---- */
-
-static void keep(actor *a, array *v)
-{
-    context *const c = any_context(a);
-    const bool all = one_in(a, 2);
-    const int64_t from = all ? 0 : any(a, 0, v->count / 2),
-                  to = all ? v->count : any(a, from + 1, v->count);
-    end_graphs_of(a, v);
-    (void)judge(a,
-                CALL(a, duo_keep(c->ctx, v->x + from, (size_t)(to - from) * sizeof(float)),
-                     "keep %p + %ld, %ld", (void *)v->x, (long)from, (long)(to - from)),
-                0, false, "keep");
-    v->kept_from = from, v->kept_to = to;
-}
 
 static void do_change(actor *a, array *v)
 {

@@ -25,7 +25,7 @@
 typedef enum mood { CALM, FAILING, LOSING } mood;
 
 enum { LEAST_FLOATS = 200, MOST_FLOATS = 3000, MOST_VALUE = 256, DEVICES = 2 };
-enum { MOST_ACTORS = 4, CONTEXTS = 3, ARRAYS_EACH = 8, SHARED_ARRAYS = 3, EVENTS = 3, GRAPHS = 2 };
+enum { MOST_ACTORS = 4, CONTEXTS = 3, ARRAYS_EACH = 10, SHARED_ARRAYS = 3, EVENTS = 3, GRAPHS = 2 };
 enum { NODES = 12, AWAITED = 150, REMEMBERED = 60, INVOLVED = 2 * NODES + 8 };
 
 typedef enum place { PLAIN, PINNED, ON_DEVICE, ADOPTED, PLACES } place;
@@ -88,6 +88,7 @@ struct program {
     uint64_t seed;
     mood mood;
     int actors, steps;
+    bool keeps;         /* most arrays are kept, more than the devices hold */
     bool defaults;      /* calls are made in default contexts as well */
     atomic_int trouble; /* orders given to the backend to fail, or to lose a device */
     atomic_bool wrong;  /* an actor found something: all stop */
