@@ -13,8 +13,6 @@
 #include "host/fork.h"
 #include "host/lock.h"
 
-enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
-
 __thread duo_context *duo_context_default;
 
 static duo_context *pool;   /* ended contexts, to be used again */
@@ -53,10 +51,12 @@ static void set_default_policy(duo_context *ctx)
 static duo_context *take(void)
 {
     duo_lock(DUO_LOCK_CONTEXTS);
-    duo_context *const ctx = pool != NULL ? pool : calloc(1, sizeof *ctx);
+    duo_context *const ctx = pool != NULL ? pool : duo_handle_allocate(sizeof *ctx);
     if (ctx != NULL && ctx == pool) {
         pool = ctx->next;
-        *ctx = (duo_context){.older = ctx->older, .resources.deferred = ctx->resources.deferred};
+        *ctx = (duo_context){.handled = ctx->handled,
+                             .older = ctx->older,
+                             .resources.deferred = ctx->resources.deferred};
     } else if (ctx != NULL) {
         ctx->older = newest;
         newest = ctx;
@@ -70,7 +70,7 @@ duo_context *duo_context_make(void)
     duo_context *const ctx = take();
     if (ctx == NULL) return NULL;
     set_default_policy(ctx);
-    ctx->magic = LIVE;
+    duo_handle_begin(&ctx->handled, DUO_HANDLE_CONTEXT);
     duo_policy_changed(&ctx->policy, &ctx->resources);
     const duo_environment *const environment = duo_environment_get();
     for (int i = 0; i < environment->complaints; i++)
@@ -80,13 +80,13 @@ duo_context *duo_context_make(void)
 
 duo_status duo_context_end(duo_context *ctx)
 {
-    if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
+    if (ctx == duo_context_default) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (ctx->policy.capture != NULL) ctx->policy.capture->leave(ctx);
-    const duo_status closed = duo_resources_close(&ctx->resources);
-    const duo_status status = closed == DUO_OK ? ctx->resources.owed : closed;
+    duo_resources_close(&ctx->resources);
+    const duo_status status = duo_resources_tell(&ctx->resources);
     duo_plan_free(&ctx->resources.plan);
-    ctx->magic = DEAD;
+    ctx->handled.kind = DUO_HANDLE_NONE;
     duo_lock(DUO_LOCK_CONTEXTS);
     ctx->next = pool;
     pool = ctx;
@@ -125,7 +125,7 @@ static void renew(duo_context *ctx)
     ctx->policy.decide = NULL;
     set_default_policy(ctx);
     if (res->device != device || res->stream != NULL || res->priority != DUO_PRIORITY_NORMAL) {
-        (void)duo_resources_close(res);
+        duo_resources_close(res);
         res->stream = NULL;
         res->priority = DUO_PRIORITY_NORMAL;
     }
@@ -149,10 +149,10 @@ static duo_context *make_default(void)
     return ctx;
 }
 
-duo_context *duo_context_of(duo_context *ctx)
+duo_context *duo_context_of(duo_context *handle)
 {
-    if (ctx == NULL) return duo_context_default != NULL ? duo_context_default : make_default();
-    return ctx->magic == LIVE ? ctx : NULL;
+    if (handle == NULL) return duo_context_default != NULL ? duo_context_default : make_default();
+    return duo_handle_object(handle, DUO_HANDLE_CONTEXT);
 }
 
 /* ---- The device ---- */

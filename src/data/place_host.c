@@ -1,8 +1,6 @@
 /* place_host.c - operands of a call on the host side (place_host.h). */
-#define _GNU_SOURCE
 #include "data/place_host.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "data/coherence.h"
@@ -20,7 +18,7 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 {
     const duo_operand *const o = &local->operand[i];
     uintptr_t low, high;
-    if (o->region == NULL && !o->crosses) return DUO_OK;
+    if (!o->registered && !o->crosses) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_residency_lock();
     if (o->written) {
@@ -31,10 +29,8 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
                 r = duo_residency_next(r, high);
                 continue;
             }
-            duo_residency_unlock();
-            (void)sched_yield();
-            duo_residency_lock();
-            r = duo_residency_first(low, high); /* the region may be gone */
+            duo_residency_wait();
+            r = duo_residency_first(low, high);
         }
     }
     const duo_status status = duo_coherence_fetch_all(res, low, high);
@@ -45,7 +41,7 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 duo_status duo_place_wrote_host(duo_resources *res, const duo_operand *o)
 {
     uintptr_t low, high;
-    if (o->region == NULL && !o->crosses) return DUO_OK;
+    if (!o->registered && !o->crosses) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_residency_lock();
     const duo_status status = duo_coherence_written_all(res, low, high);
@@ -59,27 +55,34 @@ void duo_place_claim_again(duo_resources *res, duo_region *region, bool written)
     if (duo_coherence_claim(res, region, written) != DUO_OK) (void)duo_queue_finish(res->queue);
 }
 
-/* Opens the queue for transfers with an operand in device memory, behind what others do there. */
-static duo_status reach(duo_resources *res, const duo_operand *o)
+/* Opens the queue for transfers with an operand in device memory, behind what others do there.
+ * Holds its region, though it may be leaving: the CPU comes last, and declines nothing. */
+static duo_status reach(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_residency_lock();
-    duo_status status = duo_resources_reach(res, o->region);
-    if (status == DUO_OK) status = duo_coherence_claim(res, o->region, o->written);
+    duo_region *const region = local->held != NULL ? local->held : duo_residency_of(o);
+    const bool there = region != NULL && duo_region_lies_on_device(region);
+    duo_status status = there ? duo_resources_reach(res, region) : DUO_ERR_FOREIGN;
+    if (status == DUO_OK) status = duo_coherence_claim(res, region, o->written);
+    if (status == DUO_OK && local->held == NULL) {
+        local->held = region;
+        duo_residency_hold(region, NULL);
+    }
     duo_residency_unlock();
     return status;
 }
 
 /* Did a transfer fail as only the queue's device is lost, and not the operand's? Then a second try
  * reaches that by a queue of its own. */
-static bool only_own_lost(duo_status status, const duo_operand *o)
+static bool only_own_lost(duo_status status, const duo_operand *local)
 {
-    return status == DUO_ERR_LOST && duo_device_usable(o->region->device);
+    return status == DUO_ERR_LOST && local->held != NULL && duo_device_usable(local->held->device);
 }
 
 /* An operand in device memory to host memory, without gaps. */
-static duo_status download(duo_resources *res, const duo_operand *o, const duo_operand *local)
+static duo_status download(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
-    duo_status status = reach(res, o);
+    duo_status status = reach(res, o, local);
     if (status != DUO_OK || !o->read) return status;
     /* A transfer takes no negative or zero increment on the device: all the memory that the vector
      * spans is copied, and its elements are gathered here. */
@@ -99,7 +102,7 @@ static duo_status download(duo_resources *res, const duo_operand *o, const duo_o
         status = duo_download(res, local->address, local->ld, o->address, o->ld, o->rows,
                               o->columns, false);
     }
-    return status == DUO_OK ? duo_transfer_across(res, o->region->device) : status;
+    return status == DUO_OK ? duo_transfer_across(res, local->held->device) : status;
 }
 
 static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_operand *local)
@@ -108,17 +111,17 @@ static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_ope
     local->ld = o->rows;
     if (local->address == NULL) return DUO_ERR_MEMORY;
     const duo_status status = download(res, o, local);
-    return only_own_lost(status, o) ? download(res, o, local) : status;
+    return only_own_lost(status, local) ? download(res, o, local) : status;
 }
 
 /* And back. */
-static duo_status upload(duo_resources *res, const duo_operand *o, const duo_operand *local)
+static duo_status upload(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
-    duo_status status = reach(res, o);
+    duo_status status = reach(res, o, local);
     if (status == DUO_OK)
         status = duo_upload(res, o->address, o->ld, local->address, local->ld, o->rows, o->columns,
                             false);
-    return status == DUO_OK ? duo_transfer_across(res, o->region->device) : status;
+    return status == DUO_OK ? duo_transfer_across(res, local->held->device) : status;
 }
 
 duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call *local)
@@ -137,17 +140,20 @@ duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call 
     return status;
 }
 
-duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const duo_call *local)
+duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_call *local)
 {
     const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
     const duo_operand *const o = &call->operand[i];
     if (o->residence != DUO_AT_DEVICE) return duo_place_wrote_host(res, o);
-    duo_status status = upload(res, o, &local->operand[i]);
-    if (only_own_lost(status, o)) status = upload(res, o, &local->operand[i]);
+    duo_operand *const there = &local->operand[i];
+    duo_status status = upload(res, o, there);
+    if (only_own_lost(status, there)) status = upload(res, o, there);
+    duo_region *const region = there->held;
     duo_residency_lock();
-    if (status == DUO_OK) duo_place_claim_again(res, o->region, true);
-    const duo_range part = duo_region_part(o->region, o);
-    duo_packed_stale(&o->region->packed, part.from, part.to); /* a failed upload wrote a part */
+    if (status == DUO_OK) duo_place_claim_again(res, region, true);
+    res->unwaited |= status == DUO_OK && region->device == res->queue_device;
+    const duo_range part = duo_region_part(region, o);
+    duo_packed_stale(&region->packed, part.from, part.to); /* a failed upload wrote a part */
     duo_residency_unlock();
     return status;
 }
@@ -155,7 +161,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
 duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value)
 {
     uintptr_t low, high;
-    if (o->region == NULL && !o->crosses) {
+    if (!o->registered && !o->crosses) {
         *o->address = value;
         return DUO_OK;
     }
@@ -171,16 +177,19 @@ duo_status duo_place_result(duo_resources *res, const duo_operand *o, float valu
     return status;
 }
 
-void duo_place_end(const duo_call *call, const duo_call *local)
+void duo_place_end(const duo_call *call, duo_call *local)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o)) continue;
         if (o->residence == DUO_AT_DEVICE && local->operand[i].address != o->address)
             free(local->operand[i].address);
-        if (!local->operand[i].host_written) continue;
+        duo_operand *const placed = &local->operand[i];
+        if (!placed->host_written && placed->held == NULL) continue;
         duo_residency_lock();
-        duo_residency_host_wrote(&local->host_write);
+        if (placed->host_written) duo_residency_host_wrote(&local->host_write);
+        if (placed->held != NULL) duo_residency_let_go(placed->held, false);
+        placed->held = NULL;
         duo_residency_unlock();
     }
 }

@@ -284,7 +284,6 @@ static void prepare(actor *a, array *v)
 {
     context *const c = any_context(a);
     const bool kept = is_kept(v);
-    if (PACKED_GOES && a->program->actors > 1 && !kept) return;
     const size_t bytes = one_in(a, 4) ? 0 : kept ? kept_bytes(v) : bytes_of(v);
     (void)judge(a,
                 CALL(a, duo_prepare(c->ctx, v->x + (kept ? v->kept_from : 0), bytes),

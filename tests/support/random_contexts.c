@@ -22,8 +22,7 @@ static void check_results(actor *a, const context *c, int count, bool some_lost)
 {
     for (int i = 0; i < count && !stopped(a); i++) {
         const float got = *c->awaited[i].at, expected = c->awaited[i].expected;
-        const bool excused = some_lost || (OWED_IS_DROPPED && duo_devices_losses() > 0);
-        if (!(got == expected) && !(excused && test_is_poison(got)))
+        if (!(got == expected) && !(some_lost && test_is_poison(got)))
             wrong(a, "awaited result %d of context %d is %g, expected %g", i, (int)(c - a->context),
                   (double)got, (double)expected);
     }
@@ -48,8 +47,8 @@ void synchronize(actor *a, context *c)
         if (try == 4) call_off(a);
         status = CALL(a, duo_synchronize(c->ctx), "context %d: synchronize", (int)(c - a->context));
         if (try == 8) wrong(a, "cannot synchronize");
-    } while ((status == DUO_ERR_DEVICE || status == DUO_ERR_MEMORY) && try++ < 8);
-    (void)judge(a, status, MAY_LOSE | MAY_WAIT, true, "synchronize");
+    } while (status == DUO_ERR_DEVICE && try++ < 8);
+    (void)judge(a, status, MAY_LOSE | MAY_DEVICE, true, "synchronize");
     settle_results(a, c, status == DUO_ERR_LOST);
 }
 
@@ -87,7 +86,7 @@ static void set_async(actor *a, context *c)
     const bool on = !c->async;
     const duo_status status =
         CALL(a, duo_set_async(c->ctx, on), "context %d: async %d", (int)(c - a->context), on);
-    settle(a, status, on ? 0 : MAY_LOSE | MAY_WAIT, "set_async");
+    settle(a, status, on ? 0 : MAY_LOSE | MAY_DEVICE, "set_async");
     if (status == DUO_OK || status == DUO_ERR_LOST) c->async = on;
     c->told |= status == DUO_ERR_LOST;
 }
@@ -111,7 +110,7 @@ void close_context(actor *a, context *c)
     }
     const duo_status status =
         CALL(a, duo_destroy(c->ctx), "context %d: destroy", (int)(c - a->context));
-    settle(a, status, MAY_LOSE | MAY_WAIT, "destroy");
+    settle(a, status, MAY_LOSE | MAY_DEVICE, "destroy");
     settle_results(a, c, status != DUO_OK);
     for (int i = 0; i < EVENTS; i++)
         if (a->event[i].of == c) a->event[i].of = NULL;
@@ -208,14 +207,14 @@ void do_event(actor *a)
     } else if (what < 7) {
         status = CALL(a, duo_event_wait(c->ctx, e->event), "event %d: context %d waits", number,
                       (int)(c - a->context));
-        settle(a, status, MAY_WAIT, "event_wait");
+        settle(a, status, MAY_DEVICE, "event_wait");
     } else if (what < 9) {
         status = CALL(a, duo_event_synchronize(e->event), "event %d: synchronize", number);
-        settle(a, status, MAY_LOSE | MAY_WAIT, "event_synchronize");
+        settle(a, status, MAY_LOSE | MAY_DEVICE, "event_synchronize");
         event_reached(a, e, status);
     } else {
         status = CALL(a, duo_event_query(e->event, &done), "event %d: query", number);
-        settle(a, status, MAY_LOSE | MAY_WAIT, "event_query");
+        settle(a, status, MAY_LOSE | MAY_DEVICE, "event_query");
         if (done) event_reached(a, e, status);
     }
 }

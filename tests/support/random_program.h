@@ -113,8 +113,6 @@ static inline bool stopped(const actor *a) { return atomic_load(&a->program->wro
 
 /* Statuses other than DUO_OK that a function may return, each only where the mood explains it. */
 enum { MAY_LOSE = 1, MAY_DEVICE = 2, MAY_MEMORY = 4, MAY_FAIL = MAY_DEVICE | MAY_MEMORY };
-/* Mended elsewhere, and to go. */
-enum { OWED_IS_DROPPED = 1, MAY_WAIT = MAY_FAIL, PACKED_GOES = 1 };
 /* Is that so? lossy: what was named may be lost. Returns whether the call did its work. */
 bool judge(actor *a, duo_status status, int may, bool lossy, const char *what);
 

@@ -61,7 +61,7 @@ void end_graph(actor *a, graph *g)
 {
     const duo_status status =
         CALL(a, duo_graph_destroy(g->graph), "graph %d: destroy", (int)(g - a->graph));
-    (void)judge(a, status, MAY_LOSE | MAY_WAIT, true, "graph_destroy");
+    (void)judge(a, status, MAY_LOSE | MAY_DEVICE, true, "graph_destroy");
     for (int i = 0; i < g->used; i++) g->uses[i]->graphs--;
     for (int i = 0; i < NODES; i++) free(g->user[i]);
     *g = (graph){.graph = NULL};

@@ -14,11 +14,12 @@ enum { EDGE = 12, LARGE_EDGE = 40, MOST_SUM = 1 << 24, BATCH = 6 };
 
 static bool fits(actor *a, const array *v, const choice_of *of)
 {
-    const bool device = on_device(v), host = v->place == PLAIN || v->place == PINNED;
+    const bool device = v->place == ON_DEVICE || v->place == ADOPTED; /* or counts as there */
     if (v->x == NULL) return false;
-    if (of->graph && (is_kept(v) || v->shared || (!device && !host))) return false;
+    if (of->graph && (is_kept(v) || v->shared)) return false;
     if (of->half != 0 && !v->shared && (v - a->array) % 2 != of->half - 1) return false;
-    return of->side < 0 || (of->side == 1 ? device && v->device == of->device : !device);
+    const bool there = device && (!on_device(v) || v->device == of->device);
+    return of->side < 0 || (of->side == 1 ? there : !device);
 }
 
 /* `span` floats in an array; those that are written, in no shared one. NULL: nowhere. */
@@ -304,8 +305,8 @@ static const choice_of anywhere = {.side = -1};
 static bool comes_later(actor *a, const duo_work *v)
 {
     const array *const out = array_around(a, v->result);
-    return !on_device(out) &&
-           (v->result < out->x + out->kept_from || v->result >= out->x + out->kept_to);
+    const bool host = out->place == PLAIN || out->place == PINNED;
+    return host && (v->result < out->x + out->kept_from || v->result >= out->x + out->kept_to);
 }
 
 void do_call(actor *a)
