@@ -122,6 +122,33 @@ static void fork_after_use(void)
     free_known_work(&s);
 }
 
+/* A queue that only transfers had opened, before any call looked at its device. */
+static void fork_after_copy(void)
+{
+    if (UNDER_TSAN || !test_on_sim()) {
+        test_skip(UNDER_TSAN ? "the thread sanitizer does not take forks with threads"
+                             : "needs the simulated device");
+        return;
+    }
+    float x[100], sum = test_poison();
+    void *device = NULL;
+    for (int i = 0; i < 100; i++) x[i] = 1.0f;
+    duo_context *const owner = test_context(), *const ctx = test_context();
+    CHECK_STATUS(DUO_OK, duo_malloc(owner, sizeof x, &device));
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, device, x, sizeof x));
+    fflush(stdout);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        const bool right = duo_ssum(ctx, 100, x, 1, &sum) == DUO_OK && sum == 100.0f;
+        _exit(right ? sim_violations() : 100);
+    }
+    const int ended = test_child_wait((int)pid, 40);
+    CHECK(ended == 0, "the child: %d", ended);
+    CHECK_STATUS(DUO_OK, duo_free(owner, device));
+    test_context_end(owner);
+    test_context_end(ctx);
+}
+
 /* ---- In the middle of calls ---- */
 
 static atomic_bool stop;
@@ -420,6 +447,7 @@ static void fork_inside_blas(void)
 
 static const test_entry tests[] = {
     {"fork_after_use", fork_after_use},
+    {"fork_after_copy", fork_after_copy},
     {"fork_while_busy", fork_while_busy},
     {"fork_meets_first_call", fork_meets_first_call},
     {"fork_while_device_works", fork_while_device_works},

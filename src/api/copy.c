@@ -41,6 +41,13 @@ static bool is_pinned(const end *e)
 
 static uintptr_t low_of(const end *e) { return (uintptr_t)e->address; }
 
+static duo_status copy_failed(duo_resources *res, duo_status status)
+{
+    const int device = res->queue_device,
+              of = status == DUO_ERR_LOST ? duo_device_found_lost(device) : device;
+    return duo_resources_failed_on(res, of, status, "copy");
+}
+
 /* Under the residency lock. */
 static duo_status copy_between(duo_resources *res, const end *dst, const end *src, size_t bytes)
 {
@@ -61,19 +68,29 @@ static duo_status copy_between(duo_resources *res, const end *dst, const end *sr
     }
     if (src->on_device && dst->on_device) {
         status = duo_queue_copy(res->queue, dst->address, bytes, src->address, bytes, bytes, 1);
-        res->unwaited |= status == DUO_OK;
-        return status == DUO_OK ? DUO_OK : duo_resources_failed(res, status, "copy");
+        if (status != DUO_OK) return copy_failed(res, status);
+        res->unwaited |= dst->region->device == res->queue_device;
+        status = duo_transfer_across(res, src->region->device);
+        return status == DUO_OK ? duo_transfer_across(res, dst->region->device) : status;
     }
     if (dst->on_device) {
         status = duo_upload_bytes(res, dst->address, src->address, bytes, is_pinned(src));
         const duo_status consumed = duo_upload_consumed(res);
-        return status == DUO_OK ? consumed : status;
+        if (status == DUO_OK) status = consumed;
+        return status == DUO_OK ? duo_transfer_across(res, dst->region->device) : status;
     }
     if (src->on_device)
         status = duo_download_bytes(res, dst->address, src->address, bytes, is_pinned(dst));
     else
         memmove(dst->address, src->address, bytes);
+    if (status == DUO_OK && src->on_device) status = duo_transfer_across(res, src->region->device);
     return status == DUO_OK ? duo_coherence_changed(res, low_of(dst), low_of(dst) + bytes) : status;
+}
+
+/* Is the device of this end, if it is on one, still there? */
+static bool reachable(const end *e)
+{
+    return !e->on_device || (!e->region->lost && duo_device_usable(e->region->device));
 }
 
 duo_status duo_copy(duo_context *given, void *dst, const void *src, size_t bytes)
@@ -93,7 +110,13 @@ duo_status duo_copy(duo_context *given, void *dst, const void *src, size_t bytes
     duo_residency_lock();
     duo_status status = find_end(dst, bytes, &to);
     if (status == DUO_OK) status = find_end(src, bytes, &from);
+    const bool found = status == DUO_OK;
     if (status == DUO_OK) status = copy_between(&ctx->resources, &to, &from, bytes);
+    if (found && status == DUO_ERR_LOST && (to.on_device || from.on_device)) {
+        duo_residency_sweep(); /* only the context's device may be lost, and none of the data */
+        if (reachable(&to) && reachable(&from))
+            status = copy_between(&ctx->resources, &to, &from, bytes);
+    }
     duo_residency_unlock();
     return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status; /* for want of staging memory */
 }

@@ -79,6 +79,7 @@ static duo_status fetch_stale(duo_resources *res, duo_region *region)
         status = duo_download_bytes(res, (char *)region->low + stale.from,
                                     (char *)region->device_copy + stale.from, stale.to - stale.from,
                                     false);
+    if (status == DUO_OK) status = duo_transfer_across(res, region->device);
     if (status != DUO_OK) return sweep_if_lost(status);
     region->host_stale = (duo_range){0, 0};
     duo_region_made_equal(region, stale);
@@ -127,6 +128,7 @@ static duo_status send_part(duo_resources *res, duo_region *region, size_t from,
     if (status == DUO_OK)
         status = duo_upload_bytes(res, (char *)region->device_copy + from,
                                   (const char *)region->low + from, to - from, false);
+    if (status == DUO_OK) status = duo_transfer_across(res, region->device);
     if (status == DUO_OK) duo_region_made_equal(region, (duo_range){from, to});
     return sweep_if_lost(status);
 }

@@ -55,16 +55,16 @@ void duo_place_claim_again(duo_resources *res, duo_region *region, bool written)
     if (duo_coherence_claim(res, region, written) != DUO_OK) (void)duo_queue_finish(res->queue);
 }
 
-/* Holds the region of an operand in device memory, though it may be leaving: the CPU comes last,
- * and declines nothing. Claims it. */
-static duo_status hold(duo_resources *res, const duo_operand *o, duo_operand *local)
+/* Opens the queue for transfers with an operand in device memory, behind what others do there.
+ * Holds its region, though it may be leaving: the CPU comes last, and declines nothing. */
+static duo_status reach(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_residency_lock();
-    duo_region *const region = duo_residency_of(o);
+    duo_region *const region = local->held != NULL ? local->held : duo_residency_of(o);
     const bool there = region != NULL && duo_region_lies_on_device(region);
     duo_status status = there ? duo_resources_reach(res, region) : DUO_ERR_FOREIGN;
     if (status == DUO_OK) status = duo_coherence_claim(res, region, o->written);
-    if (status == DUO_OK) {
+    if (status == DUO_OK && local->held == NULL) {
         local->held = region;
         duo_residency_hold(region, NULL);
     }
@@ -72,13 +72,17 @@ static duo_status hold(duo_resources *res, const duo_operand *o, duo_operand *lo
     return status;
 }
 
-/* An operand in device memory: copies it to host memory, without gaps. */
-static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_operand *local)
+/* Did a transfer fail as only the queue's device is lost, and not the operand's? Then a second try
+ * reaches that by a queue of its own. */
+static bool only_own_lost(duo_status status, const duo_operand *local)
 {
-    local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
-    local->ld = o->rows;
-    if (local->address == NULL) return DUO_ERR_MEMORY;
-    duo_status status = hold(res, o, local);
+    return status == DUO_ERR_LOST && local->held != NULL && duo_device_usable(local->held->device);
+}
+
+/* An operand in device memory to host memory, without gaps. */
+static duo_status download(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    duo_status status = reach(res, o, local);
     if (status != DUO_OK || !o->read) return status;
     /* A transfer takes no negative or zero increment on the device: all the memory that the vector
      * spans is copied, and its elements are gathered here. */
@@ -94,10 +98,30 @@ static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_ope
             for (int64_t i = 0; i < o->columns; i++, element += o->ld) local->address[i] = *element;
         }
         free(all);
-        return status;
+    } else {
+        status = duo_download(res, local->address, local->ld, o->address, o->ld, o->rows,
+                              o->columns, false);
     }
-    return duo_download(res, local->address, local->ld, o->address, o->ld, o->rows, o->columns,
-                        false);
+    return status == DUO_OK ? duo_transfer_across(res, local->held->device) : status;
+}
+
+static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
+    local->ld = o->rows;
+    if (local->address == NULL) return DUO_ERR_MEMORY;
+    const duo_status status = download(res, o, local);
+    return only_own_lost(status, local) ? download(res, o, local) : status;
+}
+
+/* And back. */
+static duo_status upload(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    duo_status status = reach(res, o, local);
+    if (status == DUO_OK)
+        status = duo_upload(res, o->address, o->ld, local->address, local->ld, o->rows, o->columns,
+                            false);
+    return status == DUO_OK ? duo_transfer_across(res, local->held->device) : status;
 }
 
 duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call *local)
@@ -116,17 +140,18 @@ duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call 
     return status;
 }
 
-duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const duo_call *local)
+duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_call *local)
 {
     const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
     const duo_operand *const o = &call->operand[i];
     if (o->residence != DUO_AT_DEVICE) return duo_place_wrote_host(res, o);
-    const duo_status status = duo_upload(res, o->address, o->ld, local->operand[i].address,
-                                         local->operand[i].ld, o->rows, o->columns, false);
-    duo_region *const region = local->operand[i].held;
+    duo_operand *const there = &local->operand[i];
+    duo_status status = upload(res, o, there);
+    if (only_own_lost(status, there)) status = upload(res, o, there);
+    duo_region *const region = there->held;
     duo_residency_lock();
     if (status == DUO_OK) duo_place_claim_again(res, region, true);
-    res->unwaited |= status == DUO_OK;
+    res->unwaited |= status == DUO_OK && region->device == res->queue_device;
     const duo_range part = duo_region_part(region, o);
     duo_packed_stale(&region->packed, part.from, part.to); /* a failed upload wrote a part */
     duo_residency_unlock();

@@ -9,7 +9,7 @@
 duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call *local);
 
 /* After the work: sends what it wrote to device memory, or notes what is stale on a device now. */
-duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const duo_call *local);
+duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_call *local);
 
 /* Writes a reduction's result that came by the pinned word. */
 duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value);

@@ -242,7 +242,7 @@ void duo_resources_in_child(duo_resources *res)
     memset(res->lane, 0, sizeof res->lane);
     memset(&res->up, 0, sizeof res->up);
     memset(&res->down, 0, sizeof res->down);
-    res->reading_host = res->unwaited = res->on_gpu = false;
+    res->reading_host = res->unwaited = res->on_gpu = res->opened = false;
     res->owed = DUO_OK;
     duo_deferred_in_child(res->deferred);
 }

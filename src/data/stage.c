@@ -13,7 +13,8 @@ duo_status duo_stage_still_there(int device)
 duo_status duo_stage_wait_for_all(duo_resources *res, duo_queue *queue, int device,
                                   duo_status status, const char *doing)
 {
-    (void)duo_resources_failed_on(res, device, status, doing);
+    const int of = status == DUO_ERR_LOST ? duo_device_found_lost(device) : device;
+    (void)duo_resources_failed_on(res, of, status, doing);
     if (status == DUO_ERR_LOST) return status;
     if (duo_queue_drain(queue) == DUO_OK) return duo_stage_still_there(device);
     return duo_resources_failed_on(res, device, DUO_ERR_LOST, doing);

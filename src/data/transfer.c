@@ -76,6 +76,14 @@ duo_status duo_upload_consumed(duo_resources *res)
     return status == DUO_OK ? DUO_OK : waiting_failed(res, status);
 }
 
+duo_status duo_transfer_across(duo_resources *res, int device)
+{
+    if (device == res->queue_device) return DUO_OK;
+    duo_status status = duo_queue_finish(res->queue);
+    if (status != DUO_OK) status = waiting_failed(res, status);
+    return status == DUO_OK && !duo_device_answers(device) ? DUO_ERR_LOST : status;
+}
+
 /* ---- Pieces ---- */
 
 /* Elements of the next piece of so many that are left, where there is room for so many bytes. */

@@ -37,6 +37,13 @@ duo_status duo_upload_bytes(duo_resources *res, void *device, const void *host, 
 duo_status duo_download_bytes(duo_resources *res, void *host, const void *device, size_t bytes,
                               bool direct);
 
+/*
+ * Behind transfers with memory of this device, before anyone counts on them. Where the queue is of
+ * another device, neither who follows it nor who follows the memory's own queues is told when one
+ * of both devices is lost: so it waits, and asks both.
+ */
+duo_status duo_transfer_across(duo_resources *res, int device);
+
 /* Waits until direct uploads have read the host memory. Before a call returns to the user. */
 duo_status duo_upload_consumed(duo_resources *res);
 

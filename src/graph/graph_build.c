@@ -174,6 +174,8 @@ static void close_signal(duo_signal **signal)
 static duo_status take_down(duo_graph *g)
 {
     duo_status status = g->end != NULL ? duo_event_finish(g->end) : DUO_OK;
+    /* The launching context lost work of its own, on another device. */
+    if (status == DUO_ERR_LOST && duo_device_usable(g->device)) status = DUO_OK;
     duo_graph_unsettle(g);
     for (int i = 0; i < DUO_GRAPH_LANES; i++) {
         const duo_status ended = g->lane[i] != NULL ? duo_context_end(g->lane[i]) : DUO_OK;

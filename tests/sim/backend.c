@@ -30,6 +30,7 @@ static duo_status backend_count(int *count)
 
 static duo_status backend_describe(int device, duo_device_info *info)
 {
+    if (sim_forked()) return DUO_ERR_LOST;
     pthread_mutex_lock(&sim_lock);
     if (device < 0 || device >= sim.devices) {
         sim_violation("describe: device %d of %d", device, sim.devices);

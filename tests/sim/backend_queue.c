@@ -88,8 +88,8 @@ static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, con
                     .src_pitch = src_pitch,
                     .width = width,
                     .height = height};
-    const int other = sim_copy_other(&w, queue->device);
-    if (other >= 0 && sim.lost[other]) return sim_answer_lost(other);
+    const int lost = sim_copy_lost(&w);
+    if (lost >= 0) return sim_answer_lost(lost);
     if (!sim_copy_legal(&w, queue->device)) return DUO_ERR_DEVICE;
     return sim_append(queue, &w);
 }

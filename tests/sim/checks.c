@@ -34,13 +34,14 @@ int sim_copy_other(const work *w, int device)
     return dst >= 0 && dst != device ? dst : src >= 0 && src != device ? src : -1;
 }
 
+int sim_copy_lost(const work *w)
+{
+    const int dst = sim_device_of(w->dst), src = sim_device_of(w->src);
+    return dst >= 0 && sim.lost[dst] ? dst : src >= 0 && sim.lost[src] ? src : -1;
+}
+
 bool sim_copy_legal(const work *w, int device)
 {
-    const int to = sim_device_of(w->dst), from = sim_device_of(w->src);
-    if (to >= 0 && from >= 0 && to != device && from != device) {
-        sim_violation("copy: from device %d to %d by a queue of device %d", from, to, device);
-        return false;
-    }
     if (w->height > 1 && (w->dst_pitch < w->width || w->src_pitch < w->width)) {
         sim_violation("copy: a pitch is smaller than the width");
         return false;

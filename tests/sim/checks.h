@@ -9,6 +9,8 @@
 
 /* The other device than `device` that a copy concerns, or -1. */
 int sim_copy_other(const work *w, int device);
+/* A device that it concerns and that is lost, or -1. */
+int sim_copy_lost(const work *w);
 
 bool sim_copy_legal(const work *w, int device);
 bool sim_launch_legal(const work *w, int device);

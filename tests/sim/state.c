@@ -29,6 +29,9 @@ void sim_say(const char *format, ...)
 
 const char *sim_said(void) { return detail_text; }
 
+/* Of whichever sanitizer there is. */
+extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
+
 void sim_violation(const char *format, ...)
 {
     va_list arguments;
@@ -38,6 +41,7 @@ void sim_violation(const char *format, ...)
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
+    if (__sanitizer_print_stack_trace != NULL) __sanitizer_print_stack_trace();
 }
 
 duo_queue *sim_queue_of(const void *stream)

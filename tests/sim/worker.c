@@ -56,8 +56,7 @@ static void sleep_at_random(duo_queue *queue, int microseconds)
 /* Work of a lost device is dropped; so is a copy to or from one, of which its queue is not told. */
 static bool can_run(const work *w, int device)
 {
-    const int other = w->kind == WORK_COPY ? sim_copy_other(w, device) : -1;
-    return !sim.lost[device] && (other < 0 || !sim.lost[other]);
+    return !sim.lost[device] && (w->kind != WORK_COPY || sim_copy_lost(w) < 0);
 }
 
 /* A copy or launch; has the lock, and gives it up while it works. */

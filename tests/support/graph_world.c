@@ -134,24 +134,33 @@ static float serial_sum(const duo_work *v)
     return sum;
 }
 
+void work_do(duo_work *v)
+{
+    if (v->kind == DUO_WORK_SGEMM) serial_product(v);
+    if (work_reduces(v->kind)) *v->result = serial_sum(v);
+    for (size_t r = 0; r < (v->width > 0 ? v->height : 0); r++) {
+        char *const to = (char *)v->dst + r * v->dst_pitch;
+        if (v->kind == DUO_WORK_SET)
+            memset(to, v->value, v->width);
+        else
+            memcpy(to, (const char *)v->src + r * v->src_pitch, v->width);
+    }
+    if (v->function != NULL) v->function(v->user);
+}
+
 void world_do(const world *w, const duo_work *work)
 {
     duo_work v = *work;
+    conversion c;
     v.a = world_image(w, v.a), v.b = world_image(w, v.b), v.c = world_image(w, v.c);
     v.x = world_image(w, v.x), v.y = world_image(w, v.y), v.result = world_image(w, v.result);
     v.dst = world_image(w, v.dst), v.src = world_image(w, v.src);
-    if (v.kind == DUO_WORK_SGEMM) serial_product(&v);
-    if (work_reduces(v.kind)) *v.result = serial_sum(&v);
-    for (size_t r = 0; r < (v.width > 0 ? v.height : 0); r++) {
-        char *const to = (char *)v.dst + r * v.dst_pitch;
-        if (v.kind == DUO_WORK_SET)
-            memset(to, v.value, v.width);
-        else
-            memcpy(to, (const char *)v.src + r * v.src_pitch, v.width);
-    }
     if (v.function == world_convert) {
-        conversion c = *(const conversion *)v.user;
+        c = *(const conversion *)v.user;
         c.from = world_image(w, c.from), c.to = world_image(w, c.to);
-        world_convert(&c);
+        v.user = &c;
+    } else {
+        v.function = NULL; /* what others do is no matter of the images */
     }
+    work_do(&v);
 }

@@ -54,6 +54,8 @@ typedef struct conversion {
 
 void world_convert(void *user);
 
+/* Does a work in plain C, in host memory. */
+void work_do(duo_work *v);
 /* Does this work in the images. */
 void world_do(const world *w, const duo_work *work);
 

@@ -94,9 +94,9 @@ typedef struct duo_backend {
 
     /*
      * Queues a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch
-     * apart, in any direction. Host memory must be pinned, and live until the copy is done. Between
-     * memory of two devices, one of them is the queue's; if the other is lost before the copy is
-     * done, what it should have written is undefined, and the queue need not fail.
+     * apart, in any direction, on any device. Host memory must be pinned, and live until the copy
+     * is done. If a device other than the queue's is lost before the copy is done, what it should
+     * have written is undefined, and the queue need not fail.
      */
     duo_status (*copy)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                        size_t src_pitch, size_t width, size_t height);

@@ -91,6 +91,25 @@ void duo_device_lose(int device, const char *why)
     duo_unlock(DUO_LOCK_DEVICES);
 }
 
+bool duo_device_answers(int device)
+{
+    duo_device_info info = {.size = sizeof info};
+    if (!duo_device_usable(device)) return false;
+    if (duo_backend_current()->describe(device, &info) != DUO_ERR_LOST) return true;
+    duo_device_lose(device, duo_backend_current()->detail());
+    return false;
+}
+
+int duo_device_found_lost(int device)
+{
+    const char *why;
+    const int all = duo_devices(&why);
+    if (!duo_device_answers(device)) return device;
+    for (int other = 0; other < all; other++)
+        if (other != device && !duo_device_answers(other)) return other;
+    return device;
+}
+
 bool duo_device_lost(int device)
 {
     return device >= 0 && device < DUO_MOST_DEVICES &&

@@ -22,8 +22,14 @@ bool duo_devices_looked(void); /* has duo_devices asked the driver yet? */
 
 bool duo_device_usable(int device);                /* looked at, there, and not lost */
 void duo_device_lose(int device, const char *why); /* marks the device as lost, for good */
-bool duo_device_lost(int device);                  /* is it marked as lost? */
-int duo_devices_losses(void);                      /* how many were marked; it never falls */
+/* Asks the device whether it is still there, and marks it if not. Takes longer than a call: for
+ * where no queue of its own would tell. */
+bool duo_device_answers(int device);
+/* A copy in a queue of this device found one lost: this one, or another whose memory it was to
+ * read or write? */
+int duo_device_found_lost(int device);
+bool duo_device_lost(int device); /* is it marked as lost? */
+int duo_devices_losses(void);     /* how many were marked; it never falls */
 /* Facts of a device; 0 while nobody has looked. */
 int duo_device_capability(int device); /* 10 * major + minor */
 int duo_device_multiprocessors(int device);

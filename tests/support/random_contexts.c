@@ -1,0 +1,320 @@
+/* random_contexts.c - contexts and events of random programs (random_program.h), what is to go
+ * wrong, and forks. */
+#define _GNU_SOURCE
+#include <execinfo.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/child.h"
+#include "support/random_program.h"
+#include "support/sanitizers.h"
+
+/* ---- Results that may come later ---- */
+
+/* The first `count` results are there, or, if some may be lost, as they were. */
+static void check_results(actor *a, const context *c, int count, bool some_lost)
+{
+    for (int i = 0; i < count && !stopped(a); i++) {
+        const float got = *c->awaited[i].at, expected = c->awaited[i].expected;
+        if (!(got == expected) && !(some_lost && test_is_poison(got)))
+            wrong(a, "awaited result %d of context %d is %g, expected %g", i, (int)(c - a->context),
+                  (double)got, (double)expected);
+    }
+}
+
+/* Whoever waits for all of them is done. */
+static void settle_results(actor *a, context *c, bool some_lost)
+{
+    check_results(a, c, c->results, some_lost || c->told);
+    for (int i = 0; i < c->results; i++) free(c->awaited[i].at);
+    c->results = 0;
+    c->told = false;
+    for (int i = 0; i < EVENTS; i++)
+        if (a->event[i].of == c) a->event[i].results = 0;
+}
+
+void synchronize(actor *a, context *c)
+{
+    duo_status status;
+    int try = 0;
+    do {
+        if (try == 4) call_off(a);
+        status = CALL(a, duo_synchronize(c->ctx), "context %d: synchronize", (int)(c - a->context));
+        if (try == 8) wrong(a, "cannot synchronize");
+    } while (status == DUO_ERR_DEVICE && try++ < 8);
+    (void)judge(a, status, MAY_LOSE | MAY_DEVICE, true, "synchronize");
+    settle_results(a, c, status == DUO_ERR_LOST);
+}
+
+/* ---- Contexts ---- */
+
+static void settle(actor *a, duo_status status, int may, const char *what)
+{
+    (void)judge(a, status, may, true, what);
+}
+
+static void set_path(actor *a, context *c)
+{
+    const duo_path path = one_in(a, 5) ? DUO_PATH_CPU : one_in(a, 4) ? DUO_PATH_AUTO : DUO_PATH_GPU;
+    settle(a,
+           CALL(a, duo_set_path(c->ctx, path), "context %d: path %d", (int)(c - a->context),
+                (int)path),
+           0, "set_path");
+}
+
+static void set_device(actor *a, context *c)
+{
+    const int device = (int)any(a, 0, DEVICES - 1), devices[] = {device, 1 - device};
+    const bool both = one_in(a, 3);
+    const duo_status status =
+        both ? CALL(a, duo_set_devices(c->ctx, devices, DEVICES), "context %d: devices from %d",
+                    (int)(c - a->context), device)
+             : CALL(a, duo_set_device(c->ctx, device), "context %d: device %d",
+                    (int)(c - a->context), device);
+    settle(a, status, MAY_DEVICE, "set_device");
+    if (status == DUO_OK) c->device = device;
+}
+
+static void set_async(actor *a, context *c)
+{
+    const bool on = !c->async;
+    const duo_status status =
+        CALL(a, duo_set_async(c->ctx, on), "context %d: async %d", (int)(c - a->context), on);
+    settle(a, status, on ? 0 : MAY_LOSE | MAY_DEVICE, "set_async");
+    if (status == DUO_OK || status == DUO_ERR_LOST) c->async = on;
+    c->told |= status == DUO_ERR_LOST;
+}
+
+void open_context(actor *a, context *c)
+{
+    *c = (context){.ctx = NULL};
+    if (!a->program->defaults || c != &a->context[0])
+        settle(a, CALL(a, duo_create(&c->ctx), "context %d: create", (int)(c - a->context)), 0,
+               "create");
+    set_path(a, c);
+    set_device(a, c);
+    if (one_in(a, 2)) set_async(a, c);
+}
+
+void close_context(actor *a, context *c)
+{
+    if (c->ctx == NULL) {
+        synchronize(a, c);
+        return;
+    }
+    const duo_status status =
+        CALL(a, duo_destroy(c->ctx), "context %d: destroy", (int)(c - a->context));
+    settle(a, status, MAY_LOSE | MAY_DEVICE, "destroy");
+    settle_results(a, c, status != DUO_OK);
+    for (int i = 0; i < EVENTS; i++)
+        if (a->event[i].of == c) a->event[i].of = NULL;
+    c->ctx = NULL;
+}
+
+static void set_anything(actor *a, context *c)
+{
+    const int number = (int)(c - a->context), value = (int)any(a, 0, 3);
+    duo_decision decision = {.size = sizeof decision};
+    switch (any(a, 0, 5)) {
+    case 0:
+        settle(a, CALL(a, duo_set_threads(c->ctx, value), "context %d: threads %d", number, value),
+               0, "set_threads");
+        return;
+    case 1:
+        settle(a,
+               CALL(a, duo_set_math(c->ctx, (duo_math)value), "context %d: math %d", number, value),
+               0, "set_math");
+        c->math = (duo_math)value;
+        return;
+    case 2:
+        settle(a, CALL(a, duo_set_adapt(c->ctx, value), "context %d: adapt %d", number, value), 0,
+               "set_adapt");
+        return;
+    case 3:
+        settle(a,
+               CALL(a, duo_set_priority(c->ctx, (duo_priority)(value % 2)),
+                    "context %d: priority %d", number, value % 2),
+               0, "set_priority");
+        return;
+    case 4:
+        settle(a, CALL(a, duo_warm_up(c->ctx), "context %d: warm_up", number), 0, "warm_up");
+        return;
+    default:
+        settle(a, CALL(a, duo_explain_last(c->ctx, &decision), "context %d: explain", number), 0,
+               "explain_last");
+    }
+}
+
+void do_context(actor *a)
+{
+    context *const c = any_context(a);
+    const int64_t what = any(a, 0, 11);
+    if (what < 3) {
+        synchronize(a, c);
+    } else if (what < 5) {
+        set_path(a, c);
+    } else if (what < 6) {
+        set_device(a, c);
+    } else if (what < 7) {
+        set_async(a, c);
+    } else if (what < 8) {
+        settle(a, CALL(a, duo_trim(c->ctx), "context %d: trim", (int)(c - a->context)), 0, "trim");
+    } else if (what < 9) {
+        if (c->ctx == NULL) return;
+        close_context(a, c);
+        open_context(a, c);
+    } else {
+        set_anything(a, c);
+    }
+}
+
+/* ---- Events ---- */
+
+static void event_reached(actor *a, const event *e, duo_status status)
+{
+    if (e->of == NULL) return;
+    e->of->told |= status == DUO_ERR_LOST;
+    if (status == DUO_OK || status == DUO_ERR_LOST)
+        check_results(a, e->of, e->results, e->of->told);
+}
+
+void do_event(actor *a)
+{
+    event *const e = &a->event[any(a, 0, EVENTS - 1)];
+    context *const c = any_context(a);
+    const int number = (int)(e - a->event);
+    const int64_t what = any(a, 0, 9);
+    duo_status status;
+    int done = 0;
+    if (what < 1 || e->event == NULL) {
+        settle(a, CALL(a, duo_event_destroy(e->event), "event %d: destroy", number), 0,
+               "event_destroy");
+        settle(a, CALL(a, duo_event_create(&e->event), "event %d: create", number), 0,
+               "event_create");
+        e->of = NULL;
+    } else if (what < 5) {
+        status = CALL(a, duo_event_record(c->ctx, e->event), "event %d: record in context %d",
+                      number, (int)(c - a->context));
+        settle(a, status, 0, "event_record");
+        e->of = c;
+        e->results = c->results;
+    } else if (what < 7) {
+        status = CALL(a, duo_event_wait(c->ctx, e->event), "event %d: context %d waits", number,
+                      (int)(c - a->context));
+        settle(a, status, MAY_DEVICE, "event_wait");
+    } else if (what < 9) {
+        status = CALL(a, duo_event_synchronize(e->event), "event %d: synchronize", number);
+        settle(a, status, MAY_LOSE | MAY_DEVICE, "event_synchronize");
+        event_reached(a, e, status);
+    } else {
+        status = CALL(a, duo_event_query(e->event, &done), "event %d: query", number);
+        settle(a, status, MAY_LOSE | MAY_DEVICE, "event_query");
+        if (done) event_reached(a, e, status);
+    }
+}
+
+/* ---- What goes wrong ---- */
+
+void call_off(actor *a)
+{
+    if (a->program->mood == FAILING) sim_set_pinned(UINT64_MAX);
+    for (int kind = 0; kind < SIM_KINDS; kind++) sim_fail((sim_kind)kind, 0, DUO_OK, 0);
+}
+
+/* A kind of calls of the backend that may fail without a device being lost, and be tried again. */
+static sim_kind any_kind(actor *a)
+{
+    for (;;) {
+        const sim_kind kind = (sim_kind)any(a, 0, SIM_KINDS - 1);
+        const bool gives_back = kind == SIM_RELEASE || kind == SIM_UNPIN || kind == SIM_CLOSE;
+        if (kind != SIM_COUNT && !gives_back) return kind;
+    }
+}
+
+static void fail(actor *a)
+{
+    const sim_kind kind = any_kind(a);
+    const duo_status status = one_in(a, 2) ? DUO_ERR_MEMORY : DUO_ERR_DEVICE;
+    const int nth = (int)any(a, 1, 15), times = (int)any(a, 1, 3);
+    atomic_fetch_add(&a->program->trouble, 1);
+    note(a, "call %d of kind %d is to fail %d times: %s", nth, (int)kind, times,
+         duo_status_string(status));
+    sim_fail(kind, nth, status, times);
+}
+
+static void lose(actor *a)
+{
+    const int nth = (int)any(a, 1, 15), device = (int)any(a, 0, DEVICES - 1);
+    atomic_fetch_add(&a->program->trouble, 1);
+    if (one_in(a, 3)) {
+        note(a, "device %d is lost", device);
+        sim_lose(device);
+    } else if (one_in(a, 2)) {
+        const sim_kind kind = any_kind(a);
+        note(a, "call %d of kind %d is to lose its device", nth, (int)kind);
+        sim_fail(kind, nth, DUO_ERR_LOST, 1);
+    } else {
+        const bool garbage = one_in(a, 2);
+        note(a, "operation %d is to lose its device%s", nth, garbage ? ", with garbage" : "");
+        sim_fail_async(nth, garbage);
+    }
+}
+
+void do_mishap(actor *a)
+{
+    if (a->program->mood == FAILING || (a->program->mood == LOSING && one_in(a, 4))) fail(a);
+    if (a->program->mood == LOSING && a->steps > (uint64_t)a->program->steps / 4 && one_in(a, 4))
+        lose(a);
+    if (one_in(a, 8)) sim_give_again();
+}
+
+/* ---- Forks ---- */
+
+static void tell_where(int number)
+{
+    void *frame[40];
+    (void)number;
+    backtrace_symbols_fd(frame, backtrace(frame, 40), STDERR_FILENO);
+    _exit(99);
+}
+
+static int live_on_as_child(actor *a, const bool *may_lose)
+{
+    int wrong_ones = 0;
+    signal(SIGALRM, tell_where);
+    alarm(20);
+    for (int i = 0; i < ARRAYS_EACH; i++) {
+        const array *const v = &a->array[i];
+        float sum = test_poison(), expected = 0.0f;
+        for (int64_t j = 0; j < v->count; j++) expected += v->truth[j];
+        const duo_status status = duo_ssum(any_context(a)->ctx, v->count, v->x, 1, &sum);
+        const bool right =
+            status == DUO_OK ? sum == expected : status == DUO_ERR_LOST && may_lose[i];
+        if (!right)
+            fprintf(stderr, "in a child: array %p (place %d, kept %d): %s, %g, expected %g\n",
+                    (void *)v->x, (int)v->place, is_kept(v), duo_status_string(status), (double)sum,
+                    (double)expected);
+        wrong_ones += !right;
+    }
+    for (int i = 0; i < CONTEXTS; i++)
+        wrong_ones += a->context[i].ctx != NULL && duo_destroy(a->context[i].ctx) != DUO_OK;
+    return wrong_ones + sim_violations();
+}
+
+void do_fork(actor *a)
+{
+    if (UNDER_TSAN || (UNDER_SANITIZER && a->program->actors > 1)) return;
+    bool may_lose[ARRAYS_EACH]; /* a child cannot ask the simulated device */
+    for (int i = 0; i < ARRAYS_EACH; i++) may_lose[i] = on_device_alone(&a->array[i]);
+    note(a, "fork");
+    const pid_t child = fork();
+    if (child == 0) _exit(live_on_as_child(a, may_lose));
+    const int ended = child > 0 ? test_child_wait(child, 30) : 0;
+    if (ended != 0 && !(UNDER_SANITIZER && ended == -2)) wrong(a, "a forked child: %d", ended);
+}

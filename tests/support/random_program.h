@@ -1,0 +1,178 @@
+/*
+ * random_program.h - random programs over the whole API on two simulated devices, with an exact
+ * oracle.
+ *
+ * A program is a process: threads (actors) with contexts, arrays, events and graphs of their own,
+ * and arrays that all read. Each actor makes random calls and does the same in plain C in images of
+ * its arrays. Data are small integers, so that every sum is exact in any order, and what is right
+ * is equal. A program's mood says what may go wrong beside it: nothing, calls of the backend that
+ * fail, devices that are lost. A status other than DUO_OK is wrong unless the mood explains it.
+ * Memory may be lost only where the sole current copy was on a device; the actor looks what became
+ * of each array that a failed call named.
+ */
+#ifndef DUO_TESTS_RANDOM_PROGRAM_H
+#define DUO_TESTS_RANDOM_PROGRAM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "duoblas.h"
+#include "support/data.h"
+
+/* ---- Programs ---- */
+
+typedef enum mood { CALM, FAILING, LOSING } mood;
+
+enum { LEAST_FLOATS = 200, MOST_FLOATS = 3000, MOST_VALUE = 256, DEVICES = 2 };
+enum { MOST_ACTORS = 4, CONTEXTS = 3, ARRAYS_EACH = 10, SHARED_ARRAYS = 3, EVENTS = 3, GRAPHS = 2 };
+enum { NODES = 12, AWAITED = 150, REMEMBERED = 60, INVOLVED = 2 * NODES + 8 };
+
+typedef enum place { PLAIN, PINNED, ON_DEVICE, ADOPTED, PLACES } place;
+
+typedef struct array {
+    place place;
+    float *x, *truth, *stash; /* where it is, what is in it, and what was before a call */
+    int64_t count;
+    int64_t kept_from, kept_to; /* kept elements; none if equal */
+    bool newer;                 /* kept: the device copy may be newer */
+    int device;                 /* of ON_DEVICE and ADOPTED */
+    int graphs;                 /* so many graphs use it: it stays where it is */
+    bool shared;                /* nobody writes */
+} array;
+
+typedef struct context {
+    duo_context *ctx; /* NULL: the thread's default context */
+    int device;
+    duo_math math;
+    bool async, told; /* of lost results */
+    struct awaited {
+        float *at, expected;
+    } awaited[AWAITED]; /* results that may come later */
+    int results;
+} context;
+
+typedef struct event {
+    duo_event *event;
+    context *of; /* results of this context, */
+    int results; /* so many, are before it */
+} event;
+
+typedef struct graph {
+    duo_graph *graph; /* NULL: there is none */
+    duo_work work[NODES];
+    struct conversion *user[NODES];
+    duo_node node[NODES];
+    int nodes;
+    array *uses[INVOLVED];
+    int used;
+} graph;
+
+typedef struct program program;
+
+typedef struct actor {
+    program *program;
+    int number;
+    pthread_t thread;
+    test_rng rng;
+    context context[CONTEXTS];
+    array array[ARRAYS_EACH];
+    event event[EVENTS];
+    graph graph[GRAPHS];
+    uint64_t calls;
+    char remembered[REMEMBERED][200];
+    uint64_t noted, steps;
+} actor;
+
+struct program {
+    uint64_t seed;
+    mood mood;
+    int actors, steps;
+    bool keeps;         /* most arrays are kept, more than the devices hold */
+    bool defaults;      /* calls are made in default contexts as well */
+    atomic_int trouble; /* orders given to the backend to fail, or to lose a device */
+    atomic_bool wrong;  /* an actor found something: all stop */
+    actor actor[MOST_ACTORS];
+    array shared[SHARED_ARRAYS];
+};
+
+static inline int64_t any(actor *a, int64_t low, int64_t high)
+{
+    return test_between(&a->rng, low, high);
+}
+static inline bool one_in(actor *a, int64_t n) { return any(a, 0, n - 1) == 0; }
+
+/* One call of the library: it is counted, and remembered with its status. */
+#define CALL(a, call, ...) (note((a), __VA_ARGS__), heard((a), (call)))
+void note(actor *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+duo_status heard(actor *a, duo_status status);
+
+/* Something is wrong: tells what, and the actor's last calls; the program ends. */
+void wrong(actor *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline bool stopped(const actor *a) { return atomic_load(&a->program->wrong); }
+
+/* Statuses other than DUO_OK that a function may return, each only where the mood explains it. */
+enum { MAY_LOSE = 1, MAY_DEVICE = 2, MAY_MEMORY = 4, MAY_FAIL = MAY_DEVICE | MAY_MEMORY };
+/* Is that so? lossy: what was named may be lost. Returns whether the call did its work. */
+bool judge(actor *a, duo_status status, int may, bool lossy, const char *what);
+
+/* Calls off what the backend was told to fail. */
+void call_off(actor *a);
+
+/* ---- Arrays (random_arrays.c) ---- */
+
+context *any_context(actor *a);
+bool is_kept(const array *v);
+bool on_device(const array *v);       /* and not in host memory for want of a device */
+bool on_device_alone(const array *v); /* may its newest data be there alone? */
+bool lossy(const array *v);           /* may these be lost by now? */
+array *array_around(actor *a, const void *address);
+/* Where that is in the images; what is in no array is its own image. */
+void *image_of(actor *a, const void *address);
+
+void make_array(actor *a, array *v, context *c);
+void end_array(actor *a, array *v);
+void refill(actor *a, array *v); /* new data, all of it */
+void look(actor *a,
+          array *v);     /* is it what it should be, or rightly lost? Then it is filled anew */
+void do_array(actor *a); /* one of the verbs of memory and residency */
+
+/* ---- Works (random_works.c) ---- */
+
+/* Which arrays a work may name. */
+typedef struct choice_of {
+    bool graph; /* none that is kept or shared */
+    int side;   /* -1: any; 0: in host memory; 1: on `device` */
+    int device;
+    int half; /* 0: all; else only those whose number is odd (1), or even (2) */
+} choice_of;
+
+bool any_work(actor *a, duo_work_kind kind, const choice_of *of, duo_work *work);
+bool any_copy(actor *a, const choice_of *from, const choice_of *to, duo_work *work);
+/* The arrays that a work names; the written one, if any, is the first. */
+int named(actor *a, const duo_work *work, array *list[4]);
+/* Does it in the images. False: numbers would grow too large, and it is not done. */
+bool imagine(actor *a, const duo_work *work);
+void stash(array *v);
+void unstash(array *v);
+duo_status perform(actor *a, context *c, const duo_work *work);
+void do_call(actor *a);
+void do_batch(actor *a);
+
+/* ---- Contexts and events (random_contexts.c) ---- */
+
+void open_context(actor *a, context *c);
+void close_context(actor *a, context *c);
+void synchronize(actor *a, context *c);
+void do_context(actor *a);
+void do_event(actor *a);
+void do_mishap(actor *a);
+void do_fork(actor *a);
+
+/* ---- Graphs (random_program_graphs.c) ---- */
+
+void do_graph(actor *a);
+void end_graph(actor *a, graph *g);
+void end_graphs_of(actor *a, const array *v);
+
+#endif

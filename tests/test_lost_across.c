@@ -1,0 +1,227 @@
+/*
+ * test_lost_across.c - one of two devices is lost while a context of the one works on memory of the
+ * other: what was not transferred is never taken for what it should be.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/exact.h"
+#include "support/graph_works.h"
+#include "support/harness.h"
+#include "support/mishaps.h"
+
+enum { FLOATS = 900, EDGE = 30, BYTES = FLOATS * sizeof(float) };
+
+/* Context i is of device i. */
+typedef struct pair {
+    duo_context *ctx[2];
+    float *on[2]; /* of FLOATS on each device: 1, 1, ... and 2, 2, ... */
+    float host[FLOATS];
+} pair;
+
+static void begin(pair *p, const char *name)
+{
+    begin_case(name);
+    test_reset();
+    sim_set_devices(2);
+    for (int i = 0; i < 2; i++) {
+        void *memory = NULL;
+        CHECK_STATUS(DUO_OK, duo_create(&p->ctx[i]));
+        CHECK_STATUS(DUO_OK, duo_set_device(p->ctx[i], i));
+        CHECK_STATUS(DUO_OK, duo_set_path(p->ctx[i], DUO_PATH_GPU));
+        CHECK_STATUS(DUO_OK, duo_malloc(p->ctx[i], BYTES, &memory));
+        p->on[i] = memory;
+        for (int j = 0; j < FLOATS; j++) p->host[j] = (float)(i + 1);
+        CHECK_STATUS(DUO_OK, duo_copy(p->ctx[i], memory, p->host, BYTES));
+        CHECK_STATUS(DUO_OK, duo_synchronize(p->ctx[i]));
+    }
+    test_fill_poison(p->host, FLOATS);
+}
+
+static void end(pair *p)
+{
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(DUO_OK, duo_free(p->ctx[i], p->on[i]));
+        (void)duo_destroy(p->ctx[i]);
+    }
+    alarm(0);
+}
+
+/* ---- A loss in the middle of a call ---- */
+
+typedef struct call {
+    duo_context *ctx;
+    void *dst;
+    const void *src; /* NULL: fetches dst */
+    duo_status status;
+} call;
+
+static void *do_call(void *given)
+{
+    call *const c = given;
+    c->status =
+        c->src != NULL ? duo_copy(c->ctx, c->dst, c->src, BYTES) : duo_fetch(c->ctx, c->dst, BYTES);
+    return NULL;
+}
+
+/* Makes the call, and loses the device when its first copy is queued. */
+static duo_status lose_in(call c, int device)
+{
+    pthread_t thread;
+    const uint64_t before = sim_count(SIM_COPY);
+    sim_hold(true);
+    if (pthread_create(&thread, NULL, do_call, &c) != 0) abort();
+    while (sim_count(SIM_COPY) == before) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    sim_lose(device);
+    sim_hold(false);
+    pthread_join(thread, NULL);
+    return c.status;
+}
+
+static bool all_are(const float *x, float value)
+{
+    bool all = true;
+    for (int i = 0; i < FLOATS; i++) all &= x[i] == value;
+    return all;
+}
+
+static void downloads(void)
+{
+    pair p;
+    begin(&p, "lost_across/download");
+    CHECK_STATUS(DUO_ERR_LOST, lose_in((call){p.ctx[0], p.host, p.on[1], DUO_OK}, 1));
+    CHECK(duo_device_usable(0) && !duo_device_usable(1), "which is lost?");
+    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[0], p.host, p.on[0], BYTES));
+    CHECK(all_are(p.host, 1.0f), "%g", (double)p.host[0]);
+    end(&p);
+
+    begin(&p, "lost_across/download, own device");
+    CHECK_STATUS(DUO_OK, lose_in((call){p.ctx[0], p.host, p.on[1], DUO_OK}, 0));
+    CHECK(all_are(p.host, 2.0f), "%g", (double)p.host[0]);
+    end(&p);
+}
+
+/* Where the data of the device are newer, none is fetched that has not come. */
+static void fetches(void)
+{
+    pair p;
+    static float ones[FLOATS], product[FLOATS];
+    for (int i = 0; i < FLOATS; i++) ones[i] = 1.0f;
+    for (int lost = 0; lost < 2; lost++) {
+        begin(&p, lost == 1 ? "lost_across/fetch" : "lost_across/fetch, own device");
+        test_fill_poison(product, FLOATS);
+        CHECK_STATUS(DUO_OK, duo_keep(p.ctx[1], product, BYTES));
+        CHECK_STATUS(DUO_OK, square(p.ctx[1], EDGE, ones, ones, 0.0f, product));
+        CHECK_STATUS(DUO_OK, duo_synchronize(p.ctx[1]));
+        const duo_status expected = lost == 1 ? DUO_ERR_LOST : DUO_OK;
+        CHECK_STATUS(expected, lose_in((call){p.ctx[0], product, NULL, DUO_OK}, lost));
+        CHECK(lost == 1 || all_are(product, (float)EDGE), "%g", (double)product[0]);
+        CHECK_STATUS(expected, duo_release(p.ctx[0], product));
+        end(&p);
+    }
+}
+
+/* What did not come to the memory of a device that goes on is told, or sent again. */
+static void uploads(void)
+{
+    pair p;
+    float threes[FLOATS];
+    for (int i = 0; i < FLOATS; i++) threes[i] = 3.0f;
+    begin(&p, "lost_across/upload");
+    CHECK_STATUS(DUO_OK, lose_in((call){p.ctx[0], p.on[1], threes, DUO_OK}, 0));
+    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[1], p.host, p.on[1], BYTES));
+    CHECK(all_are(p.host, 3.0f), "%g", (double)p.host[0]);
+    end(&p);
+}
+
+static void between_devices(void)
+{
+    pair p;
+    void *more = NULL;
+    begin(&p, "lost_across/from the lost device");
+    CHECK_STATUS(DUO_ERR_LOST, lose_in((call){p.ctx[1], p.on[1], p.on[0], DUO_OK}, 0));
+    end(&p);
+
+    begin(&p, "lost_across/within another device");
+    CHECK_STATUS(DUO_OK, duo_malloc(p.ctx[1], BYTES, &more));
+    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[0], more, p.on[1], BYTES));
+    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[1], p.host, more, BYTES));
+    CHECK(all_are(p.host, 2.0f), "%g", (double)p.host[0]);
+    CHECK_STATUS(DUO_OK, lose_in((call){p.ctx[0], p.on[1], more, DUO_OK}, 0));
+    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[1], p.host, p.on[1], BYTES));
+    CHECK(all_are(p.host, 2.0f), "%g", (double)p.host[0]);
+    CHECK_STATUS(DUO_OK, duo_free(p.ctx[1], more));
+    end(&p);
+}
+
+/* The CPU computes with memory of another device than the context's, and writes there. */
+static void on_the_host(void)
+{
+    pair p;
+    float sum = test_poison();
+    begin(&p, "lost_across/on the host");
+    sim_fail(SIM_COPY, 1, DUO_ERR_LOST, 1); /* of device 0, whose queue transfers */
+    CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[0], FLOATS, p.on[1], 1, &sum));
+    CHECK(sum == 2.0f * FLOATS, "%g", (double)sum);
+    CHECK(!duo_device_usable(0) && duo_device_usable(1), "which is lost?");
+    end(&p);
+
+    begin(&p, "lost_across/result of the host");
+    sim_fail(SIM_COPY, 2, DUO_ERR_LOST, 1);
+    CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[0], FLOATS, p.on[1], 1, p.on[1]));
+    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[1], &sum, p.on[1], sizeof sum));
+    CHECK(sum == 2.0f * FLOATS, "%g", (double)sum);
+    end(&p);
+}
+
+/* A context whose own device is lost launches a graph of the other one. */
+static void launch(bool awaited)
+{
+    pair p;
+    void *pinned = NULL;
+    float sum = test_poison();
+    begin(&p, awaited ? "lost_across/launch, with a result on the other" : "lost_across/launch");
+    CHECK_STATUS(DUO_OK, duo_malloc_host(p.ctx[0], BYTES, &pinned));
+    test_fill_poison(pinned, FLOATS);
+    const duo_work works[] = {work_copying(pinned, p.on[0], BYTES),
+                              work_reduction(DUO_WORK_SSUM, FLOATS, pinned, &sum)};
+    duo_graph *const graph = graph_built(p.ctx[0], works, 2, true, NULL);
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, p.ctx[1]));
+    if (awaited) CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[1], FLOATS, p.on[1], 1, p.on[1]));
+    sim_lose(1);
+    for (int i = 0; i < 2; i++) {
+        sum = test_poison();
+        CHECK_STATUS(DUO_OK, duo_graph_launch(graph, p.ctx[1]));
+        CHECK(sum == (float)FLOATS, "%g", (double)sum);
+    }
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    CHECK_STATUS(DUO_OK, duo_free_host(p.ctx[0], pinned));
+    end(&p);
+}
+
+static void launches(void)
+{
+    launch(false);
+    launch(true);
+}
+
+static const test_entry tests[] = {
+    {"downloads", downloads},
+    {"fetches", fetches},
+    {"uploads", uploads},
+    {"between_devices", between_devices},
+    {"on_the_host", on_the_host},
+    {"launches", launches},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    watch();
+    return test_main(argc, argv, "lost_across", tests);
+}
