@@ -10,7 +10,7 @@ import numpy as np
 
 from ._context import Context
 from ._errors import check
-from ._library import DeviceInfo, library, library_path, version
+from ._library import DeviceInfo, library, library_path, library_version
 from ._operations import sgemm
 
 __all__ = ["Device", "Info", "device_count", "info"]
@@ -30,7 +30,7 @@ class Device(TypedDict):
 class Info(TypedDict):
     """What info() returns."""
 
-    version: str
+    version: str  # of the library
     library: str
     cpu_sgemm: str  # the algorithm of products on the CPU; sgemm_cpu_plain: there is no BLAS
     cpu_threads: int
@@ -61,6 +61,7 @@ def info() -> Info:
         sgemm(factor, factor, ctx=ctx)
         told = ctx.explain()
     assert told is not None
-    return Info(version=version, library=library_path, cpu_sgemm=told["algorithm"] or "",
-                cpu_threads=told["threads"], devices=[_device(i) for i in range(device_count())],
+    return Info(version=library_version, library=library_path,
+                cpu_sgemm=told["algorithm"] or "", cpu_threads=told["threads"],
+                devices=[_device(i) for i in range(device_count())],
                 environment={k: v for k, v in os.environ.items() if k.startswith("DUOBLAS_")})
