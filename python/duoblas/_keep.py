@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Optional
 
-import numpy as np
-
-from ._arrays import Operand, device_of, operand
+from ._arrays import Operand, device_of, is_in_place, operand
 from ._context import Context, context_for
 from ._library import library
 from ._ranges import Range, Ranges, adopted, kept
@@ -18,7 +16,7 @@ __all__ = ["Kept", "keep", "prepare"]
 def _whole(array: Any, name: str, stream: Optional[int]) -> Operand:
     """The operand of an array without gaps, whose own bytes all of its span are."""
     o = operand(array, name, stream=stream)
-    if o.device is None and o.holder is not array and not np.shares_memory(o.holder, array):
+    if o.device is None and not is_in_place(o, array, name):
         raise ValueError(f"{name} is not an array that can be kept where it is")
     if o.span()[1] != 4 * math.prod(o.shape):
         raise ValueError(f"{name} has gaps: keep the array that it is a part of")

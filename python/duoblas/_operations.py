@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from ._arrays import Operand, device_of, empty_like, operand, overlap
+from ._arrays import Operand, copied, device_of, empty_like, operand, overlap
 from ._context import Context, context_for
 from ._library import LAYOUT, TRANSPOSE, library
 
@@ -40,7 +40,7 @@ def _copied(o: Operand, name: str) -> Operand:
     """A copy of an array in host memory that BLAS cannot be told of."""
     if o.device is not None:
         raise ValueError(f"{name} has strides that BLAS does not know: copy it first")
-    return operand(np.ascontiguousarray(o.holder), name)
+    return copied(o, name)
 
 
 def _matrix(array: Any, name: str, stream: Optional[int]) -> tuple[Operand, _Stored]:
