@@ -116,8 +116,8 @@ def _of_dlpack(array: Any, name: str, written: bool, stream: Optional[int]) -> O
     if view.address % 4:
         raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
     if written and view.copied:
-        raise TypeError(f"{name} is a {type(array).__name__}, which gives a copy of its elements: a "
-                        "result would be lost")
+        raise TypeError(f"{name} is a {type(array).__name__}, which gives a copy of its elements: "
+                        "a result would be lost")
     if written and (view.read_only or kind in _dlpack.HOST and _is_locked(array, view.address)):
         raise ValueError(f"{name} is read-only")
     return Operand(view.address, view.shape, view.strides or _row_major(view.shape),

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from . import _scope
 from ._context import Context
 from ._errors import check
 from ._library import DeviceInfo, library, library_path, library_version
@@ -57,11 +58,11 @@ def _device(number: int) -> Device:
 def info() -> Info:
     """The library, what it does products on the CPU with, and the GPUs."""
     factor = np.zeros((512, 512), np.float32)
+    last = _scope.thread.last
     with Context(path="cpu") as ctx:
         sgemm(factor, factor, ctx=ctx)
         told = ctx.explain()
-    assert told is not None
-    return Info(version=library_version, library=library_path,
-                cpu_sgemm=told["algorithm"] or "", cpu_threads=told["threads"],
-                devices=[_device(i) for i in range(device_count())],
+    _scope.thread.last = last  # this call was none of the program's
+    return Info(version=library_version, library=library_path, cpu_sgemm=told["algorithm"] or "",
+                cpu_threads=told["threads"], devices=[_device(i) for i in range(device_count())],
                 environment={k: v for k, v in os.environ.items() if k.startswith("DUOBLAS_")})

@@ -36,6 +36,12 @@ def test_version_of_what_is_installed():
     assert duoblas.__version__ == installed.version
 
 
+def test_names():
+    """Nothing but what is public."""
+    public = {name for name in dir(duoblas) if not name.startswith("_")}
+    assert public == set(duoblas.__all__) - {"__version__"}
+
+
 STRUCTURES = {"duo_decision": _library.Decision, "duo_candidate": _library.Candidate,
               "duo_parts": _library.Parts, "duo_device_info": _library.DeviceInfo}
 CONSTANTS = {
