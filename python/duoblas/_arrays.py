@@ -139,11 +139,11 @@ def _of_interface(array: Any, name: str, written: bool, stream: Optional[int]) -
     if steps is not None and any(s % 4 for s in steps):
         raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
     strides = _row_major(shape) if steps is None else tuple(s // 4 for s in steps)
-    device = _cuda.device_of(address)
+    device, managed = _cuda.device_of(address), _cuda.is_managed(address)
     behind = told.get("stream", _cuda.LEGACY_STREAM)
-    if behind is not None and behind != stream:
+    if behind is not None and (managed or behind != stream):
         _cuda.synchronize(behind, device)
-    return Operand(address, shape, strides, device, array)
+    return Operand(address, shape, strides, None if managed else device, array)
 
 
 # ---- Any array ----
@@ -157,7 +157,8 @@ def device_of(array: Any) -> Optional[int]:
         kind, device = array.__dlpack_device__()
         return int(device) if kind == _dlpack.CUDA else None
     if hasattr(array, "__cuda_array_interface__"):
-        return _cuda.device_of(array.__cuda_array_interface__["data"][0])
+        address = array.__cuda_array_interface__["data"][0]
+        return None if _cuda.is_managed(address) else _cuda.device_of(address)
     return None
 
 

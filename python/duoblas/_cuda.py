@@ -15,10 +15,10 @@ from typing import Optional
 
 from ._errors import DeviceError, Status
 
-__all__ = ["LEGACY_STREAM", "allocation_of", "device_of", "synchronize"]
+__all__ = ["LEGACY_STREAM", "allocation_of", "device_of", "is_managed", "synchronize"]
 
 LEGACY_STREAM = 1  # CU_STREAM_LEGACY, and in DLPack and the CUDA array interface
-_DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+_IS_MANAGED, _DEVICE_ORDINAL = 8, 9  # CU_POINTER_ATTRIBUTE_...
 
 _primary: dict[int, c_void_p] = {}
 
@@ -65,12 +65,22 @@ def synchronize(stream: int, device: int) -> None:
             raise DeviceError(Status.ERR_DEVICE, "the work on an array failed before the call")
 
 
-def device_of(address: int) -> int:
-    """The device whose memory this is; 0 where nobody knows."""
-    cuda, device = _driver(), c_int(0)
+def _attribute(which: int, address: int) -> int:
+    """0 where nobody knows."""
+    cuda, value = _driver(), c_int(0)
     if cuda is not None and address:
-        cuda.cuPointerGetAttribute(byref(device), _DEVICE_ORDINAL, address)
-    return device.value
+        cuda.cuPointerGetAttribute(byref(value), which, address)
+    return value.value
+
+
+def device_of(address: int) -> int:
+    """The device whose memory this is."""
+    return _attribute(_DEVICE_ORDINAL, address)
+
+
+def is_managed(address: int) -> bool:
+    """May the host use this memory, too?"""
+    return _attribute(_IS_MANAGED, address) != 0
 
 
 def allocation_of(address: int, bytes: int, device: int) -> tuple[int, int]:

@@ -81,6 +81,33 @@ def test_operands(monkeypatch, maker, kind):
         duoblas.ssum(A[0], out=maker(np.zeros(1)))
 
 
+class Managed:
+    """Managed memory by the CUDA array interface."""
+
+    stream = None
+
+    def __init__(self, array):
+        self.array = np.array(array)
+
+    @property
+    def __cuda_array_interface__(self):
+        return dict(self.array.__array_interface__, stream=self.stream)
+
+
+def test_managed_memory_by_the_interface(monkeypatch):
+    """It is used from the host, when the work in its stream is done."""
+    waited = []
+    monkeypatch.setattr(_cuda, "is_managed", lambda address: True)
+    monkeypatch.setattr(_cuda, "synchronize", lambda *where: waited.append(where))
+    c = Managed(np.zeros((3, 3), np.float32))
+    with duoblas.Context() as ctx:
+        assert duoblas.sgemm(Managed(A), A.T, c) is c and near(c.array, *product(A, A.T))
+        assert not waited
+        ctx._stream = c.stream = 7
+        assert duoblas.sgemm(Managed(A), A.T, c, 2) is c and near(c.array, *product(A, A.T, 2))
+        assert waited == [(7, 0)]
+
+
 def test_shared_elements():
     c = Silent(A[:, :3])
     with pytest.raises(ValueError, match="shares elements with a"):
@@ -135,11 +162,13 @@ class Plain:
         return A
 
 
-@pytest.mark.parametrize("c", [Plain(), memoryview(A.copy()), A.tolist()])
+@pytest.mark.parametrize("c", [Plain(), memoryview(A.copy()), A.tolist(), A[0, 0]])
 def test_results_that_would_be_lost(c):
     before = A.copy()
     with pytest.raises(TypeError, match="cannot be put into"):
         duoblas.sgemm(A, np.eye(4, dtype=np.float32), c)
+    with pytest.raises(TypeError, match="cannot be put into"):
+        duoblas.ssum(A[0], out=c)
     assert (A == before).all()
 
 
