@@ -124,8 +124,11 @@ def test_statement(rng):
         gc.collect()
 
 
-def test_released_by_another_thread(rng):
-    """While the context is in use."""
+def test_released_by_another_thread(rng, monkeypatch):
+    """While the context is in use: in no context that another thread may be in."""
+    contexts = []
+    monkeypatch.setattr(_ranges.kept, "_take_back", lambda handle, low:
+                        contexts.append(handle) or library.duo_release(handle, low))
     a, b = rng.standard_normal((64, 48), np.float32), rng.standard_normal((48, 80), np.float32)
     right, bound = product(a, b)
     with duoblas.Context() as ctx:
@@ -142,7 +145,7 @@ def test_released_by_another_thread(rng):
         good = all(near(duoblas.sgemm(a, b), right, bound) for _ in range(100))
         ended.set()
         thread.join()
-    assert good
+    assert good and set(contexts) == {None}
 
 
 def test_outlives_its_context(rng):
