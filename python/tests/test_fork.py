@@ -239,3 +239,20 @@ def test_ranges_that_were_being_changed():
             assert duoblas.ssum(x) == 100
         assert not _ranges.kept._known
     assert in_child(work)
+
+
+def test_results_that_are_on_the_device(sim):
+    """They are lost to the child, which is told, and not to the parent."""
+    c = np.zeros_like(RIGHT)
+    with duoblas.Context(path="gpu"), duoblas.keep(A, c) as kept:
+        duoblas.sgemm(A, A.T, c)
+
+        def work():
+            for call in (lambda: duoblas.ssum(c[0]), kept.fetch, kept.release):
+                with pytest.raises(duoblas.DeviceLostError):
+                    call()
+            good()
+
+        assert all(in_child(work) for _ in range(FORKS))
+        kept.fetch()
+        assert (c == RIGHT).all()
