@@ -186,20 +186,12 @@ class Context(Locked, Unique):
         """Was it closed?"""
         return self._handle is None
 
-    @property
-    def in_block(self) -> bool:
-        """Has a ``with`` block of it begun, and not ended?"""
-        return self._blocks > 0
-
     def close(self) -> None:
         """Wait for its work, and end it. Kept arrays live on."""
         with self._lock:
-            if self._handle is None:
-                return
-            try:
-                self._settle_last()
-            finally:
-                handle, self._handle = self._handle, None
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                self._settle_last(handle)
                 check(library.duo_destroy(handle))
                 self._awaited.clear()
 
@@ -212,8 +204,8 @@ class Context(Locked, Unique):
     def __exit__(self, *_: object) -> None:
         _scope.leave(self)
         with self._lock:
-            self._blocks -= self.in_block
-            if not self.in_block:
+            self._blocks = max(0, self._blocks - 1)
+            if self._blocks == 0:
                 self.close()
 
     def __repr__(self) -> str:
@@ -244,7 +236,7 @@ class Context(Locked, Unique):
         """An operation. Operands on a device are made known to the library while it runs; it is
         done when this returns, unless it runs in the caller's stream and they stay known."""
         with self._lock:
-            self._note_call()
+            self._note_call(self.handle)
             held: list[Range] = []
             try:
                 for o in operands:
@@ -258,19 +250,19 @@ class Context(Locked, Unique):
                 for h in held:
                     adopted.let_go(self.handle, h, False)
 
-    def _note_call(self) -> None:
+    def _note_call(self, handle: int) -> None:
         """This thread makes a call."""
         last = self._last()
         if last is None or last is not _scope.thread.last:
-            self._settle_last()
+            self._settle_last(handle)
             last = _scope.thread.last = _scope.LastCall(self)
             self._last = weakref.ref(last)
 
-    def _settle_last(self) -> None:
+    def _settle_last(self, handle: int) -> None:
         """Whoever made the last call can explain it from now on without the context."""
         last = self._last()
         if last is not None:
-            last.settle(self.handle)
+            last.settle(handle)
 
     def _adopt(self, o: Operand, lasting: bool) -> Range:
         """Makes the allocation that an operand on the device is in known to the library."""

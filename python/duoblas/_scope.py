@@ -26,7 +26,7 @@ _entered: ContextVar[tuple[Context, ...]] = ContextVar("duoblas blocks", default
 
 def enter(ctx: Context) -> None:
     """A block of the context begins here."""
-    _entered.set((*(other for other in _entered.get() if other.in_block), ctx))
+    _entered.set((*(other for other in _entered.get() if other._blocks > 0), ctx))
 
 
 def leave(ctx: Context) -> None:
@@ -42,7 +42,7 @@ def leave(ctx: Context) -> None:
 def innermost() -> Optional[Context]:
     """The context of the innermost block that has not ended, here or elsewhere."""
     for ctx in reversed(_entered.get()):
-        if ctx.in_block:
+        if ctx._blocks > 0:
             return ctx
     return None
 

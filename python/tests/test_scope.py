@@ -147,6 +147,10 @@ def test_no_call():
         ctx.explain()
     with pytest.raises(ValueError, match="closed"):
         ctx.explain()
+    duoblas.ssum(X)
+    with pytest.raises(ValueError, match="closed"):
+        duoblas.sasum(X, ctx=ctx)
+    assert duoblas.explain()["operation"] == "ssum"
 
 
 def test_shared_context():
