@@ -131,23 +131,27 @@ def test_locked(which):
 
 
 def test_locked_by_the_thread_that_forks():
-    """The child goes on inside, and frees the lock."""
+    """The child goes on inside, alone, and frees the lock."""
     with duoblas.Context() as ctx:
         def work():
             with ctx.keep(A):
                 good(ctx)
 
+        got = []
+        other = threading.Thread(target=lambda: got.append(ctx._lock.acquire(blocking=False)))
         with ctx._lock, _ranges.kept._lock:
             pid = fork()
             if pid == 0:
                 signal.alarm(LIMIT)
                 work()
+                other.start()
+                other.join()
         if pid == 0:
             status = 1
             try:
                 with meanwhile(work):
                     work()
-                status = 0
+                status = 0 if got == [False] else 2
             finally:
                 os._exit(status)
         assert os.waitpid(pid, 0)[1] == 0
