@@ -138,7 +138,13 @@ def test_locked_by_the_thread_that_forks():
                 good(ctx)
 
         got = []
-        other = threading.Thread(target=lambda: got.append(ctx._lock.acquire(blocking=False)))
+
+        def try_lock():
+            got.append(ctx._lock.acquire(blocking=False))
+            if got[0]:
+                ctx._lock.release()
+
+        other = threading.Thread(target=try_lock)
         with ctx._lock, _ranges.kept._lock:
             pid = fork()
             if pid == 0:
