@@ -43,7 +43,7 @@ duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
 
 /* Registers a region. DUO_ERR_SIZE, DUO_ERR_MEMORY, or DUO_ERR_RANGE: it overlaps another region.
  * region may be NULL. */
-duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
+duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t bytes, int device,
                              duo_region **region);
 void duo_residency_remove(duo_region *region); /* and frees it */
 
