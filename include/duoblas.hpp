@@ -477,9 +477,9 @@ constexpr list_view<T> transposed(list_view<T> x) noexcept
 }
 
 /*
- * A vector that is read. data is its element with the lowest address; with a negative stride that is
- * the last one, as in duo_sdot. Sums take it forwards; of a stride of 0 they are DUO_ERR_SIZE, if
- * there are two elements or more.
+ * A vector that is read. data is its element with the lowest address: with a negative stride the
+ * last one, as in duo_sdot. Sums take it forwards; those of one element that is repeated (a stride
+ * of 0) are DUO_ERR_SIZE.
  */
 struct vector_view {
     const float *data;

@@ -116,7 +116,7 @@ constexpr bool is_operand = std::is_convertible_v<R, duo::vector_view>;
 template <class R>
 constexpr bool is_kept = std::is_constructible_v<duo::kept, duo_context *, R>;
 
-/* Blocks have gaps, expressions no memory; a part of a matrix may be neither, which no type tells. */
+/* Blocks have gaps, expressions no memory. Of parts of matrices no type tells whether they have. */
 template <class Matrix>
 void refused_of()
 {

@@ -94,6 +94,23 @@ struct mdspan_of {
     long stride(std::size_t) const { return step; }
 };
 
+/* As a row or a diagonal of Eigen, or, if it is no vector, a block. */
+template <bool vector, int inner_stride>
+struct made_like_eigen {
+    using PlainObject = std::vector<float>;
+    enum { IsVectorAtCompileTime = vector, InnerStrideAtCompileTime = inner_stride };
+
+    float *first;
+    long length, step;
+
+    float *data() const { return first; }
+    long size() const { return length; }
+    long innerStride() const { return step; }
+};
+using eigen_row = made_like_eigen<true, -1>;
+using eigen_column = made_like_eigen<true, 1>;
+using eigen_block = made_like_eigen<false, 1>;
+
 template <class R>
 constexpr bool is_operand = std::is_convertible_v<R, duo::vector_view>;
 template <class R>
@@ -107,51 +124,99 @@ constexpr bool is_list = false;
 template <class R>
 constexpr bool is_list<R, std::void_t<decltype(duo::col_major(std::declval<R>(), 1, 1))>> = true;
 
+#define TAKEN(trait, ...)   CHECK((trait<__VA_ARGS__>), "a %s is not taken", #__VA_ARGS__)
+#define REFUSED(trait, ...) CHECK(!(trait<__VA_ARGS__>), "a %s is taken", #__VA_ARGS__)
+
 void only_what_has_no_gaps()
 {
-    static_assert(is_operand<std::vector<float>> && is_operand<const std::vector<float> &>);
-    static_assert(is_operand<std::array<float, 3>> && is_operand<float(&)[3]>);
-    static_assert(is_operand<const float(&)[3]> && is_operand<std::initializer_list<float>>);
-    static_assert(is_operand<array_ref> && is_operand<duo::pinned_array<float> &>);
-    static_assert(is_operand<duo::device_array<float> &>);
-    static_assert(is_operand<const duo::device_array<float> &>);
-    static_assert(is_operand<mdspan_of<true>>);
-    static_assert(!is_operand<mdspan_of<false>>);
-    static_assert(!is_operand<strided_class<float>> && !is_operand<strided_class<const float>>);
-    static_assert(!is_operand<own_iterators>);
-    static_assert(!is_operand<std::vector<bool>> && !is_operand<std::vector<double>>);
-    static_assert(!is_operand<std::deque<float>> && !is_operand<std::list<float>>);
-    static_assert(!is_operand<std::string> && !is_operand<float(&)[2][3]>);
-    static_assert(!is_operand<std::vector<float *>> && !is_operand<float *>);
-#if __cplusplus >= 202002L
-    static_assert(is_operand<std::span<float>> && is_operand<std::span<const float, 3>>);
-    static_assert(!is_operand<std::span<double>>);
-#endif
+    test_case("ranges/operands");
+    TAKEN(is_operand, std::vector<float>);
+    TAKEN(is_operand, const std::vector<float> &);
+    TAKEN(is_operand, std::array<float, 3>);
+    TAKEN(is_operand, float(&)[3]);
+    TAKEN(is_operand, const float(&)[3]);
+    TAKEN(is_operand, std::initializer_list<float>);
+    TAKEN(is_operand, array_ref);
+    TAKEN(is_operand, duo::pinned_array<float> &);
+    TAKEN(is_operand, const duo::device_array<float> &);
+    TAKEN(is_operand, mdspan_of<true>);
+    TAKEN(is_operand, eigen_row);
+    TAKEN(is_operand, eigen_column);
+    REFUSED(is_operand, mdspan_of<false>);
+    REFUSED(is_operand, eigen_block);
+    REFUSED(is_operand, strided_class<float>);
+    REFUSED(is_operand, strided_class<const float>);
+    REFUSED(is_operand, own_iterators);
+    REFUSED(is_operand, std::vector<bool>);
+    REFUSED(is_operand, std::vector<double>);
+    REFUSED(is_operand, std::deque<float>);
+    REFUSED(is_operand, std::list<float>);
+    REFUSED(is_operand, std::string);
+    REFUSED(is_operand, float(&)[2][3]);
+    REFUSED(is_operand, std::vector<float *>);
+    REFUSED(is_operand, float *);
 
-    static_assert(is_kept<std::vector<float> &> && is_kept<const std::vector<double> &>);
-    static_assert(is_kept<float(&)[4][4]> && is_kept<const std::array<int, 3> &>);
-    static_assert(is_kept<duo::pinned_array<float> &> && is_kept<array_ref &>);
-    static_assert(!is_kept<strided_class<float> &> && !is_kept<std::vector<bool> &>);
-    static_assert(!is_kept<own_iterators &> && !is_kept<std::vector<std::string> &>);
-    static_assert(!is_prepared<strided_class<float> &> && !is_prepared<std::deque<float> &>);
+    test_case("ranges/kept");
+    TAKEN(is_kept, std::vector<float> &);
+    TAKEN(is_kept, const std::vector<double> &);
+    TAKEN(is_kept, float(&)[4][4]);
+    TAKEN(is_kept, const std::array<int, 3> &);
+    TAKEN(is_kept, duo::pinned_array<float> &);
+    TAKEN(is_kept, array_ref &);
+    TAKEN(is_kept, eigen_column &);
+    REFUSED(is_kept, eigen_row &);
+    REFUSED(is_kept, eigen_block &);
+    REFUSED(is_kept, strided_class<float> &);
+    REFUSED(is_kept, std::vector<bool> &);
+    REFUSED(is_kept, own_iterators &);
+    REFUSED(is_kept, std::vector<std::string> &);
+    REFUSED(is_prepared, strided_class<float> &);
+    REFUSED(is_prepared, std::deque<float> &);
 }
 
 /* What is noted by address is no temporary, unless that is a view of another array. */
 void only_what_lasts()
 {
-    static_assert(is_node<std::vector<float> &> && is_node<const std::vector<float> &>);
-    static_assert(is_node<duo::vector_view> && is_node<mdspan_of<true>> && is_node<float(&)[3]>);
-    static_assert(!is_kept<std::vector<float>> && !is_prepared<std::vector<float>>);
-    static_assert(!is_kept<const std::vector<float>> && !is_kept<duo::pinned_array<float>>);
-    static_assert(!is_node<std::vector<float>> && !is_node<std::array<float, 2>>);
-    static_assert(!is_node<std::initializer_list<float>> && !is_node<mdspan_of<false>>);
-    static_assert(is_list<std::vector<float *> &> && is_list<float *const(&)[2]>);
-    static_assert(!is_list<std::vector<float *>> && !is_list<strided_class<float *> &>);
-    static_assert(!is_list<std::vector<float> &> && !is_list<std::deque<float *> &>);
+    test_case("ranges/temporaries");
+    TAKEN(is_node, std::vector<float> &);
+    TAKEN(is_node, const std::vector<float> &);
+    TAKEN(is_node, duo::vector_view);
+    TAKEN(is_node, mdspan_of<true>);
+    TAKEN(is_node, float(&)[3]);
+    TAKEN(is_prepared, const std::vector<float> &);
+    REFUSED(is_kept, std::vector<float>);
+    REFUSED(is_kept, const std::vector<float>);
+    REFUSED(is_kept, duo::pinned_array<float>);
+    REFUSED(is_prepared, std::vector<float>);
+    REFUSED(is_node, std::vector<float>);
+    REFUSED(is_node, std::array<float, 2>);
+    REFUSED(is_node, std::initializer_list<float>);
+    REFUSED(is_node, mdspan_of<false>);
+    TAKEN(is_list, std::vector<float *> &);
+    TAKEN(is_list, float *const(&)[2]);
+    REFUSED(is_list, std::vector<float *>);
+    REFUSED(is_list, strided_class<float *> &);
+    REFUSED(is_list, std::vector<float> &);
+    REFUSED(is_list, std::deque<float *> &);
+}
+
+/* From C++20 on a range says what it is. */
+void only_what_says_so()
+{
 #if __cplusplus >= 202002L
-    static_assert(is_kept<std::span<float>> && is_kept<std::span<const float>>);
-    static_assert(is_prepared<std::span<const float>> && is_node<std::span<const float>>);
-    static_assert(is_list<std::span<float *>>);
+    test_case("ranges/C++20");
+    TAKEN(is_operand, std::span<float>);
+    TAKEN(is_operand, std::span<const float, 3>);
+    TAKEN(is_operand, std::ranges::subrange<std::vector<float>::iterator>);
+    TAKEN(is_kept, std::span<float>);
+    TAKEN(is_kept, std::span<const float>);
+    TAKEN(is_prepared, std::span<const float>);
+    TAKEN(is_node, std::span<const float>);
+    TAKEN(is_list, std::span<float *>);
+    REFUSED(is_operand, std::span<double>);
+    REFUSED(is_operand, std::ranges::subrange<std::deque<float>::iterator>);
+#else
+    test_skip("not C++20");
 #endif
 }
 
@@ -172,8 +237,9 @@ void strides_are_honoured()
     }
     const auto is = [](float got, double want) { return static_cast<double>(got) == want; };
     const mdspan_of<true> up{x.data(), 1000, 2}, down{x.data() + 1998, 1000, -2};
-    for (const duo::vector_view v :
-         {duo::vector_view(up), duo::vector_view(down), duo::vector_view(x.data(), 1000, -2)}) {
+    const eigen_row row{x.data(), 1000, 2};
+    for (const duo::vector_view v : {duo::vector_view(up), duo::vector_view(down),
+                                     duo::vector_view(row), duo::vector_view(x.data(), 1000, -2)}) {
         test_case("increments/%d", static_cast<int>(v.stride));
         CHECK(is(duo::sum(ctx, v), sum), "sum %g", static_cast<double>(duo::sum(ctx, v)));
         CHECK(is(duo::asum(ctx, v), asum), "asum %g", static_cast<double>(duo::asum(ctx, v)));
@@ -309,6 +375,7 @@ int main(int argc, char **argv)
     const test_entry tests[] = {
         {"only_what_has_no_gaps", test<only_what_has_no_gaps>},
         {"only_what_lasts", test<only_what_lasts>},
+        {"only_what_says_so", test<only_what_says_so>},
         {"strides_are_honoured", test<strides_are_honoured>},
         {"read_only_arrays_are_kept", test<read_only_arrays_are_kept>},
         {"contexts_that_moved", test<contexts_that_moved>},
