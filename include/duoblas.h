@@ -820,21 +820,22 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
  * an operand. The caller sees to it that his earlier work on it is done, or ordered before the
  * context's in its stream, and disowns it before freeing it.
  *
- *   device_ptr  device memory of the context's device, not NULL.
+ *   device_ptr  device memory of the context's device, not NULL. Only calls whose output it is
+ *               write to it.
  *   bytes       > 0.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
  *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).
  * Since      1.0
  */
-DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
+DUO_API duo_status duo_adopt(duo_context *ctx, const void *device_ptr, size_t bytes);
 
 /**
  * duo_disown - forget adopted memory, after the work that uses it: as duo_free. A call that comes
  * too late gets DUO_ERR_FOREIGN, where it is large enough to ask the driver.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 1.0
  */
-DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
+DUO_API duo_status duo_disown(duo_context *ctx, const void *device_ptr);
 
 /**
  * duo_trim - give the context's idle workspace and staging, on all its devices, back to the system.
@@ -872,7 +873,8 @@ DUO_API duo_status duo_trim(duo_context *ctx);
 /**
  * duo_keep - from now on this host array stays on the device as well, as long as there is room.
  *
- *   host    not NULL.
+ *   host    not NULL. The array may be one that cannot be written to: only what calls wrote to it,
+ *           as their output, is ever copied back, by duo_fetch, duo_release or the library itself.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
  *
  * Threads    no call of another thread may be writing to the array.
@@ -880,7 +882,7 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  *            registered range, or is device memory), DUO_ERR_MEMORY (host).
  * Since      1.0
  */
-DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
+DUO_API duo_status duo_keep(duo_context *ctx, const void *host, size_t bytes);
 
 /**
  * duo_changed - the program wrote to these bytes of the host array; they are sent again before
@@ -931,7 +933,7 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *            kept: call again).
  * Since      1.0
  */
-DUO_API duo_status duo_release(duo_context *ctx, void *host);
+DUO_API duo_status duo_release(duo_context *ctx, const void *host);
 
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they

@@ -136,7 +136,7 @@ uint64_t duo_residency_number(void)
     return ++last;
 }
 
-duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
+duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t bytes, int device,
                              duo_region **added)
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
