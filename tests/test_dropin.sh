@@ -67,6 +67,7 @@ compile doubles client -DDOUBLES "$reference"
 compile handlers client -DHANDLERS -rdynamic "$reference"
 compile linked client -L"$build" -lduoblas-blas "$reference" -Wl,-rpath,"$build"
 compile leap.so leap -shared -fPIC
+compile no_memory.so no_memory -shared -fPIC
 compile stopwatch stopwatch
 client=$work/client
 export LD_LIBRARY_PATH=$libraries/blas # the rest of BLAS is the reference
@@ -257,6 +258,20 @@ for run in large fork 'threads 1000' wrong; do
     # shellcheck disable=SC2086 # words of a task
     expect 0 "${gpu[@]}" "$client" $run
 done
+
+echo "== no memory"
+# BLAS has no status: each allocation of ours may fail, or all from one on, or all there are.
+for failing in 1 2 3 4 5 6 7 8 1- 2- 3- 4- 5- 6- 7- 8- all; do
+    for run in 'calls 3' large batch fork 'threads 40'; do
+        # A thread needs memory of the C library.
+        [[ $failing = all && $run = threads* ]] && continue
+        # shellcheck disable=SC2086 # words of a task
+        expect 0 NO_MEMORY=$failing LD_PRELOAD="$preload:$work/no_memory.so" "$client" $run
+        is_empty err
+    done
+done
+expect 0 DUOBLAS_MATH=float64 NO_MEMORY=1- LD_PRELOAD="$preload:$work/no_memory.so" "$client" large
+is_empty err
 
 echo "== wrong arguments"
 expect 0 LD_PRELOAD="$preload" "$client" wrong

@@ -17,6 +17,13 @@ enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
 
 __thread duo_context *duo_context_default;
 
+/*
+ * For default contexts where the heap has no memory: BLAS needs none, and has no status that could
+ * tell. 64 threads at once may begin so; those of threads that have ended are used again.
+ */
+static duo_context reserve[64];
+static size_t reserved; /* of them are taken */
+
 static duo_context *pool;   /* ended contexts, to be used again */
 static duo_context *newest; /* the head of the list of all contexts, ended ones too */
 
@@ -48,12 +55,18 @@ static void set_default_policy(duo_context *ctx)
     duo_last_forget(&ctx->last);
 }
 
+static duo_context *take_reserve(void)
+{
+    return reserved < sizeof reserve / sizeof reserve[0] ? &reserve[reserved++] : NULL;
+}
+
 /* A context of zeros. The list of all contexts is whole whenever the lock is free, and the lock is
  * free at a fork. */
-static duo_context *take(void)
+static duo_context *take(bool is_default)
 {
     duo_lock(DUO_LOCK_CONTEXTS);
-    duo_context *const ctx = pool != NULL ? pool : calloc(1, sizeof *ctx);
+    duo_context *ctx = pool != NULL ? pool : calloc(1, sizeof *ctx);
+    if (ctx == NULL && is_default) ctx = take_reserve();
     if (ctx != NULL && ctx == pool) {
         pool = ctx->next;
         *ctx = (duo_context){.older = ctx->older, .resources.deferred = ctx->resources.deferred};
@@ -65,9 +78,9 @@ static duo_context *take(void)
     return ctx;
 }
 
-duo_context *duo_context_make(void)
+static duo_context *make(bool is_default)
 {
-    duo_context *const ctx = take();
+    duo_context *const ctx = take(is_default);
     if (ctx == NULL) return NULL;
     set_default_policy(ctx);
     ctx->magic = LIVE;
@@ -77,6 +90,8 @@ duo_context *duo_context_make(void)
         duo_report_event(&ctx->resources.report, environment->complaint[i]);
     return ctx;
 }
+
+duo_context *duo_context_make(void) { return make(false); }
 
 duo_status duo_context_end(duo_context *ctx)
 {
@@ -142,7 +157,7 @@ static duo_context *make_default(void)
     if (ctx != NULL)
         renew(ctx);
     else
-        ctx = duo_context_make();
+        ctx = make(true);
     if (ctx == NULL) return NULL;
     if (has_key) (void)pthread_setspecific(default_key, ctx);
     duo_context_default = ctx;

@@ -25,7 +25,8 @@ struct duo_context {
 };
 
 /* The context to use: ctx, or the calling thread's default one if ctx is NULL. NULL: ctx is not
- * live, or out of memory. */
+ * live; or there is no memory for a default one, and all of the static ones that stand in are in
+ * use. */
 duo_context *duo_context_of(duo_context *ctx);
 
 /* The calling thread's default context; NULL: it has none yet. */
