@@ -216,6 +216,27 @@ unreached bash -c :
 because 'it has loaded no BLAS$'
 unreached "$client" nothing
 because 'client would call (cblas_)?s[a-z]*_? here, and did not: only float32 is served$'
+expect 0 "$tool" run -- "$work/doubles" nothing
+lines err 3
+because 'doubles asks for dgemm_, which is float64 and is not served$'
+expect 0 "$tool" run -- "$work/doubles" calls # too few and small to be what it works with
+served err sgemm 2
+because 'doubles asks for dgemm_, which is float64 and is not served$'
+# A program of duoblas.h; also one that finds it by dlsym: the copy of the CPU's BLAS, which the
+# library has opened itself, is none of the program's.
+"$cc" -o "$work/own_calls" "$source/examples/first_call.c" -I"$source/include" -L"$build" \
+    -lduoblas -Wl,-rpath,"$build"
+unreached "$work/own_calls"
+because 'own_calls calls DuoBLAS itself \(duo_sgemm\), which is not counted here$'
+if has_python=$(command -v /usr/bin/python3); then
+    unreached "$has_python" -c "import ctypes
+library = ctypes.CDLL('$build/libduoblas.so')
+numbers = (ctypes.c_float * 10000)()
+call = [None, 102, 111, 111] + [ctypes.c_int64(100)] * 3 + [ctypes.c_float(1)]
+call += [numbers, ctypes.c_int64(100)] * 2 + [ctypes.c_float(0)]
+assert library.duo_sgemm(*call, (ctypes.c_float * 10000)(), ctypes.c_int64(100)) == 0"
+    because 'it has loaded no BLAS$'
+fi
 compile static client "$source/tests/dropin/own_blas.c"
 unreached "$work/static" nothing
 because 'static has (cblas_)?s[a-z]*_? linked into it, '
@@ -243,12 +264,25 @@ else
     echo "SKIPPED: no static libc"
 fi
 
+echo "== a summary that cannot be written"
+mkfifo "$work/fifo"
+expect 0 timeout 60 env DUOBLAS_SUMMARY="$work/fifo" LD_PRELOAD="$preload" "$client" calls
+expect 126 timeout 60 "$tool" run --summary "$work/fifo" -- "$client" calls
+# Files may have no bytes. (The reference BLAS needs no copy in memory.)
+expect 7 "$inside" "$summary" bash -c "ulimit -f 0; LD_PRELOAD=$preload exec '$client' status 7"
+rm "$work/summary"
+expect 0 bash -c "$inside DUOBLAS_SUMMARY=stderr LD_PRELOAD=$preload '$client' status 7 2> >(:)
+    test \$? -eq 7"
+
 echo "== forks and threads"
 for path in cpu auto; do
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" fork
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" threads 1000
     is_empty err
 done
+expect 0 "$tool" run -- "$client" fork # a child that ends by _exit tells nothing
+served err sgemm 4
+says err '^  it forked 1 time: children that ended by _exit, .*, are not counted$'
 
 echo "== on the simulated GPU"
 gpu=("DUOBLAS_PATH=gpu" "LD_PRELOAD=$build/tests/libduoblas-blas-sim.so")
