@@ -199,7 +199,13 @@ static void in_child(void)
             duo_blas_library_abandon("another thread was inside it when the process forked");
         duo_resources_in_child(&ctx->resources);
         duo_memo_forget(ctx->memo);
+        duo_last_forget(&ctx->last); /* it was the parent's; another thread may have been at it */
+        ctx->resources.report.note[0] = '\0';
     }
 }
 
-static __attribute__((constructor)) void watch_forks(void) { duo_fork_in_child(in_child); }
+static __attribute__((constructor)) void watch_forks(void)
+{
+    static duo_fork_handler handler = {.run = in_child};
+    duo_fork_in_child(&handler);
+}
