@@ -14,6 +14,9 @@
  *   Context    The first argument is a context: an in-order queue on one device with its policy and
  *              its workspace. NULL means the calling thread's own default context, made at first
  *              use. One thread at a time may use a context; different contexts may be used at once.
+ *   Handles    A pointer to a context, an event or a graph is the address of nothing. That of one
+ *              which has ended is refused, in a child process, too, until at least a thousand
+ *              others of its kind have been made, by the program or for its graphs.
  *   Counts     Sizes, leading dimensions and increments are int64_t and count elements, not bytes.
  *   Memory     An operand may be in plain host memory (pageable), in pinned host memory
  *              (duo_malloc_host), on the device (duo_malloc, duo_adopt), or a host array with a
@@ -177,7 +180,7 @@ typedef enum duo_side { DUO_SIDE_CPU, DUO_SIDE_GPU } duo_side;
 /* Where an operand was when a call came. DUO_AT_UNUSED: the call does not read or write it. */
 typedef enum duo_residence {
     DUO_AT_UNUSED,
-    DUO_AT_PAGEABLE, /* plain host memory */
+    DUO_AT_PAGEABLE, /* plain host memory; also what duo_malloc found instead of the device's */
     DUO_AT_PINNED,   /* host memory of duo_malloc_host */
     DUO_AT_KEPT,     /* host array under duo_keep, with a current copy on the device */
     DUO_AT_STALE,    /* host array under duo_keep, whose device copy is not current */
@@ -301,11 +304,13 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  *   on   not 0: they may. 0, the default: the result is there when the call returns. Switching it
  *        off waits as duo_synchronize does.
  *
- * Which      are the results of duo_sasum, duo_ssum and duo_sdot that run on the GPU. What runs on
- *            the CPU is there at return as ever, and so is C of duo_sgemm in host memory. The
- *            library may wait all the same: it does for a result in a kept array, for vectors that
- *            it sends in pieces or straight from pinned memory, and in contexts that tell how long
- *            each call took (duo_set_log, DUOBLAS_VERBOSE). Which side runs does not change.
+ * Which      are the results of duo_sasum, duo_ssum and duo_sdot that run on the GPU, in plain or
+ *            pinned host memory. Results in kept arrays, and in memory of duo_malloc wherever it
+ *            lies, are in order with all other calls there. What runs on the CPU is there at return
+ *            as ever, and so is C of duo_sgemm in host memory. The library may wait all the same:
+ *            it does for vectors that it sends in pieces or straight from pinned memory, and in
+ *            contexts that tell how long each call took (duo_set_log, DUOBLAS_VERBOSE). Which side
+ *            runs does not change.
  * There      is a result after duo_synchronize; after duo_event_synchronize, or a duo_event_query
  *            that says so, of an event that was recorded in the context after the call; and after
  *            anything that waits for the context's work: duo_destroy, duo_set_device,
@@ -757,13 +762,20 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 /**
- * duo_malloc - memory on the context's device, for use as an operand. Without a usable GPU, or
- * where its memory is full, it is host memory, so that a program needs one code path only (fill and
- * read it with duo_copy). Device copies of kept arrays make room for it.
+ * duo_malloc - memory on the context's device, for use as an operand. Device copies of kept arrays
+ * make room for it.
  *
  *   bytes   0 is allowed and gives a pointer to free.
  *   ptr     [out] not NULL; 256-byte aligned.
  *
+ * Fall-back  it lies in host memory where there is no usable GPU, or the context's is lost, where
+ *            its memory is full, and where the context's path is DUO_PATH_CPU. It counts as device
+ *            memory all the same, so that a program needs one code path only (it is filled and read
+ *            by duo_copy): calls on it are in order, also those of duo_set_async and of other
+ *            contexts, graphs take it, and what is refused is refused wherever it lies. Results in
+ *            it are there when the call returns, and no loss of a device touches it. A program's
+ *            own kernels cannot use it, and in a stream that the program captures it is
+ *            DUO_ERR_CAPTURE (duo_set_stream). duo_explain_last says DUO_AT_PAGEABLE.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
  * Since      1.0
  */
@@ -771,6 +783,10 @@ DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 
 /**
  * duo_free - give memory of duo_malloc back, after the work that uses it. NULL does nothing.
+ *
+ * Waits for what is queued, in any context, and for calls of other threads that have begun to use
+ * the memory. Whether one has begun the program cannot know: it frees what no call is to use.
+ *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 1.0
  */
 DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
@@ -781,7 +797,10 @@ DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
  */
 DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
 
-/** duo_free_host - the counterpart of duo_malloc_host; as duo_free.   Since 1.0 */
+/**
+ * duo_free_host - the counterpart of duo_malloc_host; as duo_free, but that calls of other threads
+ * that use the memory have to have returned.   Since 1.0
+ */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 
 /**
@@ -813,7 +832,8 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
 DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
 
 /**
- * duo_disown - forget adopted memory, after the work that uses it.
+ * duo_disown - forget adopted memory, after the work that uses it: as duo_free. A call that comes
+ * too late gets DUO_ERR_FOREIGN, where it is large enough to ask the driver.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 1.0
  */
 DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
@@ -857,6 +877,7 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  *   host    not NULL.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
  *
+ * Threads    no call of another thread may be writing to the array.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
  *            registered range, or is device memory), DUO_ERR_MEMORY (host).
  * Since      1.0
@@ -903,6 +924,9 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *
  *   host   any address in the kept array, not NULL.
  *
+ * Threads    calls of other threads may use the array meanwhile. It waits for those that are about
+ *            to use the device copy; all others use the array where it is, which is freed after
+ *            they have returned.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
  *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
  *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still
@@ -932,7 +956,8 @@ DUO_API duo_status duo_release(duo_context *ctx, void *host);
  *            array, and evicted as device copies are.
  * Numerics   the same algorithm gives the same bits, where the workspace holds both operands whole;
  *            but as one becomes cheaper, another may run than without.
- * Threads    as for all functions here; end a promise only while no call uses the array.
+ * Threads    calls of other threads may use the array meanwhile: what they are about to read is
+ *            freed after them.
  * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
  *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).
  * Since      1.0
@@ -957,7 +982,9 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  * Sides      An operation whose operands are all in host memory runs on the CPU; one whose operands
  *            are all on the device (duo_malloc, duo_adopt) runs there. Nothing is copied but by
  *            nodes that copy: any other mix, and kept arrays, are DUO_ERR_HIDDEN when the graph is
- *            built. Without a GPU memory of duo_malloc is in host memory, and so is all the work.
+ *            built. Memory of duo_malloc counts as on the device also where it lies in host memory:
+ *            work on it alone runs on the CPU then, and an operation with other operands on the
+ *            device is called by the launching thread. Without a GPU all the work is the CPU's.
  * Order      A launch follows what its context was given before, and the context goes on behind it.
  *            What the host does, and copies to host memory, are done when the launch returns; for
  *            what they depend on, on the device, the launching thread waits. Other work on the
@@ -1163,7 +1190,9 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  *   work   not NULL; kind, math, layout, transposes, sizes, increments, leading dimensions and
  *          pitches are what they were, and pinned memory stays pinned.
  *
- * Does not wait. Launches that are under way go on with what they had.
+ * Does not wait. Launches that are under way go on with what they had. Where memory of duo_malloc
+ * lies in host memory and that before did not, or the other way, the next launch waits for the last
+ * one and lays the graph out anew, for which it may return DUO_ERR_MEMORY.
  *
  * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
  *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE and DUO_ERR_UNSUPPORTED (as duo_graph_add),

@@ -60,15 +60,17 @@ typedef struct duo_operand {
     /* Found out by data/locate.c. */
     duo_residence residence;
     bool on_host, on_device; /* is there a current copy of the operand? */
-    duo_region *region;      /* the region that holds the whole operand, or NULL */
-    bool crosses;            /* the operand overlaps regions without lying in one of them */
+    bool registered;         /* the whole operand lies in one region */
+    bool counts_as_device;   /* that is device memory to the program, wherever it lies */
+    bool in_kept;            /* that is a kept array, with a device copy or without */
+    bool crosses;            /* it overlaps regions without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/credit.h) */
     double send_bytes;       /* what is stale of its kept array on the device, all of it */
     double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
 
     /* Set by placing, in the placed copy of the call alone. */
-    bool pending;      /* the operand is counted in region->pending */
+    duo_region *held;  /* the region that is held for the operand, or NULL: data/residency.h */
     bool host_written; /* the call's host_write is in the list of data/residency.c */
     void *packed;      /* GPU: device memory with the operand packed for the algorithm, or NULL */
 
@@ -150,8 +152,9 @@ static inline bool duo_operand_kept(const duo_operand *o)
     return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
 
-/* Is the operand in host memory that has no device copy? */
-static inline bool duo_operand_hosted(const duo_operand *o)
+/* Does the operand lie in host memory that has no device copy? What the program calls it is another
+ * question (data/region.h). */
+static inline bool duo_operand_lies_in_host(const duo_operand *o)
 {
     return o->residence == DUO_AT_PAGEABLE || o->residence == DUO_AT_PINNED;
 }
@@ -162,7 +165,8 @@ static inline bool duo_streams(const duo_call *call)
 {
     bool host = false;
     for (int i = 0; i < DUO_OPERANDS && call->operation == DUO_SGEMM; i++)
-        host |= duo_operand_touched(&call->operand[i]) && duo_operand_hosted(&call->operand[i]);
+        host |=
+            duo_operand_touched(&call->operand[i]) && duo_operand_lies_in_host(&call->operand[i]);
     return host;
 }
 

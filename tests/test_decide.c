@@ -229,7 +229,7 @@ static void which_calls_ask(void)
     test_case("asks/tiny-again");
     CHECK_STATUS(DUO_OK, duo_set_decide(ctx, NULL, NULL));
     CHECK_STATUS(DUO_OK, duo_ssum(ctx, 4, x, 1, &r));
-    CHECK(ctx->last.tiny, "it was predicted");
+    CHECK(duo_context_of(ctx)->last.tiny, "it was predicted");
     test_context_end(ctx);
     duo_profile_reset();
 }

@@ -76,7 +76,8 @@ static void tf32_on_request(void)
         /* Whatever is more accurate than asked for may serve too. */
         CHECK(!asked || d.candidates == serving_algorithms() + 1, "%d candidates", d.candidates);
         algorithm_takes(DUO_sgemm_gpu_fp16x1, 1.0);
-        duo_memo_forget(ctx->memo); /* a profile that is in use else never changes */
+        duo_memo_forget(
+            duo_context_of(ctx)->memo); /* a profile that is in use else never changes */
         multiply_ones(ctx);
         const duo_decision other = last_decision(ctx);
         CHECK(other.algorithm != NULL && strcmp(other.algorithm, rounds) != 0,
@@ -337,14 +338,14 @@ static void threads_count(void)
     CHECK(d.threads == 4, "%d threads", d.threads);
     check_predicted(&d, "ssum_cpu_lanes", 0.5e-3 + 1.4e-6);
     machine.cpu_bandwidth = 1.0;
-    duo_memo_forget(ctx->memo);
+    duo_memo_forget(duo_context_of(ctx)->memo);
     sum_all(ctx, vector);
     CHECK(last_decision(ctx).threads == 1, "%d threads", last_decision(ctx).threads);
     test_case("threads/many");
     machine.cpu_bandwidth = 1e18;
     /* More threads than pay are not used. */
     machine.fork_seconds_per_thread = 1e-3;
-    duo_memo_forget(ctx->memo);
+    duo_memo_forget(duo_context_of(ctx)->memo);
     CHECK_STATUS(DUO_OK, duo_set_threads(ctx, 64));
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
     sum_all(ctx, vector);

@@ -45,7 +45,8 @@ static int report_environment(void)
                          ones, EDGE, ones, EDGE, 0.0f, product, EDGE) == DUO_OK;
     ok = ok && product[0] == (float)EDGE && product[EDGE * EDGE - 1] == (float)EDGE;
     ok = ok && duo_explain_last(ctx, &third) == DUO_OK;
-    printf("tf32=%d adapt=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL, ctx->policy.adapt);
+    printf("tf32=%d adapt=%d", candidate(&third, "sgemm_gpu_fp16x1") != NULL,
+           duo_context_of(ctx)->policy.adapt);
     ok = ok && duo_destroy(ctx) == DUO_OK && sim_violations() == 0;
     free(vector);
     return ok ? 0 : 1;

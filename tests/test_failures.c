@@ -300,7 +300,7 @@ static void shrink_device(const world *w)
 /* The last call was done in several blocks. */
 static void check_blocks(duo_context *ctx)
 {
-    const duo_plan *const plan = &ctx->resources.plan;
+    const duo_plan *const plan = &duo_context_of(ctx)->resources.plan;
     duo_decision d = {.size = sizeof d};
     int products = 0;
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));

@@ -401,7 +401,7 @@ static void fork_inside_blas(void)
         if (algorithm->side != DUO_SIDE_CPU) continue;
         const bool inside = algorithm->id != DUO_sgemm_cpu_plain;
         test_case("fork-inside-blas/%s", algorithm->name);
-        other->running = algorithm;
+        duo_context_of(other)->running = algorithm;
         fflush(stdout);
         const pid_t pid = fork();
         if (pid == 0) {
@@ -412,7 +412,7 @@ static void fork_inside_blas(void)
         }
         const int ended = test_child_wait((int)pid, 20);
         CHECK(ended == 0, "the child: %d", ended);
-        other->running = NULL;
+        duo_context_of(other)->running = NULL;
         CHECK(duo_blas_library_get() != NULL && all_four(ctx, &s), "the parent cannot go on");
     }
     test_context_end(ctx);

@@ -248,7 +248,7 @@ static void threads_of_affinity(void)
 
 static duo_conditions conditions_of(duo_context *ctx)
 {
-    return duo_policy_conditions(&ctx->policy, &ctx->resources);
+    return duo_policy_conditions(&duo_context_of(ctx)->policy, &duo_context_of(ctx)->resources);
 }
 
 /* The most threads that a call of this thread may have now. */
@@ -394,8 +394,8 @@ static int report_device(void)
     const bool ok = duo_create(&ctx) == DUO_OK && duo_device_count(&count) == DUO_OK &&
                     conditions_of(ctx).gpu && duo_set_path(ctx, DUO_PATH_GPU) == DUO_OK &&
                     duo_ssum(ctx, 1 << 16, x, 1, &sum) == DUO_OK && duo_create(&second) == DUO_OK;
-    printf("first=%d later=%d", ok ? ctx->resources.queue_device : -1,
-           ok ? second->resources.device : -1);
+    printf("first=%d later=%d", ok ? duo_context_of(ctx)->resources.queue_device : -1,
+           ok ? duo_context_of(second)->resources.device : -1);
     return ok ? 0 : 1;
 }
 

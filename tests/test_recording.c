@@ -152,7 +152,7 @@ static void record_products(bool pinned, bool overlaps)
 {
     operands o;
     duo_context *const ctx = test_context();
-    duo_resources *const res = &ctx->resources;
+    duo_resources *const res = &duo_context_of(ctx)->resources;
     if (make(&o, ctx, pinned)) {
         multiply(&o);
         CHECK(res->plan.count > 0 && res->plan.ran, "the product was not streamed");
@@ -213,7 +213,7 @@ static void refused(void)
     duo_recording recording = {.count = 0};
     if (make(&o, ctx, true)) {
         multiply(&o);
-        ctx->resources.recording = &recording;
+        duo_context_of(ctx)->resources.recording = &recording;
         sim_fail(SIM_MARK, 1, DUO_ERR_DEVICE, 1); /* the first is the stamp in the queue up */
         multiply(&o);
         CHECK(!recording.complete, "it is complete without its first stamp");

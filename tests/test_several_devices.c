@@ -62,16 +62,17 @@ static void settings(void)
     CHECK_STATUS(DUO_ERR_DEVICE, duo_set_devices(ctx, negative, 2));
     CHECK_STATUS(DUO_ERR_DEVICE, duo_set_devices(ctx, beyond, 2));
     /* After all these nothing has changed. */
-    CHECK(duo_resources_devices(&ctx->resources, device) == 2 && device[0] == 1 && device[1] == 0,
+    CHECK(duo_resources_devices(&duo_context_of(ctx)->resources, device) == 2 && device[0] == 1 &&
+              device[1] == 0,
           "devices %d, %d", device[0], device[1]);
     /* All: the context's own comes first. */
     CHECK_STATUS(DUO_OK, duo_set_devices(ctx, NULL, 0));
-    CHECK(duo_resources_devices(&ctx->resources, device) == there && device[0] == 1 &&
-              device[1] == 0 && (there < 3 || device[2] == 2),
+    CHECK(duo_resources_devices(&duo_context_of(ctx)->resources, device) == there &&
+              device[0] == 1 && device[1] == 0 && (there < 3 || device[2] == 2),
           "devices %d, %d", device[0], device[1]);
     CHECK_STATUS(DUO_OK, duo_set_device(ctx, 1));
-    CHECK(duo_resources_devices(&ctx->resources, device) == 1 && device[0] == 1, "device %d",
-          device[0]);
+    CHECK(duo_resources_devices(&duo_context_of(ctx)->resources, device) == 1 && device[0] == 1,
+          "device %d", device[0]);
     test_context_end(ctx);
     if (!test_on_sim()) return;
     set_up(0, DUO_sgemm_gpu_naive);
@@ -88,7 +89,7 @@ static void warm_up(void)
     duo_context *const ctx = context_of(NULL, 0);
     CHECK_STATUS(DUO_OK, duo_warm_up(ctx));
     for (int i = 0; i < devices; i++) {
-        const duo_lane *const lane = &ctx->resources.lane[i];
+        const duo_lane *const lane = &duo_context_of(ctx)->resources.lane[i];
         CHECK(lane->device == i && lane->up != NULL && lane->down != NULL && lane->peer != NULL &&
                   lane->compute != NULL,
               "lane %d is not open", i);
@@ -96,7 +97,7 @@ static void warm_up(void)
     if (test_on_sim()) CHECK(sim_count(SIM_LOAD) == 3, "%ju loads", (uintmax_t)sim_count(SIM_LOAD));
     CHECK_STATUS(DUO_OK, duo_set_device(ctx, 0)); /* and the others are given up */
     for (int i = 1; i < DUO_LANES; i++)
-        CHECK(ctx->resources.lane[i].compute == NULL, "lane %d is open", i);
+        CHECK(duo_context_of(ctx)->resources.lane[i].compute == NULL, "lane %d is open", i);
     test_context_end(ctx);
 }
 

@@ -116,7 +116,7 @@ static void count_plan(duo_context *ctx, plans *met)
 {
     duo_decision d = {.size = sizeof d};
     CHECK_STATUS(DUO_OK, duo_explain_last(ctx, &d));
-    const duo_plan *const plan = &ctx->resources.plan;
+    const duo_plan *const plan = &duo_context_of(ctx)->resources.plan;
     if (d.algorithm == NULL) return; /* there was nothing to do */
     met->by_cpu += d.side == DUO_SIDE_CPU;
     if (d.side == DUO_SIDE_CPU || plan->count == 0 || !plan->ran) return;
@@ -302,7 +302,7 @@ static void each_algorithm(void)
             if (i % 3 == 1) set_room(&p, &x, 3 * MB);
             if (i % 6 == 0) set_room(&p, &x, 12 * MB); /* k is cut, or the algorithm declines */
             duo_context *const ctx = test_context();
-            CHECK_STATUS(DUO_OK, duo_context_open(ctx));
+            CHECK_STATUS(DUO_OK, duo_context_open(duo_context_of(ctx)));
             test_problem_name(&p, "streamed", algorithms[r]->name);
             test_operands o = test_operands_make(&p, &rng);
             const oracle_product q = test_problem_product(&p, &o);
@@ -319,11 +319,13 @@ static void each_algorithm(void)
                                 p.alpha, there[0].address, o.a.ld, there[1].address, o.b.ld, p.beta,
                                 there[2].address, o.c.ld);
             CHECK_STATUS(DUO_OK, duo_locate(0, &call));
-            const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
+            const duo_conditions conditions = duo_policy_conditions(
+                &duo_context_of(ctx)->policy, &duo_context_of(ctx)->resources);
             bool partly = false;
             duo_outcome outcome = DUO_DECLINED;
             if (algorithms[r]->accepts(&call, &conditions)) {
-                outcome = duo_run_gpu(ctx, &call, algorithms[r], &conditions, &partly);
+                outcome =
+                    duo_run_gpu(duo_context_of(ctx), &call, algorithms[r], &conditions, &partly);
                 CHECK(!partly, "a part of C was computed");
             }
             for (int n = 0; n < DUO_OPERANDS; n++) test_take(ctx, &there[n]);
@@ -517,12 +519,12 @@ static void overlap_of(int64_t n)
         CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, n, n, n,
                                        1.0f, at[0], n, at[1], n, 0.0f, at[2], n));
         const double seconds = 1e-9 * (double)(sim_clock_host() - began);
-        const double bound = bound_on_sim(&ctx->resources.plan);
+        const double bound = bound_on_sim(&duo_context_of(ctx)->resources.plan);
         const sim_operation *log;
         const size_t count = sim_log(&log);
         check_order(log, count);
         printf("      %jd: %d steps, %.0f us, bound %.0f us\n", (intmax_t)n,
-               ctx->resources.plan.count, 1e6 * seconds, 1e6 * bound);
+               duo_context_of(ctx)->resources.plan.count, 1e6 * seconds, 1e6 * bound);
         CHECK(seconds >= bound && seconds <= 1.2 * bound, "%g s, bound %g s", seconds, bound);
     }
     for (int i = 0; i < DUO_OPERANDS; i++) CHECK_STATUS(DUO_OK, duo_free_host(ctx, at[i]));

@@ -88,7 +88,7 @@ static double most_floats(const verifier *w)
                   (double)(DUO_OPERANDS * (w->arrays.gpu ? 2 : 1));
     duo_device_info device = {.size = sizeof device};
     if (w->arrays.gpu &&
-        duo_device_describe(w->arrays.context->resources.device, &device) == DUO_OK)
+        duo_device_describe(duo_context_of(w->arrays.context)->resources.device, &device) == DUO_OK)
         most = fmin(most, kMemoryShare * (double)device.memory_free_bytes / 4.0 /
                               (2.0 * DUO_OPERANDS)); /* kept arrays have copies there, too */
     return most;

@@ -47,7 +47,7 @@ static int find_chosen(duo_context *context, const duo_verified *v)
 {
     duo_decision d = {.size = sizeof d};
     if (duo_explain_last(context, &d) != DUO_OK) return -1;
-    const duo_last *const last = &context->last;
+    const duo_last *const last = &duo_context_of(context)->last;
     for (int i = 0; i < v->count; i++)
         if (v->candidate[i].algorithm == last->algorithm &&
             v->candidate[i].threads == last->threads)
@@ -136,9 +136,10 @@ static bool time_placed(duo_context *context, const duo_drawn *drawn, const duo_
                         const duo_effort *effort, duo_verified *v, int *left_out)
 {
     if (!duo_verify_make_stale(context, drawn, call)) return false;
-    const duo_conditions conditions = duo_policy_conditions(&context->policy, &context->resources);
+    const duo_conditions conditions = duo_policy_conditions(&duo_context_of(context)->policy,
+                                                            &duo_context_of(context)->resources);
     duo_call located = *call;
-    if (duo_locate(context->resources.device, &located) != DUO_OK) return false;
+    if (duo_locate(duo_context_of(context)->resources.device, &located) != DUO_OK) return false;
     list(v, &located, &conditions);
     const duo_trial t = {
         .context = context, .drawn = drawn, .call = call, .conditions = &conditions};
@@ -185,7 +186,8 @@ double duo_verify_predict(duo_context *context, const duo_drawn *drawn)
     duo_choice choice[DUO_CANDIDATES];
     const duo_call call = duo_drawn_call(drawn);
     if (duo_set_math(context, drawn->math) != DUO_OK) return (double)INFINITY;
-    const duo_conditions conditions = duo_policy_conditions(&context->policy, &context->resources);
+    const duo_conditions conditions = duo_policy_conditions(&duo_context_of(context)->policy,
+                                                            &duo_context_of(context)->resources);
     const int count = duo_predict(&call, &conditions, choice);
     const int best = duo_select(choice, count, &conditions);
     return best >= 0 ? choice[best].seconds : (double)INFINITY;

@@ -13,19 +13,19 @@
 static bool run_on_gpu(const duo_trial *t, const duo_call *call)
 {
     bool partly;
-    return duo_context_open(t->context) == DUO_OK &&
-           duo_run_gpu(t->context, call, t->candidate->algorithm, t->conditions, &partly) ==
-               DUO_OK &&
-           duo_upload_consumed(&t->context->resources) == DUO_OK;
+    return duo_context_open(duo_context_of(t->context)) == DUO_OK &&
+           duo_run_gpu(duo_context_of(t->context), call, t->candidate->algorithm, t->conditions,
+                       &partly) == DUO_OK &&
+           duo_upload_consumed(&duo_context_of(t->context)->resources) == DUO_OK;
 }
 
 static bool run_candidate(const duo_trial *t)
 {
     duo_call call = *t->call;
-    if (duo_locate(t->context->resources.device, &call) != DUO_OK) return false;
+    if (duo_locate(duo_context_of(t->context)->resources.device, &call) != DUO_OK) return false;
     if (t->candidate->algorithm->side == DUO_SIDE_GPU) return run_on_gpu(t, &call);
     call.threads = t->candidate->threads;
-    return duo_run_cpu(t->context, &call, t->candidate->algorithm) == DUO_OK;
+    return duo_run_cpu(duo_context_of(t->context), &call, t->candidate->algorithm) == DUO_OK;
 }
 
 bool duo_trial_run(void *user, int64_t calls)

@@ -20,7 +20,10 @@ typedef struct interval {
     double begin, end; /* seconds since the first */
 } interval;
 
-static duo_queue *queue_of(duo_context *context) { return context->resources.queue; }
+static duo_queue *queue_of(duo_context *context)
+{
+    return duo_context_of(context)->resources.queue;
+}
 
 /* Product i is in context i % contexts, between two of its stamps: those of one context. */
 static bool queue_products_of(duo_context *const *context, int contexts, int one,

@@ -28,7 +28,7 @@ static bool write_records(const duo_recording *recording, const duo_plan *plan, 
 bool duo_host_record(const duo_host *h, duo_host_group *g)
 {
     const duo_bench *const b = h->bench;
-    duo_resources *const res = &h->context->resources;
+    duo_resources *const res = &duo_context_of(h->context)->resources;
     duo_recording recording = {.count = 0};
     res->recording = &recording;
     const bool called = duo_host_run(&g->line[DUO_OURS_LINE], 2); /* the first makes the stamps */

@@ -4,12 +4,22 @@
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
 
+/* Memory of duo_malloc is refused as such wherever it lies. */
+static bool registered(uintptr_t low, size_t bytes)
+{
+    duo_residency_lock();
+    const bool found = duo_residency_first(low, low + bytes) != NULL;
+    duo_residency_unlock();
+    return found;
+}
+
 duo_status duo_adopt(duo_context *given, void *device_ptr, size_t bytes)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (device_ptr == NULL) return DUO_ERR_NULL;
     if (bytes == 0 || duo_range_wraps(device_ptr, bytes)) return DUO_ERR_SIZE;
+    if (registered((uintptr_t)device_ptr, bytes)) return DUO_ERR_RANGE;
     if (duo_context_open(ctx) != DUO_OK) return DUO_ERR_DEVICE;
     duo_memory memory;
     if (duo_backend_current()->classify(device_ptr, &memory) != DUO_OK ||
@@ -28,13 +38,9 @@ duo_status duo_disown(duo_context *given, void *device_ptr)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (device_ptr == NULL) return DUO_ERR_NULL;
     duo_residency_lock();
-    duo_region *const region = duo_residency_starting_at(device_ptr);
-    const bool adopted = region != NULL && region->kind == DUO_REGION_ADOPTED;
-    if (adopted) {
-        duo_coherence_settle(&ctx->resources, region);
-        duo_packed_drop(&region->packed, region->device);
-        duo_residency_remove(region);
-    }
+    duo_region *const region =
+        duo_residency_vacate(device_ptr, DUO_REGION_ADOPTED, DUO_REGION_ADOPTED);
+    if (region != NULL) duo_coherence_remove(&ctx->resources, region);
     duo_residency_unlock();
-    return adopted ? DUO_OK : DUO_ERR_RANGE;
+    return region != NULL ? DUO_OK : DUO_ERR_RANGE;
 }

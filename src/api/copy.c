@@ -24,10 +24,10 @@ static duo_status find_end(const void *address, size_t bytes, end *e)
     *e = (end){.address = (char *)(uintptr_t)address};
     e->region = duo_residency_find(low, low + bytes, &e->crosses);
     if (e->region != NULL && e->region->lost) return DUO_ERR_LOST;
-    e->on_device = e->region != NULL && duo_region_is_device(e->region);
+    e->on_device = e->region != NULL && duo_region_lies_on_device(e->region);
     for (const duo_region *r = e->crosses ? duo_residency_first(low, low + bytes) : NULL; r != NULL;
          r = duo_residency_next(r, low + bytes))
-        if (duo_region_is_device(r)) return DUO_ERR_RANGE;
+        if (duo_region_counts_as_device(r)) return DUO_ERR_RANGE;
     if (e->region == NULL && !duo_forked() &&
         duo_backend_current()->classify(address, &memory) == DUO_OK && memory == DUO_MEMORY_DEVICE)
         return DUO_ERR_FOREIGN;
@@ -61,6 +61,7 @@ static duo_status copy_between(duo_resources *res, const end *dst, const end *sr
     }
     if (src->on_device && dst->on_device) {
         status = duo_queue_copy(res->queue, dst->address, bytes, src->address, bytes, bytes, 1);
+        res->unwaited |= status == DUO_OK;
         return status == DUO_OK ? DUO_OK : duo_resources_failed(res, status, "copy");
     }
     if (dst->on_device) {

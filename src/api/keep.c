@@ -60,18 +60,14 @@ duo_status duo_release(duo_context *given, void *host)
     if (host == NULL) return DUO_ERR_NULL;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     duo_residency_lock();
-    duo_region *const region = duo_residency_first((uintptr_t)host, (uintptr_t)host + 1);
-    if (region == NULL || region->kind != DUO_REGION_KEPT) {
-        duo_residency_unlock();
-        return DUO_ERR_RANGE;
-    }
-    const duo_status status = duo_coherence_fetch(&ctx->resources, region);
+    duo_region *const region = duo_residency_vacate(host, DUO_REGION_KEPT, DUO_REGION_KEPT);
+    const duo_status status =
+        region != NULL ? duo_coherence_fetch(&ctx->resources, region) : DUO_ERR_RANGE;
     /* After any other failure the array stays registered: a later fetch may succeed. */
-    if (status == DUO_OK || status == DUO_ERR_LOST) {
-        duo_coherence_settle(&ctx->resources, region);
-        duo_region_drop_copy(region);
-        duo_residency_remove(region);
-    }
+    if (status == DUO_OK || status == DUO_ERR_LOST)
+        duo_coherence_remove(&ctx->resources, region);
+    else if (region != NULL)
+        duo_residency_stay(region);
     duo_residency_unlock();
     return status;
 }

@@ -116,15 +116,13 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (ptr == NULL) return DUO_OK;
     duo_residency_lock();
-    duo_region *const region = duo_residency_starting_at(ptr);
-    if (region == NULL || (region->kind != kind && region->kind != other)) {
+    duo_region *const region = duo_residency_vacate(ptr, kind, other);
+    if (region == NULL) {
         duo_residency_unlock();
         return DUO_ERR_RANGE;
     }
-    duo_coherence_settle(&ctx->resources, region);
-    duo_packed_drop(&region->packed, region->device);
     const duo_region freed = *region;
-    duo_residency_remove(region);
+    duo_coherence_remove(&ctx->resources, region);
     duo_residency_unlock();
     if (freed.kind == DUO_REGION_HOSTED || freed.kind == DUO_REGION_PLAIN)
         free(ptr);

@@ -13,7 +13,7 @@ duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
     duo_residency_lock();
     duo_region *const region = duo_residency_find(low, high, &crosses);
     duo_status status = DUO_OK;
-    if (region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN)
+    if (duo_region_counts_as_host(region))
         status = DUO_ERR_RANGE;
     else if (bytes > 0)
         region->packed.promised =
@@ -22,7 +22,7 @@ duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
         region->packed.promised = (duo_range){0, 0};
     if (status == DUO_OK) {
         region->packed.full = false;
-        /* A pending call may be about to use a packed operand: then all stay with the array. */
+        /* A pending call may be about to use a packed operand: then it is the one to free all. */
         if (bytes == 0 && region->pending == 0) duo_packed_drop(&region->packed, region->device);
     }
     duo_residency_unlock();

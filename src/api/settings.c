@@ -61,7 +61,7 @@ duo_status duo_set_devices(duo_context *given, const int *devices, int count)
     duo_resources_settle_device(res);
     duo_resources_set_others(res, count > 1 ? devices + 1 : NULL, count - 1);
     if (count == 0 || devices[0] == res->device) return DUO_OK;
-    (void)duo_resources_close(res);
+    duo_resources_close(res);
     res->device = devices[0];
     res->stream = NULL;
     duo_policy_changed(&ctx->policy, res);
@@ -78,7 +78,7 @@ duo_status duo_set_stream(duo_context *given, void *cuda_stream)
     duo_resources_settle_device(&ctx->resources);
     if (count == 0 || !duo_device_usable(ctx->resources.device)) return DUO_ERR_DEVICE;
     if (ctx->resources.stream == cuda_stream) return DUO_OK;
-    (void)duo_resources_close(&ctx->resources);
+    duo_resources_close(&ctx->resources);
     ctx->resources.stream = cuda_stream;
     duo_policy_changed(&ctx->policy, &ctx->resources);
     return DUO_OK;
@@ -91,7 +91,7 @@ duo_status duo_set_priority(duo_context *given, duo_priority priority)
     if (priority != DUO_PRIORITY_NORMAL && priority != DUO_PRIORITY_HIGH) return DUO_ERR_ENUM;
     if (ctx->resources.priority == priority) return DUO_OK;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
-    (void)duo_resources_close(&ctx->resources);
+    duo_resources_close(&ctx->resources);
     ctx->resources.priority = priority;
     return DUO_OK;
 }

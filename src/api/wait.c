@@ -53,7 +53,7 @@ duo_status duo_warm_up(duo_context *given)
         (void)duo_resources_failed(res, DUO_ERR_DEVICE, "load the kernels");
     open_others(res);
     sum_once(ctx);
-    if (res->async) (void)duo_deferred_open(res->deferred, res->queue_device);
+    if (res->async) (void)duo_deferred_open(&res->deferred, res->queue_device);
     return DUO_OK;
 }
 
@@ -63,29 +63,21 @@ duo_status duo_synchronize(duo_context *given)
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     duo_resources *const res = &ctx->resources;
-    const duo_status owed = res->owed;
-    res->owed = DUO_OK;
-    if (res->queue == NULL) return owed;
-    duo_status status = DUO_ERR_LOST;
-    if (duo_device_usable(res->queue_device)) {
-        status = duo_queue_finish(res->queue);
-        if (status != DUO_OK) (void)duo_resources_failed(res, status, "synchronize");
-    }
+    if (res->queue == NULL) return duo_resources_tell(res);
+    const duo_status status = duo_resources_finish(res);
     /* In a stream that the program may capture now others need not follow what is done. */
     if (status == DUO_OK && res->stream != NULL) {
         duo_residency_lock();
         duo_residency_forget_queue(res->queue);
         duo_residency_unlock();
     }
-    /* The queue may have moved from the context's lost device to another (duo_resources_reach). */
-    if (!duo_device_usable(res->device)) status = DUO_ERR_LOST;
     const bool unwaited = res->unwaited || duo_deferred_awaited(res->deferred).of != NULL;
     /* After another failure the outputs may still come, and can be waited for again. */
-    if (status != DUO_OK && status != DUO_ERR_LOST) return unwaited ? status : owed;
-    const bool lost = res->unwaited && status == DUO_ERR_LOST;
+    if (status != DUO_OK && status != DUO_ERR_LOST && unwaited) return status;
+    if (res->unwaited && status == DUO_ERR_LOST) duo_resources_owe(res, status);
     res->unwaited = false;
-    const duo_status results = duo_deferred_settle(res->deferred);
-    return lost || results != DUO_OK ? DUO_ERR_LOST : owed;
+    duo_resources_owe(res, duo_deferred_settle(&res->deferred));
+    return duo_resources_tell(res);
 }
 
 duo_status duo_trim(duo_context *given)

@@ -25,7 +25,7 @@ static bool timeable(const duo_context *ctx, const duo_call *call, duo_side side
     for (int i = 0; i < DUO_OPERANDS; i++) good &= !call->operand[i].prepared;
     if (side == DUO_SIDE_CPU) return good && out->residence != DUO_AT_DEVICE;
     good &= call->operation == DUO_SGEMM || !res->async;
-    return good && res->queue != NULL && duo_operand_hosted(out) && !duo_call_stale(call);
+    return good && res->queue != NULL && duo_operand_lies_in_host(out) && !duo_call_stale(call);
 }
 
 /* A trial moves no kept array, and opens no device. */

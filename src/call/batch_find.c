@@ -58,8 +58,8 @@ static bool find_products(duo_batch_call *b, int i)
         span_from(o, (uintptr_t)b->batch->pointer[i][p], &low, &high);
         if (region != NULL && region->low <= low && high <= region->high) continue;
         region = duo_residency_find(low, high, &crosses);
-        hosted &= !crosses && (region == NULL || duo_region_is_host(region));
-        on_device &= region != NULL && duo_region_is_device(region) && !region->lost &&
+        hosted &= !crosses && (region == NULL || duo_region_lies_in_host(region));
+        on_device &= region != NULL && duo_region_lies_on_device(region) && !region->lost &&
                      region->device == b->ctx->resources.device;
     }
     b->where[i] = hosted ? DUO_BATCH_HOSTED : DUO_BATCH_SCATTERED;

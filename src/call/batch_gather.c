@@ -18,7 +18,7 @@ bool duo_batch_gathered(const duo_batch_call *b, int i)
 {
     if (!duo_operand_touched(&b->call->operand[i])) return false;
     return b->where[i] == DUO_BATCH_HOSTED ||
-           (b->where[i] == DUO_BATCH_TOGETHER && duo_operand_hosted(&b->spans.operand[i]));
+           (b->where[i] == DUO_BATCH_TOGETHER && duo_operand_lies_in_host(&b->spans.operand[i]));
 }
 
 /* Do all products have the same matrix? */

@@ -64,7 +64,7 @@ static bool direct(const duo_resources *res, const void *address, size_t bytes, 
     bool crosses;
     duo_residency_lock();
     const duo_region *const region = duo_residency_find(low, low + bytes, &crosses);
-    *on_device = region != NULL && duo_region_is_device(region) && !region->lost &&
+    *on_device = region != NULL && duo_region_lies_on_device(region) && !region->lost &&
                  region->device == res->device;
     const bool pinned = region != NULL && region->kind == DUO_REGION_PINNED;
     duo_residency_unlock();

@@ -13,15 +13,15 @@
 #include "host/fork.h"
 #include "host/lock.h"
 
-enum { LIVE = 0x44554f31, DEAD = 0x44554f30 };
-
 __thread duo_context *duo_context_default;
 
 /*
  * For default contexts where the heap has no memory: BLAS needs none, and has no status that could
  * tell. 64 threads at once may begin so; those of threads that have ended are used again.
  */
-static duo_context reserve[64];
+static struct {
+    _Alignas(DUO_HANDLES) duo_context context;
+} reserve[64];
 static size_t reserved; /* of them are taken */
 
 static duo_context *pool;   /* ended contexts, to be used again */
@@ -57,7 +57,7 @@ static void set_default_policy(duo_context *ctx)
 
 static duo_context *take_reserve(void)
 {
-    return reserved < sizeof reserve / sizeof reserve[0] ? &reserve[reserved++] : NULL;
+    return reserved < sizeof reserve / sizeof reserve[0] ? &reserve[reserved++].context : NULL;
 }
 
 /* A context of zeros. The list of all contexts is whole whenever the lock is free, and the lock is
@@ -65,11 +65,13 @@ static duo_context *take_reserve(void)
 static duo_context *take(bool is_default)
 {
     duo_lock(DUO_LOCK_CONTEXTS);
-    duo_context *ctx = pool != NULL ? pool : calloc(1, sizeof *ctx);
+    duo_context *ctx = pool != NULL ? pool : duo_handle_allocate(sizeof *ctx);
     if (ctx == NULL && is_default) ctx = take_reserve();
     if (ctx != NULL && ctx == pool) {
         pool = ctx->next;
-        *ctx = (duo_context){.older = ctx->older, .resources.deferred = ctx->resources.deferred};
+        *ctx = (duo_context){.handled = ctx->handled,
+                             .older = ctx->older,
+                             .resources.deferred = ctx->resources.deferred};
     } else if (ctx != NULL) {
         ctx->older = newest;
         newest = ctx;
@@ -83,7 +85,7 @@ static duo_context *make(bool is_default)
     duo_context *const ctx = take(is_default);
     if (ctx == NULL) return NULL;
     set_default_policy(ctx);
-    ctx->magic = LIVE;
+    duo_handle_begin(&ctx->handled, DUO_HANDLE_CONTEXT);
     duo_policy_changed(&ctx->policy, &ctx->resources);
     const duo_environment *const environment = duo_environment_get();
     for (int i = 0; i < environment->complaints; i++)
@@ -95,13 +97,13 @@ duo_context *duo_context_make(void) { return make(false); }
 
 duo_status duo_context_end(duo_context *ctx)
 {
-    if (ctx->magic != LIVE || ctx == duo_context_default) return DUO_ERR_CONTEXT;
+    if (ctx == duo_context_default) return DUO_ERR_CONTEXT;
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (ctx->policy.capture != NULL) ctx->policy.capture->leave(ctx);
-    const duo_status closed = duo_resources_close(&ctx->resources);
-    const duo_status status = closed == DUO_OK ? ctx->resources.owed : closed;
+    duo_resources_close(&ctx->resources);
+    const duo_status status = duo_resources_tell(&ctx->resources);
     duo_plan_free(&ctx->resources.plan);
-    ctx->magic = DEAD;
+    ctx->handled.kind = DUO_HANDLE_NONE;
     duo_lock(DUO_LOCK_CONTEXTS);
     ctx->next = pool;
     pool = ctx;
@@ -140,7 +142,7 @@ static void renew(duo_context *ctx)
     ctx->policy.decide = NULL;
     set_default_policy(ctx);
     if (res->device != device || res->stream != NULL || res->priority != DUO_PRIORITY_NORMAL) {
-        (void)duo_resources_close(res);
+        duo_resources_close(res);
         res->stream = NULL;
         res->priority = DUO_PRIORITY_NORMAL;
     }
@@ -164,10 +166,10 @@ static duo_context *make_default(void)
     return ctx;
 }
 
-duo_context *duo_context_of(duo_context *ctx)
+duo_context *duo_context_of(duo_context *handle)
 {
-    if (ctx == NULL) return duo_context_default != NULL ? duo_context_default : make_default();
-    return ctx->magic == LIVE ? ctx : NULL;
+    if (handle == NULL) return duo_context_default != NULL ? duo_context_default : make_default();
+    return duo_handle_object(handle, DUO_HANDLE_CONTEXT);
 }
 
 /* ---- The device ---- */

@@ -1,8 +1,8 @@
 /*
  * context.h - a context: its policy, what it holds on a device, and its last call.
  *
- * One thread uses a context at a time. Contexts are never freed: an ended one waits in a pool, so
- * that a stale handle is recognised by its magic number.
+ * One thread uses a context at a time. Contexts are never freed: an ended one waits in a pool
+ * (host/handle.h).
  */
 #ifndef DUO_CONTEXT_H
 #define DUO_CONTEXT_H
@@ -11,9 +11,10 @@
 #include "call/memo.h"
 #include "call/policy.h"
 #include "data/resources.h"
+#include "host/handle.h"
 
 struct duo_context {
-    uint32_t magic;
+    duo_handled handled;
     duo_policy policy;
     duo_resources resources;
     duo_last last;
@@ -24,18 +25,18 @@ struct duo_context {
     duo_context *older; /* in the list of all: the one made before */
 };
 
-/* The context to use: ctx, or the calling thread's default one if ctx is NULL. NULL: ctx is not
- * live; or there is no memory for a default one, and all of the static ones that stand in are in
- * use. */
-duo_context *duo_context_of(duo_context *ctx);
+/* The context to use: that of the handle, or the calling thread's default one if that is NULL.
+ * NULL: it is not live; or there is no memory for a default one, and all of the static ones that
+ * stand in are in use. */
+duo_context *duo_context_of(duo_context *handle);
 
 /* The calling thread's default context; NULL: it has none yet. */
 extern __thread duo_context *duo_context_default;
 
 /* A new context with the environment's policy, or NULL. */
 duo_context *duo_context_make(void);
-/* Ends a context. DUO_ERR_CONTEXT: it is not live, or it is the calling thread's default;
- * DUO_ERR_CAPTURE: its stream is captured. */
+/* Ends a live context. DUO_ERR_CONTEXT: it is the calling thread's default; DUO_ERR_CAPTURE: its
+ * stream is captured. */
 duo_status duo_context_end(duo_context *ctx);
 
 /* Opens the context's queue on its device, if that is not done yet. DUO_ERR_DEVICE: there is no

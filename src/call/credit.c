@@ -24,7 +24,9 @@ void duo_credit_earn(const duo_call *call, const duo_choice *choice, int count, 
     if (!(lost > 0.0)) return;
     duo_residency_lock();
     for (int i = 0; i < DUO_OPERANDS; i++)
-        if (call->operand[i].read && call->operand[i].residence == DUO_AT_STALE)
-            call->operand[i].region->credit_seconds += lost;
+        if (call->operand[i].read && call->operand[i].residence == DUO_AT_STALE) {
+            duo_region *const region = duo_residency_of(&call->operand[i]);
+            if (region != NULL) region->credit_seconds += lost; /* else it has gone meanwhile */
+        }
     duo_residency_unlock();
 }

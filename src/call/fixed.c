@@ -9,7 +9,7 @@ static bool all_on(const duo_call *call, duo_side side)
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o)) continue;
         if (side == DUO_SIDE_GPU ? o->residence != DUO_AT_DEVICE || !o->on_device
-                                 : !duo_operand_hosted(o) || o->crosses)
+                                 : !duo_operand_lies_in_host(o) || o->crosses)
             return false;
     }
     return true;

@@ -15,10 +15,7 @@ static bool lasting(const duo_call *call, const duo_conditions *conditions)
 static duo_call key_of(const duo_call *call)
 {
     duo_call key = *call;
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        key.operand[i].address = NULL;
-        key.operand[i].region = NULL;
-    }
+    for (int i = 0; i < DUO_OPERANDS; i++) key.operand[i].address = NULL;
     key.number = 0;
     return key;
 }

@@ -80,14 +80,15 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call, duo_res
 
 /* ---- Results that may come later ---- */
 
-/* May this one? Not into a kept array, whose device copy it would make stale; nor where the context
- * tells how long each call took, or for want of pinned memory. */
+/* May this one? Only into what is host memory to the program: calls on any other are in order. Nor
+ * where the context tells how long each call took, or for want of pinned memory. */
 static bool defers(duo_resources *res, const duo_call *call)
 {
     const duo_operand *const o = &call->operand[DUO_RESULT];
-    if (call->operation == DUO_SGEMM || !duo_operand_hosted(o) || o->crosses) return false;
+    if (call->operation == DUO_SGEMM || o->crosses || o->counts_as_device || o->in_kept)
+        return false;
     if (duo_report_wanted(&res->report)) return false;
-    const duo_status status = duo_deferred_open(res->deferred, res->queue_device);
+    const duo_status status = duo_deferred_open(&res->deferred, res->queue_device);
     if (status != DUO_OK) (void)duo_resources_failed(res, status, "pin words for results");
     return status == DUO_OK;
 }
@@ -129,7 +130,11 @@ static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local
     if (res->async && defers(res, call)) return run_deferred(res, call, local, algorithm);
     duo_result_word word = {.address = NULL};
     const duo_outcome launched = launch(res, call, local, algorithm, &word);
-    if (launched != DUO_OK || word.address == NULL) return launched;
+    if (launched != DUO_OK) return launched;
+    if (word.address == NULL) { /* the output stays on the device, and nobody has waited for it */
+        res->unwaited = true;
+        return DUO_OK;
+    }
     return take_result(res, call, word) == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
@@ -144,9 +149,6 @@ duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algori
         duo_streams(call) ? duo_stream_product(res, call, &local, algorithm, conditions, partly)
                           : run(res, call, &local, algorithm);
     res->on_gpu = false;
-    /* Nobody has waited yet for an output that stays on the device. */
-    const duo_operand *const out = &call->operand[DUO_C]; /* DUO_RESULT is the same operand */
-    if (outcome == DUO_OK && !duo_operand_hosted(out)) res->unwaited = true;
     duo_place_end(call, &local);
     return outcome;
 }

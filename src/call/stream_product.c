@@ -152,8 +152,9 @@ duo_outcome duo_stream_product(duo_resources *res, const duo_call *call, duo_cal
     const bool products = res->plan.ran && any_done(&res->plan, DUO_STEP_MULTIPLY);
     const bool tiles = res->plan.ran && any_done(&res->plan, DUO_STEP_FETCH);
     duo_place_queued(res, call, local, products);
-    const bool home = duo_operand_hosted(&call->operand[DUO_C]);
+    const bool home = duo_operand_lies_in_host(&call->operand[DUO_C]);
     *partly = outcome != DUO_OK && (home ? tiles : products);
+    if (!home && products) res->unwaited = true;
     /* Also for tiles that came before a failure: kept arrays that C touches have changed. */
     const duo_status told =
         home && tiles ? duo_place_wrote_host(res, &call->operand[DUO_C]) : DUO_OK;

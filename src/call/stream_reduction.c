@@ -18,6 +18,7 @@
 #include "cpu/lanes_reduce.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
+#include "data/residency.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 
@@ -57,6 +58,16 @@ static double missing(const duo_resources *res, int i, double bytes)
     return fmax(0.0, bytes - (double)res->workspace[i].bytes);
 }
 
+/* What the operand's array takes on the device, if it needs a device copy. */
+static double copy_bytes(const duo_operand *o)
+{
+    duo_residency_lock();
+    const duo_region *const region = duo_residency_of(o);
+    const double bytes = region != NULL ? (double)duo_region_bytes(region) : 0.0;
+    duo_residency_unlock();
+    return bytes;
+}
+
 bool duo_reduction_streams(const duo_resources *res, const duo_call *call)
 {
     if (call->operation == DUO_SGEMM) return false;
@@ -67,7 +78,7 @@ bool duo_reduction_streams(const duo_resources *res, const duo_call *call)
         if (is_sent(o))
             bytes += missing(res, i, duo_operand_bytes(o));
         else if (o->read && !o->on_device)
-            bytes += (double)duo_region_bytes(o->region); /* it may need a device copy */
+            bytes += copy_bytes(o);
         any |= is_sent(o);
     }
     return any && (call->n > LONGEST_PIECE || bytes > duo_device_room(res->device));

@@ -115,7 +115,7 @@ static unsigned links_of(const duo_call *call, duo_side side)
         const duo_operand *const o = &call->operand[i];
         const bool pinned = o->residence == DUO_AT_PINNED, gpu = side == DUO_SIDE_GPU;
         const bool there = gpu ? o->on_device : o->on_host; /* on the algorithm's side */
-        const bool home = gpu ? !duo_operand_hosted(o) : o->residence != DUO_AT_DEVICE;
+        const bool home = gpu ? !duo_operand_lies_in_host(o) : o->residence != DUO_AT_DEVICE;
         if (o->read && !there) links |= 1u << duo_link_of(gpu, pinned);
         if (o->written && !home) links |= 1u << duo_link_of(!gpu, pinned);
     }

@@ -27,7 +27,8 @@ static double launch_on_gpu(const duo_call *call, const duo_conditions *conditio
     const duo_profile *const p = conditions->profile;
     const duo_call least = smallest(call);
     const double launch = duo_algorithm_seconds(choice->algorithm, &least, conditions, &threads);
-    const double waits = duo_operand_hosted(&call->operand[DUO_C]) ? p->round_trip_seconds : 0.0;
+    const double waits =
+        duo_operand_lies_in_host(&call->operand[DUO_C]) ? p->round_trip_seconds : 0.0;
     if (!duo_streams(call)) return launch + waits;
     return launch + duo_stream_starts(call, p) * choice->devices;
 }

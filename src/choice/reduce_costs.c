@@ -15,7 +15,7 @@
 static bool has_gaps(const duo_operand *o, duo_side side)
 {
     const bool arrives =
-        side == DUO_SIDE_GPU ? duo_operand_hosted(o) : o->residence == DUO_AT_DEVICE;
+        side == DUO_SIDE_GPU ? duo_operand_lies_in_host(o) : o->residence == DUO_AT_DEVICE;
     return o->read && o->ld != 1 && !arrives;
 }
 

@@ -21,7 +21,8 @@ static inline bool duo_sgemm_fits_device(const duo_call *call, const duo_conditi
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o) || o->on_device) continue;
-        bytes += duo_operand_hosted(o) ? fmin(duo_operand_bytes(o), least) : duo_operand_bytes(o);
+        bytes +=
+            duo_operand_lies_in_host(o) ? fmin(duo_operand_bytes(o), least) : duo_operand_bytes(o);
     }
     return conditions->gpu && bytes <= conditions->device_memory_bytes;
 }

@@ -95,7 +95,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.algorithm = algorithm->id;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        const bool host = duo_operand_touched(o) && duo_operand_hosted(o);
+        const bool host = duo_operand_touched(o) && duo_operand_lies_in_host(o);
         of.sent[i] = host && o->read;
         of.pinned[i] = host && direct(call, i);
         if (i != DUO_C && o->read) of.packed_bytes[i] = packed_bytes[i];
@@ -179,7 +179,7 @@ static traffic traffic_of(const duo_call *call, const duo_conditions *conditions
     traffic t = {.up = 0.0};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (!duo_operand_touched(o) || !duo_operand_hosted(o)) continue;
+        if (!duo_operand_touched(o) || !duo_operand_lies_in_host(o)) continue;
         const bool pinned = direct(call, i);
         const double bytes = duo_operand_bytes(o);
         const bool shared = i == DUO_A && devices > 1; /* every device needs all of it */
@@ -224,10 +224,10 @@ double duo_stream_starts(const duo_call *call, const duo_profile *profile)
     double seconds = 0.0;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (o->read && duo_operand_hosted(o))
+        if (o->read && duo_operand_lies_in_host(o))
             seconds += (seconds > 0.0 ? kNextSend : 1.0) * profile->copy_seconds;
     }
-    if (duo_operand_hosted(&call->operand[DUO_C]))
+    if (duo_operand_lies_in_host(&call->operand[DUO_C]))
         seconds += profile->round_trip_seconds + kFetch * profile->copy_seconds;
     return seconds;
 }
@@ -252,7 +252,7 @@ static double seconds_on(const duo_call *call, const duo_conditions *conditions,
 static int most_devices(const duo_call *call, const duo_conditions *conditions)
 {
     for (int i = 0; i < DUO_OPERANDS; i++)
-        if (duo_operand_touched(&call->operand[i]) && !duo_operand_hosted(&call->operand[i]))
+        if (duo_operand_touched(&call->operand[i]) && !duo_operand_lies_in_host(&call->operand[i]))
             return 1;
     return conditions->devices > 1 ? conditions->devices : 1;
 }

@@ -211,3 +211,10 @@ void duo_coherence_settle(duo_resources *res, duo_region *region)
     const duo_status status = duo_queue_finish(res->queue);
     if (status != DUO_OK) (void)duo_resources_failed(res, status, "finish");
 }
+
+void duo_coherence_remove(duo_resources *res, duo_region *region)
+{
+    duo_coherence_settle(res, region);
+    duo_region_drop_copy(region);
+    duo_residency_remove(region);
+}

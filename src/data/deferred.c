@@ -14,12 +14,24 @@ struct duo_deferred {
     uint64_t *word; /* DUO_DEFERRED of them, pinned; NULL: not needed yet */
     uint64_t added; /* how many ever were; result i has word and destination i % DUO_DEFERRED */
     float *destination[DUO_DEFERRED];
-    uint64_t delivered;            /* so many of those: none of them is awaited */
-    uint64_t lost_first, lost_end; /* all that were ever lost are in [first, end) */
-    bool untold;                   /* some were lost, and duo_deferred_settle did not tell yet */
+    uint64_t delivered; /* so many of those: none of them is awaited */
+    bool lost;          /* some were: from lost_first on, all. It is the ring's end */
+    uint64_t lost_first;
+    duo_deferred *older; /* in the list of all: the one made before */
 };
 
-duo_deferred *duo_deferred_make(void) { return calloc(1, sizeof(duo_deferred)); }
+static duo_deferred *newest; /* the head of that list: events know rings that no context has */
+
+duo_deferred *duo_deferred_make(void)
+{
+    duo_deferred *const d = calloc(1, sizeof *d);
+    if (d == NULL) return NULL;
+    duo_lock(DUO_LOCK_DEFERRED);
+    d->older = newest;
+    newest = d;
+    duo_unlock(DUO_LOCK_DEFERRED);
+    return d;
+}
 
 /* Other than that of the result before it in the same word, and not 0. */
 static uint32_t ticket_of(uint64_t number) { return (uint32_t)number | 1U; }
@@ -48,24 +60,19 @@ static bool deliver(duo_deferred *d, uint64_t end)
 static void lose(duo_deferred *d)
 {
     if (d->delivered == d->added) return;
-    if (d->lost_end == 0) d->lost_first = d->delivered;
-    d->lost_end = d->delivered = d->added;
-    d->untold = true;
-}
-
-static duo_status settle(duo_deferred *d)
-{
-    if (!duo_device_usable(d->device) || !deliver(d, d->added)) lose(d);
-    const duo_status status = d->untold ? DUO_ERR_LOST : DUO_OK;
-    d->untold = false;
-    return status;
+    if (!d->lost) d->lost_first = d->delivered;
+    d->lost = true;
+    d->delivered = d->added;
 }
 
 /* ---- For the thread that uses the context ---- */
 
-duo_status duo_deferred_open(duo_deferred *d, int device)
+duo_status duo_deferred_open(duo_deferred **ring, int device)
 {
     void *words = NULL;
+    if (*ring == NULL) *ring = duo_deferred_make();
+    duo_deferred *const d = *ring;
+    if (d == NULL) return DUO_ERR_MEMORY;
     if (d->word != NULL) return DUO_OK;
     enum { BYTES = DUO_DEFERRED * sizeof(uint64_t) };
     const duo_status status = duo_backend_current()->pin(device, BYTES, &words);
@@ -96,24 +103,34 @@ void duo_deferred_add(duo_deferred *d, float *result)
     duo_unlock(DUO_LOCK_DEFERRED);
 }
 
-duo_status duo_deferred_settle(duo_deferred *d)
+/* Unpins the words, by which nothing comes any more. */
+static void close_words(duo_deferred *d)
 {
-    if (d == NULL) return DUO_OK;
     duo_lock(DUO_LOCK_DEFERRED);
-    const duo_status status = settle(d);
-    duo_unlock(DUO_LOCK_DEFERRED);
-    return status;
-}
-
-duo_status duo_deferred_close(duo_deferred *d)
-{
-    if (d == NULL) return DUO_OK;
-    duo_lock(DUO_LOCK_DEFERRED);
-    const duo_status status = settle(d);
     uint64_t *const words = d->word;
     d->word = NULL;
     duo_unlock(DUO_LOCK_DEFERRED);
     if (words != NULL) (void)duo_backend_current()->unpin(words);
+}
+
+duo_status duo_deferred_settle(duo_deferred **ring)
+{
+    duo_deferred *const d = *ring;
+    if (d == NULL) return DUO_OK;
+    duo_lock(DUO_LOCK_DEFERRED);
+    if (!duo_device_usable(d->device) || !deliver(d, d->added)) lose(d);
+    const bool lost = d->lost;
+    duo_unlock(DUO_LOCK_DEFERRED);
+    if (!lost) return DUO_OK;
+    close_words(d);
+    *ring = NULL;
+    return DUO_ERR_LOST;
+}
+
+duo_status duo_deferred_close(duo_deferred **ring)
+{
+    const duo_status status = duo_deferred_settle(ring);
+    if (*ring != NULL) close_words(*ring);
     return status;
 }
 
@@ -122,7 +139,7 @@ void duo_deferred_in_child(duo_deferred *d)
     if (d == NULL) return;
     d->word = NULL;
     d->delivered = d->added;
-    d->untold = false;
+    d->lost = false;
 }
 
 /* ---- For any thread ---- */
@@ -132,7 +149,7 @@ duo_deferred_range duo_deferred_awaited(duo_deferred *d)
     duo_deferred_range range = {.of = NULL};
     if (d == NULL) return range;
     duo_lock(DUO_LOCK_DEFERRED);
-    if (d->delivered < d->added) range = (duo_deferred_range){d, d->delivered, d->added};
+    if (d->lost || d->delivered < d->added) range = (duo_deferred_range){d, d->added};
     duo_unlock(DUO_LOCK_DEFERRED);
     return range;
 }
@@ -145,7 +162,7 @@ duo_status duo_deferred_deliver(const duo_deferred_range *range, bool *all)
     duo_lock(DUO_LOCK_DEFERRED);
     if (!duo_device_usable(d->device)) lose(d);
     *all = deliver(d, range->end);
-    const bool lost = range->first < d->lost_end && d->lost_first < range->end;
+    const bool lost = d->lost && d->lost_first < range->end;
     duo_unlock(DUO_LOCK_DEFERRED);
     return lost ? DUO_ERR_LOST : DUO_OK;
 }

@@ -6,9 +6,10 @@
  * it: moves it from the word to where it belongs. Results are numbered in the order of their calls,
  * which is the queue's, and delivered in that order; DUO_DEFERRED of them may be awaited at once.
  *
- * A context has one such ring, from its first duo_set_async on. It is never freed, as events
- * outlive contexts; before a queue closes its results are delivered, or lost. One thread adds
- * results, any thread delivers them.
+ * A context has one such ring, from its first duo_set_async on. Before a queue closes its results
+ * are delivered, or lost. A ring ends with its first loss, and the context gets another one: so what
+ * was delivered, and what was lost, stands apart for good. Rings are never freed, as events outlive
+ * contexts. One thread adds results, any thread delivers them.
  */
 #ifndef DUO_DEFERRED_H
 #define DUO_DEFERRED_H
@@ -25,10 +26,10 @@ typedef struct duo_result_word {
     uint32_t ticket;
 } duo_result_word;
 
-/* The results number first .. end - 1 of a ring, or, with NULL, none. */
+/* The results of a ring up to number end - 1; or, with NULL, none. */
 typedef struct duo_deferred_range {
     duo_deferred *of;
-    uint64_t first, end;
+    uint64_t end;
 } duo_deferred_range;
 
 /* An empty ring, or NULL: out of memory. */
@@ -36,8 +37,8 @@ duo_deferred *duo_deferred_make(void);
 
 /* ---- For the thread that uses the context ---- */
 
-/* Pins the words, if that is not done. */
-duo_status duo_deferred_open(duo_deferred *deferred, int device);
+/* Makes the ring, if it is NULL, and pins the words, if that is not done. */
+duo_status duo_deferred_open(duo_deferred **ring, int device);
 
 /* Is there no room for one more? *oldest: the word of the result that has to go first. */
 bool duo_deferred_full(const duo_deferred *deferred, duo_result_word *oldest);
@@ -50,23 +51,23 @@ void duo_deferred_add(duo_deferred *deferred, float *result);
 
 /*
  * The device has done all that was queued, or is lost: delivers every result. DUO_ERR_LOST: some
- * were lost since the last call of this function; what they were for is unchanged. NULL has none.
+ * were lost; what they were for is unchanged, and the context has no ring any more. NULL has none.
  */
-duo_status duo_deferred_settle(duo_deferred *deferred);
+duo_status duo_deferred_settle(duo_deferred **ring);
 
 /* Likewise, and unpins the words. */
-duo_status duo_deferred_close(duo_deferred *deferred);
+duo_status duo_deferred_close(duo_deferred **ring);
 
 /* In a child process: forgets words and results, which are the parent's. */
 void duo_deferred_in_child(duo_deferred *deferred);
 
 /* ---- For any thread ---- */
 
-/* Those that are awaited now; of NULL none. */
+/* All up to now, if some are awaited, or were lost; else, and of NULL, none. */
 duo_deferred_range duo_deferred_awaited(duo_deferred *deferred);
 
-/* Delivers what has come, up to the end of the range. *all: none in it is awaited any more.
- * DUO_ERR_LOST: some in it were lost with the device. */
+/* Delivers what has come of them. *all: none is awaited any more. DUO_ERR_LOST: some were lost with
+ * the device. */
 duo_status duo_deferred_deliver(const duo_deferred_range *range, bool *all);
 
 #endif

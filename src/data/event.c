@@ -10,7 +10,7 @@
 #include "host/fork.h"
 #include "host/lock.h"
 
-enum { LIVE = 0x44554531, DEAD = 0x44554530, NO_DEVICE = -1 };
+enum { NO_DEVICE = -1 };
 
 static duo_event *pool;   /* ended events, to be used again */
 static duo_event *newest; /* the head of the list of all events, ended ones too */
@@ -31,7 +31,7 @@ static void set_place(duo_event *event, duo_event_place place, duo_node *node, i
 duo_event *duo_event_make(void)
 {
     duo_lock(DUO_LOCK_EVENTS);
-    duo_event *const event = pool != NULL ? pool : calloc(1, sizeof *event);
+    duo_event *const event = pool != NULL ? pool : duo_handle_allocate(sizeof *event);
     if (event != NULL && event == pool) {
         pool = event->next;
     } else if (event != NULL) {
@@ -40,7 +40,7 @@ duo_event *duo_event_make(void)
     }
     if (event != NULL) {
         event->place = nothing;
-        event->magic = LIVE;
+        duo_handle_begin(&event->handled, DUO_HANDLE_EVENT);
     }
     duo_unlock(DUO_LOCK_EVENTS);
     return event;
@@ -51,15 +51,13 @@ void duo_event_end(duo_event *event)
     for (int d = 0; d < DUO_MOST_DEVICES; d++)
         if (event->signal[d] != NULL) duo_backend_current()->signal_close(event->signal[d]);
     memset(event->signal, 0, sizeof event->signal);
-    event->magic = DEAD;
+    event->handled.kind = DUO_HANDLE_NONE;
     duo_lock(DUO_LOCK_EVENTS);
     set_place(event, nothing, NULL, 0);
     event->next = pool;
     pool = event;
     duo_unlock(DUO_LOCK_EVENTS);
 }
-
-bool duo_event_live(const duo_event *event) { return event != NULL && event->magic == LIVE; }
 
 static duo_event_place place_of(const duo_event *event)
 {
@@ -83,6 +81,7 @@ void duo_event_set(duo_event *event, duo_resources *res)
 {
     duo_event_place place = {.device = NO_DEVICE,
                              .unwaited = res->unwaited,
+                             .owed = res->owed == DUO_ERR_LOST,
                              .results = duo_deferred_awaited(res->deferred)};
     if (res->queue != NULL) {
         duo_status status = set_signal(event, res);
@@ -157,7 +156,7 @@ static duo_status deliver(duo_event_place place, duo_status reached, bool *all)
     *all = true;
     if (reached != DUO_OK && reached != DUO_ERR_LOST) return reached;
     const duo_status results = duo_deferred_deliver(&place.results, all);
-    return reached == DUO_OK ? results : reached;
+    return place.owed ? DUO_ERR_LOST : reached == DUO_OK ? results : reached;
 }
 
 duo_status duo_event_finish(duo_event *event)

@@ -2,25 +2,26 @@
  * event.h - events: places in the work of contexts.
  *
  * An event has a signal for each device on which it was recorded. Events are never freed: an ended
- * one waits in a pool, so that a stale handle is recognised. docs/architecture.md tells who changes
- * which field, and when.
+ * one waits in a pool (host/handle.h). docs/architecture.md tells who changes which field, and when.
  */
 #ifndef DUO_EVENT_H
 #define DUO_EVENT_H
 
 #include "data/resources.h"
+#include "host/handle.h"
 
 /* Where an event was recorded last. */
 typedef struct duo_event_place {
     int device;    /* its signal was set; -1: all work was done then, or the event is new */
     bool lost;     /* the context's device was lost already */
     bool unwaited; /* the context had outputs on a device for which nobody had waited */
+    bool owed;     /* it had lost some with another device, and nobody was told */
     struct duo_capture *capture; /* of a graph, under way, that it was recorded in; or NULL */
     duo_deferred_range results;  /* that the context's program had not got yet */
 } duo_event_place;
 
 struct duo_event {
-    uint32_t magic;
+    duo_handled handled;
     duo_event_place place; /* under DUO_LOCK_EVENTS */
     duo_node *node;        /* with place.capture: behind these; under that lock */
     int nodes;
@@ -33,8 +34,11 @@ struct duo_event {
 duo_event *duo_event_make(void);
 /* Ends an event, for which nobody waits. */
 void duo_event_end(duo_event *event);
-/* Is it a live one? NULL is not. */
-bool duo_event_live(const duo_event *event);
+/* The live event of a handle; or NULL. */
+static inline duo_event *duo_event_of(duo_event *handle)
+{
+    return duo_handle_object(handle, DUO_HANDLE_EVENT);
+}
 
 /* Marks the place behind all work that was queued so far. Where the device cannot set a signal,
  * waits for that work instead. */

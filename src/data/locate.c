@@ -19,11 +19,13 @@ static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
          * end of a kept array is allowed. */
         for (const duo_region *r = duo_residency_first(low, high); r != NULL;
              r = duo_residency_next(r, high))
-            if (duo_region_is_device(r)) return DUO_ERR_RANGE;
+            if (duo_region_counts_as_device(r)) return DUO_ERR_RANGE;
         return DUO_OK;
     }
     if (region == NULL) return DUO_OK;
-    o->region = region;
+    o->registered = true;
+    o->counts_as_device = duo_region_counts_as_device(region);
+    o->in_kept = region->kind == DUO_REGION_KEPT;
     duo_region_use(region, number);
     if (region->lost) return DUO_ERR_LOST;
     const duo_range part = duo_region_part(region, o);
@@ -63,10 +65,11 @@ duo_status duo_locate(int device, duo_call *call)
         duo_operand *const o = &call->operand[i];
         uintptr_t low, high;
         o->on_host = o->on_device = o->crosses = o->prepared = false;
-        o->pending = o->host_written = false;
+        o->registered = o->counts_as_device = o->in_kept = false;
+        o->host_written = false;
+        o->held = NULL;
         o->packed = NULL;
         o->packed_rows = o->packed_first = 0;
-        o->region = NULL;
         o->residence = DUO_AT_UNUSED;
         if (!duo_operand_touched(o)) continue;
         o->residence = DUO_AT_PAGEABLE;
@@ -91,7 +94,7 @@ duo_status duo_locate_ask(duo_report *report, duo_call *call)
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &call->operand[i];
         duo_memory memory;
-        if (!duo_operand_touched(o) || o->region != NULL) continue;
+        if (!duo_operand_touched(o) || o->registered) continue;
         if (duo_backend_current()->classify(o->address, &memory) != DUO_OK) continue;
         if (memory == DUO_MEMORY_DEVICE) {
             snprintf(report->detail, sizeof report->detail,

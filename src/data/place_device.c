@@ -25,19 +25,18 @@ static duo_status make_copy(duo_resources *res, duo_region *region)
     return duo_resources_failed(res, status, "allocate the copy of a kept array");
 }
 
-/* Does writing this operand, which spans `part`, write every byte of its region? */
-static bool covers(const duo_operand *o, duo_range part)
+/* Does writing this operand, which spans `part`, write every byte of the region? */
+static bool covers(const duo_operand *o, const duo_region *region, duo_range part)
 {
     const bool without_gaps = o->columns == 1 || o->ld == o->rows;
-    return without_gaps && part.from == 0 && part.to == duo_region_bytes(o->region);
+    return without_gaps && part.from == 0 && part.to == duo_region_bytes(region);
 }
 
 /* Places an operand in a kept array: in the device copy, where all that the call needs is made
  * current. */
-static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_operand *local)
+static duo_outcome place_kept(duo_resources *res, duo_region *region, const duo_operand *o,
+                              duo_range part, duo_operand *local)
 {
-    duo_region *const region = o->region;
-    const duo_range part = duo_region_part(region, o);
     duo_outcome outcome = DUO_OK;
     /* Since it was located the device may have been lost, or the array refused. */
     if (region->lost) return DUO_ERR_LOST;
@@ -52,7 +51,7 @@ static duo_outcome place_kept(duo_resources *res, const duo_operand *o, duo_oper
     else if (o->read && region->samples != NULL)
         outcome = duo_forgotten_look(res, region, part);
     if (outcome != DUO_OK) return outcome;
-    const bool writes_all = o->written && !o->read && covers(o, part); /* nothing to send */
+    const bool writes_all = o->written && !o->read && covers(o, region, part); /* nothing to send */
     if (!writes_all && (o->written || duo_range_meets(region->device_stale, part.from, part.to)))
         outcome = duo_coherence_send(res, region);
     else
@@ -87,26 +86,24 @@ static bool is_polled(const duo_call *call, int i)
            o->residence != DUO_AT_DEVICE;
 }
 
-/* Places an operand in a region that has bytes on a device, and counts it as pending. Under the
- * residency lock. */
+/* Places an operand in a region that has bytes on a device, and holds the region. Since the operand
+ * was located its region may have gone, and another one may have come. Under the residency lock. */
 static duo_outcome place_region(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
-    duo_region *const region = o->region;
+    duo_region *const region = duo_residency_of(o);
+    if (region == NULL || region->leaving) return DUO_DECLINED;
+    if (duo_operand_kept(o) != (region->kind == DUO_REGION_KEPT)) return DUO_DECLINED;
+    const duo_range part = duo_region_part(region, o);
     duo_outcome outcome;
-    if (duo_operand_kept(o))
-        outcome = place_kept(res, o, local);
-    else if (o->on_device)
+    if (region->kind == DUO_REGION_KEPT)
+        outcome = place_kept(res, region, o, part, local);
+    else if (duo_region_lies_on_device(region) && region->device == res->device)
         outcome = duo_coherence_claim(res, region, o->written);
     else
         outcome = DUO_DECLINED; /* on another device: the CPU algorithm fetches it */
     if (outcome != DUO_OK) return outcome;
-    local->pending = true;
-    region->pending++;
-    if (o->written) {
-        const duo_range part = duo_region_part(region, o);
-        region->pending_writes++;
-        region->writing = duo_range_join(region->writing, part.from, part.to);
-    }
+    local->held = region;
+    duo_residency_hold(region, o->written ? &part : NULL);
     return DUO_OK;
 }
 
@@ -136,12 +133,13 @@ static void find_packed(duo_resources *res, duo_algorithm_id algorithm, const du
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (!o->prepared || o->written || !local->operand[i].pending) continue;
-        const duo_range part = duo_region_part(o->region, o);
+        duo_region *const region = local->operand[i].held;
+        if (!o->prepared || o->written || region == NULL) continue;
+        const duo_range part = duo_region_part(region, o);
         duo_residency_lock();
-        if (!duo_range_meets(o->region->device_stale, part.from, part.to) &&
-            duo_coherence_claim_read(res, o->region) == DUO_OK)
-            local->operand[i].packed = duo_prepared(res, algorithm, local, i, part);
+        if (!duo_range_meets(region->device_stale, part.from, part.to) &&
+            duo_coherence_claim_read(res, region) == DUO_OK)
+            local->operand[i].packed = duo_prepared(res, algorithm, local, i, region, part);
         duo_residency_unlock();
     }
 }
@@ -160,10 +158,9 @@ duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
 }
 
 /* Work was queued that writes this operand: its bytes are newer on the device than on the host. */
-static void wrote_device(const duo_resources *res, const duo_operand *o)
+static void wrote_device(const duo_resources *res, duo_region *region, const duo_operand *o)
 {
-    duo_region *const region = o->region;
-    const duo_range part = duo_region_part(o->region, o);
+    const duo_range part = duo_region_part(region, o);
     duo_packed_stale(&region->packed, part.from, part.to);
     if (!duo_operand_kept(o)) return;
     /* The device was lost meanwhile, and the result with it; a device copy that is there now is a
@@ -176,20 +173,20 @@ static void wrote_device(const duo_resources *res, const duo_operand *o)
     region->host_stale = duo_range_join(region->host_stale, part.from, part.to);
 }
 
-void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *local, bool queued)
+void duo_place_queued(duo_resources *res, const duo_call *call, duo_call *local, bool queued)
 {
     bool any = false;
-    for (int i = 0; i < DUO_OPERANDS; i++) any |= local->operand[i].pending;
+    for (int i = 0; i < DUO_OPERANDS; i++) any |= local->operand[i].held != NULL;
     if (!any) return;
     duo_residency_lock();
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (!local->operand[i].pending) continue;
-        duo_region *const region = local->operand[i].region;
+        duo_region *const region = local->operand[i].held;
         const bool written = call->operand[i].written;
-        region->pending--;
-        if (written && --region->pending_writes == 0) region->writing = (duo_range){0, 0};
+        if (region == NULL) continue;
+        local->operand[i].held = NULL;
+        duo_residency_let_go(region, written);
         if (!queued) continue;
-        if (written) wrote_device(res, &call->operand[i]);
+        if (written) wrote_device(res, region, &call->operand[i]);
         /* Last: it may find that the device is lost. */
         duo_place_claim_again(res, region, written);
     }

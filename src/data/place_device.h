@@ -8,13 +8,13 @@
 /*
  * Copies `call` to `local` with addresses on the device, for an algorithm, and sends what is not
  * current there; operands of sgemm in host memory stay there, and are streamed. The operands of
- * regions are pending from then on: their device memory stays where it is until duo_place_queued,
- * which has to follow, also on failure. So has duo_place_end.
+ * regions hold these from then on (residency.h) until duo_place_queued, which has to follow, also
+ * on failure. So has duo_place_end.
  */
 duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
                                 const duo_call *call, duo_call *local);
 
 /* The work on these operands has been queued; or (`queued` is false) it will not be. */
-void duo_place_queued(duo_resources *res, const duo_call *call, const duo_call *local, bool queued);
+void duo_place_queued(duo_resources *res, const duo_call *call, duo_call *local, bool queued);
 
 #endif

@@ -1,8 +1,6 @@
 /* place_host.c - operands of a call on the host side (place_host.h). */
-#define _GNU_SOURCE
 #include "data/place_host.h"
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "data/coherence.h"
@@ -20,7 +18,7 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 {
     const duo_operand *const o = &local->operand[i];
     uintptr_t low, high;
-    if (o->region == NULL && !o->crosses) return DUO_OK;
+    if (!o->registered && !o->crosses) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_residency_lock();
     if (o->written) {
@@ -31,10 +29,8 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
                 r = duo_residency_next(r, high);
                 continue;
             }
-            duo_residency_unlock();
-            (void)sched_yield();
-            duo_residency_lock();
-            r = duo_residency_first(low, high); /* the region may be gone */
+            duo_residency_wait();
+            r = duo_residency_first(low, high);
         }
     }
     const duo_status status = duo_coherence_fetch_all(res, low, high);
@@ -45,7 +41,7 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 duo_status duo_place_wrote_host(duo_resources *res, const duo_operand *o)
 {
     uintptr_t low, high;
-    if (o->region == NULL && !o->crosses) return DUO_OK;
+    if (!o->registered && !o->crosses) return DUO_OK;
     duo_operand_span(o, &low, &high);
     duo_residency_lock();
     const duo_status status = duo_coherence_written_all(res, low, high);
@@ -59,16 +55,30 @@ void duo_place_claim_again(duo_resources *res, duo_region *region, bool written)
     if (duo_coherence_claim(res, region, written) != DUO_OK) (void)duo_queue_finish(res->queue);
 }
 
+/* Holds the region of an operand in device memory, though it may be leaving: the CPU comes last,
+ * and declines nothing. Claims it. */
+static duo_status hold(duo_resources *res, const duo_operand *o, duo_operand *local)
+{
+    duo_residency_lock();
+    duo_region *const region = duo_residency_of(o);
+    const bool there = region != NULL && duo_region_lies_on_device(region);
+    duo_status status = there ? duo_resources_reach(res, region) : DUO_ERR_FOREIGN;
+    if (status == DUO_OK) status = duo_coherence_claim(res, region, o->written);
+    if (status == DUO_OK) {
+        local->held = region;
+        duo_residency_hold(region, NULL);
+    }
+    duo_residency_unlock();
+    return status;
+}
+
 /* An operand in device memory: copies it to host memory, without gaps. */
 static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     local->address = malloc((size_t)o->rows * (size_t)o->columns * sizeof(float));
     local->ld = o->rows;
     if (local->address == NULL) return DUO_ERR_MEMORY;
-    duo_residency_lock();
-    duo_status status = duo_resources_reach(res, o->region);
-    if (status == DUO_OK) status = duo_coherence_claim(res, o->region, o->written);
-    duo_residency_unlock();
+    duo_status status = hold(res, o, local);
     if (status != DUO_OK || !o->read) return status;
     /* A transfer takes no negative or zero increment on the device: all the memory that the vector
      * spans is copied, and its elements are gathered here. */
@@ -113,10 +123,12 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
     if (o->residence != DUO_AT_DEVICE) return duo_place_wrote_host(res, o);
     const duo_status status = duo_upload(res, o->address, o->ld, local->operand[i].address,
                                          local->operand[i].ld, o->rows, o->columns, false);
+    duo_region *const region = local->operand[i].held;
     duo_residency_lock();
-    if (status == DUO_OK) duo_place_claim_again(res, o->region, true);
-    const duo_range part = duo_region_part(o->region, o);
-    duo_packed_stale(&o->region->packed, part.from, part.to); /* a failed upload wrote a part */
+    if (status == DUO_OK) duo_place_claim_again(res, region, true);
+    res->unwaited |= status == DUO_OK;
+    const duo_range part = duo_region_part(region, o);
+    duo_packed_stale(&region->packed, part.from, part.to); /* a failed upload wrote a part */
     duo_residency_unlock();
     return status;
 }
@@ -124,7 +136,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
 duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value)
 {
     uintptr_t low, high;
-    if (o->region == NULL && !o->crosses) {
+    if (!o->registered && !o->crosses) {
         *o->address = value;
         return DUO_OK;
     }
@@ -140,16 +152,19 @@ duo_status duo_place_result(duo_resources *res, const duo_operand *o, float valu
     return status;
 }
 
-void duo_place_end(const duo_call *call, const duo_call *local)
+void duo_place_end(const duo_call *call, duo_call *local)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
         if (!duo_operand_touched(o)) continue;
         if (o->residence == DUO_AT_DEVICE && local->operand[i].address != o->address)
             free(local->operand[i].address);
-        if (!local->operand[i].host_written) continue;
+        duo_operand *const placed = &local->operand[i];
+        if (!placed->host_written && placed->held == NULL) continue;
         duo_residency_lock();
-        duo_residency_host_wrote(&local->host_write);
+        if (placed->host_written) duo_residency_host_wrote(&local->host_write);
+        if (placed->held != NULL) duo_residency_let_go(placed->held, false);
+        placed->held = NULL;
         duo_residency_unlock();
     }
 }

@@ -4,7 +4,8 @@
 
 #include "data/resources.h"
 
-/* Copies `call` to `local` with addresses in host memory, and makes what it reads current there. */
+/* Copies `call` to `local` with addresses in host memory, and makes what it reads current there.
+ * Operands in device memory hold it until duo_place_end. DUO_ERR_FOREIGN: it has gone since. */
 duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call *local);
 
 /* After the work: sends what it wrote to device memory, or notes what is stale on a device now. */
@@ -14,7 +15,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, const d
 duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value);
 
 /* Has to follow placing on either side, also on failure. */
-void duo_place_end(const duo_call *call, const duo_call *local);
+void duo_place_end(const duo_call *call, duo_call *local);
 
 /* ---- For place_device.c ---- */
 

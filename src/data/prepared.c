@@ -28,9 +28,8 @@ static duo_packed *make(duo_resources *res, duo_region *region, duo_algorithm_id
 }
 
 void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local, int i,
-                   duo_range part)
+                   duo_region *region, duo_range part)
 {
-    duo_region *const region = local->operand[i].region;
     duo_packed_list *const list = &region->packed;
     if (!duo_packed_promised(list, part)) return NULL;
     const duo_backend *const backend = duo_backend_current();

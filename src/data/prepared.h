@@ -6,12 +6,13 @@
 #include "data/resources.h"
 
 /*
- * For operand i of a placed call, which is `part` of its region: device memory that holds the
- * operand packed for the algorithm, once the context's queue has done its work so far. NULL: the
- * algorithm packs nothing, nothing was promised, or there is no room. The caller holds the
- * residency lock and has claimed the region under it.
+ * For operand i of a placed call, which is in the region: device memory that holds the operand
+ * packed for the algorithm, once the context's queue has done its work so far. NULL: the algorithm
+ * packs nothing, nothing was promised, or there is no room. `part`: of the region, where the
+ * operand is. Under the residency lock, under which the caller has claimed the region. It stays
+ * there as long as the region is held.
  */
 void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_call *local, int i,
-                   duo_range part);
+                   duo_region *region, duo_range part);
 
 #endif

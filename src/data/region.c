@@ -53,7 +53,7 @@ void duo_region_drop_copy(duo_region *region)
 static void lose(duo_region *region)
 {
     region->users = (duo_users){0};
-    if (duo_region_is_device(region)) {
+    if (duo_region_lies_on_device(region)) {
         region->lost = true;
     } else if (region->kind == DUO_REGION_KEPT && region->device_copy != NULL) {
         if (!duo_range_empty(region->host_stale)) region->lost = true;
@@ -74,5 +74,6 @@ void duo_region_in_child(duo_region *region)
     lose(region);
     region->device_copy = NULL; /* its memory is the parent's */
     region->pending = region->pending_writes = 0;
+    region->leaving = false;
     region->writing = (duo_range){0, 0};
 }

@@ -31,10 +31,11 @@ struct duo_region {
 
     /* Regions that have bytes on a device: DEVICE, ADOPTED, and KEPT by its device copy. */
     duo_users users;    /* whose work on these bytes others follow */
-    int pending;        /* placed operands here, whose calls have not queued their work yet */
-    int pending_writes; /* those of them that will be written */
+    int pending;        /* who holds the region: placed operands, and graphs (residency.h) */
+    int pending_writes; /* those of them that will write it on the device */
     duo_range writing;  /* the bytes that pending_writes will write; empty while that is 0 */
     duo_packed_list packed;
+    bool leaving; /* somebody waits until nobody holds it: it is about to go */
 
     /* All that a call can name: numbers of the last two calls that used the region (duo_call). An
      * array counts as used when it is registered. */
@@ -49,16 +50,35 @@ struct duo_region {
     duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy, where both were equal; else NULL */
 };
 
-static inline bool duo_region_is_device(const duo_region *region)
+/*
+ * Two questions, which HOSTED answers differently. Where it lies decides how bytes get to an
+ * algorithm, and how long that takes. What it counts as decides what the program may expect: of
+ * what counts as device memory it knows that calls on it are in order, and reads none of it itself.
+ */
+
+/* Are its bytes on a device, and nowhere else? */
+static inline bool duo_region_lies_on_device(const duo_region *region)
 {
     return region->kind == DUO_REGION_DEVICE || region->kind == DUO_REGION_ADOPTED;
 }
 
 /* Is it host memory that has no other copy? */
-static inline bool duo_region_is_host(const duo_region *region)
+static inline bool duo_region_lies_in_host(const duo_region *region)
 {
     return region->kind == DUO_REGION_HOSTED || region->kind == DUO_REGION_PINNED ||
            region->kind == DUO_REGION_PLAIN;
+}
+
+/* Is it device memory to the program? */
+static inline bool duo_region_counts_as_device(const duo_region *region)
+{
+    return duo_region_lies_on_device(region) || region->kind == DUO_REGION_HOSTED;
+}
+
+/* Is an operand in this region (NULL: in none) host memory to the program, and no kept array? */
+static inline bool duo_region_counts_as_host(const duo_region *region)
+{
+    return region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN;
 }
 
 static inline size_t duo_region_bytes(const duo_region *region)

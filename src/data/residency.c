@@ -44,6 +44,14 @@ void duo_residency_lock(void)
 
 void duo_residency_unlock(void) { duo_unlock(DUO_LOCK_RESIDENCY); }
 
+void duo_residency_wait(void)
+{
+    duo_lock_wait(DUO_LOCK_RESIDENCY);
+    duo_residency_sweep();
+}
+
+static void wake(void) { duo_lock_wake(DUO_LOCK_RESIDENCY); }
+
 /* Index of the first region that ends above low. */
 static size_t first_above(uintptr_t low)
 {
@@ -69,13 +77,6 @@ duo_region *duo_residency_next(const duo_region *region, uintptr_t high)
     return duo_residency_first(region->high, high);
 }
 
-duo_region *duo_residency_starting_at(const void *address)
-{
-    const uintptr_t low = (uintptr_t)address;
-    duo_region *const region = duo_residency_first(low, low + 1);
-    return region != NULL && region->low == low ? region : NULL;
-}
-
 duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses)
 {
     duo_region *const region = duo_residency_first(low, high);
@@ -83,6 +84,14 @@ duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses)
     if (region == NULL || (region->low <= low && high <= region->high)) return region;
     *crosses = true;
     return NULL;
+}
+
+duo_region *duo_residency_of(const duo_operand *o)
+{
+    uintptr_t low, high;
+    bool crosses;
+    duo_operand_span(o, &low, &high);
+    return duo_residency_find(low, high, &crosses);
 }
 
 static void publish_bounds(void)
@@ -150,6 +159,48 @@ duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, 
     return DUO_OK;
 }
 
+/* ---- Holding ---- */
+
+void duo_residency_hold(duo_region *region, const duo_range *writes)
+{
+    region->pending++;
+    if (writes == NULL) return;
+    region->pending_writes++;
+    region->writing = duo_range_join(region->writing, writes->from, writes->to);
+}
+
+void duo_residency_let_go(duo_region *region, bool writes)
+{
+    if (region->pending == 0) return; /* it was held before a fork */
+    region->pending--;
+    if (writes && --region->pending_writes == 0) region->writing = (duo_range){0, 0};
+    if (region->pending == 0 && duo_range_empty(region->packed.promised))
+        duo_packed_drop(&region->packed, region->device);
+    if (region->pending == 0 || (writes && region->pending_writes == 0)) wake();
+}
+
+duo_region *duo_residency_vacate(const void *address, duo_region_kind kind, duo_region_kind other)
+{
+    const uintptr_t low = (uintptr_t)address;
+    for (;;) {
+        duo_region *const region = duo_residency_first(low, low + 1);
+        if (region == NULL || (region->kind != kind && region->kind != other)) return NULL;
+        if (region->kind != DUO_REGION_KEPT && region->low != low) return NULL;
+        if (!region->leaving) {
+            region->leaving = true;
+            while (region->pending > 0) duo_residency_wait();
+            return region;
+        }
+        duo_residency_wait(); /* until the other thread has removed it, or has not */
+    }
+}
+
+void duo_residency_stay(duo_region *region)
+{
+    region->leaving = false;
+    wake();
+}
+
 void duo_residency_remove(duo_region *region)
 {
     duo_lock(DUO_LOCK_TABLE);
@@ -166,6 +217,7 @@ void duo_residency_remove(duo_region *region)
     duo_unlock(DUO_LOCK_TABLE);
     free(region->samples);
     free(region);
+    wake();
 }
 
 /* ---- Writes to host memory ---- */

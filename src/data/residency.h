@@ -3,6 +3,9 @@
  *
  * One table for the process, sorted by address; regions never overlap. All functions but
  * duo_residency_near need the lock.
+ *
+ * What was found is good as long as the lock is held. Whoever needs a region longer holds it: then
+ * it is not removed, and its device memory stays where it is. All others find it again.
  */
 #ifndef DUO_RESIDENCY_H
 #define DUO_RESIDENCY_H
@@ -14,6 +17,10 @@
 /* The lock on all regions, held also while they are sent and fetched. Taking it sweeps. */
 void duo_residency_lock(void);
 void duo_residency_unlock(void);
+
+/* Gives the lock away until a region is held by fewer or has gone. What was found is to be found
+ * again after it. */
+void duo_residency_wait(void);
 
 /* Sweeps: if devices were found lost since the last sweep, their regions lose what only these
  * devices had. Holders of the lock call it after a failure, before they look at a region again. */
@@ -33,8 +40,8 @@ static inline bool duo_residency_near(uintptr_t low, uintptr_t high)
  * overlaps any region. */
 duo_region *duo_residency_find(uintptr_t low, uintptr_t high, bool *crosses);
 
-/* The region that begins at this address, or NULL. */
-duo_region *duo_residency_starting_at(const void *address);
+/* The region that holds all of the operand, or NULL. */
+duo_region *duo_residency_of(const duo_operand *o);
 
 /* The first region that overlaps [low, high), in order of address; then each next. NULL after the
  * last. */
@@ -45,7 +52,21 @@ duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
  * region may be NULL. */
 duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
                              duo_region **region);
-void duo_residency_remove(duo_region *region); /* and frees it */
+
+/* Holds a region; `writes`: bytes that will be written on the device, or NULL. Then lets it go:
+ * whoever is the last frees packed operands that are no longer promised. */
+void duo_residency_hold(duo_region *region, const duo_range *writes);
+void duo_residency_let_go(duo_region *region, bool writes);
+
+/*
+ * A region that is to be removed: of one of two kinds, that begins at the address, or is KEPT and
+ * holds it. Waits until nobody else holds the region; meanwhile no call is placed there on the
+ * device. Then it is removed and freed, or stays. NULL: there is no such region (any more). Nobody
+ * comes here who holds a region.
+ */
+duo_region *duo_residency_vacate(const void *address, duo_region_kind kind, duo_region_kind other);
+void duo_residency_remove(duo_region *region);
+void duo_residency_stay(duo_region *region);
 
 /* How often regions came, went or lost what they had: as long as it stays the same, so does where
  * everything is. Lock-free. */

@@ -51,8 +51,7 @@ void duo_resources_replace_device(duo_resources *res)
     if (res->others == 0 || !duo_devices_looked() || duo_device_usable(res->device)) return;
     duo_resources_settle_device(res);
     if (duo_resources_devices(res, device) == 0 || device[0] == res->device) return;
-    const duo_status closed = duo_resources_close(res);
-    if (closed != DUO_OK) res->owed = closed;
+    duo_resources_close(res);
     duo_report_note(&res->report, "GPU %d is used instead of GPU %d", device[0], res->device);
     res->device = device[0]; /* it stays among the others, too, which does no harm */
     res->stream = NULL;
@@ -161,16 +160,32 @@ static void close_lanes(duo_resources *res)
     for (int i = 0; i < DUO_LANES; i++) duo_resources_close_lane(res, i);
 }
 
-/* Waits for the queue's work. No lock need be held. */
-static duo_status finish_queue(duo_resources *res)
+duo_status duo_resources_finish(duo_resources *res)
 {
     const duo_status status = duo_queue_finish(res->queue);
-    return status == DUO_OK ? DUO_OK : duo_resources_failed(res, status, "finish");
+    if (status != DUO_OK) (void)duo_resources_failed(res, status, "finish");
+    return duo_device_usable(res->queue_device) ? status : DUO_ERR_LOST;
 }
 
+/* ---- What is owed ---- */
+
+void duo_resources_owe(duo_resources *res, duo_status status)
+{
+    if (status != DUO_OK && res->owed != DUO_ERR_LOST) res->owed = status;
+}
+
+duo_status duo_resources_tell(duo_resources *res)
+{
+    const duo_status owed = res->owed;
+    res->owed = DUO_OK;
+    return owed;
+}
+
+/* ---- Closing ---- */
+
 /* Closes the queue, which no region remembers any more, and frees its buffers. `finished`: the
- * status of waiting for its work. */
-static duo_status end_queue(duo_resources *res, duo_status finished)
+ * status of waiting for its work, which is owed if somebody may want that work. */
+static void end_queue(duo_resources *res, duo_status finished)
 {
     const duo_backend *const backend = duo_backend_current();
     close_lanes(res);
@@ -179,24 +194,23 @@ static duo_status end_queue(duo_resources *res, duo_status finished)
     duo_resources_free_workspace(res);
     if (res->pinned_result != NULL) (void)backend->unpin(res->pinned_result);
     const duo_status closed = backend->close(res->queue); /* waits once more */
-    if (duo_deferred_close(res->deferred) != DUO_OK) res->owed = DUO_ERR_LOST;
-    const bool unwaited = res->unwaited;
+    duo_resources_owe(res, duo_deferred_close(&res->deferred));
+    if (res->unwaited && (closed != DUO_OK || finished == DUO_ERR_LOST))
+        duo_resources_owe(res, finished);
     res->pinned_result = NULL;
     res->queue = NULL;
     res->unwaited = false;
-    if (!unwaited || (closed == DUO_OK && finished != DUO_ERR_LOST)) return DUO_OK;
-    return finished;
 }
 
-duo_status duo_resources_close(duo_resources *res)
+void duo_resources_close(duo_resources *res)
 {
     duo_plan_free(&res->plan); /* also in a child process, where there is no queue any more */
-    if (res->queue == NULL) return DUO_OK;
-    const duo_status finished = finish_queue(res);
+    if (res->queue == NULL) return;
+    const duo_status finished = duo_resources_finish(res);
     duo_residency_lock();
     duo_residency_forget_queue(res->queue);
     duo_residency_unlock();
-    return end_queue(res, finished);
+    end_queue(res, finished);
 }
 
 duo_status duo_resources_reach(duo_resources *res, const duo_region *region)
@@ -206,13 +220,11 @@ duo_status duo_resources_reach(duo_resources *res, const duo_region *region)
     if (!duo_device_usable(region->device)) return DUO_ERR_LOST;
     if (duo_device_usable(res->device) || res->on_gpu) return status;
     if (res->queue != NULL && res->queue_device == region->device) return DUO_OK;
-    const bool unwaited = res->unwaited; /* of the lost device: duo_synchronize is to tell */
     if (res->queue != NULL) {
-        const duo_status finished = finish_queue(res);
+        const duo_status finished = duo_resources_finish(res);
         duo_residency_forget_queue(res->queue);
-        (void)end_queue(res, finished);
+        end_queue(res, finished);
     }
-    res->unwaited = unwaited;
     return open_queue(res, region->device, NULL);
 }
 

@@ -60,7 +60,7 @@ typedef struct duo_resources {
     duo_queue *queue; /* NULL: it is not open */
     int queue_device; /* its device: `device`, or that of a region (duo_resources_reach) */
     bool opened;      /* set when a queue is opened, until context.c has seen the device's name */
-    duo_status owed;  /* that closing a queue gave, for duo_synchronize to tell */
+    duo_status owed;  /* what became of earlier work, until duo_synchronize or duo_destroy tells */
 
     /* Buffers that belong to the queue. */
     duo_space workspace[DUO_OPERANDS]; /* device memory with copies of host operands */
@@ -117,9 +117,16 @@ duo_status duo_resources_open(duo_resources *res);
  */
 duo_status duo_resources_reach(duo_resources *res, const duo_region *region);
 
-/* Waits for the queue's work and closes the queue; frees the plan. A failure is returned only if
- * outputs on the device were unwaited. */
-duo_status duo_resources_close(duo_resources *res);
+/* Waits for the queue's work. DUO_ERR_LOST also where all was done before its device was lost. */
+duo_status duo_resources_finish(duo_resources *res);
+
+/* Waits for the queue's work and closes the queue; frees the plan. If outputs on the device were
+ * unwaited, or results deferred, a failure is owed to the program. */
+void duo_resources_close(duo_resources *res);
+
+/* Keeps a status that the program has to be told; and tells it, once. DUO_OK: there is none. */
+void duo_resources_owe(duo_resources *res, duo_status status);
+duo_status duo_resources_tell(duo_resources *res);
 
 /* Frees the workspace, once the device has done what it does with it. */
 void duo_resources_free_workspace(duo_resources *res);

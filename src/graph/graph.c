@@ -9,7 +9,7 @@
 #include "host/machine.h"
 #include "host/sized.h"
 
-enum { LIVE = 0x44554731, DEAD = 0x44554730, SERIAL_AT = 32 };
+enum { SERIAL_AT = 32 };
 
 static duo_graph *pool;  /* ended graphs, to be used again */
 static uint32_t serials; /* of graphs that were made; both under DUO_LOCK_GRAPHS */
@@ -17,11 +17,12 @@ static uint32_t serials; /* of graphs that were made; both under DUO_LOCK_GRAPHS
 duo_graph *duo_graph_make(void)
 {
     duo_lock(DUO_LOCK_GRAPHS);
-    duo_graph *const made = pool != NULL ? pool : calloc(1, sizeof *made);
+    duo_graph *const made = pool != NULL ? pool : duo_handle_allocate(sizeof *made);
     if (made != NULL) {
         if (made == pool) pool = made->next;
         serials = serials % INT_MAX + 1;
-        *made = (duo_graph){.magic = LIVE, .serial = serials};
+        *made = (duo_graph){.handled = made->handled, .serial = serials};
+        duo_handle_begin(&made->handled, DUO_HANDLE_GRAPH);
     }
     duo_unlock(DUO_LOCK_GRAPHS);
     return made;
@@ -31,14 +32,12 @@ void duo_graph_unmake(duo_graph *graph)
 {
     for (int i = 0; i < graph->nodes; i++) free(graph->node[i].after);
     free(graph->node);
-    *graph = (duo_graph){.magic = DEAD};
+    *graph = (duo_graph){.handled.generation = graph->handled.generation};
     duo_lock(DUO_LOCK_GRAPHS);
     graph->next = pool;
     pool = graph;
     duo_unlock(DUO_LOCK_GRAPHS);
 }
-
-bool duo_graph_live(const duo_graph *graph) { return graph != NULL && graph->magic == LIVE; }
 
 int duo_graph_threads(const duo_graph *graph, int at_once)
 {

@@ -3,7 +3,7 @@
  *
  * A built graph is cut into parts, which a launch does in this order:
  *
- *   phase   a node that the launching thread does (host work, copies of pageable memory) is in the
+ *   phase   a node that the launching thread does (host work, calls on pageable memory) is in the
  *           phase of what it depends on; what the device does behind it is in the next one
  *   early   of a phase, what the device does and the thread waits for
  *   late    the other work of the device
@@ -14,8 +14,8 @@
  * in queues of contexts that the graph owns, its lanes; where it could not be recorded, calls in
  * the lanes do the part. The thread's work is shared by the team.
  *
- * One thread at a time uses a graph. Graphs are never freed: an ended one waits in a pool, so that
- * a stale handle is recognised. docs/architecture.md tells who changes which field, and when.
+ * One thread at a time uses a graph. Graphs are never freed: an ended one waits in a pool
+ * (host/handle.h). docs/architecture.md tells who changes which field, and when.
  */
 #ifndef DUO_GRAPH_H
 #define DUO_GRAPH_H
@@ -31,7 +31,7 @@ enum { DUO_GRAPH_LANES = 8, DUO_GRAPH_HOST_LANES = 32 };
 typedef enum duo_node_side {
     DUO_NODE_HOST,   /* the host does it, with others of its wave */
     DUO_NODE_QUEUED, /* it is work of the device */
-    DUO_NODE_COPYING /* a copy from pageable memory to the device, or back: the thread takes part */
+    DUO_NODE_CALLED  /* it has memory on the device and in pageable memory: the thread calls it */
 } duo_node_side;
 
 typedef struct duo_graph_node {
@@ -40,12 +40,14 @@ typedef struct duo_graph_node {
     int afters;
 
     /* Laid out by the build. */
+    duo_memory to,
+        from; /* what its memory counts as: of a copy either end, else both are the same */
     duo_node_side side;
-    bool to_device; /* COPYING */
+    bool to_device; /* CALLED: what it writes lies on the device */
     int wave, phase;
     bool early;
     int part, lane;     /* lane: QUEUED */
-    duo_event *event;   /* where another lane follows, or COPYING to the device; else NULL */
+    duo_event *event;   /* where another lane follows, or CALLED to the device; else NULL */
     duo_signal *signal; /* the same in what is recorded; made when first needed */
 
     /* Found out when the graph is settled. */
@@ -71,17 +73,19 @@ typedef struct duo_graph_part {
     duo_recorded *recorded;
 } duo_graph_part;
 
-/* Memory that a fixed node or a copy touches, and where it was when the graph was settled. */
+/* Memory that a fixed node or a copy touches, and where it was when the graph was settled: a look at
+ * `changes` tells whether it is still there. */
 typedef struct duo_graph_use {
     uintptr_t low, high;
     duo_region *region;   /* NULL: it was in none */
     duo_region_kind kind; /* of that, as another one may have its address since */
     bool written;
     uint64_t packed; /* number of the packed operand that is read instead; 0: none */
+    bool held;       /* the region is: while the part is recorded or replayed */
 } duo_graph_use;
 
 struct duo_graph {
-    uint32_t magic;
+    duo_handled handled;
     uint32_t serial; /* in the handles of its nodes; another one each time that it is made */
     duo_graph_node *node;
     int nodes, room;
@@ -89,6 +93,7 @@ struct duo_graph {
 
     /* Laid out by the build. */
     bool built;
+    bool moved; /* memory of an update lies on another side: the next launch lays it out anew */
     int *order; /* the nodes, part by part */
     duo_graph_part *part;
     int parts;
@@ -97,7 +102,7 @@ struct duo_graph {
     int threads; /* of the context that it was built with: duo_set_threads */
     int device;
     duo_context *lane[DUO_GRAPH_LANES];
-    duo_context *copier;                          /* does what is COPYING; NULL: nothing is */
+    duo_context *caller;                          /* does what is CALLED; NULL: nothing is */
     duo_context *host;                            /* for nodes that the host does alone */
     duo_context *host_lane[DUO_GRAPH_HOST_LANES]; /* for those that it does at once */
     duo_event *begin;                             /* behind what the launching context had before */
@@ -120,8 +125,11 @@ struct duo_graph {
 duo_graph *duo_graph_make(void);
 /* Ends a graph of which nothing is built any more. */
 void duo_graph_unmake(duo_graph *graph);
-/* Is it a live graph? NULL is not. */
-bool duo_graph_live(const duo_graph *graph);
+/* The live graph of a handle; or NULL. */
+static inline duo_graph *duo_graph_of(duo_graph *handle)
+{
+    return duo_handle_object(handle, DUO_HANDLE_GRAPH);
+}
 
 /* The handle of a node by its number, from 0; and back, -1: this graph has no such node. */
 duo_node duo_graph_handle(const duo_graph *graph, int number);

@@ -1,5 +1,7 @@
 /* graph_build.c - duo_graph_build: parts and lanes (graph.h); duo_graph_update, and
  * duo_graph_destroy. */
+#include "graph/graph_build.h"
+
 #include <stdlib.h>
 
 #include "gpu/backend/devices.h"
@@ -124,9 +126,8 @@ static bool make_events(duo_graph *g, const duo_followers *f)
         if (awaited(g, f, &g->part[i])) good = make_event(&g->part[i].event);
     for (int i = 0; i < g->nodes && good; i++) {
         duo_graph_node *const n = &g->node[i];
-        const bool needed = n->side == DUO_NODE_QUEUED
-                                ? followed_elsewhere(g, f, i)
-                                : n->side == DUO_NODE_COPYING && n->to_device;
+        const bool needed = n->side == DUO_NODE_QUEUED ? followed_elsewhere(g, f, i)
+                                                       : n->side == DUO_NODE_CALLED && n->to_device;
         if (needed) good = make_event(&n->event);
     }
     return good;
@@ -134,11 +135,11 @@ static bool make_events(duo_graph *g, const duo_followers *f)
 
 static bool make_lanes(duo_graph *g)
 {
-    bool good = true, copies = false;
-    for (int i = 0; i < g->nodes; i++) copies |= g->node[i].side == DUO_NODE_COPYING;
-    if (copies) {
-        g->copier = new_lane(g, DUO_PATH_GPU);
-        good = g->copier != NULL;
+    bool good = true, calls = false;
+    for (int i = 0; i < g->nodes; i++) calls |= g->node[i].side == DUO_NODE_CALLED;
+    if (calls) {
+        g->caller = new_lane(g, DUO_PATH_GPU);
+        good = g->caller != NULL;
     }
     for (int i = 0; i < g->lanes && good; i++) {
         g->lane[i] = new_lane(g, DUO_PATH_GPU);
@@ -181,9 +182,9 @@ static duo_status take_down(duo_graph *g)
         end_event(&g->lane_end[i]);
         close_signal(&g->lane_signal[i]);
     }
-    if (g->copier != NULL) (void)duo_context_end(g->copier);
+    if (g->caller != NULL) (void)duo_context_end(g->caller);
     if (g->host != NULL) (void)duo_context_end(g->host);
-    g->copier = g->host = NULL;
+    g->caller = g->host = NULL;
     for (int i = 0; i < DUO_GRAPH_HOST_LANES; i++) {
         if (g->host_lane[i] != NULL) (void)duo_context_end(g->host_lane[i]);
         g->host_lane[i] = NULL;
@@ -204,7 +205,6 @@ static duo_status take_down(duo_graph *g)
     g->part = NULL;
     g->use = NULL;
     g->parts = g->lanes = g->host_lanes = g->uses = g->use_room = 0;
-    g->built = false;
     return status;
 }
 
@@ -218,14 +218,9 @@ static duo_status lay_out(duo_graph *g, duo_followers *f)
     g->part = malloc(nodes * sizeof *g->part);
     g->hosts = malloc(nodes * sizeof *g->hosts);
     duo_status status = DUO_OK;
-    bool anywhere;
     if (missing == NULL || g->order == NULL || g->part == NULL || g->hosts == NULL ||
         !duo_followers_find(g, f))
         status = duo_graph_wrong(g, -1, DUO_ERR_MEMORY, "out of memory");
-    for (int i = 0; i < g->nodes && status == DUO_OK; i++) {
-        duo_graph_node *const n = &g->node[i];
-        status = duo_graph_check(g, i, &n->work, &n->side, &n->to_device, &anywhere);
-    }
     if (status == DUO_OK) status = duo_graph_put_in_order(g, f, missing);
     if (status == DUO_OK) {
         choose_lanes(g);
@@ -237,25 +232,55 @@ static duo_status lay_out(duo_graph *g, duo_followers *f)
     return status;
 }
 
-duo_status duo_graph_build(duo_graph *graph, duo_context *given)
+duo_status duo_graph_lay_out(duo_graph *graph)
 {
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_followers f = {NULL, NULL};
+    (void)take_down(graph); /* of a loss the context of the last launch tells */
+    const duo_status status = lay_out(graph, &f);
+    duo_followers_free(&f);
+    graph->moved = status != DUO_OK;
+    if (status == DUO_OK)
+        duo_graph_settle(graph);
+    else
+        (void)take_down(graph);
+    return status;
+}
+
+static void set_place(duo_graph_node *n, const duo_node_place *place)
+{
+    n->side = place->side;
+    n->to_device = place->to_device;
+}
+
+static duo_status check_nodes(duo_graph *g)
+{
+    duo_status status = DUO_OK;
+    for (int i = 0; i < g->nodes && status == DUO_OK; i++) {
+        duo_node_place place;
+        duo_graph_node *const n = &g->node[i];
+        status = duo_graph_check(g, i, &n->work, &place);
+        set_place(n, &place);
+        n->to = place.to;
+        n->from = place.from;
+    }
+    return status;
+}
+
+duo_status duo_graph_build(duo_graph *handle, duo_context *given)
+{
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is built");
     if (duo_context_captured(ctx))
         return duo_graph_wrong(graph, -1, DUO_ERR_CAPTURE, "the context captures another graph");
-    duo_followers f = {NULL, NULL};
     duo_resources_settle_device(&ctx->resources);
     graph->device = ctx->resources.device;
     graph->threads = ctx->resources.threads;
-    const duo_status status = lay_out(graph, &f);
-    duo_followers_free(&f);
+    duo_status status = check_nodes(graph);
+    if (status == DUO_OK) status = duo_graph_lay_out(graph);
     graph->built = status == DUO_OK;
-    if (graph->built)
-        duo_graph_settle(graph);
-    else
-        (void)take_down(graph);
     return status;
 }
 
@@ -271,20 +296,30 @@ static bool same_shape(const duo_work *a, const duo_work *b)
            a->src_pitch == b->src_pitch && a->width == b->width && a->height == b->height;
 }
 
-/* Can a node go on to be done as it was laid out? Copies between pageable memory and the device
- * can be of pinned memory as well. */
-static bool fits(const duo_graph_node *n, duo_node_side side, bool to_device)
+/* Is other memory what the program called that of the node? Pageable memory may become pinned. */
+static bool same_memory(const duo_graph_node *n, const duo_node_place *place)
 {
-    if (side == DUO_NODE_HOST || n->side == DUO_NODE_HOST) return side == n->side;
-    return to_device == n->to_device && (side == n->side || n->side == DUO_NODE_COPYING);
+    const bool to = place->to == DUO_MEMORY_DEVICE, from = place->from == DUO_MEMORY_DEVICE;
+    if (to != (n->to == DUO_MEMORY_DEVICE) || from != (n->from == DUO_MEMORY_DEVICE)) return false;
+    if (to == from) return true;
+    return to ? place->from == n->from || n->from == DUO_MEMORY_HOST
+              : place->to == n->to || n->to == DUO_MEMORY_HOST;
 }
 
-duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work)
+/* Can it be done as it was laid out? Calls do anything; who follows what they write on the device
+ * needs an event. */
+static bool fits(const duo_graph_node *n, const duo_node_place *place)
+{
+    if (n->side == DUO_NODE_CALLED) return !place->to_device || n->to_device;
+    return place->side == n->side && place->to_device == n->to_device;
+}
+
+duo_status duo_graph_update(duo_graph *handle, duo_node node, const duo_work *work)
 {
     duo_work taken;
-    duo_node_side side;
-    bool anywhere, to_device;
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_node_place place;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
     const int number = duo_graph_number(graph, node);
     if (number < 0) return duo_graph_wrong(graph, -1, DUO_ERR_NODE, "a node of another graph");
@@ -293,19 +328,24 @@ duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *wor
     duo_graph_node *const n = &graph->node[number];
     if (!same_shape(&taken, &n->work))
         return duo_graph_wrong(graph, number, DUO_ERR_SHAPE, "another kind or shape");
-    status = duo_graph_check(graph, number, &taken, &side, &to_device, &anywhere);
+    status = duo_graph_check(graph, number, &taken, &place);
     if (status != DUO_OK) return status;
-    if (!anywhere && !fits(n, side, to_device))
+    if (!place.anywhere && !same_memory(n, &place))
         return duo_graph_wrong(graph, number, DUO_ERR_SHAPE, "its operands are elsewhere");
     n->work = taken;
+    if (!place.anywhere && !fits(n, &place)) {
+        set_place(n, &place);
+        graph->moved = true;
+    }
     graph->settled = false;
     return DUO_OK;
 }
 
-duo_status duo_graph_destroy(duo_graph *graph)
+duo_status duo_graph_destroy(duo_graph *handle)
 {
-    if (graph == NULL) return DUO_OK;
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    if (handle == NULL) return DUO_OK;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     const duo_status status = take_down(graph);
     duo_graph_unmake(graph);
     return status;

@@ -147,10 +147,11 @@ static duo_status enter(duo_context *ctx, member *origin, const duo_node *tail, 
 
 /* ---- Beginning and ending ---- */
 
-duo_status duo_graph_begin(duo_context *ctx)
+duo_status duo_graph_begin(duo_context *given)
 {
-    if (ctx == NULL) return DUO_ERR_NULL;
-    if (duo_context_of(ctx) == NULL) return DUO_ERR_CONTEXT;
+    if (given == NULL) return DUO_ERR_NULL;
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (duo_context_captured(ctx)) return DUO_ERR_CAPTURE;
     duo_graph *const graph = duo_graph_make();
     if (graph == NULL) return DUO_ERR_MEMORY;
@@ -182,16 +183,17 @@ static duo_status check_joined(member *origin)
     return DUO_ERR_CAPTURE;
 }
 
-duo_status duo_graph_end(duo_context *ctx, duo_graph **graph)
+duo_status duo_graph_end(duo_context *given, duo_graph **graph)
 {
     if (graph == NULL) return DUO_ERR_NULL;
     *graph = NULL;
-    if (ctx != NULL && duo_context_of(ctx) == NULL) return DUO_ERR_CONTEXT;
+    const duo_context *const ctx = given != NULL ? duo_context_of(given) : NULL;
+    if (given != NULL && ctx == NULL) return DUO_ERR_CONTEXT;
     member *const m = ctx != NULL ? member_of(ctx) : NULL;
     if (m == NULL || m != m->origin) return DUO_ERR_CAPTURE;
     const duo_status status = check_joined(m);
     if (status == DUO_OK)
-        *graph = m->graph;
+        *graph = duo_handle_give(&m->graph->handled);
     else
         duo_graph_unmake(m->graph);
     release(m);

@@ -24,19 +24,39 @@ duo_status duo_graph_describe(const duo_work *w, duo_call *call)
     }
 }
 
-/* How many operands are on each side: of those that the call touches, or of the others. */
+/* Where operands are: of those that the call touches, or of the others. */
 typedef struct sides {
-    int host, device;
+    bool host, device;       /* some count as such memory */
+    bool in_host, on_device; /* some lie there */
+    bool output_on_device;
 } sides;
 
-/* Where the operands are. Those that the call does not touch, for alpha is 0, say, may be anywhere;
- * they tell the side of a call that touches none. */
+static void add_operand(const duo_operand *o, sides *found)
+{
+    const bool device = o->counts_as_device;
+    const bool on_device = o->residence == DUO_AT_DEVICE;
+    found->host |= !device;
+    found->device |= device;
+    found->in_host |= !on_device;
+    found->on_device |= on_device;
+}
+
+/* Why a graph cannot have the operand; NULL: it can. */
+static const char *why_hidden(const duo_operand *o)
+{
+    if (o->crosses || o->in_kept) return "an operand is in a kept array";
+    if (o->residence == DUO_AT_DEVICE && !o->on_device) return "an operand is on another device";
+    return NULL;
+}
+
+/* Those that the call does not touch, for alpha is 0, say, may be anywhere; they tell the side of a
+ * call that touches none. */
 static duo_status find_sides(duo_graph *graph, int node, const duo_call *described, bool touched,
                              sides *found)
 {
     duo_call call = *described;
     duo_report report = {.log = NULL};
-    *found = (sides){0, 0};
+    *found = (sides){.host = false};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         duo_operand *const o = &call.operand[i];
         const bool there = o->address != NULL && o->rows > 0 && o->columns > 0;
@@ -49,22 +69,19 @@ static duo_status find_sides(duo_graph *graph, int node, const duo_call *describ
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call.operand[i];
         if (!o->read) continue;
-        found->device += o->residence == DUO_AT_DEVICE;
-        found->host += o->residence != DUO_AT_DEVICE;
-        if (!touched) continue;
-        if (duo_operand_kept(o) || (o->crosses && !o->on_device))
-            return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is in a kept array");
-        if (o->residence == DUO_AT_DEVICE && o->region->device != graph->device)
-            return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is on another device");
+        add_operand(o, found);
+        const char *const why = touched ? why_hidden(o) : NULL;
+        if (why != NULL) return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, why);
     }
+    found->output_on_device = call.operand[DUO_C].residence == DUO_AT_DEVICE;
     return DUO_OK;
 }
 
 static duo_status check_operation(duo_graph *graph, int node, const duo_work *w,
-                                  duo_node_side *side, bool *anywhere)
+                                  duo_node_place *place)
 {
     duo_call call;
-    sides touched = {0, 0}, others = {0, 0};
+    sides touched, others;
     if ((unsigned)w->math > DUO_MATH_FLOAT64)
         return duo_graph_wrong(graph, node, DUO_ERR_ENUM, "no such math");
     duo_status status = duo_graph_describe(w, &call);
@@ -72,44 +89,61 @@ static duo_status check_operation(duo_graph *graph, int node, const duo_work *w,
     if (status == DUO_OK) status = find_sides(graph, node, &call, false, &others);
     if (status == DUO_ERR_HIDDEN) return status;
     if (status != DUO_OK) return duo_graph_wrong(graph, node, status, duo_status_string(status));
-    if (touched.host > 0 && touched.device > 0)
+    if (touched.host && touched.device)
         return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN,
                                "operands are on the device and in host memory");
-    *anywhere = touched.host + touched.device == 0;
-    *side =
-        touched.device > 0 || (*anywhere && others.device > 0) ? DUO_NODE_QUEUED : DUO_NODE_HOST;
+    place->anywhere = !touched.host && !touched.device;
+    const sides *const tells = place->anywhere ? &others : &touched;
+    place->to = place->from = tells->device ? DUO_MEMORY_DEVICE : DUO_MEMORY_HOST;
+    place->to_device = tells->output_on_device;
+    place->side = !tells->on_device                    ? DUO_NODE_HOST
+                  : tells->in_host && !place->anywhere ? DUO_NODE_CALLED
+                                                       : DUO_NODE_QUEUED;
     return DUO_OK;
 }
 
 /* ---- Copies ---- */
 
-/* Where one end of a copy is. Of pinned memory only what the library has given. */
-typedef enum place { PAGEABLE, PINNED, DEVICE } place;
+/* One end of a copy: what it counts as, and where it lies. Of pinned memory only what the library
+ * has given. */
+typedef struct end {
+    duo_memory counts, lies;
+} end;
+
+static end end_in(const duo_region *region)
+{
+    const bool host = duo_region_counts_as_host(region);
+    const duo_memory counts = !host            ? DUO_MEMORY_DEVICE
+                              : region != NULL ? DUO_MEMORY_PINNED
+                                               : DUO_MEMORY_HOST;
+    const bool plain =
+        region == NULL || region->kind == DUO_REGION_HOSTED || region->kind == DUO_REGION_PLAIN;
+    return (end){counts, plain ? DUO_MEMORY_HOST : counts};
+}
 
 static duo_status locate_range(duo_graph *graph, int node, const void *address, size_t bytes,
-                               place *where)
+                               end *where)
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
-    bool crosses, lost, kept = false, cut = false;
+    bool crosses, kept = false, cut = false;
     duo_memory memory;
     duo_residency_lock();
     const duo_region *const region = duo_residency_find(low, high, &crosses);
     for (const duo_region *r = duo_residency_first(low, high); r != NULL;
          r = duo_residency_next(r, high)) {
         kept |= r->kind == DUO_REGION_KEPT;
-        cut |= crosses && duo_region_is_device(r);
+        cut |= crosses && duo_region_counts_as_device(r);
     }
-    lost = region != NULL && region->lost;
+    const bool registered = region != NULL, lost = registered && region->lost;
+    *where = end_in(region);
+    const bool elsewhere = where->lies == DUO_MEMORY_DEVICE && region->device != graph->device;
     duo_residency_unlock();
-    const bool on_device = region != NULL && duo_region_is_device(region);
-    const bool pinned = region != NULL && region->kind == DUO_REGION_PINNED;
-    *where = on_device ? DEVICE : pinned ? PINNED : PAGEABLE;
     if (cut) return duo_graph_wrong(graph, node, DUO_ERR_RANGE, "runs over the end of an array");
     if (lost) return duo_graph_wrong(graph, node, DUO_ERR_LOST, "its data are lost");
     if (kept) return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is in a kept array");
-    if (on_device && region->device != graph->device)
+    if (elsewhere)
         return duo_graph_wrong(graph, node, DUO_ERR_HIDDEN, "an operand is on another device");
-    if (region == NULL && !duo_forked() &&
+    if (!registered && !duo_forked() &&
         duo_backend_current()->classify(address, &memory) == DUO_OK && memory == DUO_MEMORY_DEVICE)
         return duo_graph_wrong(graph, node, DUO_ERR_FOREIGN, duo_status_string(DUO_ERR_FOREIGN));
     return DUO_OK;
@@ -124,7 +158,7 @@ static bool span_of(const void *address, size_t pitch, size_t width, size_t heig
 }
 
 static duo_status check_runs(duo_graph *graph, int node, const void *address, size_t pitch,
-                             const duo_work *w, place *where)
+                             const duo_work *w, end *where)
 {
     size_t bytes;
     if (address == NULL) return duo_graph_wrong(graph, node, DUO_ERR_NULL, "no address");
@@ -135,32 +169,29 @@ static duo_status check_runs(duo_graph *graph, int node, const void *address, si
     return locate_range(graph, node, address, bytes, where);
 }
 
-static duo_status check_copy(duo_graph *graph, int node, const duo_work *w, duo_node_side *side,
-                             bool *to_device)
+static duo_status check_copy(duo_graph *graph, int node, const duo_work *w, duo_node_place *place)
 {
-    place from = DEVICE, to = PAGEABLE;
-    duo_status status = DUO_OK;
-    if (w->width == 0 || w->height == 0) {
-        *to_device = false;
-        return DUO_OK;
-    }
-    status = check_runs(graph, node, w->dst, w->dst_pitch, w, &to);
+    end from, to;
+    if (w->width == 0 || w->height == 0) return DUO_OK;
+    duo_status status = check_runs(graph, node, w->dst, w->dst_pitch, w, &to);
+    from = to;
     if (status == DUO_OK && w->kind == DUO_WORK_COPY)
         status = check_runs(graph, node, w->src, w->src_pitch, w, &from);
-    *to_device = to == DEVICE;
-    if (to != DEVICE && (from != DEVICE || w->kind == DUO_WORK_SET)) return status;
-    *side = to == PAGEABLE || from == PAGEABLE ? DUO_NODE_COPYING : DUO_NODE_QUEUED;
-    return status;
+    if (status != DUO_OK) return status;
+    const bool pageable = to.lies == DUO_MEMORY_HOST || from.lies == DUO_MEMORY_HOST;
+    place->to = to.counts;
+    place->from = from.counts;
+    place->to_device = to.lies == DUO_MEMORY_DEVICE;
+    if (place->to_device || from.lies == DUO_MEMORY_DEVICE)
+        place->side = pageable ? DUO_NODE_CALLED : DUO_NODE_QUEUED;
+    return DUO_OK;
 }
 
 /* ---- All ---- */
 
-duo_status duo_graph_check(duo_graph *graph, int node, const duo_work *work, duo_node_side *side,
-                           bool *to_device, bool *anywhere)
+duo_status duo_graph_check(duo_graph *graph, int node, const duo_work *work, duo_node_place *place)
 {
-    *side = DUO_NODE_HOST;
-    *to_device = false;
-    *anywhere = work->kind == DUO_WORK_EMPTY;
+    *place = (duo_node_place){.anywhere = work->kind == DUO_WORK_EMPTY, .side = DUO_NODE_HOST};
     switch (work->kind) {
     case DUO_WORK_EMPTY:
         return DUO_OK;
@@ -170,8 +201,8 @@ duo_status duo_graph_check(duo_graph *graph, int node, const duo_work *work, duo
                    : duo_graph_wrong(graph, node, DUO_ERR_NULL, "there is no function");
     case DUO_WORK_COPY:
     case DUO_WORK_SET:
-        return check_copy(graph, node, work, side, to_device);
+        return check_copy(graph, node, work, place);
     default:
-        return check_operation(graph, node, work, side, anywhere);
+        return check_operation(graph, node, work, place);
     }
 }

@@ -7,6 +7,7 @@
 #include "data/coherence.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
+#include "graph/graph_build.h"
 #include "graph/graph_settle.h"
 #include "graph/graph_work.h"
 #include "host/team.h"
@@ -17,7 +18,7 @@ typedef struct launch {
     bool by_calls; /* nothing is replayed any more: calls may have taken memory from recordings */
 } launch;
 
-static bool on_device(const duo_graph *g) { return g->lanes > 0 || g->copier != NULL; }
+static bool on_device(const duo_graph *g) { return g->lanes > 0 || g->caller != NULL; }
 
 static void set_status(duo_graph *g, duo_graph_node *n, duo_status status)
 {
@@ -50,22 +51,22 @@ static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources 
     duo_status status = DUO_OK;
     for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++) {
         duo_region *const region = g->use[i].region;
-        if (region != NULL && duo_region_is_device(region))
+        if (region != NULL && duo_region_lies_on_device(region))
             status = duo_coherence_claim(res, region, g->use[i].written);
     }
     return status;
 }
 
-/* Before a replay: order. Until it is queued packed operands that it reads stay. */
+/* Before a replay: order. Until it is queued its memory stays, packed operands with it. */
 static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     const duo_graph_use *const use = &g->use[part->use];
     duo_residency_lock();
-    duo_status status = claim(g, part, res);
+    const bool held = duo_graph_hold(g, part);
+    duo_status status = held ? claim(g, part, res) : DUO_ERR_DEVICE;
     for (int i = 0; i < part->uses && status == DUO_OK; i++)
         if (use[i].packed != 0 && !still_packed(&use[i])) status = DUO_ERR_DEVICE;
-    for (int i = 0; i < part->uses && status == DUO_OK; i++)
-        if (use[i].packed != 0) use[i].region->pending++;
+    if (held && status != DUO_OK) duo_graph_let_go(g, part);
     duo_residency_unlock();
     return status;
 }
@@ -76,11 +77,11 @@ static void end_replay(duo_graph *g, const duo_graph_part *part, duo_resources *
     duo_residency_lock();
     for (int i = part->use; i < part->use + part->uses; i++) {
         const duo_graph_use *const u = &g->use[i];
-        if (u->packed != 0) u->region->pending--;
         if (queued && u->written && u->region != NULL)
             duo_packed_stale(&u->region->packed, u->low - u->region->low, u->high - u->region->low);
     }
     if (queued) (void)claim(g, part, res);
+    duo_graph_let_go(g, part);
     duo_residency_unlock();
 }
 
@@ -211,17 +212,17 @@ static void wait_for_device(duo_graph *g, const duo_graph_node *n)
 }
 
 /* Behind what the node depends on; the context follows. */
-static void run_copying(launch *l, duo_graph_node *n)
+static void run_called(launch *l, duo_graph_node *n)
 {
     duo_graph *const g = l->graph;
     duo_status status = status_before(g, n);
     for (int a = 0; a < n->afters && status == DUO_OK; a++) {
         duo_event *const event = event_of(g, &g->node[n->after[a]]);
-        if (event != NULL) status = duo_event_wait(g->copier, event);
+        if (event != NULL) status = duo_event_wait(g->caller, event);
     }
-    set_status(g, n, status == DUO_OK ? duo_graph_run_node(g->copier, n) : status);
+    set_status(g, n, status == DUO_OK ? duo_graph_run_node(g->caller, n) : status);
     if (n->event == NULL) return;
-    (void)duo_event_record(g->copier, n->event);
+    (void)duo_event_record(g->caller, n->event);
     (void)duo_event_wait(l->ctx, n->event);
 }
 
@@ -231,8 +232,8 @@ static void run_by_thread(launch *l, const duo_graph_part *part)
     int hosts = 0;
     for (int at = part->from; at < part->to; at++) {
         duo_graph_node *const n = &g->node[g->order[at]];
-        if (n->side == DUO_NODE_COPYING)
-            run_copying(l, n);
+        if (n->side == DUO_NODE_CALLED)
+            run_called(l, n);
         else
             g->hosts[hosts++] = g->order[at];
     }
@@ -247,12 +248,12 @@ static void run_by_thread(launch *l, const duo_graph_part *part)
 static duo_status begin(launch *l)
 {
     duo_graph *const g = l->graph;
-    const bool copies = g->copier != NULL, hosts = g->host_lanes > 0;
+    const bool calls = g->caller != NULL, hosts = g->host_lanes > 0;
     duo_status status = DUO_OK;
     if (g->last != l->ctx && on_device(g)) status = duo_event_wait(l->ctx, g->end);
-    if (status != DUO_OK || (!copies && !hosts)) return status;
+    if (status != DUO_OK || (!calls && !hosts)) return status;
     status = duo_event_record(l->ctx, g->begin);
-    if (copies && status == DUO_OK) status = duo_event_wait(g->copier, g->begin);
+    if (calls && status == DUO_OK) status = duo_event_wait(g->caller, g->begin);
     if (hosts && status == DUO_OK) status = duo_event_synchronize(g->begin);
     return status == DUO_ERR_LOST ? DUO_OK : status; /* whoever uses what is lost is told */
 }
@@ -291,15 +292,18 @@ static void end(launch *l)
         if (g->part[i].recorded != NULL) g->settled = false;
 }
 
-duo_status duo_graph_launch(duo_graph *graph, duo_context *given)
+duo_status duo_graph_launch(duo_graph *handle, duo_context *given)
 {
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
     if (!graph->built) return duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is not built");
     if (duo_context_captured(ctx))
         return duo_graph_wrong(graph, -1, DUO_ERR_CAPTURE, "the context captures another graph");
     launch l = {.graph = graph, .ctx = ctx};
+    const duo_status laid_out = graph->moved ? duo_graph_lay_out(graph) : DUO_OK;
+    if (laid_out != DUO_OK) return laid_out;
     duo_graph_settle(graph);
     for (int i = 0; i < graph->nodes && atomic_load(&graph->failed); i++)
         graph->node[i].status = DUO_OK;

@@ -6,18 +6,21 @@
 duo_status duo_graph_create(duo_graph **graph)
 {
     if (graph == NULL) return DUO_ERR_NULL;
-    *graph = duo_graph_make();
-    return *graph != NULL ? DUO_OK : DUO_ERR_MEMORY;
+    duo_graph *const made = duo_graph_make();
+    *graph = made != NULL ? duo_handle_give(&made->handled) : NULL;
+    return made != NULL ? DUO_OK : DUO_ERR_MEMORY;
 }
 
-const char *duo_graph_detail(duo_graph *graph)
+const char *duo_graph_detail(duo_graph *handle)
 {
-    return duo_graph_live(graph) ? graph->detail : "";
+    const duo_graph *const graph = duo_graph_of(handle);
+    return graph != NULL ? graph->detail : "";
 }
 
-duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node *node)
+duo_status duo_graph_node_at(duo_graph *handle, int64_t number, duo_node *node)
 {
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     if (node == NULL) return duo_graph_wrong(graph, -1, DUO_ERR_NULL, "no room for the node");
     if (number < 1 || number > graph->nodes)
         return duo_graph_wrong(graph, -1, DUO_ERR_NODE, "there is no node of this number");
@@ -82,12 +85,13 @@ static duo_status not_built(duo_graph *graph)
     return !graph->built ? DUO_OK : duo_graph_wrong(graph, -1, DUO_ERR_BUILT, "it is built");
 }
 
-duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const duo_node *after, int count,
+duo_status duo_graph_add(duo_graph *handle, const duo_work *work, const duo_node *after, int count,
                          duo_node *node)
 {
     int *numbers, left;
     duo_work taken;
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     duo_status status = not_built(graph);
     if (status == DUO_OK) status = take_new_work(graph, work, &taken);
     if (status == DUO_OK) status = make_room(graph);
@@ -99,12 +103,13 @@ duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const duo_node 
     return DUO_OK;
 }
 
-duo_status duo_graph_alter(duo_graph *graph, duo_node node, const duo_work *work,
+duo_status duo_graph_alter(duo_graph *handle, duo_node node, const duo_work *work,
                            const duo_node *after, int count)
 {
     int *numbers = NULL, left = 0;
     duo_work taken;
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     duo_status status = not_built(graph);
     const int number = duo_graph_number(graph, node);
     if (status == DUO_OK && number < 0)

@@ -60,6 +60,7 @@ static duo_status find_waves(duo_graph *g, const duo_followers *f, int *missing)
         for (int at = begin; at < end; at++) {
             duo_graph_node *const n = &g->node[g->order[at]];
             n->wave = wave;
+            if (n->work.kind == DUO_WORK_EMPTY) n->side = DUO_NODE_HOST;
             for (int a = 0; a < n->afters && n->work.kind == DUO_WORK_EMPTY; a++)
                 if (g->node[n->after[a]].side == DUO_NODE_QUEUED) n->side = DUO_NODE_QUEUED;
             for (int k = f->first[g->order[at]]; k < f->first[g->order[at] + 1]; k++)

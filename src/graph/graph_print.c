@@ -36,9 +36,10 @@ static void print_node(printed *p, const duo_graph_node *n, int number)
     for (int a = 0; a < n->afters; a++) print(p, "    n%d -> n%d;\n", n->after[a] + 1, number + 1);
 }
 
-duo_status duo_graph_print(duo_graph *graph, char *text, size_t size, size_t *length)
+duo_status duo_graph_print(duo_graph *handle, char *text, size_t size, size_t *length)
 {
-    if (!duo_graph_live(graph)) return DUO_ERR_GRAPH;
+    duo_graph *const graph = duo_graph_of(handle);
+    if (graph == NULL) return DUO_ERR_GRAPH;
     if (text == NULL && size > 0)
         return duo_graph_wrong(graph, -1, DUO_ERR_NULL, "no room for the text");
     printed p = {text, size, 0};

@@ -41,18 +41,40 @@ static bool use(duo_graph *g, duo_graph_part *part, uintptr_t low, uintptr_t hig
     return true;
 }
 
-/* Is everything where it was? Under the residency lock. */
-static bool still_there(const duo_graph *g)
+/* Is the memory of these uses where it was? Under the residency lock. */
+static bool still_there(const duo_graph *g, int first, int uses)
 {
-    for (int i = 0; i < g->uses; i++) {
+    for (int i = first; i < first + uses; i++) {
         const duo_graph_use *const u = &g->use[i];
         bool crosses;
         if (duo_residency_find(u->low, u->high, &crosses) != u->region || crosses) return false;
         if (u->region == NULL) continue;
         if (u->region->lost || u->region->kind != u->kind) return false;
-        if (duo_region_is_device(u->region) && u->region->device != g->device) return false;
+        if (duo_region_lies_on_device(u->region) && u->region->device != g->device) return false;
     }
     return true;
+}
+
+bool duo_graph_hold(duo_graph *g, const duo_graph_part *part)
+{
+    duo_graph_use *const use = &g->use[part->use];
+    bool there = duo_residency_changes() == g->changes || still_there(g, part->use, part->uses);
+    for (int i = 0; i < part->uses && there; i++) {
+        if (use[i].region == NULL) continue;
+        there = !use[i].region->leaving;
+        use[i].held = there;
+        if (there) duo_residency_hold(use[i].region, NULL);
+    }
+    if (!there) duo_graph_let_go(g, part);
+    return there;
+}
+
+void duo_graph_let_go(duo_graph *g, const duo_graph_part *part)
+{
+    for (int i = part->use; i < part->use + part->uses; i++) {
+        if (g->use[i].held) duo_residency_let_go(g->use[i].region, false);
+        g->use[i].held = false;
+    }
 }
 
 static bool is_written(const duo_graph *g, uintptr_t low, uintptr_t high)
@@ -117,7 +139,7 @@ static bool fix_part(duo_graph *g, duo_graph_part *part)
     for (int at = part->from; at < part->to; at++) {
         duo_graph_node *const n = &g->node[g->order[at]];
         n->call.seconds = 0.0;
-        n->fixed = is_operation(n) && fix_operation(g, part, n);
+        n->fixed = is_operation(n) && n->side != DUO_NODE_CALLED && fix_operation(g, part, n);
         all &= n->fixed || !is_operation(n);
         if (n->side == DUO_NODE_QUEUED) all &= use_copy(g, part, n);
     }
@@ -183,18 +205,20 @@ static void pack_operands(duo_graph *g, duo_graph_node *n)
         duo_operand *const o = &n->call.call.operand[i];
         if (!duo_operand_touched(o)) continue;
         if (o->prepared && !o->written && !is_written(g, here->low, here->high)) {
-            const duo_range range = duo_region_part(o->region, o);
+            duo_region *const region = here->region;
+            const duo_range range = duo_region_part(region, o);
             duo_residency_lock();
-            if (duo_coherence_claim_read(res, o->region) == DUO_OK)
-                o->packed = duo_prepared(res, n->call.algorithm->id, &n->call.call, i, range);
-            if (o->packed != NULL)
-                here->packed = duo_packed_in(&o->region->packed, o->packed)->number;
+            if (duo_coherence_claim_read(res, region) == DUO_OK)
+                o->packed =
+                    duo_prepared(res, n->call.algorithm->id, &n->call.call, i, region, range);
+            if (o->packed != NULL) here->packed = duo_packed_in(&region->packed, o->packed)->number;
             duo_residency_unlock();
         }
         here++;
     }
 }
 
+/* The part's memory is held until it is recorded. */
 static void pack_part(duo_graph *g, const duo_graph_part *part)
 {
     for (int at = part->from; at < part->to; at++) {
@@ -241,6 +265,21 @@ static bool logged(const duo_graph *g)
            (g->lane[0] != NULL && duo_report_wanted(&g->lane[0]->resources.report));
 }
 
+static bool hold(duo_graph *g, const duo_graph_part *part)
+{
+    duo_residency_lock();
+    const bool held = duo_graph_hold(g, part);
+    duo_residency_unlock();
+    return held;
+}
+
+static void let_go(duo_graph *g, const duo_graph_part *part)
+{
+    duo_residency_lock();
+    duo_graph_let_go(g, part);
+    duo_residency_unlock();
+}
+
 static void settle(duo_graph *g)
 {
     bool *const whole = calloc((size_t)g->parts + 1, sizeof *whole);
@@ -254,14 +293,17 @@ static void settle(duo_graph *g)
         whole[i] = fix_part(g, &g->part[i]);
         if (g->part[i].queued) share_device(g, &g->part[i]);
     }
-    bool ready = duo_device_usable(g->device) && open_lanes(g) && reserve(g);
-    for (int i = 0; i < g->parts && ready; i++)
-        if (g->part[i].queued && whole[i]) pack_part(g, &g->part[i]);
-    ready = ready && leave_regions(g);
+    const bool opened = duo_device_usable(g->device) && open_lanes(g) && reserve(g);
+    for (int i = 0; i < g->parts && opened; i++) {
+        whole[i] = whole[i] && g->part[i].queued && hold(g, &g->part[i]);
+        if (whole[i]) pack_part(g, &g->part[i]);
+    }
+    const bool ready = opened && leave_regions(g);
     for (int i = 0; i < g->parts; i++) {
         duo_graph_part *const part = &g->part[i];
         if (!part->queued) continue;
         if (!ready || !whole[i] || duo_graph_record(g, part) != DUO_OK) drop(part);
+        if (opened) let_go(g, part);
     }
     free(whole);
 }
@@ -272,10 +314,10 @@ void duo_graph_settle(duo_graph *g)
     if (g->settled && changes == g->changes) return;
     if (g->settled) {
         duo_residency_lock();
-        g->settled = still_there(g);
+        g->settled = still_there(g, 0, g->uses);
         duo_residency_unlock();
     }
+    g->changes = changes;
     if (!g->settled) settle(g);
     g->settled = true;
-    g->changes = changes;
 }

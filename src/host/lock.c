@@ -18,9 +18,18 @@ static pthread_mutex_t locks[DUO_LOCKS] = {
     [DUO_LOCK_DEFERRED] = PTHREAD_MUTEX_INITIALIZER,
 };
 
+static pthread_cond_t woken[FIRST_MOMENTARY] = {
+    [DUO_LOCK_RESIDENCY] = PTHREAD_COND_INITIALIZER,
+    [DUO_LOCK_DEVICES] = PTHREAD_COND_INITIALIZER,
+};
+
 void duo_lock(duo_lock_name name) { pthread_mutex_lock(&locks[name]); }
 
 void duo_unlock(duo_lock_name name) { pthread_mutex_unlock(&locks[name]); }
+
+void duo_lock_wait(duo_lock_name name) { pthread_cond_wait(&woken[name], &locks[name]); }
+
+void duo_lock_wake(duo_lock_name name) { pthread_cond_broadcast(&woken[name]); }
 
 void duo_locks_before_fork(void)
 {
@@ -35,6 +44,10 @@ void duo_locks_in_parent(void)
 void duo_locks_in_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    static const pthread_cond_t nobody = PTHREAD_COND_INITIALIZER;
     duo_locks_in_parent();
-    for (int i = 0; i < FIRST_MOMENTARY; i++) locks[i] = fresh;
+    for (int i = 0; i < FIRST_MOMENTARY; i++) {
+        locks[i] = fresh;
+        woken[i] = nobody; /* who waited is not in the child */
+    }
 }

@@ -29,6 +29,11 @@ typedef enum duo_lock_name {
 void duo_lock(duo_lock_name name);
 void duo_unlock(duo_lock_name name);
 
+/* For the locks that are not held for moments. The holder gives the lock away until somebody wakes
+ * all who wait, and has it again; or for no reason at all. */
+void duo_lock_wait(duo_lock_name name);
+void duo_lock_wake(duo_lock_name name);
+
 /* Called by fork.c: before a fork in the forking thread, and after it in either process. */
 void duo_locks_before_fork(void);
 void duo_locks_in_parent(void);

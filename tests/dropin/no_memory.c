@@ -16,6 +16,7 @@
 void *__libc_malloc(size_t);
 void *__libc_calloc(size_t, size_t);
 void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
 
 static int first, last; /* numbers of the allocations that fail; 0: none */
 static int all;
@@ -60,4 +61,9 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *before, size_t size)
 {
     return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(before, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, size);
 }

@@ -204,6 +204,13 @@ double duo_device_room(int device)
         return (call);                                                                             \
     } while (0)
 
+/* Waiting takes no memory that anyone could free. What a driver calls so is a failure of the moment:
+ * whoever waits again may succeed. */
+static duo_status waited(duo_status status)
+{
+    return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status;
+}
+
 duo_status duo_device_link(int device, int other, bool *direct)
 {
     TWICE(duo_backend_current()->link(device, other, direct));
@@ -239,19 +246,22 @@ duo_status duo_queue_mark(duo_queue *queue, int mark)
 
 duo_status duo_queue_wait_mark(duo_queue *queue, int mark)
 {
-    TWICE(duo_backend_current()->wait_mark(queue, mark));
+    TWICE(waited(duo_backend_current()->wait_mark(queue, mark)));
 }
 
 duo_status duo_queue_passed(duo_queue *queue, int mark, bool *passed)
 {
-    TWICE(duo_backend_current()->passed(queue, mark, passed));
+    TWICE(waited(duo_backend_current()->passed(queue, mark, passed)));
 }
 
-duo_status duo_queue_finish(duo_queue *queue) { TWICE(duo_backend_current()->finish(queue)); }
+duo_status duo_queue_finish(duo_queue *queue)
+{
+    TWICE(waited(duo_backend_current()->finish(queue)));
+}
 
 duo_status duo_queue_idle(duo_queue *queue, bool *idle)
 {
-    TWICE(duo_backend_current()->idle(queue, idle));
+    TWICE(waited(duo_backend_current()->idle(queue, idle)));
 }
 
 duo_status duo_queue_after(duo_queue *later, duo_queue *earlier)
@@ -281,12 +291,12 @@ duo_status duo_signal_set(duo_signal *signal, duo_queue *queue)
 
 duo_status duo_signal_passed(duo_signal *signal, bool *passed)
 {
-    TWICE(duo_backend_current()->signal_passed(signal, passed));
+    TWICE(waited(duo_backend_current()->signal_passed(signal, passed)));
 }
 
 duo_status duo_signal_wait(duo_signal *signal)
 {
-    TWICE(duo_backend_current()->signal_wait(signal));
+    TWICE(waited(duo_backend_current()->signal_wait(signal)));
 }
 
 duo_status duo_queue_replay(duo_queue *queue, duo_recorded *recorded)

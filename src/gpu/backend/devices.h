@@ -34,7 +34,8 @@ const char *duo_device_why(int device); /* why it is not usable; "" if it is */
 
 /*
  * Functions of the backend with a second try. One that failed without losing the device changed
- * nothing, and a call may have no other way to its data. duo_queue_drain waits for all work after
+ * nothing, and a call may have no other way to its data. Those that wait or ask never say
+ * DUO_ERR_MEMORY. duo_queue_drain waits for all work after
  * something failed half way. If even that fails, nobody knows what the device still reads and
  * writes, so the result is DUO_ERR_LOST.
  */

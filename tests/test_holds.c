@@ -1,0 +1,548 @@
+/*
+ * test_holds.c - what a call has found stays until the call has used it, whoever drops it meanwhile:
+ * at the very moments between finding and using.
+ *
+ * The backend is the simulated one, but that the test is told before the next launch, recording or
+ * packing: nothing of the call is queued then, and all of its operands are placed.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/residency.h"
+#include "gpu/backend/devices.h"
+#include "host/clock.h"
+#include "support/exact.h"
+#include "support/graph_works.h"
+
+enum { N = 24, FLOATS = N * N, BYTES = FLOATS * (int)sizeof(float) };
+
+/* ---- Between placing and queueing ---- */
+
+static duo_backend watched;
+static void (*meanwhile)(void); /* what happens before the next such call; once */
+
+static void happen(void)
+{
+    void (*const what)(void) = meanwhile;
+    meanwhile = NULL;
+    if (what != NULL) what();
+}
+
+static duo_status launch(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
+                         uint64_t *pinned_result, uint32_t ticket)
+{
+    happen();
+    return sim_backend()->launch(queue, algorithm, call, pinned_result, ticket);
+}
+
+static void (*fetching)(void); /* what happens before the next copy; once */
+
+static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
+                       size_t src_pitch, size_t width, size_t height)
+{
+    void (*const what)(void) = fetching;
+    fetching = NULL;
+    if (what != NULL) what();
+    return sim_backend()->copy(queue, dst, dst_pitch, src, src_pitch, width, height);
+}
+
+static duo_status launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
+{
+    happen();
+    return sim_backend()->launch_batch(queue, call, batch);
+}
+
+static duo_status record_begin(duo_queue *queue)
+{
+    happen();
+    return sim_backend()->record_begin(queue);
+}
+
+static duo_status replay(duo_queue *queue, duo_recorded *recorded)
+{
+    happen();
+    return sim_backend()->replay(queue, recorded);
+}
+
+static void watch(void)
+{
+    watched = *sim_backend();
+    watched.launch = launch;
+    watched.copy = copy;
+    watched.launch_batch = launch_batch;
+    watched.record_begin = record_begin;
+    watched.replay = replay;
+    meanwhile = fetching = NULL;
+    duo_backend_install(&watched);
+}
+
+static void no_violations(void) { CHECK(sim_violations() == 0, "%d violations", sim_violations()); }
+
+/* ---- Another thread that drops ---- */
+
+static void *dropped; /* what it is to drop */
+static duo_status (*drop)(duo_context *ctx, void *memory);
+static atomic_bool gone;
+static pthread_t dropper;
+
+static void *run_drop(void *ctx)
+{
+    const duo_status status = drop(ctx, dropped);
+    atomic_store(&gone, true);
+    CHECK_STATUS(DUO_OK, status);
+    return NULL;
+}
+
+/* Does the other thread wait until nobody holds the region any more? */
+static bool leaving(void)
+{
+    const uintptr_t low = (uintptr_t)dropped;
+    duo_residency_lock();
+    const duo_region *const region = duo_residency_first(low, low + 1);
+    const bool waits = region != NULL && region->leaving;
+    duo_residency_unlock();
+    return waits;
+}
+
+static duo_context *other; /* of the other thread */
+static duo_context *late; /* of this thread, for a call that comes while the other waits; or NULL */
+static void sum_late(void);
+
+static void start_dropping(void)
+{
+    enum { LIMIT = 60 }; /* seconds */
+    const double begin = duo_now_seconds();
+    atomic_store(&gone, false);
+    if (pthread_create(&dropper, NULL, run_drop, other) != 0) abort();
+    while (!atomic_load(&gone) && !leaving() && duo_now_seconds() < begin + LIMIT) sched_yield();
+    CHECK(!atomic_load(&gone), "it was dropped while a call was about to use it");
+    CHECK(leaving(), "nobody waits");
+    if (late != NULL && leaving()) sum_late();
+}
+
+static float *values, *expected; /* and its square */
+
+static void make_values(void)
+{
+    values = new_floats(FLOATS);
+    expected = new_floats(FLOATS);
+    fill(values, FLOATS, 3);
+    multiply(N, values, values, expected);
+}
+
+/* It would have the other thread wait longer, and the next one even longer. */
+static void sum_late(void)
+{
+    const uint64_t launches = sim_count(SIM_LAUNCH);
+    check_sum(late, dropped, FLOATS, sum_of(values, FLOATS));
+    CHECK(sim_count(SIM_LAUNCH) == launches, "placed in what is about to go");
+}
+
+static float *new_device(duo_context *ctx, size_t bytes)
+{
+    void *memory = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc(ctx, bytes, &memory));
+    return memory;
+}
+
+static float *new_on_device(duo_context *ctx)
+{
+    float *const x = new_device(ctx, BYTES);
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, x, values, BYTES));
+    return x;
+}
+
+static void check_values(const float *x, const float *wanted)
+{
+    CHECK(memcmp(x, wanted, BYTES) == 0, "wrong values");
+}
+
+static void end_values(void)
+{
+    free(values);
+    free(expected);
+}
+
+/* Each use of an array, kept or on the device, while another thread drops it. */
+typedef void use(duo_context *ctx, float *x);
+
+static void use_sum(duo_context *ctx, float *x)
+{
+    check_sum(ctx, x, FLOATS, sum_of(values, FLOATS));
+}
+
+static void use_product(duo_context *ctx, float *x)
+{
+    float *const c = new_floats(FLOATS);
+    CHECK_STATUS(DUO_OK, square(ctx, N, x, x, 0.0f, c));
+    check_values(c, expected);
+    free(c);
+}
+
+static void use_streamed(duo_context *ctx, float *x)
+{
+    float *const c = new_floats(FLOATS), *const b = new_floats(FLOATS);
+    memcpy(b, values, BYTES);
+    CHECK_STATUS(DUO_OK, square(ctx, N, x, b, 0.0f, c));
+    check_values(c, expected);
+    free(b);
+    free(c);
+}
+
+static void use_batch(duo_context *ctx, float *x)
+{
+    float *const c = new_device(ctx, 2 * BYTES), *const home = new_floats(2 * FLOATS);
+    CHECK_STATUS(DUO_OK,
+                 duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, N, N, N,
+                                           1.0f, x, N, 0, x, N, 0, 0.0f, c, N, FLOATS, 2));
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, home, c, 2 * BYTES));
+    check_values(home, expected);
+    check_values(home + FLOATS, expected);
+    CHECK_STATUS(DUO_OK, duo_free(ctx, c));
+    free(home);
+}
+
+/* Writes all of the array; where it is in the end, the caller sees. */
+static void use_written(duo_context *ctx, float *x)
+{
+    CHECK_STATUS(DUO_OK, square(ctx, N, values, values, 0.0f, x));
+}
+
+static void drop_beside(const char *what, use *uses, bool kept,
+                        duo_status (*how)(duo_context *, void *))
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    other = test_context();
+    float *const host = new_floats(FLOATS);
+    memcpy(host, values, BYTES);
+    float *const x = kept ? host : new_on_device(ctx);
+    if (kept) CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+    test_case("holds/%s/%s", kept ? "kept" : "device", what);
+    dropped = x;
+    drop = how;
+    meanwhile = start_dropping;
+    uses(ctx, x);
+    CHECK(meanwhile == NULL, "nothing was launched");
+    pthread_join(dropper, NULL);
+    if (kept) check_values(host, uses == use_written ? expected : values);
+    CHECK_STATUS(DUO_ERR_RANGE, kept ? duo_release(ctx, x) : duo_free(ctx, x));
+    CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
+    no_violations();
+    test_context_end(ctx);
+    test_context_end(other);
+    free(host);
+    end_values();
+}
+
+static void placed(void)
+{
+    late = test_context();
+    drop_beside("sum", use_sum, true, duo_release);
+    test_context_end(late);
+    late = NULL;
+    drop_beside("product", use_product, true, duo_release);
+    drop_beside("streamed", use_streamed, true, duo_release);
+    drop_beside("batch", use_batch, true, duo_release);
+    drop_beside("written", use_written, true, duo_release);
+    drop_beside("sum", use_sum, false, duo_free);
+    drop_beside("batch", use_batch, false, duo_free);
+}
+
+/* A call on the CPU is fetching the array from the device. */
+static void fetched(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    other = test_context();
+    test_case("holds/fetched");
+    CHECK_STATUS(DUO_OK, duo_set_path(ctx, DUO_PATH_CPU));
+    float *const x = new_on_device(other);
+    dropped = x;
+    drop = duo_free;
+    fetching = start_dropping;
+    use_sum(ctx, x);
+    CHECK(fetching == NULL, "nothing was fetched");
+    pthread_join(dropper, NULL);
+    CHECK_STATUS(DUO_ERR_RANGE, duo_free(ctx, x));
+    no_violations();
+    test_context_end(ctx);
+    test_context_end(other);
+    end_values();
+}
+
+/* Two at once: one of them does it. */
+static void *run_release(void *ctx) { return (void *)(intptr_t)duo_release(ctx, dropped); }
+
+static pthread_t releasers[2];
+
+static void release_twice(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&releasers[i], NULL, run_release, other) != 0) abort();
+    while (!leaving()) sched_yield();
+}
+
+static void dropped_twice(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    other = NULL; /* each thread's default one */
+    float *const x = new_floats(FLOATS);
+    memcpy(x, values, BYTES);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+    test_case("holds/released-twice");
+    dropped = x;
+    meanwhile = release_twice;
+    use_sum(ctx, x);
+    int done = 0, refused = 0;
+    for (int i = 0; i < 2; i++) {
+        void *status = NULL;
+        pthread_join(releasers[i], &status);
+        done += (intptr_t)status == DUO_OK;
+        refused += (intptr_t)status == DUO_ERR_RANGE;
+    }
+    CHECK(done == 1 && refused == 1, "%d released it, %d found it gone", done, refused);
+    no_violations();
+    test_context_end(ctx);
+    free(x);
+    end_values();
+}
+
+/* ---- Between finding and placing ---- */
+
+static duo_context *deciding; /* another one than the call's */
+
+/* The program is asked when the operands are found and not placed: drops, and leaves the choice. */
+static int drop_and_decide(void *user, const duo_decision *decision, int chosen)
+{
+    (void)user;
+    (void)decision;
+    if (dropped != NULL) CHECK_STATUS(DUO_OK, drop(deciding, dropped));
+    dropped = NULL;
+    return chosen;
+}
+
+static void found(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    deciding = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_decide(ctx, drop_and_decide, NULL));
+    for (int written = 0; written < 2; written++)
+        for (int cpu = 0; cpu < 2; cpu++) {
+            test_case("holds/found/%s/%s", written ? "written" : "read", cpu ? "cpu" : "gpu");
+            CHECK_STATUS(DUO_OK, duo_set_path(ctx, cpu ? DUO_PATH_CPU : DUO_PATH_GPU));
+            float *const x = new_floats(FLOATS);
+            memcpy(x, values, BYTES);
+            CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+            dropped = x;
+            drop = duo_release;
+            (written ? use_written : use_sum)(ctx, x);
+            CHECK(dropped == NULL, "nobody was asked");
+            CHECK_STATUS(DUO_OK, duo_synchronize(ctx));
+            check_values(x, written ? expected : values);
+            CHECK_STATUS(DUO_ERR_RANGE, duo_release(ctx, x));
+            free(x);
+        }
+    /* Memory of the device that is disowned is none of ours any more. */
+    for (int cpu = 0; cpu < 2; cpu++) {
+        test_case("holds/found/disowned/%s", cpu ? "cpu" : "gpu");
+        float sum = test_poison();
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx, cpu ? DUO_PATH_CPU : DUO_PATH_GPU));
+        void *const x = sim_foreign_malloc(0, BYTES);
+        sim_write(x, values, BYTES);
+        CHECK_STATUS(DUO_OK, duo_adopt(deciding, x, BYTES));
+        dropped = x;
+        drop = duo_disown;
+        if (cpu) CHECK_STATUS(DUO_ERR_FOREIGN, duo_ssum(ctx, FLOATS, x, 1, &sum));
+        if (cpu) CHECK(sum != sum, "a result was written: %g", (double)sum);
+        if (!cpu) CHECK_STATUS(DUO_OK, duo_disown(deciding, x));
+        sim_foreign_free(x);
+    }
+    no_violations();
+    test_context_end(ctx);
+    test_context_end(deciding);
+    end_values();
+}
+
+/* ---- Packed operands ---- */
+
+static uint64_t bytes_packed; /* on the device beside those of the test, while the call goes on */
+static uint64_t bytes_before;
+
+static void end_promise(void)
+{
+    const uint64_t held = sim_allocated_bytes(0);
+    CHECK_STATUS(DUO_OK, duo_prepare(other, dropped, 0));
+    CHECK(sim_allocated_bytes(0) == held, "packed operands went while a call was to read them");
+    bytes_packed = held - bytes_before;
+}
+
+/* A promise ends while a call is about to use what was packed: it goes after the call. */
+static void unprepared(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    other = test_context();
+    test_case("holds/unprepared");
+    float *const x = new_on_device(ctx), *const c = new_device(ctx, BYTES);
+    CHECK_STATUS(DUO_OK, square(ctx, N, x, x, 0.0f, c)); /* makes the workspace */
+    bytes_before = sim_allocated_bytes(0);
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, x, BYTES));
+    dropped = x;
+    meanwhile = end_promise;
+    CHECK_STATUS(DUO_OK, square(ctx, N, x, x, 0.0f, c));
+    CHECK(meanwhile == NULL && bytes_packed > 0, "nothing was packed");
+    CHECK(sim_allocated_bytes(0) == bytes_before, "packed operands stay without a promise");
+    float *const home = new_floats(FLOATS);
+    CHECK_STATUS(DUO_OK, duo_copy(ctx, home, c, BYTES));
+    check_values(home, expected);
+    no_violations();
+    CHECK_STATUS(DUO_OK, duo_free(ctx, x));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, c));
+    test_context_end(ctx);
+    test_context_end(other);
+    free(home);
+    end_values();
+}
+
+/* ---- Eviction ---- */
+
+enum { MEMORY = 4 << 20 };
+
+/* Asks for more than is free: had only if something is evicted. */
+static void squeeze(void)
+{
+    void *memory = NULL;
+    const size_t more = MEMORY - (size_t)sim_allocated_bytes(0) + 256;
+    CHECK_STATUS(DUO_OK, duo_malloc(other, more, &memory));
+    CHECK(!sim_is_device(memory), "what a call was about to use made room");
+    CHECK_STATUS(DUO_OK, duo_free(other, memory));
+}
+
+/* A graph with a packed operand, which another context would evict before it is recorded, or before
+ * it is replayed. */
+static void packed_in_graph(void)
+{
+    watch();
+    make_values();
+    sim_set_memory(MEMORY);
+    duo_context *const ctx = test_context();
+    other = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_path(other, DUO_PATH_AUTO));
+    float *const x = new_on_device(ctx), *const c = new_device(ctx, BYTES);
+    float *const home = new_floats(FLOATS);
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, x, BYTES));
+    test_case("holds/evicted/recorded");
+    meanwhile = squeeze;
+    const duo_work work = work_product(N, x, x, 0.0f, c);
+    duo_graph *const graph = graph_built(ctx, &work, 1, false, NULL);
+    CHECK(meanwhile == NULL, "nothing was recorded");
+    for (int round = 0; round < 2; round++) {
+        test_case("holds/evicted/replayed");
+        meanwhile = squeeze;
+        CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+        CHECK(meanwhile == NULL, "nothing was replayed");
+        CHECK_STATUS(DUO_OK, duo_copy(ctx, home, c, BYTES));
+        check_values(home, expected);
+    }
+    no_violations();
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, x));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, c));
+    test_context_end(ctx);
+    test_context_end(other);
+    free(home);
+    end_values();
+}
+
+static void kept_in_call(void)
+{
+    watch();
+    make_values();
+    sim_set_memory(MEMORY);
+    duo_context *const ctx = test_context();
+    other = test_context();
+    float *const x = new_floats(FLOATS);
+    memcpy(x, values, BYTES);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+    test_case("holds/evicted/kept");
+    meanwhile = squeeze;
+    use_sum(ctx, x);
+    CHECK(meanwhile == NULL, "nothing was launched");
+    no_violations();
+    CHECK_STATUS(DUO_OK, duo_release(ctx, x));
+    test_context_end(ctx);
+    test_context_end(other);
+    free(x);
+    end_values();
+}
+
+/* ---- Behind what is queued ---- */
+
+static void drop_behind_replay(const char *what, duo_status (*how)(duo_context *, void *))
+{
+    enum { LIMIT = 60 };
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    other = test_context();
+    void *pinned = NULL;
+    CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, BYTES, &pinned));
+    memcpy(pinned, values, BYTES);
+    float *const x = new_device(ctx, BYTES);
+    const duo_work work = work_copying(x, pinned, BYTES);
+    test_case("holds/replay/%s", what);
+    duo_graph *const graph = graph_built(ctx, &work, 1, false, NULL);
+    CHECK_STATUS(DUO_OK, duo_warm_up(other));
+    sim_hold(true);
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    dropped = how == duo_free_host ? pinned : x;
+    drop = how;
+    atomic_store(&gone, false);
+    const uint64_t waits = sim_count(SIM_WAIT) + sim_count(SIM_RELEASE);
+    const double begin = duo_now_seconds();
+    if (pthread_create(&dropper, NULL, run_drop, other) != 0) abort();
+    while (!atomic_load(&gone) && sim_count(SIM_WAIT) + sim_count(SIM_RELEASE) == waits &&
+           duo_now_seconds() < begin + LIMIT)
+        sched_yield();
+    CHECK(!atomic_load(&gone), "it was freed while the device had it to copy");
+    sim_hold(false);
+    pthread_join(dropper, NULL);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    no_violations();
+    CHECK_STATUS(DUO_OK, how == duo_free_host ? duo_free(ctx, x) : duo_free_host(ctx, pinned));
+    test_context_end(ctx);
+    test_context_end(other);
+    end_values();
+}
+
+static void replayed(void)
+{
+    drop_behind_replay("pinned", duo_free_host);
+    drop_behind_replay("device", duo_free);
+}
+
+static const test_entry tests[] = {
+    {"placed", placed},
+    {"fetched", fetched},
+    {"dropped_twice", dropped_twice},
+    {"found", found},
+    {"unprepared", unprepared},
+    {"packed_in_graph", packed_in_graph},
+    {"kept_in_call", kept_in_call},
+    {"replayed", replayed},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv) { return test_main(argc, argv, "holds", tests); }
