@@ -36,7 +36,8 @@
  *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
  *   Fork       A child process computes on the CPU with one thread, also where other threads of the
  *              parent were in calls. Data whose sole current copy is on a device are lost to the
- *              child (DUO_ERR_LOST), not to the parent.
+ *              child (DUO_ERR_LOST), not to the parent. Contexts have made no call there yet
+ *              (duo_explain_last).
  *
  * Algorithms
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
@@ -47,8 +48,9 @@
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
- *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, and once what is
- *                                             wrong with the CPU's BLAS; 2: events, too,
+ *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, with the candidates
+ *                                             that can do it and the reason of the choice, and once
+ *                                             what is wrong with the CPU's BLAS; 2: events, too,
  *                                             and of a product with operands in host memory that
  *                                             takes long, once a second, how far it is
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own

@@ -254,9 +254,18 @@ fi
 rm -r "$place/files"
 
 # On a terminal of 50 columns the progress fits one line and is gone in the end, after Ctrl-C too.
-# on_terminal COMMAND: what it writes to a terminal is in lines, as the cursor began them anew
+# on_terminal COMMAND [interrupted]: what it writes to a terminal is in lines, as the cursor began
+# them anew
 on_terminal() {
-    script -qec "stty cols 50; $1 >$place/out" "$place/typescript" </dev/null >"$place/err"
+    rm -f "$place/process"
+    env --default-signal=INT script -qec \
+        "stty cols 50; echo \$\$ >$place/process; exec $1 >$place/out" "$place/typescript" \
+        </dev/null >"$place/err" &
+    if [ -n "${2-}" ]; then
+        wait_until grep -q ' left  ' "$place/err"
+        kill -INT "$(cat "$place/process")"
+    fi
+    wait $!
     tr '\r' '\n' <"$place/err" | sed 's/\x1b\[K//g' >"$place/lines"
     checks=$((checks + 2))
     awk '/ left  / { lines++; if (length > 49) bad = 1 } END { exit bad || !lines }' \
@@ -267,7 +276,7 @@ on_terminal() {
 }
 if script -qec true "$place/typescript" </dev/null >/dev/null 2>&1; then
     on_terminal "$tool $short --no-profile"
-    on_terminal "timeout --foreground -s INT 8 $tool crossover --operations ssum --no-profile"
+    on_terminal "$tool crossover --operations ssum --no-profile" interrupted
 else
     echo "skipped: progress on a terminal, for there is none to be had"
 fi
@@ -275,9 +284,9 @@ fi
 # Ctrl-C in the middle: status 130 and no rest of a file, but the figures so far, with which an
 # update goes on. Without a profile nothing is left.
 rm -f "$place/figures.csv" "$place"/profile.*
-timeout --preserve-status -s INT 4 "$tool" crossover --operations ssum --csv "$place/figures.csv" \
-    --profile "$place/profile.ini" >"$place/out" 2>"$place/err" </dev/null
-got=$?
+start crossover --operations ssum --csv "$place/figures.csv" --profile "$place/profile.ini"
+wait_until test -e "$place/profile.figures.csv"
+interrupt INT
 checks=$((checks + 3))
 [ "$got" -eq 130 ] || fail "interrupted: exit status $got, not 130"
 left=$(find "$place" -name 'figures*' -o -name 'profile*' -o -name '*.tmp')
@@ -290,8 +299,9 @@ expect 0 crossover --quick --update --operations ssum --max-seconds 3 \
 says out '[0-9]+ figures kept'
 [ -s "$place/profile.ini" ] || fail 'an update wrote no profile'
 rm -f "$place"/profile.*
-timeout --preserve-status -s INT 2 "$tool" crossover --no-profile >"$place/out" 2>"$place/err" \
-    </dev/null
+start crossover --no-profile
+wait_until catches_interrupt
+interrupt INT
 says err 'interrupted; no file was written'
 
 # bench
@@ -484,21 +494,19 @@ checks=$((checks + 1))
 [ ! -e "$place/none.csv" ] || fail "a timeline without steps was written"
 
 # Ctrl-C, or worse: its neighbours end with it.
+lonely() { [ "$(readlink /proc/[0-9]*/exe | grep -c "^$place/lonely")" -eq "$1" ]; }
 for signal in INT KILL; do
     cp "$tool" "$place/lonely"
-    {
-        timeout --preserve-status -s $signal 1 "$place/lonely" bench mixed --busy 2 >"$place/out"
-        got=$?
-    } 2>"$place/err" </dev/null
-    checks=$((checks + 2))
+    started_as=$place/lonely start bench mixed --busy 2
+    wait_until lonely 3
+    wait_until catches_interrupt
+    interrupt $signal
+    checks=$((checks + 1))
     case $signal$got in
     INT130 | KILL137) ;;
     *) fail "bench mixed, $signal: exit status $got" ;;
     esac
-    sleep 0.2
-    if readlink /proc/[0-9]*/exe | grep -q "^$place/lonely"; then
-        fail "bench mixed, $signal: its neighbours are still there"
-    fi
+    wait_until lonely 0
 done
 
 tool_summary

@@ -24,6 +24,7 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
                                  .threads = duo_machine_threads_for(res->threads)};
     conditions.gpu = policy->path != DUO_PATH_CPU && !duo_forked() &&
                      (!duo_devices_looked() || duo_device_usable(res->device));
+    conditions.gpu_unseen = conditions.gpu && !duo_devices_looked();
     if (conditions.gpu) {
         conditions.capability = duo_device_capability(res->device);
         conditions.multiprocessors = duo_device_multiprocessors(res->device);

@@ -182,6 +182,10 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
                            size_t size)
 {
     char path[512];
+    if (!duo_library_may_be(name)) {
+        snprintf(problem, size, "%.200s is no file that could be a library", name);
+        return false;
+    }
     const bool file = duo_library_file(name, path, sizeof path);
     if (file && is_openblas(path) && open_private(path, core, l, problem, size)) return true;
     if (!open_shared(name, l, problem, size)) return false;

@@ -15,6 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Bytes that no library has: a sparse file may seem to have any number. OpenBLAS has 40 MB, MKL's
+ * largest 100. */
+static const off_t kLargest = 1 << 30;
+
 /* ---- Where it is ---- */
 
 static bool exists(char *path, size_t size, const char *folder, const char *name)
@@ -55,12 +59,20 @@ bool duo_library_file(const char *name, char *path, size_t size)
     return known;
 }
 
+bool duo_library_may_be(const char *name)
+{
+    struct stat status;
+    if (strchr(name, '/') == NULL || stat(name, &status) != 0) return true;
+    return S_ISREG(status.st_mode) && status.st_size <= kLargest;
+}
+
 bool duo_library_mentions(const char *path, const char *text)
 {
     struct stat status;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = false;
-    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+        status.st_size <= kLargest) {
         const size_t bytes = (size_t)status.st_size;
         void *const all = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
         if (all != MAP_FAILED) {

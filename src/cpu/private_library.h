@@ -16,6 +16,10 @@
  * it, though the loader may find one in its cache. */
 bool duo_library_file(const char *name, char *path, size_t size);
 
+/* False: it is a path of what cannot be a library. To open a FIFO takes for ever, to read through a
+ * huge sparse file nearly. */
+bool duo_library_may_be(const char *name);
+
 /* Does the file contain this text? */
 bool duo_library_mentions(const char *path, const char *text);
 
