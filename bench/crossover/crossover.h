@@ -119,7 +119,6 @@ typedef struct duo_crossover {
     int skipped;     /* figures predicted for want of time or memory */
     int refined;     /* sizes that were added where curves meet or bend */
     int again;       /* figures that were measured again, as somebody disturbed them */
-    duo_noise_watch watch;
     duo_noise noise;
     double began, seconds;
 } duo_crossover;

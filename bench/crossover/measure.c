@@ -14,7 +14,6 @@
 #include "bench/crossover/budget.h"
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
-#include "bench/measure/statistics.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 
@@ -212,20 +211,6 @@ static double until_of(const duo_crossover *x)
     return x->began + x->most_seconds - end;
 }
 
-/* How far the quartiles of this run's figures lie apart, the median of all. */
-static double figures_spread(const duo_crossover *x)
-{
-    static double spread[DUO_CASES * DUO_SERIES];
-    int count = 0;
-    for (int i = 0; i < x->cases; i++)
-        for (int series = 0; series < DUO_SERIES; series++) {
-            const duo_figure *const f = &x->item[i].figure[series];
-            if (duo_figure_measured(f) && f->session == 0 && f->low_seconds > 0.0)
-                spread[count++] = duo_figure_spread(f);
-        }
-    return count > 0 ? duo_median(spread, count) : 0.0;
-}
-
 static double part_of(const run *r, double share)
 {
     const double now = duo_now_seconds();
@@ -244,7 +229,7 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
     double ladders = 0.0;
     if (x->cases > 0) (void)find_fitting(&r, 0, part_of(&r, kLadderShare) - r.seen, fits, &ladders);
     duo_progress_begin(fmin(ladders / kLadderShare, seconds_left(&r)));
-    duo_noise_begin(&x->watch);
+    duo_noise_begin();
     measure_pending(&r, part_of(&r, kLadderShare));
     measure_pending(&r, part_of(&r, kLeftOutShare));
     measure_again(&r, part_of(&r, kAgainShare));
@@ -253,5 +238,5 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
     duo_progress_end();
     x->skipped = 0;
     for (int i = 0; i < x->cases; i++) x->skipped += duo_crossover_predict_rest(x, &x->item[i]);
-    duo_noise_told(&x->watch, x->threads, figures_spread(x), &x->noise);
+    x->noise = duo_noise_told(x->threads);
 }
