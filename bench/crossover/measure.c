@@ -31,6 +31,9 @@ static const double kLongestCallShare = 0.04;
 static const double kThreadsSeconds = 4.0, kLinkSeconds = 10.0, kShapesSeconds = 36.0;
 static const double kEndShare = 0.2;
 
+/* Less is written as nothing: as if it were not known. */
+static const double kLeastNoise = 1e-6;
+
 enum { MOST_AGAIN = 2, MOST_REFINEMENTS = 64 };
 
 typedef struct run {
@@ -217,6 +220,12 @@ static double part_of(const run *r, double share)
     return now + share * (r->until - now);
 }
 
+void duo_crossover_judge(duo_crossover *x)
+{
+    x->noise = duo_noise_told(x->threads);
+    x->session[0].noise = x->noise.looks > 0 ? fmax(x->noise.error, kLeastNoise) : 0.0;
+}
+
 void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x, void *user),
                            void *user)
 {
@@ -238,5 +247,4 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
     duo_progress_end();
     x->skipped = 0;
     for (int i = 0; i < x->cases; i++) x->skipped += duo_crossover_predict_rest(x, &x->item[i]);
-    x->noise = duo_noise_told(x->threads);
 }
