@@ -67,7 +67,7 @@ static void in_use(void)
         {"other-version", "version = ", "version = 9", "version 9"},
         {"other-cpu", "cpu = ", "cpu = Not ", "another CPU"},
         {"other-model", "cpu_id = ", "cpu_id = not ", "another CPU"},
-        {"older-format", "format = 4", "format = 1", "older version"},
+        {"older-format", "format = 5", "format = 3", "older version"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         test_case("profile/in-use/named-%s", bad[i].name);
@@ -135,6 +135,14 @@ static void parts(void)
              p.threads);
     check_in_use(settings, path, scaled);
     check_in_use(settings, path, "|cpu_openblas=own cpu_plain=own");
+
+    check_in_use(settings, path, "named by DUOBLAS_PROFILE; what several threads"); /* quiet */
+
+    test_case("profile/parts/noisy");
+    p = *good_profile();
+    p.measured[DUO_SSUM].noise = 0.3;
+    CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
+    check_in_use(settings, path, "named by DUOBLAS_PROFILE, NOISY: ");
 
     test_case("profile/parts/one-operation");
     write_only(DUO_ssum_cpu_lanes, path);

@@ -128,6 +128,8 @@ static bool take_file(const char *path, const char *whose, void *user)
     char problem[300];
     if (read_wanted(path, w, problem, sizeof problem)) {
         add_why("%s", whose);
+        if (duo_profile_noise(&w->file->measured) > duo_quiet_error)
+            add_why(", NOISY: others disturbed the measuring; `duoblas crossover' measures again");
         complete(w->file, w->host);
         return true;
     }

@@ -300,10 +300,17 @@ double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *c
     return cpu_seconds(openblas_job, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
 }
 
+/* With a BLAS it is measured as far as it may win; beyond that it is never thought to. */
 double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
-    return cpu_seconds(plain_job, call, conditions, DUO_CORRECTED_PLAIN, threads);
+    const duo_curve *const curve = conditions->profile->curve;
+    const double own = cpu_seconds(plain_job, call, conditions, DUO_CORRECTED_PLAIN, threads);
+    int other;
+    return duo_curve_ends_before(&curve[DUO_sgemm_cpu_plain], &curve[DUO_sgemm_cpu_openblas],
+                                 work_of(call), 3)
+               ? larger(own, duo_sgemm_cpu_openblas_cost(call, conditions, &other))
+               : own;
 }
 
 double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
