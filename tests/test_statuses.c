@@ -20,9 +20,9 @@ enum { N = 1024, EDGE = 32, BYTES = N * sizeof(float) };
 
 /* ---- The world of a scenario ---- */
 
-static duo_context *ctx;      /* of the calls, on device 0 */
-static duo_context *there;    /* on device 1 */
-static duo_context *in_graph; /* a graph is captured in it */
+static duo_context *ctx;       /* of the calls, on device 0 */
+static duo_context *there;     /* on device 1 */
+static duo_context *in_graph;  /* a graph is captured in it */
 static duo_context *in_stream; /* it is on a stream that the program captures */
 static duo_queue *program;
 static float *x, *y, *far, *pinned; /* on device 0; on device 1; of duo_malloc_host */
@@ -76,7 +76,6 @@ static void make_graphs(void)
 
 static void capture(void)
 {
-    void *memory = NULL;
     CHECK_STATUS(DUO_OK, duo_graph_begin(in_graph));
     CHECK_STATUS(DUO_OK, duo_event_record(in_graph, captured_event));
     CHECK_STATUS(DUO_OK, duo_warm_up(in_stream));
@@ -85,7 +84,6 @@ static void capture(void)
     CHECK_STATUS(DUO_OK, duo_ssum(in_stream, N, plain, 1, &result));
     CHECK_STATUS(DUO_OK, duo_synchronize(in_stream));
     CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(program));
-    (void)memory;
 }
 
 /* Device 1 has the newest bytes of half a kept array; device 0 has work under way. */
@@ -114,8 +112,9 @@ static void begin(void)
     capture();
     foreign = sim_foreign_malloc(0, BYTES);
     CHECK_STATUS(DUO_OK, duo_set_async(ctx, 1));
-    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE / 2,
-                                   EDGE / 2, EDGE / 2, 1.0f, x, EDGE, x, EDGE, 0.0f, kept, EDGE / 2));
+    CHECK_STATUS(DUO_OK,
+                 duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE / 2, EDGE / 2,
+                           EDGE / 2, 1.0f, x, EDGE, x, EDGE, 0.0f, kept, EDGE / 2));
     CHECK_STATUS(DUO_OK, duo_ssum(ctx, N, x, 1, &result));
     CHECK_STATUS(DUO_OK, duo_event_record(ctx, event));
     CHECK_STATUS(DUO_OK, duo_ssum(there, N, far, 1, far));
@@ -141,7 +140,8 @@ static void end(void)
     stop_capture();
     duo_context *const contexts[] = {ctx, there, in_graph, in_stream};
     for (int i = 0; i < 4; i++)
-        if (contexts[i] != NULL) (void)duo_destroy(contexts[i]); /* results come before memory goes */
+        if (contexts[i] != NULL)
+            (void)duo_destroy(contexts[i]); /* results come before memory goes */
     (void)duo_release(NULL, kept);
     sim_foreign_free(foreign);
     (void)duo_disown(NULL, foreign);
@@ -489,13 +489,12 @@ static duo_status keep_plain(void)
     return status;
 }
 
-
 /* How many lines of the list there are is known when it ends. */
 enum { FIRST = __COUNTER__ + 1 };
 
 typedef struct scenario {
     const char *function; /* NULL: there is none of this number */
-    int with; /* see status_scenarios.h */
+    int with;             /* see status_scenarios.h */
     duo_status status;
 } scenario;
 
@@ -536,20 +535,19 @@ static const sim_kind kinds[] = {SIM_ALLOCATE, SIM_PIN,  SIM_CLASSIFY, SIM_OPEN,
                                  SIM_LAUNCH,   SIM_PACK, SIM_MARK,     SIM_WAIT,   SIM_IDLE,
                                  SIM_AFTER,    SIM_LOAD, SIM_RECORD,   SIM_REPLAY, SIM_CLOSE};
 
-/* One call of the backend fails, or all from it on. */
+/* Calls of the backend fail. */
 static void with_failing_backend(int number)
 {
     static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_LOST};
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
         for (int i = 0; i < 3; i++)
-            for (int nth = 1; nth <= 2; nth++)
-                for (int all = 0; all < 2; all++) {
-                    begin();
-                    sim_fail(kinds[k], nth, statuses[i], all ? -1 : 1);
-                    try(number);
-                    sim_fail(kinds[k], 0, DUO_OK, 0);
-                    end();
-                }
+            for (int nth = 1; nth <= 2; nth++) { /* all from the first on, or the second alone */
+                begin();
+                sim_fail(kinds[k], nth, statuses[i], nth == 1 ? -1 : 1);
+                try(number);
+                sim_fail(kinds[k], 0, DUO_OK, 0);
+                end();
+            }
 }
 
 static void with_empty_heap(int number)
