@@ -499,8 +499,8 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
  * result that comes later (duo_set_async) is there once the host has found the event reached.
  * Does not wait, unless the device cannot mark the place.
  *
- * Returns    DUO_OK, or with the event as it was: DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_MEMORY (in
- *            a capture), DUO_ERR_CAPTURE (the program captures the context's stream).
+ * Returns    DUO_OK, or with the event as it was: DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_MEMORY
+ *            (in a capture), DUO_ERR_CAPTURE (the program captures the context's stream).
  * Since      1.0
  */
 DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
