@@ -1167,9 +1167,9 @@ DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
  *   ctx   any context. The graph follows what it was given before.
  *
  * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), DUO_ERR_CAPTURE
- *            (ctx captures another), or what the call of a node returned, DUO_ERR_RANGE,
- *            DUO_ERR_FOREIGN, DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE: then what depends on it
- *            has not been done, and duo_graph_detail names it. The graph may be launched again.
+ *            (ctx captures another), or what the call of a node returned, DUO_ERR_LOST,
+ *            DUO_ERR_MEMORY, DUO_ERR_DEVICE: then what depends on it has not been done, and
+ *            duo_graph_detail names it. The graph may be launched again.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);

@@ -143,6 +143,7 @@ static void end(void)
         if (contexts[i] != NULL)
             (void)duo_destroy(contexts[i]); /* results come before memory goes */
     (void)duo_release(NULL, kept);
+    (void)duo_release(NULL, plain);
     sim_foreign_free(foreign);
     (void)duo_disown(NULL, foreign);
     float *const memory[] = {x, y, far};
@@ -380,14 +381,6 @@ static duo_status cycle(void)
     const duo_node itself[] = {node};
     CHECK_STATUS(DUO_OK, duo_graph_alter(graph, node, NULL, itself, 1));
     return duo_graph_build(graph, ctx);
-}
-
-/* A product's operand is freed after its graph was built. */
-static duo_status launch_without_memory(void)
-{
-    CHECK_STATUS(DUO_OK, duo_free(ctx, x));
-    x = NULL;
-    return duo_graph_launch(built, ctx);
 }
 
 /* To and from pageable memory. */
