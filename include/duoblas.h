@@ -504,8 +504,8 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
  * result that comes later (duo_set_async) is there once the host has found the event reached.
  * Does not wait, unless the device cannot mark the place.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT; in a capture DUO_ERR_MEMORY, with the event as
- *            it was.
+ * Returns    DUO_OK, or with the event as it was: DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_MEMORY
+ *            (in a capture), DUO_ERR_CAPTURE (the program captures the context's stream).
  * Since      1.0
  */
 DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
@@ -624,7 +624,7 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
  *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
  *            transfers; where that is C, and a part of it was transferred before, C is
- *            unspecified).
+ *            unspecified), DUO_ERR_CAPTURE (duo_set_stream).
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      1.0
@@ -722,7 +722,7 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *            floats around it.
  * Returns    DUO_OK, or with result untouched: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n*incx
  *            beyond the address space), DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST,
- *            DUO_ERR_MEMORY, DUO_ERR_DEVICE.
+ *            DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_CAPTURE (duo_set_stream).
  * Source     Lawson, Hanson, Kincaid, Krogh, ACM TOMS 5 (1979) 308-323.
  * Since      1.0
  */
@@ -734,7 +734,8 @@ DUO_API duo_status duo_sasum(duo_context *ctx, int64_t n, const float *x, int64_
  *
  *     result := sum over i of x(i),  x(i) = x[i*incx],  0 <= i < n
  *
- * Everything else as in duo_sasum, both bounds too.   Since 1.0
+ * Everything else as in duo_sasum, both bounds too.
+ * Returns    as duo_sasum.   Since 1.0
  */
 DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             float *result);
@@ -754,7 +755,8 @@ DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t
  *            |error| <= 9u sum|x(i) y(i)| + n 2^-150.
  *            DUO_MATH_FLOAT64: products are exact; |error| as in duo_sasum with x(i) y(i) for x(i),
  *            + 2^-150.
- * Otherwise as in duo_sasum.   Since 1.0
+ * Otherwise as in duo_sasum.
+ * Returns    as duo_sasum.   Since 1.0
  */
 DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             const float *y, int64_t incy, float *result);
@@ -793,13 +795,15 @@ DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
 
 /**
  * duo_malloc_host - pinned host memory: transfers from it are faster. Plain host memory without a
- * GPU. Arguments, alignment and statuses as duo_malloc.   Since 1.0
+ * GPU. Arguments and alignment as of duo_malloc.
+ * Returns    as duo_malloc.   Since 1.0
  */
 DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
 
 /**
- * duo_free_host - the counterpart of duo_malloc_host; as duo_free, but that calls of other threads
- * that use the memory have to have returned.   Since 1.0
+ * duo_free_host - give memory of duo_malloc_host back, as duo_free does, but that calls of other
+ * threads that use the memory have to have returned.
+ * Returns    as duo_free.   Since 1.0
  */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 
@@ -812,7 +816,8 @@ DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
  *
  * Residence  returns when a host dst is written; a device dst returns when queued, src consumed.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
- *            DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST.
+ *            DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST, DUO_ERR_CAPTURE
+ *            (duo_set_stream), DUO_ERR_MEMORY (while a graph is captured).
  * Since      1.0
  */
 DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
@@ -931,8 +936,8 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *            they have returned.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
  *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
- *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still
- *            kept: call again).
+ *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY (as in duo_fetch:
+ *            still kept, call again).
  * Since      1.0
  */
 DUO_API duo_status duo_release(duo_context *ctx, const void *host);
@@ -1056,8 +1061,8 @@ DUO_API duo_status duo_graph_create(duo_graph **graph);
 /**
  * duo_graph_destroy - wait for the graph's last launch, and end the graph.
  *   graph   NULL does nothing.
- * Returns    DUO_OK, DUO_ERR_GRAPH (not a live one), DUO_ERR_LOST, DUO_ERR_DEVICE as duo_destroy;
- *            the graph is ended all the same.
+ * Returns    DUO_OK, DUO_ERR_GRAPH (not a live one), DUO_ERR_LOST and DUO_ERR_DEVICE (as in
+ *            duo_destroy): the graph is ended all the same.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_destroy(duo_graph *graph);
@@ -1167,8 +1172,9 @@ DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
  *
  * Returns    DUO_OK, or with the graph not built: DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT,
  *            DUO_ERR_CAPTURE (ctx captures another), DUO_ERR_MEMORY, DUO_ERR_CYCLE,
- *            DUO_ERR_HIDDEN, or what a call with a node's arguments would return. duo_graph_detail
- *            names the node.
+ *            DUO_ERR_HIDDEN, or what a call with a node's arguments would return: DUO_ERR_ENUM,
+ *            DUO_ERR_SIZE, DUO_ERR_LD, DUO_ERR_NULL, DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST.
+ *            duo_graph_detail names the node.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
@@ -1179,8 +1185,9 @@ DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
  *   ctx   any context. The graph follows what it was given before.
  *
  * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), DUO_ERR_CAPTURE
- *            (ctx captures another), or what the call of a node returned: then what depends on it
- *            has not been done, and duo_graph_detail names it. The graph may be launched again.
+ *            (ctx captures another), or what the call of a node returned, DUO_ERR_LOST,
+ *            DUO_ERR_MEMORY, DUO_ERR_DEVICE: then what depends on it has not been done, and
+ *            duo_graph_detail names it. The graph may be launched again.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
@@ -1198,8 +1205,8 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  *
  * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
  *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE and DUO_ERR_UNSUPPORTED (as duo_graph_add),
- *            DUO_ERR_SHAPE (another kind, shape or side), and what duo_graph_build returns of a
- *            node.
+ *            DUO_ERR_SHAPE (another kind, shape or side), DUO_ERR_HIDDEN, DUO_ERR_RANGE,
+ *            DUO_ERR_FOREIGN, DUO_ERR_LOST (as duo_graph_build).
  * Since      1.0
  */
 DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work);

@@ -126,7 +126,7 @@ checks=$((checks + 1))
 if [ -e "$place/beside/my.ini" ]; then
     [ "$got" -eq 0 ] && ! grep -q '^NOISY' "$place/out" || fail "quiet: exit status $got"
 else
-    [ "$got" -eq 1 ] && [ -s "$place/beside/my.noisy" ] && [ -s "$place/beside/my.noisy.csv" ] &&
+    [ "$got" -eq 0 ] && [ -s "$place/beside/my.noisy" ] && [ -s "$place/beside/my.noisy.csv" ] &&
         head -1 "$place/out" | grep -q '^NOISY: ' || fail "noisy: exit status $got"
 fi
 rm -r "$place/beside"

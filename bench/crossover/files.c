@@ -85,13 +85,12 @@ static bool write_profile(const duo_profile *profile, const char *path, FILE *to
 static bool write_noisy_profile(const duo_profile *profile, const char *path, const char *place,
                                 FILE *told)
 {
-    if (write_profile(profile, path, told))
-        fprintf(
-            told,
+    if (!write_profile(profile, path, told)) return false;
+    fprintf(told,
             "It is not used, for the machine was NOISY: run this again when it is idle, or with\n"
             "--ignore-noise to write %s\n",
             place);
-    return false;
+    return true;
 }
 
 static bool write_one(const duo_crossover *x, const char *name, const char *path,
