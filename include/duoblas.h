@@ -43,7 +43,14 @@
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
  *   least predicted time runs (duo_explain_last). On the CPU sgemm is done by another BLAS, the
  *   CPU's BLAS: OpenBLAS where there is one. It is opened as an instance of the library's own, so
- *   that the program's use of the same BLAS is not disturbed.
+ *   that the program's use of the same BLAS is not disturbed; an OpenBLAS is copied into memory for
+ *   that, which takes 36 MB and some 30 ms. Only the first product with a size above 8 that runs on
+ *   the CPU opens it, or duo_warm_up(); sums and smaller products never do. Where the process may
+ *   not write such a file (ulimit -f) its OpenBLAS is used as the program finds it, with threads of
+ *   its own. Where it may not have OpenBLAS's address space (ulimit -v, -d: 128 MiB for each
+ *   thread), fewer threads multiply at once, or loops of this library do. A limit that the program
+ *   sets after the first product is not seen.
+ *   Any stack of a thread will do, 16 KiB too: what needs more runs on another stack.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
