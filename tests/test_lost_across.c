@@ -133,9 +133,12 @@ static void uploads(void)
     float threes[FLOATS];
     for (int i = 0; i < FLOATS; i++) threes[i] = 3.0f;
     begin(&p, "lost_across/upload");
+    const duo_work work = work_copying(p.host, p.on[1], BYTES);
+    duo_graph *const graph = graph_built(p.ctx[1], &work, 1, false, NULL);
     CHECK_STATUS(DUO_OK, lose_in((call){p.ctx[0], p.on[1], threes, DUO_OK}, 0));
-    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[1], p.host, p.on[1], BYTES));
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, p.ctx[1]));
     CHECK(all_are(p.host, 3.0f), "%g", (double)p.host[0]);
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
     end(&p);
 }
 
