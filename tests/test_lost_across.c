@@ -174,6 +174,14 @@ static void on_the_host(void)
     CHECK(!duo_device_usable(0) && duo_device_usable(1), "which is lost?");
     end(&p);
 
+    begin(&p, "lost_across/on the host, behind others");
+    CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[1], FLOATS, p.on[1], 1, p.on[1]));
+    sim_lose(0); /* which is found by following the other's queue */
+    sum = test_poison();
+    CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[0], 1, p.on[1], 1, &sum));
+    CHECK(sum == 2.0f * FLOATS, "%g", (double)sum);
+    end(&p);
+
     begin(&p, "lost_across/result of the host");
     sim_fail(SIM_COPY, 2, DUO_ERR_LOST, 1);
     CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[0], FLOATS, p.on[1], 1, p.on[1]));

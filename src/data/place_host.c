@@ -63,11 +63,11 @@ static duo_status reach(duo_resources *res, const duo_operand *o, duo_operand *l
     duo_region *const region = local->held != NULL ? local->held : duo_residency_of(o);
     const bool there = region != NULL && duo_region_lies_on_device(region);
     duo_status status = there ? duo_resources_reach(res, region) : DUO_ERR_FOREIGN;
-    if (status == DUO_OK) status = duo_coherence_claim(res, region, o->written);
-    if (status == DUO_OK && local->held == NULL) {
+    if (there && local->held == NULL) {
         local->held = region;
         duo_residency_hold(region, NULL);
     }
+    if (status == DUO_OK) status = duo_coherence_claim(res, region, o->written);
     duo_residency_unlock();
     return status;
 }

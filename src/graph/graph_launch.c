@@ -115,7 +115,8 @@ static void run_in_lane(duo_graph *g, duo_graph_node *n)
     if (n->event != NULL) (void)duo_event_record(lane, n->event);
 }
 
-/* The lanes follow the context. The first one follows all others, and the context follows it. */
+/* The lanes follow the context. The first one follows all others, and waits for what they left on
+ * the device; the context follows it. */
 static void run_in_lanes(launch *l, const duo_graph_part *part)
 {
     duo_graph *const g = l->graph;
@@ -123,25 +124,21 @@ static void run_in_lanes(launch *l, const duo_graph_part *part)
     for (int i = 0; i < g->lanes; i++) (void)duo_event_wait(g->lane[i], g->begin);
     for (int at = part->from; at < part->to; at++) run_in_lane(g, &g->node[g->order[at]]);
     for (int i = g->lanes - 1; i >= 0; i--) {
+        g->lane[0]->resources.unwaited |= g->lane[i]->resources.unwaited;
         (void)duo_event_record(g->lane[i], g->lane_end[i]);
         (void)duo_event_wait(i > 0 ? g->lane[0] : l->ctx, g->lane_end[i]);
     }
     l->by_calls = true;
 }
 
-/* What the launch leaves on the graph's device is the context's to wait for. */
-static void left_on_device(const duo_graph *g, duo_context *ctx)
-{
-    duo_resources *const res = &ctx->resources;
-    res->unwaited |= res->queue != NULL && res->queue_device == g->device;
-}
-
 static void run_on_device(launch *l, duo_graph_part *part)
 {
     /* The launching context may be of another device, which has work of its own to lose. */
     duo_context *const behind = replay(l, part) ? l->ctx : l->graph->lane[0];
-    if (behind != l->ctx) run_in_lanes(l, part);
-    left_on_device(l->graph, behind); /* before the event: who waits is to be told of a loss */
+    if (behind == l->ctx)
+        l->ctx->resources.unwaited = true; /* before the event: who waits is told of a loss */
+    else
+        run_in_lanes(l, part);
     if (part->event != NULL) (void)duo_event_record(behind, part->event);
 }
 
@@ -287,7 +284,9 @@ static void end(launch *l)
 {
     duo_graph *const g = l->graph;
     if (!on_device(g)) return;
-    left_on_device(g, l->ctx);
+    duo_resources *const res = &l->ctx->resources; /* what is on its device is its to wait for */
+    if (l->by_calls && res->queue != NULL && res->queue_device == g->device)
+        res->unwaited |= g->lane[0]->resources.unwaited;
     (void)duo_event_record(l->ctx, g->end);
     g->last = l->ctx;
     for (int i = 0; i < g->parts && l->by_calls; i++)

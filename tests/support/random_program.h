@@ -113,11 +113,8 @@ static inline bool stopped(const actor *a) { return atomic_load(&a->program->wro
 
 /* Statuses other than DUO_OK that a function may return, each only where the mood explains it. */
 enum { MAY_LOSE = 1, MAY_DEVICE = 2, MAY_MEMORY = 4, MAY_FAIL = MAY_DEVICE | MAY_MEMORY };
-/* Is that so? lossy: what was named may be lost. Returns whether the call did its work. */
-bool judge(actor *a, duo_status status, int may, bool lossy, const char *what);
-
-/* Calls off what the backend was told to fail. */
-void call_off(actor *a);
+/* Is that so? some_lost: what was named may be lost. Returns whether the call did its work. */
+bool judge(actor *a, duo_status status, int may, bool some_lost, const char *what);
 
 /* ---- Arrays (random_arrays.c) ---- */
 
@@ -133,8 +130,8 @@ void *image_of(actor *a, const void *address);
 void make_array(actor *a, array *v, context *c);
 void end_array(actor *a, array *v);
 void refill(actor *a, array *v); /* new data, all of it */
-void look(actor *a,
-          array *v);     /* is it what it should be, or rightly lost? Then it is filled anew */
+/* Is it what it should be, or rightly lost? Then it is filled anew. */
+void look(actor *a, array *v);
 void do_array(actor *a); /* one of the verbs of memory and residency */
 
 /* ---- Works (random_works.c) ---- */
@@ -147,6 +144,14 @@ typedef struct choice_of {
     int half; /* 0: all; else only those whose number is odd (1), or even (2) */
 } choice_of;
 
+/* Floats that the operands of a product span. */
+typedef struct spans {
+    int64_t a, b, c;
+} spans;
+
+/* So many floats somewhere in an array; those that are written, in no shared one. NULL: nowhere. */
+float *area(actor *a, const choice_of *of, int64_t span, bool written);
+spans any_shape(actor *a, duo_work *product); /* and scalars */
 bool any_work(actor *a, duo_work_kind kind, const choice_of *of, duo_work *work);
 bool any_copy(actor *a, const choice_of *from, const choice_of *to, duo_work *work);
 /* The arrays that a work names; the written one, if any, is the first. */
@@ -155,6 +160,9 @@ int named(actor *a, const duo_work *work, array *list[4]);
 bool imagine(actor *a, const duo_work *work);
 void stash(array *v);
 void unstash(array *v);
+
+/* ---- Calls (random_calls.c) ---- */
+
 duo_status perform(actor *a, context *c, const duo_work *work);
 void do_call(actor *a);
 void do_batch(actor *a);
@@ -166,10 +174,14 @@ void close_context(actor *a, context *c);
 void synchronize(actor *a, context *c);
 void do_context(actor *a);
 void do_event(actor *a);
+
+/* ---- Mishaps (random_mishaps.c) ---- */
+
+void call_off(actor *a); /* what the backend was told to fail */
 void do_mishap(actor *a);
 void do_fork(actor *a);
 
-/* ---- Graphs (random_program_graphs.c) ---- */
+/* ---- Graphs (random_graphs.c) ---- */
 
 void do_graph(actor *a);
 void end_graph(actor *a, graph *g);

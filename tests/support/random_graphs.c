@@ -1,4 +1,4 @@
-/* random_program_graphs.c - graphs of random programs (random_program.h): built of nodes or
+/* random_graphs.c - graphs of random programs (random_program.h): built of nodes or
  * captured, updated, launched and ended. */
 #include <stdlib.h>
 
