@@ -86,6 +86,20 @@ static void capture(void)
     CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(program));
 }
 
+static duo_context *dead;
+static duo_event *dead_event;
+static duo_graph *dead_graph;
+
+/* Until others are made: their handles may be used again. */
+static void make_dead(void)
+{
+    dead = test_dead_context();
+    CHECK_STATUS(DUO_OK, duo_event_create(&dead_event));
+    CHECK_STATUS(DUO_OK, duo_event_destroy(dead_event));
+    CHECK_STATUS(DUO_OK, duo_graph_create(&dead_graph));
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(dead_graph));
+}
+
 /* Device 1 has the newest bytes of half a kept array; device 0 has work under way. */
 static void begin(void)
 {
@@ -119,6 +133,7 @@ static void begin(void)
     CHECK_STATUS(DUO_OK, duo_event_record(ctx, event));
     CHECK_STATUS(DUO_OK, duo_ssum(there, N, far, 1, far));
     CHECK_STATUS(DUO_OK, duo_event_record(there, awaited_event));
+    make_dead();
 }
 
 static void stop_capture(void)
@@ -157,19 +172,6 @@ static void end(void)
 
 /* ---- Scenarios ---- */
 
-static duo_context *dead;
-static duo_event *dead_event;
-static duo_graph *dead_graph;
-
-static void make_dead(void)
-{
-    dead = test_dead_context();
-    CHECK_STATUS(DUO_OK, duo_event_create(&dead_event));
-    CHECK_STATUS(DUO_OK, duo_event_destroy(dead_event));
-    CHECK_STATUS(DUO_OK, duo_graph_create(&dead_graph));
-    CHECK_STATUS(DUO_OK, duo_graph_destroy(dead_graph));
-}
-
 static duo_status product(duo_context *c, const float *a, const float *b, float beta, float *out)
 {
     return duo_sgemm(c, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_TRANS, EDGE, EDGE, EDGE, 1.0f, a, EDGE, b,
@@ -202,9 +204,6 @@ static duo_status strided(duo_context *c, const float *a, float *out)
 static const float *const list_of_plain[] = {plain, plain};
 static float *const list_of_kept[] = {kept, kept + 4};
 static void *got;
-static duo_event *made_event;
-static duo_graph *made_graph;
-static duo_context *made;
 static const int devices_twice[] = {1, 1};
 static duo_device_info info;
 static duo_decision decision;
@@ -235,10 +234,15 @@ static duo_status asynchronous_capture(void)
     return duo_set_async(in_stream, 0);
 }
 
+/* More than wait in the pool. */
+enum { MANY = 200 };
+
 static duo_status create(void)
 {
-    const duo_status status = duo_create(&made);
-    (void)duo_destroy(made);
+    duo_context *made[MANY] = {NULL};
+    duo_status status = DUO_OK;
+    for (int i = 0; i < MANY && status == DUO_OK; i++) status = duo_create(&made[i]);
+    for (int i = 0; i < MANY; i++) (void)duo_destroy(made[i]);
     return status;
 }
 
@@ -247,6 +251,16 @@ static duo_status destroy(void)
     duo_context *const ended = ctx;
     ctx = NULL;
     return duo_destroy(ended);
+}
+
+static duo_status destroy_unwaited(void)
+{
+    sim_fail(SIM_WAIT, 1, DUO_ERR_DEVICE, -1);
+    sim_fail(SIM_CLOSE, 1, DUO_ERR_DEVICE, -1);
+    const duo_status status = destroy();
+    sim_fail(SIM_WAIT, 0, DUO_OK, 0);
+    sim_fail(SIM_CLOSE, 0, DUO_OK, 0);
+    return status;
 }
 
 static duo_status allocate(duo_status (*take)(duo_context *, size_t, void **),
@@ -273,8 +287,10 @@ static duo_status free_pinned(void)
 
 static duo_status create_event(void)
 {
-    const duo_status status = duo_event_create(&made_event);
-    (void)duo_event_destroy(made_event);
+    duo_event *made[MANY] = {NULL};
+    duo_status status = DUO_OK;
+    for (int i = 0; i < MANY && status == DUO_OK; i++) status = duo_event_create(&made[i]);
+    for (int i = 0; i < MANY; i++) (void)duo_event_destroy(made[i]);
     return status;
 }
 
@@ -285,6 +301,17 @@ static duo_status destroy_event(void)
     return duo_event_destroy(ended);
 }
 
+/* Neither the device can follow it, nor the host wait for it. */
+static duo_status wait_in_vain(void)
+{
+    sim_fail(SIM_AFTER, 1, DUO_ERR_DEVICE, -1);
+    sim_fail(SIM_WAIT, 1, DUO_ERR_MEMORY, -1);
+    const duo_status status = duo_event_wait(ctx, awaited_event);
+    sim_fail(SIM_AFTER, 0, DUO_OK, 0);
+    sim_fail(SIM_WAIT, 0, DUO_OK, 0);
+    return status;
+}
+
 static duo_status query(duo_event *e)
 {
     int done;
@@ -293,8 +320,10 @@ static duo_status query(duo_event *e)
 
 static duo_status create_graph(void)
 {
-    const duo_status status = duo_graph_create(&made_graph);
-    (void)duo_graph_destroy(made_graph);
+    duo_graph *made[MANY] = {NULL};
+    duo_status status = DUO_OK;
+    for (int i = 0; i < MANY && status == DUO_OK; i++) status = duo_graph_create(&made[i]);
+    for (int i = 0; i < MANY; i++) (void)duo_graph_destroy(made[i]);
     return status;
 }
 
@@ -400,8 +429,31 @@ static duo_status launch_copies(void)
 
 static duo_status destroy_launched(void)
 {
-    (void)duo_graph_launch(built, ctx);
+    CHECK_STATUS(DUO_OK, duo_graph_launch(built, ctx));
+    sim_fail(SIM_WAIT, 1, DUO_ERR_DEVICE, -1);
+    const duo_status status = destroy_graph();
+    sim_fail(SIM_WAIT, 0, DUO_OK, 0);
+    return status;
+}
+
+static duo_status destroy_lost(void)
+{
+    CHECK_STATUS(DUO_OK, duo_graph_launch(built, ctx));
+    sim_lose(0);
     return destroy_graph();
+}
+
+/* Some of so many contexts never had results that come later. */
+static duo_status asynchronous_without_memory(void)
+{
+    duo_context *made[MANY] = {NULL};
+    duo_status status = DUO_OK;
+    for (int i = 0; i < MANY; i++) CHECK_STATUS(DUO_OK, duo_create(&made[i]));
+    (void)fail_memory_at(1);
+    for (int i = 0; i < MANY && status == DUO_OK; i++) status = duo_set_async(made[i], 1);
+    (void)fail_memory_at(0);
+    for (int i = 0; i < MANY; i++) (void)duo_destroy(made[i]);
+    return status;
 }
 
 /* It has to make room for dependencies. */
@@ -569,15 +621,14 @@ static void with_lost_devices(int number)
 
 static void provoke(void)
 {
-    make_dead();
     for (int i = 0;; i++) {
         const scenario s = scenario_of(i, false);
         if (s.function == NULL) return;
         test_case("%s/%d", s.function, i);
+        if (s.with > 1) with_empty_heap(i); /* first: then little waits in the pools */
         begin();
         try(i);
         end();
-        if (s.with > 1) with_empty_heap(i);
         if (s.with == 0) continue;
         with_failing_backend(i);
         with_lost_devices(i);
