@@ -5,6 +5,13 @@ if(NOT PROJECT_IS_TOP_LEVEL)
     return()
 endif()
 
+find_program(DUOBLAS_FILE file DOC "Without it cpack fails, at its end")
+mark_as_advanced(DUOBLAS_FILE)
+if(NOT DUOBLAS_FILE)
+    message(STATUS "No Debian packages can be made: there is no command file"
+        " (scripts/install-dependencies --packages installs it)")
+endif()
+
 set(duo_debian "${PROJECT_SOURCE_DIR}/packaging/debian")
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME duoblas)

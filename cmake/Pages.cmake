@@ -13,6 +13,9 @@ if(DUOBLAS_TOOL AND DUOBLAS_HELP2MAN AND NOT CMAKE_CROSSCOMPILING AND NOT DUOBLA
         VERBATIM)
     add_custom_target(duoblas_pages ALL DEPENDS "${duo_pages}/duoblas.1")
     install(DIRECTORY "${duo_pages}" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT tools)
+elseif(DUOBLAS_TOOL AND NOT DUOBLAS_HELP2MAN)
+    message(STATUS "No manual pages of the tool: there is no help2man"
+        " (scripts/install-dependencies installs it)")
 endif()
 install(FILES man/duoblas.3 DESTINATION "${CMAKE_INSTALL_MANDIR}/man3" COMPONENT dev)
 if(DUOBLAS_TOOL)

@@ -17,7 +17,7 @@
 ! Batches    are arrays of rank 3; the last index tells which matrix. What allocates, copies and
 !            keeps arrays takes them as vectors: real, pointer :: x(:); x(1:size(c)) => c
 ! Errors     status, where it is given, gets the status; else one that is not DUO_OK ends the
-!            program by error stop, with its text.
+!            program by error stop, with the name of the call and its text.
 ! Functions  that return a sum wait for all work of a context that was created (duo_synchronize).
 !            Where they fail they return a NaN.
 !
@@ -26,6 +26,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 module duoblas
     use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: int32, int64
     use, intrinsic :: ieee_arithmetic, only: ieee_value, ieee_quiet_nan
     implicit none
     private
@@ -53,8 +54,8 @@ module duoblas
 
     ! ---- Types ----
 
-    ! Before duo_create, and after duo_destroy: the calling thread's default context. A copy is the
-    ! same context.
+    ! Before duo_create: the calling thread's default context. After duo_destroy: none, every call
+    ! returns DUO_ERR_CONTEXT. A copy is the same context.
     type, public :: duo_context
         type(c_ptr) :: handle = c_null_ptr
     end type duo_context
@@ -92,6 +93,9 @@ module duoblas
         character(kind=c_char) :: reason(320)
     end type duo_decision
 
+    ! What a destroyed context points to: memory without the sign of a live one.
+    integer(c_int64_t), target :: gone(8) = 0
+
     ! Where a matrix is, or the first of a batch, and how it is stored.
     type :: operand
         type(c_ptr) :: address = c_null_ptr
@@ -102,7 +106,7 @@ module duoblas
     type :: matrix_product
         logical :: fits
         integer(c_int) :: layout, transa, transb
-        integer(c_int64_t) :: m, n, k
+        integer(c_int64_t) :: m, n, k, k_of_b
         real(c_float) :: alpha, beta
         type(operand) :: a, b, c
     end type matrix_product
@@ -135,14 +139,16 @@ module duoblas
         module procedure batch_by_batch, matrix_by_batch, batch_by_matrix
     end interface duo_sgemm_batched
 
-    ! Vectors and matrices of floats on the device, not set: (ctx, x, n) and (ctx, x, m, n).
+    ! Vectors and matrices of floats on the device, not set: (ctx, x, n) and (ctx, x, m, n), with
+    ! sizes of 32 bits or all of 64.
     interface duo_malloc
-        module procedure malloc_vector, malloc_matrix
+        module procedure malloc_vector, malloc_matrix, malloc_vector_64, malloc_matrix_64
     end interface duo_malloc
 
     ! In pinned host memory.
     interface duo_malloc_host
-        module procedure malloc_host_vector, malloc_host_matrix
+        module procedure malloc_host_vector, malloc_host_matrix, malloc_host_vector_64, &
+            malloc_host_matrix_64
     end interface duo_malloc_host
 
     ! Afterwards x points to nothing.
@@ -155,12 +161,13 @@ module duoblas
     end interface duo_free_host
 
     ! All of a vector or matrix to another of as many elements, or DUO_ERR_SIZE. These procedures,
-    ! and those below, take arrays without gaps, or return DUO_ERR_NULL.
+    ! and those below, take arrays without gaps, or return DUO_ERR_LD.
     interface duo_copy
         module procedure copy_vector, copy_matrix
     end interface duo_copy
 
-    ! The array has to stay where it is until duo_release: it has the attribute target or pointer.
+    ! The array has to stay where it is until duo_release: it has the attribute target or pointer,
+    ! and may be an argument with intent(in). No expression is taken.
     interface duo_keep
         module procedure keep_vector, keep_matrix
     end interface duo_keep
@@ -447,14 +454,20 @@ contains
 
     ! ---- Errors and texts ----
 
-    subroutine settle(code, status)
+    ! The end of each call. `why` says more than the status does, "" nothing.
+    subroutine settle(call, code, status, why)
+        character(*), intent(in) :: call
         integer(c_int), intent(in) :: code
         integer(c_int), intent(out), optional :: status
+        character(*), intent(in), optional :: why
         character(:), allocatable :: text
         if (present(status)) then
             status = code
         else if (code /= DUO_OK) then
-            text = "duoblas: " // duo_status_string(code)
+            text = duo_status_string(code)
+            if (code == DUO_ERR_LD) text = "an array has gaps that it may not have"
+            if (present(why)) text = text // why
+            text = call // ": " // text
             error stop text
         end if
     end subroutine
@@ -505,7 +518,7 @@ contains
     subroutine duo_create(ctx, status)
         type(duo_context), intent(out) :: ctx
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_create(ctx%handle), status)
+        call settle("duo_create", c_duo_create(ctx%handle), status)
     end subroutine
 
     subroutine duo_destroy(ctx, status)
@@ -513,89 +526,92 @@ contains
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: handle
         handle = ctx%handle
-        ctx%handle = c_null_ptr
-        call settle(c_duo_destroy(handle), status)
+        if (c_associated(handle)) ctx%handle = c_loc(gone)
+        call settle("duo_destroy", c_duo_destroy(handle), status)
     end subroutine
 
     subroutine duo_set_path(ctx, path, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(in) :: path
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_path(ctx%handle, path), status)
+        call settle("duo_set_path", c_duo_set_path(ctx%handle, path), status)
     end subroutine
 
     subroutine duo_set_math(ctx, math, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(in) :: math
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_math(ctx%handle, math), status)
+        call settle("duo_set_math", c_duo_set_math(ctx%handle, math), status)
     end subroutine
 
     subroutine duo_set_threads(ctx, threads, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(in) :: threads
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_threads(ctx%handle, threads), status)
+        call settle("duo_set_threads", c_duo_set_threads(ctx%handle, threads), status)
     end subroutine
 
     subroutine duo_set_adapt(ctx, on, status)
         type(duo_context), intent(in) :: ctx
         logical, intent(in) :: on
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_adapt(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
+        call settle("duo_set_adapt", &
+            c_duo_set_adapt(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
     end subroutine
 
     subroutine duo_set_async(ctx, on, status)
         type(duo_context), intent(in) :: ctx
         logical, intent(in) :: on
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_async(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
+        call settle("duo_set_async", &
+            c_duo_set_async(ctx%handle, merge(1_c_int, 0_c_int, on)), status)
     end subroutine
 
     subroutine duo_set_device(ctx, device, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(in) :: device
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_device(ctx%handle, device), status)
+        call settle("duo_set_device", c_duo_set_device(ctx%handle, device), status)
     end subroutine
 
     subroutine duo_set_devices(ctx, devices, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(in) :: devices(:)
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_devices(ctx%handle, devices, size(devices, kind=c_int)), status)
+        call settle("duo_set_devices", &
+            c_duo_set_devices(ctx%handle, devices, size(devices, kind=c_int)), status)
     end subroutine
 
     subroutine duo_set_stream(ctx, cuda_stream, status)
         type(duo_context), intent(in) :: ctx
         type(c_ptr), intent(in) :: cuda_stream
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_stream(ctx%handle, cuda_stream), status)
+        call settle("duo_set_stream", c_duo_set_stream(ctx%handle, cuda_stream), status)
     end subroutine
 
     subroutine duo_set_priority(ctx, priority, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(in) :: priority
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_set_priority(ctx%handle, priority), status)
+        call settle("duo_set_priority", c_duo_set_priority(ctx%handle, priority), status)
     end subroutine
 
     subroutine duo_warm_up(ctx, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_warm_up(ctx%handle), status)
+        call settle("duo_warm_up", c_duo_warm_up(ctx%handle), status)
     end subroutine
 
     subroutine duo_synchronize(ctx, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_synchronize(ctx%handle), status)
+        call settle("duo_synchronize", c_duo_synchronize(ctx%handle), status)
     end subroutine
 
     subroutine duo_trim(ctx, status)
         type(duo_context), intent(in) :: ctx
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_trim(ctx%handle), status)
+        call settle("duo_trim", c_duo_trim(ctx%handle), status)
     end subroutine
 
     ! ---- Events ----
@@ -603,7 +619,7 @@ contains
     subroutine duo_event_create(event, status)
         type(duo_event), intent(out) :: event
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_event_create(event%handle), status)
+        call settle("duo_event_create", c_duo_event_create(event%handle), status)
     end subroutine
 
     subroutine duo_event_destroy(event, status)
@@ -612,27 +628,27 @@ contains
         type(c_ptr) :: handle
         handle = event%handle
         event%handle = c_null_ptr
-        call settle(c_duo_event_destroy(handle), status)
+        call settle("duo_event_destroy", c_duo_event_destroy(handle), status)
     end subroutine
 
     subroutine duo_event_record(ctx, event, status)
         type(duo_context), intent(in) :: ctx
         type(duo_event), intent(in) :: event
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_event_record(ctx%handle, event%handle), status)
+        call settle("duo_event_record", c_duo_event_record(ctx%handle, event%handle), status)
     end subroutine
 
     subroutine duo_event_wait(ctx, event, status)
         type(duo_context), intent(in) :: ctx
         type(duo_event), intent(in) :: event
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_event_wait(ctx%handle, event%handle), status)
+        call settle("duo_event_wait", c_duo_event_wait(ctx%handle, event%handle), status)
     end subroutine
 
     subroutine duo_event_synchronize(event, status)
         type(duo_event), intent(in) :: event
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_event_synchronize(event%handle), status)
+        call settle("duo_event_synchronize", c_duo_event_synchronize(event%handle), status)
     end subroutine
 
     subroutine duo_event_query(event, done, status)
@@ -643,7 +659,7 @@ contains
         reached = 0
         code = c_duo_event_query(event%handle, reached)
         done = reached /= 0
-        call settle(code, status)
+        call settle("duo_event_query", code, status)
     end subroutine
 
     ! ---- Devices ----
@@ -651,7 +667,7 @@ contains
     subroutine duo_device_count(count, status)
         integer(c_int), intent(out) :: count
         integer(c_int), intent(out), optional :: status
-        call settle(c_duo_device_count(count), status)
+        call settle("duo_device_count", c_duo_device_count(count), status)
     end subroutine
 
     ! ---- Where arrays are ----
@@ -675,12 +691,12 @@ contains
         at%address = c_loc(x(1, 1))
         down = 1
         across = at%ld
-        if (size(x, 1) > 1) down = distance(at%address, c_loc(x(2, 1)))
-        if (size(x, 2) > 1) across = distance(at%address, c_loc(x(1, 2)))
+        if (at%rows > 1) down = distance(at%address, c_loc(x(2, 1)))
+        if (at%columns > 1) across = distance(at%address, c_loc(x(1, 2)))
         at%ld = across
         if (down == 1) return
         at%ld = 0
-        if (across /= 1 .and. size(x, 2) > 1) return
+        if (across /= 1 .and. at%columns > 1) return
         at%ld = down
         at%layout = DUO_ROW_MAJOR
     end function
@@ -690,7 +706,7 @@ contains
         real(c_float), intent(in), target :: x(:, :, :)
         type(operand) :: at
         at = empty_operand(shape(x, c_int64_t))
-        if (size(x, 3) > 0) at = matrix_operand(x(:, :, 1))
+        if (size(x, 3, c_int64_t) > 0) at = matrix_operand(x(:, :, 1))
         at%count = size(x, 3, c_int64_t)
         if (c_associated(at%address) .and. at%count > 1) &
             at%stride = distance(at%address, c_loc(x(1, 1, 2)))
@@ -726,23 +742,38 @@ contains
         if (inc < 0) address = c_loc(x(size(x, kind=c_int64_t)))
     end subroutine
 
-    ! Address and bytes of a whole array; a null pointer if it has gaps.
-    subroutine whole_vector(x, address, bytes)
-        real(c_float), intent(in), target :: x(:)
+    ! Address and bytes of a whole array. DUO_ERR_NULL: a pointer to nothing; DUO_ERR_LD: it has
+    ! gaps.
+    subroutine whole_vector(x, address, bytes, code)
+        real(c_float), pointer, intent(in) :: x(:)
         type(c_ptr), intent(out) :: address
         integer(c_size_t), intent(out) :: bytes
+        integer(c_int), intent(out) :: code
         address = c_null_ptr
+        bytes = 0
+        code = DUO_ERR_NULL
+        if (.not. associated(x)) return
         bytes = size(x, kind=c_size_t) * (storage_size(1.0_c_float) / 8)
-        if (is_contiguous(x)) address = c_loc(x)
+        code = DUO_ERR_LD
+        if (.not. is_contiguous(x)) return
+        address = c_loc(x)
+        code = DUO_OK
     end subroutine
 
-    subroutine whole_matrix(x, address, bytes)
-        real(c_float), intent(in), target :: x(:, :)
+    subroutine whole_matrix(x, address, bytes, code)
+        real(c_float), pointer, intent(in) :: x(:, :)
         type(c_ptr), intent(out) :: address
         integer(c_size_t), intent(out) :: bytes
+        integer(c_int), intent(out) :: code
         address = c_null_ptr
+        bytes = 0
+        code = DUO_ERR_NULL
+        if (.not. associated(x)) return
         bytes = size(x, kind=c_size_t) * (storage_size(1.0_c_float) / 8)
-        if (is_contiguous(x)) address = c_loc(x)
+        code = DUO_ERR_LD
+        if (.not. is_contiguous(x)) return
+        address = c_loc(x)
+        code = DUO_OK
     end subroutine
 
     ! ---- Operations ----
@@ -770,7 +801,8 @@ contains
         p%m = of_a(1)
         p%n = of_b(2)
         p%k = of_a(2)
-        p%fits = all([p%m, p%n, p%k] == [c%rows, c%columns, of_b(1)]) .and. &
+        p%k_of_b = of_b(1)
+        p%fits = all([p%m, p%n, p%k] == [c%rows, c%columns, p%k_of_b]) .and. &
             any(a%count == [1_c_int64_t, c%count]) .and. any(b%count == [1_c_int64_t, c%count])
         p%layout = c%layout
         p%transa = op_as_read(op_a, a%layout == c%layout)
@@ -778,6 +810,23 @@ contains
         p%a = a
         p%b = b
         p%c = c
+    end function
+
+    ! Of shapes that do not fit: which, and how many.
+    function shapes_of(p) result(text)
+        type(matrix_product), intent(in) :: p
+        character(:), allocatable :: text
+        character(200) :: line
+        text = ""
+        if (p%fits) return
+        write (line, "(4(a, i0, a, i0))") " (op(A) ", p%m, " x ", p%k, ", op(B) ", p%k_of_b, &
+            " x ", p%n, ", C ", p%c%rows, " x ", p%c%columns
+        text = trim(line)
+        if (p%c%count /= 1 .or. p%a%count /= 1 .or. p%b%count /= 1) then
+            write (line, "(3(a, i0))") "; A ", p%a%count, ", B ", p%b%count, ", C ", p%c%count
+            text = text // trim(line) // " matrices"
+        end if
+        text = text // ")"
     end function
 
     ! C := alpha op(A) op(B) + beta C, op by transa and transb: DUO_NO_TRANS or DUO_TRANS. Without
@@ -796,7 +845,7 @@ contains
         code = DUO_ERR_SIZE
         if (p%fits) code = c_duo_sgemm(ctx%handle, p%layout, p%transa, p%transb, p%m, p%n, p%k, &
             p%alpha, p%a%address, p%a%ld, p%b%address, p%b%ld, p%beta, p%c%address, p%c%ld)
-        call settle(code, status)
+        call settle("duo_sgemm", code, status, shapes_of(p))
     end subroutine
 
     ! Of each i, c(:, :, i) as by duo_sgemm of a(:, :, i) and b(:, :, i). A and B have as many
@@ -843,7 +892,7 @@ contains
         if (p%fits) code = c_duo_sgemm_strided_batched(ctx%handle, p%layout, p%transa, p%transb, &
             p%m, p%n, p%k, p%alpha, p%a%address, p%a%ld, p%a%stride, p%b%address, p%b%ld, &
             p%b%stride, p%beta, p%c%address, p%c%ld, p%c%stride, p%c%count)
-        call settle(code, status)
+        call settle("duo_sgemm_batched", code, status, shapes_of(p))
     end subroutine
 
     ! The sum of |x(i)|. A section that runs backwards is summed forwards.
@@ -857,8 +906,8 @@ contains
         real(c_float), pointer :: there
         allocate (there)
         call place_vector(x, at_x, incx)
-        call await(ctx, c_duo_sasum(ctx%handle, size(x, kind=c_int64_t), at_x, abs(incx), &
-            c_loc(there)), there, total, status)
+        call await(ctx, "duo_sasum", c_duo_sasum(ctx%handle, size(x, kind=c_int64_t), at_x, &
+            abs(incx), c_loc(there)), there, total, status)
     end function
 
     ! The sum of x(i), likewise.
@@ -872,8 +921,8 @@ contains
         real(c_float), pointer :: there
         allocate (there)
         call place_vector(x, at_x, incx)
-        call await(ctx, c_duo_ssum(ctx%handle, size(x, kind=c_int64_t), at_x, abs(incx), &
-            c_loc(there)), there, total, status)
+        call await(ctx, "duo_ssum", c_duo_ssum(ctx%handle, size(x, kind=c_int64_t), at_x, &
+            abs(incx), c_loc(there)), there, total, status)
     end function
 
     ! The sum of x(i) y(i). Vectors of different sizes are DUO_ERR_SIZE.
@@ -893,13 +942,14 @@ contains
         if (size(x, kind=c_int64_t) == size(y, kind=c_int64_t)) &
             code = c_duo_sdot(ctx%handle, size(x, kind=c_int64_t), at_x, incx, at_y, incy, &
             c_loc(there))
-        call await(ctx, code, there, total, status)
+        call await(ctx, "duo_sdot", code, there, total, status)
     end function
 
     ! The result of a call, once it is there. A context may still write it when the call has
     ! returned (duo_set_async); where waiting for it fails, its memory has to stay.
-    subroutine await(ctx, code, there, total, status)
+    subroutine await(ctx, call, code, there, total, status)
         type(duo_context), intent(in) :: ctx
+        character(*), intent(in) :: call
         integer(c_int), intent(in) :: code
         real(c_float), pointer, intent(inout) :: there
         real(c_float), intent(out) :: total
@@ -910,64 +960,103 @@ contains
         if (code == DUO_OK .and. c_associated(ctx%handle)) waited = c_duo_synchronize(ctx%handle)
         if (code == DUO_OK .and. waited == DUO_OK) total = there
         if (waited == DUO_OK) deallocate (there)
-        call settle(merge(code, waited, code /= DUO_OK), status)
+        call settle(call, merge(code, waited, code /= DUO_OK), status)
     end subroutine
 
     ! ---- Memory ----
 
+    ! Of m x n floats; more than there can be where that is no number of bytes.
     function bytes_of(m, n) result(bytes)
-        integer, intent(in) :: m, n
+        integer(int64), intent(in) :: m, n
         integer(c_size_t) :: bytes
-        bytes = int(max(m, 0), c_size_t) * int(max(n, 0), c_size_t) * &
-            (storage_size(1.0_c_float) / 8)
+        bytes = 0
+        if (m <= 0 .or. n <= 0) return
+        bytes = huge(bytes)
+        if (m <= huge(bytes) / n / 4) bytes = m * n * 4
     end function
 
     subroutine malloc_vector(ctx, x, n, status)
         type(duo_context), intent(in) :: ctx
         real(c_float), pointer, intent(out) :: x(:)
-        integer, intent(in) :: n
+        integer(int32), intent(in) :: n
+        integer(c_int), intent(out), optional :: status
+        call malloc_vector_64(ctx, x, int(n, int64), status)
+    end subroutine
+
+    subroutine malloc_vector_64(ctx, x, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:)
+        integer(int64), intent(in) :: n
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_int) :: code
-        code = c_duo_malloc(ctx%handle, bytes_of(n, 1), address)
-        call c_f_pointer(address, x, [n])
-        call settle(code, status)
+        code = c_duo_malloc(ctx%handle, bytes_of(n, 1_int64), address)
+        nullify (x)
+        if (code == DUO_OK) call c_f_pointer(address, x, [max(n, 0_int64)])
+        call settle("duo_malloc", code, status)
     end subroutine
 
     subroutine malloc_matrix(ctx, x, m, n, status)
         type(duo_context), intent(in) :: ctx
         real(c_float), pointer, intent(out) :: x(:, :)
-        integer, intent(in) :: m, n
+        integer(int32), intent(in) :: m, n
+        integer(c_int), intent(out), optional :: status
+        call malloc_matrix_64(ctx, x, int(m, int64), int(n, int64), status)
+    end subroutine
+
+    subroutine malloc_matrix_64(ctx, x, m, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:, :)
+        integer(int64), intent(in) :: m, n
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_int) :: code
         code = c_duo_malloc(ctx%handle, bytes_of(m, n), address)
-        call c_f_pointer(address, x, [m, n])
-        call settle(code, status)
+        nullify (x)
+        if (code == DUO_OK) call c_f_pointer(address, x, max([m, n], 0_int64))
+        call settle("duo_malloc", code, status)
     end subroutine
 
     subroutine malloc_host_vector(ctx, x, n, status)
         type(duo_context), intent(in) :: ctx
         real(c_float), pointer, intent(out) :: x(:)
-        integer, intent(in) :: n
+        integer(int32), intent(in) :: n
+        integer(c_int), intent(out), optional :: status
+        call malloc_host_vector_64(ctx, x, int(n, int64), status)
+    end subroutine
+
+    subroutine malloc_host_vector_64(ctx, x, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:)
+        integer(int64), intent(in) :: n
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_int) :: code
-        code = c_duo_malloc_host(ctx%handle, bytes_of(n, 1), address)
-        call c_f_pointer(address, x, [n])
-        call settle(code, status)
+        code = c_duo_malloc_host(ctx%handle, bytes_of(n, 1_int64), address)
+        nullify (x)
+        if (code == DUO_OK) call c_f_pointer(address, x, [max(n, 0_int64)])
+        call settle("duo_malloc_host", code, status)
     end subroutine
 
     subroutine malloc_host_matrix(ctx, x, m, n, status)
         type(duo_context), intent(in) :: ctx
         real(c_float), pointer, intent(out) :: x(:, :)
-        integer, intent(in) :: m, n
+        integer(int32), intent(in) :: m, n
+        integer(c_int), intent(out), optional :: status
+        call malloc_host_matrix_64(ctx, x, int(m, int64), int(n, int64), status)
+    end subroutine
+
+    subroutine malloc_host_matrix_64(ctx, x, m, n, status)
+        type(duo_context), intent(in) :: ctx
+        real(c_float), pointer, intent(out) :: x(:, :)
+        integer(int64), intent(in) :: m, n
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_int) :: code
         code = c_duo_malloc_host(ctx%handle, bytes_of(m, n), address)
-        call c_f_pointer(address, x, [m, n])
-        call settle(code, status)
+        nullify (x)
+        if (code == DUO_OK) call c_f_pointer(address, x, max([m, n], 0_int64))
+        call settle("duo_malloc_host", code, status)
     end subroutine
 
     subroutine free_vector(ctx, x, status)
@@ -977,7 +1066,7 @@ contains
         type(c_ptr) :: address
         address = c_loc(x)
         nullify (x)
-        call settle(c_duo_free(ctx%handle, address), status)
+        call settle("duo_free", c_duo_free(ctx%handle, address), status)
     end subroutine
 
     subroutine free_matrix(ctx, x, status)
@@ -987,7 +1076,7 @@ contains
         type(c_ptr) :: address
         address = c_loc(x)
         nullify (x)
-        call settle(c_duo_free(ctx%handle, address), status)
+        call settle("duo_free", c_duo_free(ctx%handle, address), status)
     end subroutine
 
     subroutine free_host_vector(ctx, x, status)
@@ -997,7 +1086,7 @@ contains
         type(c_ptr) :: address
         address = c_loc(x)
         nullify (x)
-        call settle(c_duo_free_host(ctx%handle, address), status)
+        call settle("duo_free_host", c_duo_free_host(ctx%handle, address), status)
     end subroutine
 
     subroutine free_host_matrix(ctx, x, status)
@@ -1007,7 +1096,7 @@ contains
         type(c_ptr) :: address
         address = c_loc(x)
         nullify (x)
-        call settle(c_duo_free_host(ctx%handle, address), status)
+        call settle("duo_free_host", c_duo_free_host(ctx%handle, address), status)
     end subroutine
 
     subroutine copy_vector(ctx, dst, src, status)
@@ -1018,11 +1107,11 @@ contains
         type(c_ptr) :: to, from
         integer(c_size_t) :: bytes, from_bytes
         integer(c_int) :: code
-        call whole_vector(dst, to, bytes)
-        call whole_vector(src, from, from_bytes)
-        code = DUO_ERR_SIZE
-        if (bytes == from_bytes) code = c_duo_copy(ctx%handle, to, from, bytes)
-        call settle(code, status)
+        call whole_vector(dst, to, bytes, code)
+        if (code == DUO_OK) call whole_vector(src, from, from_bytes, code)
+        if (code == DUO_OK .and. bytes /= from_bytes) code = DUO_ERR_SIZE
+        if (code == DUO_OK) code = c_duo_copy(ctx%handle, to, from, bytes)
+        call settle("duo_copy", code, status)
     end subroutine
 
     subroutine copy_matrix(ctx, dst, src, status)
@@ -1033,121 +1122,141 @@ contains
         type(c_ptr) :: to, from
         integer(c_size_t) :: bytes, from_bytes
         integer(c_int) :: code
-        call whole_matrix(dst, to, bytes)
-        call whole_matrix(src, from, from_bytes)
-        code = DUO_ERR_SIZE
-        if (bytes == from_bytes) code = c_duo_copy(ctx%handle, to, from, bytes)
-        call settle(code, status)
+        call whole_matrix(dst, to, bytes, code)
+        if (code == DUO_OK) call whole_matrix(src, from, from_bytes, code)
+        if (code == DUO_OK .and. bytes /= from_bytes) code = DUO_ERR_SIZE
+        if (code == DUO_OK) code = c_duo_copy(ctx%handle, to, from, bytes)
+        call settle("duo_copy", code, status)
     end subroutine
 
     ! ---- Residency ----
 
     subroutine keep_vector(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(:)
+        real(c_float), pointer, intent(in) :: host(:)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_vector(host, address, bytes)
-        call settle(c_duo_keep(ctx%handle, address, bytes), status)
+        integer(c_int) :: code
+        call whole_vector(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_keep(ctx%handle, address, bytes)
+        call settle("duo_keep", code, status)
     end subroutine
 
     subroutine keep_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(:, :)
+        real(c_float), pointer, intent(in) :: host(:, :)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_matrix(host, address, bytes)
-        call settle(c_duo_keep(ctx%handle, address, bytes), status)
+        integer(c_int) :: code
+        call whole_matrix(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_keep(ctx%handle, address, bytes)
+        call settle("duo_keep", code, status)
     end subroutine
 
     subroutine changed_vector(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(in), target :: host(:)
+        real(c_float), pointer, intent(in) :: host(:)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_vector(host, address, bytes)
-        call settle(c_duo_changed(ctx%handle, address, bytes), status)
+        integer(c_int) :: code
+        call whole_vector(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_changed(ctx%handle, address, bytes)
+        call settle("duo_changed", code, status)
     end subroutine
 
     subroutine changed_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(in), target :: host(:, :)
+        real(c_float), pointer, intent(in) :: host(:, :)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_matrix(host, address, bytes)
-        call settle(c_duo_changed(ctx%handle, address, bytes), status)
+        integer(c_int) :: code
+        call whole_matrix(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_changed(ctx%handle, address, bytes)
+        call settle("duo_changed", code, status)
     end subroutine
 
     subroutine fetch_vector(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(:)
+        real(c_float), pointer, intent(in) :: host(:)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_vector(host, address, bytes)
-        call settle(c_duo_fetch(ctx%handle, address, bytes), status)
+        integer(c_int) :: code
+        call whole_vector(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_fetch(ctx%handle, address, bytes)
+        call settle("duo_fetch", code, status)
     end subroutine
 
     subroutine fetch_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(:, :)
+        real(c_float), pointer, intent(in) :: host(:, :)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_matrix(host, address, bytes)
-        call settle(c_duo_fetch(ctx%handle, address, bytes), status)
+        integer(c_int) :: code
+        call whole_matrix(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_fetch(ctx%handle, address, bytes)
+        call settle("duo_fetch", code, status)
     end subroutine
 
     subroutine release_vector(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(:)
+        real(c_float), pointer, intent(in) :: host(:)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_vector(host, address, bytes)
-        call settle(c_duo_release(ctx%handle, address), status)
+        integer(c_int) :: code
+        call whole_vector(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_release(ctx%handle, address)
+        call settle("duo_release", code, status)
     end subroutine
 
     subroutine release_matrix(ctx, host, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(inout), target :: host(:, :)
+        real(c_float), pointer, intent(in) :: host(:, :)
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_matrix(host, address, bytes)
-        call settle(c_duo_release(ctx%handle, address), status)
+        integer(c_int) :: code
+        call whole_matrix(host, address, bytes, code)
+        if (code == DUO_OK) code = c_duo_release(ctx%handle, address)
+        call settle("duo_release", code, status)
     end subroutine
 
     subroutine prepare_vector(ctx, x, on, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(in), target :: x(:)
+        real(c_float), pointer, intent(in) :: x(:)
         logical, intent(in), optional :: on
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_vector(x, address, bytes)
+        integer(c_int) :: code
+        call whole_vector(x, address, bytes, code)
         if (present(on)) then
             if (.not. on) bytes = 0
         end if
-        call settle(c_duo_prepare(ctx%handle, address, bytes), status)
+        if (code == DUO_OK) code = c_duo_prepare(ctx%handle, address, bytes)
+        call settle("duo_prepare", code, status)
     end subroutine
 
     subroutine prepare_matrix(ctx, x, on, status)
         type(duo_context), intent(in) :: ctx
-        real(c_float), intent(in), target :: x(:, :)
+        real(c_float), pointer, intent(in) :: x(:, :)
         logical, intent(in), optional :: on
         integer(c_int), intent(out), optional :: status
         type(c_ptr) :: address
         integer(c_size_t) :: bytes
-        call whole_matrix(x, address, bytes)
+        integer(c_int) :: code
+        call whole_matrix(x, address, bytes, code)
         if (present(on)) then
             if (.not. on) bytes = 0
         end if
-        call settle(c_duo_prepare(ctx%handle, address, bytes), status)
+        if (code == DUO_OK) code = c_duo_prepare(ctx%handle, address, bytes)
+        call settle("duo_prepare", code, status)
     end subroutine
 
     ! ---- Explanation ----
@@ -1157,6 +1266,6 @@ contains
         type(duo_decision), intent(out) :: decision
         integer(c_int), intent(out), optional :: status
         decision%size = c_sizeof(decision)
-        call settle(c_duo_explain_last(ctx%handle, decision), status)
+        call settle("duo_explain_last", c_duo_explain_last(ctx%handle, decision), status)
     end subroutine
 end module duoblas

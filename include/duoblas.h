@@ -36,19 +36,28 @@
  *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
  *   Fork       A child process computes on the CPU with one thread, also where other threads of the
  *              parent were in calls. Data whose sole current copy is on a device are lost to the
- *              child (DUO_ERR_LOST), not to the parent.
+ *              child (DUO_ERR_LOST), not to the parent. Contexts have made no call there yet
+ *              (duo_explain_last).
  *
  * Algorithms
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
  *   least predicted time runs (duo_explain_last). On the CPU sgemm is done by another BLAS, the
  *   CPU's BLAS: OpenBLAS where there is one. It is opened as an instance of the library's own, so
- *   that the program's use of the same BLAS is not disturbed.
+ *   that the program's use of the same BLAS is not disturbed; an OpenBLAS is copied into memory for
+ *   that, which takes 36 MB and some 30 ms. Only the first product with a size above 8 that runs on
+ *   the CPU opens it, or duo_warm_up(); sums and smaller products never do. Where the process may
+ *   not write such a file (ulimit -f) its OpenBLAS is used as the program finds it, with threads of
+ *   its own. Where it may not have OpenBLAS's address space (ulimit -v, -d: 128 MiB for each
+ *   thread), fewer threads multiply at once, or loops of this library do. A limit that the program
+ *   sets after the first product is not seen.
+ *   Any stack of a thread will do, 16 KiB too: what needs more runs on another stack.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
- *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, and once what is
- *                                             wrong with the CPU's BLAS; 2: events, too,
+ *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, with the candidates
+ *                                             that can do it and the reason of the choice, and once
+ *                                             what is wrong with the CPU's BLAS; 2: events, too,
  *                                             and of a product with operands in host memory that
  *                                             takes long, once a second, how far it is
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
@@ -502,8 +511,8 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
  * result that comes later (duo_set_async) is there once the host has found the event reached.
  * Does not wait, unless the device cannot mark the place.
  *
- * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT; in a capture DUO_ERR_MEMORY, with the event as
- *            it was.
+ * Returns    DUO_OK, or with the event as it was: DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_MEMORY
+ *            (in a capture), DUO_ERR_CAPTURE (the program captures the context's stream).
  * Since      1.0
  */
 DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
@@ -622,7 +631,7 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
  *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
  *            transfers; where that is C, and a part of it was transferred before, C is
- *            unspecified).
+ *            unspecified), DUO_ERR_CAPTURE (duo_set_stream).
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      1.0
@@ -720,7 +729,7 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *            floats around it.
  * Returns    DUO_OK, or with result untouched: DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (n*incx
  *            beyond the address space), DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST,
- *            DUO_ERR_MEMORY, DUO_ERR_DEVICE.
+ *            DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_CAPTURE (duo_set_stream).
  * Source     Lawson, Hanson, Kincaid, Krogh, ACM TOMS 5 (1979) 308-323.
  * Since      1.0
  */
@@ -732,7 +741,8 @@ DUO_API duo_status duo_sasum(duo_context *ctx, int64_t n, const float *x, int64_
  *
  *     result := sum over i of x(i),  x(i) = x[i*incx],  0 <= i < n
  *
- * Everything else as in duo_sasum, both bounds too.   Since 1.0
+ * Everything else as in duo_sasum, both bounds too.
+ * Returns    as duo_sasum.   Since 1.0
  */
 DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             float *result);
@@ -752,7 +762,8 @@ DUO_API duo_status duo_ssum(duo_context *ctx, int64_t n, const float *x, int64_t
  *            |error| <= 9u sum|x(i) y(i)| + n 2^-150.
  *            DUO_MATH_FLOAT64: products are exact; |error| as in duo_sasum with x(i) y(i) for x(i),
  *            + 2^-150.
- * Otherwise as in duo_sasum.   Since 1.0
+ * Otherwise as in duo_sasum.
+ * Returns    as duo_sasum.   Since 1.0
  */
 DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t incx,
                             const float *y, int64_t incy, float *result);
@@ -791,13 +802,15 @@ DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
 
 /**
  * duo_malloc_host - pinned host memory: transfers from it are faster. Plain host memory without a
- * GPU. Arguments, alignment and statuses as duo_malloc.   Since 1.0
+ * GPU. Arguments and alignment as of duo_malloc.
+ * Returns    as duo_malloc.   Since 1.0
  */
 DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
 
 /**
- * duo_free_host - the counterpart of duo_malloc_host; as duo_free, but that calls of other threads
- * that use the memory have to have returned.   Since 1.0
+ * duo_free_host - give memory of duo_malloc_host back, as duo_free does, but that calls of other
+ * threads that use the memory have to have returned.
+ * Returns    as duo_free.   Since 1.0
  */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 
@@ -810,7 +823,8 @@ DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
  *
  * Residence  returns when a host dst is written; a device dst returns when queued, src consumed.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE (beyond the address space),
- *            DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST.
+ *            DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_DEVICE, DUO_ERR_LOST, DUO_ERR_CAPTURE
+ *            (duo_set_stream), DUO_ERR_MEMORY (while a graph is captured).
  * Since      1.0
  */
 DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
@@ -820,21 +834,22 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
  * an operand. The caller sees to it that his earlier work on it is done, or ordered before the
  * context's in its stream, and disowns it before freeing it.
  *
- *   device_ptr  device memory of the context's device, not NULL.
+ *   device_ptr  device memory of the context's device, not NULL. Only calls whose output it is
+ *               write to it.
  *   bytes       > 0.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
  *            registered range), DUO_ERR_DEVICE (no usable GPU, or not device memory).
  * Since      1.0
  */
-DUO_API duo_status duo_adopt(duo_context *ctx, void *device_ptr, size_t bytes);
+DUO_API duo_status duo_adopt(duo_context *ctx, const void *device_ptr, size_t bytes);
 
 /**
  * duo_disown - forget adopted memory, after the work that uses it: as duo_free. A call that comes
  * too late gets DUO_ERR_FOREIGN, where it is large enough to ask the driver.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 1.0
  */
-DUO_API duo_status duo_disown(duo_context *ctx, void *device_ptr);
+DUO_API duo_status duo_disown(duo_context *ctx, const void *device_ptr);
 
 /**
  * duo_trim - give the context's idle workspace and staging, on all its devices, back to the system.
@@ -872,7 +887,8 @@ DUO_API duo_status duo_trim(duo_context *ctx);
 /**
  * duo_keep - from now on this host array stays on the device as well, as long as there is room.
  *
- *   host    not NULL.
+ *   host    not NULL. The array may be one that cannot be written to: only what calls wrote to it,
+ *           as their output, is ever copied back, by duo_fetch, duo_release or the library itself.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
  *
  * Threads    no call of another thread may be writing to the array.
@@ -880,7 +896,7 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  *            registered range, or is device memory), DUO_ERR_MEMORY (host).
  * Since      1.0
  */
-DUO_API duo_status duo_keep(duo_context *ctx, void *host, size_t bytes);
+DUO_API duo_status duo_keep(duo_context *ctx, const void *host, size_t bytes);
 
 /**
  * duo_changed - the program wrote to these bytes of the host array; they are sent again before
@@ -927,11 +943,11 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *            they have returned.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
  *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
- *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY as in duo_fetch (still
- *            kept: call again).
+ *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY (as in duo_fetch:
+ *            still kept, call again).
  * Since      1.0
  */
-DUO_API duo_status duo_release(duo_context *ctx, void *host);
+DUO_API duo_status duo_release(duo_context *ctx, const void *host);
 
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they
@@ -1052,8 +1068,8 @@ DUO_API duo_status duo_graph_create(duo_graph **graph);
 /**
  * duo_graph_destroy - wait for the graph's last launch, and end the graph.
  *   graph   NULL does nothing.
- * Returns    DUO_OK, DUO_ERR_GRAPH (not a live one), DUO_ERR_LOST, DUO_ERR_DEVICE as duo_destroy;
- *            the graph is ended all the same.
+ * Returns    DUO_OK, DUO_ERR_GRAPH (not a live one), DUO_ERR_LOST and DUO_ERR_DEVICE (as in
+ *            duo_destroy): the graph is ended all the same.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_destroy(duo_graph *graph);
@@ -1163,8 +1179,9 @@ DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
  *
  * Returns    DUO_OK, or with the graph not built: DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT,
  *            DUO_ERR_CAPTURE (ctx captures another), DUO_ERR_MEMORY, DUO_ERR_CYCLE,
- *            DUO_ERR_HIDDEN, or what a call with a node's arguments would return. duo_graph_detail
- *            names the node.
+ *            DUO_ERR_HIDDEN, or what a call with a node's arguments would return: DUO_ERR_ENUM,
+ *            DUO_ERR_SIZE, DUO_ERR_LD, DUO_ERR_NULL, DUO_ERR_RANGE, DUO_ERR_FOREIGN, DUO_ERR_LOST.
+ *            duo_graph_detail names the node.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
@@ -1175,8 +1192,9 @@ DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
  *   ctx   any context. The graph follows what it was given before.
  *
  * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), DUO_ERR_CAPTURE
- *            (ctx captures another), or what the call of a node returned: then what depends on it
- *            has not been done, and duo_graph_detail names it. The graph may be launched again.
+ *            (ctx captures another), or what the call of a node returned, DUO_ERR_LOST,
+ *            DUO_ERR_MEMORY, DUO_ERR_DEVICE: then what depends on it has not been done, and
+ *            duo_graph_detail names it. The graph may be launched again.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
@@ -1194,8 +1212,8 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  *
  * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
  *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE and DUO_ERR_UNSUPPORTED (as duo_graph_add),
- *            DUO_ERR_SHAPE (another kind, shape or side), and what duo_graph_build returns of a
- *            node.
+ *            DUO_ERR_SHAPE (another kind, shape or side), DUO_ERR_HIDDEN, DUO_ERR_RANGE,
+ *            DUO_ERR_FOREIGN, DUO_ERR_LOST (as duo_graph_build).
  * Since      1.0
  */
 DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_work *work);

@@ -12,13 +12,25 @@
  *            the thread's default context. A context outlives what was made with it.
  * Errors     A status other than DUO_OK is thrown, as duo::error; duo::check does so with that of
  *            any function of duoblas.h. The operations do not throw where std::nothrow is their
- *            first argument: then they return the status.
+ *            first argument: then they return the status. Compiled without exceptions
+ *            (-fno-exceptions), what would be thrown is printed and ends the program.
  * Views      Operands are a matrix_view or a vector_view, made of a pointer and sizes, or of what a
  *            program has: a std::mdspan of rank 2 or 1, or a class made like it (Kokkos's); a
- *            std::span, std::vector, or another range with contiguous elements. Layout, leading
- *            dimensions and increments are those of the view; A, B and C may be of different
- *            layouts. A view of device memory is made and passed on, not read. Batches are a
- *            batch_view, of a std::mdspan of rank 3 too, or a list_view.
+ *            std::span, std::vector, or another range that is known to be contiguous; a vector of
+ *            Eigen (row, column, diagonal, segment, Map, Ref). Layout, leading dimensions and
+ *            increments are those of the view; A, B and C may be of different layouts. A view of
+ *            device memory is made and passed on, not read. Batches are a batch_view, of a
+ *            std::mdspan of rank 3 too, or a list_view. What may have gaps that no view can tell
+ *            does not compile.
+ * Contiguous are arrays, std::vector, std::array, what has pointers as iterators, the arrays below,
+ *            vectors of Eigen with an inner stride of 1, whole matrices of Eigen, and from C++20 on
+ *            every std::ranges::contiguous_range. Of others pass data and size.
+ * Lifetimes  A view points to what it was made of, be it a temporary, which lasts until its call
+ *            has returned. What keeps the address for longer (kept, prepared, work::) takes no
+ *            temporary, unless that is a view itself (from C++20 on a borrowed range). What the
+ *            calls of a capture name has to last as long as the graph.
+ * Moved from contexts, events and graphs are dead: each call on them is DUO_ERR_CONTEXT,
+ *            DUO_ERR_EVENT or DUO_ERR_GRAPH. Moved from arrays are empty.
  * Ends       Destructors cannot tell of errors. What waits before (context::synchronize,
  *            kept::release) tells.
  * State      There is none here: all is inline, each function calls its counterpart in duoblas.h.
@@ -34,8 +46,11 @@
 #include <duoblas.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -44,6 +59,10 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
+#if __cplusplus >= 202002L
+#include <ranges>
+#endif
 
 namespace duo
 {
@@ -63,10 +82,25 @@ class error : public std::runtime_error
     duo_status status_;
 };
 
+namespace detail
+{
+
+[[noreturn]] inline void raise(const error &what)
+{
+#ifdef __cpp_exceptions
+    throw what;
+#else
+    (void)std::fprintf(stderr, "duo::error: %s\n", what.what());
+    std::terminate();
+#endif
+}
+
+} // namespace detail
+
 /* duo::check(duo_trim(ctx)): throws a status other than DUO_OK. */
 inline void check(duo_status status)
 {
-    if (status != DUO_OK) throw error(status);
+    if (status != DUO_OK) detail::raise(error(status));
 }
 
 /* ---- Handles --------------------------------------------------------------------------------- */
@@ -74,13 +108,14 @@ inline void check(duo_status status)
 namespace detail
 {
 
-/* Owns a handle of the C library: it moves, and ends with its scope. */
+/* Owns a handle of the C library: it moves, and ends with its scope. Moved from it is false. */
 template <class T, duo_status (*end)(T *)>
 class handle
 {
   public:
     T *get() const noexcept { return owned_.get(); }
     operator T *() const noexcept { return get(); }
+    explicit operator bool() const noexcept { return owned_ != nullptr; }
 
   protected:
     explicit handle(T *raw) noexcept : owned_(raw) {}
@@ -102,11 +137,15 @@ T *created()
 
 } // namespace detail
 
-/* duo_create to duo_destroy. Moved from, it is nullptr: the thread's default context. */
+/* duo_create to duo_destroy. */
 class context : public detail::handle<duo_context, duo_destroy>
 {
   public:
     context() : handle(detail::created<duo_context, duo_create>()) {}
+
+    /* Moved from it is not nullptr, the thread's default context, but one that is not live. */
+    duo_context *get() const noexcept { return *this ? handle::get() : gone(); }
+    operator duo_context *() const noexcept { return get(); }
 
     void set_path(duo_path path) { check(duo_set_path(get(), path)); }
     void set_math(duo_math math) { check(duo_set_math(get(), math)); }
@@ -123,6 +162,13 @@ class context : public detail::handle<duo_context, duo_destroy>
     void warm_up() { check(duo_warm_up(get())); }
     void synchronize() { check(duo_synchronize(get())); }
     void trim() { check(duo_trim(get())); }
+
+  private:
+    static duo_context *gone() noexcept
+    {
+        alignas(1024) static std::uint64_t none[128]; /* zeros: no live context is there */
+        return reinterpret_cast<duo_context *>(none);
+    }
 };
 
 /* duo_event_create to duo_event_destroy. */
@@ -148,7 +194,18 @@ namespace detail
 {
 
 template <class From, class To>
-inline constexpr bool points = std::is_convertible_v<From (*)[], To (*)[]>;
+inline constexpr bool points =
+    std::conjunction_v<std::is_same<std::remove_cv_t<From>, std::remove_cv_t<To>>,
+                       std::is_convertible<From *, To *>>;
+
+/* Are the elements of an mdspan at strides? A layout may have strides for some of its extents
+ * alone, as that of packed triangles. What has no such function is made like an mdspan with
+ * strides. */
+template <class M, class = void>
+inline constexpr bool is_strided = true;
+template <class M>
+inline constexpr bool
+    is_strided<M, std::void_t<decltype(M::is_always_strided())>> = M::is_always_strided();
 
 /* An mdspan with this many indices whose elements are floats in memory. An accessor that computes
  * them, as std::linalg::scaled's does, gives no references to them. */
@@ -159,7 +216,8 @@ inline constexpr bool is_mdspan<
     M, T, rank,
     std::enable_if_t<M::rank() == rank && points<typename M::element_type, T> &&
                      std::is_same_v<typename M::data_handle_type, typename M::element_type *> &&
-                     std::is_same_v<typename M::reference, typename M::element_type &>>> = true;
+                     std::is_same_v<typename M::reference, typename M::element_type &>>> =
+    is_strided<M>;
 
 /* How a matrix is stored whose indices are the last two of an mdspan. */
 struct storage {
@@ -187,16 +245,84 @@ constexpr storage storage_of(const M &m)
     return as;
 }
 
-template <class R, class T, class = void>
-inline constexpr bool is_contiguous = false;
-template <class R, class T>
-inline constexpr bool is_contiguous<R, T,
-                                    std::void_t<decltype(std::data(std::declval<R &>())),
-                                                decltype(std::size(std::declval<R &>()))>> =
-    points<std::remove_pointer_t<decltype(std::data(std::declval<R &>()))>, T>;
+/* What std::data points to; void where that or std::size is missing. */
+template <class R, class = void>
+struct element_of {
+    using type = void;
+};
+template <class R>
+struct element_of<R, std::void_t<decltype(*std::data(std::declval<R &>())),
+                                 decltype(std::size(std::declval<R &>()))>> {
+    using type = std::remove_pointer_t<decltype(std::data(std::declval<R &>()))>;
+};
+template <class R>
+using element = typename element_of<R>::type;
 
-/* T, of a range with contiguous elements that are T *. */
-template <class R, class E = std::decay_t<decltype(*std::data(std::declval<const R &>()))>>
+/* Does each element follow the one before it in memory? Strided classes have data() and size() as
+ * well, so only that counts which cannot be otherwise. */
+template <class R, class = void>
+inline constexpr bool is_array = false;
+template <class R>
+inline constexpr bool is_array<R, std::void_t<decltype(std::begin(std::declval<R &>()))>> =
+    std::is_pointer_v<decltype(std::begin(std::declval<R &>()))>;
+template <class T, class A>
+inline constexpr bool is_array<std::vector<T, A>> = true;
+template <class T, std::size_t size>
+inline constexpr bool is_array<std::array<T, size>> = true;
+
+/* A row, column, diagonal or other vector of Eigen: element i is data()[i * innerStride()]. */
+template <class R, class = void>
+inline constexpr bool is_eigen_vector = false;
+template <class R>
+inline constexpr bool
+    is_eigen_vector<R, std::void_t<decltype(std::declval<const R &>().innerStride()),
+                                   std::enable_if_t<R::IsVectorAtCompileTime>>> = true;
+
+/* One without gaps, or a whole Matrix or Array. */
+template <class R, class = void>
+inline constexpr bool is_eigen_array = false;
+template <class R>
+inline constexpr bool is_eigen_array<
+    R, std::enable_if_t<std::is_same_v<R, typename R::PlainObject> ||
+                        (R::IsVectorAtCompileTime && int{R::InnerStrideAtCompileTime} == 1)>> =
+    true;
+
+template <class R>
+struct follows : std::bool_constant<
+#ifdef __cpp_lib_ranges
+                     std::ranges::contiguous_range<R> ||
+#endif
+                     is_array<R> || is_array<std::remove_const_t<R>> ||
+                     is_eigen_array<std::remove_const_t<R>>> {
+};
+template <class R>
+inline constexpr bool is_contiguous =
+    std::conjunction_v<std::negation<std::is_void<element<R>>>, follows<R>>;
+
+/* Is what an R && points to there after its full expression? So it is if it has a name, or is a
+ * view that says so. */
+template <class R>
+inline constexpr bool lasts =
+#ifdef __cpp_lib_ranges
+    std::ranges::borrowed_range<R> ||
+#endif
+    std::is_lvalue_reference_v<R>;
+
+/* Of what is noted by address: contiguous, and no temporary. */
+template <class R>
+using if_it_stays =
+    std::enable_if_t<is_contiguous<std::remove_reference_t<R>> && lasts<R> &&
+                     std::is_trivially_copyable_v<element<std::remove_reference_t<R>>>>;
+
+template <class R>
+constexpr std::size_t count(const R &range)
+{
+    return static_cast<std::size_t>(std::size(range));
+}
+
+/* T, of a range of T * that lasts. */
+template <class R, class = if_it_stays<R>,
+          class E = std::remove_cv_t<element<std::remove_reference_t<R>>>>
 using listed = std::enable_if_t<std::is_pointer_v<E>, std::remove_pointer_t<E>>;
 
 } // namespace detail
@@ -329,16 +455,16 @@ struct list_view {
     }
 };
 
-/* Of a std::vector<float *>, std::span<const float *> or another range of pointers. */
+/* Of a std::vector<float *>, std::span<const float *> or another contiguous range of pointers. */
 template <class R, class T = detail::listed<R>>
-constexpr list_view<T> col_major(const R &list, int64_t rows, int64_t columns, int64_t ld = 0)
+constexpr list_view<T> col_major(R &&list, int64_t rows, int64_t columns, int64_t ld = 0)
 {
     return {col_major<T>(nullptr, rows, columns, ld), std::data(list),
             static_cast<int64_t>(std::size(list))};
 }
 
 template <class R, class T = detail::listed<R>>
-constexpr list_view<T> row_major(const R &list, int64_t rows, int64_t columns, int64_t ld = 0)
+constexpr list_view<T> row_major(R &&list, int64_t rows, int64_t columns, int64_t ld = 0)
 {
     return {row_major<T>(nullptr, rows, columns, ld), std::data(list),
             static_cast<int64_t>(std::size(list))};
@@ -350,7 +476,11 @@ constexpr list_view<T> transposed(list_view<T> x) noexcept
     return {transposed(x.each), x.list, x.count};
 }
 
-/* A vector that is read; stride is the increment of duo_sasum and duo_sdot. */
+/*
+ * A vector that is read. data is its element with the lowest address: with a negative stride the
+ * last one, as in duo_sdot. Sums take it forwards; those of one element that is repeated (a stride
+ * of 0) are DUO_ERR_SIZE.
+ */
 struct vector_view {
     const float *data;
     int64_t size, stride;
@@ -360,17 +490,35 @@ struct vector_view {
     {
     }
 
-    template <class R, std::enable_if_t<detail::is_contiguous<const R, const float>, int> = 0>
+    template <class R, std::enable_if_t<detail::is_contiguous<const R> &&
+                                            detail::points<detail::element<const R>, const float> &&
+                                            !detail::is_eigen_vector<R>,
+                                        int> = 0>
     constexpr vector_view(const R &range)
         : vector_view(std::data(range), static_cast<int64_t>(std::size(range)))
     {
     }
 
+    template <class V, std::enable_if_t<detail::is_eigen_vector<V> &&
+                                            detail::points<detail::element<const V>, const float>,
+                                        int> = 0>
+    constexpr vector_view(const V &v)
+        : vector_view(from_first(v.data(), static_cast<int64_t>(v.size()),
+                                 static_cast<int64_t>(v.innerStride())))
+    {
+    }
+
     template <class M, std::enable_if_t<detail::is_mdspan<M, const float, 1>, int> = 0>
     constexpr vector_view(const M &m)
-        : vector_view(m.data_handle(), static_cast<int64_t>(m.extent(0)),
-                      static_cast<int64_t>(m.stride(0)))
+        : vector_view(from_first(m.data_handle(), static_cast<int64_t>(m.extent(0)),
+                                 static_cast<int64_t>(m.stride(0))))
     {
+    }
+
+  private:
+    static constexpr vector_view from_first(const float *first, int64_t size, int64_t stride)
+    {
+        return {size > 1 && stride < 0 ? first + (size - 1) * stride : first, size, stride};
     }
 };
 
@@ -395,8 +543,8 @@ inline void check_fit(const matrix_view<const float> &a, const matrix_view<const
                       const matrix_view<float> &c)
 {
     if (!fit(a, b, c))
-        throw error(DUO_ERR_SIZE,
-                    "the product of " + shape(a) + " and " + shape(b) + " is not " + shape(c));
+        raise(error(DUO_ERR_SIZE,
+                    "the product of " + shape(a) + " and " + shape(b) + " is not " + shape(c)));
 }
 
 /* Are there as many matrices as products? */
@@ -423,15 +571,15 @@ void check_fit_batch(const In &a, const In &b, const Out &c)
 {
     check_fit(a.each, b.each, c.each);
     if (!serves(a, c.count) || !serves(b, c.count))
-        throw error(DUO_ERR_SIZE, std::to_string(a.count) + " and " + std::to_string(b.count) +
-                                      " matrices for " + std::to_string(c.count) + " products");
+        raise(error(DUO_ERR_SIZE, std::to_string(a.count) + " and " + std::to_string(b.count) +
+                                      " matrices for " + std::to_string(c.count) + " products"));
 }
 
 inline void check_fit(const vector_view &x, const vector_view &y)
 {
     if (x.size != y.size)
-        throw error(DUO_ERR_SIZE, "the inner product of " + std::to_string(x.size) + " and " +
-                                      std::to_string(y.size) + " elements");
+        raise(error(DUO_ERR_SIZE, "the inner product of " + std::to_string(x.size) + " and " +
+                                      std::to_string(y.size) + " elements"));
 }
 
 inline duo_work work(duo_work_kind kind) noexcept
@@ -464,15 +612,39 @@ inline duo_work product(const matrix_view<const float> &a, const matrix_view<con
     return w;
 }
 
+/* The increment of a sum, which duo_ssum takes to be 0 unless that is positive. One element that is
+ * repeated becomes one that no other can follow. */
+inline int64_t increment(const vector_view &x) noexcept
+{
+    return x.stride == 0 ? INT64_MAX : x.stride < 0 ? -x.stride : x.stride;
+}
+
 inline duo_work reduction(duo_work_kind kind, const vector_view &x, float *result) noexcept
 {
     duo_work w = work(kind);
     w.n = x.size;
     w.x = x.data;
-    w.incx = x.stride;
+    w.incx = kind == DUO_WORK_SDOT ? x.stride : increment(x);
     w.result = result;
     return w;
 }
+
+/* A vector that is read after the call, too: not of a temporary. */
+struct lasting_view : vector_view {
+    lasting_view(const float *data_, int64_t size_, int64_t stride_ = 1) noexcept
+        : vector_view(data_, size_, stride_)
+    {
+    }
+    lasting_view(const vector_view &view) noexcept : vector_view(view) {}
+
+    template <class R,
+              std::enable_if_t<std::is_convertible_v<R, vector_view> &&
+                                   (lasts<R> || is_mdspan<std::remove_cv_t<R>, const float, 1>),
+                               int> = 0>
+    lasting_view(R &&range) : vector_view(range)
+    {
+    }
+};
 
 } // namespace detail
 
@@ -490,17 +662,17 @@ inline duo_work gemm(matrix_view<const float> a, matrix_view<const float> b, mat
     return detail::product(a, b, c, alpha, beta);
 }
 
-inline duo_work asum(vector_view x, float *result) noexcept
+inline duo_work asum(detail::lasting_view x, float *result) noexcept
 {
     return detail::reduction(DUO_WORK_SASUM, x, result);
 }
 
-inline duo_work sum(vector_view x, float *result) noexcept
+inline duo_work sum(detail::lasting_view x, float *result) noexcept
 {
     return detail::reduction(DUO_WORK_SSUM, x, result);
 }
 
-inline duo_work dot(vector_view x, vector_view y, float *result)
+inline duo_work dot(detail::lasting_view x, detail::lasting_view y, float *result)
 {
     detail::check_fit(x, y);
     duo_work w = detail::reduction(DUO_WORK_SDOT, x, result);
@@ -611,13 +783,13 @@ inline void gemm_batched(duo_context *ctx, list_view<const float> a, list_view<c
 [[nodiscard]] inline duo_status asum(std::nothrow_t, duo_context *ctx, vector_view x,
                                      float *result) noexcept
 {
-    return duo_sasum(ctx, x.size, x.data, x.stride, result);
+    return duo_sasum(ctx, x.size, x.data, detail::increment(x), result);
 }
 
 [[nodiscard]] inline duo_status sum(std::nothrow_t, duo_context *ctx, vector_view x,
                                     float *result) noexcept
 {
-    return duo_ssum(ctx, x.size, x.data, x.stride, result);
+    return duo_ssum(ctx, x.size, x.data, detail::increment(x), result);
 }
 
 [[nodiscard]] inline duo_status dot(std::nothrow_t, duo_context *ctx, vector_view x, vector_view y,
@@ -700,7 +872,7 @@ class array
 
     T *data() noexcept { return owned_.get(); }
     const T *data() const noexcept { return owned_.get(); }
-    std::size_t size() const noexcept { return size_; }
+    std::size_t size() const noexcept { return owned_ ? size_ : 0; } /* 0: moved from */
 
   private:
     struct giver {
@@ -711,7 +883,7 @@ class array
     static T *taken(duo_context *ctx, std::size_t size)
     {
         void *elements = nullptr;
-        if (size > SIZE_MAX / sizeof(T)) throw error(DUO_ERR_MEMORY);
+        if (size > SIZE_MAX / sizeof(T)) raise(error(DUO_ERR_MEMORY));
         check(take(ctx, size * sizeof(T), &elements));
         return static_cast<T *>(elements);
     }
@@ -720,10 +892,14 @@ class array
     std::size_t size_;
 };
 
+template <class T, duo_status (*take)(duo_context *, std::size_t, void **),
+          duo_status (*give_back)(duo_context *, void *)>
+inline constexpr bool is_array<array<T, take, give_back>> = true;
+
 template <class R>
-std::size_t bytes(R &range)
+std::size_t bytes(const R &range)
 {
-    return std::size(range) * sizeof *std::data(range);
+    return count(range) * sizeof *std::data(range);
 }
 
 } // namespace detail
@@ -753,36 +929,42 @@ class pinned_array : public detail::array<T, duo_malloc_host, duo_free_host>
 template <class To, class From>
 void copy(duo_context *ctx, To &&to, const From &from)
 {
-    using element = std::remove_pointer_t<decltype(std::data(to))>;
-    static_assert(detail::is_contiguous<const From, const element>, "elements of the same type");
+    using range = std::remove_reference_t<To>;
+    using element = detail::element<range>;
+    static_assert(detail::is_contiguous<range> && detail::is_contiguous<const From>,
+                  "both are known to be contiguous (else pass addresses to duo_copy)");
+    static_assert(detail::points<detail::element<const From>, const element>,
+                  "elements of the same type");
     static_assert(std::is_trivially_copyable_v<element>, "elements are copied as bytes");
-    if (std::size(to) != std::size(from))
-        throw error(DUO_ERR_SIZE, "a copy of " + std::to_string(std::size(from)) + " elements to " +
-                                      std::to_string(std::size(to)));
+    if (detail::count(to) != detail::count(from))
+        detail::raise(error(DUO_ERR_SIZE, "a copy of " + std::to_string(detail::count(from)) +
+                                              " elements to " + std::to_string(detail::count(to))));
     check(duo_copy(ctx, std::data(to), std::data(from), detail::bytes(from)));
 }
 
 /* duo_keep to duo_release. An array has one such scope at a time: the first that ends forgets it.
- * Where the last fetch may fail (a device is lost) call release: the destructor cannot tell. */
+ * Where the last fetch may fail (a device is lost) call release: the destructor cannot tell. After
+ * release, or moved from, it keeps nothing: DUO_ERR_RANGE. */
 class kept
 {
   public:
-    kept(duo_context *ctx, void *host, std::size_t bytes) : owned_(nullptr, {ctx}), bytes_(bytes)
+    kept(duo_context *ctx, const void *host, std::size_t bytes)
+        : owned_(nullptr, {ctx}), bytes_(bytes)
     {
         check(duo_keep(ctx, host, bytes));
         owned_.reset(host);
     }
 
-    template <class R>
+    template <class R, class = detail::if_it_stays<R>>
     kept(duo_context *ctx, R &&range) : kept(ctx, std::data(range), detail::bytes(range))
     {
     }
 
-    void changed() { check(duo_changed(ctx(), owned_.get(), bytes_)); }
-    void fetch() { check(duo_fetch(ctx(), owned_.get(), bytes_)); }
+    void changed() { check(duo_changed(ctx(), host(), bytes_)); }
+    void fetch() { check(duo_fetch(ctx(), const_cast<void *>(host()), bytes_)); }
     void release()
     {
-        const duo_status status = duo_release(ctx(), owned_.get());
+        const duo_status status = duo_release(ctx(), host());
         if (status == DUO_OK || status == DUO_ERR_LOST) (void)owned_.release();
         check(status);
     }
@@ -790,11 +972,17 @@ class kept
   private:
     struct releaser {
         duo_context *ctx;
-        void operator()(void *host) const noexcept { (void)duo_release(ctx, host); }
+        void operator()(const void *host) const noexcept { (void)duo_release(ctx, host); }
     };
     duo_context *ctx() const noexcept { return owned_.get_deleter().ctx; }
+    const void *host() const
+    {
+        if (!owned_)
+            detail::raise(error(DUO_ERR_RANGE, "nothing is kept here: released, or moved from"));
+        return owned_.get();
+    }
 
-    std::unique_ptr<void, releaser> owned_;
+    std::unique_ptr<const void, releaser> owned_;
     std::size_t bytes_;
 };
 
@@ -808,9 +996,8 @@ class prepared
         owned_.reset(address);
     }
 
-    template <class R>
-    prepared(duo_context *ctx, const R &range)
-        : prepared(ctx, std::data(range), detail::bytes(range))
+    template <class R, class = detail::if_it_stays<R>>
+    prepared(duo_context *ctx, R &&range) : prepared(ctx, std::data(range), detail::bytes(range))
     {
     }
 

@@ -8,12 +8,14 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cpu/blas_kernels.h"
@@ -460,6 +462,33 @@ static void asked_for(void)
     }
 }
 
+/* A FIFO that nobody writes to, and a file that seems to have 1 TB. */
+static void endless_files(void)
+{
+    char folder[] = "/tmp/duoblas-test-XXXXXX", fifo[64], sparse[64];
+    test_child child;
+    if (mkdtemp(folder) == NULL) abort();
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    snprintf(sparse, sizeof sparse, "%s/sparse.so", folder);
+    const int file = open(sparse, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (mkfifo(fifo, 0600) != 0 || file < 0) abort();
+    const bool huge = ftruncate(file, (off_t)1 << 40) == 0;
+    close(file);
+    const char *const files[] = {fifo, sparse};
+    for (int i = 0; i < (huge ? 2 : 1); i++) {
+        char setting[96];
+        snprintf(setting, sizeof setting, "DUOBLAS_CPU_BLAS=%s", files[i]);
+        test_case("asked-for/%s", i == 0 ? "fifo" : "sparse");
+        run_child("in_use", setting, NULL, &child);
+        CHECK(strstr(child.out, "asked=0 right=1 note=WARNING: DUOBLAS_CPU_BLAS is ignored") !=
+                  NULL,
+              "%s", child.out);
+    }
+    (void)unlink(fifo);
+    (void)unlink(sparse);
+    (void)rmdir(folder);
+}
+
 static void other_openmp(void)
 {
     if (UNDER_SANITIZER) {
@@ -491,13 +520,10 @@ static void other_openmp(void)
 }
 
 static const test_entry tests[] = {
-    {"programs_own", programs_own},
-    {"nobody_sees_it", nobody_sees_it},
-    {"environment", environment},
-    {"kernels", kernels},
-    {"asked_for", asked_for},
-    {"other_openmp", other_openmp},
-    {NULL, NULL},
+    {"programs_own", programs_own}, {"nobody_sees_it", nobody_sees_it},
+    {"environment", environment},   {"kernels", kernels},
+    {"asked_for", asked_for},       {"endless_files", endless_files},
+    {"other_openmp", other_openmp}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)

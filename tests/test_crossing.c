@@ -220,6 +220,14 @@ static void outlook(void)
         CHECK(early->between < 344 && late->between > 344, "%g to %g", early->between,
               late->between);
     }
+    test_case("outlook/noise"); /* what the CPU's figures may be off is in the range */
+    const duo_crossing early = x->outlook[0].early[DUO_SGEMM], late = x->outlook[0].late[DUO_SGEMM];
+    x->noise = (duo_noise){.looks = 5, .error = 0.09};
+    duo_crossover_outlook(x);
+    CHECK(x->outlook[0].early[DUO_SGEMM].between < early.between &&
+              x->outlook[0].late[DUO_SGEMM].between > late.between,
+          "%g to %g, without noise %g to %g", x->outlook[0].early[DUO_SGEMM].between,
+          x->outlook[0].late[DUO_SGEMM].between, early.between, late.between);
     test_case("outlook/own-gpu");
     x->gpu = true;
     duo_crossover_outlook(x);

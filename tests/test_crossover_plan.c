@@ -8,6 +8,7 @@
 
 #include "bench/crossover/budget.h"
 #include "bench/crossover/crossover.h"
+#include "cpu/blas_library.h"
 #include "support/data.h"
 #include "support/harness.h"
 
@@ -263,6 +264,10 @@ static void measured_first(void)
     CHECK(duo_crossover_cpu(c) == plain, "there is nothing else");
     *openblas = figure(2e-3);
     CHECK(duo_crossover_cpu(c) == openblas, "a prediction hides what was measured");
+    c->figure[DUO_SERIES_ALL + DUO_sgemm_cpu_openblas] =
+        (duo_figure){.median_seconds = 1e-3, .algorithm = "sgemm_cpu_openblas", .predicted = true};
+    CHECK(duo_crossover_cpu(c) == openblas, "nor of its own on other threads");
+    c->figure[DUO_SERIES_ALL + DUO_sgemm_cpu_openblas] = (duo_figure){0};
     plain->predicted = false;
     CHECK(duo_crossover_cpu(c) == plain, "the faster of the two");
     free(x);
@@ -310,7 +315,37 @@ static void float64_steps(void)
         }
 }
 
+/* Our own loops, which no BLAS should need, are measured as far as they win. */
+static void loops_that_win(void)
+{
+    duo_crossover *const x = new_crossover(false);
+    const int own = DUO_SERIES_ONE + DUO_sgemm_cpu_plain,
+              blas = DUO_SERIES_ONE + DUO_sgemm_cpu_openblas;
+    duo_case *const at = duo_crossover_add(x, DUO_SGEMM, "n x n x n", 512), *const next = at + 1;
+    test_case("crossover/loops");
+    if (duo_blas_library_get() == NULL) {
+        test_skip("there is no BLAS for the CPU");
+    } else {
+        CHECK(next->n > 512 && value_of(x, at, own) >= 0, "they have a ladder");
+        CHECK(value_of(x, next, own) < 0, "which ends at 512");
+        at->figure[own] = figure(1e-3);
+        at->figure[blas] = figure(2e-3);
+        CHECK(value_of(x, next, own) >= 0, "but not where the BLAS was slower");
+        at->figure[blas] = figure(0.5e-3);
+        CHECK(value_of(x, next, own) < 0, "or they would go on for nothing");
+    }
+    free(x);
+}
+
 /* ---- Threads ---- */
+
+static void efficiency(void)
+{
+    test_case("crossover/efficiency");
+    CHECK(test_close(duo_parallel_efficiency(1.9, 1.0, 2), 0.95, 1e-12), "of two threads");
+    CHECK(duo_parallel_efficiency(5.0, 1.0, 2) == 1.0, "no thread does more than one");
+    CHECK(duo_parallel_efficiency(1e-9, 1.0, 2) == 0.01, "nor nothing");
+}
 
 static void forks(void)
 {
@@ -345,6 +380,8 @@ static const test_entry tests[] = {
     {"disturbed", disturbed},
     {"measured_first", measured_first},
     {"float64_steps", float64_steps},
+    {"loops_that_win", loops_that_win},
+    {"efficiency", efficiency},
     {"forks", forks},
     {NULL, NULL},
 };

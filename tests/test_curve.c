@@ -80,12 +80,32 @@ static void not_monotone(void)
     }
 }
 
+/* What a curve promises beyond its end does not count where another one goes further. */
+static void ends_before(void)
+{
+    const duo_curve further = {.count = 3, .size = {16, 512, 1024}, .seconds = {1e-7, 1e-2, 0.9}};
+    const duo_curve shorter = {.count = 2, .size = {16, 512}, .seconds = {1e-6, 1e-3}};
+    const duo_curve none = {.count = 0};
+    test_case("curve/ends-before");
+    for (int growth = 1; growth <= 3; growth += 2) {
+        const double end = pow(512.0, growth);
+        CHECK(!duo_curve_ends_before(&shorter, &further, end, growth), "it was measured there");
+        CHECK(duo_curve_ends_before(&shorter, &further, 1.001 * end, growth), "nor beyond");
+        CHECK(duo_curve_ends_before(&shorter, &further, 1e12 * end, growth), "nor far beyond");
+        CHECK(!duo_curve_ends_before(&further, &shorter, 1e12 * end, growth), "the longer one");
+        CHECK(!duo_curve_ends_before(&shorter, &shorter, 1e12 * end, growth), "both end there");
+        CHECK(!duo_curve_ends_before(&shorter, &none, 1e12 * end, growth), "there is no other");
+        CHECK(!duo_curve_ends_before(&none, &further, end, growth), "it has no end");
+    }
+}
+
 static const test_entry tests[] = {
     {"empty", empty},
     {"growth", growth},
     {"line", line},
     {"one_point", one_point},
     {"not_monotone", not_monotone},
+    {"ends_before", ends_before},
     {NULL, NULL},
 };
 

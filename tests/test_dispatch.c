@@ -277,9 +277,8 @@ static void paths(void)
             check_side(ctx, side);
             multiply_ones(ctx);
             check_side(ctx, side);
-            float four[4] = {1, 2, 3, 4}, sum;
-            CHECK_STATUS(DUO_OK, duo_ssum(ctx, 4, four, 1, &sum));
-            CHECK(sum == 10.0f, "%g", (double)sum);
+            float sum; /* of so few that it may be tiny, and not so few that it is anywhere */
+            CHECK_STATUS(DUO_OK, duo_ssum(ctx, 2000, vector, 1, &sum));
             check_side(ctx, side);
             test_context_end(ctx);
         }

@@ -67,6 +67,7 @@ compile doubles client -DDOUBLES "$reference"
 compile handlers client -DHANDLERS -rdynamic "$reference"
 compile linked client -L"$build" -lduoblas-blas "$reference" -Wl,-rpath,"$build"
 compile leap.so leap -shared -fPIC
+compile no_memory.so no_memory -shared -fPIC
 compile stopwatch stopwatch
 client=$work/client
 export LD_LIBRARY_PATH=$libraries/blas # the rest of BLAS is the reference
@@ -215,6 +216,27 @@ unreached bash -c :
 because 'it has loaded no BLAS$'
 unreached "$client" nothing
 because 'client would call (cblas_)?s[a-z]*_? here, and did not: only float32 is served$'
+expect 0 "$tool" run -- "$work/doubles" nothing
+lines err 3
+because 'doubles asks for dgemm_, which is float64 and is not served$'
+expect 0 "$tool" run -- "$work/doubles" calls # too few and small to be what it works with
+served err sgemm 2
+because 'doubles asks for dgemm_, which is float64 and is not served$'
+# A program of duoblas.h; also one that finds it by dlsym: the copy of the CPU's BLAS, which the
+# library has opened itself, is none of the program's.
+"$cc" -o "$work/own_calls" "$source/examples/first_call.c" -I"$source/include" -L"$build" \
+    -lduoblas -Wl,-rpath,"$build"
+unreached "$work/own_calls"
+because 'own_calls calls DuoBLAS itself \(duo_sgemm\), which is not counted here$'
+if has_python=$(command -v /usr/bin/python3); then
+    unreached "$has_python" -c "import ctypes
+library = ctypes.CDLL('$build/libduoblas.so')
+numbers = (ctypes.c_float * 10000)()
+call = [None, 102, 111, 111] + [ctypes.c_int64(100)] * 3 + [ctypes.c_float(1)]
+call += [numbers, ctypes.c_int64(100)] * 2 + [ctypes.c_float(0)]
+assert library.duo_sgemm(*call, (ctypes.c_float * 10000)(), ctypes.c_int64(100)) == 0"
+    because 'it has loaded no BLAS$'
+fi
 compile static client "$source/tests/dropin/own_blas.c"
 unreached "$work/static" nothing
 because 'static has (cblas_)?s[a-z]*_? linked into it, '
@@ -242,21 +264,50 @@ else
     echo "SKIPPED: no static libc"
 fi
 
+echo "== a summary that cannot be written"
+mkfifo "$work/fifo"
+expect 0 timeout 60 env DUOBLAS_SUMMARY="$work/fifo" LD_PRELOAD="$preload" "$client" calls
+expect 126 timeout 60 "$tool" run --summary "$work/fifo" -- "$client" calls
+# Files may have no bytes. (The reference BLAS needs no copy in memory.)
+expect 7 "$inside" "$summary" bash -c "ulimit -f 0; LD_PRELOAD=$preload exec '$client' status 7"
+rm "$work/summary"
+expect 0 bash -c "$inside DUOBLAS_SUMMARY=stderr LD_PRELOAD=$preload '$client' status 7 2> >(:)
+    test \$? -eq 7"
+
 echo "== forks and threads"
 for path in cpu auto; do
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" fork
     expect 0 DUOBLAS_PATH=$path LD_PRELOAD="$preload" "$client" threads 1000
     is_empty err
 done
+expect 0 "$tool" run -- "$client" fork # a child that ends by _exit tells nothing
+served err sgemm 4
+says err '^  it forked 1 time: children that ended by _exit, .*, are not counted$'
 
 echo "== on the simulated GPU"
 gpu=("DUOBLAS_PATH=gpu" "LD_PRELOAD=$build/tests/libduoblas-blas-sim.so")
 expect 0 "${gpu[@]}" DUOBLAS_SUMMARY=stderr "$client" calls 5
 for operation in sgemm sdot sasum; do says err "^  $operation +10 +0 +10 "; done
+expect 0 "${gpu[@]}" DUOBLAS_PATH=auto DUOBLAS_SUMMARY=stderr "$client" calls # too small for it
+says err '^  DUOBLAS_PATH=gpu: about .* more, if there is a GPU: no call has asked for one$'
 for run in large fork 'threads 1000' wrong; do
     # shellcheck disable=SC2086 # words of a task
     expect 0 "${gpu[@]}" "$client" $run
 done
+
+echo "== no memory"
+# BLAS has no status: each allocation of ours may fail, or all from one on, or all there are.
+for failing in 1 2 3 4 5 6 7 8 1- 2- 3- 4- 5- 6- 7- 8- all; do
+    for run in 'calls 3' large batch fork 'threads 40'; do
+        # A thread needs memory of the C library.
+        [[ $failing = all && $run = threads* ]] && continue
+        # shellcheck disable=SC2086 # words of a task
+        expect 0 NO_MEMORY=$failing LD_PRELOAD="$preload:$work/no_memory.so" "$client" $run
+        is_empty err
+    done
+done
+expect 0 DUOBLAS_MATH=float64 NO_MEMORY=1- LD_PRELOAD="$preload:$work/no_memory.so" "$client" large
+is_empty err
 
 echo "== wrong arguments"
 expect 0 LD_PRELOAD="$preload" "$client" wrong

@@ -78,7 +78,8 @@ static void check_environment(const char *setting, const char *expected, int lin
           "%d lines: %.400s", count_lines(child.err, ""), child.err);
 }
 
-/* That the inner BLAS asked for is not there is told once, before the line of the first call. */
+/* That the inner BLAS asked for is not there is told once, before the line of the first product,
+ * which has looked for it. */
 static void warnings(void)
 {
     static const char *const verbose[] = {"DUOBLAS_VERBOSE=0", "DUOBLAS_VERBOSE=1",
@@ -97,7 +98,13 @@ static void warnings(void)
             "duoblas: event: the CPU's BLAS: WARNING: DUOBLAS_CPU_BLAS is ignored: /nonexistent";
         CHECK(child.exit_status == 0, "exit %d", child.exit_status);
         CHECK(count_lines(child.err, warning) == (i > 0), "%.400s", child.err);
-        if (i > 0) CHECK(strncmp(child.err, warning, strlen(warning)) == 0, "%.400s", child.err);
+        const char *const told = strstr(child.err, warning);
+        const char *const next = told != NULL ? strchr(told, '\n') : NULL;
+        const char first[] = "\nduoblas: sgemm";
+        if (i > 0)
+            CHECK(next != NULL && strncmp(next, first, strlen(first)) == 0 &&
+                      strstr(child.err, first + 1) == next + 1,
+                  "%.400s", child.err);
     }
 }
 

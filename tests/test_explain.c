@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "choice/profile_in_use.h"
+#include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/harness.h"
 #include "support/made_machine.h"
@@ -152,6 +153,8 @@ static void verbose_line(void)
     test_contains(j.text, "500.00us");
     test_contains(j.text, "250.00us");
     test_contains(j.text, "took=");
+    test_contains(j.text, "reason=\"250 us on the GPU, of which 1.22 ns are transfers, against 500 "
+                          "us on 1 thread of the CPU\"");
     CHECK(last_decision(ctx).seconds > 0.0 && last_decision(ctx).seconds < 60.0, "%g s",
           last_decision(ctx).seconds);
 
@@ -176,7 +179,9 @@ static void verbose_line(void)
     sum_all(ctx, vector);
     test_contains(j.text, "side=cpu");
     test_contains(j.text, "algorithm=ssum_cpu_lanes");
-    test_contains(j.text, "ssum_gpu_shuffle=");
+    test_contains(j.text,
+                  "reason=\"500 us on 1 thread of the CPU; the path allows the CPU alone\"");
+    CHECK(strstr(j.text, "ssum_gpu_shuffle") == NULL, "\"%s\" has what cannot run", j.text);
     test_case("verbose/tiny");
     const int before = j.lines;
     float r;
@@ -206,6 +211,17 @@ static void verbose_line(void)
     CHECK(text[0] == '\0', "it printed \"%.300s\"", text);
     CHECK(j.lines == at, "it still logs");
     test_context_end(ctx);
+
+    test_case("verbose/no-gpu");
+    sim_set_devices(0);
+    duo_backend_install(sim_backend());
+    duo_context *const without = context_on(DUO_PATH_AUTO);
+    CHECK_STATUS(DUO_OK, duo_set_log(without, write_journal, &j));
+    for (int i = 0; i < 3; i++) { /* in each line, not in the first alone */
+        sum_all(without, vector);
+        test_contains(j.text, "; there is no usable GPU: simulated driver: no device\"");
+    }
+    test_context_end(without);
     free(vector);
     duo_profile_reset();
 }

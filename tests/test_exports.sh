@@ -40,6 +40,7 @@ check_library() { # NAME MAP
     check "no text relocations" lacks 'TEXTREL' "$work/dynamic"
     check "no thread-local storage that Python has no room for" lacks 'STATIC_TLS' "$work/dynamic"
     check "never unloaded" grep -q 'NODELETE' "$work/dynamic"
+    check "the current folder is not searched" lacks 'R(UN)?PATH.*(\[:|::|:\])' "$work/dynamic"
 }
 
 check_library libduoblas duoblas.map
@@ -59,4 +60,9 @@ check "no search path from the root" lacks 'R(UN)?PATH.*\[/' "$work/dynamic"
     printf '%s\n' {,scipy_}cblas_sgemm_batch{,_strided}{,64_}
 } | sort >"$work/names"
 check "blas.map lists four operations under eight names, and batches" diff "$work/names" "$work/map"
+system=$folder/libblas/libblas.so.3
+if [[ -e $system ]]; then
+    readelf -d "$system" >"$work/dynamic"
+    check "nor for libblas.so.3" lacks 'R(UN)?PATH.*(\[/|\[:|::|:\])' "$work/dynamic"
+fi
 exit "$failed"

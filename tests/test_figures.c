@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/crossover/figures.h"
 #include "bench/crossover/files.h"
+#include "choice/profile_file.h"
+#include "choice/profile_parts.h"
 #include "support/data.h"
 #include "support/folder.h"
 #include "support/harness.h"
@@ -133,6 +136,50 @@ static void beside(void)
     CHECK(duo_files_beside("a/b.ini", ".csv", path, 8), "it fits");
 }
 
+/* On a noisy machine the profile, and what stands beside it, take the place of nothing. */
+static void noisy(void)
+{
+    static duo_profile was, got;
+    char why[200] = "";
+    test_folder_begin();
+    const char *const path = in_folder("mine.ini");
+    duo_crossover *const x = measured(true);
+    duo_files files = {.profile = path, .named = true, .json_alone = true};
+    snprintf(files.figures, sizeof files.figures, "%s", in_folder("mine.figures.csv"));
+    x->noise = (duo_noise){.looks = 5, .noisy = true, .error = 0.5};
+    was = *good_profile();
+    was.measured[DUO_SSUM].noise = 0.5;
+
+    test_case("figures/noisy/beside");
+    CHECK(duo_profile_write(good_profile(), path, why, sizeof why), "%s", why);
+    CHECK(!duo_files_write(x, &files, &was), "it is said to be in its place");
+    CHECK(duo_profile_read(path, &got, why, sizeof why) && duo_profile_noise(&got) < 0.1,
+          "a noisy profile took the place of a quiet one");
+    CHECK(duo_profile_read(in_folder("mine.noisy"), &got, why, sizeof why) &&
+              test_close(duo_profile_noise(&got), 0.5, 1e-9),
+          "%s", why);
+    CHECK(access(in_folder("mine.noisy.csv"), R_OK) == 0 &&
+              access(in_folder("mine.noisy.svg"), R_OK) == 0 &&
+              access(in_folder("mine.csv"), F_OK) != 0 && access(in_folder("mine.svg"), F_OK) != 0,
+          "CSV and plot");
+    CHECK(access(files.figures, R_OK) == 0, "what was measured is not kept");
+    test_case("figures/noisy/ignored");
+    x->ignore_noise = true;
+    CHECK(duo_files_write(x, &files, &was), "it was not written");
+    CHECK(duo_profile_read(path, &got, why, sizeof why) && duo_profile_noise(&got) > 0.1, "%s",
+          why);
+    test_case("figures/noisy/quiet");
+    x->ignore_noise = x->noise.noisy = false;
+    CHECK(duo_files_write(x, &files, good_profile()), "it was not written");
+    CHECK(duo_profile_read(path, &got, why, sizeof why) && duo_profile_noise(&got) < 0.1, "%s",
+          why);
+    test_case("figures/noisy/nothing-measured"); /* all was kept from before */
+    x->noise = (duo_noise){.noisy = true, .error = DUO_NOISE_MOST};
+    CHECK(duo_files_write(x, &files, good_profile()), "it was not written");
+    end(x);
+    test_folder_end();
+}
+
 static void stale(void)
 {
     test_folder_begin();
@@ -162,7 +209,7 @@ static void stale(void)
         {"version", "# version: ", "# version: 9", 0},
         {"cpu", "# cpu: ", "# cpu: Not ", 0},
         {"cpu-id", "# cpu_id: ", "# cpu_id: not ", 0},
-        {"format", "# format: 1", "# format: 2", 0},
+        {"format", "# format: 2", "# format: 1", 0},
         {"blas", "# blas: ", "# blas: another ", 4},
         {"driver", "# driver: 13.0", "# driver: 14.0", 3},
     };
@@ -183,6 +230,16 @@ static void stale(void)
     CHECK(taken(new_crossover(true), path) == 5, "a quick run keeps them");
     write_measured(path, false);
     CHECK(taken(new_crossover(true), path) == 5, "and those of a full one");
+
+    test_case("figures/stale/noisy");
+    x = measured(false);
+    x->session[0].noise = 0.25;
+    CHECK(duo_figures_write(x, path), "%s", path);
+    end(x);
+    CHECK(taken(new_crossover(false), path) == 0, "a noisy machine's figures are kept");
+    x = new_crossover(false);
+    x->ignore_noise = true;
+    CHECK(taken(x, path) == 5, "unless that is to be ignored");
     test_folder_end();
 }
 
@@ -234,7 +291,10 @@ static void damage(void)
         {"empty", "1e-07", ""},
         {"unordered", "1.05e-07", "1.05e-09"},
         {"effort", "full,2026", "fully,2026"},
-        {"no-date", "full,2026-01-02,abc\nssum", "full,,abc\nssum"},
+        {"no-date", "full,2026-01-02,abc,0\nssum", "full,,abc,0\nssum"},
+        {"noise", ",abc,0\nssum", ",abc,much\nssum"},
+        {"noise-negative", ",abc,0\nssum", ",abc,-1\nssum"},
+        {"noise-nan", ",abc,0\nssum", ",abc,nan\nssum"},
         {"column-missing", ",full,2026", ",2026"},
         {"column-more", ",full,2026", ",full,full,2026"},
     };
@@ -274,8 +334,8 @@ static void damage(void)
 }
 
 static const test_entry tests[] = {
-    {"round_trip", round_trip}, {"stale", stale},   {"unwanted", unwanted},
-    {"damage", damage},         {"beside", beside}, {NULL, NULL},
+    {"round_trip", round_trip}, {"stale", stale},   {"unwanted", unwanted}, {"damage", damage},
+    {"noisy", noisy},           {"beside", beside}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "figures", tests); }

@@ -31,9 +31,11 @@ static int live_on_as_child(duo_context *ctx, const known_work *s, float *kept, 
 {
     float sum = test_poison();
     int wrong = 0;
+    duo_decision d = {.size = sizeof d}; /* it has made no call yet */
+    wrong += duo_explain_last(ctx, &d) != DUO_OK || d.operation != NULL || d.reason[0] != '\0';
+    wrong += duo_explain_last(NULL, &d) != DUO_OK || d.operation != NULL || d.note[0] != '\0';
     wrong += !all_four(NULL, s);
     wrong += !all_four(ctx, s);
-    duo_decision d = {.size = sizeof d};
     wrong += duo_explain_last(ctx, &d) != DUO_OK || d.side != DUO_SIDE_CPU || d.threads != 1;
     /* An array whose host copy is current serves; what only the device has is out of reach. */
     wrong += duo_ssum(ctx, 1000, kept, 1, &sum) != DUO_OK || sum != kept_sum;

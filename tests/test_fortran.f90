@@ -26,13 +26,14 @@ program test_fortran
     call statuses
     call memory
     call kept_arrays
+    call keep_read_only
+    call large_sizes
     call events
     call settings
     call explanations
-    call duo_destroy(ctx)
-    call check(.not. c_associated(ctx%handle), "a destroyed context has a handle")
+    call ended_contexts
     print "(a, i0, a, i0, a)", "fortran: ", checks, " checks, ", failures, " failed"
-    if (failures > 0 .or. checks < 120) error stop 1
+    if (failures > 0 .or. checks < 150) error stop 1
 
 contains
 
@@ -331,6 +332,7 @@ contains
     subroutine statuses
         real, target :: x(4, 4), y(5, 5)
         type(duo_event) :: no_event
+        real, pointer :: nothing(:)
         integer :: status
         x = 1
         y = 1
@@ -347,7 +349,24 @@ contains
         call duo_release(ctx, x, status)
         call check_status(DUO_ERR_RANGE, status, "not kept")
         call duo_keep(ctx, x(1:3, :), status)
-        call check_status(DUO_ERR_NULL, status, "an array with gaps")
+        call check_status(DUO_ERR_LD, status, "an array with gaps")
+        call duo_keep(ctx, x(1, :), status)
+        call check_status(DUO_ERR_LD, status, "a row")
+        call duo_changed(ctx, x(1:3, :), status)
+        call check_status(DUO_ERR_LD, status, "changed, with gaps")
+        call duo_fetch(ctx, x(1, :), status)
+        call check_status(DUO_ERR_LD, status, "fetch, with gaps")
+        call duo_release(ctx, x(1:3, :), status)
+        call check_status(DUO_ERR_LD, status, "release, with gaps")
+        call duo_prepare(ctx, x(1, :), status=status)
+        call check_status(DUO_ERR_LD, status, "prepare, with gaps")
+        call duo_copy(ctx, x(1:3, :), y(1:3, 1:4), status)
+        call check_status(DUO_ERR_LD, status, "copy, with gaps")
+        call duo_copy(ctx, x(:, 1), y(1, 1:4), status)
+        call check_status(DUO_ERR_LD, status, "copy of a row")
+        nullify (nothing)
+        call duo_keep(ctx, nothing, status)
+        call check_status(DUO_ERR_NULL, status, "a pointer to nothing")
         call duo_copy(ctx, x, y, status)
         call check_status(DUO_ERR_SIZE, status, "a copy of two sizes")
         call duo_event_record(ctx, no_event, status)
@@ -410,6 +429,80 @@ contains
         call duo_release(ctx, a)
         call duo_prepare(ctx, a, status=status)
         call check_status(DUO_ERR_RANGE, status, "kept no more")
+    end subroutine
+
+    ! The array of a caller that may not be written to.
+    subroutine keep_read_only
+        real, target :: a(64, 64), c(64, 64)
+        a = 1
+        call square_of_kept(a, c)
+        call check(all(c == 64), "a product of a kept argument")
+    end subroutine
+
+    subroutine square_of_kept(a, c)
+        real, intent(in), target :: a(:, :)
+        real, intent(out) :: c(:, :)
+        call duo_keep(ctx, a)
+        call duo_keep(ctx, a(:, 1))
+        call duo_prepare(ctx, a)
+        call duo_sgemm(ctx, a, a, c)
+        call duo_changed(ctx, a)
+        call duo_fetch(ctx, a)
+        call duo_release(ctx, a)
+    end subroutine
+
+    ! Sizes beyond 32 bits: nothing is allocated, and nothing is read (alpha is 0).
+    subroutine large_sizes
+        integer(c_int64_t), parameter :: many = 3000000000_c_int64_t
+        real, pointer :: x(:), a(:, :), pinned(:, :)
+        real, target :: c(2, 1), somewhere
+        integer :: status
+        call duo_malloc(ctx, x, 2_c_int64_t)
+        call duo_malloc_host(ctx, pinned, 3_c_int64_t, 2_c_int64_t)
+        call check(size(x) == 2 .and. all(shape(pinned) == [3, 2]), "sizes of 64 bits")
+        call duo_free(ctx, x)
+        call duo_free_host(ctx, pinned)
+        call duo_malloc(ctx, a, many, many, status)
+        call check_status(DUO_ERR_MEMORY, status, "more than there is")
+        call check(.not. associated(a), "what is not there")
+        call duo_malloc(ctx, x, huge(many), status)
+        call check_status(DUO_ERR_MEMORY, status, "beyond the address space")
+        call duo_malloc_host(ctx, a, 2_c_int64_t**31, 2_c_int64_t**31, status)
+        call check_status(DUO_ERR_MEMORY, status, "2^64 bytes")
+        call duo_malloc(ctx, a, -1, 5)
+        call check(size(a) == 0, "none")
+        call duo_free(ctx, a)
+
+        call c_f_pointer(c_loc(somewhere), a, [2*many, 2_c_int64_t])
+        c = 7
+        call duo_sgemm(ctx, a(:many, :), a(:many, 2:2), c, 0.0, 1.0, DUO_TRANS, status=status)
+        call check_status(DUO_OK, status, "3000000000 rows")
+        call duo_sgemm(ctx, a(::2, :), a(:many, 1:1), c, 0.0, 1.0, DUO_TRANS, status=status)
+        call check_status(DUO_ERR_LD, status, "3000000000 rows with gaps")
+        call check(all(c == 7), "C")
+    end subroutine
+
+    ! Each use of a context that has ended is an error, and not one of the default context.
+    subroutine ended_contexts
+        type(duo_context) :: copy, never
+        real :: x(3), total
+        integer :: status
+        x = 1
+        copy = ctx
+        call duo_destroy(ctx)
+        call duo_set_path(ctx, DUO_PATH_CPU, status)
+        call check_status(DUO_ERR_CONTEXT, status, "the path of an ended context")
+        total = duo_ssum(ctx, x, status)
+        call check_status(DUO_ERR_CONTEXT, status, "a sum in an ended context")
+        call duo_destroy(ctx, status)
+        call check_status(DUO_ERR_CONTEXT, status, "an ended context")
+        call duo_set_path(copy, DUO_PATH_CPU, status)
+        call check_status(DUO_ERR_CONTEXT, status, "a copy of an ended context")
+        call duo_destroy(never)
+        call check(duo_ssum(never, x) == 3, "no context was ever made")
+        call duo_create(ctx)
+        call check(duo_ssum(ctx, x) == 3, "made again")
+        call duo_destroy(ctx)
     end subroutine
 
     subroutine events

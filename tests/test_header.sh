@@ -29,7 +29,7 @@ for pair in gcc:g++ clang:clang++; do
         "$cxx" -std=c++17 "${warnings[@]}" -I"$include" -fsyntax-only "$work/one.cpp"
         echo "ok: C++17 by $cxx"
         for standard in 17 20 2b; do
-            for file in "$work/two.cpp" "$1/tests/test_cpp.cpp"; do
+            for file in "$work/two.cpp" "$1/tests/test_cpp.cpp" "$1/tests/test_cpp_ranges.cpp"; do
                 "$cxx" -std=c++$standard "${warnings[@]}" -I"$include" -I"$1/src" -I"$1/tests" \
                     -fsyntax-only "$file"
             done

@@ -202,6 +202,22 @@ static void threads_of_environment(void)
     check_threads("OMP_NUM_THREADS=3", 3);
     test_case("threads/OMP_NUM_THREADS=7,2");
     check_threads("OMP_NUM_THREADS=7,2", 7);
+    static const char *const good[] = {" 5 ", "5 ,2", "\t5", "+5", "5, 2,9"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        char setting[64];
+        snprintf(setting, sizeof setting, "OMP_NUM_THREADS=%s", good[i]);
+        test_case("threads/%s", setting);
+        check_threads(setting, 5);
+    }
+    /* What OpenMP refuses counts as not set. */
+    static const char *const bad[] = {"",   "1x", "1 2", "1;",  "1.0",  "1,",  ",1",  "1,x",
+                                      "1,", "0",  "-1",  "0x1", "1,,2", "1,0", "abc", "1,2x"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char setting[64];
+        snprintf(setting, sizeof setting, "OMP_NUM_THREADS=%s", bad[i]);
+        test_case("threads/%s", setting);
+        check_threads(setting, omp_get_num_procs());
+    }
     test_case("threads/OPENBLAS_NUM_THREADS=1");
     check_threads("OPENBLAS_NUM_THREADS=1", 1);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/measure/benchmark.h"
 #include "bench/measure/noise.h"
 #include "support/harness.h"
 
@@ -55,13 +56,18 @@ static void verdicts(void)
     n.figures_spread = 0.25;
     check_verdict("figures-lie-apart", n, true, 0.25);
     n.figures_spread = (double)NAN;
-    check_verdict("not-a-number", n, true, 0.0);
+    check_verdict("not-a-number", n, true, DUO_NOISE_MOST);
     n = quiet();
     n.looks = 0;
-    check_verdict("nothing-known", n, true, 0.02);
+    check_verdict("nothing-known", n, true, DUO_NOISE_MOST);
     n = quiet();
     n.others = (double)INFINITY;
-    check_verdict("infinite", n, true, 1.0);
+    check_verdict("infinite", n, true, DUO_NOISE_MOST);
+    n = quiet();
+    n.figures_spread = 50.0; /* more than is told apart */
+    check_verdict("most", n, true, DUO_NOISE_MOST);
+    duo_noise_judge(&n);
+    CHECK(n.error <= DUO_NOISE_MOST, "an error of %g", n.error);
 }
 
 static void check_text(const char *name, duo_noise n, const char *said)
@@ -81,6 +87,10 @@ static void texts(void)
     check_text("several", n, "NOISY: 3 other processes were running; figures may be off by 100 %");
     n.running = 0.9;
     check_text("one", n, "NOISY: another process was running; figures may be off by 100 %");
+    n.waited = 0.97; /* the formula ends there */
+    check_text("most", n,
+               "NOISY: another process was running; figures may be off by more than 900 %");
+    n.waited = 0.0;
     n.running = 0.0;
     check_text("load", n,
                "NOISY: others kept 4.0 of 8 processors busy; figures may be off by 100 %");
@@ -95,27 +105,64 @@ static void texts(void)
 /* What is found on this machine, quiet or not, is what can be. */
 static void watched(void)
 {
-    static duo_noise_watch watch;
-    duo_noise n;
+    test_case("noise/not-begun");
+    duo_noise_look();
+    duo_noise_add(1.0, 1.01);
+    CHECK(duo_noise_told(2).looks == 0, "nobody asked");
     test_case("noise/watched");
-    duo_noise_begin(&watch);
-    for (int look = 0; look < DUO_NOISE_LOOKS + 8; look += 8)
-        for (int i = 0; i < (look == 0 ? 8 : 1); i++) duo_noise_look(&watch);
-    duo_noise_told(&watch, 2, 0.01, &n);
-    CHECK(n.processors >= 1 && n.threads == 2, "%d processors, %d threads", n.processors,
-          n.threads);
+    duo_noise_begin();
+    for (int look = 0; look < 520; look++) {
+        if (look % 8 == 0 || look < 8) duo_noise_look();
+        duo_noise_add(1.0, 1.01);
+    }
+    const duo_noise n = duo_noise_told(2);
+    CHECK(n.looks == 72 && n.processors >= 1 && n.threads == 2, "%d, %d processors, %d threads",
+          n.looks, n.processors, n.threads);
     CHECK(n.waited >= 0.0 && n.waited <= 1.0, "waited %g", n.waited);
     CHECK(n.others >= 0.0 && n.others <= n.processors + 1.0, "others %g", n.others);
     CHECK(n.running >= 0.0 && n.running < 1e5, "running %g", n.running);
-    CHECK(n.work_spread >= 0.0 && n.figures_spread == 0.01, "spread %g", n.work_spread);
-    CHECK(n.error >= 0.01, "error %g", n.error);
+    CHECK(n.work_spread >= 0.0 && fabs(n.figures_spread - 0.01) < 1e-9, "spread %g", n.work_spread);
+    CHECK(n.error >= 0.009 && n.error <= DUO_NOISE_MOST, "error %g", n.error);
+    test_case("noise/forgotten");
+    duo_noise_begin();
+    CHECK(duo_noise_told(2).looks == 0, "what was seen before counts");
+}
+
+/* Seconds that a made piece of work takes: now 1 ms, now 2. */
+static bool uneven(void *user, int64_t calls)
+{
+    int *const turn = user;
+    const double until = duo_now_seconds() + 1e-3 * (1 + ++*turn % 2) * (double)calls;
+    while (duo_now_seconds() < until) continue;
+    return true;
+}
+
+/* Whoever measures looks for noise: nobody has to think of it. */
+static void measured(void)
+{
+    int turn = 0;
+    duo_benchmark b = {.run = uneven, .user = &turn};
+    duo_effort effort = {.sample_seconds = 1e-3, .rounds = 20, .budget_seconds = 1.0};
+    test_case("noise/measured");
+    duo_noise_begin();
+    duo_measure(&b, 1, &effort);
+    duo_noise n = duo_noise_told(1);
+    CHECK(n.looks == 1 && n.noisy && n.figures_spread > 0.2, "%d looks, spread %g", n.looks,
+          n.figures_spread);
+    test_case("noise/few-samples"); /* their quartiles tell nothing */
+    duo_noise_begin();
+    effort.rounds = 2;
+    duo_measure(&b, 1, &effort);
+    CHECK(duo_noise_told(1).figures_spread == 0.0, "spread %g", duo_noise_told(1).figures_spread);
+    test_case("noise/short-samples"); /* nor do those of what takes as long as a tick */
+    effort = (duo_effort){.sample_seconds = 5e-4, .rounds = 20, .budget_seconds = 1.0};
+    duo_measure(&b, 1, &effort);
+    CHECK(duo_noise_told(1).figures_spread == 0.0, "spread %g", duo_noise_told(1).figures_spread);
 }
 
 static const test_entry tests[] = {
-    {"verdicts", verdicts},
-    {"texts", texts},
-    {"watched", watched},
-    {NULL, NULL},
+    {"verdicts", verdicts}, {"texts", texts}, {"watched", watched},
+    {"measured", measured}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "noise", tests); }

@@ -98,6 +98,22 @@ static void shapes_on_the_cpu(void)
         }
     }
 
+    /* What was measured of OpenBLAS, on a disturbed machine too, is not beaten by a figure of the
+     * plain algorithm that nobody measured. */
+    test_case("shapes/plain/beyond-its-curve");
+    static duo_profile disturbed;
+    disturbed = *generic;
+    for (int i = 0; i < disturbed.curve[DUO_sgemm_cpu_openblas].count; i++)
+        if (disturbed.curve[DUO_sgemm_cpu_openblas].size[i] > 512.0)
+            disturbed.curve[DUO_sgemm_cpu_openblas].seconds[i] *= 15.0;
+    for (int64_t edge = 520; edge < 10000; edge += edge / 3) {
+        const double plain =
+            cpu_cost(DUO_sgemm_cpu_plain, &disturbed, edge, edge, edge, 1, &threads);
+        const double openblas =
+            cpu_cost(DUO_sgemm_cpu_openblas, &disturbed, edge, edge, edge, 1, &threads);
+        CHECK(plain >= openblas, "edge %d: %g s, OpenBLAS %g", (int)edge, plain, openblas);
+    }
+
     /* A tile of the plain algorithm has 64 rows, however few there are, and is for one thread. */
     test_case("shapes/plain/1x1x1000000");
     const double dot = cpu_cost(DUO_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
@@ -267,12 +283,34 @@ static void nothing_to_multiply(void)
     }
 }
 
+/* Beyond its curve the naive kernel is never thought faster than the tiled one. */
+static void naive_behind_tiled(void)
+{
+    float x = 0.0f;
+    int threads;
+    static duo_profile disturbed;
+    disturbed = *duo_profile_built_in("h100");
+    duo_curve *const tiled = &disturbed.curve[DUO_sgemm_gpu_tiled];
+    for (int i = 0; i < tiled->count; i++)
+        if (tiled->size[i] > 2048.0) tiled->seconds[i] *= 50.0;
+    const duo_conditions conditions = {
+        .profile = &disturbed, .path = DUO_PATH_GPU, .threads = 1, .gpu = true};
+    for (int64_t edge = 2100; edge <= 8192; edge += edge / 3) {
+        const duo_call call = test_sgemm_call(false, false, edge, edge, edge, 1.0f, &x, edge, &x,
+                                              edge, 0.0f, &x, edge);
+        test_case("shapes/naive/%d", (int)edge);
+        const double naive =
+            duo_algorithm_of(DUO_sgemm_gpu_naive)->cost(&call, &conditions, &threads);
+        const double better =
+            duo_algorithm_of(DUO_sgemm_gpu_tiled)->cost(&call, &conditions, &threads);
+        CHECK(naive >= better, "%g s, tiled %g", naive, better);
+    }
+}
+
 static const test_entry tests[] = {
-    {"prepared_operands", prepared_operands},
-    {"shapes_on_the_cpu", shapes_on_the_cpu},
-    {"predictions_are_sane", predictions_are_sane},
-    {"nothing_to_multiply", nothing_to_multiply},
-    {NULL, NULL},
+    {"prepared_operands", prepared_operands},     {"shapes_on_the_cpu", shapes_on_the_cpu},
+    {"naive_behind_tiled", naive_behind_tiled},   {"predictions_are_sane", predictions_are_sane},
+    {"nothing_to_multiply", nothing_to_multiply}, {NULL, NULL},
 };
 
 int main(int argc, char **argv) { return test_main(argc, argv, "predictions", tests); }

@@ -15,6 +15,7 @@
 #include "choice/profile_file.h"
 #include "choice/profile_in_use.h"
 #include "choice/profile_parse.h"
+#include "choice/profile_parts.h"
 #include "host/machine.h"
 #include "support/calls.h"
 #include "support/folder.h"
@@ -76,31 +77,23 @@ static void round_trip(void)
     test_folder_end();
 }
 
-/* An older file gives one date for all of its operations, and counts as measured in full. */
+/* The format before this one knows of no noise. */
 static void older_format(void)
 {
     static duo_profile got;
     char why[200] = "";
     test_folder_begin();
-    char *const text = good_text();
-    char *const end_of_machine = strstr(text, "\n[measured sgemm]");
-    char *const cpu = strstr(text, "\n[cpu]");
+    duo_profile without = *good_profile();
     test_case("profile/older-format");
-    if (CHECK(end_of_machine != NULL && cpu != NULL, "%s", text)) {
-        memmove(end_of_machine, cpu, strlen(cpu) + 1);
-        char *const older = replaced(text, "format = 4", "format = 3");
-        CHECK(duo_profile_parse(older, &got, why, sizeof why), "%s", why);
-        for (int i = 0; i < DUO_OPERATIONS; i++)
-            CHECK(strcmp(got.measured[i].date, "2026-01-02") == 0 &&
-                      strcmp(got.measured[i].commit, "0123456789abcdef") == 0 &&
-                      strcmp(got.measured[i].effort, "full") == 0,
-                  "%s %s %s", got.measured[i].date, got.measured[i].commit, got.measured[i].effort);
-        free(older);
-        /* The format of today says it for each operation. */
-        CHECK(!duo_profile_parse(text, &got, why, sizeof why) &&
-                  strcmp(why, "[measured sgemm] date is missing") == 0,
-              "why \"%s\"", why);
-    }
+    for (int i = 0; i < DUO_OPERATIONS; i++) without.measured[i].noise = 0.0;
+    CHECK(duo_profile_write(&without, in_folder("new.ini"), why, sizeof why), "%s", why);
+    char *const text = read_text(in_folder("new.ini"));
+    char *const older = replaced(text, "format = 5", "format = 4");
+    CHECK(strstr(text, "noise") == NULL, "noise that nobody knows");
+    CHECK(duo_profile_parse(older, &got, why, sizeof why), "%s", why);
+    check_equal(&got, &without);
+    CHECK(duo_profile_noise(&got) == 0.0, "noise %g", duo_profile_noise(&got));
+    free(older);
     free(text);
     test_folder_end();
 }

@@ -32,14 +32,14 @@ static void refused_text(void)
     static const struct {
         const char *name, *from, *to;
     } cases[] = {
-        {"format-2", "format = 4", "format = 2"},
-        {"format-5", "format = 4", "format = 5"},
-        {"format-0", "format = 4", "format = 0"},
-        {"format-negative", "format = 4", "format = -1"},
-        {"format-fraction", "format = 4", "format = 4.0"},
-        {"format-word", "format = 4", "format = one"},
-        {"format-missing", "format = 4\n", ""},
-        {"format-twice", "format = 4\n", "format = 4\nformat = 4\n"},
+        {"format-3", "format = 5", "format = 3"},
+        {"format-6", "format = 5", "format = 6"},
+        {"format-0", "format = 5", "format = 0"},
+        {"format-negative", "format = 5", "format = -1"},
+        {"format-fraction", "format = 5", "format = 5.0"},
+        {"format-word", "format = 5", "format = one"},
+        {"format-missing", "format = 5\n", ""},
+        {"format-twice", "format = 5\n", "format = 5\nformat = 5\n"},
         {"unknown-key", "[cpu]\n", "[cpu]\nfrobnicate = 1\n"},
         {"unknown-section", "[cpu]\n", "[spoon]\nsize = 1\n[cpu]\n"},
         {"unknown-algorithm", "[algorithm ssum_cpu_lanes]", "[algorithm ssum_cpu_magic]"},
@@ -67,8 +67,12 @@ static void refused_text(void)
         {"threads-many", "threads = 12", "threads = 2000000"},
         {"threads-missing", "threads = 12\n", ""},
         {"efficiency-0", "sgemm_efficiency_millionths = 875000", "sgemm_efficiency_millionths = 0"},
-        {"efficiency-large", "sgemm_efficiency_millionths = 875000",
-         "sgemm_efficiency_millionths = 10000001"},
+        {"efficiency-above-1", "sgemm_efficiency_millionths = 875000",
+         "sgemm_efficiency_millionths = 1000001"},
+        {"noise-0", "noise_millionths = 20000", "noise_millionths = 0"},
+        {"noise-large", "noise_millionths = 20000", "noise_millionths = 9000001"},
+        {"noise-alone", "[measured ssum]\ndate = 2026-01-12\ncommit = commit2\neffort = quick\n",
+         "[measured ssum]\n"},
         {"upload-0", "upload_pinned = 55000000000", "upload_pinned = 0"},
         {"link-missing-key", "upload_pinned = 55000000000\n", ""},
         {"version-missing", "version = ", "; version = "},
@@ -77,7 +81,9 @@ static void refused_text(void)
         {"text-with-control", "gpu = some GPU", "gpu = some\tGPU"},
         {"text-with-semicolon", "gpu = some GPU", "gpu = some;GPU"},
         {"measured-missing",
-         "[measured ssum]\ndate = 2026-01-12\ncommit = commit2\neffort = quick\n", ""},
+         "[measured ssum]\ndate = 2026-01-12\ncommit = commit2\neffort = quick\n"
+         "noise_millionths = 60000\n",
+         ""},
         {"measured-half", "commit = commit2\n", ""},
         {"measured-empty", "date = 2026-01-12", "date ="},
         {"measured-effort", "effort = quick", "effort = enough"},
@@ -253,7 +259,7 @@ static void mutate(char *text, size_t *length, size_t size, test_rng *rng)
         "-",     "nan",         "inf",        "1e400", "99999999999999999999",
         "0",     "[",           "]",          "=",     "\n",
         ";",     ":",           " ",          "\t",    "1.5",
-        "[end]", "[algorithm ", "format = 4", "\r\n",  "\xef\xbb\xbf"};
+        "[end]", "[algorithm ", "format = 5", "\r\n",  "\xef\xbb\xbf"};
     const size_t at = (size_t)test_between(rng, 0, (int64_t)*length - 1);
     const size_t most = *length - at;
     size_t span = (size_t)test_between(rng, 1, 40);

@@ -67,7 +67,7 @@ static void in_use(void)
         {"other-version", "version = ", "version = 9", "version 9"},
         {"other-cpu", "cpu = ", "cpu = Not ", "another CPU"},
         {"other-model", "cpu_id = ", "cpu_id = not ", "another CPU"},
-        {"older-format", "format = 4", "format = 1", "older version"},
+        {"older-format", "format = 5", "format = 3", "older version"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         test_case("profile/in-use/named-%s", bad[i].name);
@@ -136,6 +136,14 @@ static void parts(void)
     check_in_use(settings, path, scaled);
     check_in_use(settings, path, "|cpu_openblas=own cpu_plain=own");
 
+    check_in_use(settings, path, "named by DUOBLAS_PROFILE; what several threads"); /* quiet */
+
+    test_case("profile/parts/noisy");
+    p = *good_profile();
+    p.measured[DUO_SSUM].noise = 0.3;
+    CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
+    check_in_use(settings, path, "named by DUOBLAS_PROFILE, NOISY: ");
+
     test_case("profile/parts/one-operation");
     write_only(DUO_ssum_cpu_lanes, path);
     check_in_use(settings, path, "; sgemm, sasum, sdot on the CPU from built-in generic");
@@ -148,6 +156,48 @@ static void parts(void)
     const char *const nothing[] = {"XDG_CONFIG_HOME", "HOME", NULL};
     check_in_use(nothing, "built-in", "built-in h100 is used for its GPU part only: measured ");
     check_in_use(nothing, "built-in", " measured=0|");
+    test_folder_end();
+}
+
+/* ---- Before the inner BLAS is opened ---- */
+
+/* In a child, with a file that was measured with the inner BLAS or another one. */
+static int report_presumed(void)
+{
+    static float x[100000];
+    float sum;
+    const duo_algorithm_id id = DUO_sgemm_cpu_openblas;
+    const duo_profile *const before = duo_profile_in_use();
+    const double first = before->curve[id].size[0];
+    bool ok = duo_ssum(NULL, 100000, x, 1, &sum) == DUO_OK && !duo_blas_library_looked() &&
+              duo_profile_in_use() == before;
+    (void)duo_blas_library_get();
+    const duo_profile *const after = duo_profile_in_use();
+    ok = ok && duo_profile_in_use() == after && before->curve[id].size[0] == first;
+    printf("before=%s after=%s same=%d", first == 1.0 ? "own" : "other",
+           after->curve[id].size[0] == 1.0 ? "own" : "other", before == after);
+    return ok ? 0 : 1;
+}
+
+/* Sums and predictions do not open it: it is presumed to be the one that was measured with. */
+static void presumed(void)
+{
+    static duo_profile p;
+    char named[600], why[200] = "";
+    test_child child;
+    test_folder_begin();
+    const char *const path = in_folder("own.ini");
+    snprintf(named, sizeof named, "DUOBLAS_PROFILE=%s", path);
+    for (int other = 0; other < 2; other++) {
+        test_case("profile/presumed/%d", other);
+        p = *good_profile();
+        if (other == 1) snprintf(p.blas, sizeof p.blas, "OpenBLAS 0.3.99 Abacus");
+        CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
+        test_child_run("presumed", (const char *const[]){named, NULL}, 30, &child);
+        CHECK(child.exit_status == 0, "exit %d, \"%.300s\"", child.exit_status, child.err);
+        test_contains(child.out,
+                      other == 1 ? "before=own after=other same=0" : "before=own after=own same=1");
+    }
     test_folder_end();
 }
 
@@ -229,6 +279,7 @@ static void narrow_kernels(void)
 static const test_entry tests[] = {
     {"in_use", in_use},
     {"parts", parts},
+    {"presumed", presumed},
     {"built_in_host", built_in_host},
     {"narrow_kernels", narrow_kernels},
     {NULL, NULL},
@@ -237,6 +288,7 @@ static const test_entry tests[] = {
 int main(int argc, char **argv)
 {
     const char *const task = test_child_task(argc, argv);
+    if (task != NULL && strcmp(task, "presumed") == 0) return report_presumed();
     if (task != NULL && strcmp(task, "host") == 0) return report_host();
     if (task != NULL && strcmp(task, "kernels") == 0) return report_kernels();
     if (task != NULL) return report_profile();

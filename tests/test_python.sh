@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# test_python.sh SOURCE LIBRARY SIMULATED - the tests of the Python package: with the library as it
-# is shipped, and with that on the simulated device, where each call runs where it is predicted to
-# finish first, or on the device. Needs a Python with NumPy and pytest.
+# test_python.sh SOURCE LIBRARY SIMULATED [-only TEXT] - the tests of the Python package, or those
+# with the text in their names: with the library as it is shipped, and with that on the simulated
+# device, where each call runs where it is predicted to finish first, or on the device. Needs a
+# Python with NumPy and pytest.
 set -euo pipefail
 
 source=$1 library=$2 simulated=$3
+only=()
+[[ ${4-} == -only ]] && only=(-x -k "$5")
 
 python=
 for candidate in python3 /usr/bin/python3; do
@@ -21,7 +24,7 @@ fi
 run() { # LIBRARY PATH
     echo "== ${1##*/}, DUOBLAS_PATH=$2"
     DUOBLAS_LIBRARY=$1 DUOBLAS_PATH=$2 PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1 \
-        "$python" -m pytest -q -p no:cacheprovider "$source/python/tests"
+        "$python" -m pytest -q -p no:cacheprovider "${only[@]}" "$source/python/tests"
 }
 run "$library" auto
 run "$simulated" auto

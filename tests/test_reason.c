@@ -203,10 +203,30 @@ static void other_reasons(void)
     duo_backend_install(sim_backend());
     for (int i = 0; i < 2; i++) { /* then it is known before */
         const char *const reason = reason_on(DUO_PATH_AUTO);
-        CHECK(strcmp(reason, "1 ms on 1 thread of the CPU; there is no usable GPU") == 0, "%s",
-              reason);
+        CHECK(strcmp(reason, "1 ms on 1 thread of the CPU; there is no usable GPU: simulated "
+                             "driver: no device") == 0,
+              "%s", reason);
     }
-    test_contains(reason_on(DUO_PATH_GPU), "there is no usable GPU");
+    test_contains(reason_on(DUO_PATH_GPU), "there is no usable GPU: simulated driver: no device");
+
+    test_case("reason/gpu-not-asked-for"); /* the CPU is faster anyway */
+    static const char unasked[] = "; whether there is a GPU was not asked yet";
+    new_machine(1e-5, 1e-3);
+    duo_backend_install(sim_backend());
+    test_contains(reason_on(DUO_PATH_AUTO), unasked);
+    CHECK(strstr(reason_on(DUO_PATH_CPU), unasked) == NULL, "on the CPU's path it does not matter");
+    (void)reason_on(DUO_PATH_GPU); /* looks for one */
+    test_contains(reason_on(DUO_PATH_AUTO), "10 us on 1 thread of the CPU; there is no usable GPU");
+
+    test_case("reason/no-driver"); /* nobody has to be asked */
+    duo_backend without = *sim_backend();
+    without.absent = "built for no GPU";
+    duo_backend_install(&without);
+    const char *const reason = reason_on(DUO_PATH_AUTO);
+    CHECK(strcmp(reason,
+                 "10 us on 1 thread of the CPU; there is no usable GPU: built for no GPU") == 0,
+          "%s", reason);
+    duo_backend_install(sim_backend());
     free(vector);
     duo_profile_reset();
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
+#include "choice/profile_built_in.h"
 #include "support/crossover_csv.h"
 #include "support/folder.h"
 #include "support/harness.h"
@@ -329,6 +330,102 @@ static void csv(void)
     free(x);
 }
 
+/* ---- Noise ---- */
+
+static const char noisy[] =
+    "NOISY: 2 other processes were running; figures may be off by more than 900 %. Do not believe "
+    "them: there is no verdict.";
+
+static void check_first(const char *shown, const char *before, const char *first)
+{
+    const char *const at = strstr(shown, before);
+    CHECK(at != NULL && strncmp(at + strlen(before), first, strlen(first)) == 0,
+          "first comes %.100s", at != NULL ? at + strlen(before) : shown);
+}
+
+/* First of all, wherever it is shown; and there is no verdict. */
+static void noise(void)
+{
+    char path[600], lines[300] = "";
+    duo_crossover *const x = without_gpu();
+    if (x == NULL) return;
+    x->noise = (duo_noise){.looks = 9, .processors = 2, .threads = 2, .waited = 0.95, .running = 2};
+    duo_noise_judge(&x->noise);
+    x->assumed = duo_profile_built_in("h100");
+    test_folder_begin();
+    snprintf(path, sizeof path, "%s/noisy", test_folder());
+
+    test_case("noise/terminal");
+    printed(x, false);
+    memcpy(lines, text, sizeof lines - 1);
+    for (char *at = lines; (at = strchr(at, '\n')) != NULL;) *at = ' ';
+    check_first(lines, "", noisy);
+    CHECK(strstr(text, "Predicted") == NULL && strstr(text, "There is no GPU here.") == NULL,
+          "a verdict: %.400s", text);
+    check_lines(text, 105);
+    test_case("noise/page");
+    CHECK(duo_crossover_report(x, path), "written");
+    check_markup(read_back(path));
+    check_first(text, "<ul class=\"verdict\">\n<li>", noisy);
+    CHECK(strstr(text, "<li>Predicted") == NULL, "a verdict");
+    test_case("noise/plot");
+    CHECK(duo_crossover_plot(x, path), "written");
+    check_markup(read_back(path));
+    check_first(text, "y=\"22\">", "NOISY: 2 other processes were running;");
+    test_case("noise/csv");
+    CHECK(duo_crossover_csv(x, path), "written");
+    test_contains(read_back(path), "\n# noise: NOISY: 2 other processes were running;");
+    test_case("noise/json");
+    CHECK(duo_crossover_json(x, path), "written");
+    cJSON *const json = cJSON_Parse(read_back(path));
+    const cJSON *const verdict = get(json, "verdict");
+    CHECK(cJSON_GetArraySize(verdict) == 1, "%d sentences", cJSON_GetArraySize(verdict));
+    check_first(cJSON_GetStringValue(cJSON_GetArrayItem(verdict, 0)), "", noisy);
+    CHECK(cJSON_IsTrue(get(get(json, "noise"), "noisy")), "JSON says that it is not noisy");
+    cJSON_Delete(json);
+
+    test_case("noise/ignored");
+    x->ignore_noise = true;
+    printed(x, false);
+    check_first(text, "", "NOISY: 2 other processes were running;");
+    test_contains(text, "\nPredicted: on an H100 sgemm of host arrays is ");
+    CHECK(strstr(text, "Do not believe") == NULL, "and believed all the same");
+    test_folder_end();
+    free(x);
+}
+
+/* "A to B times as fast predicted": their quotient. */
+static double width_of_example(const duo_crossover *x)
+{
+    double low = 0.0, high = 0.0;
+    const char *const at = strstr(printed(x, false), "ms here; ");
+    CHECK(at != NULL && sscanf(at, "ms here; %lf to %lf times", &low, &high) == 2, "%.400s", text);
+    return high / low;
+}
+
+/* What is known of the noise is in what is said, not beside it. */
+static void noise_in_ranges(void)
+{
+    duo_crossover *const x = without_gpu();
+    if (x == NULL) return;
+    test_case("noise/range/predicted");
+    const double alone = width_of_example(x);
+    x->noise = (duo_noise){.looks = 9, .processors = 2, .threads = 2, .figures_spread = 0.09};
+    duo_noise_judge(&x->noise);
+    const double with = width_of_example(x);
+    CHECK(alone > 2.5 && with > 1.1 * alone, "the ends of the range are as %g, with noise %g",
+          alone, with);
+    test_contains(text, "may be off by 9 %");
+    test_case("noise/range/measured");
+    x->gpu = true;
+    x->outlooks = 0;
+    test_contains(printed(x, false), ": GPU 2.8 to\n3.3 times as fast.\n");
+    test_case("noise/range/nothing-measured");
+    x->noise = (duo_noise){.noisy = true, .error = DUO_NOISE_MOST};
+    test_contains(printed(x, false), ": GPU 3.1\ntimes as fast.\n");
+    free(x);
+}
+
 int main(int argc, char **argv)
 {
     static const test_entry tests[] = {{"terminal", terminal},
@@ -339,6 +436,8 @@ int main(int argc, char **argv)
                                        {"picture", picture},
                                        {"json", json},
                                        {"csv", csv},
+                                       {"noise", noise},
+                                       {"noise_in_ranges", noise_in_ranges},
                                        {NULL, NULL}};
     return test_main(argc, argv, "report", tests);
 }

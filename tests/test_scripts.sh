@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_scripts.sh SOURCE TOOL - the two commands of README without what they take long for:
 # `scripts/crossover --help` lists the tool's options and does nothing else, and the last line of
-# `scripts/test` names what failed.
+# `scripts/test` names what failed; what scripts/install-dependencies would install; presets.
 set -euo pipefail
 
 source=$1
@@ -30,6 +30,36 @@ for option in --help -h; do
 done
 grep -q '^        Fewer sizes and rounds' "$work/help"
 if [[ -e $work/done || -e $tree/build ]]; then echo "FAILED: --help is not all it did"; exit 1; fi
+
+echo "== scripts/install-dependencies"
+mkdir "$work/apt" # where nothing is installed, and apt is there
+printf '#!/bin/sh\nexit 0\n' >"$work/apt/apt-get"
+cp "$work/apt/apt-get" "$work/apt/sudo"
+printf '#!/bin/sh\necho 1000\n' >"$work/apt/id"
+chmod +x "$work/apt"/*
+for program in bash env mktemp rm cat grep; do
+    ln -s "$(command -v $program)" "$work/apt/$program"
+done
+installs() { # WORD... -- OPTION...: that it would install these, each once
+    local words=() word count
+    while [[ $1 != -- ]]; do words+=("$1") && shift; done
+    shift
+    PATH=$work/apt "$source/scripts/install-dependencies" "$@" >"$work/installs" 2>&1
+    for word in "${words[@]}"; do
+        count=$(tr ' ' '\n' <"$work/installs" | grep -cx -- "$word" || true)
+        [[ $count -eq 1 ]] || { echo "FAILED: $* installs $word $count times"; exit 1; }
+    done
+}
+installs build-essential cmake help2man --
+installs libcunit1-dev help2man -- --tests
+installs file dpkg-dev help2man -- --packages
+installs no-such-package another-one -- --also no-such-package another-one no-such-package
+
+# What scripts/crossover has left out stays out only where that is asked for again.
+if ! grep -q '"BUILD_TESTING": "ON"' "$source/CMakePresets.json"; then
+    echo "FAILED: a preset takes the tests from an old cache"
+    exit 1
+fi
 
 # ctest as it is when two of four tests fail, and one is skipped.
 printf '#!/bin/sh\n' >"$tree/scripts/install-dependencies"

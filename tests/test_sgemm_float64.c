@@ -15,6 +15,7 @@
 #include "choice/profile_in_use.h"
 #include "choice/select.h"
 #include "cpu/blas_library.h"
+#include "cpu/private_library.h"
 #include "cpu/kernels.h"
 #include "sim/sim.h"
 #include "support/calls.h"
@@ -411,9 +412,10 @@ static void cpu_without_dgemm(void)
 
 static void cpu_without_memory(void)
 {
-#ifdef DUO_NO_DEEPBIND
-    test_skip("a sanitizer's allocator ends the program where memory is short");
-#else
+    if (duo_library_deep() == 0) {
+        test_skip("a sanitizer's allocator ends the program where memory is short");
+        return;
+    }
     if (test_mode_now() != MODE_CPU) {
         test_skip("a matter of the CPU");
         return;
@@ -440,7 +442,6 @@ static void cpu_without_memory(void)
         check_result(&p, &o);
         free_operands(&o);
     }
-#endif
 }
 
 /* ---- The choice of an algorithm ---- */

@@ -40,7 +40,6 @@ mistake crossover --verify=0
 mistake crossover --verify --profile mine.ini
 mistake crossover --verify --json
 mistake crossover --update --verify
-mistake crossover --ignore-noise
 mistake crossover --plot figures.jpeg
 mistake crossover --plot .svg
 mistake explain

@@ -386,6 +386,42 @@ static void updates(void)
     end();
 }
 
+/* A product that touches nothing may be anywhere. */
+static void touches_nothing(void)
+{
+    float values[N] = {1.0f};
+    begin();
+    float *const memory = put(DEVICE, 0, values);
+    duo_graph *graph = NULL;
+    duo_node node;
+    duo_work work = {.size = sizeof work,
+                     .kind = DUO_WORK_SGEMM,
+                     .layout = DUO_COL_MAJOR,
+                     .transa = DUO_NO_TRANS,
+                     .transb = DUO_NO_TRANS,
+                     .m = EDGE,
+                     .n = EDGE,
+                     .k = EDGE,
+                     .alpha = 1.0f,
+                     .a = memory,
+                     .lda = EDGE,
+                     .b = memory,
+                     .ldb = EDGE,
+                     .c = memory + SIZE,
+                     .ldc = EDGE};
+    CHECK_STATUS(DUO_OK, duo_graph_create(&graph));
+    CHECK_STATUS(DUO_OK, duo_graph_add(graph, &work, NULL, 0, &node));
+    CHECK_STATUS(DUO_OK, duo_graph_build(graph, ctx));
+    work.alpha = 0.0f;
+    work.beta = 1.0f;
+    work.a = work.b = work.c = values;
+    CHECK_STATUS(DUO_OK, duo_graph_update(graph, node, &work));
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    take(DEVICE, memory);
+    end();
+}
+
 /* ---- What is refused ---- */
 
 static void refusals(void)
@@ -450,6 +486,7 @@ int main(int argc, char **argv)
     static const test_entry tests[] = {{"calls", calls},
                                        {"graphs", graphs},
                                        {"updates", updates},
+                                       {"touches_nothing", touches_nothing},
                                        {"refusals", refusals},
                                        {"refused_kept", refused_kept},
                                        {NULL, NULL}};

@@ -10,9 +10,12 @@
 #include "bench/tool/interrupt.h"
 #include "choice/profile_file.h"
 #include "choice/profile_in_use.h"
+#include "choice/profile_parts.h"
 
+/* Of a noisy machine's there is nothing to lose. */
 static bool is_full(const duo_crossover *x, const duo_profile *profile)
 {
+    if (duo_profile_noise(profile) > duo_quiet_error && !x->ignore_noise) return false;
     for (int i = 0; i < DUO_OPERATIONS; i++)
         if (x->wanted[i] && strcmp(profile->measured[i].effort, "full") == 0) return true;
     return false;
@@ -66,6 +69,7 @@ void duo_checkpoint_write(duo_crossover *x, void *user)
     const double now = duo_now_seconds();
     if (checkpoint->files->no_profile || now < checkpoint->next) return;
     duo_interrupt_hold();
+    duo_crossover_judge(x);
     const bool kept = duo_figures_write(x, checkpoint->files->figures);
     if (kept)
         duo_interrupt_allow_with("what was measured so far is kept: add --update to go on with it");

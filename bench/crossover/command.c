@@ -16,6 +16,7 @@
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_file.h"
+#include "choice/profile_parts.h"
 
 static const char doc[] =
     "Measures sgemm, sasum, ssum and sdot over ladders of sizes, on the CPU and on the GPU with "
@@ -73,7 +74,8 @@ static const struct argp_option options[] = {
      "Measure no profile: draw N random calls (default 200, quick 60) by --seed, time every "
      "algorithm on each, and tell how far dispatch is from the best",
      0},
-    {"ignore-noise", OPTION_IGNORE_NOISE, NULL, 0, "verify: judge on a noisy machine, too", 0},
+    {"ignore-noise", OPTION_IGNORE_NOISE, NULL, 0,
+     "Give a verdict and write the profile, or judge, on a noisy machine, too", 0},
     {0},
 };
 
@@ -83,7 +85,7 @@ typedef struct arguments {
     duo_checkpoint checkpoint;
     const char *gpu_profile;
     bool full;
-    bool verify, ignore_noise;
+    bool verify;
     int64_t problems; /* to verify by; 0: the usual number */
 } arguments;
 
@@ -105,8 +107,6 @@ static error_t check_options(const arguments *a, struct argp_state *state)
     for (size_t i = 0; i < sizeof measuring / sizeof *measuring && a->verify; i++)
         if (measuring[i].given)
             return duo_tool_refuse(state, "it does not go with --verify", measuring[i].name);
-    if (!a->verify && a->ignore_noise)
-        return duo_tool_refuse(state, "it is for --verify alone", "--ignore-noise");
     return 0;
 }
 
@@ -174,7 +174,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (value == NULL) return 0;
         return duo_tool_number_option(state, "--verify", value, 1, 100000, &a->problems);
     case OPTION_IGNORE_NOISE:
-        a->ignore_noise = true;
+        a->x->ignore_noise = true;
         return 0;
     case ARGP_KEY_ARG:
         return duo_tool_refuse(state, "unexpected argument", value);
@@ -192,8 +192,11 @@ static bool read_gpu_profile(const char *path, duo_crossover *x)
 {
     static duo_profile profile;
     char why[256] = "it has no GPU part";
-    const bool good =
-        duo_profile_read(path, &profile, why, sizeof why) && profile.upload_pageable > 0.0;
+    bool good = duo_profile_read(path, &profile, why, sizeof why) && profile.upload_pageable > 0.0;
+    if (good && duo_profile_noise(&profile) > duo_quiet_error && !x->ignore_noise) {
+        snprintf(why, sizeof why, "its machine was NOISY; --ignore-noise takes it all the same");
+        good = false;
+    }
     if (good)
         x->gpu_profile = &profile;
     else
@@ -236,6 +239,8 @@ static bool run(arguments *a)
     if (!duo_checkpoint_begin(&a->checkpoint, x)) return false;
     duo_crossover_measure(x, duo_checkpoint_write, &a->checkpoint);
     if (!a->files.no_profile) make_profile(x, &profile);
+    duo_crossover_judge(x);
+    duo_crossover_sessions(x, &profile);
     x->seconds = duo_now_seconds() - x->began;
     duo_crossover_outlook(x);
     bool good = true;
@@ -254,7 +259,7 @@ static bool verify(const arguments *a)
     duo_verify_options o = {.problems = (int)a->problems,
                             .seed = x->seed,
                             .quick = x->quick,
-                            .ignore_noise = a->ignore_noise,
+                            .ignore_noise = x->ignore_noise,
                             .most_seconds = x->most_seconds};
     memcpy(o.wanted, x->wanted, sizeof o.wanted);
     if (o.problems == 0) o.problems = x->quick ? 60 : 200;

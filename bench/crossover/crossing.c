@@ -12,30 +12,28 @@ static const double kClearGain = 0.97;
 static const double kNear = 1.6;
 
 /* Of an algorithm's figures on one thread and on all the better one; NULL: it has none. */
-static const duo_figure *better(const duo_case *c, duo_algorithm_id id)
+static const duo_figure *better(const duo_case *c, duo_algorithm_id id, bool measured)
 {
     const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)id];
     const duo_figure *const all = &c->figure[DUO_SERIES_ALL + (int)id];
-    if (one->median_seconds <= 0.0) return all->median_seconds > 0.0 ? all : NULL;
-    const bool gain =
-        all->median_seconds > 0.0 && all->median_seconds < kClearGain * one->median_seconds;
-    return gain ? all : one;
+    const bool has_one = one->median_seconds > 0.0 && !(measured && one->predicted);
+    const bool has_all = all->median_seconds > 0.0 && !(measured && all->predicted);
+    if (!has_one) return has_all ? all : NULL;
+    return has_all && all->median_seconds < kClearGain * one->median_seconds ? all : one;
 }
 
-/* The fastest of the CPU's algorithms, either of those that were measured on one thread and on all,
- * or of any; NULL: there is none. */
-static const duo_figure *fastest(const duo_case *c, bool whole)
+/* The fastest of the CPU's algorithms, of those figures that were measured or of any; NULL: there
+ * is none. */
+static const duo_figure *fastest(const duo_case *c, bool measured)
 {
     const duo_figure *best = NULL;
     const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
     for (int i = 0; i < table.count; i++) {
         const duo_algorithm_id id = table.algorithm[i].id;
         if (table.algorithm[i].side != DUO_SIDE_CPU ||
-            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH) ||
-            (whole && (c->figure[DUO_SERIES_ONE + (int)id].predicted ||
-                       c->figure[DUO_SERIES_ALL + (int)id].predicted)))
+            !duo_algorithm_serves(&table.algorithm[i], DUO_CROSSOVER_MATH))
             continue;
-        const duo_figure *const f = better(c, id);
+        const duo_figure *const f = better(c, id, measured);
         if (f != NULL && (best == NULL || f->median_seconds < best->median_seconds)) best = f;
     }
     return best;

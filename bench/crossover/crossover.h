@@ -28,6 +28,7 @@ typedef struct duo_figure {
 typedef struct duo_session {
     char date[24], commit[48];
     bool quick;
+    double noise; /* figures may be off by this share; 0: not known */
 } duo_session;
 
 /*
@@ -89,6 +90,7 @@ enum { DUO_OUTLOOKS = 3 };
 typedef struct duo_crossover {
     /* options */
     bool quick, cold, wanted[DUO_OPERATIONS];
+    bool ignore_noise;
     double most_seconds; /* for everything, from the first moment to the last file */
     uint64_t seed;
     const duo_profile *gpu_profile; /* of a GPU to look at beside this machine's; NULL: none */
@@ -119,10 +121,16 @@ typedef struct duo_crossover {
     int skipped;     /* figures predicted for want of time or memory */
     int refined;     /* sizes that were added where curves meet or bend */
     int again;       /* figures that were measured again, as somebody disturbed them */
-    duo_noise_watch watch;
     duo_noise noise;
     double began, seconds;
 } duo_crossover;
+
+/* Was the machine noisy, and is that not to be ignored? Then there is no verdict, and what was
+ * measured takes the place of nothing. */
+static inline bool duo_crossover_distrusted(const duo_crossover *x)
+{
+    return x->noise.looks > 0 && x->noise.noisy && !x->ignore_noise;
+}
 
 /* ---- plan.c ---- */
 
@@ -218,6 +226,8 @@ int duo_crossover_predict_rest(const duo_crossover *x, duo_case *c);
  * called after each case. */
 void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x, void *user),
                            void *user);
+/* How noisy it was by now: of the run, and of its session. */
+void duo_crossover_judge(duo_crossover *x);
 
 /* ---- profile.c; of threads forks.c, of the way between host and GPU link.c, of shapes
  * corrections.c ---- */
@@ -227,7 +237,13 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
 bool duo_fork_seconds(const double *overhead, int count, double piece, double *seconds);
 void duo_crossover_forks(const duo_crossover *x, duo_profile *profile);
 
+/* The part of their number that threads speed a product up by. Never more than 1, which would mean
+ * that the run on one thread was disturbed; nor as good as nothing. */
+double duo_parallel_efficiency(double one_seconds, double all_seconds, int threads);
+
 void duo_crossover_profile(const duo_crossover *x, duo_profile *profile);
+/* Of each operation when and how it was measured, and how noisy it was: once that was judged. */
+void duo_crossover_sessions(const duo_crossover *x, duo_profile *profile);
 void duo_crossover_link(const duo_crossover *x, duo_profile *profile);
 /* By the curves and costs of threads that the profile has. */
 void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile);
@@ -271,6 +287,13 @@ int duo_crossover_families(const duo_crossover *x, duo_operation operation,
 /* Of ten calls on a GPU nine take between so many times what was predicted. */
 extern const double duo_prediction_low, duo_prediction_high;
 
+/* Between so many times the quotient of two figures may be: what is known of predictions, if one
+ * of them is, and the noise. */
+typedef struct duo_range {
+    double low, high;
+} duo_range;
+duo_range duo_crossover_range(const duo_crossover *x, bool predicted);
+
 /* What other GPUs would bring: the one of x->gpu_profile, and where there is none an H100 and an
  * H200. */
 void duo_crossover_outlook(duo_crossover *x);
@@ -284,7 +307,8 @@ typedef struct duo_sentences {
     char text[DUO_SENTENCES][DUO_SENTENCE];
 } duo_sentences;
 
-/* The answer in a few sentences: of sgemm, of the reductions, and an example. */
+/* The answer in a few sentences: of sgemm, of the reductions, and an example. The first one tells
+ * of noise; where the figures are not to be trusted it is the only one. */
 void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences);
 /* What sgemm is and where its operands are; the math that was measured. */
 extern const char *const duo_crossover_terms, *const duo_crossover_math;

@@ -26,7 +26,7 @@ static void csv_line(void *to, const duo_case *c, const char *residence, duo_sid
 bool duo_crossover_csv(const duo_crossover *x, const char *path)
 {
     duo_output output;
-    char date[DUO_TEXT];
+    char date[DUO_TEXT], noise[160];
     if (!duo_output_open(&output, path)) return false;
     FILE *const file = output.file;
     fprintf(file,
@@ -35,6 +35,8 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
             DUO_VERSION_STRING, duo_tool_commit, DUO_COMPILER, duo_text_date(date), x->cpu,
             x->threads, x->cpu_blas);
     duo_text_blas_warning("# ", file);
+    if (x->noise.looks > 0)
+        fprintf(file, "# noise: %s\n", duo_noise_text(&x->noise, noise, sizeof noise));
     if (x->gpu)
         fprintf(file, "# gpu: %s\n# driver: CUDA %s\n# clocks: core %d MHz, memory %d MHz (most)\n",
                 x->gpu_name, x->driver, x->device_info.clock_khz / 1000,

@@ -12,8 +12,9 @@
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
 #include "choice/profile_file.h"
+#include "choice/profile_parts.h"
 
-enum { LINE = 512, COLUMNS = 13, MOST_LINES = DUO_CASES * DUO_SERIES };
+enum { LINE = 512, COLUMNS = 14, MOST_LINES = DUO_CASES * DUO_SERIES };
 
 /* ---- Series ---- */
 
@@ -76,6 +77,13 @@ static bool read_seconds(const char *text, double *seconds)
     return end != text && *end == '\0' && *seconds > 0.0 && *seconds < 1e6;
 }
 
+static bool read_noise(const char *text, double *noise)
+{
+    char *end;
+    *noise = strtod(text, &end);
+    return end != text && *end == '\0' && *noise >= 0.0 && *noise <= DUO_NOISE_MOST;
+}
+
 static bool read_times(char *const column[COLUMNS], duo_figure *f)
 {
     return read_seconds(column[6], &f->median_seconds) &&
@@ -100,12 +108,12 @@ static bool read_line(char *text, line *l)
                 .session.quick = strcmp(column[10], "quick") == 0};
     snprintf(l->session.date, sizeof l->session.date, "%s", column[11]);
     snprintf(l->session.commit, sizeof l->session.commit, "%s", column[12]);
-    const bool good = l->operation != DUO_OPERATIONS && l->series >= 0 &&
-                      l->figure.algorithm != NULL &&
-                      duo_tool_number(column[2], 1, INT64_C(1) << 40, &l->n) &&
-                      duo_tool_number(column[5], 0, 1 << 20, &threads) &&
-                      (l->session.quick || strcmp(column[10], "full") == 0) &&
-                      l->session.date[0] != '\0' && read_times(column, &l->figure);
+    const bool good =
+        l->operation != DUO_OPERATIONS && l->series >= 0 && l->figure.algorithm != NULL &&
+        duo_tool_number(column[2], 1, INT64_C(1) << 40, &l->n) &&
+        duo_tool_number(column[5], 0, 1 << 20, &threads) &&
+        (l->session.quick || strcmp(column[10], "full") == 0) && l->session.date[0] != '\0' &&
+        read_noise(column[13], &l->session.noise) && read_times(column, &l->figure);
     if (good) l->figure.threads = (int)threads;
     return good;
 }
@@ -117,7 +125,8 @@ static int session_of(duo_crossover *x, const duo_session *s)
 {
     for (int i = 1; i < x->sessions; i++)
         if (strcmp(x->session[i].date, s->date) == 0 &&
-            strcmp(x->session[i].commit, s->commit) == 0 && x->session[i].quick == s->quick)
+            strcmp(x->session[i].commit, s->commit) == 0 && x->session[i].quick == s->quick &&
+            x->session[i].noise == s->noise)
             return i;
     if (x->sessions == DUO_SESSIONS) return -1;
     x->session[x->sessions] = *s;
@@ -147,7 +156,8 @@ static bool keep_for_writing(duo_crossover *x, const char *text)
 static void take_line(duo_crossover *x, bool update, const char *text, const line *l,
                       const duo_figures_difference *d)
 {
-    if (is_stale(l->series, d)) return;
+    const bool noisy = l->session.noise > duo_quiet_error && !x->ignore_noise;
+    if (noisy || is_stale(l->series, d)) return;
     if (x->wanted[l->operation] && !l->session.quick) x->full_before++;
     if (!x->wanted[l->operation])
         (void)keep_for_writing(x, text);
@@ -172,6 +182,7 @@ static bool read_lines(duo_crossover *x, bool update, FILE *file, int *number)
             continue;
         }
         if (*number == DUO_FIGURES_HEAD + 1) continue; /* the names of the columns */
+        if (d.all) continue;
         memcpy(copy, text, length + 1);
         if (!read_line(copy, &l)) return false;
         take_line(x, update, text, &l, &d);
@@ -210,10 +221,10 @@ static void write_figure(const duo_crossover *x, const duo_case *c, int series, 
     if (!(f->median_seconds > 0.0) || !(f->low_seconds > 0.0) || f->predicted) return;
     const duo_session *const s = &x->session[f->session];
     series_name(series, name);
-    fprintf(file, "%s,%s,%" PRId64 ",%s,%s,%d,%.9g,%.9g,%.9g,%.9g,%s,%s,%s\n",
+    fprintf(file, "%s,%s,%" PRId64 ",%s,%s,%d,%.9g,%.9g,%.9g,%.9g,%s,%s,%s,%.9g\n",
             duo_operation_name(c->problem.operation), c->family, c->n, name, f->algorithm,
             f->threads, f->median_seconds, f->minimum_seconds, f->low_seconds, f->high_seconds,
-            s->quick ? "quick" : "full", s->date, s->commit);
+            s->quick ? "quick" : "full", s->date, s->commit, s->noise);
 }
 
 bool duo_figures_write(const duo_crossover *x, const char *path)
@@ -225,7 +236,7 @@ bool duo_figures_write(const duo_crossover *x, const char *path)
     duo_figures_head_of(x, &h);
     duo_figures_head_print(&h, output.file);
     fprintf(output.file, "operation,family,n,series,algorithm,threads,median,minimum,low,high,"
-                         "effort,date,commit\n");
+                         "effort,date,commit,noise\n");
     for (int i = 0; i < x->cases; i++)
         for (int series = 0; series < DUO_SERIES; series++)
             write_figure(x, &x->item[i], series, output.file);

@@ -6,7 +6,7 @@
 #include "cpu/blas_library.h"
 #include "host/machine.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 2 };
 enum {
     HEAD_FORMAT,
     HEAD_VERSION,

@@ -81,6 +81,18 @@ static bool write_profile(const duo_profile *profile, const char *path, FILE *to
     return good;
 }
 
+/* What an idle machine gave stays; programs do not look for this one. */
+static bool write_noisy_profile(const duo_profile *profile, const char *path, const char *place,
+                                FILE *told)
+{
+    if (!write_profile(profile, path, told)) return false;
+    fprintf(told,
+            "It is not used, for the machine was NOISY: run this again when it is idle, or with\n"
+            "--ignore-noise to write %s\n",
+            place);
+    return true;
+}
+
 static bool write_one(const duo_crossover *x, const char *name, const char *path,
                       bool (*write)(const duo_crossover *x, const char *path), FILE *told)
 {
@@ -90,14 +102,22 @@ static bool write_one(const duo_crossover *x, const char *name, const char *path
     return good;
 }
 
-bool duo_files_write(const duo_crossover *x, const duo_files *files, const duo_profile *profile)
+bool duo_files_write(const duo_crossover *x, const duo_files *all, const duo_profile *profile)
 {
-    char csv[PATH], plot[PATH];
+    char noisy[PATH], csv[PATH], plot[PATH];
+    duo_files to = *all;
+    const duo_files *const files = &to;
     FILE *const told = files->json_alone ? stderr : stdout;
+    const bool beside = duo_crossover_distrusted(x) && !files->no_profile &&
+                        duo_files_beside(files->profile, ".noisy", noisy, sizeof noisy);
+    if (beside) to.profile = noisy;
     duo_interrupt_hold();
-    /* The profile comes first: writing it makes the folder for the others. */
-    bool good = files->no_profile || (write_profile(profile, files->profile, told) &&
-                                      duo_figures_write(x, files->figures));
+    /* These come first: writing them makes the folder for the others. */
+    bool good = files->no_profile || duo_figures_write(x, files->figures);
+    if (beside)
+        good = write_noisy_profile(profile, noisy, all->profile, told);
+    else if (!files->no_profile)
+        good = write_profile(profile, files->profile, told) && good;
     good = write_one(x, "CSV", named_or_beside(files, files->csv, ".csv", csv), duo_crossover_csv,
                      told) &&
            good;

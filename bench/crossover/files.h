@@ -35,7 +35,9 @@ bool duo_files_find_profile(duo_files *files, const duo_crossover *x);
  * For before a long measurement. */
 bool duo_files_profile_possible(const duo_files *files);
 
-/* Writes all, and says where. False, and said on stderr, if one could not be written. */
+/* Writes all, and says where. On a noisy machine the profile goes to PROFILE.noisy, and what stands
+ * beside it to PROFILE.noisy.csv and so on: only an idle machine's is put where programs look for
+ * it. False, and said: that is so, or one could not be written. */
 bool duo_files_write(const duo_crossover *x, const duo_files *files, const duo_profile *profile);
 
 #endif

@@ -14,7 +14,6 @@
 #include "bench/crossover/budget.h"
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
-#include "bench/measure/statistics.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 
@@ -31,6 +30,9 @@ static const double kLongestCallShare = 0.04;
  * takes no more than a share of the time. */
 static const double kThreadsSeconds = 4.0, kLinkSeconds = 10.0, kShapesSeconds = 36.0;
 static const double kEndShare = 0.2;
+
+/* Less is written as nothing: as if it were not known. */
+static const double kLeastNoise = 1e-6;
 
 enum { MOST_AGAIN = 2, MOST_REFINEMENTS = 64 };
 
@@ -212,24 +214,16 @@ static double until_of(const duo_crossover *x)
     return x->began + x->most_seconds - end;
 }
 
-/* How far the quartiles of this run's figures lie apart, the median of all. */
-static double figures_spread(const duo_crossover *x)
-{
-    static double spread[DUO_CASES * DUO_SERIES];
-    int count = 0;
-    for (int i = 0; i < x->cases; i++)
-        for (int series = 0; series < DUO_SERIES; series++) {
-            const duo_figure *const f = &x->item[i].figure[series];
-            if (duo_figure_measured(f) && f->session == 0 && f->low_seconds > 0.0)
-                spread[count++] = duo_figure_spread(f);
-        }
-    return count > 0 ? duo_median(spread, count) : 0.0;
-}
-
 static double part_of(const run *r, double share)
 {
     const double now = duo_now_seconds();
     return now + share * (r->until - now);
+}
+
+void duo_crossover_judge(duo_crossover *x)
+{
+    x->noise = duo_noise_told(x->threads);
+    x->session[0].noise = x->noise.looks > 0 ? fmax(x->noise.error, kLeastNoise) : 0.0;
 }
 
 void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x, void *user),
@@ -244,7 +238,7 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
     double ladders = 0.0;
     if (x->cases > 0) (void)find_fitting(&r, 0, part_of(&r, kLadderShare) - r.seen, fits, &ladders);
     duo_progress_begin(fmin(ladders / kLadderShare, seconds_left(&r)));
-    duo_noise_begin(&x->watch);
+    duo_noise_begin();
     measure_pending(&r, part_of(&r, kLadderShare));
     measure_pending(&r, part_of(&r, kLeftOutShare));
     measure_again(&r, part_of(&r, kAgainShare));
@@ -253,5 +247,4 @@ void duo_crossover_measure(duo_crossover *x, void (*checkpoint)(duo_crossover *x
     duo_progress_end();
     x->skipped = 0;
     for (int i = 0; i < x->cases; i++) x->skipped += duo_crossover_predict_rest(x, &x->item[i]);
-    duo_noise_told(&x->watch, x->threads, figures_spread(x), &x->noise);
 }

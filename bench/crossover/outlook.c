@@ -17,6 +17,13 @@ static duo_crossing find(const duo_crossover *x, int operation, double factor)
                                   (duo_use){DUO_PLACE_PAGEABLE, 1, factor});
 }
 
+duo_range duo_crossover_range(const duo_crossover *x, bool predicted)
+{
+    const double noisy = 1.0 + (x->noise.looks > 0 ? x->noise.error : 0.0);
+    return (duo_range){(predicted ? duo_prediction_low : 1.0) / noisy,
+                       (predicted ? duo_prediction_high : 1.0) * noisy};
+}
+
 /* x is a copy, whose figures of the GPU become the profile's. */
 static void look(duo_crossover *x, duo_outlook *outlook)
 {
@@ -25,9 +32,10 @@ static void look(duo_crossover *x, duo_outlook *outlook)
     for (int i = 0; i < x->cases; i++)
         x->item[i].figure[DUO_SERIES_GPU + DUO_PLACE_PAGEABLE] =
             duo_crossover_predict_gpu(x, &x->item[i].problem, DUO_PLACE_PAGEABLE);
+    const duo_range range = duo_crossover_range(x, true);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        outlook->early[operation] = find(x, operation, duo_prediction_low);
-        outlook->late[operation] = find(x, operation, duo_prediction_high);
+        outlook->early[operation] = find(x, operation, range.low);
+        outlook->late[operation] = find(x, operation, range.high);
     }
 }
 

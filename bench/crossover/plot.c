@@ -7,7 +7,8 @@
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 
-enum { MARGIN = 16, HEAD = 132, FOOT = 24, WIDTH = 2 * MARGIN + 2 * DUO_PANEL_WIDTH };
+/* With noise a line comes first. */
+enum { MARGIN = 16, LINE = 18, HEAD = 132, FOOT = 24, WIDTH = 2 * MARGIN + 2 * DUO_PANEL_WIDTH };
 
 static void draw_text(const char *style, int left, int top, const char *text, FILE *file)
 {
@@ -29,17 +30,18 @@ static void draw_legend(int top, FILE *file)
               file);
 }
 
-static void draw_head(const duo_crossover *x, FILE *file)
+static void draw_head(const duo_crossover *x, int top, FILE *file)
 {
     char text[512];
-    draw_text("title", MARGIN, 22, "From what size on is the GPU faster?", file);
+    if (top > 0) draw_text("title", MARGIN, 22, duo_noise_text(&x->noise, text, sizeof text), file);
+    draw_text("title", MARGIN, top + 22, "From what size on is the GPU faster?", file);
     snprintf(text, sizeof text, "CPU: %s, %d thread%s; %s", x->cpu, x->threads,
              x->threads == 1 ? "" : "s", x->cpu_blas);
-    draw_text("soft", MARGIN, 40, text, file);
+    draw_text("soft", MARGIN, top + 40, text, file);
     snprintf(text, sizeof text, "GPU: %s%s", x->gpu_name,
              x->gpu ? "" : ", which is not here: its times are predicted");
-    draw_text("soft", MARGIN, 56, text, file);
-    draw_legend(74, file);
+    draw_text("soft", MARGIN, top + 56, text, file);
+    draw_legend(top + 74, file);
 }
 
 bool duo_crossover_plot(const duo_crossover *x, const char *path)
@@ -50,14 +52,15 @@ bool duo_crossover_plot(const duo_crossover *x, const char *path)
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) rows += x->wanted[operation];
     if (!duo_output_open(&output, path)) return false;
     FILE *const file = output.file;
-    const int height = HEAD + rows * DUO_PANEL_HEIGHT + FOOT;
+    const int begin = x->noise.looks > 0 && x->noise.noisy ? LINE : 0;
+    const int height = begin + HEAD + rows * DUO_PANEL_HEIGHT + FOOT;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
             "%d\">\n<style>\n%s</style>\n<rect width=\"100%%\" height=\"100%%\" "
             "style=\"fill:var(--paper)\"/>\n",
             WIDTH, height, WIDTH, height, duo_style_curves);
-    draw_head(x, file);
-    double top = HEAD;
+    draw_head(x, begin, file);
+    double top = begin + HEAD;
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;
         duo_curves_panel(x, (duo_operation)operation, DUO_TIME, MARGIN, top, file);

@@ -16,13 +16,6 @@ static const char *const place_titles[DUO_PLACES] = {
 
 /* ---- Above the tables ---- */
 
-static void print_noise(const char *label, const duo_crossover *x, FILE *file)
-{
-    char noise[160], line[200];
-    snprintf(line, sizeof line, "%s.", duo_noise_text(&x->noise, noise, sizeof noise));
-    duo_text_wrap(label, line, file);
-}
-
 static void print_verdict(const duo_crossover *x, FILE *file)
 {
     duo_sentences sentences;
@@ -33,7 +26,6 @@ static void print_verdict(const duo_crossover *x, FILE *file)
         fputc('\n', file);
         duo_text_wrap("", caveat, file);
     }
-    if (x->noise.noisy) print_noise("", x, file);
 }
 
 static void print_machine(const duo_crossover *x, FILE *file)
@@ -204,12 +196,14 @@ static void print_count(int count, const char *what, FILE *file)
 
 static void print_how_it_went(const duo_crossover *x, FILE *file)
 {
+    char noise[160], line[200];
     fprintf(file, "\n%d sizes in %.0f seconds.\n", x->cases, x->seconds);
     print_count(x->refined, "sizes were added where curves meet or bend", file);
     print_count(x->kept, "figures kept from before", file);
     print_count(x->again, "figures were measured again, as somebody disturbed them", file);
     print_count(x->skipped, "figures are predicted for want of time or memory", file);
-    print_noise("Noise: ", x, file);
+    snprintf(line, sizeof line, "%s.", duo_noise_text(&x->noise, noise, sizeof noise));
+    duo_text_wrap("Noise: ", line, file);
 }
 
 /* ---- The whole ---- */

@@ -34,12 +34,13 @@ static void take_curve(const duo_crossover *x, int series, duo_operation operati
     if (taken.count > 0) *curve = taken;
 }
 
-/* Of an operation whose curves have figures of several sessions, the profile tells the oldest, and
- * that it was quick if any was: it claims no more than holds for all. */
+/* Of an operation whose curves have figures of several sessions, the profile tells the oldest, that
+ * it was quick if any was, and the most noise: it claims no more than holds for all. */
 static void take_session(const duo_crossover *x, duo_operation operation, duo_measured *measured)
 {
     const duo_session *oldest = NULL;
     bool quick = false;
+    double noise = 0.0;
     for (int i = 0; i < x->cases; i++)
         for (int series = 0; series < DUO_SERIES; series++) {
             const duo_figure *const f = &x->item[i].figure[series];
@@ -47,17 +48,24 @@ static void take_session(const duo_crossover *x, duo_operation operation, duo_me
             const duo_session *const s = &x->session[f->session];
             if (oldest == NULL || strcmp(s->date, oldest->date) < 0) oldest = s;
             quick |= s->quick;
+            noise = at_least(s->noise, noise);
         }
     if (oldest == NULL) return;
     snprintf(measured->date, sizeof measured->date, "%s", oldest->date);
     snprintf(measured->commit, sizeof measured->commit, "%s", oldest->commit);
     snprintf(measured->effort, sizeof measured->effort, "%s", quick ? "quick" : "full");
+    measured->noise = noise;
+}
+
+void duo_crossover_sessions(const duo_crossover *x, duo_profile *profile)
+{
+    for (int operation = 0; operation < DUO_OPERATIONS; operation++)
+        take_session(x, (duo_operation)operation, &profile->measured[operation]);
 }
 
 static void take_curves(const duo_crossover *x, duo_profile *profile)
 {
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        take_session(x, (duo_operation)operation, &profile->measured[operation]);
         const duo_algorithm_table table = duo_algorithm_tables[operation];
         for (int i = 0; i < table.count; i++) {
             const duo_algorithm *const algorithm = &table.algorithm[i];
@@ -71,6 +79,11 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
 }
 
 /* ---- The CPU ---- */
+
+double duo_parallel_efficiency(double one_seconds, double all_seconds, int threads)
+{
+    return fmin(1.0, at_least(one_seconds / all_seconds / threads, 0.01));
+}
 
 /* Bandwidth and efficiency of all threads, from the largest sizes that were measured. */
 static void take_parallel(const duo_crossover *x, duo_profile *profile)
@@ -93,7 +106,7 @@ static void take_parallel(const duo_crossover *x, duo_profile *profile)
             continue;
         edge = (double)c->n;
         profile->sgemm_efficiency =
-            at_least(one->median_seconds / all->median_seconds / x->threads, 0.01);
+            duo_parallel_efficiency(one->median_seconds, all->median_seconds, x->threads);
     }
 }
 

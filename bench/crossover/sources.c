@@ -26,10 +26,24 @@ static double longest_ladder(const duo_algorithm *algorithm)
     return (double)INFINITY;
 }
 
-/* The thin families need the algorithms that may win there alone. */
-static bool belongs(const duo_case *c, const duo_algorithm *algorithm)
+/* Was the CPU's BLAS slower than our own loops at the size before? Then these are no stopgap. */
+static bool blas_lost(const duo_crossover *x, const duo_case *c, const duo_algorithm *algorithm)
 {
-    if (duo_problem_size(&c->problem) > longest_ladder(algorithm)) return false;
+    const duo_case *const before = c - 1;
+    if (algorithm->id != DUO_sgemm_cpu_plain || before < x->item ||
+        before->problem.operation != DUO_SGEMM || strcmp(before->family, c->family) != 0)
+        return false;
+    const duo_figure *const own = &before->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_plain];
+    const duo_figure *const blas = &before->figure[DUO_SERIES_ONE + (int)DUO_sgemm_cpu_openblas];
+    return duo_figure_measured(own) && duo_figure_measured(blas) &&
+           own->median_seconds < blas->median_seconds;
+}
+
+/* The thin families need the algorithms that may win there alone. */
+static bool belongs(const duo_crossover *x, const duo_case *c, const duo_algorithm *algorithm)
+{
+    if (duo_problem_size(&c->problem) > longest_ladder(algorithm) && !blas_lost(x, c, algorithm))
+        return false;
     return is_square(c) || (algorithm->side == DUO_SIDE_CPU && !is_stopgap(algorithm));
 }
 
@@ -93,7 +107,7 @@ int duo_crossover_sources(const duo_crossover *x, const duo_case *c,
     for (int i = 0; i < table.count; i++) {
         const duo_algorithm *const algorithm = &table.algorithm[i];
         const int one = DUO_SERIES_ONE + (int)algorithm->id;
-        if (!belongs(c, algorithm)) continue;
+        if (!belongs(x, c, algorithm)) continue;
         if (algorithm->side == DUO_SIDE_CPU) {
             add_source(x, c, duo_cpu_implementation(algorithm, 1, host), one, source, &count);
             if (x->threads > 1)

@@ -51,7 +51,6 @@ void duo_crossover_time(duo_crossover *x, duo_case *c, const duo_effort *effort,
     const duo_source *timed[DUO_MOST_SOURCES];
     int count = 0;
     const int sources = duo_crossover_sources(x, c, source);
-    duo_noise_look(&x->watch);
     for (int i = 0; i < sources; i++)
         if (wanted[source[i].series] && source[i].possible &&
             duo_benchmark_open(&benchmark[count], &source[i].implementation, &c->problem))

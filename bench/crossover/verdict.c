@@ -214,42 +214,77 @@ static const duo_case *example_of(const duo_crossover *x)
     return best;
 }
 
-/* The same without copies. */
-static void say_resident(const duo_case *c, duo_sentences *s)
+/* So many times as fast: "3.1", or "79 to 240" where that is not known as well. */
+static const char *say_times(double times, duo_range range, char text[DUO_TEXT])
 {
-    char gpu[DUO_TEXT], times[DUO_TEXT];
+    char least[DUO_TEXT], most[DUO_TEXT];
+    duo_text_times(times / range.high, least);
+    duo_text_times(times / range.low, most);
+    if (strcmp(least, most) == 0) return strcpy(text, least);
+    snprintf(text, DUO_TEXT, "%.16s to %.16s", least, most);
+    return text;
+}
+
+/* "GPU 3.1 times as fast", of figures that were measured here */
+static const char *say_faster(const duo_crossover *x, double log_ratio, char text[2 * DUO_TEXT])
+{
+    char times[DUO_TEXT];
+    snprintf(text, 2 * DUO_TEXT, "%s %s times as fast", log_ratio < 0.0 ? "GPU" : "CPU",
+             say_times(exp(fabs(log_ratio)), duo_crossover_range(x, false), times));
+    return text;
+}
+
+/* The same without copies. */
+static void say_resident(const duo_crossover *x, const duo_case *c, duo_sentences *s)
+{
+    char gpu[DUO_TEXT], faster[2 * DUO_TEXT];
     const double log_ratio = duo_crossover_log_ratio(c, DUO_PLACE_DEVICE);
     if (isnan(log_ratio)) return;
     const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_DEVICE);
-    say(s, "With arrays that stay on the GPU: %s%s, %s %s times as fast.",
+    say(s, "With arrays that stay on the GPU: %s%s, %s.",
         duo_text_time(by_gpu->median_seconds, gpu),
         by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
-        log_ratio < 0.0 ? "GPU" : "CPU", duo_text_times(exp(fabs(log_ratio)), times));
+        say_faster(x, log_ratio, faster));
 }
 
 static void say_example(const duo_crossover *x, duo_sentences *s)
 {
-    char cpu[DUO_TEXT], gpu[DUO_TEXT], least[DUO_TEXT], times[DUO_TEXT];
+    char cpu[DUO_TEXT], gpu[DUO_TEXT], times[2 * DUO_TEXT];
     const duo_case *const c = example_of(x);
     if (c == NULL) return;
-    const double ratio = exp(-duo_crossover_log_ratio(c, DUO_PLACE_PAGEABLE));
+    const double log_ratio = duo_crossover_log_ratio(c, DUO_PLACE_PAGEABLE);
     const duo_figure *const by_gpu = duo_crossover_gpu(c, DUO_PLACE_PAGEABLE);
     const char *const cpu_text = duo_text_time(duo_crossover_cpu(c)->median_seconds, cpu);
-    if (!x->gpu)
-        say(s, "sgemm at n = %lld: %s here; %s to %s times as fast predicted on %s.",
-            (long long)c->n, cpu_text, duo_text_times(ratio / duo_prediction_high, least),
-            duo_text_times(ratio / duo_prediction_low, times), x->outlook[0].gpu);
-    else
-        say(s, "sgemm at n = %lld: CPU %s, GPU %s with copies%s: %s %s times as fast.",
-            (long long)c->n, cpu_text, duo_text_time(by_gpu->median_seconds, gpu),
-            by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
-            ratio > 1.0 ? "GPU" : "CPU", duo_text_times(ratio > 1.0 ? ratio : 1.0 / ratio, times));
-    if (x->gpu) say_resident(c, s);
+    if (!x->gpu) {
+        say(s, "sgemm at n = %lld: %s here; %s times as fast predicted on %s.", (long long)c->n,
+            cpu_text, say_times(exp(-log_ratio), duo_crossover_range(x, true), times),
+            x->outlook[0].gpu);
+        return;
+    }
+    say(s, "sgemm at n = %lld: CPU %s, GPU %s with copies%s: %s.", (long long)c->n, cpu_text,
+        duo_text_time(by_gpu->median_seconds, gpu),
+        by_gpu->predicted || duo_crossover_cpu(c)->predicted ? " (predicted)" : "",
+        say_faster(x, log_ratio, times));
+    say_resident(x, c, s);
+}
+
+/* ---- All of them ---- */
+
+static void say_noise(const duo_crossover *x, duo_sentences *s)
+{
+    char noise[160];
+    if (x->noise.looks == 0 || !x->noise.noisy) return;
+    say(s, "%s.%s", duo_noise_text(&x->noise, noise, sizeof noise),
+        duo_crossover_distrusted(x) ? " Do not believe them: there is no verdict. Run this again "
+                                      "when the machine is idle."
+                                    : "");
 }
 
 void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences)
 {
     sentences->count = 0;
+    say_noise(x, sentences);
+    if (duo_crossover_distrusted(x)) return;
     if (x->gpu) say_measured(x, sentences);
     say_outlooks(x, sentences);
     say_example(x, sentences);
@@ -257,13 +292,16 @@ void duo_crossover_verdict(const duo_crossover *x, duo_sentences *sentences)
 
 const char *duo_crossover_caveat(const duo_crossover *x, char text[DUO_SENTENCE])
 {
+    char noise[DUO_TEXT] = "";
     text[0] = '\0';
-    if (x->outlooks > 0)
-        snprintf(
-            text, DUO_SENTENCE,
-            "%sA predicted time is that of the GPU on the host of its profile; the CPU's were "
-            "measured here. Nine of ten calls take %.1f to %.1f times what is predicted, hence "
-            "the ranges; a slower link to the GPU would take longer still.",
-            x->gpu ? "" : "There is no GPU here. ", duo_prediction_low, duo_prediction_high);
+    if (x->outlooks == 0 || duo_crossover_distrusted(x)) return text;
+    if (x->noise.looks > 0) (void)duo_noise_percent(x->noise.error, noise, sizeof noise);
+    snprintf(
+        text, DUO_SENTENCE,
+        "%sA predicted time is that of the GPU on the host of its profile; the CPU's were "
+        "measured here. Nine of ten calls take %.1f to %.1f times what is predicted%s%s: hence "
+        "the ranges. A slower link to the GPU would take longer still.",
+        x->gpu ? "" : "There is no GPU here. ", duo_prediction_low, duo_prediction_high,
+        noise[0] != '\0' ? ", and the CPU's times may be off by " : "", noise);
     return text;
 }

@@ -7,7 +7,6 @@
 #include "bench/crossover/verify_pace.h"
 #include "bench/crossover/verify_time.h"
 #include "bench/measure/available.h"
-#include "bench/measure/statistics.h"
 #include "bench/tool/progress.h"
 #include "call/context.h"
 #include "gpu/backend/devices.h"
@@ -20,7 +19,6 @@ static const double kLongestCall = 0.1, kMemoryShare = 0.5;
 typedef struct verifier {
     const duo_verify_options *options;
     duo_verification *v;
-    duo_noise_watch watch;
     duo_verify_arrays arrays;
     duo_context *alone; /* verify_pace.h */
     duo_drawn *drawn;
@@ -37,20 +35,18 @@ static duo_effort effort_of(const duo_verify_options *options)
 
 /* ---- Noise ---- */
 
-/* How far samples of a product lie apart that all threads of the CPU share: quartile over quartile,
- * less 1. */
-static double spread_of_product(duo_context *context)
+/* Samples of a product that all threads of the CPU share. */
+static void sample_product(duo_context *context)
 {
     const duo_effort effort = {.sample_seconds = 0.003, .rounds = 40, .budget_seconds = 1.0};
     duo_benchmark b = {.run = duo_verify_product, .user = context};
     if (duo_set_path(context, DUO_PATH_CPU) == DUO_OK) duo_measure(&b, 1, &effort);
     (void)duo_set_path(context, DUO_PATH_AUTO);
-    return b.low_seconds > 0.0 ? b.high_seconds / b.low_seconds - 1.0 : (double)INFINITY;
 }
 
-static void judge_noise(verifier *w, double figures_spread)
+static void judge_noise(verifier *w)
 {
-    duo_noise_told(&w->watch, duo_machine_threads(), figures_spread, &w->v->noise);
+    w->v->noise = duo_noise_told(duo_machine_threads());
     w->v->judged = !w->v->noise.noisy || w->options->ignore_noise;
 }
 
@@ -58,25 +54,10 @@ static void judge_noise(verifier *w, double figures_spread)
 static void look_for_noise(verifier *w)
 {
     enum { LOOKS = 20 };
-    duo_noise_begin(&w->watch);
-    for (int i = 0; i < LOOKS; i++) duo_noise_look(&w->watch);
-    judge_noise(w, spread_of_product(w->arrays.context));
-}
-
-/* The median spread of what was chosen. */
-static double spread_of_figures(const verifier *w)
-{
-    double *const spread = malloc(((size_t)w->v->problems + 1) * sizeof *spread);
-    int count = 0;
-    for (int i = 0; i < w->v->problems && spread != NULL; i++) {
-        const duo_verified *const p = &w->problem[i];
-        if (p->chosen < 0) continue;
-        const duo_timed *const c = &p->candidate[p->chosen];
-        spread[count++] = c->high_seconds / c->low_seconds - 1.0;
-    }
-    const double median = count > 0 ? duo_median(spread, count) : 0.0;
-    free(spread);
-    return median;
+    duo_noise_begin();
+    for (int i = 0; i < LOOKS; i++) duo_noise_look();
+    sample_product(w->arrays.context);
+    judge_noise(w);
 }
 
 /* ---- Problems ---- */
@@ -160,11 +141,10 @@ static void time_all(verifier *w)
     const duo_effort effort = effort_of(w->options);
     const double began = duo_now_seconds(), most = w->options->most_seconds;
     char label[DUO_DRAWN_TEXT];
-    duo_noise_begin(&w->watch);
+    duo_noise_begin();
     duo_progress_begin(most);
     for (int i = 0; i < w->count && duo_now_seconds() - began < most; i++) {
         duo_progress_step(i > 0 ? most / w->count : 0.0, duo_drawn_text(&w->drawn[i], label));
-        duo_noise_look(&w->watch);
         const double pace = duo_verify_pace(w->alone);
         duo_verified *const problem = &w->problem[w->v->problems];
         w->v->problems +=
@@ -214,7 +194,7 @@ bool duo_verify(const duo_verify_options *options, duo_verification *v)
     bool good = open_all(&w);
     if (good && v->judged) {
         time_all(&w);
-        judge_noise(&w, spread_of_figures(&w));
+        judge_noise(&w);
     }
     if (good && v->judged) {
         good = duo_verification_sum_up(v);

@@ -88,12 +88,14 @@ static void print_verdict(const duo_verification *v, FILE *file)
 {
     char text[160];
     const duo_regrets *const r = &v->algorithm;
+    if (v->noise.noisy) fprintf(file, "%s.\n", duo_noise_text(&v->noise, text, sizeof text));
     fprintf(file,
             "Of %d calls that were not measured before (seed %" PRIu64 "), %d took more than 5 %%\n"
             "longer than the best algorithm would have; all together %.1f %%.\n",
             r->problems, v->seed, r->above_5_percent,
             100.0 * (v->chosen_seconds / v->best_seconds - 1.0));
-    fprintf(file, "Machine %s.\n", duo_noise_text(&v->noise, text, sizeof text));
+    if (!v->noise.noisy)
+        fprintf(file, "Machine %s.\n", duo_noise_text(&v->noise, text, sizeof text));
     if (v->pace.pairs > 0)
         fprintf(file, "The CPU's pace: %.2f times as long as in the profile (p5 %.2f, p95 %.2f).\n",
                 v->pace.median, v->pace.low, v->pace.high);

@@ -33,14 +33,14 @@ static void verdict(const duo_verification *v, const duo_verify_options *options
     char text[256];
     char *head = NULL;
     size_t size = 0;
+    fprintf(file, "<ul class=\"verdict\">\n");
+    if (v->noise.noisy) duo_html_element("li", duo_noise_text(&v->noise, text, sizeof text), file);
     snprintf(text, sizeof text,
              "Of %d calls that were not measured before, %d took more than 5 %% longer than the "
              "best algorithm would have; all together %.1f %%.",
              v->algorithm.problems, v->algorithm.above_5_percent,
              100.0 * (v->chosen_seconds / v->best_seconds - 1.0));
-    fprintf(file, "<ul class=\"verdict\">\n");
     duo_html_element("li", text, file);
-    if (v->noise.noisy) duo_html_element("li", "The machine is noisy: judge with care.", file);
     fprintf(file, "</ul>\n");
     FILE *const memory = open_memstream(&head, &size);
     if (memory == NULL) return;

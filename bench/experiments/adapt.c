@@ -13,6 +13,7 @@
 
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/neighbours.h"
+#include "bench/measure/noise.h"
 #include "bench/measure/random_shape.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_built_in.h"
@@ -164,6 +165,7 @@ static void measure(const duo_bench *b, experiment *x)
 {
     uint64_t random = b->seed;
     for (int i = 0; i < x->calls; i++) {
+        if (i % 16 == 0) duo_noise_look();
         x->call[i].call = draw(x, &random);
         time_candidates(x, &x->call[i]);
     }

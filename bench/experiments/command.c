@@ -4,9 +4,12 @@
 
 #include "bench/experiments/arguments.h"
 #include "bench/experiments/experiments.h"
+#include "bench/measure/noise.h"
 #include "bench/tool/options.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/text.h"
 #include "bench/tool/tool.h"
+#include "host/machine.h"
 
 /* So many problems of an operation, from the sizes and shapes that were given. */
 static int make_problems(const duo_bench_arguments *a, duo_operation operation,
@@ -103,6 +106,21 @@ static int run(duo_bench_arguments *a)
     return DUO_EXIT_USAGE;
 }
 
+/* Behind the figures, if there are any that others could disturb. Neighbours on purpose are no
+ * news, and what another process of this command reads has a form of its own. */
+static void tell_noise(const duo_bench *b)
+{
+    char text[160], line[200];
+    const duo_noise noise = duo_noise_told(b->threads > 0 ? b->threads : duo_machine_threads());
+    if (noise.looks == 0 || b->neighbours > 0 || b->stall_child != NULL) return;
+    snprintf(line, sizeof line, "%s%s.", noise.noisy ? "" : "Machine ",
+             duo_noise_text(&noise, text, sizeof text));
+    if (b->csv)
+        printf("# %s\n", line);
+    else
+        duo_text_wrap("", line, stdout);
+}
+
 int duo_tool_bench(int argc, char **argv)
 {
     duo_bench bench = {
@@ -111,5 +129,8 @@ int duo_tool_bench(int argc, char **argv)
     const int status = duo_bench_parse(argc, argv, &a);
     if (status != 0) return status;
     if (bench.plot != NULL && !duo_picture_possible(bench.plot)) return DUO_EXIT_FAILURE;
-    return run(&a);
+    duo_noise_begin();
+    const int result = run(&a);
+    if (result == EXIT_SUCCESS) tell_noise(&bench);
+    return result;
 }

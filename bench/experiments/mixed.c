@@ -18,6 +18,7 @@
 
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/neighbours.h"
+#include "bench/measure/noise.h"
 #include "bench/peers/openblas.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/tool.h"
@@ -145,6 +146,7 @@ static bool take_turns(duo_mix *x, duo_way how, int first, int last)
 {
     bool good = true;
     fall_asleep();
+    duo_noise_look();
     const double begin = duo_now_seconds();
     while (good && duo_now_seconds() - begin < x->warm_seconds)
         good = turn(x, how, first, last, false);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bench/measure/noise.h"
 #include "bench/measure/statistics.h"
 #include "bench/reference/random.h"
 
@@ -12,6 +13,11 @@ enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
 
 /* A call that is so many times as long as the warm-up needs none. */
 static const double kOwnWarmUp = 8.0;
+
+/* Quartiles tell of noise if there are so many samples of such a length: of fewer they are the least
+ * and the longest, and shorter ones lie apart on a quiet machine, too. */
+enum { LEAST_ROUNDS = 5 };
+static const double kLeastSample = 0.001;
 
 /* The calls of a sample are counted in a run that takes at least this share of its length. */
 static const double kCalibrationShare = 0.25;
@@ -130,6 +136,27 @@ static bool is_late(const duo_effort *effort)
     return effort->until_seconds > 0.0 && duo_now_seconds() > effort->until_seconds;
 }
 
+/* Now and then, for a look takes some milliseconds. */
+static void look_for_noise(void)
+{
+    static double next;
+    const double now = duo_now_seconds();
+    if (now < next) return;
+    next = now + 0.1;
+    duo_noise_look();
+}
+
+/* Fills what was found from the samples. */
+static void sum_up(duo_benchmark *b, plan *p, const duo_effort *effort)
+{
+    b->median_seconds = duo_median(p->sample, b->rounds);
+    b->minimum_seconds = p->sample[0]; /* sorted by now */
+    b->low_seconds = duo_quantile(p->sample, b->rounds, 0.25);
+    b->high_seconds = duo_quantile(p->sample, b->rounds, 0.75);
+    if (b->rounds >= LEAST_ROUNDS && effort->sample_seconds >= kLeastSample)
+        duo_noise_add(b->low_seconds, b->high_seconds);
+}
+
 void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
 {
     const int most = effort->rounds > MOST_ROUNDS ? MOST_ROUNDS : effort->rounds;
@@ -137,6 +164,7 @@ void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
     int *const order = calloc((size_t)count + 1, sizeof *order);
     const bool good = p != NULL && order != NULL;
     uint64_t random = 1;
+    look_for_noise();
     for (int i = 0; i < count; i++) {
         benchmark[i].rounds = 0;
         benchmark[i].median_seconds = benchmark[i].minimum_seconds = 0.0;
@@ -154,13 +182,8 @@ void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
                 take_sample(&benchmark[i], &p[i], effort);
         }
     }
-    for (int i = 0; i < count; i++) {
-        if (benchmark[i].failed) continue;
-        benchmark[i].median_seconds = duo_median(p[i].sample, benchmark[i].rounds);
-        benchmark[i].minimum_seconds = p[i].sample[0]; /* sorted by now */
-        benchmark[i].low_seconds = duo_quantile(p[i].sample, benchmark[i].rounds, 0.25);
-        benchmark[i].high_seconds = duo_quantile(p[i].sample, benchmark[i].rounds, 0.75);
-    }
+    for (int i = 0; i < count; i++)
+        if (!benchmark[i].failed) sum_up(&benchmark[i], &p[i], effort);
     free(p);
     free(order);
 }

@@ -36,6 +36,7 @@ typedef struct duo_effort {
     double until_seconds;  /* by duo_now_seconds: then no round but the first begins; 0: never */
 } duo_effort;
 
+/* Looks for noise, too (noise.h). */
 void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort);
 
 #endif

@@ -14,12 +14,9 @@
 
 #include "bench/measure/benchmark.h"
 #include "bench/measure/statistics.h"
+#include "choice/profile_parts.h"
 
 /* ---- Judging ---- */
-
-/* Figures that lie further apart than this are not to be trusted. On quiet machines quartiles of
- * the same work lie within some percent. */
-static const double kQuietError = 0.10;
 
 /* The share of its processors that others took from a process which uses all of its threads. */
 static double taken_by_others(const duo_noise *n)
@@ -31,43 +28,55 @@ static double taken_by_others(const duo_noise *n)
 
 void duo_noise_judge(duo_noise *n)
 {
-    const double taken = fmin(taken_by_others(n), 0.9);
+    const double taken = fmin(taken_by_others(n), DUO_NOISE_MOST / (1.0 + DUO_NOISE_MOST));
     const double slower = 1.0 / (1.0 - taken) - 1.0;
-    n->error = fmax(slower, fmax(n->work_spread, n->figures_spread));
+    const double error = fmax(slower, fmax(n->work_spread, n->figures_spread));
     const bool known =
         n->looks > 0 && isfinite(n->waited + n->work_spread + n->figures_spread + n->others);
-    n->noisy = !(known && n->error <= kQuietError);
+    n->error = known ? fmin(error, DUO_NOISE_MOST) : DUO_NOISE_MOST;
+    n->noisy = n->error > duo_quiet_error;
+}
+
+const char *duo_noise_percent(double error, char *text, size_t size)
+{
+    const bool most = error >= DUO_NOISE_MOST * (1.0 - 1e-6);
+    snprintf(text, size, "%s%.0f %%", most ? "more than " : "", ceil(100.0 * error - 1e-6));
+    return text;
 }
 
 const char *duo_noise_text(const duo_noise *n, char *text, size_t size)
 {
-    char who[96] = "the same work took now longer, now shorter";
+    char who[96] = "the same work took now longer, now shorter", percent[32];
     const int running = (int)lround(n->running);
     if (running == 1)
         snprintf(who, sizeof who, "another process was running");
     else if (running > 1)
         snprintf(who, sizeof who, "%d other processes were running", running);
-    else if (taken_by_others(n) > kQuietError)
+    else if (taken_by_others(n) > duo_quiet_error)
         snprintf(who, sizeof who, "others kept %.1f of %d processors busy", n->others,
                  n->processors);
+    (void)duo_noise_percent(n->error, percent, sizeof percent);
     if (n->looks == 0)
         snprintf(text, size, "not known, as nothing was measured");
     else if (n->noisy)
-        snprintf(text, size, "NOISY: %s; figures may be off by %.0f %%", who, 100.0 * n->error);
+        snprintf(text, size, "NOISY: %s; figures may be off by %s", who, percent);
     else
-        snprintf(text, size, "quiet: figures lie within %.0f %%", ceil(100.0 * n->error));
+        snprintf(text, size, "quiet: figures lie within %s", percent);
     return text;
 }
 
 /* ---- What the system tells ---- */
 
-/* Seconds for which this process has had a processor. */
+/* Seconds for which this process, and children of it that have ended, have had a processor. */
 static double own_seconds(void)
 {
     struct rusage u;
-    if (getrusage(RUSAGE_SELF, &u) != 0) return 0.0;
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    double seconds = 0.0;
+    for (int children = 0; children < 2; children++)
+        if (getrusage(children ? RUSAGE_CHILDREN : RUSAGE_SELF, &u) == 0)
+            seconds += (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    return seconds;
 }
 
 /* Seconds of one processor's line of /proc/stat that were not idle: user, nice, system, irq,
@@ -142,53 +151,79 @@ static void work(void)
 
 /* ---- Watching ---- */
 
-void duo_noise_begin(duo_noise_watch *watch)
+enum { LOOKS = 512, FIGURES = 4096 }; /* beyond that the oldest are forgotten */
+
+static struct watch {
+    bool on;
+    int looks, figures;
+    double work[LOOKS];     /* seconds of the fixed work */
+    double spread[FIGURES]; /* upper over lower quartile, less 1 */
+    double work_seconds, waited_seconds, running;
+    double began, own_seconds, all_seconds; /* when the watch began */
+} watch;
+
+void duo_noise_begin(void)
 {
     int processors;
-    memset(watch, 0, sizeof *watch);
-    watch->all_seconds = all_seconds(&processors, &watch->running);
-    watch->running = 0.0;
-    watch->own_seconds = own_seconds();
-    watch->began = duo_now_seconds();
+    double running;
+    memset(&watch, 0, sizeof watch);
+    watch.on = true;
+    watch.all_seconds = all_seconds(&processors, &running);
+    watch.own_seconds = own_seconds();
+    watch.began = duo_now_seconds();
     work(); /* wakes the processor up */
 }
 
-void duo_noise_look(duo_noise_watch *watch)
+void duo_noise_look(void)
 {
     int processors;
     double running;
+    if (!watch.on) return;
     (void)all_seconds(&processors, &running);
-    watch->running += fmax(running - own_running(), 0.0);
+    watch.running += fmax(running - own_running(), 0.0);
     const double thread_began = thread_seconds(), began = duo_now_seconds();
     for (int part = 0; part < PARTS; part++) work();
     const double elapsed = duo_now_seconds() - began, used = thread_seconds() - thread_began;
-    watch->work[watch->looks % DUO_NOISE_LOOKS] = elapsed;
-    watch->work_seconds += elapsed;
-    watch->waited_seconds += fmax(elapsed - used, 0.0);
-    watch->looks++;
+    watch.work[watch.looks++ % LOOKS] = elapsed;
+    watch.work_seconds += elapsed;
+    watch.waited_seconds += fmax(elapsed - used, 0.0);
 }
 
-static double spread(const duo_noise_watch *watch)
+void duo_noise_add(double low, double high)
 {
-    double work_of[DUO_NOISE_LOOKS];
-    const int count = watch->looks < DUO_NOISE_LOOKS ? watch->looks : DUO_NOISE_LOOKS;
+    if (watch.on) watch.spread[watch.figures++ % FIGURES] = high / low - 1.0;
+}
+
+static double spread_of_work(void)
+{
+    double work_of[LOOKS];
+    const int count = watch.looks < LOOKS ? watch.looks : LOOKS;
     if (count < 4) return 0.0;
-    memcpy(work_of, watch->work, sizeof work_of);
+    memcpy(work_of, watch.work, sizeof work_of);
     return duo_quantile(work_of, count, 0.75) / duo_quantile(work_of, count, 0.25) - 1.0;
 }
 
-void duo_noise_told(const duo_noise_watch *watch, int threads, double figures_spread,
-                    duo_noise *noise)
+static double spread_of_figures(void)
+{
+    double spread[FIGURES];
+    const int count = watch.figures < FIGURES ? watch.figures : FIGURES;
+    memcpy(spread, watch.spread, sizeof spread);
+    return count > 0 ? duo_median(spread, count) : 0.0;
+}
+
+duo_noise duo_noise_told(int threads)
 {
     double running;
-    *noise =
-        (duo_noise){.looks = watch->looks, .threads = threads, .figures_spread = figures_spread};
-    const double all = all_seconds(&noise->processors, &running) - watch->all_seconds;
-    const double own = own_seconds() - watch->own_seconds;
-    const double elapsed = duo_now_seconds() - watch->began;
-    if (elapsed > 0.0) noise->others = fmax((all - own) / elapsed, 0.0);
-    if (watch->work_seconds > 0.0) noise->waited = watch->waited_seconds / watch->work_seconds;
-    if (watch->looks > 0) noise->running = watch->running / watch->looks;
-    noise->work_spread = spread(watch);
-    duo_noise_judge(noise);
+    duo_noise noise = {.looks = watch.looks,
+                       .threads = threads,
+                       .work_spread = spread_of_work(),
+                       .figures_spread = spread_of_figures()};
+    const double all = all_seconds(&noise.processors, &running) - watch.all_seconds;
+    const double own = own_seconds() - watch.own_seconds;
+    const double elapsed = duo_now_seconds() - watch.began;
+    if (elapsed > 0.0) noise.others = fmax((all - own) / elapsed, 0.0);
+    if (watch.work_seconds > 0.0) noise.waited = watch.waited_seconds / watch.work_seconds;
+    if (watch.looks > 0) noise.running = watch.running / watch.looks;
+    duo_noise_judge(&noise);
+    return noise;
 }

@@ -4,6 +4,8 @@
  * Three kinds of evidence: how long a fixed piece of work had to wait for a processor, how busy
  * other processes kept the processors, and how far repeated samples lie apart. The first two see a
  * neighbour who is always there, the last one who comes and goes, on a GPU too.
+ *
+ * A process measures one thing at a time: there is one watch, and nobody hands it around.
  */
 #ifndef DUO_NOISE_H
 #define DUO_NOISE_H
@@ -24,31 +26,30 @@ typedef struct duo_noise {
 
     /* The verdict. */
     bool noisy;
-    double error; /* a figure may be off by this share */
+    double
+        error; /* a figure may be off by this share; more than DUO_NOISE_MOST is not told apart */
 } duo_noise;
+
+/* Who gets a tenth of a processor, or less, waits for nine tenths of his time. */
+#define DUO_NOISE_MOST 9.0
 
 /* From the evidence to the verdict. What is not known, or not a number, counts as noisy. */
 void duo_noise_judge(duo_noise *noise);
 
+/* "12 %", "more than 900 %" */
+const char *duo_noise_percent(double error, char *text, size_t size);
 /* One line: "quiet: figures lie within 2 %", or who disturbed and by how much. */
 const char *duo_noise_text(const duo_noise *noise, char *text, size_t size);
 
-/* ---- Looking while something is measured ---- */
+/* ---- Looking while something is measured: duo_measure does, once it was begun ---- */
 
-enum { DUO_NOISE_LOOKS = 512 };
-
-typedef struct duo_noise_watch {
-    int looks;
-    double work[DUO_NOISE_LOOKS]; /* seconds of the fixed work, a part of the looks */
-    double work_seconds, waited_seconds, running;
-    double began, own_seconds, all_seconds; /* when the watch began */
-} duo_noise_watch;
-
-void duo_noise_begin(duo_noise_watch *watch);
+/* Forgets what was seen before. */
+void duo_noise_begin(void);
 /* Some milliseconds. To be called now and then, while nothing else of this process is at work. */
-void duo_noise_look(duo_noise_watch *watch);
-/* Fills the evidence but `figures_spread`, and judges. The watch goes on. */
-void duo_noise_told(const duo_noise_watch *watch, int threads, double figures_spread,
-                    duo_noise *noise);
+void duo_noise_look(void);
+/* The quartiles of repeated samples. */
+void duo_noise_add(double low, double high);
+/* What was seen since the beginning, judged for a process of so many threads. It goes on. */
+duo_noise duo_noise_told(int threads);
 
 #endif

@@ -11,12 +11,7 @@
 #include "cpu/blas_library.h"
 #include "cpu/private_library.h"
 
-/* The sanitizers cannot live with RTLD_DEEPBIND; see blas_library.c. */
-#ifdef DUO_NO_DEEPBIND
-enum { HOW = RTLD_NOW | RTLD_LOCAL };
-#else
-enum { HOW = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };
-#endif
+enum { HOW = RTLD_NOW | RTLD_LOCAL }; /* with duo_library_deep */
 
 /* OpenBLAS's answers to openblas_get_parallel */
 enum { OWN_THREADS = 1, OPENMP_THREADS = 2 };
@@ -51,7 +46,7 @@ static void describe(duo_blas_instance *blas)
 
 bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why)
 {
-    *blas = (duo_blas_instance){.handle = dlopen(path, HOW)};
+    *blas = (duo_blas_instance){.handle = dlopen(path, HOW | duo_library_deep())};
     if (blas->handle == NULL) *why = dlerror();
     if (blas->handle != NULL) describe(blas);
     return blas->handle != NULL;
@@ -70,7 +65,8 @@ static bool open_copy(duo_blas_instance *blas, const duo_blas_library *inner)
         secure_getenv("OPENBLAS_THREAD_TIMEOUT") == NULL ? "OPENBLAS_THREAD_TIMEOUT=25" : NULL;
     const char *variables[3] = {timeout}; /* ended by the first NULL */
     if (inner->core[0] != '\0') variables[timeout != NULL] = variable;
-    blas->handle = duo_private_library_open(inner->path, HOW, variables, why, sizeof why);
+    blas->handle =
+        duo_private_library_open(inner->path, HOW | duo_library_deep(), variables, why, sizeof why);
     if (blas->handle != NULL) describe(blas);
     return blas->handle != NULL;
 }

@@ -88,7 +88,7 @@ static duo_decision decision_of(const duo_call *call, const duo_conditions *cond
     last.threads = choice[best].threads;
     last.predicted_seconds = choice[best].seconds;
     duo_last_describe(&last, "", &decision);
-    duo_reason_add(&last, &decision);
+    duo_reason_add(&last, "", &decision);
     return decision;
 }
 

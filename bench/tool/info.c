@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/measure/noise.h"
 #include "bench/tool/info.h"
 #include "bench/tool/options.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
 #include "choice/profile_in_use.h"
+#include "choice/profile_parts.h"
 #include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "cpu/lanes.h"
@@ -138,6 +140,7 @@ static void print_rate(const char *name, double bytes_per_second)
 /* When the curves of each operation were measured; those that were not are borrowed. */
 static void print_measured(const duo_profile *p)
 {
+    char percent[DUO_TEXT];
     for (int i = 0; i < DUO_OPERATIONS; i++) {
         const duo_measured *const m = &p->measured[i];
         if (m->date[0] == '\0')
@@ -145,6 +148,11 @@ static void print_measured(const duo_profile *p)
         else
             printf("  %-14s %s run of %s, commit %s\n", duo_operation_name((duo_operation)i),
                    m->effort, m->date, m->commit);
+        if (m->noise > 0.0)
+            printf("  %-14s %s %s\n", "",
+                   m->noise > duo_quiet_error ? "NOISY: figures may be off by"
+                                              : "quiet: figures lie within",
+                   duo_noise_percent(m->noise, percent, sizeof percent));
     }
 }
 
@@ -159,6 +167,9 @@ static void print_profile(void)
     printf("  GPU part       %s\n", p->gpu);
     printf("  made           %s, commit %s\n", p->date, p->commit);
     print_measured(p);
+    if (duo_profile_noise(p) > duo_quiet_error)
+        printf("  WARNING: calls may run where they take longer, by figures of a NOISY machine.\n"
+               "           Remedy: `duoblas crossover' when it is idle.\n");
     print_rate("CPU memory", p->cpu_bandwidth);
     print_rate("to GPU", p->upload_pageable);
     print_rate("  pinned", p->upload_pinned);

@@ -8,6 +8,7 @@
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
 #include "choice/profile_in_use.h"
+#include "choice/profile_parts.h"
 #include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "cpu/lanes.h"
@@ -116,6 +117,7 @@ static void add_measured(cJSON *to, const duo_profile *p)
         add_text(one, "effort", m->effort);
         add_text(one, "date", m->date);
         add_text(one, "commit", m->commit);
+        add_number(one, "noise", m->noise);
     }
 }
 
@@ -132,6 +134,7 @@ static void add_profile(cJSON *to)
     add_text(object, "gpu", p->gpu);
     add_text(object, "date", p->date);
     add_text(object, "commit", p->commit);
+    (void)cJSON_AddBoolToObject(object, "noisy", duo_profile_noise(p) > duo_quiet_error);
     add_measured(object, p);
     add_number(object, "cpu_bytes_per_second", p->cpu_bandwidth);
     add_number(object, "upload_bytes_per_second", p->upload_pageable);

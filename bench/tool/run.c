@@ -82,7 +82,7 @@ static bool find_library(char path[PATH_MAX])
 /* Later nobody could tell. */
 static bool can_append(const char *file)
 {
-    const int opened = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    const int opened = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     return opened >= 0 && close(opened) == 0;
 }
 

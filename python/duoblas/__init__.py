@@ -9,13 +9,10 @@
 NumPy arrays in and out; CuPy's, PyTorch's and others are used on their device without a copy.
 """
 
-from __future__ import annotations
-
-from typing import Optional
-
-from ._context import Context, Event, default_context, last_context
+from ._context import Context, default_context, explain
 from ._errors import (ArgumentError, DeviceError, DeviceLostError, DuoBLASError, OutOfMemoryError,
                       Status)
+from ._event import Event
 from ._explain import Candidate, Explanation
 from ._info import Device, Info, device_count, info
 from ._keep import Kept, keep, prepare
@@ -26,11 +23,3 @@ __all__ = ["ArgumentError", "Candidate", "Context", "Device", "DeviceError", "De
            "DuoBLASError", "Event", "Explanation", "Info", "Kept", "OutOfMemoryError", "Status",
            "__version__", "default_context", "device_count", "explain", "info", "keep", "prepare",
            "sasum", "sdot", "sgemm", "sgemm_batched", "ssum"]
-
-
-def explain(ctx: Optional[Context] = None) -> Optional[Explanation]:
-    """What the last call chose, and why: the algorithm, where the operands were, and all candidates
-    with their predicted seconds. Of a context, or else of this thread's last call. None: there was
-    no call yet.
-    """
-    return (ctx or last_context()).explain()

@@ -1,28 +1,23 @@
 """Operands: where an array's elements are, whatever made the array.
 
-Host memory is seen as a NumPy array. Device memory is seen by DLPack where the array has it, as
-CuPy's, PyTorch's and JAX's do, because that tells the device and can be told a stream; else by the
-CUDA array interface, as Numba's.
+What is not NumPy's is seen by DLPack where the array has it, as CuPy's, PyTorch's and JAX's do,
+because that tells where the memory is and can be told a stream; else device memory by the CUDA
+array interface, as Numba's, and host memory as NumPy sees it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import sys
-from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32
-from ctypes import c_uint64, c_void_p, py_object
 from typing import Any, Optional
 
 import numpy as np
 
-from . import _cuda
+from . import _cuda, _dlpack
 
-__all__ = ["Operand", "device_of", "empty_like", "operand", "overlap"]
+__all__ = ["Operand", "copied", "device_of", "empty_like", "is_in_place", "operand", "overlap"]
 
 _FLOAT = np.dtype(np.float32)
-_CUDA = 2  # kDLCUDA. Pinned (3) and managed memory (13) can be read by the host, and are used there
 _SHORT: Any = 10000  # steps of NumPy's search for an element that two arrays share
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 
 
 class Operand:
@@ -71,49 +66,16 @@ def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
 
 
 def _as_numpy(array: Any, name: str, written: bool) -> np.ndarray:
-    if isinstance(array, np.ma.MaskedArray):
-        raise TypeError(f"{name} is a masked array; DuoBLAS knows of no masks")
-    if isinstance(array, np.ndarray):
-        return array
-    if written and not hasattr(array, "__dlpack__") and not hasattr(array, "__array_interface__"):
+    """What NumPy sees of an array of another library. An output's memory has to be its own: a copy
+    would be elsewhere the next time."""
+    tells = hasattr(array, "__array_interface__")
+    seen = np.asarray(array)
+    if written and not (tells and np.asarray(array).ctypes.data == seen.ctypes.data):
         raise TypeError(f"{name} is a {type(array).__name__}, which a result cannot be put into")
-    return np.asarray(array)
+    return seen
 
 
 # ---- DLPack ----
-
-class _Tensor(ctypes.Structure):
-    """DLTensor"""
-
-    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32),
-                ("ndim", c_int32), ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16),
-                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
-                ("byte_offset", c_uint64)]
-
-
-class _Versioned(ctypes.Structure):
-    """DLManagedTensorVersioned"""
-
-    _fields_ = [("major", c_uint32), ("minor", c_uint32), ("manager", c_void_p),
-                ("deleter", c_void_p), ("flags", c_uint64), ("tensor", _Tensor)]
-
-
-_is_valid = ctypes.pythonapi.PyCapsule_IsValid
-_is_valid.argtypes = [py_object, c_char_p]
-_is_valid.restype = c_int
-_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_get_pointer.argtypes = [py_object, c_char_p]
-_get_pointer.restype = c_void_p
-
-
-def _capsule(array: Any, stream: int) -> Any:
-    """The array's capsule; its work so far is ordered before the stream's. The capsule stays ours,
-    unconsumed: its own destructor gives the array free."""
-    try:
-        return array.__dlpack__(stream=stream, max_version=(1, 0))
-    except TypeError:  # older than DLPack 1.0
-        return array.__dlpack__(stream=stream)
-
 
 def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [], 1
@@ -123,23 +85,43 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _of_dlpack(array: Any, name: str, written: bool, stream: int) -> Operand:
-    capsule = _capsule(array, stream)
-    if _is_valid(capsule, b"dltensor_versioned"):
-        managed = _Versioned.from_address(_get_pointer(capsule, b"dltensor_versioned"))
-        tensor, read_only = managed.tensor, managed.flags & _READ_ONLY
+def _is_locked(array: Any, address: int) -> bool:
+    """Where NumPy sees the same memory it may know what DLPack before 1.0 cannot tell."""
+    try:
+        seen = np.asarray(array)
+    except Exception:  # it has its reasons to be seen by DLPack alone
+        return False
+    return seen.ctypes.data == address and not seen.flags.writeable
+
+
+def _of_dlpack(array: Any, name: str, written: bool, stream: Optional[int]) -> Operand:
+    kind, device = array.__dlpack_device__()
+    if kind in _dlpack.HOST and not written:
+        try:
+            return _of_numpy(np.asarray(array), name, False)  # takes a third of the time
+        except TypeError:  # NumPy sees no floats, or may not look
+            pass
+    if kind == _dlpack.CUDA:
+        view = _dlpack.view(array, stream or _cuda.LEGACY_STREAM)
+    elif kind in _dlpack.HOST or kind == _dlpack.MANAGED:
+        view = _dlpack.view(array, None)
     else:
-        tensor, read_only = _Tensor.from_address(_get_pointer(capsule, b"dltensor")), 0
-    if (tensor.code, tensor.bits, tensor.lanes) != (2, 32, 1):
+        raise TypeError(f"{name} is in memory of DLPack's kind {int(kind)}; DuoBLAS knows the "
+                        "host's and CUDA's")
+    if kind == _dlpack.MANAGED or kind == _dlpack.CUDA and stream is None:
+        _cuda.synchronize(_cuda.LEGACY_STREAM, device)
+    if not view.is_float32:
         raise TypeError(f"{name} has elements of another type than float32, which DuoBLAS computes "
                         "with alone")
-    if written and read_only:
+    if view.address % 4:
+        raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
+    if written and view.copied:
+        raise TypeError(f"{name} is a {type(array).__name__}, which gives a copy of its elements: "
+                        "a result would be lost")
+    if written and (view.read_only or kind in _dlpack.HOST and _is_locked(array, view.address)):
         raise ValueError(f"{name} is read-only")
-    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
-    strides = (tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides
-               else _row_major(shape))
-    return Operand((tensor.data or 0) + tensor.byte_offset, shape, strides, tensor.device_id,
-                   (array, capsule))
+    return Operand(view.address, view.shape, view.strides or _row_major(view.shape),
+                   int(device) if kind == _dlpack.CUDA else None, view.holder)
 
 
 # ---- The CUDA array interface ----
@@ -157,24 +139,26 @@ def _of_interface(array: Any, name: str, written: bool, stream: Optional[int]) -
     if steps is not None and any(s % 4 for s in steps):
         raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
     strides = _row_major(shape) if steps is None else tuple(s // 4 for s in steps)
-    device = _cuda.device_of(address)
+    device, managed = _cuda.device_of(address), _cuda.is_managed(address)
     behind = told.get("stream", _cuda.LEGACY_STREAM)
-    if behind is not None and behind != stream:
+    if behind is not None and (managed or behind != stream):
         _cuda.synchronize(behind, device)
-    return Operand(address, shape, strides, device, array)
+    return Operand(address, shape, strides, None if managed else device, array)
 
 
 # ---- Any array ----
 
 def device_of(array: Any) -> Optional[int]:
-    """The device whose memory the array is in; None: it is in host memory."""
+    """The device whose memory the array is in; None: it is in host memory, or in managed memory,
+    which is used there."""
     if isinstance(array, np.ndarray):
         return None
     if hasattr(array, "__dlpack_device__"):
         kind, device = array.__dlpack_device__()
-        return int(device) if kind == _CUDA else None
+        return int(device) if kind == _dlpack.CUDA else None
     if hasattr(array, "__cuda_array_interface__"):
-        return _cuda.device_of(array.__cuda_array_interface__["data"][0])
+        address = array.__cuda_array_interface__["data"][0]
+        return None if _cuda.is_managed(address) else _cuda.device_of(address)
     return None
 
 
@@ -182,37 +166,52 @@ def operand(array: Any, name: str, written: bool = False,
             stream: Optional[int] = None) -> Operand:
     """The array as an operand. stream: the caller's, in which the call will run. Without one the
     array's own work is done when this returns."""
-    device = device_of(array)
-    if device is None:
-        return _of_numpy(_as_numpy(array, name, written), name, written)
-    if not hasattr(array, "__dlpack_device__"):
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; DuoBLAS knows of no masks")
+    if isinstance(array, np.ndarray):
+        return _of_numpy(array, name, written)
+    if hasattr(array, "__dlpack_device__"):
+        return _of_dlpack(array, name, written, stream)
+    if hasattr(array, "__cuda_array_interface__"):
         return _of_interface(array, name, written, stream)
-    found = _of_dlpack(array, name, written, stream or _cuda.LEGACY_STREAM)
-    if stream is None:
-        _cuda.synchronize(_cuda.LEGACY_STREAM, device)
-    return found
+    return _of_numpy(_as_numpy(array, name, written), name, written)
+
+
+def is_in_place(o: Operand, array: Any, name: str) -> bool:
+    """Is the operand the array's own memory? A copy, as the operand keeps it alive, is elsewhere
+    the next time."""
+    return operand(array, name).address == o.address
+
+
+def copied(o: Operand, name: str) -> Operand:
+    """A copy in C order of elements in host memory."""
+    return operand(np.ascontiguousarray(_elements(o)), name)
 
 
 def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
-    """An array for a result: NumPy's for host memory, else of the library that made `array`."""
-    if device_of(array) is None:
-        return np.empty(shape, np.float32)
+    """An array for a result: of CuPy or PyTorch if they made `array`, else of NumPy."""
     maker = type(array).__module__.partition(".")[0]
     if maker == "torch":
         return array.new_empty(shape)
     if maker == "cupy":
         with array.device:
             return sys.modules["cupy"].empty(shape, np.float32)
+    if device_of(array) is None:
+        return np.empty(shape, np.float32)
     raise ValueError(f"give the array that a result of {maker}'s arrays is put into")
 
 
 class _Addresses:
-    """Elements as NumPy sees them, wherever they are. They are never read."""
+    """Elements as NumPy sees them, wherever they are."""
 
     def __init__(self, o: Operand) -> None:
         self.__array_interface__ = {"version": 3, "typestr": _FLOAT.str, "shape": o.shape,
                                     "strides": tuple(4 * s for s in o.strides),
                                     "data": (o.address, True)}
+
+
+def _elements(o: Operand) -> np.ndarray:
+    return np.asarray(_Addresses(o))
 
 
 def overlap(x: Operand, y: Operand) -> bool:
@@ -221,8 +220,7 @@ def overlap(x: Operand, y: Operand) -> bool:
     if not (low < other + other_bytes and other < low + bytes_):
         return False
     try:
-        views = (np.asarray(_Addresses(x)), np.asarray(_Addresses(y)))
-        return bool(np.shares_memory(*views, max_work=_SHORT))
+        return bool(np.shares_memory(_elements(x), _elements(y), max_work=_SHORT))
     except Exception as problem:
         if type(problem).__name__ != "TooHardError":
             raise

@@ -1,26 +1,27 @@
-"""Contexts and events."""
+"""Contexts, and which of them a call uses."""
 
 from __future__ import annotations
 
 import ctypes
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Optional
 
-from . import _cuda
+from . import _cuda, _scope
+from ._arguments import choice, integer, integers, stream_address
 from ._arrays import Operand
 from ._errors import check
-from ._explain import Explanation, explain_last
+from ._explain import Explanation, explained, last_decision
 from ._library import MATHS, PATHS, PRIORITIES, library
+from ._locked import Locked
 from ._ranges import Range, adopted
+from ._unique import Unique
 
 if TYPE_CHECKING:
     from ._keep import Kept
 
-__all__ = ["Context", "Event", "Math", "Path", "Priority", "context_for", "default_context",
-           "last_context"]
+__all__ = ["Context", "Math", "Path", "Priority", "context_for", "default_context", "explain"]
 
 Path = Literal["auto", "cpu", "gpu"]
 Math = Literal["accurate", "ieee", "tf32", "float64"]
@@ -29,36 +30,12 @@ Priority = Literal["normal", "high"]
 _AWAITED = 128  # results that are remembered; the library itself waits for the oldest of 64
 
 
-def _value(values: dict[str, int], name: str, what: str) -> int:
-    try:
-        return values[name]
-    except (KeyError, TypeError):
-        raise ValueError(f"{what} is {name!r}; it is one of {', '.join(values)}") from None
-
-
-def _stream_address(stream: Any) -> Optional[int]:
-    """The CUDA stream behind a number, or behind an object of CuPy, PyTorch, Numba or cuda.core.
-    0 is CUDA's default stream, which the library calls by another number."""
-    if stream is None:
-        return None
-    if hasattr(stream, "__cuda_stream__"):
-        stream = stream.__cuda_stream__
-        stream = (stream() if callable(stream) else stream)[1]
-    else:
-        for name in ("cuda_stream", "ptr", "handle"):
-            if hasattr(stream, name):
-                stream = getattr(stream, name)
-                break
-        stream = getattr(stream, "value", stream)
-    return int(stream or 0) or _cuda.LEGACY_STREAM
-
-
-class Context:
+class Context(Locked, Unique):
     """An in-order queue on one device, with its policy: how its calls choose, and compute.
 
-    In its ``with`` block it is the one that calls without ``ctx`` use, on this thread; at the end
-    of the block it is closed. Calls without any context use one that belongs to the thread. A
-    context may be used by several threads, one call at a time.
+    In its ``with`` block it is the one that calls without ``ctx`` use, on this thread and in this
+    task of asyncio; at the end of the block it is closed. Calls without any context use one that
+    belongs to the thread. A context may be used by several threads, one call at a time.
 
     path          "auto", the default: each call runs where it is predicted to finish first. "cpu",
                   "gpu": there. "gpu" without a GPU runs on the CPU.
@@ -80,13 +57,15 @@ class Context:
                  devices: Optional[Sequence[int]] = None, stream: Any = None,
                  asynchronous: bool = False, adapt: Optional[bool] = None,
                  priority: Optional[Priority] = None) -> None:
+        super().__init__()
         self._handle: Optional[int] = None
-        self._lock = threading.RLock()
+        self._given: dict[str, Any] = {}
         self._device: Optional[int] = None
         self._stream: Optional[int] = None
         self._asynchronous = False
         self._awaited: deque[Any] = deque(maxlen=_AWAITED)
         self._blocks = 0
+        self._last: Callable[[], Optional[_scope.LastCall]] = lambda: None
         handle = ctypes.c_void_p()
         if device is not None and devices is not None:
             raise ValueError("give device or devices, not both")
@@ -106,9 +85,11 @@ class Context:
             if stream is not None:
                 self.set_stream(stream)
             if adapt is not None:
-                self._call(library.duo_set_adapt, int(adapt))
+                self._call(library.duo_set_adapt, int(bool(adapt)))
+                self._given["adapt"] = bool(adapt)
             if priority is not None:
-                self._call(library.duo_set_priority, _value(PRIORITIES, priority, "priority"))
+                self._call(library.duo_set_priority, choice(PRIORITIES, priority, "priority"))
+                self._given["priority"] = priority
             if asynchronous:
                 self.set_asynchronous(True)
         except BaseException:
@@ -119,39 +100,47 @@ class Context:
 
     def set_path(self, path: Path) -> None:
         """Which side may serve its calls."""
-        self._call(library.duo_set_path, _value(PATHS, path, "path"))
+        self._call(library.duo_set_path, choice(PATHS, path, "path"))
+        self._given["path"] = path
 
     def set_math(self, math: Math) -> None:
         """The arithmetic of its calls."""
-        self._call(library.duo_set_math, _value(MATHS, math, "math"))
+        self._call(library.duo_set_math, choice(MATHS, math, "math"))
+        self._given["math"] = math
 
     def set_threads(self, threads: int) -> None:
         """Most CPU threads that a call may use; 0: the default."""
-        self._call(library.duo_set_threads, threads)
+        self._call(library.duo_set_threads, integer(threads, "threads"))
+        self._given["threads"] = threads
 
     def set_device(self, device: int) -> None:
         """The GPU of later calls. A stream of another one is given up."""
-        self._call(library.duo_set_device, device)
-        self._moved(device)
+        number = integer(device, "device")
+        self._call(library.duo_set_device, number)
+        self._moved(number)
+        self._given["device"] = number
 
     def set_devices(self, devices: Sequence[int]) -> None:
         """The GPUs that share a product of host arrays; the first is the context's own. Empty: all
         of them."""
-        numbers = (ctypes.c_int * len(devices))(*devices)
-        self._call(library.duo_set_devices, numbers, len(devices))
-        if len(devices) > 0:
-            self._moved(devices[0])
+        numbers = integers(devices, "devices")
+        self._call(library.duo_set_devices, (ctypes.c_int * len(numbers))(*numbers), len(numbers))
+        if numbers:
+            self._moved(numbers[0])
+        self._given["devices"] = numbers
 
     def set_stream(self, stream: Any) -> None:
         """Run in the caller's CUDA stream; None: in one of its own."""
-        address = _stream_address(stream)
+        address = stream_address(stream)
         self._call(library.duo_set_stream, address)
         self._stream = address
+        self._given["stream"] = address
 
     def set_asynchronous(self, on: bool) -> None:
         """May results of reductions come after the call? Switching it off waits for them."""
-        self._call(library.duo_set_async, int(on))
-        self._asynchronous = on
+        self._call(library.duo_set_async, int(bool(on)))
+        self._asynchronous = bool(on)
+        self._given["asynchronous"] = bool(on)
 
     # ---- Work ----
 
@@ -168,10 +157,10 @@ class Context:
         """Give idle workspace back to the system."""
         self._call(library.duo_trim)
 
-    def explain(self) -> Optional[Explanation]:
-        """What its last call chose, and why; None: there was none. See duoblas.explain."""
+    def explain(self) -> Explanation:
+        """What its last call chose, and why. See duoblas.explain."""
         with self._lock:
-            return explain_last(self.handle)
+            return explained(last_decision(self.handle))
 
     def keep(self, *arrays: Any) -> Kept:
         """See duoblas.keep."""
@@ -202,21 +191,26 @@ class Context:
         with self._lock:
             handle, self._handle = self._handle, None
             if handle is not None:
+                self._settle_last(handle)
                 check(library.duo_destroy(handle))
                 self._awaited.clear()
 
     def __enter__(self) -> Context:
         with self._lock:
             self._blocks += 1
-        _thread.entered.append(self)
+        _scope.enter(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        _thread.entered.remove(self)
+        _scope.leave(self)
         with self._lock:
-            self._blocks -= 1
+            self._blocks = max(0, self._blocks - 1)
             if self._blocks == 0:
                 self.close()
+
+    def __repr__(self) -> str:
+        given = "".join(f" {name}={value!r}" for name, value in self._given.items())
+        return f"<duoblas.Context{given}{' closed' if self.closed else ''}>"
 
     def __del__(self) -> None:
         try:
@@ -242,7 +236,7 @@ class Context:
         """An operation. Operands on a device are made known to the library while it runs; it is
         done when this returns, unless it runs in the caller's stream and they stay known."""
         with self._lock:
-            _thread.last = weakref.ref(self)
+            self._note_call(self.handle)
             held: list[Range] = []
             try:
                 for o in operands:
@@ -255,6 +249,20 @@ class Context:
             finally:
                 for h in held:
                     adopted.let_go(self.handle, h, False)
+
+    def _note_call(self, handle: int) -> None:
+        """This thread makes a call."""
+        last = self._last()
+        if last is None or last is not _scope.thread.last:
+            self._settle_last(handle)
+            last = _scope.thread.last = _scope.LastCall(self)
+            self._last = weakref.ref(last)
+
+    def _settle_last(self, handle: int) -> None:
+        """Whoever made the last call can explain it from now on without the context."""
+        last = self._last()
+        if last is not None:
+            last.settle(handle)
 
     def _adopt(self, o: Operand, lasting: bool) -> Range:
         """Makes the allocation that an operand on the device is in known to the library."""
@@ -271,25 +279,13 @@ class Context:
         return adopted.need(self.handle, low, length, lasting)
 
 
-# ---- Those of a thread ----
-
-class _Thread(threading.local):
-    """The contexts of a thread: those whose blocks it is in, and of its own one for host arrays and
-    one for each device that arrays are on."""
-
-    def __init__(self) -> None:
-        self.entered: list[Context] = []
-        self.contexts: dict[Optional[int], Context] = {}
-        self.last: Callable[[], Optional[Context]] = lambda: None
-
-
-_thread = _Thread()
-
+# ---- The context of a call ----
 
 def _of_thread(device: Optional[int]) -> Context:
-    found = _thread.contexts.get(device)
+    own = _scope.thread.contexts
+    found = own.get(device)
     if found is None or found.closed:
-        found = _thread.contexts[device] = Context(device=device)
+        found = own[device] = Context(device=device)
     return found
 
 
@@ -301,49 +297,19 @@ def default_context() -> Context:
 
 def context_for(ctx: Optional[Context], devices: Sequence[Optional[int]]) -> Context:
     """The context of a call whose arrays are on these devices (None: in host memory)."""
+    if ctx is None:
+        ctx = _scope.innermost()
+    elif not isinstance(ctx, Context):
+        raise TypeError(f"ctx is a {type(ctx).__name__}, not a duoblas.Context")
+    return ctx or _of_thread(next((d for d in devices if d is not None), None))
+
+
+def explain(ctx: Optional[Context] = None) -> Explanation:
+    """What the last call chose, and why: the algorithm, where the operands were, and all candidates
+    with their predicted seconds. Of a context, or else of this thread's last call, also where its
+    context is closed. LookupError: there was no call yet.
+    """
     if ctx is not None:
-        return ctx
-    if _thread.entered:
-        return _thread.entered[-1]
-    return _of_thread(next((d for d in devices if d is not None), None))
-
-
-def last_context() -> Context:
-    """The one that this thread's last call used."""
-    return _thread.last() or default_context()
-
-
-# ---- Events ----
-
-class Event:
-    """A place in a context's work, that other contexts follow and the host waits for."""
-
-    def __init__(self) -> None:
-        self._handle: Optional[int] = None
-        handle = ctypes.c_void_p()
-        check(library.duo_event_create(ctypes.byref(handle)))
-        self._handle = handle.value
-
-    def record(self, ctx: Optional[Context] = None) -> Event:
-        """The event is behind all that the context was given so far."""
-        (ctx or default_context())._call(library.duo_event_record, self._handle)
-        return self
-
-    def wait(self, ctx: Optional[Context] = None) -> None:
-        """What the context is given from now on begins when the event is reached. The host goes
-        on."""
-        (ctx or default_context())._call(library.duo_event_wait, self._handle)
-
-    def synchronize(self) -> None:
-        """The host waits until the event is reached."""
-        check(library.duo_event_synchronize(self._handle))
-
-    def query(self) -> bool:
-        """Has it been reached?"""
-        done = ctypes.c_int()
-        check(library.duo_event_query(self._handle, ctypes.byref(done)))
-        return bool(done.value)
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            library.duo_event_destroy(self._handle)
+        return context_for(ctx, []).explain()
+    last = _scope.thread.last
+    return explained(None) if last is None else last.explain()

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 from typing import Optional
 
-__all__ = ["LEGACY_STREAM", "allocation_of", "device_of", "synchronize"]
+from ._errors import DeviceError, Status
+
+__all__ = ["LEGACY_STREAM", "allocation_of", "device_of", "is_managed", "synchronize"]
 
 LEGACY_STREAM = 1  # CU_STREAM_LEGACY, and in DLPack and the CUDA array interface
-_DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+_IS_MANAGED, _DEVICE_ORDINAL = 8, 9  # CU_POINTER_ATTRIBUTE_...
 
 _primary: dict[int, c_void_p] = {}
-_lock = threading.Lock()
 
 
 @functools.lru_cache(maxsize=None)
@@ -41,14 +41,14 @@ def _driver() -> Optional[ctypes.CDLL]:
 @contextmanager
 def _current(cuda: ctypes.CDLL, device: int) -> Iterator[None]:
     """Makes the device's primary context, which all libraries share, current on this thread."""
-    with _lock:
-        if device not in _primary:
-            context = c_void_p()
-            if cuda.cuDevicePrimaryCtxRetain(byref(context), device) != 0:
-                raise RuntimeError(f"duoblas: CUDA device {device} cannot be used")
-            _primary[device] = context
-    if cuda.cuCtxPushCurrent_v2(_primary[device]) != 0:
-        raise RuntimeError(f"duoblas: CUDA device {device} cannot be used")
+    context = _primary.get(device)
+    if context is None:
+        context = c_void_p()
+        if cuda.cuDevicePrimaryCtxRetain(byref(context), device) != 0:
+            raise DeviceError(Status.ERR_DEVICE, f"CUDA device {device}")
+        _primary[device] = context  # two threads may do so: it is the same one for both
+    if cuda.cuCtxPushCurrent_v2(context) != 0:
+        raise DeviceError(Status.ERR_DEVICE, f"CUDA device {device}")
     try:
         yield
     finally:
@@ -62,15 +62,25 @@ def synchronize(stream: int, device: int) -> None:
         return
     with _current(cuda, device):
         if cuda.cuStreamSynchronize(stream) != 0:
-            raise RuntimeError("duoblas: the work on an array failed before the call")
+            raise DeviceError(Status.ERR_DEVICE, "the work on an array failed before the call")
+
+
+def _attribute(which: int, address: int) -> int:
+    """0 where nobody knows."""
+    cuda, value = _driver(), c_int(0)
+    if cuda is not None and address:
+        cuda.cuPointerGetAttribute(byref(value), which, address)
+    return value.value
 
 
 def device_of(address: int) -> int:
-    """The device whose memory this is; 0 where nobody knows."""
-    cuda, device = _driver(), c_int(0)
-    if cuda is not None and address:
-        cuda.cuPointerGetAttribute(byref(device), _DEVICE_ORDINAL, address)
-    return device.value
+    """The device whose memory this is."""
+    return _attribute(_DEVICE_ORDINAL, address)
+
+
+def is_managed(address: int) -> bool:
+    """May the host use this memory, too?"""
+    return _attribute(_IS_MANAGED, address) != 0
 
 
 def allocation_of(address: int, bytes: int, device: int) -> tuple[int, int]:

@@ -40,10 +40,13 @@ class DuoBLASError(Exception):
     """A call of the library failed. `status` is its duo_status, `detail` what it said beyond."""
 
     def __init__(self, status: int, detail: str = "") -> None:
-        text: str = library.duo_status_string(status).decode()
-        super().__init__(f"{text} ({detail})" if detail else text)
+        super().__init__(status, detail)  # what copies are made of, in other processes too
         self.status = Status(status) if status in Status.__members__.values() else status
         self.detail = detail
+
+    def __str__(self) -> str:
+        text: str = library.duo_status_string(self.status).decode()
+        return f"{text} ({self.detail})" if self.detail else text
 
 
 class ArgumentError(DuoBLASError, ValueError):

@@ -8,7 +8,7 @@ from typing import Optional, TypedDict
 from ._errors import check
 from ._library import RESIDENCES, SIDES, Decision, library
 
-__all__ = ["Candidate", "Explanation", "explain_last"]
+__all__ = ["Candidate", "Explanation", "explained", "last_decision"]
 
 
 class Candidate(TypedDict):
@@ -54,12 +54,17 @@ def _candidates(d: Decision) -> list[Candidate]:
     ]
 
 
-def explain_last(handle: int) -> Optional[Explanation]:
-    """Of the context's last call; None: there was none."""
+def last_decision(handle: int) -> Decision:
+    """That of the context's last call."""
     d = Decision(size=ctypes.sizeof(Decision))
     check(library.duo_explain_last(handle, ctypes.byref(d)), handle)
-    if d.operation is None:
-        return None
+    return d
+
+
+def explained(d: Optional[Decision]) -> Explanation:
+    """A decision as a dictionary."""
+    if d is None or d.operation is None:
+        raise LookupError("there was no call yet")
     first, second, third = (RESIDENCES[r] for r in d.residence)
     return Explanation(
         operation=d.operation.decode(), m=d.m, n=d.n, k=d.k, residence=(first, second, third),

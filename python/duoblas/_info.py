@@ -8,9 +8,10 @@ from typing import TypedDict
 
 import numpy as np
 
+from . import _scope
 from ._context import Context
 from ._errors import check
-from ._library import DeviceInfo, library, library_path, version
+from ._library import DeviceInfo, library, library_path, library_version
 from ._operations import sgemm
 
 __all__ = ["Device", "Info", "device_count", "info"]
@@ -30,7 +31,7 @@ class Device(TypedDict):
 class Info(TypedDict):
     """What info() returns."""
 
-    version: str
+    version: str  # of the library
     library: str
     cpu_sgemm: str  # the algorithm of products on the CPU; sgemm_cpu_plain: there is no BLAS
     cpu_threads: int
@@ -57,10 +58,11 @@ def _device(number: int) -> Device:
 def info() -> Info:
     """The library, what it does products on the CPU with, and the GPUs."""
     factor = np.zeros((512, 512), np.float32)
+    last = _scope.thread.last
     with Context(path="cpu") as ctx:
         sgemm(factor, factor, ctx=ctx)
         told = ctx.explain()
-    assert told is not None
-    return Info(version=version, library=library_path, cpu_sgemm=told["algorithm"] or "",
+    _scope.thread.last = last  # this call was none of the program's
+    return Info(version=library_version, library=library_path, cpu_sgemm=told["algorithm"] or "",
                 cpu_threads=told["threads"], devices=[_device(i) for i in range(device_count())],
                 environment={k: v for k, v in os.environ.items() if k.startswith("DUOBLAS_")})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, Optional
 
-import numpy as np
-
-from ._arrays import Operand, device_of, operand
+from ._arrays import Operand, device_of, is_in_place, operand
 from ._context import Context, context_for
 from ._library import library
 from ._ranges import Range, Ranges, adopted, kept
+from ._unique import Unique
 
 __all__ = ["Kept", "keep", "prepare"]
 
@@ -18,15 +18,17 @@ __all__ = ["Kept", "keep", "prepare"]
 def _whole(array: Any, name: str, stream: Optional[int]) -> Operand:
     """The operand of an array without gaps, whose own bytes all of its span are."""
     o = operand(array, name, stream=stream)
-    if o.device is None and o.holder is not array and not np.shares_memory(o.holder, array):
+    if o.device is None and not is_in_place(o, array, name):
         raise ValueError(f"{name} is not an array that can be kept where it is")
     if o.span()[1] != 4 * math.prod(o.shape):
         raise ValueError(f"{name} has gaps: keep the array that it is a part of")
     return o
 
 
-class Kept:
-    """Arrays that are kept until the ``with`` block ends, or ``release`` is called."""
+class Kept(Unique):
+    """Arrays that are kept until the ``with`` block ends, or ``release`` is called. If neither ever
+    happens they are kept as long as this object, and a ResourceWarning tells of it.
+    """
 
     def __init__(self, ctx: Context, arrays: tuple[Any, ...], prepared: bool) -> None:
         self._ctx = ctx
@@ -44,10 +46,10 @@ class Kept:
         low, length = o.span()
         if length == 0:
             return
-        if o.device is None:
-            held = kept.need(self._ctx.handle, low, length, True)
-        else:
-            with self._ctx._lock:
+        with self._ctx._lock:
+            if o.device is None:
+                held = kept.need(self._ctx.handle, low, length, True)
+            else:
                 held = self._ctx._adopt(o, True)
         self._held.append((kept if o.device is None else adopted, held, o))
         if self._prepared:
@@ -70,14 +72,15 @@ class Kept:
 
     def release(self) -> None:
         """Fetch the arrays, and forget them."""
-        handle = None if self._ctx.closed else self._ctx.handle
+        # By the thread's own context of the library: another thread may be in a call of self._ctx,
+        # which cannot be waited for where this object is collected in the middle of something.
         problem: Optional[BaseException] = None
         while self._held:
             ranges, held, o = self._held.pop()
             try:
                 if self._prepared:
-                    library.duo_prepare(handle, o.address, 0)
-                ranges.let_go(handle, held, True)
+                    library.duo_prepare(None, o.address, 0)
+                ranges.let_go(None, held, True)
             except Exception as another:
                 problem = problem or another
         if problem is not None:
@@ -89,11 +92,18 @@ class Kept:
     def __exit__(self, *_: object) -> None:
         self.release()
 
+    def __repr__(self) -> str:
+        return f"<duoblas.Kept {'prepared' if self._prepared else 'kept'}={len(self._held)}>"
+
     def __del__(self) -> None:
+        forgotten = repr(self) if self._held else None
         try:
             self.release()
         except Exception:  # nobody is there to be told
             pass
+        if forgotten:
+            warnings.warn(f"{forgotten} was neither released nor used in a `with` block",
+                          ResourceWarning, source=self)
 
 
 def _make(arrays: tuple[Any, ...], ctx: Optional[Context], prepared: bool) -> Kept:
@@ -101,7 +111,8 @@ def _make(arrays: tuple[Any, ...], ctx: Optional[Context], prepared: bool) -> Ke
 
 
 def keep(*arrays: Any, ctx: Optional[Context] = None) -> Kept:
-    """These arrays stay on the device as well, until the block ends.
+    """These arrays stay on the device as well, until the block ends. (As a statement of its own,
+    without `with`, it keeps nothing.)
 
     A host array is sent at its first use there and not again; results in it stay there until they
     are fetched. Without a GPU, or without memory on it, it is used where it is.

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 __all__ = ["Decision", "DeviceInfo", "LAYOUT", "MATHS", "PATHS", "PRIORITIES", "RESIDENCES",
-           "TRANSPOSE", "library", "library_path", "version"]
+           "TRANSPOSE", "library", "library_path", "library_version", "version"]
 
+version = "1.0.0rc1"  # of this package: DUO_VERSION_STRING of duoblas.h, as Python writes it
 # The interface that this package is written for: minor versions add to it (docs/stability.md).
 _INTERFACE = (1, 0)
 _NAME = "libduoblas.so.%d" % _INTERFACE[0]
@@ -136,8 +137,8 @@ def _declare(opened: ctypes.CDLL) -> None:
 
 library, library_path = _open()
 _number = library.duo_version()
-version = "%d.%d.%d" % (_number // 10000, _number // 100 % 100, _number % 100)
+library_version = "%d.%d.%d" % (_number // 10000, _number // 100 % 100, _number % 100)
 if _number // 10000 != _INTERFACE[0] or _number // 100 % 100 < _INTERFACE[1]:
-    raise ImportError(f"duoblas: {library_path} is version {version}; this package is written for "
-                      "%d.%d" % _INTERFACE)
+    raise ImportError(f"duoblas: {library_path} is version {library_version}; this package is "
+                      "written for %d.%d" % _INTERFACE)
 _declare(library)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-from ._arrays import Operand, device_of, empty_like, operand, overlap
+from ._arguments import real
+from ._arrays import Operand, copied, device_of, empty_like, operand, overlap
 from ._context import Context, context_for
 from ._library import LAYOUT, TRANSPOSE, library
 
@@ -40,7 +41,7 @@ def _copied(o: Operand, name: str) -> Operand:
     """A copy of an array in host memory that BLAS cannot be told of."""
     if o.device is not None:
         raise ValueError(f"{name} has strides that BLAS does not know: copy it first")
-    return operand(np.ascontiguousarray(o.holder), name)
+    return copied(o, name)
 
 
 def _matrix(array: Any, name: str, stream: Optional[int]) -> tuple[Operand, _Stored]:
@@ -84,6 +85,7 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     Arrays may be NumPy's, or anything with __dlpack__ or __cuda_array_interface__; those on a
     device are used there. See docs/python.md for when a call waits, and duoblas.h for errors.
     """
+    alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
     stream = ctx._stream
     (oa, sa), (ob, sb) = _matrix(a, "a", stream), _matrix(b, "b", stream)
@@ -152,6 +154,7 @@ def sgemm_batched(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float
     One call of the library for all products: on a device one launch. For transposed factors give
     `a.transpose(0, 2, 1)`. Strides, devices and errors are as of sgemm.
     """
+    alpha, beta = real(alpha, "alpha"), real(beta, "beta")
     ctx = context_for(ctx, [device_of(x) for x in (a, b, c)])
     sa, count = _stack(a, "a", ctx._stream, None)
     sb, count = _stack(b, "b", ctx._stream, count)

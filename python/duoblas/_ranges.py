@@ -6,12 +6,12 @@ threads need the same one, the first tells it and the last takes it back.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Optional
 
 from ._errors import Status, check
 from ._library import library
+from ._locked import Locked
 
 __all__ = ["Range", "adopted", "kept"]
 
@@ -30,18 +30,23 @@ class Range:
         self.lasting = 0  # those of them that outlast a call
 
 
-class Ranges:
-    """What is known at present, by one pair of the library's functions."""
+class Ranges(Locked):
+    """What is known at present, by one pair of the library's functions.
+
+    In a forked child all of it stays known, as to the library. A thread that is not there may have
+    been in the middle of a change: a range that it was telling is told again when somebody needs
+    it, and one that it was taking back is needed by nobody.
+    """
 
     def __init__(self, tell: Callable[..., int], take_back: Callable[..., int]) -> None:
+        super().__init__()
         self._tell = tell
         self._take_back = take_back
         self._known: list[Range] = []
-        self._lock = threading.RLock()  # an array may be collected, and released, inside
 
     def need(self, handle: _Handle, low: int, bytes: int, lasting: bool) -> Range:
         """The range that holds these bytes. let_go() has to follow."""
-        with self._lock:
+        with self._lock:  # an array may be collected, and let go, inside
             held = self._find(low, low + bytes)
             if held is None:
                 check(self._tell(handle, low, bytes), handle)
@@ -59,7 +64,9 @@ class Ranges:
             if held.needed > 0:
                 return
             status = self._take_back(handle, held.low)
-            if status in (Status.OK, Status.ERR_LOST, Status.ERR_RANGE):
+            if status == Status.ERR_RANGE:  # it was taken back already
+                status = Status.OK
+            if status in (Status.OK, Status.ERR_LOST):
                 self._known.remove(held)
             check(status, handle)
 

@@ -2,10 +2,20 @@
 the simulated device (tests/CMakeLists.txt), which the fixture `sim` controls."""
 
 import ctypes
+import os
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+# Without DUOBLAS_LIBRARY the package that is installed is tested. `python -m pytest` in python/
+# would find the sources first, which have no library.
+_SOURCE = Path(__file__).resolve().parents[1]
+_elsewhere = [folder for folder in sys.path if Path(folder).resolve() != _SOURCE]
+if "DUOBLAS_LIBRARY" not in os.environ and PathFinder.find_spec("duoblas", _elsewhere):
+    sys.path[:] = _elsewhere
 
 from duoblas._library import library
 

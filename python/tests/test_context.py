@@ -2,7 +2,6 @@
 
 import gc
 import threading
-import types
 import weakref
 
 import duoblas
@@ -10,8 +9,6 @@ import numpy as np
 import pytest
 
 from bounds import near, product
-from duoblas._context import _stream_address
-
 X = np.arange(1000, dtype=np.float32)
 
 
@@ -36,16 +33,6 @@ def test_policy():
 def test_bad_policy(bad):
     with pytest.raises(ValueError):
         duoblas.Context(**bad)
-
-
-def test_streams_of_others():
-    """CuPy's, PyTorch's, Numba's and cuda.core's, and CUDA's default one, which is 0 to them."""
-    handle = types.SimpleNamespace(value=0x30)
-    for stream, address in [
-            (None, None), (0, 1), (2, 2), (0x50, 0x50), (types.SimpleNamespace(ptr=0x10), 0x10),
-            (types.SimpleNamespace(cuda_stream=0), 1), (types.SimpleNamespace(handle=handle), 0x30),
-            (types.SimpleNamespace(__cuda_stream__=lambda: (0, 0x40)), 0x40)]:
-        assert _stream_address(stream) == address
 
 
 def test_no_such_device():
@@ -74,8 +61,7 @@ def test_which_context_is_used():
 
 
 def test_explain():
-    with duoblas.Context() as ctx:
-        assert ctx.explain() is None
+    with duoblas.Context():
         a = np.ones((300, 200), np.float32)
         duoblas.sgemm(a, a.T)
         told = duoblas.explain()
@@ -158,6 +144,6 @@ def test_errors():
 
 def test_info():
     facts = duoblas.info()
-    assert facts["version"] == duoblas.__version__
+    assert facts["version"] == duoblas.__version__.partition("rc")[0]
     assert facts["cpu_sgemm"].startswith("sgemm_cpu_")
     assert len(facts["devices"]) == duoblas.device_count()

@@ -1,19 +1,29 @@
 """The code of the documents runs."""
 
 import re
+import subprocess
+import sys
 
+import duoblas
 import numpy as np
 import pytest
 
 from duoblas._library import library
 
 
-@pytest.mark.parametrize("file, blocks", [("docs/python.md", 3), ("python/README.md", 1)])
+FILES = pytest.mark.parametrize("file, blocks", [("docs/python.md", 3), ("python/README.md", 1)])
+
+
+def code_of(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+@FILES
 def test_code(header, file, blocks):
     if hasattr(library, "sim_lose"):
         pytest.skip("the simulated device takes long for products of this size")
     text = (header.parents[1] / file).read_text()
-    found = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    found = code_of(text)
     assert len(found) == blocks
     names = {}
     for code in found:
@@ -25,3 +35,18 @@ def test_code(header, file, blocks):
         exec(code, names)
     if "x" in names:
         assert np.allclose(names["x"], 1 / np.sqrt(30))
+
+
+def test_types(header, tmp_path):
+    """Also under mypy --strict."""
+    pytest.importorskip("mypy")
+    root, program = header.parents[1], tmp_path / "program.py"
+    given = "import cupy\nx = y = np.ones((30, 1), np.float32)\n"
+    program.write_text("\n".join([
+        *code_of((root / "python/README.md").read_text()), given,
+        *code_of((root / "docs/python.md").read_text()), "import duoblas, numpy as np",
+        *re.findall("^    (.*)$", duoblas.__doc__, re.MULTILINE)]))
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path),
+                           "--disable-error-code=import-not-found", str(program)],
+                          capture_output=True, text=True, cwd=root / "python")
+    assert done.returncode == 0, done.stdout

@@ -1,9 +1,11 @@
 """The package's copies of what duoblas.h declares."""
 
 import ctypes
+import importlib.metadata
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import duoblas
 import pytest
@@ -20,6 +22,24 @@ def test_version(header):
     text = header.read_text()
     numbers = [re.search(rf"DUO_VERSION_{part} (\d+)", text)[1] for part in ("MAJOR", "MINOR")]
     assert _library._INTERFACE == tuple(map(int, numbers))
+    whole = re.search(r'DUO_VERSION_STRING "(.*)"', text)[1]
+    assert duoblas.__version__ == whole.replace("-rc.", "rc")  # as pip writes it
+
+
+def test_version_of_what_is_installed():
+    try:
+        installed = importlib.metadata.distribution("duoblas")
+    except importlib.metadata.PackageNotFoundError:
+        pytest.skip("it is not installed")
+    if Path(installed.locate_file("duoblas")).resolve() != Path(duoblas.__file__).parent:
+        pytest.skip("another one is tested")
+    assert duoblas.__version__ == installed.version
+
+
+def test_names():
+    """Nothing but what is public."""
+    public = {name for name in dir(duoblas) if not name.startswith("_")}
+    assert public == set(duoblas.__all__) - {"__version__"}
 
 
 STRUCTURES = {"duo_decision": _library.Decision, "duo_candidate": _library.Candidate,

@@ -1,6 +1,8 @@
 """Kept and prepared arrays."""
 
 import gc
+import threading
+import warnings
 
 import duoblas
 import numpy as np
@@ -104,7 +106,46 @@ def test_dropped(rng):
     held.release()
     held.release()  # does nothing
     held = duoblas.keep(np.zeros(7, np.float32))
-    del held
+    with pytest.warns(ResourceWarning, match="kept=1.* neither released nor used"):
+        del held
+        gc.collect()
+
+
+def test_statement(rng):
+    """It keeps nothing, and says so."""
+    a = rng.standard_normal((10, 10), np.float32)
+    with pytest.warns(ResourceWarning):
+        duoblas.keep(a)
+        gc.collect()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        duoblas.prepare(a).release()
+        duoblas.keep(a[:0])
+        gc.collect()
+
+
+def test_released_by_another_thread(rng, monkeypatch):
+    """While the context is in use: in no context that another thread may be in."""
+    contexts = []
+    monkeypatch.setattr(_ranges.kept, "_take_back", lambda handle, low:
+                        contexts.append(handle) or library.duo_release(handle, low))
+    a, b = rng.standard_normal((64, 48), np.float32), rng.standard_normal((48, 80), np.float32)
+    right, bound = product(a, b)
+    with duoblas.Context() as ctx:
+        ended = threading.Event()
+
+        def work():
+            while not ended.is_set():
+                ctx.keep(a).release()
+                with ctx.prepare(b) as kept:
+                    kept.changed()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        good = all(near(duoblas.sgemm(a, b), right, bound) for _ in range(100))
+        ended.set()
+        thread.join()
+    assert good and set(contexts) == {None}
 
 
 def test_outlives_its_context(rng):

@@ -13,7 +13,7 @@ static bool registered(uintptr_t low, size_t bytes)
     return found;
 }
 
-duo_status duo_adopt(duo_context *given, void *device_ptr, size_t bytes)
+duo_status duo_adopt(duo_context *given, const void *device_ptr, size_t bytes)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
@@ -32,7 +32,7 @@ duo_status duo_adopt(duo_context *given, void *device_ptr, size_t bytes)
     return status;
 }
 
-duo_status duo_disown(duo_context *given, void *device_ptr)
+duo_status duo_disown(duo_context *given, const void *device_ptr)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;

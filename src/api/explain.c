@@ -17,7 +17,7 @@ duo_status duo_explain_last(duo_context *given, duo_decision *decision)
     duo_last_complete(&ctx->last, &conditions);
     duo_decision whole = {.size = decision->size};
     duo_last_describe(&ctx->last, ctx->resources.report.note, &whole);
-    duo_reason_add(&ctx->last, &whole);
+    duo_reason_add(&ctx->last, duo_resources_no_gpu(&ctx->resources), &whole);
     duo_sized_give(decision, &whole, sizeof whole);
     return DUO_OK;
 }

@@ -4,7 +4,7 @@
 #include "data/coherence.h"
 #include "data/residency.h"
 
-duo_status duo_keep(duo_context *given, void *host, size_t bytes)
+duo_status duo_keep(duo_context *given, const void *host, size_t bytes)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
@@ -53,7 +53,7 @@ duo_status duo_fetch(duo_context *given, void *host, size_t bytes)
     return status;
 }
 
-duo_status duo_release(duo_context *given, void *host)
+duo_status duo_release(duo_context *given, const void *host)
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;

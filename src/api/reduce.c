@@ -5,6 +5,7 @@
 #include "api/describe.h"
 #include "call/capture.h"
 #include "call/execute.h"
+#include "cpu/lanes.h"
 
 /* Do n elements, inc apart, fit the address space? */
 static bool addressable(int64_t n, int64_t inc)
@@ -54,9 +55,21 @@ static duo_work_kind kind_of(duo_operation operation)
                                    : DUO_WORK_SDOT;
 }
 
+/* Does the call fit the limit, which has come only now with the context or with the profile? */
+static bool is_tiny(const duo_context *ctx, const duo_call *call)
+{
+    const duo_operand *const x = &call->operand[DUO_X], *const y = &call->operand[DUO_Y];
+    const bool dot = call->operation == DUO_SDOT;
+    return call->n <= ctx->policy.tiny[call->operation] && x->ld == 1 && (!dot || y->ld == 1) &&
+           duo_reduce_plain(x->address, call->n) &&
+           (!dot || duo_reduce_plain(y->address, call->n)) &&
+           duo_reduce_plain(call->operand[DUO_RESULT].address, 1);
+}
+
 duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, const float *x,
                       int64_t incx, const float *y, int64_t incy, float *result)
 {
+    const bool first = given == NULL && duo_context_default == NULL;
     duo_context *const ctx = duo_context_of(given);
     duo_call call;
     bool nothing;
@@ -76,6 +89,12 @@ duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, co
         return ctx->policy.capture->add(ctx, &work);
     }
     if (nothing) return duo_execute_store(ctx, operation, n, 0.0f, result);
+    const bool settled = duo_policy_settle(&ctx->policy, &ctx->resources, operation, n);
+    if ((first || settled) && is_tiny(ctx, &call)) {
+        *result = duo_lanes_current()->whole[operation](n, x, y);
+        duo_reduce_remember(ctx, operation, n);
+        return DUO_OK;
+    }
     return duo_execute(ctx, &call);
 }
 

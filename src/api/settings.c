@@ -144,8 +144,8 @@ duo_status duo_set_cpu_sgemm(duo_context *given, void (*sgemm)(void))
 {
     duo_context *const ctx = duo_context_of(given);
     if (ctx == NULL) return DUO_ERR_CONTEXT;
-    const duo_fortran_sgemm program = (duo_fortran_sgemm)sgemm;
-    ctx->policy.program = program != NULL && duo_blas_library_yields_to(program) ? program : NULL;
+    ctx->policy.program = (duo_fortran_sgemm)sgemm;
+    ctx->policy.judged = false;
     duo_policy_changed(&ctx->policy, &ctx->resources);
     return DUO_OK;
 }

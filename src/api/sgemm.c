@@ -3,7 +3,9 @@
 #include "call/capture.h"
 #include "call/execute.h"
 #include "cpu/sgemm_cpu_openblas.h"
+#include "cpu/sgemm_loops.h"
 #include "data/residency.h"
+#include "host/stack.h"
 
 static bool valid_transpose(duo_transpose t)
 {
@@ -77,26 +79,44 @@ static bool near_registered(const product *p)
                          near(p->b, p->b_rows, p->b_columns, p->ldb)));
 }
 
-/*
- * Runs a tiny product without a duo_call where that is possible: to fill one in takes as long as to
- * multiply. The few things that are remembered here suffice for duo_explain_last to find out the
- * rest (call/last.c). False: the algorithm declined, and nothing was written.
- */
-static bool run_tiny(duo_context *ctx, const product *p)
+/* The few things of a tiny product that suffice for duo_explain_last to find out the rest
+ * (call/last.c): to fill in a duo_call takes as long as to multiply. */
+static void remember_tiny(duo_call *call, const product *p)
+{
+    call->operation = DUO_SGEMM;
+    call->swapped = p->swapped;
+    call->transa = p->transa;
+    call->transb = p->transb;
+    call->m = p->m;
+    call->n = p->n;
+    call->k = p->k;
+    call->alpha = p->alpha;
+    call->beta = p->beta;
+}
+
+/* By loops that need no library. */
+static void run_in_loops(duo_context *ctx, const product *p)
 {
     ctx->last.tiny = true;
+    ctx->last.algorithm = duo_algorithm_of(DUO_sgemm_cpu_plain);
+    remember_tiny(&ctx->last.call, p);
+    duo_sgemm_loops(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b, p->ldb,
+                    p->beta, p->c, p->ldc);
+}
+
+/* False: the algorithm declined, and nothing was written. */
+static bool run_tiny(duo_context *ctx, const product *p)
+{
+    if (p->reads && duo_sgemm_suits_loops(p->m, p->n, p->k)) {
+        run_in_loops(ctx, p);
+        return true;
+    }
+    if (duo_stack_is_small()) return false;
+    const duo_fortran_sgemm program = duo_policy_program(&ctx->policy);
+    ctx->last.tiny = true;
     ctx->last.algorithm = ctx->policy.tiny_algorithm[DUO_SGEMM];
-    if (p->reads && ctx->policy.program == NULL &&
-        ctx->last.algorithm->id == DUO_sgemm_cpu_openblas) {
-        ctx->last.call.operation = DUO_SGEMM;
-        ctx->last.call.swapped = p->swapped;
-        ctx->last.call.transa = p->transa;
-        ctx->last.call.transb = p->transb;
-        ctx->last.call.m = p->m;
-        ctx->last.call.n = p->n;
-        ctx->last.call.k = p->k;
-        ctx->last.call.alpha = p->alpha;
-        ctx->last.call.beta = p->beta;
+    if (p->reads && program == NULL && ctx->last.algorithm->id == DUO_sgemm_cpu_openblas) {
+        remember_tiny(&ctx->last.call, p);
         ctx->running = ctx->last.algorithm;
         const bool done =
             duo_sgemm_cpu_openblas_tiny(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a,
@@ -104,8 +124,27 @@ static bool run_tiny(duo_context *ctx, const product *p)
         ctx->running = NULL;
         if (done) return true;
     }
-    set_call(&ctx->last.call, p, ctx->policy.program);
-    return duo_context_run(ctx, ctx->last.algorithm, &ctx->last.call) == DUO_OK;
+    set_call(&ctx->last.call, p, program);
+    if (duo_context_run(ctx, ctx->last.algorithm, &ctx->last.call) == DUO_OK) return true;
+    duo_policy_changed(&ctx->policy,
+                       &ctx->resources); /* the inner BLAS has turned out to be none */
+    return false;
+}
+
+static int64_t largest_size(const product *p)
+{
+    const int64_t side = p->m > p->n ? p->m : p->n;
+    return side > p->k ? side : p->k;
+}
+
+/* Runs the product if it is tiny. The limit may be settled only now. */
+static bool ran_tiny(duo_context *ctx, const product *p)
+{
+    const int64_t size = largest_size(p);
+    do {
+        if (size <= ctx->policy.tiny[DUO_SGEMM]) return !near_registered(p) && run_tiny(ctx, p);
+    } while (duo_policy_settle(&ctx->policy, &ctx->resources, DUO_SGEMM, size));
+    return false;
 }
 
 /* Checks the arguments. *empty: C stays as it is. Inline, as a tiny product takes no longer than
@@ -163,9 +202,7 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
     const duo_status checked =
         check(&p, &empty, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (checked != DUO_OK) return checked;
-    const int64_t tiny = ctx->policy.tiny[DUO_SGEMM];
-    if (m <= tiny && n <= tiny && k <= tiny && !empty && !near_registered(&p) && run_tiny(ctx, &p))
-        return DUO_OK;
+    if (!empty && ran_tiny(ctx, &p)) return DUO_OK;
     if (ctx->policy.capture != NULL) { /* then no call is tiny */
         const duo_work work = {.size = sizeof work,
                                .kind = DUO_WORK_SGEMM,
@@ -187,7 +224,7 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
         return empty ? DUO_OK : ctx->policy.capture->add(ctx, &work);
     }
     duo_call call = {0};
-    set_call(&call, &p, ctx->policy.program);
+    set_call(&call, &p, duo_policy_program(&ctx->policy));
     if (empty) {
         duo_execute_nothing(ctx, &call);
         return DUO_OK;

@@ -6,6 +6,7 @@
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
+#include "host/stack.h"
 #include "host/team.h"
 
 /* Sums host memory on the GPU once, so that workspace and staging buffers exist in their first
@@ -40,20 +41,26 @@ static void open_others(duo_resources *res)
     (void)duo_lanes_open(res, device, devices); /* a failure is met again by the first call */
 }
 
-duo_status duo_warm_up(duo_context *given)
+static void warm_up(void *user)
 {
-    duo_context *const ctx = duo_context_of(given);
-    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    duo_context *const ctx = user;
     duo_resources *const res = &ctx->resources;
-    if (duo_resources_captured(res)) return DUO_ERR_CAPTURE;
     (void)duo_blas_library_get();
     duo_team_warm_up(duo_machine_threads_for(res->threads));
-    if (ctx->policy.path == DUO_PATH_CPU || duo_context_open(ctx) != DUO_OK) return DUO_OK;
+    if (ctx->policy.path == DUO_PATH_CPU || duo_context_open(ctx) != DUO_OK) return;
     if (duo_backend_current()->load(res->device) != DUO_OK)
         (void)duo_resources_failed(res, DUO_ERR_DEVICE, "load the kernels");
     open_others(res);
     sum_once(ctx);
     if (res->async) (void)duo_deferred_open(&res->deferred, res->queue_device);
+}
+
+duo_status duo_warm_up(duo_context *given)
+{
+    duo_context *const ctx = duo_context_of(given);
+    if (ctx == NULL) return DUO_ERR_CONTEXT;
+    if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
+    duo_stack_run(warm_up, ctx);
     return DUO_OK;
 }
 

@@ -109,9 +109,11 @@ double duo_blas_clock(void);
 /* Counts the calling thread's last call, which began at `started`. bytes: of its operands. */
 void duo_blas_summary_add(double started, const double bytes[3]);
 
-/* ---- Why nothing was called: unreached.c ---- */
+/* ---- Why nothing was called, or hardly anything: unreached.c ---- */
 
-/* Writes a line for each reason. True: this process has an sgemm whose calls cannot come here. */
-bool duo_blas_tell_unreached(FILE *to);
+/* Writes a line for each reason. some: a few calls came. forks: children of which nothing is known.
+ * True: this process has an sgemm whose calls cannot come here. */
+bool duo_blas_tell_unreached(FILE *to, bool some, int forks);
+void duo_blas_tell_forks(FILE *to, int forks);
 
 #endif

@@ -110,6 +110,5 @@ void duo_blas_tell_program(const duo_blas_gemm *g)
     const object *const o = object_of((uintptr_t)g->caller);
     const plain_function sgemm = o != NULL ? o->sgemm[g->scipy][g->wide] : NULL;
     if (__builtin_expect(sgemm == told, 1)) return;
-    told = sgemm;
-    (void)duo_set_cpu_sgemm(NULL, sgemm);
+    if (duo_set_cpu_sgemm(NULL, sgemm) == DUO_OK) told = sgemm;
 }

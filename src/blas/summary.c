@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stddef.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,7 @@ enum { OPERATIONS = 4, NOWHERE = 2, PLACES };
 typedef struct tally {
     int64_t calls[PLACES]; /* by duo_side; NOWHERE: nothing to do */
     double seconds[PLACES];
+    double bytes;               /* of all operands */
     double sent_bytes;          /* to the device and back */
     double expected_seconds[2]; /* by duo_side: predicted for all calls, if that side served them */
     double chosen_seconds;      /* predicted for all calls, where they ran */
@@ -36,6 +39,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *where;   /* NULL: nobody asked */
 static long started_by_run; /* the process that `duoblas run` became; 0: none */
 static bool forked;         /* has this process been another one's copy from the start? */
+static atomic_int forks;    /* children that are copies of this one */
 
 double duo_blas_clock(void)
 {
@@ -66,8 +70,18 @@ static void print_other_setting(FILE *file, duo_side side, const tally *all)
         fprintf(file, "  DUOBLAS_PATH=%s: cannot do %lld of the calls\n", setting,
                 (long long)all->without[side]);
     else
-        fprintf(file, "  DUOBLAS_PATH=%s: about %.3f s %s\n", setting, saved < 0.0 ? -saved : saved,
-                saved < 0.0 ? "more" : "less");
+        fprintf(file, "  DUOBLAS_PATH=%s: about %.3f s %s%s\n", setting,
+                saved < 0.0 ? -saved : saved, saved < 0.0 ? "more" : "less",
+                all->calls[DUO_SIDE_GPU] == 0 ? ", if there is a GPU: no call has asked for one"
+                                              : "");
+}
+
+/* A handful of tiny calls: perhaps those of a library that tries its BLAS when it is loaded. */
+static bool hardly_any(const tally *all)
+{
+    enum { HANDFUL = 8, TINY = 1 << 16 };
+    return all->calls[DUO_SIDE_CPU] + all->calls[DUO_SIDE_GPU] + all->calls[NOWHERE] <= HANDFUL &&
+           all->bytes <= TINY;
 }
 
 /* With DUOBLAS_ADAPT, what was learned. */
@@ -97,13 +111,19 @@ static void print_calls(FILE *file)
             all.without[side] += t->without[side];
         }
         all.calls[NOWHERE] += t->calls[NOWHERE];
+        all.bytes += t->bytes;
         all.chosen_seconds += t->chosen_seconds;
         all.profile_seconds += t->profile_seconds;
     }
-    if (all.calls[DUO_SIDE_CPU] + all.calls[DUO_SIDE_GPU] == 0) return;
-    print_other_setting(file, DUO_SIDE_CPU, &all);
-    print_other_setting(file, DUO_SIDE_GPU, &all);
-    print_learned(file, &all);
+    if (all.calls[DUO_SIDE_CPU] + all.calls[DUO_SIDE_GPU] > 0) {
+        print_other_setting(file, DUO_SIDE_CPU, &all);
+        print_other_setting(file, DUO_SIDE_GPU, &all);
+        print_learned(file, &all);
+    }
+    if (hardly_any(&all))
+        (void)duo_blas_tell_unreached(file, true, forks);
+    else
+        duo_blas_tell_forks(file, forks);
 }
 
 /* True: it is worth telling: of the program that was run, and of others that have a BLAS out of
@@ -112,7 +132,7 @@ static bool print_no_calls(FILE *file)
 {
     fprintf(file, "DuoBLAS: no BLAS call of process %ld (%s) reached it, because\n", (long)getpid(),
             program_invocation_short_name);
-    return duo_blas_tell_unreached(file) || getpid() == started_by_run;
+    return duo_blas_tell_unreached(file, false, forks) || getpid() == started_by_run;
 }
 
 static bool any_calls(void)
@@ -123,16 +143,36 @@ static bool any_calls(void)
     return false;
 }
 
-/* In one write, so that summaries of several processes do not mix. Nobody can be told of a
- * failure. */
+/* A write that is not possible, be it for the size that files may have or for want of a reader,
+ * fails, and does not end the program. */
+static void write_quietly(int file, const char *text, size_t length)
+{
+    sigset_t ours, before, pending;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGXFSZ);
+    sigaddset(&ours, SIGPIPE);
+    sigpending(&pending);
+    if (pthread_sigmask(SIG_BLOCK, &ours, &before) != 0) return;
+    const bool failed = write(file, text, length) < 0;
+    const int signal = errno == EFBIG ? SIGXFSZ : SIGPIPE;
+    if (failed && (errno == EFBIG || errno == EPIPE) && !sigismember(&pending, signal)) {
+        sigemptyset(&ours);
+        sigaddset(&ours, signal);
+        (void)sigtimedwait(&ours, NULL, &(struct timespec){0, 0});
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* In one write, so that summaries of several processes do not mix. Nobody can be told of a failure.
+ * A FIFO that nobody reads is not waited for. */
 static void put(const char *text, size_t length)
 {
     const bool to_file = strcmp(where, "stderr") != 0;
-    const int file =
-        to_file ? open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : STDERR_FILENO;
+    const int file = to_file
+                         ? open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666)
+                         : STDERR_FILENO;
     if (file < 0) return;
-    const ssize_t wrote = write(file, text, length);
-    (void)wrote;
+    write_quietly(file, text, length);
     if (to_file) close(file);
 }
 
@@ -157,9 +197,12 @@ static void __attribute__((destructor)) at_exit(void)
 
 /* ---- Counting ---- */
 
+static void count_fork(void) { atomic_fetch_add(&forks, 1); }
+
 /* A child process counts its own calls. */
 static void forget(void)
 {
+    forks = 0;
     pthread_mutex_init(&lock, NULL);
     memset(tallies, 0, sizeof tallies);
     forked = true;
@@ -173,7 +216,7 @@ static void ask(void)
     if (where == NULL) return;
     const char *const process = secure_getenv("DUOBLAS_RUN");
     if (process != NULL) started_by_run = atol(process);
-    (void)pthread_atfork(NULL, NULL, forget);
+    (void)pthread_atfork(NULL, count_fork, forget);
 }
 
 /* When the library is loaded: a program may change its environment. */
@@ -204,6 +247,7 @@ void duo_blas_summary_add(double started, const double bytes[3])
     const int place = d.algorithm == NULL ? NOWHERE : (int)d.side;
     t->calls[place]++;
     t->seconds[place] += seconds;
+    for (int i = 0; i < 3; i++) t->bytes += bytes[i];
     if (d.algorithm != NULL) {
         double best[2] = {-1.0, -1.0};
         for (int i = 0; i < d.candidates; i++) {

@@ -18,6 +18,7 @@
 #include "call/verbose.h"
 #include "data/locate.h"
 #include "host/clock.h"
+#include "host/stack.h"
 
 /* ---- Product by product ---- */
 
@@ -58,7 +59,7 @@ static duo_status one_by_one(duo_context *ctx, const duo_call *call, const duo_b
     duo_status status = DUO_OK;
     for (int64_t p = 0; p < batch->count && status == DUO_OK; p++) {
         duo_call one = one_of(call, batch, p);
-        one.program = ctx->policy.program;
+        one.program = duo_policy_program(&ctx->policy);
         status = ctx->policy.capture != NULL ? capture(ctx, &one) : duo_execute(ctx, &one);
     }
     return status;
@@ -157,13 +158,13 @@ static duo_status decide_and_run(duo_batch_call *b, double begin)
     return run(b, &p, begin);
 }
 
-duo_status duo_execute_batch(duo_context *ctx, duo_call *call, const duo_batch *batch)
+static duo_status execute(duo_context *ctx, duo_call *call, const duo_batch *batch)
 {
     duo_resources *const res = &ctx->resources;
     const double begin = duo_report_wanted(&res->report) ? duo_now_seconds() : 0.0;
     duo_batch_call b = {.ctx = ctx, .call = call, .batch = batch};
-    if (batch->count == 1 || duo_context_captured(ctx) || ctx->policy.program != NULL ||
-        ctx->policy.decide != NULL)
+    if (batch->count == 1 || duo_context_captured(ctx) ||
+        duo_policy_program(&ctx->policy) != NULL || ctx->policy.decide != NULL)
         return one_by_one(ctx, call, batch);
     duo_resources_replace_device(res);
     if (!duo_batch_find(&b)) return one_by_one(ctx, call, batch);
@@ -175,4 +176,24 @@ duo_status duo_execute_batch(duo_context *ctx, duo_call *call, const duo_batch *
     for (int i = 0; i < DUO_OPERANDS; i++) b.spans.operand[i].prepared = false;
     b.conditions = duo_policy_conditions(&ctx->policy, res);
     return decide_and_run(&b, begin);
+}
+
+typedef struct request {
+    duo_context *ctx;
+    duo_call *call;
+    const duo_batch *batch;
+    duo_status status;
+} request;
+
+static void execute_request(void *user)
+{
+    request *const r = user;
+    r->status = execute(r->ctx, r->call, r->batch);
+}
+
+duo_status duo_execute_batch(duo_context *ctx, duo_call *call, const duo_batch *batch)
+{
+    request r = {.ctx = ctx, .call = call, .batch = batch};
+    duo_stack_run(execute_request, &r);
+    return r.status;
 }

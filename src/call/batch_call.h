@@ -24,6 +24,7 @@ typedef struct duo_batch_call {
      * included. Operands that are not are untouched in it. */
     duo_call spans;
     duo_batch_where where[DUO_OPERANDS];
+    int64_t held[DUO_OPERANDS]; /* SCATTERED: so many regions, from the list's begin on, are held */
     duo_conditions conditions;
     duo_choice choice[DUO_CANDIDATES]; /* of the first product alone */
     int count;
@@ -36,8 +37,10 @@ typedef struct duo_batch_call {
 bool duo_batch_find(duo_batch_call *b);
 /* Does anything lie within the span of operand i that is not the operand's? */
 bool duo_batch_has_gaps(const duo_batch_call *b, int i, uintptr_t low, uintptr_t high);
-/* Claims every region that a scattered list leads to, and makes packed operands stale. */
+/* Claims and holds every region that a scattered list leads to, and makes packed operands stale. */
 duo_status duo_batch_claim(duo_batch_call *b);
+/* The launch has been queued, or will not be: claims them again, if it has, and lets them go. */
+duo_status duo_batch_queued(duo_batch_call *b, bool queued);
 /* The call and batch with the copies of what is placed, by `local` for spans. */
 void duo_batch_use_copies(const duo_batch_call *b, const duo_call *local, duo_call *call,
                           duo_batch *batch);

@@ -100,32 +100,76 @@ bool duo_batch_find(duo_batch_call *b)
     return true;
 }
 
-/* Claims every region that a scattered list leads to. Under the residency lock. */
-static duo_status claim_list(duo_batch_call *b, int i)
+/* Product p of a scattered list spans [*low, *high). The region of that, by the one before; NULL: it
+ * has gone meanwhile. */
+static duo_region *along_list(const duo_batch_call *b, int i, int64_t p, duo_region *before,
+                              uintptr_t *low, uintptr_t *high)
+{
+    bool crosses;
+    span_from(&b->call->operand[i], (uintptr_t)b->batch->pointer[i][p], low, high);
+    if (before != NULL && before->low <= *low && *high <= before->high) return before;
+    return duo_residency_find(*low, *high, &crosses);
+}
+
+/* Claims every region that a scattered list leads to; `holds`: and holds it. Under the residency
+ * lock. */
+static duo_status claim_list(duo_batch_call *b, int i, bool holds)
 {
     const bool written = b->call->operand[i].written;
-    duo_region *region = NULL;
-    duo_status status = DUO_OK;
-    for (int64_t p = 0; p < b->batch->count && status == DUO_OK; p++) {
+    duo_region *before = NULL;
+    for (int64_t p = 0; p < b->batch->count; p++) {
         uintptr_t low, high;
-        bool crosses;
-        span_from(&b->call->operand[i], (uintptr_t)b->batch->pointer[i][p], &low, &high);
-        if (region == NULL || low < region->low || high > region->high) {
-            region = duo_residency_find(low, high, &crosses);
-            if (region == NULL || region->lost) return DUO_ERR_RANGE; /* it has gone meanwhile */
-            status = duo_coherence_claim(&b->ctx->resources, region, written);
+        duo_region *const region = along_list(b, i, p, before, &low, &high);
+        if (region == NULL || region->lost) return DUO_ERR_RANGE;
+        if (region != before) {
+            const duo_status status = duo_coherence_claim(&b->ctx->resources, region, written);
+            if (status != DUO_OK) return status;
+        }
+        if (region != before && holds) {
+            duo_residency_hold(region, NULL);
+            b->held[i]++;
         }
         if (written) duo_packed_stale(&region->packed, low - region->low, high - region->low);
+        before = region;
     }
+    return DUO_OK;
+}
+
+/* Under the residency lock. */
+static void let_list_go(duo_batch_call *b, int i)
+{
+    duo_region *before = NULL;
+    for (int64_t p = 0; b->held[i] > 0; p++) {
+        uintptr_t low, high;
+        duo_region *const region = along_list(b, i, p, before, &low, &high);
+        if (region == before) continue;
+        duo_residency_let_go(region, false);
+        b->held[i]--;
+        before = region;
+    }
+}
+
+static duo_status claim(duo_batch_call *b, bool holds)
+{
+    duo_status status = DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
+        if (b->where[i] == DUO_BATCH_SCATTERED) status = claim_list(b, i, holds);
     return status;
 }
 
 duo_status duo_batch_claim(duo_batch_call *b)
 {
-    duo_status status = DUO_OK;
     duo_residency_lock();
-    for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++)
-        if (b->where[i] == DUO_BATCH_SCATTERED) status = claim_list(b, i);
+    const duo_status status = claim(b, true);
+    duo_residency_unlock();
+    return status;
+}
+
+duo_status duo_batch_queued(duo_batch_call *b, bool queued)
+{
+    duo_residency_lock();
+    const duo_status status = queued ? claim(b, false) : DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS; i++) let_list_go(b, i);
     duo_residency_unlock();
     return status;
 }

@@ -82,11 +82,8 @@ static duo_outcome queue(duo_batch_call *b, duo_call *local, duo_call *call)
 /* C comes home, or stays, and nobody has waited for it yet. */
 static duo_outcome end(duo_batch_call *b, const duo_call *call)
 {
-    duo_resources *const res = &b->ctx->resources;
-    if (duo_batch_claim(b) != DUO_OK)
-        (void)duo_queue_finish(res->queue); /* again: see place_host.h */
     if (!duo_batch_gathered(b, DUO_C)) {
-        res->unwaited = true;
+        b->ctx->resources.unwaited = true;
         return DUO_OK;
     }
     const duo_status status = duo_batch_fetch(b, call);
@@ -95,9 +92,12 @@ static duo_outcome end(duo_batch_call *b, const duo_call *call)
 
 static duo_outcome launch(duo_batch_call *b)
 {
+    duo_resources *const res = &b->ctx->resources;
     duo_call local, call;
     duo_outcome outcome = queue(b, &local, &call);
-    duo_place_queued(&b->ctx->resources, &b->spans, &local, outcome == DUO_OK);
+    duo_place_queued(res, &b->spans, &local, outcome == DUO_OK);
+    if (duo_batch_queued(b, outcome == DUO_OK) != DUO_OK)
+        (void)duo_queue_finish(res->queue); /* again: see place_host.h */
     if (outcome == DUO_OK) outcome = end(b, &call);
     duo_place_end(&b->spans, &local);
     return outcome;

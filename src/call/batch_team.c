@@ -4,6 +4,7 @@
 
 #include "call/batch_call.h"
 #include "choice/transfer_cost.h"
+#include "cpu/blas_library.h"
 #include "data/place_host.h"
 #include "host/team.h"
 
@@ -96,6 +97,8 @@ duo_status duo_batch_run_on_team(duo_batch_call *b, const duo_choice *choice, in
                               .count = count,
                               .best = best,
                               .per_piece = (int64_t)fmin(pieces, (double)batch.count)};
+        if (duo_algorithm_calls_blas(choice[best].algorithm->id))
+            (void)duo_blas_library_get(); /* once, before all threads would wait for it */
         b->ctx->running = choice[best].algorithm;
         duo_team_run(do_products, (void *)(uintptr_t)&job,
                      (batch.count + job.per_piece - 1) / job.per_piece, b->conditions.threads);

@@ -15,6 +15,15 @@
 
 __thread duo_context *duo_context_default;
 
+/*
+ * For default contexts where the heap has no memory: BLAS needs none, and has no status that could
+ * tell. 64 threads at once may begin so; those of threads that have ended are used again.
+ */
+static struct {
+    _Alignas(DUO_HANDLES) duo_context context;
+} reserve[64];
+static size_t reserved; /* of them are taken */
+
 static duo_context *pool;   /* ended contexts, to be used again */
 static duo_context *newest; /* the head of the list of all contexts, ended ones too */
 
@@ -46,12 +55,18 @@ static void set_default_policy(duo_context *ctx)
     duo_last_forget(&ctx->last);
 }
 
+static duo_context *take_reserve(void)
+{
+    return reserved < sizeof reserve / sizeof reserve[0] ? &reserve[reserved++].context : NULL;
+}
+
 /* A context of zeros. The list of all contexts is whole whenever the lock is free, and the lock is
  * free at a fork. */
-static duo_context *take(void)
+static duo_context *take(bool is_default)
 {
     duo_lock(DUO_LOCK_CONTEXTS);
-    duo_context *const ctx = pool != NULL ? pool : duo_handle_allocate(sizeof *ctx);
+    duo_context *ctx = pool != NULL ? pool : duo_handle_allocate(sizeof *ctx);
+    if (ctx == NULL && is_default) ctx = take_reserve();
     if (ctx != NULL && ctx == pool) {
         pool = ctx->next;
         *ctx = (duo_context){.handled = ctx->handled,
@@ -65,9 +80,9 @@ static duo_context *take(void)
     return ctx;
 }
 
-duo_context *duo_context_make(void)
+static duo_context *make(bool is_default)
 {
-    duo_context *const ctx = take();
+    duo_context *const ctx = take(is_default);
     if (ctx == NULL) return NULL;
     set_default_policy(ctx);
     duo_handle_begin(&ctx->handled, DUO_HANDLE_CONTEXT);
@@ -77,6 +92,8 @@ duo_context *duo_context_make(void)
         duo_report_event(&ctx->resources.report, environment->complaint[i]);
     return ctx;
 }
+
+duo_context *duo_context_make(void) { return make(false); }
 
 duo_status duo_context_end(duo_context *ctx)
 {
@@ -142,7 +159,7 @@ static duo_context *make_default(void)
     if (ctx != NULL)
         renew(ctx);
     else
-        ctx = duo_context_make();
+        ctx = make(true);
     if (ctx == NULL) return NULL;
     if (has_key) (void)pthread_setspecific(default_key, ctx);
     duo_context_default = ctx;
@@ -184,7 +201,13 @@ static void in_child(void)
             duo_blas_library_abandon("another thread was inside it when the process forked");
         duo_resources_in_child(&ctx->resources);
         duo_memo_forget(ctx->memo);
+        duo_last_forget(&ctx->last); /* it was the parent's; another thread may have been at it */
+        ctx->resources.report.note[0] = '\0';
     }
 }
 
-static __attribute__((constructor)) void watch_forks(void) { duo_fork_in_child(in_child); }
+static __attribute__((constructor)) void watch_forks(void)
+{
+    static duo_fork_handler handler = {.run = in_child};
+    duo_fork_in_child(&handler);
+}

@@ -26,7 +26,8 @@ struct duo_context {
 };
 
 /* The context to use: that of the handle, or the calling thread's default one if that is NULL.
- * NULL: it is not live, or out of memory. */
+ * NULL: it is not live; or there is no memory for a default one, and all of the static ones that
+ * stand in are in use. */
 duo_context *duo_context_of(duo_context *handle);
 
 /* The calling thread's default context; NULL: it has none yet. */

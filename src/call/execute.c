@@ -19,11 +19,13 @@
 #include "call/run_gpu.h"
 #include "call/verbose.h"
 #include "choice/learned.h"
+#include "cpu/blas_library.h"
 #include "data/locate.h"
 #include "data/place_host.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
+#include "host/stack.h"
 
 static bool on_gpu(const duo_choice *choice) { return choice->algorithm->side == DUO_SIDE_GPU; }
 
@@ -226,12 +228,24 @@ static duo_outcome run_chosen(execution *e, int *ran)
     return outcome;
 }
 
+/* Opens the inner BLAS if the cheapest candidate is the first that needs it. That takes a thousand
+ * times as long as such a product, and what was predicted of it may not hold: the profile may be of
+ * another BLAS, or there is none. */
+static bool opens_blas(const execution *e)
+{
+    if (duo_blas_library_looked() || e->call->program != NULL) return false;
+    const int best = duo_select(e->choice, e->count, &e->conditions);
+    if (best < 0 || !duo_algorithm_calls_blas(e->choice[best].algorithm->id)) return false;
+    (void)duo_blas_library_get();
+    return true;
+}
+
 static duo_status execute(duo_context *ctx, duo_call *call, bool part)
 {
     duo_resources *const res = &ctx->resources;
     duo_last *const last = &ctx->last;
     const bool timed = duo_report_wanted(&res->report);
-    const double start = timed ? duo_now_seconds() : 0.0;
+    double start = timed ? duo_now_seconds() : 0.0;
     if (res->stream != NULL && duo_resources_captured(res)) return duo_captured_call(ctx, call);
     duo_resources_replace_device(res);
     const duo_status located = duo_locate(res->device, call);
@@ -243,6 +257,12 @@ static duo_status execute(duo_context *ctx, duo_call *call, bool part)
     e.asked = false;
     e.first = -1;
     predict(&e, !timed && ctx->policy.decide == NULL);
+    if (opens_blas(&e)) {
+        if (timed) start = duo_now_seconds();
+        duo_memo_forget(ctx->memo);
+        e.conditions = conditions_of(ctx);
+        predict(&e, !timed && ctx->policy.decide == NULL);
+    }
     if (ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
         (void)duo_context_open(ctx); /* for the note that says why */
     int ran = -1;
@@ -265,7 +285,25 @@ static duo_status execute_part(duo_context *ctx, duo_call *part)
     return execute(ctx, part, true);
 }
 
-duo_status duo_execute(duo_context *ctx, duo_call *call) { return execute(ctx, call, false); }
+typedef struct request {
+    duo_context *ctx;
+    duo_call *call;
+    duo_status status;
+} request;
+
+static void execute_request(void *user)
+{
+    request *const r = user;
+    r->status = execute(r->ctx, r->call, false);
+}
+
+duo_status duo_execute(duo_context *ctx, duo_call *call)
+{
+    if (!duo_stack_is_small()) return execute(ctx, call, false);
+    request r = {.ctx = ctx, .call = call};
+    duo_stack_run(execute_request, &r);
+    return r.status;
+}
 
 /* ---- Quick returns ---- */
 

@@ -2,9 +2,12 @@
 #include "call/policy.h"
 
 #include "choice/profile_in_use.h"
+#include "cpu/blas_library.h"
+#include "cpu/sgemm_loops.h"
 #include "gpu/backend/devices.h"
 #include "host/fork.h"
 #include "host/machine.h"
+#include "host/stack.h"
 
 void duo_policy_devices(duo_conditions *conditions, const duo_resources *res)
 {
@@ -24,6 +27,7 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
                                  .threads = duo_machine_threads_for(res->threads)};
     conditions.gpu = policy->path != DUO_PATH_CPU && !duo_forked() &&
                      (!duo_devices_looked() || duo_device_usable(res->device));
+    conditions.gpu_unseen = conditions.gpu && !duo_devices_looked();
     if (conditions.gpu) {
         conditions.capability = duo_device_capability(res->device);
         conditions.multiprocessors = duo_device_multiprocessors(res->device);
@@ -54,14 +58,40 @@ static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_
  * sgemm_cpu_openblas.h counts on the edge. */
 static const int64_t kLargestTinyEdge = 512, kLargestTinyLength = 32768;
 
+/*
+ * The limits before anything was predicted. A GPU takes microseconds to begin, and a CPU tenths of
+ * one for these: a product that needs no inner BLAS, and one block of a sum.
+ */
+static const int64_t kFirstEdge = DUO_SGEMM_LOOPS_EDGE, kFirstLength = 1024;
+
+static int64_t first_limit(duo_operation operation)
+{
+    return operation == DUO_SGEMM ? kFirstEdge : kFirstLength;
+}
+
+static int64_t most(duo_operation operation)
+{
+    return operation == DUO_SGEMM ? kLargestTinyEdge : kLargestTinyLength;
+}
+
+/* The CPU's algorithm that does what is below the first limit. */
+static const duo_algorithm *first_algorithm(duo_operation operation)
+{
+    static const duo_algorithm_id id[DUO_OPERATIONS] = {[DUO_SGEMM] = DUO_sgemm_cpu_plain,
+                                                        [DUO_SASUM] = DUO_sasum_cpu_lanes,
+                                                        [DUO_SSUM] = DUO_ssum_cpu_lanes,
+                                                        [DUO_SDOT] = DUO_sdot_cpu_lanes};
+    return duo_algorithm_of(id[operation]);
+}
+
 static void find_limit(duo_policy *policy, const duo_conditions *conditions,
                        duo_operation operation)
 {
-    const int64_t most = operation == DUO_SGEMM ? kLargestTinyEdge : kLargestTinyLength;
-    const duo_algorithm *const algorithm = algorithm_for(conditions, operation, 1);
+    int64_t size = 2 * first_limit(operation);
+    const duo_algorithm *const algorithm = algorithm_for(conditions, operation, size);
     if (algorithm == NULL || algorithm->side != DUO_SIDE_CPU) return;
-    int64_t size = 1;
-    while (2 * size <= most && algorithm_for(conditions, operation, 2 * size) == algorithm)
+    while (2 * size <= most(operation) &&
+           algorithm_for(conditions, operation, 2 * size) == algorithm)
         size *= 2;
     policy->tiny[operation] = size;
     policy->tiny_algorithm[operation] = algorithm;
@@ -69,23 +99,57 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
 
 void duo_policy_changed(duo_policy *policy, const duo_resources *res)
 {
+    const bool possible = res->stream == NULL && !duo_report_wanted(&res->report) &&
+                          policy->decide == NULL && policy->capture == NULL &&
+                          policy->path != DUO_PATH_GPU &&
+                          policy->math != DUO_MATH_FLOAT64; /* tiny calls use float32 kernels */
+    for (int i = 0; i < DUO_OPERATIONS; i++) {
+        const duo_operation operation = (duo_operation)i;
+        policy->tiny[i] = possible ? first_limit(operation) : -1;
+        policy->tiny_algorithm[i] = possible ? first_algorithm(operation) : NULL;
+        policy->unsettled[i] = possible;
+    }
+}
+
+typedef struct limit {
+    duo_policy *policy;
+    const duo_resources *res;
+    duo_operation operation;
+} limit;
+
+static void settle(void *user)
+{
+    const limit *const l = user;
+    duo_policy *const policy = l->policy;
+    const int asked = l->res->threads;
     /* A call that is worth several threads is not tiny: OpenMP would have to be asked for their
      * number. The GPU counts as usable and as fast as its profile says. Costs grow with every size,
      * so the limit for cubes holds for all shapes that fit in the cube. */
     const duo_conditions conditions = {.profile = duo_profile_in_use(),
                                        .path = policy->path,
                                        .math = policy->math,
-                                       .threads =
-                                           res->threads > 0 ? res->threads : duo_machine_threads(),
+                                       .threads = asked > 0 ? asked : duo_machine_threads(),
                                        .gpu = policy->path != DUO_PATH_CPU,
                                        .device_memory_bytes = 1e18};
-    const bool possible = res->stream == NULL && !duo_report_wanted(&res->report) &&
-                          policy->decide == NULL && policy->capture == NULL &&
-                          policy->path != DUO_PATH_GPU &&
-                          policy->math != DUO_MATH_FLOAT64; /* tiny calls use float32 kernels */
-    for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
-        policy->tiny[operation] = -1;
-        policy->tiny_algorithm[operation] = NULL;
-        if (possible) find_limit(policy, &conditions, (duo_operation)operation);
+    find_limit(policy, &conditions, l->operation);
+}
+
+bool duo_policy_settle(duo_policy *policy, duo_resources *res, duo_operation operation,
+                       int64_t size)
+{
+    const int64_t before = policy->tiny[operation];
+    if (!policy->unsettled[operation] || size <= before || size > most(operation)) return false;
+    policy->unsettled[operation] = false;
+    duo_stack_run(settle, &(limit){policy, res, operation});
+    return policy->tiny[operation] > before;
+}
+
+duo_fortran_sgemm duo_policy_program(duo_policy *policy)
+{
+    if (!policy->judged) {
+        policy->judged = true;
+        if (policy->program != NULL && !duo_blas_library_yields_to(policy->program))
+            policy->program = NULL;
     }
+    return policy->program;
 }

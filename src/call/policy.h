@@ -13,14 +13,17 @@ typedef struct duo_policy {
      * Tiny calls skip prediction: their operands are in plain host memory, near no region, and
      * every size is at most this one. The limits follow from the algorithms' costs. They are -1
      * while each call is to be logged, asked about or captured, and where the path is the GPU's or
-     * the math is float64.
+     * the math is float64. Until a larger call comes (unsettled) nothing is predicted, and no
+     * profile read: then the limits are what takes less than a GPU's launch on any machine.
      */
     int64_t tiny[DUO_OPERATIONS];
     const duo_algorithm *tiny_algorithm[DUO_OPERATIONS];
+    bool unsettled[DUO_OPERATIONS];
 
     duo_path path;
     duo_math math;
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
+    bool judged;               /* is it to be called? (duo_policy_program) */
     bool adapt;                /* are calls learned from? (adapt.h) */
     duo_decide decide;         /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
@@ -33,7 +36,16 @@ duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *re
 /* Sets what the conditions tell of the context's devices for streamed products, as they are now. */
 void duo_policy_devices(duo_conditions *conditions, const duo_resources *res);
 
-/* Computes the limits of tiny calls, after any change of policy, threads, log or capture. */
+/* Forgets the limits of tiny calls, after any change of policy, threads, log or capture. */
 void duo_policy_changed(duo_policy *policy, const duo_resources *res);
+
+/* Computes the limit, if a call of this size (the largest one of a product) may depend on that.
+ * True: the limit has grown. */
+bool duo_policy_settle(duo_policy *policy, duo_resources *res, duo_operation operation,
+                       int64_t size);
+
+/* The program's own sgemm, if products on the CPU are to be its; NULL: they are ours. Opens the
+ * inner BLAS where the two have to be compared. */
+duo_fortran_sgemm duo_policy_program(duo_policy *policy);
 
 #endif

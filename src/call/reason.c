@@ -55,7 +55,8 @@ static void put_other(duo_line *l, const duo_decision *d, int other)
 }
 
 /* What the other side would take, or why it was out of the question. */
-static void put_other_side(duo_line *l, const duo_last *last, const duo_decision *d)
+static void put_other_side(duo_line *l, const duo_last *last, const char *no_gpu,
+                           const duo_decision *d)
 {
     static const char *const names[] = {[DUO_SIDE_CPU] = "CPU", [DUO_SIDE_GPU] = "GPU"};
     const duo_side side = d->side == DUO_SIDE_CPU ? DUO_SIDE_GPU : DUO_SIDE_CPU;
@@ -66,9 +67,11 @@ static void put_other_side(duo_line *l, const duo_last *last, const duo_decision
     else if (other >= 0)
         put_other(l, d, other);
     else if (side == DUO_SIDE_GPU && !last->conditions.gpu)
-        duo_line_put(l, "; there is no usable GPU");
+        duo_line_put(l, "; there is no usable GPU%s%s", *no_gpu != '\0' ? ": " : "", no_gpu);
     else
         duo_line_put(l, "; no algorithm of the %s can do this call", names[side]);
+    if (side == DUO_SIDE_GPU && last->conditions.gpu && last->conditions.gpu_unseen)
+        duo_line_put(l, "; whether there is a GPU was not asked yet");
 }
 
 /* What a kept array that has to be sent does to the choice. */
@@ -95,7 +98,7 @@ static void put_correction(duo_line *l, const duo_decision *d)
     put_seconds(l, d->profile_seconds);
 }
 
-static void put_reason(duo_line *l, const duo_last *last, const duo_decision *d)
+static void put_reason(duo_line *l, const duo_last *last, const char *no_gpu, const duo_decision *d)
 {
     if (d->ran < 0) {
         duo_line_put(l, "there was nothing to compute");
@@ -109,7 +112,7 @@ static void put_reason(duo_line *l, const duo_last *last, const duo_decision *d)
     if (last->why == DUO_WHY_TRIED) duo_line_put(l, "tried, to learn how long it takes: ");
     put_candidate(l, &d->candidate[d->ran], &d->parts[d->ran]);
     if (last->why == DUO_WHY_CHEAPEST)
-        put_other_side(l, last, d);
+        put_other_side(l, last, no_gpu, d);
     else
         put_other(l, d, cheapest(d, -1, d->ran));
     for (int i = 0; i < last->candidates; i++)
@@ -128,7 +131,7 @@ static double by_the_profile(const duo_last *last)
     return duo_predict_one(&last->call, &conditions, last->algorithm);
 }
 
-void duo_reason_add(const duo_last *last, duo_decision *decision)
+void duo_reason_add(const duo_last *last, const char *no_gpu, duo_decision *decision)
 {
     duo_line line = {.text = decision->reason, .size = sizeof decision->reason};
     if (decision->operation == NULL) return;
@@ -136,5 +139,5 @@ void duo_reason_add(const duo_last *last, duo_decision *decision)
     if (decision->size <= offsetof(duo_decision, parts)) return; /* nobody asks for the rest */
     for (int i = 0; i < last->candidates; i++)
         decision->parts[i] = duo_parts_of(&last->call, &last->conditions, &last->choice[i]);
-    put_reason(&line, last, decision);
+    put_reason(&line, last, no_gpu, decision);
 }

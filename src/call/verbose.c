@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "call/line.h"
+#include "call/reason.h"
 #include "cpu/blas_library.h"
 
 enum { LONGEST = 1024 };
@@ -60,16 +61,14 @@ static void put_call(duo_line *l, const duo_call *call, const duo_decision *d)
     }
 }
 
-/* Every candidate with its prediction, and what was chosen. */
+/* Every candidate that can do the call, with its prediction; what was chosen, and why. */
 static void put_choice(duo_line *l, const duo_decision *d)
 {
     duo_line_put(l, " |");
     for (int i = 0; i < d->candidates; i++) {
+        if (!d->candidate[i].accepts) continue;
         duo_line_put(l, " %s=", d->candidate[i].algorithm);
-        if (d->candidate[i].accepts)
-            put_seconds(l, d->candidate[i].predicted_seconds);
-        else
-            duo_line_put(l, "no");
+        put_seconds(l, d->candidate[i].predicted_seconds);
     }
     duo_line_put(l, " | side=%s algorithm=%s threads=%d predicted=",
                  d->side == DUO_SIDE_GPU ? "gpu" : "cpu", d->algorithm, d->threads);
@@ -77,6 +76,7 @@ static void put_choice(duo_line *l, const duo_decision *d)
     duo_line_put(l, " took=");
     put_seconds(l, d->seconds);
     if (d->note[0] != '\0') duo_line_put(l, " note=\"%s\"", d->note);
+    duo_line_put(l, " reason=\"%s\"", d->reason);
 }
 
 void duo_verbose_call(duo_context *ctx)
@@ -87,6 +87,7 @@ void duo_verbose_call(duo_context *ctx)
     duo_decision d = {.size = sizeof d};
     duo_last_complete(&ctx->last, &conditions);
     duo_last_describe(&ctx->last, report->note, &d);
+    duo_reason_add(&ctx->last, duo_resources_no_gpu(&ctx->resources), &d);
     warn_once(report);
     char text[LONGEST];
     duo_line l = {.text = text, .size = sizeof text};

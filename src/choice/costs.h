@@ -24,6 +24,7 @@ typedef struct duo_conditions {
     duo_math math;
     int threads;                /* most CPU threads for this call, >= 1 */
     bool gpu;                   /* the device is usable, or was not looked at yet */
+    bool gpu_unseen;            /* it was not looked at yet: nobody knows whether it is there */
     double device_memory_bytes; /* most that operands which are sent may take on the device */
     int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
     int multiprocessors;        /* of the device; 0: not looked at yet */

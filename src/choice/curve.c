@@ -31,3 +31,11 @@ double duo_curve_seconds(const duo_curve *curve, double work, int growth)
     const double part = (work - from) / (to - from);
     return curve->seconds[low] + part * (curve->seconds[high] - curve->seconds[low]);
 }
+
+bool duo_curve_ends_before(const duo_curve *curve, const duo_curve *further, double work,
+                           int growth)
+{
+    const int last = curve->count - 1, furthest = further->count - 1;
+    return last >= 0 && furthest >= 0 && further->size[furthest] > curve->size[last] &&
+           work > power(curve->size[last], growth);
+}

@@ -2,6 +2,8 @@
 #ifndef DUO_CURVE_H
 #define DUO_CURVE_H
 
+#include <stdbool.h>
+
 enum { DUO_CURVE_POINTS = 40 };
 
 /*
@@ -21,5 +23,13 @@ typedef struct duo_curve {
  * its seconds; above the last point they are proportional to the work. Infinite without points.
  */
 double duo_curve_seconds(const duo_curve *curve, double work, int growth);
+
+/*
+ * Is so much work beyond the last point of a curve, while another curve goes further? Then what the
+ * one promises there must not win against the other: drawn on, one figure that somebody disturbed
+ * would decide what runs at all larger sizes.
+ */
+bool duo_curve_ends_before(const duo_curve *curve, const duo_curve *further, double work,
+                           int growth);
 
 #endif

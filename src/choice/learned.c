@@ -73,7 +73,8 @@ void duo_learned_forget(void)
 /* The child computes with one thread and without a GPU. */
 static __attribute__((constructor)) void watch_forks(void)
 {
-    duo_fork_in_child(duo_learned_forget);
+    static duo_fork_handler handler = {.run = duo_learned_forget};
+    duo_fork_in_child(&handler);
 }
 
 void duo_learned_ratios(int device, const duo_profile *profile, duo_ratios *ratios)

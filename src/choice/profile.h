@@ -22,6 +22,7 @@
 typedef struct duo_measured {
     char date[32], commit[48]; /* date "": they were not */
     char effort[8];            /* "full" or "quick" */
+    double noise; /* a figure may be off by this share (bench/measure/noise.h); 0: not known */
 } duo_measured;
 
 /* The algorithms whose costs are corrected, each on one thread and on the profile's `threads`. */

@@ -18,7 +18,10 @@ extern const char duo_profile_text_h200[];
 extern const char duo_profile_text_generic[];
 
 static duo_profile h100, h200, generic;
-static duo_profile unmeasured; /* the generic profile, slowed down to this inner BLAS's kernels */
+/* The generic profile, slowed down to this inner BLAS's kernels: as presumed, and as they are. */
+static duo_profile unmeasured[2];
+static duo_width slowed_for[2];
+static int made; /* how many of the two */
 static bool ready;
 
 static void prepare(void)
@@ -57,7 +60,7 @@ const duo_profile *duo_built_in_of_gpu(const char *gpu)
 static bool same_host(const duo_profile *p, char *problem, size_t size)
 {
     if (!duo_profile_of_this_cpu(p, problem, size)) return false;
-    const bool same_blas = strcmp(p->blas, duo_blas_library_name()) == 0;
+    const bool same_blas = duo_blas_library_is(p->blas);
     const int threads = duo_machine_threads();
     if (!same_blas)
         snprintf(problem, size, "measured with %.80s, not %s", p->blas, duo_blas_library_name());
@@ -66,36 +69,48 @@ static bool same_host(const duo_profile *p, char *problem, size_t size)
     return same_blas && p->threads == threads;
 }
 
+/* Of the inner BLAS's kernels. Before it is opened: it will have this CPU's. */
+static duo_width width_of_blas(void)
+{
+    const duo_blas_library *const library = duo_blas_library_seen();
+    if (!duo_blas_library_looked()) return duo_width_of_cpu();
+    return library != NULL ? duo_width_of_kernels(library->core) : DUO_WIDTH_UNKNOWN;
+}
+
 /*
  * The generic profile was measured with AVX-512 kernels on a Zen 4. Narrower kernels take `times`
  * as long: seen there in products of 256^3 to 1000^3.
  */
-static void prepare_unmeasured(void)
+static const duo_profile *for_unmeasured(void)
 {
     static const double times[] = {[DUO_WIDTH_UNKNOWN] = 1.0,
                                    [DUO_SSE] = 5.0,
                                    [DUO_AVX] = 1.75,
                                    [DUO_AVX2] = 1.35,
                                    [DUO_AVX512] = 1.0};
-    const duo_blas_library *const library = duo_blas_library_get();
-    const char *const core = library != NULL ? library->core : "";
-    duo_curve *const curve = &unmeasured.curve[DUO_sgemm_cpu_openblas];
-    unmeasured = generic;
-    for (int i = 0; i < curve->count; i++) curve->seconds[i] *= times[duo_width_of_kernels(core)];
+    const duo_width width = width_of_blas();
+    for (int i = 0; i < made; i++)
+        if (slowed_for[i] == width) return &unmeasured[i];
+    const int new = made < 2 ? made++ : 1;
+    duo_curve *const curve = &unmeasured[new].curve[DUO_sgemm_cpu_openblas];
+    unmeasured[new] = generic;
+    slowed_for[new] = width;
+    for (int i = 0; i < curve->count; i++) curve->seconds[i] *= times[width];
+    return &unmeasured[new];
 }
 
 const duo_profile *duo_built_in_of_host(char *why_not, size_t size)
 {
     char problem[200];
     prepare();
-    prepare_unmeasured();
     why_not[0] = '\0';
     if (same_host(&h200, problem, sizeof problem)) return &h200;
     if (same_host(&h100, why_not, size)) return &h100;
-    return &unmeasured;
+    return for_unmeasured();
 }
 
 bool duo_built_in_serves_hosts(const duo_profile *profile)
 {
-    return profile == &h100 || profile == &h200 || profile == &unmeasured;
+    return profile == &h100 || profile == &h200 || profile == &unmeasured[0] ||
+           profile == &unmeasured[1];
 }

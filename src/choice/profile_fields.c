@@ -9,7 +9,8 @@
 #define MEASURED(name, operation)                                                                  \
     FIELD("measured " name, "date", TEXT, WITH_SECTION, measured[operation].date),                 \
         FIELD("measured " name, "commit", TEXT, WITH_SECTION, measured[operation].commit),         \
-        FIELD("measured " name, "effort", EFFORT, WITH_SECTION, measured[operation].effort)
+        FIELD("measured " name, "effort", EFFORT, WITH_SECTION, measured[operation].effort),       \
+        FIELD("measured " name, "noise_millionths", NOISE, IF_MEASURED, measured[operation].noise)
 
 const duo_field duo_profile_fields[DUO_FIELDS] = {
     FIELD("machine", "version", TEXT, ALWAYS, version),
@@ -28,7 +29,7 @@ const duo_field duo_profile_fields[DUO_FIELDS] = {
     FIELD("cpu", "fork_ps", PICOSECONDS, ALWAYS, fork_seconds),
     FIELD("cpu", "fork_per_thread_ps", PICOSECONDS, ALWAYS, fork_seconds_per_thread),
     FIELD("cpu", "bandwidth", BYTES_PER_SECOND, IF_MEASURED, cpu_bandwidth),
-    FIELD("cpu", "sgemm_efficiency_millionths", MILLIONTHS, IF_MEASURED, sgemm_efficiency),
+    FIELD("cpu", "sgemm_efficiency_millionths", SHARE, IF_MEASURED, sgemm_efficiency),
     FIELD("link", "upload_pageable", BYTES_PER_SECOND, WITH_SECTION, upload_pageable),
     FIELD("link", "upload_pinned", BYTES_PER_SECOND, WITH_SECTION, upload_pinned),
     FIELD("link", "download_pageable", BYTES_PER_SECOND, WITH_SECTION, download_pageable),
@@ -46,7 +47,8 @@ const duo_field_range duo_field_ranges[] = {
     [DUO_FIELD_COUNT] = {1, 1 << 20, 1.0},
     [DUO_FIELD_PICOSECONDS] = {0, 1000000000000000, 1e-12},
     [DUO_FIELD_BYTES_PER_SECOND] = {1000, 1000000000000000, 1.0},
-    [DUO_FIELD_MILLIONTHS] = {1, 10000000, 1e-6},
+    [DUO_FIELD_SHARE] = {1, 1000000, 1e-6},
+    [DUO_FIELD_NOISE] = {1, 9000000, 1e-6},
 };
 
 bool duo_field_forbids(char c)

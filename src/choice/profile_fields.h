@@ -5,9 +5,8 @@
 
 #include "choice/profile.h"
 
-/* The format that is written; that before it, which does not say how each operation was measured,
- * is read as well. */
-enum { DUO_PROFILE_FORMAT = 4 };
+/* The format that is written; that before it, which knows of no noise, is read as well. */
+enum { DUO_PROFILE_FORMAT = 5 };
 
 /* How a value stands in the file. All but the first two are whole numbers. */
 typedef enum duo_field_kind {
@@ -16,7 +15,8 @@ typedef enum duo_field_kind {
     DUO_FIELD_COUNT,
     DUO_FIELD_PICOSECONDS,
     DUO_FIELD_BYTES_PER_SECOND,
-    DUO_FIELD_MILLIONTHS
+    DUO_FIELD_SHARE, /* of a whole, in millionths */
+    DUO_FIELD_NOISE  /* a share that may be more than the whole, but no more than is told apart */
 } duo_field_kind;
 
 /* When a file has to have a field. */
@@ -33,7 +33,7 @@ typedef struct duo_field {
     size_t offset, size; /* in duo_profile */
 } duo_field;
 
-enum { DUO_FIELDS = 20 + 3 * DUO_OPERATIONS };
+enum { DUO_FIELDS = 20 + 4 * DUO_OPERATIONS };
 extern const duo_field duo_profile_fields[DUO_FIELDS];
 
 /* Whole numbers in the file are from low to high, in units. */

@@ -18,6 +18,7 @@
 #include "host/environment.h"
 #include "host/lock.h"
 #include "host/machine.h"
+#include "host/stack.h"
 
 /* A file's profile. */
 typedef struct from_file {
@@ -25,11 +26,22 @@ typedef struct from_file {
     duo_profile whole;    /* with what it lacks from built-in profiles */
 } from_file;
 
+/* What a choice was made from. */
+typedef struct sources {
+    from_file loaded;        /* when a profile was asked for */
+    from_file of_gpu;        /* when a GPU was opened of which `loaded` is not */
+    duo_profile mixed;       /* the profile that was in use, with another GPU part */
+    const duo_profile *host; /* the built-in one that the file borrows from, or that is in use */
+} sources;
+
 static _Atomic(const duo_profile *) in_use;
-static from_file loaded;  /* when a profile was asked for */
-static from_file of_gpu;  /* when a GPU was opened of which `loaded` is not */
-static duo_profile mixed; /* the profile that was in use, with another GPU part */
-static char why[1024];    /* what duo_profile_why tells */
+/* Was it chosen knowing the inner BLAS? Before that is opened, it is presumed to be the one that a
+ * profile was measured with: sums need no more, and would be no reason to open it. */
+static atomic_bool settled;
+static sources chosen[2]; /* as presumed, and, where that was wrong, as it is */
+static sources *now = &chosen[0];
+static char gpu_in_use[sizeof(((duo_profile *)NULL)->gpu)]; /* that was opened; "": none was */
+static char why[1024];                                      /* what duo_profile_why tells */
 
 static void add_why(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -81,7 +93,7 @@ static void complete(from_file *file, const duo_profile *host)
 {
     duo_profile *const measured = &file->measured, *const whole = &file->whole;
     const int threads = duo_machine_threads();
-    const bool blas = strcmp(measured->blas, duo_blas_library_name()) == 0;
+    const bool blas = duo_blas_library_is(measured->blas);
     if (!blas) {
         forget_blas(measured);
         add_why("; sgemm on the CPU from %s, as it was measured with %s and this is %s",
@@ -128,6 +140,8 @@ static bool take_file(const char *path, const char *whose, void *user)
     char problem[300];
     if (read_wanted(path, w, problem, sizeof problem)) {
         add_why("%s", whose);
+        if (duo_profile_noise(&w->file->measured) > duo_quiet_error)
+            add_why(", NOISY: others disturbed the measuring; `duoblas crossover' measures again");
         complete(w->file, w->host);
         return true;
     }
@@ -142,12 +156,14 @@ static const duo_profile *load(void)
     char not_built_in[200];
     const duo_profile *const host = duo_built_in_of_host(not_built_in, sizeof not_built_in);
     const char *const asked = duo_environment_get()->profile;
-    wanted w = {.file = &loaded, .host = host};
+    wanted w = {.file = &now->loaded, .host = host};
+    now->host = host;
+    now->loaded.measured.origin[0] = '\0';
     if (asked != NULL) {
-        if (take_file(asked, "named by DUOBLAS_PROFILE", &w)) return &loaded.whole;
+        if (take_file(asked, "named by DUOBLAS_PROFILE", &w)) return &now->loaded.whole;
         if (why[0] == '\0') add_why("%.200s refused: %s; ", asked, strerror(ENOENT));
     } else if (duo_profile_search(NULL, take_file, &w)) {
-        return &loaded.whole;
+        return &now->loaded.whole;
     }
     if (not_built_in[0] == '\0')
         add_why("built in, measured on this model of CPU");
@@ -158,47 +174,13 @@ static const duo_profile *load(void)
     return host;
 }
 
-const duo_profile *duo_profile_in_use(void)
-{
-    const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_acquire);
-    if (profile != NULL) return profile;
-    /* These two are called before the lock is taken: they ask OpenMP and open libraries, and a fork
-     * waits for this lock. */
-    (void)duo_machine_threads();
-    (void)duo_blas_library_get();
-    duo_lock(DUO_LOCK_PROFILE);
-    profile = atomic_load_explicit(&in_use, memory_order_relaxed);
-    if (profile == NULL) {
-        profile = load();
-        atomic_store_explicit(&in_use, profile, memory_order_release);
-    }
-    duo_unlock(DUO_LOCK_PROFILE);
-    return profile;
-}
-
-const duo_profile *duo_profile_measured(void)
-{
-    /* By its origin, for the profile in use may be `mixed`: `loaded` with another GPU part. */
-    const duo_profile *const profile = duo_profile_in_use();
-    if (profile == &of_gpu.whole) return &of_gpu.measured;
-    const duo_profile *const measured = &loaded.measured;
-    const bool file = measured->origin[0] != '\0' && strcmp(profile->origin, measured->origin) == 0;
-    return file ? measured : NULL;
-}
-
-const char *duo_profile_why(void)
-{
-    (void)duo_profile_in_use();
-    return why;
-}
-
 /* Is there a file of this CPU and that GPU? Then it is in `of_gpu`, and `why` tells of it. */
 static bool find_of_gpu(const char *gpu)
 {
     char before[sizeof why], not_built_in[200];
     memcpy(before, why, sizeof before);
     why[0] = '\0';
-    wanted w = {.file = &of_gpu,
+    wanted w = {.file = &now->of_gpu,
                 .host = duo_built_in_of_host(not_built_in, sizeof not_built_in),
                 .gpu = gpu};
     const bool found =
@@ -212,22 +194,98 @@ static bool find_of_gpu(const char *gpu)
 static const duo_profile *profile_for(const char *gpu, const duo_profile *profile)
 {
     const duo_profile *const built_in = duo_built_in_of_gpu(gpu);
-    if (profile == &loaded.whole && find_of_gpu(gpu)) return &of_gpu.whole;
+    if (profile == &now->loaded.whole && find_of_gpu(gpu)) return &now->of_gpu.whole;
     if (strcmp(profile->gpu, gpu) == 0 || strcmp(profile->gpu, built_in->gpu) == 0) return profile;
-    mixed = *profile;
-    duo_profile_borrow_gpu(&mixed, built_in);
+    now->mixed = *profile;
+    duo_profile_borrow_gpu(&now->mixed, built_in);
     add_why("; for this GPU, the GPU part of %s", built_in->origin);
-    return &mixed;
+    return &now->mixed;
+}
+
+/* May the profile, which is to be of the GPU that was opened, be exchanged for one that is? */
+static bool of_another_gpu(const duo_profile *profile, const char *gpu)
+{
+    const bool ours = profile == &now->loaded.whole || duo_built_in_serves_hosts(profile);
+    const duo_profile *const measured =
+        profile == &now->loaded.whole ? &now->loaded.measured : profile;
+    return ours && strcmp(measured->gpu, gpu) != 0;
+}
+
+/* Does what was presumed of the inner BLAS hold? */
+static bool holds(void)
+{
+    char not_built_in[200];
+    const duo_profile *const measured = &now->loaded.measured;
+    return duo_built_in_of_host(not_built_in, sizeof not_built_in) == now->host &&
+           (measured->origin[0] == '\0' || duo_blas_library_is(measured->blas));
+}
+
+/* What was in use stays as it is: predictions may still be made from it. */
+static const duo_profile *choose_again(void)
+{
+    now = now == &chosen[0] ? &chosen[1] : &chosen[0];
+    const duo_profile *const profile = load();
+    const bool other = gpu_in_use[0] != '\0' && of_another_gpu(profile, gpu_in_use);
+    return other ? profile_for(gpu_in_use, profile) : profile;
+}
+
+static void choose(void *unused)
+{
+    (void)unused;
+    /* Before the lock is taken, for which a fork waits: this asks OpenMP. */
+    (void)duo_machine_threads();
+    duo_lock(DUO_LOCK_PROFILE);
+    const bool known = duo_blas_library_looked();
+    const duo_profile *profile = atomic_load_explicit(&in_use, memory_order_relaxed);
+    if (profile == NULL)
+        profile = load();
+    else if (known && !atomic_load_explicit(&settled, memory_order_relaxed) && !holds())
+        profile = choose_again();
+    atomic_store_explicit(&in_use, profile, memory_order_release);
+    if (known) atomic_store_explicit(&settled, true, memory_order_release);
+    duo_unlock(DUO_LOCK_PROFILE);
+}
+
+const duo_profile *duo_profile_in_use(void)
+{
+    const duo_profile *const profile = atomic_load_explicit(&in_use, memory_order_acquire);
+    if (profile != NULL &&
+        (atomic_load_explicit(&settled, memory_order_acquire) || !duo_blas_library_looked()))
+        return profile;
+    duo_stack_run(choose, NULL);
+    return atomic_load_explicit(&in_use, memory_order_acquire);
+}
+
+/* For whoever tells of the profile: for good. */
+static const duo_profile *in_use_for_good(void)
+{
+    (void)duo_blas_library_get();
+    return duo_profile_in_use();
+}
+
+const duo_profile *duo_profile_measured(void)
+{
+    /* By its origin, for the profile in use may be `mixed`: `loaded` with another GPU part. */
+    const duo_profile *const profile = in_use_for_good();
+    if (profile == &now->of_gpu.whole) return &now->of_gpu.measured;
+    const duo_profile *const measured = &now->loaded.measured;
+    const bool file = measured->origin[0] != '\0' && strcmp(profile->origin, measured->origin) == 0;
+    return file ? measured : NULL;
+}
+
+const char *duo_profile_why(void)
+{
+    (void)in_use_for_good();
+    return why;
 }
 
 void duo_profile_check_gpu(const char *gpu)
 {
     const duo_profile *const profile = duo_profile_in_use();
-    const bool ours = profile == &loaded.whole || duo_built_in_serves_hosts(profile);
-    const duo_profile *const measured = profile == &loaded.whole ? &loaded.measured : profile;
-    if (!ours || strcmp(measured->gpu, gpu) == 0) return;
     duo_lock(DUO_LOCK_PROFILE);
-    if (atomic_load_explicit(&in_use, memory_order_relaxed) == profile)
+    snprintf(gpu_in_use, sizeof gpu_in_use, "%s", gpu);
+    if (atomic_load_explicit(&in_use, memory_order_relaxed) == profile &&
+        of_another_gpu(profile, gpu))
         atomic_store_explicit(&in_use, profile_for(gpu, profile), memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }
@@ -235,6 +293,8 @@ void duo_profile_check_gpu(const char *gpu)
 void duo_profile_reset(void)
 {
     duo_lock(DUO_LOCK_PROFILE);
+    gpu_in_use[0] = '\0';
+    atomic_store_explicit(&settled, false, memory_order_relaxed);
     atomic_store_explicit(&in_use, NULL, memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }
@@ -243,6 +303,7 @@ void duo_profile_use(const duo_profile *profile)
 {
     duo_lock(DUO_LOCK_PROFILE);
     snprintf(why, sizeof why, "set by the caller");
+    atomic_store_explicit(&settled, true, memory_order_relaxed);
     atomic_store_explicit(&in_use, profile, memory_order_release);
     duo_unlock(DUO_LOCK_PROFILE);
 }

@@ -170,19 +170,6 @@ static const duo_field *missing(const reader *r)
     return NULL;
 }
 
-/* The older format has one date for all, and does not say how much was measured: take it for
- * much, so that nothing replaces it without being told to. */
-static void date_curves(duo_profile *profile)
-{
-    for (int id = 0; id < DUO_ALGORITHMS; id++) {
-        if (profile->curve[id].count == 0) continue;
-        duo_measured *const m = &profile->measured[duo_algorithm_operation((duo_algorithm_id)id)];
-        memcpy(m->date, profile->date, sizeof m->date);
-        memcpy(m->commit, profile->commit, sizeof m->commit);
-        memcpy(m->effort, "full", sizeof "full");
-    }
-}
-
 /* The name of an operation that has curves, or says how they were measured, but no date; NULL:
  * there is none. */
 static const char *undated(const duo_profile *profile)
@@ -224,7 +211,6 @@ bool duo_profile_parse(const char *text, duo_profile *profile, char *why, size_t
     const bool fit = lines_fit(text);
     const int line = fit ? ini_parse_string(text, read_entry, &r) : 0;
     const duo_field *const lacks = missing(&r);
-    if (r.format == OLDEST_FORMAT) date_curves(profile);
     if (!fit)
         snprintf(why, why_size, "a line is too long");
     else if (line != 0)

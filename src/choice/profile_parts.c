@@ -43,6 +43,16 @@ void duo_profile_borrow_figures(duo_profile *to, const duo_profile *from)
     if (!(to->sgemm_efficiency > 0.0)) to->sgemm_efficiency = from->sgemm_efficiency;
 }
 
+const double duo_quiet_error = 0.10;
+
+double duo_profile_noise(const duo_profile *profile)
+{
+    double most = 0.0;
+    for (int i = 0; i < DUO_OPERATIONS; i++)
+        if (profile->measured[i].noise > most) most = profile->measured[i].noise;
+    return most;
+}
+
 bool duo_profile_lacks(const duo_profile *p, duo_operation operation)
 {
     bool any = false;

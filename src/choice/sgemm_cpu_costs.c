@@ -10,6 +10,7 @@
 
 #include "choice/costs.h"
 #include "cpu/blas_library.h"
+#include "cpu/sgemm_loops.h"
 #include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 
@@ -181,12 +182,14 @@ static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *
                   t, threads);
 }
 
+/* There is an inner BLAS until it was looked for in vain. */
 static bool has_blas(const duo_call *call, const duo_conditions *conditions)
 {
     (void)conditions;
+    if (duo_sgemm_suits_loops(call->m, call->n, call->k)) return false; /* these need none */
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (call->operand[i].ld > DUO_BLAS_LARGEST_LD) return false;
-    return call->program != NULL || duo_blas_library_get() != NULL;
+    return call->program != NULL || !duo_blas_library_looked() || duo_blas_library_seen() != NULL;
 }
 
 static bool always(const duo_call *call, const duo_conditions *conditions)
@@ -217,7 +220,7 @@ static double tiles_of_cube(double edge, double work)
 
 static job openblas_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const duo_blas_library *const library = duo_blas_library_get();
+    const duo_blas_library *const library = duo_blas_library_seen();
     const bool its_own = library != NULL && library->threads == DUO_BLAS_ITS_OWN;
     const duo_tiles t = its_own ? duo_sgemm_one_tile(call->m, call->n, call->k)
                                 : duo_sgemm_tiles(call->m, call->n, call->k);
@@ -267,8 +270,8 @@ static const double kCpuFloat64Times = 2.2;
 /* The tiles of sgemm_cpu_openblas, cut again where they are large; k stays whole. */
 static job float64_job(const duo_call *call, const duo_conditions *conditions)
 {
-    const duo_blas_library *const library = duo_blas_library_get();
-    const bool dgemm = library != NULL && library->dgemm != NULL;
+    const duo_blas_library *const library = duo_blas_library_seen();
+    const bool dgemm = !duo_blas_library_looked() || (library != NULL && library->dgemm != NULL);
     const duo_algorithm_id own = DUO_sgemm_cpu_float64;
     const duo_algorithm_id float32 = dgemm ? DUO_sgemm_cpu_openblas : DUO_sgemm_cpu_plain;
     const duo_tiles t = duo_sgemm_tiles(call->m, call->n, call->k);
@@ -300,10 +303,17 @@ double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *c
     return cpu_seconds(openblas_job, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
 }
 
+/* With a BLAS it is measured as far as it may win; beyond that it is never thought to. */
 double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
-    return cpu_seconds(plain_job, call, conditions, DUO_CORRECTED_PLAIN, threads);
+    const duo_curve *const curve = conditions->profile->curve;
+    const double own = cpu_seconds(plain_job, call, conditions, DUO_CORRECTED_PLAIN, threads);
+    int other;
+    return duo_curve_ends_before(&curve[DUO_sgemm_cpu_plain], &curve[DUO_sgemm_cpu_openblas],
+                                 work_of(call), 3)
+               ? larger(own, duo_sgemm_cpu_openblas_cost(call, conditions, &other))
+               : own;
 }
 
 double duo_sgemm_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,

@@ -67,10 +67,16 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
     const double edge = fmax(sqrt(m * n), least_edge), busy = fmin(1.0, rounds);
     const double evicted = busy * fmin(1.0, (double)call->m / 32.0) * fmin(1.0, k / 64.0);
     const double lines = call->transa ? 1.0 + 3.0 * evicted : 1.0;
+    const double own =
+        launch + fmax(rounds - 1.0, 0.0) * round_seconds +
+        (duo_curve_seconds(curve, edge * edge * edge, 3) - launch) / edge * k * lines +
+        traffic_of_elements(call, conditions);
     *threads = 0;
-    return launch + fmax(rounds - 1.0, 0.0) * round_seconds +
-           (duo_curve_seconds(curve, edge * edge * edge, 3) - launch) / edge * k * lines +
-           traffic_of_elements(call, conditions);
+    /* It is measured less far than the tiled one, for it does not win there. */
+    return duo_curve_ends_before(curve, &conditions->profile->curve[DUO_sgemm_gpu_tiled], m * n * k,
+                                 3)
+               ? fmax(own, duo_sgemm_gpu_tiled_cost(call, conditions, threads))
+               : own;
 }
 
 /* The tiles of C of sgemm_gpu_tiled, sgemm_gpu_ffma and sgemm_gpu_mma. */

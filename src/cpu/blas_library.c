@@ -11,19 +11,17 @@
 
 #include "cpu/blas_function.h"
 #include "cpu/blas_kernels.h"
+#include "cpu/blas_room.h"
 #include "cpu/private_library.h"
 #include "cpu/static_program.h"
 #include "host/environment.h"
 #include "host/lock.h"
+#include "host/stack.h"
 
-/* Bound deeply, a library finds its own functions before the program's of the same names.
- * Sanitizers do not support that. */
-#ifdef DUO_NO_DEEPBIND
-enum { DEEP = 0 };
-#else
-enum { DEEP = RTLD_DEEPBIND };
-#endif
-enum { HOW = RTLD_NOW | RTLD_LOCAL | DEEP };
+enum { HOW = RTLD_NOW | RTLD_LOCAL }; /* with duo_library_deep */
+
+/* More than what libgomp keeps for a thread that sets its number of threads, 216 bytes. */
+enum { OPENMP_KEEPS = 512 };
 
 static duo_blas_library in_use;
 static char why[256];      /* why there is none */
@@ -74,14 +72,18 @@ static void ask(duo_blas_library *l)
  * own dependencies', else the program's. */
 static bool find_openmp(duo_blas_library *l)
 {
-    void *const scope = DEEP != 0 ? l->handle : RTLD_DEFAULT;
+    void *const scope = duo_library_deep() != 0 ? l->handle : RTLD_DEFAULT;
     return (duo_blas_function(scope, "omp_get_max_threads", &l->get_threads) ||
             duo_blas_function(l->handle, "omp_get_max_threads", &l->get_threads)) &&
            (duo_blas_function(scope, "omp_set_num_threads", &l->set_threads) ||
             duo_blas_function(l->handle, "omp_set_num_threads", &l->set_threads));
 }
 
-/* Holds an OpenBLAS to one thread. ours: nobody else uses this instance. */
+/*
+ * Holds an OpenBLAS to one thread, if nobody else uses this instance (ours). The number of threads
+ * of one that is shared with the program belongs to the program: a build with OpenMP would free
+ * buffers of the program's calls where ours come with another number.
+ */
 static void hold_openblas(duo_blas_library *l, bool ours)
 {
     enum { NONE, PTHREADS, OPENMP }; /* values of openblas_get_parallel */
@@ -92,12 +94,13 @@ static void hold_openblas(duo_blas_library *l, bool ours)
         duo_blas_function(l->handle, "openblas_get_parallel", &parallel) ? parallel() : PTHREADS;
     l->threads = DUO_BLAS_ITS_OWN;
     if (kind == NONE) l->threads = DUO_BLAS_SERIAL;
-    if (kind == OPENMP && find_openmp(l)) l->threads = DUO_BLAS_OPENMP;
     if (!ours || !duo_blas_function(l->handle, "openblas_set_num_threads", &set)) return;
+    if (kind == OPENMP && find_openmp(l)) l->threads = DUO_BLAS_OPENMP;
     if (l->threads == DUO_BLAS_OPENMP) {
         /* A call that finds OpenBLAS's number of threads different from OpenMP's sets it, and frees
          * buffers that other calls use. So the number is 1 before the first call. */
-        const int before = duo_blas_enter(l);
+        int before = 1;
+        if (!duo_blas_enter(l, &before)) return;
         set(1);
         duo_blas_leave(l, before);
     }
@@ -122,16 +125,30 @@ static void hold(duo_blas_library *l, bool ours)
 
 /* ---- Opening ---- */
 
-/* Fills in *l for an open library. False: it has no sgemm_ of its own; the handle is closed. */
-static bool use(void *handle, const char *path, bool ours, duo_blas_library *l, char *problem,
-                size_t size)
+static void close_library(duo_blas_library *l)
 {
-    *l = (duo_blas_library){.handle = handle};
+    if (l->ours)
+        duo_private_library_close(l->handle);
+    else
+        (void)dlclose(l->handle);
+}
+
+/* Fills in *l for an open library. False: it will not do; the handle is closed. */
+static bool use(void *handle, const char *path, bool ours, int seats, duo_blas_library *l,
+                char *problem, size_t size)
+{
+    *l = (duo_blas_library){.handle = handle, .ours = ours, .seats = DUO_BLAS_ANY};
     if (is_drop_in(handle) || !duo_blas_function(handle, "sgemm_", &l->sgemm)) {
         snprintf(problem, size, "%.200s has no sgemm_ of its own", path);
-        (void)dlclose(handle);
+        close_library(l);
         return false;
     }
+    if (seats != DUO_BLAS_ANY && !duo_blas_room_take(handle, seats)) {
+        snprintf(problem, size, "%.200s does not tell how it takes its buffers", path);
+        close_library(l);
+        return false;
+    }
+    l->seats = seats;
     void *dgemm = NULL;
     if (duo_blas_function(handle, "dgemm_", &dgemm) && !is_ourselves(dgemm))
         memcpy(&l->dgemm, &dgemm, sizeof dgemm);
@@ -144,7 +161,7 @@ static bool use(void *handle, const char *path, bool ours, duo_blas_library *l, 
 
 static bool open_shared(const char *name, duo_blas_library *l, char *problem, size_t size)
 {
-    void *const handle = dlopen(name, HOW);
+    void *const handle = dlopen(name, HOW | duo_library_deep());
     if (handle == NULL) {
         snprintf(problem, size, "%.250s", dlerror());
         return false;
@@ -159,18 +176,27 @@ static bool open_shared(const char *name, duo_blas_library *l, char *problem, si
     const bool known = sgemm != NULL && dladdr(sgemm, &info) != 0 && info.dli_fname != NULL;
     char path[512];
     snprintf(path, sizeof path, "%.500s", known ? info.dli_fname : name);
-    return use(handle, path, false, l, problem, size);
+    return use(handle, path, false, DUO_BLAS_ANY, l, problem, size);
 }
 
-/* Opens an OpenBLAS as an instance of our own; core as in duo_blas_library_open. */
-static bool open_private(const char *path, const char *core, duo_blas_library *l, char *problem,
-                         size_t size)
+/*
+ * Opens an OpenBLAS as an instance of our own; core as in duo_blas_library_open. It starts with one
+ * thread: a build with threads of its own ends the process by a signal where it gets none. A build
+ * with OpenMP takes a buffer for each processor, but where OMP_NUM_THREADS says less.
+ */
+static bool open_private(const char *path, const char *core, int seats, duo_blas_library *l,
+                         char *problem, size_t size)
 {
     char variable[64];
     snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%.40s", core != NULL ? core : "");
-    const char *const variables[] = {core != NULL ? variable : NULL, NULL};
-    void *const handle = duo_private_library_open(path, HOW, variables, problem, size);
-    return handle != NULL && use(handle, path, true, l, problem, size);
+    const char *variables[4] = {"OPENBLAS_NUM_THREADS=1"};
+    int count = 1;
+    if (seats != DUO_BLAS_ANY) variables[count++] = "OMP_NUM_THREADS=1";
+    if (core != NULL) variables[count++] = variable;
+    if (seats != DUO_BLAS_ANY) duo_blas_room_open();
+    void *const handle =
+        duo_private_library_open(path, HOW | duo_library_deep(), variables, problem, size);
+    return handle != NULL && use(handle, path, true, seats, l, problem, size);
 }
 
 static bool is_openblas(const char *path)
@@ -178,12 +204,25 @@ static bool is_openblas(const char *path)
     return duo_library_mentions(path, "openblas_get_config");
 }
 
-bool duo_blas_library_open(const char *name, const char *core, duo_blas_library *l, char *problem,
-                           size_t size)
+/* Also of a library that only depends on one. */
+static bool may_be_openblas(const char *path) { return duo_library_mentions(path, "openblas"); }
+
+static bool open_with_room(const char *name, const char *core, int seats, duo_blas_library *l,
+                           char *problem, size_t size)
 {
     char path[512];
+    if (!duo_library_may_be(name)) {
+        snprintf(problem, size, "%.200s is no file that could be a library", name);
+        return false;
+    }
     const bool file = duo_library_file(name, path, sizeof path);
-    if (file && is_openblas(path) && open_private(path, core, l, problem, size)) return true;
+    if (seats != 0 && file && is_openblas(path) &&
+        open_private(path, core, seats, l, problem, size))
+        return true;
+    if (seats != DUO_BLAS_ANY && (!file || may_be_openblas(path))) {
+        snprintf(problem, size, "the process may not have the memory that OpenBLAS would take");
+        return false;
+    }
     if (!open_shared(name, l, problem, size)) return false;
     /* libblas.so.3 may be a library that calls OpenBLAS; and the loader finds files that
      * duo_library_file does not. */
@@ -193,10 +232,18 @@ bool duo_blas_library_open(const char *name, const char *core, duo_blas_library 
     if (!duo_blas_function(l->handle, "openblas_get_config", &config) ||
         dladdr(config, &info) == 0 || info.dli_fname == NULL)
         return true;
-    if (!open_private(info.dli_fname, core, &behind, problem, size)) return true;
-    (void)dlclose(l->handle);
+    if (!open_private(info.dli_fname, core, seats, &behind, problem, size)) return true;
+    close_library(l);
     *l = behind;
     return true;
+}
+
+bool duo_blas_library_open(const char *name, const char *core, duo_blas_library *l, char *problem,
+                           size_t size)
+{
+    const bool good = open_with_room(name, core, duo_blas_room(), l, problem, size);
+    duo_blas_room_end();
+    return good;
 }
 
 /* ---- The right kernels ---- */
@@ -212,7 +259,8 @@ static bool multiplies(const duo_blas_library *l)
     for (int i = 0; i < M * K; i++) a[i] = (float)(i * 7 % 19 - 9);
     for (int i = 0; i < K * N; i++) b[i] = (float)(i * 5 % 23 - 11);
     for (int i = 0; i < M * N; i++) c[i] = (float)NAN;
-    const int before = duo_blas_enter(l);
+    int before = 1;
+    if (!duo_blas_enter(l, &before)) return false;
     l->sgemm("N", "N", &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m, 1, 1);
     duo_blas_leave(l, before);
     for (int j = 0; j < N; j++)
@@ -233,11 +281,12 @@ void duo_blas_library_widen(duo_blas_library *l)
     duo_blas_library wide;
     const char *const narrow = duo_width_name(duo_width_of_kernels(l->core));
     const bool chosen = secure_getenv("OPENBLAS_CORETYPE") != NULL;
-    if (!chosen && open_private(l->path, better, &wide, problem, sizeof problem)) {
+    if (!chosen && l->seats == DUO_BLAS_ANY && /* else there is no room for two */
+        open_private(l->path, better, l->seats, &wide, problem, sizeof problem)) {
         if (duo_width_of_kernels(wide.core) >= cpu && multiplies(&wide)) {
             char own[64];
             snprintf(own, sizeof own, "%s", l->core);
-            (void)dlclose(l->handle);
+            close_library(l);
             *l = wide;
             snprintf(
                 l->note, sizeof l->note,
@@ -246,7 +295,7 @@ void duo_blas_library_widen(duo_blas_library *l)
                 narrow, own, duo_width_name(cpu), l->core);
             return;
         }
-        (void)dlclose(wide.handle);
+        close_library(&wide);
     }
     snprintf(l->note, sizeof l->note,
              "WARNING: these are %s kernels, and this CPU has %s: sgemm may run at a half to a "
@@ -293,13 +342,25 @@ static void try_all(void)
     }
 }
 
-static void look(void)
+static void look_once(void *unused)
 {
-    if (atomic_load_explicit(&looked, memory_order_acquire)) return;
+    (void)unused;
     duo_lock(DUO_LOCK_BLAS);
     if (!atomic_load_explicit(&looked, memory_order_relaxed)) try_all();
     atomic_store_explicit(&looked, true, memory_order_release);
     duo_unlock(DUO_LOCK_BLAS);
+}
+
+bool duo_blas_library_looked(void) { return atomic_load_explicit(&looked, memory_order_acquire); }
+
+static void look(void)
+{
+    if (!duo_blas_library_looked()) duo_stack_run(look_once, NULL);
+}
+
+const duo_blas_library *duo_blas_library_seen(void)
+{
+    return duo_blas_library_looked() ? duo_blas_library_get() : NULL;
 }
 
 const duo_blas_library *duo_blas_library_get(void)
@@ -320,12 +381,30 @@ const char *duo_blas_library_name(void)
     return library != NULL ? library->name : "none";
 }
 
+bool duo_blas_library_is(const char *measured)
+{
+    return !duo_blas_library_looked() || strcmp(measured, duo_blas_library_name()) == 0;
+}
+
 const char *duo_blas_library_warning(void)
 {
     static const char mark[] = "WARNING";
-    const duo_blas_library *const library = duo_blas_library_get();
+    const duo_blas_library *const library = duo_blas_library_seen();
     const bool warns = library != NULL && strncmp(library->note, mark, sizeof mark - 1) == 0;
     return warns ? library->note : NULL;
+}
+
+bool duo_blas_one_thread(const duo_blas_library *library)
+{
+    static __thread bool set_before;
+    if (!set_before) {
+        void *volatile memory = malloc(OPENMP_KEEPS);
+        free(memory);
+        if (memory == NULL) return false;
+        set_before = true;
+    }
+    library->set_threads(1);
+    return true;
 }
 
 void duo_blas_library_abandon(const char *reason)

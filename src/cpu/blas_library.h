@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "call.h"
+#include "cpu/blas_room.h"
 
 /*
  * The largest leading dimension that the library gets. Sizes can be split, leading dimensions
@@ -58,6 +59,8 @@ typedef struct duo_blas_library {
     void (*set_threads)(int); /* if threads is DUO_BLAS_OPENMP */
     int (*swap_threads)(int); /* if threads is DUO_BLAS_MKL: sets, and returns what was set */
     bool any_tile;            /* duo_kernels_suit_any_tile */
+    bool ours;                /* an instance of our own */
+    int seats;                /* threads that may be inside at once (blas_room.h) */
     char path[512];
     char config[256]; /* what an OpenBLAS says of itself; "" of any other */
     char core[64];    /* the name of an OpenBLAS's kernels; "" of any other */
@@ -66,8 +69,13 @@ typedef struct duo_blas_library {
     void *handle;
 } duo_blas_library;
 
-/* The inner BLAS; NULL: there is none. */
+/* The inner BLAS, which is opened now if nobody has needed it before; NULL: there is none. An
+ * OpenBLAS takes 36 MB of memory and 30 ms: whoever only predicts asks one of the next three. */
 const duo_blas_library *duo_blas_library_get(void);
+bool duo_blas_library_looked(void);                  /* was it opened, or not found? */
+const duo_blas_library *duo_blas_library_seen(void); /* NULL: none, or not looked for yet */
+/* Is it, as far as is known, the one of that name, with which something was measured? */
+bool duo_blas_library_is(const char *measured);
 const char *duo_blas_library_why(void);  /* why there is none, or "" */
 const char *duo_blas_library_name(void); /* its name, or "none" */
 /* What makes sgemm slower than it could be, as a text; NULL: nothing that is known. */
@@ -76,20 +84,33 @@ const char *duo_blas_library_warning(void);
  * inside of it, or because its sgemm_ leads back to this library. */
 void duo_blas_library_abandon(const char *reason);
 
-/* Between enter and leave, calls of the library run on the calling thread alone. */
-static inline int duo_blas_enter(const duo_blas_library *library)
-{
-    if (library->threads == DUO_BLAS_MKL) return library->swap_threads(1);
-    if (library->threads != DUO_BLAS_OPENMP) return 0;
-    const int before = library->get_threads();
-    if (before != 1) library->set_threads(1);
-    return before;
-}
+/* Sets OpenMP's number for the calling thread. False: libgomp, which would end the process where it
+ * gets no memory for that, was not asked. */
+bool duo_blas_one_thread(const duo_blas_library *library);
 
 static inline void duo_blas_leave(const duo_blas_library *library, int before)
 {
     if (library->threads == DUO_BLAS_MKL) (void)library->swap_threads(before);
     if (library->threads == DUO_BLAS_OPENMP && before != 1) library->set_threads(before);
+    if (library->seats != DUO_BLAS_ANY) duo_blas_room_leave();
+}
+
+/* Between enter and leave, calls of the library run on the calling thread alone. False: they must
+ * not be made, for want of memory, and there is nothing to leave. */
+static inline bool duo_blas_enter(const duo_blas_library *library, int *before)
+{
+    *before = 1;
+    if (library->seats != DUO_BLAS_ANY) duo_blas_room_enter();
+    if (library->threads == DUO_BLAS_MKL) *before = library->swap_threads(1);
+    if (library->threads != DUO_BLAS_OPENMP) return true;
+    const int threads = library->get_threads();
+    if (threads == 1) return true;
+    if (duo_blas_one_thread(library)) {
+        *before = threads;
+        return true;
+    }
+    duo_blas_leave(library, 1);
+    return false;
 }
 
 /* Should `other`, the sgemm of the program's own BLAS, be called instead of the inner BLAS? MKL's

@@ -11,9 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Bytes that no library has: a sparse file may seem to have any number. OpenBLAS has 40 MB, MKL's
+ * largest 100. */
+static const off_t kLargest = 1 << 30;
 
 /* ---- Where it is ---- */
 
@@ -55,12 +60,20 @@ bool duo_library_file(const char *name, char *path, size_t size)
     return known;
 }
 
+bool duo_library_may_be(const char *name)
+{
+    struct stat status;
+    if (strchr(name, '/') == NULL || stat(name, &status) != 0) return true;
+    return S_ISREG(status.st_mode) && status.st_size <= kLargest;
+}
+
 bool duo_library_mentions(const char *path, const char *text)
 {
     struct stat status;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = false;
-    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+        status.st_size <= kLargest) {
         const size_t bytes = (size_t)status.st_size;
         void *const all = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
         if (all != MAP_FAILED) {
@@ -97,24 +110,54 @@ static bool take_name_away(int file, size_t bytes)
     return good;
 }
 
+/* The same file under a number that no standard stream has, where those are closed. */
+static int beyond_standard(int file)
+{
+    if (file < 0 || file > STDERR_FILENO) return file;
+    const int higher = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    (void)close(file);
+    return higher;
+}
+
+/* A file in memory obeys the limit of files, whose signal would end the process. */
+static bool within_limit(off_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           (rlim_t)bytes <= limit.rlim_cur;
+}
+
+/* Nobody can change what has been mapped, by whatever way they come to the descriptor. Linux 5.1
+ * seals future writing at once; to seal all writing takes 0.15 s after so large a transfer. */
+static bool seal(int file)
+{
+    const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    return fcntl(file, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0 ||
+           fcntl(file, F_ADD_SEALS, seals | F_SEAL_WRITE) == 0;
+}
+
 /* Copies the file to one in memory, without its name, and returns its descriptor; -1: errno says
  * why. */
 static int copy_of(const char *path)
 {
     struct stat status;
-    const int from = open(path, O_RDONLY | O_CLOEXEC);
+    const int from = beyond_standard(open(path, O_RDONLY | O_CLOEXEC));
     if (from < 0) return -1;
     const char *const slash = strrchr(path, '/');
     char name[64];
     snprintf(name, sizeof name, "duoblas-%.50s", slash != NULL ? slash + 1 : path);
-    const int to = memfd_create(name, MFD_CLOEXEC);
+    const int to = beyond_standard(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     bool good = to >= 0 && fstat(from, &status) == 0;
+    if (good && !within_limit(status.st_size)) {
+        errno = EFBIG;
+        good = false;
+    }
     off_t done = 0;
     while (good && done < status.st_size)
         good = sendfile(to, from, &done, (size_t)(status.st_size - done)) > 0;
     const int problem = errno;
     (void)close(from);
-    if (good && take_name_away(to, (size_t)status.st_size)) return to;
+    if (good && take_name_away(to, (size_t)status.st_size) && seal(to)) return to;
     if (to >= 0) (void)close(to);
     errno = good ? ENOEXEC : problem;
     return -1;
@@ -159,6 +202,10 @@ static void *open_with(const char *path, int flags, const char *const variables[
     return handle;
 }
 
+/* The loader knows the copy by this path. So the descriptor stays open as long as the library: no
+ * other file may get its number. */
+static const char kPath[] = "/proc/self/fd/%d";
+
 void *duo_private_library_open(const char *path, int flags, const char *const variables[],
                                char *why, size_t why_size)
 {
@@ -167,14 +214,32 @@ void *duo_private_library_open(const char *path, int flags, const char *const va
         snprintf(why, why_size, "%.200s cannot be copied: %s", path, strerror(errno));
         return NULL;
     }
-    /* From now on the loader knows the copy by this path. So the descriptor stays open: no other
-     * file may get its number. */
     char copy[64];
-    snprintf(copy, sizeof copy, "/proc/self/fd/%d", file);
+    snprintf(copy, sizeof copy, kPath, file);
     void *const handle = open_with(copy, flags, variables);
     if (handle == NULL) {
         snprintf(why, why_size, "%.250s", dlerror());
         (void)close(file);
     }
     return handle;
+}
+
+void duo_private_library_close(void *handle)
+{
+    struct link_map *map;
+    int file = -1;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || sscanf(map->l_name, kPath, &file) != 1)
+        file = -1;
+    (void)dlclose(handle);
+    if (file >= 0) (void)close(file);
+}
+
+int duo_library_deep(void)
+{
+    Dl_info memory, system;
+    void *const allocate = dlsym(RTLD_DEFAULT, "malloc");
+    void *const version = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    const bool same = allocate != NULL && version != NULL && dladdr(allocate, &memory) != 0 &&
+                      dladdr(version, &system) != 0 && memory.dli_fbase == system.dli_fbase;
+    return same ? RTLD_DEEPBIND : 0;
 }

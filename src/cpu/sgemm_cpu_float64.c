@@ -5,8 +5,8 @@
  * Threads   the team's, each on a tile of C of its own
  * Order     C is cut into tiles of up to 256 x 256 sums in float64, by the shape alone. For each
  *           256 steps of k, parts of A and B are copied as float64, and the inner BLAS's dgemm, or
- *           a plain loop where there is none, adds their product to the tile. Parts of k are added
- *           in order
+ *           a plain loop where there is none and for tiny products, adds their product to the tile.
+ *           Parts of k are added in order
  * Error     u |result| + (k+2) 2^-53 (|alpha||A||B| + |beta C|): products of floats are exact, and
  *           so is beta C; k - 1 additions, alpha's product and the last addition round in float64
  * Memory    at most 1.5 MiB a thread; where that cannot be had, small tiles on the stack
@@ -18,6 +18,7 @@
 
 #include "cpu/blas_library.h"
 #include "cpu/kernels.h"
+#include "cpu/sgemm_loops.h"
 #include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
@@ -63,13 +64,13 @@ static void add_product_plain(const duo_call *call, const workspace *w, int64_t 
 
 static void add_product(const duo_call *call, const workspace *w, int64_t m, int64_t n, int64_t k)
 {
-    if (w->library == NULL) {
+    int before = 1;
+    if (w->library == NULL || !duo_blas_enter(w->library, &before)) {
         add_product_plain(call, w, m, n, k);
         return;
     }
     const int64_t lda = call->transa ? k : m, ldb = call->transb ? n : k;
     const double one = 1.0;
-    const int before = duo_blas_enter(w->library);
     w->library->dgemm(call->transa ? "T" : "N", call->transb ? "T" : "N", &m, &n, &k, &one, w->a,
                       &lda, w->b, &ldb, &one, w->sum, &m, 1, 1);
     duo_blas_leave(w->library, before);
@@ -112,7 +113,8 @@ static void tile(const duo_call *call, const workspace *w, int64_t i, int64_t j)
 /* The largest sizes for this call; no memory yet. */
 static workspace workspace_for(const duo_call *call)
 {
-    const duo_blas_library *const library = duo_blas_library_get();
+    const bool tiny = duo_sgemm_suits_loops(call->m, call->n, call->k);
+    const duo_blas_library *const library = tiny ? NULL : duo_blas_library_get();
     const bool dgemm = library != NULL && library->dgemm != NULL;
     const int64_t edge = dgemm ? TILE : PLAIN_TILE, steps = dgemm ? PANEL : PLAIN_TILE;
     const duo_tiles t = duo_sgemm_tiles(call->m, call->n, call->k);

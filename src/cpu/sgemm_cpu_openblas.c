@@ -10,7 +10,7 @@
  *           Where C is small, k is cut, too: the products of all parts but the first are put into
  *           memory beside C, and added to C in their order
  * Memory    (parts - 1) m n floats where k is cut, at most 200 KB. If they cannot be had, k stays
- *           whole
+ *           whole. Where OpenMP's runtime would get no memory either, the plain loop multiplies
  */
 #include "cpu/sgemm_cpu_openblas.h"
 
@@ -39,6 +39,23 @@ static __thread bool inside;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* multiply for want of memory: without the library. */
+static void multiply_plain(const duo_call *call, int64_t i0, int64_t j0, int64_t m, int64_t n,
+                           int64_t first, int64_t k, float beta, float *to, int64_t ldc)
+{
+    duo_call part = *call;
+    duo_operand *const a = &part.operand[DUO_A], *const b = &part.operand[DUO_B],
+                       *const c = &part.operand[DUO_C];
+    duo_call_set_sizes(&part, m, n, k);
+    a->address += call->transa ? i0 * a->ld + first : i0 + first * a->ld;
+    b->address += call->transb ? first * b->ld + j0 : first + j0 * b->ld;
+    c->address = to;
+    c->ld = ldc;
+    part.beta = beta;
+    part.threads = 1;
+    (void)duo_sgemm_cpu_plain(&part);
+}
+
 /* to := alpha op(A) op(B) + beta to, for the m x n elements from (i0, j0) of C on, and for the k
  * steps from `first` on. Sizes beyond the library's integers are split. */
 static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_t n, int64_t first,
@@ -49,7 +66,11 @@ static void multiply(const product *p, int64_t i0, int64_t j0, int64_t m, int64_
     const char transa = call->transa ? 'T' : 'N', transb = call->transb ? 'T' : 'N';
     const int64_t a_row = call->transa ? a->ld : 1, a_column = call->transa ? 1 : a->ld;
     const int64_t b_row = call->transb ? b->ld : 1, b_column = call->transb ? 1 : b->ld;
-    const int before = p->library != NULL ? duo_blas_enter(p->library) : 0;
+    int before = 1;
+    if (p->library != NULL && !duo_blas_enter(p->library, &before)) {
+        multiply_plain(call, i0, j0, m, n, first, k, beta, to, ldc);
+        return;
+    }
     for (int64_t j = 0; j < n; j += PIECE)
         for (int64_t i = 0; i < m; i += PIECE) {
             for (int64_t q = 0; q < k; q += PIECE) {
@@ -126,7 +147,8 @@ bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n,
     if (library == NULL || inside || m * n * k >= DUO_SGEMM_ONE_TILE ||
         (lda | ldb | ldc) > DUO_BLAS_LARGEST_LD)
         return false;
-    const int before = duo_blas_enter(library);
+    int before = 1;
+    if (!duo_blas_enter(library, &before)) return false;
     inside = true;
     library->sgemm(transa ? "T" : "N", transb ? "T" : "N", &m, &n, &k, &alpha, a, &lda, b, &ldb,
                    &beta, c, &ldc, 1, 1);
@@ -137,6 +159,7 @@ bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n,
 
 duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
 {
+    if (!call->operand[DUO_A].read) return duo_sgemm_scale(call);
     const duo_blas_library *const library = call->program == NULL ? duo_blas_library_get() : NULL;
     if (library == NULL && call->program == NULL) return DUO_DECLINED;
     if (inside) {
@@ -147,7 +170,6 @@ duo_outcome duo_sgemm_cpu_openblas(const duo_call *call)
                              *const c = &call->operand[DUO_C];
     if (a->ld > DUO_BLAS_LARGEST_LD || b->ld > DUO_BLAS_LARGEST_LD || c->ld > DUO_BLAS_LARGEST_LD)
         return DUO_DECLINED;
-    if (!a->read) return duo_sgemm_scale(call);
     if (library != NULL && call->m <= TINY && call->n <= TINY && call->k <= TINY &&
         duo_sgemm_cpu_openblas_tiny(call->transa, call->transb, call->m, call->n, call->k,
                                     call->alpha, a->address, a->ld, b->address, b->ld, call->beta,

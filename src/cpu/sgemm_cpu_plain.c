@@ -4,11 +4,12 @@
  * C is cut into tiles of 64 x 32, each a piece for the team. For each 256 steps of k, a tile of
  * op(A) and one of op(B) are packed with contiguous columns, and columns of A are added to the sums
  * of C's tile on the stack. Products and sums are in binary32. Nothing is skipped, so a NaN or an
- * Inf reaches C.
+ * Inf reaches C. What is tiny goes by loops that pack less (sgemm_loops.h), to the same bits.
  */
 #include <string.h>
 
 #include "cpu/kernels.h"
+#include "cpu/sgemm_loops.h"
 #include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"
@@ -75,7 +76,14 @@ static void piece(void *job, int64_t number)
 
 duo_outcome duo_sgemm_cpu_plain(const duo_call *call)
 {
-    if (!call->operand[DUO_A].read) return duo_sgemm_scale(call);
+    const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B],
+                             *const c = &call->operand[DUO_C];
+    if (!a->read) return duo_sgemm_scale(call);
+    if (duo_sgemm_suits_loops(call->m, call->n, call->k)) {
+        duo_sgemm_loops(call->transa, call->transb, call->m, call->n, call->k, call->alpha,
+                        a->address, a->ld, b->address, b->ld, call->beta, c->address, c->ld);
+        return DUO_OK;
+    }
     const int64_t down = (call->m + TILE_M - 1) / TILE_M, across = (call->n + TILE_N - 1) / TILE_N;
     duo_team_run(piece, (void *)(uintptr_t)call, down * across, call->threads); /* only read */
     return DUO_OK;

@@ -220,4 +220,8 @@ static void in_child(void)
     }
 }
 
-static __attribute__((constructor)) void watch_forks(void) { duo_fork_in_child(in_child); }
+static __attribute__((constructor)) void watch_forks(void)
+{
+    static duo_fork_handler handler = {.run = in_child};
+    duo_fork_in_child(&handler);
+}

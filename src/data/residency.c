@@ -136,7 +136,7 @@ uint64_t duo_residency_number(void)
     return ++last;
 }
 
-duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
+duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t bytes, int device,
                              duo_region **added)
 {
     const uintptr_t low = (uintptr_t)address, high = low + bytes;
@@ -259,4 +259,8 @@ static void in_child(void)
     for (size_t i = 0; i < count; i++) duo_region_in_child(table[i]);
 }
 
-static __attribute__((constructor)) void watch_forks(void) { duo_fork_in_child(in_child); }
+static __attribute__((constructor)) void watch_forks(void)
+{
+    static duo_fork_handler handler = {.run = in_child};
+    duo_fork_in_child(&handler);
+}

@@ -50,7 +50,7 @@ duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
 
 /* Registers a region. DUO_ERR_SIZE, DUO_ERR_MEMORY, or DUO_ERR_RANGE: it overlaps another region.
  * region may be NULL. */
-duo_status duo_residency_add(duo_region_kind kind, void *address, size_t bytes, int device,
+duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t bytes, int device,
                              duo_region **region);
 
 /* Holds a region; `writes`: bytes that will be written on the device, or NULL. Then lets it go:

@@ -6,6 +6,7 @@
 #include "data/plan_make.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
+#include "host/fork.h"
 
 void duo_resources_settle_device(duo_resources *res)
 {
@@ -37,6 +38,11 @@ int duo_resources_devices(const duo_resources *res, int device[DUO_LANES])
         if (other != res->device && duo_device_usable(other)) device[count++] = other;
     }
     return count;
+}
+
+const char *duo_resources_no_gpu(const duo_resources *res)
+{
+    return duo_forked() || duo_devices_looked() ? duo_device_why(res->device) : "";
 }
 
 void duo_resources_replace_device(duo_resources *res)

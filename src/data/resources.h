@@ -96,6 +96,9 @@ void duo_resources_set_others(duo_resources *res, const int *other, int others);
  * 0: nobody has looked, or there is none. */
 int duo_resources_devices(const duo_resources *res, int device[DUO_LANES]);
 
+/* Why `device` is not usable; "": it is, or nobody has looked. */
+const char *duo_resources_no_gpu(const duo_resources *res);
+
 /* Where `device` is not usable and another one is, that one takes its place from now on. No lock
  * may be held. */
 void duo_resources_replace_device(duo_resources *res);

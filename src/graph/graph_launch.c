@@ -51,8 +51,7 @@ static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources 
     duo_status status = DUO_OK;
     for (int i = part->use; i < part->use + part->uses && status == DUO_OK; i++) {
         duo_region *const region = g->use[i].region;
-        if (region != NULL && duo_region_lies_on_device(region))
-            status = duo_coherence_claim(res, region, g->use[i].written);
+        if (region != NULL) status = duo_coherence_claim(res, region, g->use[i].written);
     }
     return status;
 }

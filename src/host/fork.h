@@ -16,8 +16,14 @@
 extern "C" {
 #endif
 
+/* A module's handler; static. */
+typedef struct duo_fork_handler {
+    void (*run)(void);
+    struct duo_fork_handler *next; /* for fork.c */
+} duo_fork_handler;
+
 /* Registers a handler that is called in every child process from now on. For constructors only. */
-void duo_fork_in_child(void (*handler)(void));
+void duo_fork_in_child(duo_fork_handler *handler);
 
 /* Is this process a fork of one that had loaded the library? Then no thread is made, and no GPU is
  * used. */

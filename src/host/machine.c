@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "host/machine.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <omp.h>
 #include <pthread.h>
@@ -76,10 +77,31 @@ static void read_cpu_id(void)
 }
 #endif
 
-/* The first number of a list, which OMP_NUM_THREADS may be; 0: there is none. */
-static int number_in(const char *variable)
+/* A number of threads as libgomp reads it; 0: it would not take it. *end: what follows. */
+static long number_at(const char *text, const char **end)
 {
-    const char *const text = secure_getenv(variable);
+    char *behind;
+    errno = 0;
+    const long number = strtol(text, &behind, 10);
+    *end = behind + strspn(behind, " \t\n\v\f\r");
+    return behind > text && errno == 0 && number > 0 ? number : 0;
+}
+
+/* OMP_NUM_THREADS, a list of which the first number counts if all are good; 0: it is not set, or
+ * OpenMP takes none. */
+static int openmp_threads(void)
+{
+    const char *at = secure_getenv("OMP_NUM_THREADS");
+    const long first = at != NULL ? number_at(at, &at) : 0;
+    long number = first;
+    while (number > 0 && *at == ',') number = number_at(at + 1, &at);
+    return number > 0 && *at == '\0' && first <= INT_MAX ? (int)first : 0;
+}
+
+/* OPENBLAS_NUM_THREADS as OpenBLAS reads it, whatever follows the number; 0: it is none. */
+static int openblas_threads(void)
+{
+    const char *const text = secure_getenv("OPENBLAS_NUM_THREADS");
     const long number = text != NULL ? strtol(text, NULL, 10) : 0;
     return number > 0 && number <= INT_MAX ? (int)number : 0;
 }
@@ -98,7 +120,7 @@ static void look(void)
     if (sched_getaffinity(getpid(), sizeof first, &first) == 0 && CPU_COUNT(&first) > processors)
         processors = CPU_COUNT(&first);
     /* From the environment, for the whole process: OpenMP's setting is the calling thread's. */
-    const int openmp = number_in("OMP_NUM_THREADS"), openblas = number_in("OPENBLAS_NUM_THREADS");
+    const int openmp = openmp_threads(), openblas = openblas_threads();
     threads = openmp > 0 ? openmp : processors;
     if (openblas > 0) threads = smaller(threads, openblas);
     if (threads < 1) threads = 1;

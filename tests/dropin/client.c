@@ -6,6 +6,7 @@
  *   client large           one product that is worth threads
  *   client fork            uses BLAS, and again in a child
  *   client threads COUNT   a product in each of COUNT threads, all at once
+ *   client batch           a batch of products; the drop-in has a name for that
  *   client wrong           an argument that is wrong, through both names
  *   client status N        one call, and then exit status N
  *   client echo ARG...     prints its arguments
@@ -15,6 +16,7 @@
  * cblas_xerbla, -DDOUBLES to call dgemm_ as well.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -148,6 +150,26 @@ static void many_threads(int count)
     free(failed);
 }
 
+static void batch_is_right(void)
+{
+    enum { N = 20, COUNT = 30 };
+    void (*multiply)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t,
+                     int64_t, const float *, int64_t, int64_t, float, float *, int64_t, int64_t,
+                     int64_t);
+    static float a[N * N * COUNT], b[N * N * COUNT], c[N * N * COUNT];
+    void *const address = dlsym(RTLD_DEFAULT, "cblas_sgemm_batch_strided");
+    if (address == NULL) wrong("a name");
+    memcpy(&multiply, &address, sizeof multiply);
+    for (int i = 0; i < N * N * COUNT; i++) {
+        a[i] = (float)(i / (N * N));
+        b[i] = 1.0f;
+    }
+    multiply(ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, N, N, N, 1.0f, a, N, N * N, b, N, N * N, 0.0f,
+             c, N, N * N, COUNT);
+    for (int i = 0; i < N * N * COUNT; i++)
+        if (c[i] != (float)N * a[i]) wrong("a product of the batch");
+}
+
 /* Through both names, and C is to be left alone. */
 static void wrong_arguments(void)
 {
@@ -173,6 +195,8 @@ int main(int argc, char **argv)
         fork_after_use();
     else if (strcmp(task, "threads") == 0)
         many_threads(number);
+    else if (strcmp(task, "batch") == 0)
+        batch_is_right();
     else if (strcmp(task, "wrong") == 0)
         wrong_arguments();
     else if (strcmp(task, "status") == 0)

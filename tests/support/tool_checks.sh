@@ -25,6 +25,33 @@ says() {
     grep -Eq -- "$2" "$place/$1" || fail "std$1 does not have: $2"
 }
 
+# wait_until COMMAND...: polls until it succeeds, for at most a minute: nobody knows how fast a
+# machine is
+wait_until() {
+    local tries=0
+    checks=$((checks + 1))
+    until "$@" 2>/dev/null; do
+        tries=$((tries + 1))
+        [ $tries -le 600 ] || { fail "in vain waited for: $*" && return 1; }
+        sleep 0.1
+    done
+}
+
+# start ARGUMENT...: runs the tool in the background, where Ctrl-C would be ignored, as $started;
+# `interrupt SIGNAL` ends it
+start() {
+    env --default-signal=INT "${started_as:-$tool}" "$@" >"$place/out" 2>"$place/err" </dev/null &
+    started=$!
+}
+interrupt() {
+    kill -s "$1" "$started"
+    wait "$started" 2>/dev/null
+    got=$?
+}
+
+# Does the tool that was started answer to Ctrl-C by now?
+catches_interrupt() { grep -q '^SigCgt:.*[2367abef]$' "/proc/$started/status"; }
+
 # Is there a GPU that the tool can use?
 has_gpu() { "$tool" info | sed -n '/^GPU$/,/^$/p' | grep -q '^  [0-9]'; }
 

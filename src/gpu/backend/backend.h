@@ -46,7 +46,8 @@ typedef enum duo_memory { DUO_MEMORY_HOST, DUO_MEMORY_PINNED, DUO_MEMORY_DEVICE 
 enum { DUO_MARKS = 64 };
 
 typedef struct duo_backend {
-    const char *name; /* "cuda", "none", "simulated" */
+    const char *name;   /* "cuda", "none", "simulated" */
+    const char *absent; /* why there can be no device; NULL: count has to be asked */
 
     /* ---- Devices ---- */
 

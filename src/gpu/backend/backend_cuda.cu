@@ -18,6 +18,7 @@ extern "C" const duo_backend *duo_backend_default(void)
 {
     static const duo_backend backend = {
         .name = "cuda",
+        .absent = nullptr,
         .count = duo_cuda_count,
         .describe = duo_cuda_describe,
         .load = duo_cuda_load,

@@ -215,12 +215,15 @@ static duo_status replay(duo_queue *queue, duo_recorded *recorded)
 
 static void forget(duo_recorded *recorded) { (void)recorded; }
 
-static const char *detail(void) { return "built without CUDA"; }
+static const char absent[] = "built without CUDA";
+
+static const char *detail(void) { return absent; }
 
 const duo_backend *duo_backend_default(void)
 {
     static const duo_backend backend = {
         .name = "none",
+        .absent = absent,
         .count = count,
         .describe = describe,
         .load = load,

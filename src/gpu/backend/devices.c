@@ -46,12 +46,20 @@ void duo_backend_install(const duo_backend *backend)
     duo_memory_forget();
 }
 
-bool duo_devices_looked(void) { return atomic_load_explicit(&looked, memory_order_acquire) != 0; }
+bool duo_devices_looked(void)
+{
+    return atomic_load_explicit(&looked, memory_order_acquire) != 0 ||
+           duo_backend_current()->absent != NULL;
+}
 
 int duo_devices(const char **why)
 {
     if (duo_forked()) {
         *why = "the process is a fork: CUDA cannot be used";
+        return 0;
+    }
+    if (duo_backend_current()->absent != NULL) {
+        *why = duo_backend_current()->absent;
         return 0;
     }
     if (!duo_devices_looked()) {

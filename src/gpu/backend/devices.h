@@ -18,7 +18,9 @@ void duo_backend_install(const duo_backend *backend);
 /* The number of devices, lost ones too; 0 in a child process. The first call asks the driver, which
  * may take long. *why: if there is none, the reason; never NULL. */
 int duo_devices(const char **why);
-bool duo_devices_looked(void); /* has duo_devices asked the driver yet? */
+/* Is it known what devices there are? Not before duo_devices has asked the driver, if there is
+ * one. */
+bool duo_devices_looked(void);
 
 bool duo_device_usable(int device);                /* looked at, there, and not lost */
 void duo_device_lose(int device, const char *why); /* marks the device as lost, for good */

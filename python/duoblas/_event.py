@@ -1,0 +1,50 @@
+"""Events."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Optional
+
+from ._context import Context, context_for
+from ._errors import check
+from ._library import library
+from ._unique import Unique
+
+__all__ = ["Event"]
+
+
+class Event(Unique):
+    """A place in a context's work, that other contexts follow and the host waits for."""
+
+    def __init__(self) -> None:
+        self._handle: Optional[int] = None
+        handle = ctypes.c_void_p()
+        check(library.duo_event_create(ctypes.byref(handle)))
+        self._handle = handle.value
+
+    def record(self, ctx: Optional[Context] = None) -> Event:
+        """The event is behind all that the context was given so far."""
+        context_for(ctx, [])._call(library.duo_event_record, self._handle)
+        return self
+
+    def wait(self, ctx: Optional[Context] = None) -> None:
+        """What the context is given from now on begins when the event is reached. The host goes
+        on."""
+        context_for(ctx, [])._call(library.duo_event_wait, self._handle)
+
+    def synchronize(self) -> None:
+        """The host waits until the event is reached."""
+        check(library.duo_event_synchronize(self._handle))
+
+    def query(self) -> bool:
+        """Has it been reached?"""
+        done = ctypes.c_int()
+        check(library.duo_event_query(self._handle, ctypes.byref(done)))
+        return bool(done.value)
+
+    def __repr__(self) -> str:
+        return f"<duoblas.Event {self._handle or 0:#x}>"
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            library.duo_event_destroy(self._handle)

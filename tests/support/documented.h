@@ -1,0 +1,22 @@
+/*
+ * documented.h - the statuses that the header says a function returns.
+ *
+ * They stand in the paragraph `Returns` of its comment, by name. `as duo_x`, and `what duo_x
+ * returns`, stand for those of that function. What is in parentheses is commentary.
+ */
+#ifndef DUO_TESTS_DOCUMENTED_H
+#define DUO_TESTS_DOCUMENTED_H
+
+#include <stdint.h>
+
+enum { DOCUMENTED_MOST = 80 };
+
+typedef struct documented {
+    char name[64];
+    uint32_t statuses; /* bit -s stands for status s */
+} documented;
+
+/* Every function of the header that returns a status; how many. */
+int documented_read(const char *header, documented function[DOCUMENTED_MOST]);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * test_no_memory.c - default contexts where allocations of the library fail (dropin/no_memory.c is
+ * linked in): what BLAS promises is right all the same, in first calls, on many threads at once, and
+ * in a child.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpu/backend/devices.h"
+#include "sim/sim.h"
+#include "support/child.h"
+#include "support/harness.h"
+#include "support/known_work.h"
+#include "support/sanitizers.h"
+
+enum { THREADS = 24, EDGE = 12, PRODUCTS = 30, LARGE = 150 };
+
+static pthread_barrier_t all_there;
+
+/* A thread's first calls, at the same time as those of all others. */
+static void *one_thread(void *work)
+{
+    pthread_barrier_wait(&all_there);
+    return all_four(NULL, work) ? NULL : work;
+}
+
+static int wrong_in_threads(known_work *work)
+{
+    pthread_t thread[THREADS];
+    int wrong = 0;
+    pthread_barrier_init(&all_there, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread[i], NULL, one_thread, work) != 0) abort();
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(thread[i], &failed);
+        wrong += failed != NULL;
+    }
+    return wrong;
+}
+
+/* One that is cut along k, for which memory is wanted. */
+static int wrong_in_large(void)
+{
+    static float a[LARGE * LARGE], ones[LARGE * LARGE], c[LARGE * LARGE];
+    for (int i = 0; i < LARGE * LARGE; i++) {
+        a[i] = (float)(i % LARGE); /* the row */
+        ones[i] = 1.0f;
+        c[i] = -1.0f;
+    }
+    int wrong = duo_sgemm(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, LARGE, LARGE, LARGE,
+                          1.0f, a, LARGE, ones, LARGE, 0.0f, c, LARGE) != DUO_OK;
+    for (int i = 0; i < LARGE * LARGE; i++) wrong += !(c[i] == (float)LARGE * a[i]);
+    return wrong;
+}
+
+static int wrong_in_batch(void)
+{
+    static float a[PRODUCTS * EDGE * EDGE], ones[PRODUCTS * EDGE * EDGE], c[PRODUCTS * EDGE * EDGE];
+    const int64_t step = EDGE * EDGE;
+    for (int i = 0; i < PRODUCTS * EDGE * EDGE; i++) {
+        a[i] = (float)(i / (EDGE * EDGE));
+        ones[i] = 1.0f;
+        c[i] = -1.0f;
+    }
+    int wrong = duo_sgemm_strided_batched(NULL, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_TRANS, EDGE, EDGE,
+                                          EDGE, 1.0f, a, EDGE, step, ones, EDGE, step, 0.0f, c,
+                                          EDGE, step, PRODUCTS) != DUO_OK;
+    for (int i = 0; i < PRODUCTS * EDGE * EDGE; i++) wrong += !(c[i] == (float)EDGE * a[i]);
+    return wrong;
+}
+
+/* In a fresh process. */
+static int calls_without_memory(const char *task)
+{
+    if (strcmp(task, "sim") == 0) {
+        sim_reset();
+        duo_backend_install(sim_backend());
+    }
+    known_work work;
+    make_known_work(&work, 6);
+    int wrong = !all_four(NULL, &work) + wrong_in_large() + wrong_in_batch();
+    wrong += wrong_in_threads(&work) + wrong_in_threads(&work);
+    const pid_t child = fork();
+    if (child == 0) _exit(!all_four(NULL, &work) || wrong_in_large());
+    wrong += child < 0 || test_child_wait(child, 60) != 0;
+    if (strcmp(task, "sim") == 0) wrong += sim_violations();
+    free_known_work(&work);
+    return wrong > 99 ? 99 : wrong;
+}
+
+static void every_call_is_right(void)
+{
+    static const char *const maths[] = {"accurate", "float64"};
+    if (UNDER_SANITIZER) {
+        test_skip("a sanitizer has allocations of its own");
+        return;
+    }
+    const int most = test_on_sim() ? 4 : 12;
+    for (int math = 0; math < 2; math++)
+        for (int number = 1; number <= most; number++)
+            for (int later = 0; later < 2; later++) {
+                char failing[32], setting[32];
+                test_child child;
+                test_case("no_memory/%s/n=%d%s", maths[math], number, later ? "..." : "");
+                snprintf(failing, sizeof failing, "NO_MEMORY=%d%s", number, later ? "-" : "");
+                snprintf(setting, sizeof setting, "DUOBLAS_MATH=%s", maths[math]);
+                test_child_run(test_on_sim() ? "sim" : "cpu",
+                               (const char *const[]){
+                                   failing, setting,
+                                   test_on_sim() ? "DUOBLAS_PATH=gpu" : "DUOBLAS_PATH=cpu", NULL},
+                               120, &child);
+                CHECK(child.exit_status == 0, "exit status %d", child.exit_status);
+                CHECK(child.err[0] == '\0', "it says \"%s\"", child.err);
+            }
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"every_call_is_right", every_call_is_right},
+        {NULL, NULL},
+    };
+    const char *const task = test_child_task(argc, argv);
+    if (task != NULL) return calls_without_memory(task);
+    return test_main(argc, argv, "no_memory", tests);
+}

@@ -1,0 +1,139 @@
+/*
+ * test_unreached.c - what a summary says of calls that did not come: the test program runs itself
+ * as `duoblas run` would, with plug-ins that call a BLAS which is of no use.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/child.h"
+#include "support/harness.h"
+#include "support/sanitizers.h"
+
+/* ---- The program ---- */
+
+/* What a plug-in, opened so, gives for 2 times 3: 6 by the drop-in. */
+static double call_plug(const char *file, int how)
+{
+    double (*plug)(double, double);
+    void *const handle = dlopen(file, RTLD_NOW | RTLD_LOCAL | how);
+    void *const address = handle != NULL ? dlsym(handle, "plug") : NULL;
+    if (address == NULL) return -1.0;
+    memcpy(&plug, &address, sizeof plug);
+    return plug(2.0, 3.0);
+}
+
+static void fork_a_worker(void)
+{
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    (void)waitpid(child, NULL, 0);
+}
+
+/* As the summary will tell of. */
+static int be_program(const char *task)
+{
+    float sum = 0.0f;
+    if (strcmp(task, "itself") == 0)
+        return duo_sasum(NULL, 1, &(const float){3.0f}, 1, &sum) == DUO_OK && sum == 3.0f ? 0 : 1;
+    if (strcmp(task, "plug") == 0) return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
+    if (strcmp(task, "deep") == 0) return call_plug(TEST_PLUG, RTLD_DEEPBIND) == 0.0 ? 0 : 1;
+    if (strcmp(task, "double") == 0) return call_plug(TEST_PLUG_DOUBLE, 0) >= 0.0 ? 0 : 1;
+    if (strcmp(task, "both") == 0)
+        return call_plug(TEST_PLUG, 0) == 6.0 && call_plug(TEST_PLUG_DOUBLE, 0) >= 0.0 ? 0 : 1;
+    if (strcmp(task, "many") == 0) {
+        for (int i = 0; i < 9; i++)
+            if (call_plug(TEST_PLUG, 0) != 6.0) return 1;
+        return call_plug(TEST_PLUG_DOUBLE, 0) >= 0.0 ? 0 : 1;
+    }
+    fork_a_worker();
+    fork_a_worker();
+    return call_plug(TEST_PLUG, 0) == 6.0 ? 0 : 1;
+}
+
+static int run(char *task)
+{
+    char process[24];
+    char *const arguments[] = {"/proc/self/exe", "child", task, NULL};
+    snprintf(process, sizeof process, "%ld", (long)getpid());
+    if (setenv("DUOBLAS_RUN", process, 1) != 0) return 1;
+    if (setenv("DUOBLAS_SUMMARY", "stderr", 1) != 0) return 1;
+    if (setenv("LD_PRELOAD", TEST_DROP_IN, 1) != 0) return 1;
+    execv("/proc/self/exe", arguments);
+    return 1;
+}
+
+/* ---- The test ---- */
+
+static const char *summary_of(const char *task)
+{
+    static test_child child;
+    char whole[32];
+    test_case("unreached/%s", task);
+    snprintf(whole, sizeof whole, "run %s", task);
+    test_child_run(whole, (const char *const[]){"DUOBLAS_PATH=cpu", NULL}, 60, &child);
+    CHECK(child.exit_status == 0, "exit status %d, \"%s\"", child.exit_status, child.err);
+    return child.err;
+}
+
+static void lacks(const char *text, const char *what)
+{
+    CHECK(strstr(text, what) == NULL, "\"%s\" in \"%s\"", what, text);
+}
+
+static void reasons(void)
+{
+    if (UNDER_SANITIZER) {
+        test_skip("a sanitizer wants its runtime to be loaded first");
+        return;
+    }
+    const char *said = summary_of("itself");
+    test_contains(said, "no BLAS call of process");
+    test_contains(said, "exe calls DuoBLAS itself (duo_s");
+    lacks(said, "has loaded no BLAS");
+    lacks(said, "libduoblas");
+
+    said = summary_of("plug");
+    test_contains(said, "  sgemm           1          1");
+    lacks(said, "float64");
+    lacks(said, "forked");
+
+    said = summary_of("deep");
+    test_contains(said, "no BLAS call of process");
+    test_contains(said, "plug.so got sgemm_ of libown_blas.so from the loader: it was opened with "
+                        "RTLD_DEEPBIND");
+    lacks(said, "would call");
+    lacks(said, "for which no loaded object asks");
+
+    said = summary_of("double");
+    test_contains(said, "no BLAS call of process");
+    test_contains(said, "plug_double.so asks for dgemm_, which is float64 and is not served");
+    lacks(said, "for which no loaded object asks");
+
+    said = summary_of("both");
+    test_contains(said, "  sgemm           1          1");
+    test_contains(said, "plug_double.so asks for dgemm_, which is float64 and is not served");
+
+    said = summary_of("many"); /* then it is known what the program works with */
+    test_contains(said, "  sgemm           9          9");
+    lacks(said, "float64");
+
+    said = summary_of("forks");
+    test_contains(said, "it forked 2 times: children that ended by _exit");
+}
+
+int main(int argc, char **argv)
+{
+    static const test_entry tests[] = {
+        {"reasons", reasons},
+        {NULL, NULL},
+    };
+    const char *const task = test_child_task(argc, argv);
+    if (task != NULL && strncmp(task, "run ", 4) == 0) return run(argv[2] + 4);
+    if (task != NULL) return be_program(task);
+    return test_main(argc, argv, "unreached", tests);
+}
