@@ -101,9 +101,11 @@ static void downloads(void)
     end(&p);
 
     begin(&p, "lost_across/download from a lost device");
+    CHECK_STATUS(DUO_OK, duo_destroy(p.ctx[1])); /* whose work would be followed */
     sim_lose(1);
     CHECK_STATUS(DUO_ERR_LOST, duo_copy(p.ctx[0], p.host, p.on[1], BYTES));
     CHECK(duo_device_usable(0) && !duo_device_usable(1), "which is lost?");
+    CHECK_STATUS(DUO_OK, duo_create(&p.ctx[1]));
     CHECK_STATUS(DUO_OK, duo_copy(p.ctx[0], p.host, p.on[0], BYTES));
     CHECK(all_are(p.host, 1.0f), "%g", (double)p.host[0]);
     end(&p);
