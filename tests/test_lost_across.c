@@ -100,6 +100,16 @@ static void downloads(void)
     CHECK(all_are(p.host, 1.0f), "%g", (double)p.host[0]);
     end(&p);
 
+    begin(&p, "lost_across/download from a lost device");
+    CHECK_STATUS(DUO_OK, duo_destroy(p.ctx[1])); /* whose work would be followed */
+    sim_lose(1);
+    CHECK_STATUS(DUO_ERR_LOST, duo_copy(p.ctx[0], p.host, p.on[1], BYTES));
+    CHECK(duo_device_usable(0) && !duo_device_usable(1), "which is lost?");
+    CHECK_STATUS(DUO_OK, duo_create(&p.ctx[1]));
+    CHECK_STATUS(DUO_OK, duo_copy(p.ctx[0], p.host, p.on[0], BYTES));
+    CHECK(all_are(p.host, 1.0f), "%g", (double)p.host[0]);
+    end(&p);
+
     begin(&p, "lost_across/download, own device");
     CHECK_STATUS(DUO_OK, lose_in((call){p.ctx[0], p.host, p.on[1], DUO_OK}, 0));
     CHECK(all_are(p.host, 2.0f), "%g", (double)p.host[0]);
@@ -221,6 +231,31 @@ static void launches(void)
     launch(true);
 }
 
+/* A result that comes later was lost with the device that the context had before. */
+static void launch_with_lost_result(void)
+{
+    pair p;
+    void *pinned = NULL;
+    float sum = test_poison(), later = test_poison();
+    begin(&p, "lost_across/launch, with a result that is lost");
+    CHECK_STATUS(DUO_OK, duo_malloc_host(p.ctx[0], BYTES, &pinned));
+    const duo_work works[] = {work_copying(pinned, p.on[0], BYTES),
+                              work_reduction(DUO_WORK_SSUM, FLOATS, pinned, &sum)};
+    duo_graph *const graph = graph_built(p.ctx[0], works, 2, true, NULL);
+    CHECK_STATUS(DUO_OK, duo_set_async(p.ctx[1], 1));
+    sim_hold(true);
+    CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[1], FLOATS, p.on[1], 1, &later));
+    sim_lose(1);
+    sim_hold(false);
+    CHECK_STATUS(DUO_OK, duo_set_device(p.ctx[1], 0));
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, p.ctx[1]));
+    CHECK(sum == (float)FLOATS && test_is_poison(later), "%g %g", (double)sum, (double)later);
+    CHECK_STATUS(DUO_ERR_LOST, duo_synchronize(p.ctx[1]));
+    CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
+    CHECK_STATUS(DUO_OK, duo_free_host(p.ctx[0], pinned));
+    end(&p);
+}
+
 static const test_entry tests[] = {
     {"downloads", downloads},
     {"fetches", fetches},
@@ -228,6 +263,7 @@ static const test_entry tests[] = {
     {"between_devices", between_devices},
     {"on_the_host", on_the_host},
     {"launches", launches},
+    {"launch_with_lost_result", launch_with_lost_result},
     {NULL, NULL},
 };
 

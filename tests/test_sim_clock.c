@@ -490,9 +490,6 @@ static void violations(void)
     expect_violation();
     check_violation("mark", gpu()->mark(queue, DUO_MARKS));
 
-    test_case("violation/devices-of-others");
-    expect_violation();
-    check_violation("device 1 to 2", gpu()->copy(queue, two, KB, one, KB, KB, 1));
     test_case("violation/no-such-device");
     expect_violation();
     check_violation("link", gpu()->link(0, 3, &answer));

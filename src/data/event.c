@@ -77,12 +77,8 @@ static duo_status set_signal(duo_event *event, const duo_resources *res)
     return status == DUO_OK ? duo_signal_set(*signal, res->queue) : status;
 }
 
-void duo_event_set(duo_event *event, duo_resources *res)
+static void record(duo_event *event, duo_resources *res, duo_event_place place)
 {
-    duo_event_place place = {.device = NO_DEVICE,
-                             .unwaited = res->unwaited,
-                             .owed = res->owed == DUO_ERR_LOST,
-                             .results = duo_deferred_awaited(res->deferred)};
     if (res->queue != NULL) {
         duo_status status = set_signal(event, res);
         if (status == DUO_OK) place.device = res->queue_device;
@@ -94,6 +90,20 @@ void duo_event_set(duo_event *event, duo_resources *res)
     duo_lock(DUO_LOCK_EVENTS);
     set_place(event, place, NULL, 0);
     duo_unlock(DUO_LOCK_EVENTS);
+}
+
+void duo_event_set(duo_event *event, duo_resources *res)
+{
+    record(event, res,
+           (duo_event_place){.device = NO_DEVICE,
+                             .unwaited = res->unwaited,
+                             .owed = res->owed == DUO_ERR_LOST,
+                             .results = duo_deferred_awaited(res->deferred)});
+}
+
+void duo_event_set_work(duo_event *event, duo_resources *res)
+{
+    record(event, res, (duo_event_place){.device = NO_DEVICE, .unwaited = res->unwaited});
 }
 
 /* ---- Waiting ---- */

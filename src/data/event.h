@@ -43,6 +43,9 @@ static inline duo_event *duo_event_of(duo_event *handle)
 /* Marks the place behind all work that was queued so far. Where the device cannot set a signal,
  * waits for that work instead. */
 void duo_event_set(duo_event *event, duo_resources *res);
+/* The same, but who waits for it is told of its work alone, and not of results that come later, or
+ * were lost before. */
+void duo_event_set_work(duo_event *event, duo_resources *res);
 
 /* The queue, which is open, follows the event: what it is given from now on comes later. Where the
  * device cannot do that, the host waits. What was lost with a device is not followed.

@@ -139,7 +139,7 @@ static void run_on_device(launch *l, duo_graph_part *part)
         l->ctx->resources.unwaited = true; /* before the event: who waits is told of a loss */
     else
         run_in_lanes(l, part);
-    if (part->event != NULL) (void)duo_event_record(behind, part->event);
+    if (part->event != NULL) duo_event_set_work(part->event, &behind->resources);
 }
 
 /* ---- By the thread ---- */

@@ -68,6 +68,7 @@ static void make_call(actor *a, context *c, const duo_work *v)
         return;
     }
     const duo_status status = perform(a, c, v);
+    if (out != NULL) out->newer |= is_kept(out); /* by a part that went before */
     for (int i = 0; i < count; i++) may_lose |= lossy(list[i]);
     const bool done = judge(a, status, MAY_LOSE | MAY_FAIL, may_lose, "a call");
     /* What a copy that fails has written is not said. */
@@ -183,6 +184,11 @@ void do_batch(actor *a)
                    "context %d: batch of %d, %ld x %ld x %ld, %g, %g, %p", (int)(c - a->context),
                    count, (long)v.m, (long)v.n, (long)v.k, (double)v.alpha, (double)v.beta,
                    (void *)first);
+    int there = 0; /* matrices without elements are nowhere */
+    for (int i = 0; i < lists; i++)
+        if (list[i] != NULL) list[there++] = list[i];
+    lists = there;
+    out->newer |= is_kept(out); /* by the products that went before */
     for (int i = 0; i < lists; i++) may_lose |= lossy(list[i]);
     const bool done = judge(a, status, MAY_LOSE | MAY_FAIL, may_lose, "a batch");
     /* What was written before an error is. */

@@ -97,8 +97,8 @@ static void add_nodes(actor *a, graph *g, int device)
             if (one_in(a, 12) || conflict(a, &g->work[i], &g->work[j])) after[count++] = g->node[j];
         const duo_status status =
             CALL(a, duo_graph_add(g->graph, &g->work[i], after, count, &g->node[i]),
-                 "graph %d: node %d: kind %d, %s, behind %d", (int)(g - a->graph), i + 1, (int)kind,
-                 "", count);
+                 "graph %d: node %d: kind %d, behind %d: %p %p", (int)(g - a->graph), i + 1,
+                 (int)kind, count, g->work[i].dst, g->work[i].src);
         (void)judge(a, status, 0, false, "graph_add");
         g->nodes++;
     }
@@ -288,6 +288,7 @@ static void launch(actor *a, graph *g)
     }
     const duo_status status = CALL(a, duo_graph_launch(g->graph, c->ctx),
                                    "graph %d: launch in context %d", number, (int)(c - a->context));
+    if (status != DUO_OK) note(a, "graph %d: %s", number, duo_graph_detail(g->graph));
     if (!judge(a, status, MAY_LOSE | MAY_FAIL, may_lose(g), "graph_launch")) {
         after_failure(a, g, c, status);
         return;
