@@ -152,7 +152,7 @@ static void noisy(void)
 
     test_case("figures/noisy/beside");
     CHECK(duo_profile_write(good_profile(), path, why, sizeof why), "%s", why);
-    CHECK(!duo_files_write(x, &files, &was), "it is said to be in its place");
+    CHECK(duo_files_write(x, &files, &was), "it was not written beside");
     CHECK(duo_profile_read(path, &got, why, sizeof why) && duo_profile_noise(&got) < 0.1,
           "a noisy profile took the place of a quiet one");
     CHECK(duo_profile_read(in_folder("mine.noisy"), &got, why, sizeof why) &&
