@@ -207,14 +207,16 @@ void only_what_says_so()
     test_case("ranges/C++20");
     TAKEN(is_operand, std::span<float>);
     TAKEN(is_operand, std::span<const float, 3>);
-    TAKEN(is_operand, std::ranges::subrange<std::vector<float>::iterator>);
     TAKEN(is_kept, std::span<float>);
     TAKEN(is_kept, std::span<const float>);
     TAKEN(is_prepared, std::span<const float>);
     TAKEN(is_node, std::span<const float>);
     TAKEN(is_list, std::span<float *>);
     REFUSED(is_operand, std::span<double>);
+#if !defined(__clang__) || __clang_major__ >= 16 /* older ones cannot compile a subrange */
+    TAKEN(is_operand, std::ranges::subrange<std::vector<float>::iterator>);
     REFUSED(is_operand, std::ranges::subrange<std::deque<float>::iterator>);
+#endif
 #else
     test_skip("not C++20");
 #endif
