@@ -55,11 +55,12 @@
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
- *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, with the candidates
- *                                             that can do it and the reason of the choice, and once
- *                                             what is wrong with the CPU's BLAS; 2: events, too,
- *                                             and of a product with operands in host memory that
- *                                             takes long, once a second, how far it is
+ *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, with the
+ *                                             candidates that can do it and the reason of the
+ *                                             choice, and once what is wrong with the CPU's BLAS;
+ *                                             2: events, too, and of a product with operands in
+ *                                             host memory that takes long, once a second, how far
+ *                                             it is
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts. Default 0; in a process that
  *                                             an MPI launcher started, its number among those on

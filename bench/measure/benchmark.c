@@ -14,8 +14,8 @@ enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
 /* A call that is so many times as long as the warm-up needs none. */
 static const double kOwnWarmUp = 8.0;
 
-/* Quartiles tell of noise if there are so many samples of such a length: of fewer they are the least
- * and the longest, and shorter ones lie apart on a quiet machine, too. */
+/* Quartiles tell of noise if there are so many samples of such a length: of fewer they are the
+ * least and the longest, and shorter ones lie apart on a quiet machine, too. */
 enum { LEAST_ROUNDS = 5 };
 static const double kLeastSample = 0.001;
 
