@@ -1,6 +1,6 @@
 /*
- * test_holds.c - what a call has found stays until the call has used it, whoever drops it meanwhile:
- * at the very moments between finding and using.
+ * test_holds.c - what a call has found stays until the call has used it, whoever drops it
+ * meanwhile: at the very moments between finding and using.
  *
  * The backend is the simulated one, but that the test is told before the next launch, recording or
  * packing: nothing of the call is queued then, and all of its operands are placed.

@@ -1,7 +1,7 @@
 /*
  * test_no_memory.c - default contexts where allocations of the library fail (dropin/no_memory.c is
- * linked in): what BLAS promises is right all the same, in first calls, on many threads at once, and
- * in a child.
+ * linked in): what BLAS promises is right all the same, in first calls, on many threads at once,
+ * and in a child.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -23,8 +23,8 @@
  * another version, CPU or cache setting; what calls the CPU's BLAS, if that is another; what
  * depends on the number of threads, or on the GPU and its driver, if these are others; what was
  * measured quickly, if this run is a full one; and what a noisy machine gave, unless noise is to be
- * ignored. Sets x->kept, x->full_before and x->sessions. Returns false, with the reason, if there is
- * a file and it is not understood: then nothing is kept.
+ * ignored. Sets x->kept, x->full_before and x->sessions. Returns false, with the reason, if there
+ * is a file and it is not understood: then nothing is kept.
  */
 bool duo_figures_read(duo_crossover *x, bool update, const char *path, char *why, size_t why_size);
 

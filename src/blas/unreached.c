@@ -2,8 +2,8 @@
  * unreached.c - why no call of this process reached the drop-in, or hardly any.
  *
  * All loaded objects are looked at (object.h). Only a name that one of them asks the loader for can
- * come here: not one that is linked into its caller, nor one that is looked up by dlsym in a certain
- * library.
+ * come here: not one that is linked into its caller, nor one that is looked up by dlsym in a
+ * certain library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

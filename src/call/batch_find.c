@@ -100,8 +100,8 @@ bool duo_batch_find(duo_batch_call *b)
     return true;
 }
 
-/* Product p of a scattered list spans [*low, *high). The region of that, by the one before; NULL: it
- * has gone meanwhile. */
+/* Product p of a scattered list spans [*low, *high). The region of that, by the one before; NULL:
+ * it has gone meanwhile. */
 static duo_region *along_list(const duo_batch_call *b, int i, int64_t p, duo_region *before,
                               uintptr_t *low, uintptr_t *high)
 {

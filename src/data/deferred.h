@@ -7,9 +7,9 @@
  * which is the queue's, and delivered in that order; DUO_DEFERRED of them may be awaited at once.
  *
  * A context has one such ring, from its first duo_set_async on. Before a queue closes its results
- * are delivered, or lost. A ring ends with its first loss, and the context gets another one: so what
- * was delivered, and what was lost, stands apart for good. Rings are never freed, as events outlive
- * contexts. One thread adds results, any thread delivers them.
+ * are delivered, or lost. A ring ends with its first loss, and the context gets another one: so
+ * what was delivered, and what was lost, stands apart for good. Rings are never freed, as events
+ * outlive contexts. One thread adds results, any thread delivers them.
  */
 #ifndef DUO_DEFERRED_H
 #define DUO_DEFERRED_H

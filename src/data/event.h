@@ -2,7 +2,7 @@
  * event.h - events: places in the work of contexts.
  *
  * An event has a signal for each device on which it was recorded. Events are never freed: an ended
- * one waits in a pool (host/handle.h). docs/architecture.md tells who changes which field, and when.
+ * one waits in a pool (host/handle.h). docs/architecture.md tells who changes which field.
  */
 #ifndef DUO_EVENT_H
 #define DUO_EVENT_H

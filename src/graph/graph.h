@@ -73,8 +73,8 @@ typedef struct duo_graph_part {
     duo_recorded *recorded;
 } duo_graph_part;
 
-/* Memory that a fixed node or a copy touches, and where it was when the graph was settled: a look at
- * `changes` tells whether it is still there. */
+/* Memory that a fixed node or a copy touches, and where it was when the graph was settled: a look
+ * at `changes` tells whether it is still there. */
 typedef struct duo_graph_use {
     uintptr_t low, high;
     duo_region *region;   /* NULL: it was in none */

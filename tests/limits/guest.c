@@ -1,7 +1,7 @@
 /*
  * guest.c - first calls of a program that has little: of address space, of stack, of descriptors.
- * Compiled for the library, with -DDROP_IN for the BLAS names, or into test_first_calls. Exit status 1 and a line on
- * whatever is open: a result is wrong.
+ * Compiled for the library, with -DDROP_IN for the BLAS names, or into test_first_calls. Exit
+ * status 1 and a line on whatever is open: a result is wrong.
  *
  *     guest TASK [SIZE [STACK]]
  *

@@ -223,8 +223,8 @@ double duo_device_room(int device)
         return (call);                                                                             \
     } while (0)
 
-/* Waiting takes no memory that anyone could free. What a driver calls so is a failure of the moment:
- * whoever waits again may succeed. */
+/* Waiting takes no memory that anyone could free. What a driver calls so is a failure of the
+ * moment: whoever waits again may succeed. */
 static duo_status waited(duo_status status)
 {
     return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status;
