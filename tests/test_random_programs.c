@@ -25,7 +25,7 @@
 #include "support/harness.h"
 #include "support/random_program.h"
 
-enum { STEPS = 300, PROGRAMS = 16, PATIENCE_SECONDS = 120, LONG_CALLS = 2000000 };
+enum { STEPS = 300, PROGRAMS = 40, PATIENCE_SECONDS = 120, LONG_CALLS = 2000000 };
 
 /* ---- What is told ---- */
 
