@@ -12,12 +12,13 @@
  *   starved   a product on a thread that gets no memory (other_malloc.c), after a call that did
  *   closed    a product leaves the closed standard streams closed, and no file that may be written
  *
- * With STACK the task runs on a thread with so many bytes of it.
+ * With STACK the task runs on a thread with so many bytes of it, beside pages of thread-local data.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,33 @@ static void *on_thread(void *user)
     return NULL;
 }
 
+/* Adds whole pages of a library's thread-local data, with those of their alignment. */
+static int add_pages(struct dl_phdr_info *info, size_t size, void *sum)
+{
+    enum { PAGE = 4096 };
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_TLS)
+            *(size_t *)sum +=
+                (info->dlpi_phdr[i].p_memsz / PAGE + (info->dlpi_phdr[i].p_align >= PAGE)) * PAGE;
+    return 0;
+}
+
+/* The thread-local data of a thread lie on its stack: those of the CUDA runtime are a page of its
+ * own, and come on top. */
+static int with_stack(size_t bytes, job *j)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    (void)dl_iterate_phdr(add_pages, &bytes);
+    return pthread_attr_init(&attributes) != 0 ||
+                   pthread_attr_setstacksize(&attributes, bytes) != 0 ||
+                   pthread_create(&thread, &attributes, on_thread, j) != 0 ||
+                   pthread_join(thread, NULL) != 0
+               ? 2
+               : 0;
+}
+
 #ifdef PART_OF_A_TEST
 int guest(int argc, char **argv);
 int guest(int argc, char **argv)
@@ -204,12 +232,5 @@ int main(int argc, char **argv)
         j.task->run(j.size);
         return 0;
     }
-    pthread_attr_t attributes;
-    pthread_t thread;
-    return pthread_attr_init(&attributes) != 0 ||
-                   pthread_attr_setstacksize(&attributes, (size_t)atol(argv[3])) != 0 ||
-                   pthread_create(&thread, &attributes, on_thread, &j) != 0 ||
-                   pthread_join(thread, NULL) != 0
-               ? 2
-               : 0;
+    return with_stack((size_t)atol(argv[3]), &j);
 }
