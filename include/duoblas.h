@@ -50,7 +50,9 @@
  *   its own. Where it may not have OpenBLAS's address space (ulimit -v, -d: 128 MiB for each
  *   thread), fewer threads multiply at once, or loops of this library do. A limit that the program
  *   sets after the first product is not seen.
- *   Any stack of a thread will do, 16 KiB too: what needs more runs on another stack.
+ *   Any stack of a thread will do, 16 KiB too: what needs more runs on another stack. Where the
+ *   library has its GPU side a thread needs 28 KiB, as thread-local data of the CUDA runtime lie on
+ *   its stack.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
@@ -631,8 +633,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
  *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
  *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
- *            transfers; where that is C, and a part of it was transferred before, C is
- *            unspecified), DUO_ERR_CAPTURE (duo_set_stream).
+ *            transfers), DUO_ERR_CAPTURE (duo_set_stream). But where a device is lost or refuses
+ *            transfers while the call runs, after a part of C was transferred, C is unspecified.
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      1.0

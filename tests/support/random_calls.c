@@ -1,6 +1,7 @@
 /* random_calls.c - calls of random programs (random_program.h), and batches. */
 #include <stdlib.h>
 
+#include "gpu/backend/devices.h"
 #include "support/graph_works.h"
 #include "support/random_program.h"
 
@@ -39,8 +40,8 @@ duo_status perform(actor *a, context *c, const duo_work *v)
     }
 }
 
-/* What the call left: of one that failed, as it says, the output too. */
-static void after(actor *a, bool done, duo_status status, array *out, array *const *list, int count)
+/* What the call left. spared: one that failed has not touched its output. */
+static void after(actor *a, bool done, bool spared, array *out, array *const *list, int count)
 {
     if (done) {
         if (out != NULL) out->newer |= is_kept(out);
@@ -49,7 +50,7 @@ static void after(actor *a, bool done, duo_status status, array *out, array *con
     if (out != NULL) {
         unstash(out);
         out->newer |= is_kept(out);
-        if (status != DUO_ERR_LOST) refill(a, out); /* what is transferred in parts */
+        if (!spared) refill(a, out);
     }
     for (int i = 0; i < count; i++) look(a, list[i]);
 }
@@ -62,6 +63,7 @@ static void make_call(actor *a, context *c, const duo_work *v)
                                        : work_reduces(v->kind)   ? (void *)v->result
                                                                  : v->dst);
     bool may_lose = false;
+    const int losses = duo_devices_losses();
     if (out != NULL) stash(out);
     if (!imagine(a, v)) {
         if (out != NULL) unstash(out);
@@ -71,8 +73,10 @@ static void make_call(actor *a, context *c, const duo_work *v)
     if (out != NULL) out->newer |= is_kept(out); /* by a part that went before */
     for (int i = 0; i < count; i++) may_lose |= lossy(list[i]);
     const bool done = judge(a, status, MAY_LOSE | MAY_FAIL, may_lose, "a call");
-    /* What a copy that fails has written is not said. */
-    after(a, done, v->kind == DUO_WORK_COPY ? DUO_ERR_DEVICE : status, out, list, count);
+    /* One that fails on its way has transferred a part, and what a copy has written is not said. */
+    const bool spared =
+        v->kind != DUO_WORK_COPY && status == DUO_ERR_LOST && duo_devices_losses() == losses;
+    after(a, done, spared, out, list, count);
 }
 
 /* A reduction whose result is no element of an array. */
@@ -101,7 +105,7 @@ static void reduce_home(actor *a, context *c, duo_work *v)
         wrong(a, "the result is %g, expected %g", (double)*result, (double)expected);
     if (!done && !test_is_poison(*result)) wrong(a, "a result without DUO_OK");
     free(result);
-    after(a, done, status, NULL, list, count);
+    after(a, done, true, NULL, list, count);
 }
 
 static const choice_of anywhere = {.side = -1};
@@ -191,6 +195,5 @@ void do_batch(actor *a)
     out->newer |= is_kept(out); /* by the products that went before */
     for (int i = 0; i < lists; i++) may_lose |= lossy(list[i]);
     const bool done = judge(a, status, MAY_LOSE | MAY_FAIL, may_lose, "a batch");
-    /* What was written before an error is. */
-    after(a, done, status == DUO_ERR_LOST ? DUO_ERR_DEVICE : status, out, list, lists);
+    after(a, done, false, out, list, lists); /* what was written before an error is */
 }
