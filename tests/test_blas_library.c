@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -287,15 +288,36 @@ static int with_libomp(void)
     return here.right && there.right ? 0 : 1;
 }
 
+/* With no room for the file in memory: what it is, is known all the same. */
+static int looked_into(void)
+{
+    unsigned long pages = 0;
+    FILE *const statm = fopen("/proc/self/statm", "re");
+    if (statm == NULL || fscanf(statm, "%lu", &pages) != 1) return 2;
+    (void)fclose(statm);
+    const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (4 << 20);
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes}) != 0) return 2;
+    const char *const path = getenv("LOOKED_INTO");
+    return duo_library_mentions(path, "openblas_get_config") &&
+                   !duo_library_mentions(path, "no library has this text")
+               ? 0
+               : 1;
+}
+
 static int run_task(const char *task)
 {
     static const struct {
         const char *name;
         int (*body)(void);
     } tasks[] = {
-        {"first", program_first},     {"unseen", unseen}, {"kept", environment_kept},
-        {"grows", environment_grows}, {"widen", widen},   {"in_use", in_use},
+        {"first", program_first},
+        {"unseen", unseen},
+        {"kept", environment_kept},
+        {"grows", environment_grows},
+        {"widen", widen},
+        {"in_use", in_use},
         {"with_libomp", with_libomp},
+        {"looked_into", looked_into},
     };
     if (strcmp(task, "after") == 0) return program_after(true);
     if (strcmp(task, "alone") == 0) return program_after(false);
@@ -462,6 +484,21 @@ static void asked_for(void)
     }
 }
 
+static void little_room(void)
+{
+    test_child child;
+    if (UNDER_SANITIZER) { /* whose shadow is larger than any limit */
+        test_skip("no limit of address space");
+        return;
+    }
+    for (int i = 0; i < OPENBLAS_BUILDS; i++) {
+        const char *const setting = set_to("LOOKED_INTO", openblas_builds[i]);
+        if (setting == NULL) continue;
+        test_case("little-room/%s", openblas_builds[i]);
+        run_child("looked_into", setting, NULL, &child);
+    }
+}
+
 /* A FIFO that nobody writes to, and a file that seems to have 1 TB. */
 static void endless_files(void)
 {
@@ -520,10 +557,15 @@ static void other_openmp(void)
 }
 
 static const test_entry tests[] = {
-    {"programs_own", programs_own}, {"nobody_sees_it", nobody_sees_it},
-    {"environment", environment},   {"kernels", kernels},
-    {"asked_for", asked_for},       {"endless_files", endless_files},
-    {"other_openmp", other_openmp}, {NULL, NULL},
+    {"programs_own", programs_own},
+    {"nobody_sees_it", nobody_sees_it},
+    {"environment", environment},
+    {"kernels", kernels},
+    {"asked_for", asked_for},
+    {"endless_files", endless_files},
+    {"little_room", little_room},
+    {"other_openmp", other_openmp},
+    {NULL, NULL},
 };
 
 int main(int argc, char **argv)

@@ -143,12 +143,14 @@ static bool use(void *handle, const char *path, bool ours, int seats, duo_blas_l
         close_library(l);
         return false;
     }
-    if (seats != DUO_BLAS_ANY && !duo_blas_room_take(handle, seats)) {
-        snprintf(problem, size, "%.200s does not tell how it takes its buffers", path);
-        close_library(l);
-        return false;
+    if (seats != DUO_BLAS_ANY) {
+        l->seats = duo_blas_room_take(handle, seats);
+        if (l->seats == 0) {
+            snprintf(problem, size, "%.200s got none of its buffers", path);
+            close_library(l);
+            return false;
+        }
     }
-    l->seats = seats;
     void *dgemm = NULL;
     if (duo_blas_function(handle, "dgemm_", &dgemm) && !is_ourselves(dgemm))
         memcpy(&l->dgemm, &dgemm, sizeof dgemm);

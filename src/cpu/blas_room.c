@@ -102,20 +102,30 @@ void duo_blas_room_open(void)
         sem_init(&opened, 0, 0) == 0 && pthread_create(&watch, NULL, watch_opening, NULL) == 0;
 }
 
-bool duo_blas_room_take(void *handle, int threads)
+/* How many pieces are reserved? */
+static int left(void)
+{
+    int count = 0;
+    for (int i = 0; i < MOST + MORE; i++) count += atomic_load(&reserved[i]) != NULL;
+    return count;
+}
+
+int duo_blas_room_take(void *handle, int threads)
 {
     void *(*take)(int);
     void (*put_back)(void *);
     void *buffer[MOST];
+    int count = 0;
     if (!duo_blas_function(handle, "blas_memory_alloc", &take) ||
         !duo_blas_function(handle, "blas_memory_free", &put_back))
-        return false;
-    for (int i = 0; i < threads; i++) {
+        return 0;
+    /* The last piece stays for the watch, should the room of a buffer be lost to another thread. */
+    for (; count < threads && left() > 1; count++) {
         (void)give();
-        buffer[i] = take(0);
+        buffer[count] = take(0);
     }
-    for (int i = 0; i < threads; i++) put_back(buffer[i]);
-    return sem_init(&seats, 0, (unsigned)threads) == 0;
+    for (int i = 0; i < count; i++) put_back(buffer[i]);
+    return count > 0 && sem_init(&seats, 0, (unsigned)count) == 0 ? count : 0;
 }
 
 void duo_blas_room_enter(void)

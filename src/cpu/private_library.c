@@ -67,18 +67,24 @@ bool duo_library_may_be(const char *name)
     return S_ISREG(status.st_mode) && status.st_size <= kLargest;
 }
 
+/* In pieces: a process that may not have the memory to map all of it needs the answer most. */
 bool duo_library_mentions(const char *path, const char *text)
 {
+    enum { PIECE = 16 << 10 };
+    char piece[PIECE];
+    const size_t length = strlen(text);
     struct stat status;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     bool found = false;
-    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+    if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
         status.st_size <= kLargest) {
-        const size_t bytes = (size_t)status.st_size;
-        void *const all = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, file, 0);
-        if (all != MAP_FAILED) {
-            found = memmem(all, bytes, text, strlen(text)) != NULL;
-            (void)munmap(all, bytes);
+        size_t kept = 0; /* the end of the piece before, in which the text may begin */
+        ssize_t more;
+        while (!found && (more = read(file, piece + kept, sizeof piece - kept)) > 0) {
+            const size_t bytes = kept + (size_t)more;
+            found = memmem(piece, bytes, text, length) != NULL;
+            kept = bytes < length ? bytes : length - 1;
+            memmove(piece, piece + bytes - kept, kept);
         }
     }
     if (file >= 0) (void)close(file);
