@@ -237,8 +237,8 @@ void duo_crossover_judge(duo_crossover *x);
 bool duo_fork_seconds(const double *overhead, int count, double piece, double *seconds);
 void duo_crossover_forks(const duo_crossover *x, duo_profile *profile);
 
-/* The part of their number that threads speed a product up by. Never more than 1, which would mean
- * that the run on one thread was disturbed; nor as good as nothing. */
+/* The speedup by all threads, divided by their number. Never more than 1, which would mean that the
+ * run on one thread was disturbed, and never near 0. */
 double duo_parallel_efficiency(double one_seconds, double all_seconds, int threads);
 
 void duo_crossover_profile(const duo_crossover *x, duo_profile *profile);

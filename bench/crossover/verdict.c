@@ -214,7 +214,7 @@ static const duo_case *example_of(const duo_crossover *x)
     return best;
 }
 
-/* So many times as fast: "3.1", or "79 to 240" where that is not known as well. */
+/* How many times as fast: "3.1", or "79 to 240" where the range is wide. */
 static const char *say_times(double times, duo_range range, char text[DUO_TEXT])
 {
     char least[DUO_TEXT], most[DUO_TEXT];

@@ -49,7 +49,7 @@ void duo_noise_begin(void);
 void duo_noise_look(void);
 /* The quartiles of repeated samples. */
 void duo_noise_add(double low, double high);
-/* What was seen since the beginning, judged for a process of so many threads. It goes on. */
+/* What was seen since the beginning, judged for a process of this many threads. Looking goes on. */
 duo_noise duo_noise_told(int threads);
 
 #endif

@@ -46,10 +46,11 @@ typedef struct product {
     float *c;
 } product;
 
-static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program)
+/* Of a tiny product no more is set: to fill in a duo_call takes as long as to multiply, and
+ * duo_explain_last finds out the rest (call/last.c). */
+static void set_problem(duo_call *call, const product *p)
 {
     call->operation = DUO_SGEMM;
-    call->program = program;
     call->swapped = p->swapped;
     call->transa = p->transa;
     call->transb = p->transb;
@@ -58,6 +59,12 @@ static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program
     call->k = p->k;
     call->alpha = p->alpha;
     call->beta = p->beta;
+}
+
+static void set_call(duo_call *call, const product *p, duo_fortran_sgemm program)
+{
+    set_problem(call, p);
+    call->program = program;
     call->threads = 1;
     set_operand(&call->operand[DUO_A], p->a, p->a_rows, p->a_columns, p->lda, p->reads, false);
     set_operand(&call->operand[DUO_B], p->b, p->b_rows, p->b_columns, p->ldb, p->reads, false);
@@ -79,27 +86,12 @@ static bool near_registered(const product *p)
                          near(p->b, p->b_rows, p->b_columns, p->ldb)));
 }
 
-/* The few things of a tiny product that suffice for duo_explain_last to find out the rest
- * (call/last.c): to fill in a duo_call takes as long as to multiply. */
-static void remember_tiny(duo_call *call, const product *p)
-{
-    call->operation = DUO_SGEMM;
-    call->swapped = p->swapped;
-    call->transa = p->transa;
-    call->transb = p->transb;
-    call->m = p->m;
-    call->n = p->n;
-    call->k = p->k;
-    call->alpha = p->alpha;
-    call->beta = p->beta;
-}
-
 /* By loops that need no library. */
 static void run_in_loops(duo_context *ctx, const product *p)
 {
     ctx->last.tiny = true;
     ctx->last.algorithm = duo_algorithm_of(DUO_sgemm_cpu_plain);
-    remember_tiny(&ctx->last.call, p);
+    set_problem(&ctx->last.call, p);
     duo_sgemm_loops(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a, p->lda, p->b, p->ldb,
                     p->beta, p->c, p->ldc);
 }
@@ -116,7 +108,7 @@ static bool run_tiny(duo_context *ctx, const product *p)
     ctx->last.tiny = true;
     ctx->last.algorithm = ctx->policy.tiny_algorithm[DUO_SGEMM];
     if (p->reads && program == NULL && ctx->last.algorithm->id == DUO_sgemm_cpu_openblas) {
-        remember_tiny(&ctx->last.call, p);
+        set_problem(&ctx->last.call, p);
         ctx->running = ctx->last.algorithm;
         const bool done =
             duo_sgemm_cpu_openblas_tiny(p->transa, p->transb, p->m, p->n, p->k, p->alpha, p->a,
