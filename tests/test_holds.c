@@ -521,15 +521,20 @@ static void kept_in_call(void)
 
 /* ---- Behind what is queued ---- */
 
-static void drop_behind_replay(const char *what, duo_status (*how)(duo_context *, void *))
+/* `loses`: the other context's device, for which the memory was pinned, and which replays nothing.
+ */
+static void drop_behind_replay(const char *what, duo_status (*how)(duo_context *, void *),
+                               bool loses)
 {
     enum { LIMIT = 60 };
     watch();
     make_values();
+    sim_set_devices(2);
     duo_context *const ctx = test_context();
     other = test_context();
+    CHECK_STATUS(DUO_OK, duo_set_device(ctx, 1));
     void *pinned = NULL;
-    CHECK_STATUS(DUO_OK, duo_malloc_host(ctx, BYTES, &pinned));
+    CHECK_STATUS(DUO_OK, duo_malloc_host(other, BYTES, &pinned));
     memcpy(pinned, values, BYTES);
     float *const x = new_device(ctx, BYTES);
     const duo_work work = work_copying(x, pinned, BYTES);
@@ -538,6 +543,7 @@ static void drop_behind_replay(const char *what, duo_status (*how)(duo_context *
     CHECK_STATUS(DUO_OK, duo_warm_up(other));
     sim_hold(true);
     CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    if (loses) duo_device_lose(0, "the test");
     dropped = how == duo_free_host ? pinned : x;
     drop = how;
     atomic_store(&gone, false);
@@ -560,8 +566,9 @@ static void drop_behind_replay(const char *what, duo_status (*how)(duo_context *
 
 static void replayed(void)
 {
-    drop_behind_replay("pinned", duo_free_host);
-    drop_behind_replay("device", duo_free);
+    drop_behind_replay("pinned", duo_free_host, false);
+    drop_behind_replay("pinned/lost", duo_free_host, true);
+    drop_behind_replay("device", duo_free, false);
 }
 
 static const test_entry tests[] = {

@@ -53,7 +53,7 @@ static duo_status copy_between(duo_resources *res, const end *dst, const end *sr
 {
     duo_status status = DUO_OK;
     if (dst->on_device || src->on_device) {
-        status = duo_resources_reach(res, dst->on_device ? dst->region : src->region);
+        status = duo_resources_reach(res, (dst->on_device ? dst : src)->region->device);
         if (status != DUO_OK) return status;
     }
     if (!src->on_device) status = duo_coherence_fetch_all(res, low_of(src), low_of(src) + bytes);

@@ -73,7 +73,7 @@ static bool only_own_lost(duo_status status, const duo_region *region)
 static duo_status fetch_stale(duo_resources *res, duo_region *region)
 {
     const duo_range stale = region->host_stale;
-    duo_status status = duo_resources_reach(res, region);
+    duo_status status = duo_resources_reach(res, region->device);
     if (status == DUO_OK) status = duo_coherence_claim_read(res, region);
     if (status == DUO_OK)
         status = duo_download_bytes(res, (char *)region->low + stale.from,
@@ -123,7 +123,7 @@ duo_status duo_coherence_send(duo_resources *res, duo_region *region)
 
 static duo_status send_part(duo_resources *res, duo_region *region, size_t from, size_t to)
 {
-    duo_status status = duo_resources_reach(res, region);
+    duo_status status = duo_resources_reach(res, region->device);
     if (status == DUO_OK) status = duo_coherence_claim_write(res, region);
     if (status == DUO_OK)
         status = duo_upload_bytes(res, (char *)region->device_copy + from,
@@ -204,10 +204,26 @@ duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region)
     return DUO_OK;
 }
 
+static bool may_work(const duo_user *user)
+{
+    return user->queue != NULL && duo_device_usable(user->device);
+}
+
+/* A device that may still work on the region; -1: none. */
+static int device_at_work(const duo_region *region)
+{
+    const duo_users *const users = &region->users;
+    if (may_work(&users->writer)) return users->writer.device;
+    for (int i = 0; i < DUO_READERS; i++)
+        if (may_work(&users->reader[i])) return users->reader[i].device;
+    return -1;
+}
+
 void duo_coherence_settle(duo_resources *res, duo_region *region)
 {
-    if (duo_users_none(&region->users) || !duo_device_usable(region->device)) return;
-    if (duo_resources_reach(res, region) != DUO_OK ||
+    const int device = device_at_work(region);
+    if (device < 0) return;
+    if (duo_resources_reach(res, device) != DUO_OK ||
         duo_coherence_claim_write(res, region) != DUO_OK)
         return;
     const duo_status status = duo_queue_finish(res->queue);

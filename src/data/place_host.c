@@ -62,7 +62,7 @@ static duo_status reach(duo_resources *res, const duo_operand *o, duo_operand *l
     duo_residency_lock();
     duo_region *const region = local->held != NULL ? local->held : duo_residency_of(o);
     const bool there = region != NULL && duo_region_lies_on_device(region);
-    duo_status status = there ? duo_resources_reach(res, region) : DUO_ERR_FOREIGN;
+    duo_status status = there ? duo_resources_reach(res, region->device) : DUO_ERR_FOREIGN;
     if (there && local->held == NULL) {
         local->held = region;
         duo_residency_hold(region, NULL);

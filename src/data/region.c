@@ -49,6 +49,11 @@ void duo_region_drop_copy(duo_region *region)
     region->users = (duo_users){0};
 }
 
+bool duo_region_device_lost(const duo_region *region)
+{
+    return !duo_region_lies_in_host(region) && duo_device_lost(region->device);
+}
+
 /* Notes what is lost with the device; the caller then frees the device copy, or forgets it. */
 static void lose(duo_region *region)
 {

@@ -115,6 +115,10 @@ static inline void duo_region_made_equal(duo_region *region, duo_range range)
     if (region->samples != NULL) duo_samples_take(region->samples, (void *)region->low, range);
 }
 
+/* Is the device lost that the region has or had bytes on? Host memory has none there, wherever it
+ * was pinned. */
+bool duo_region_device_lost(const duo_region *region);
+
 /* The region's device is lost: bytes that were current only there are lost, too. */
 void duo_region_lose(duo_region *region);
 

@@ -33,7 +33,7 @@ void duo_residency_sweep(void)
     swept = losses;
     changed();
     for (size_t i = 0; i < count; i++)
-        if (duo_device_lost(table[i]->device)) duo_region_lose(table[i]);
+        if (duo_region_device_lost(table[i])) duo_region_lose(table[i]);
 }
 
 void duo_residency_lock(void)

@@ -213,19 +213,19 @@ void duo_resources_close(duo_resources *res)
     end_queue(res, finished);
 }
 
-duo_status duo_resources_reach(duo_resources *res, const duo_region *region)
+duo_status duo_resources_reach(duo_resources *res, int there)
 {
     const duo_status status = duo_resources_open(res);
     if (status == DUO_OK) return DUO_OK;
-    if (!duo_device_usable(region->device)) return DUO_ERR_LOST;
+    if (!duo_device_usable(there)) return DUO_ERR_LOST;
     if (duo_device_usable(res->device) || res->on_gpu) return status;
-    if (res->queue != NULL && res->queue_device == region->device) return DUO_OK;
+    if (res->queue != NULL && res->queue_device == there) return DUO_OK;
     if (res->queue != NULL) {
         const duo_status finished = duo_resources_finish(res);
         duo_residency_forget_queue(res->queue);
         end_queue(res, finished);
     }
-    return open_queue(res, region->device, NULL);
+    return open_queue(res, there, NULL);
 }
 
 void duo_resources_trim(duo_resources *res)

@@ -58,7 +58,7 @@ typedef struct duo_resources {
 
     /* The queue. */
     duo_queue *queue; /* NULL: it is not open */
-    int queue_device; /* its device: `device`, or that of a region (duo_resources_reach) */
+    int queue_device; /* its device: `device`, or another one (duo_resources_reach) */
     bool opened;      /* set when a queue is opened, until context.c has seen the device's name */
     duo_status owed;  /* what became of earlier work, until duo_synchronize or duo_destroy tells */
 
@@ -112,10 +112,10 @@ void duo_resources_close_lane(duo_resources *res, int lane);
 duo_status duo_resources_open(duo_resources *res);
 
 /*
- * Opens the queue for transfers with a region: where `device` is lost, on the region's device.
- * DUO_ERR_LOST: the region's device is lost. Under the residency lock.
+ * Opens the queue for work with memory of a device, `there`: where `device` is lost, on that one.
+ * DUO_ERR_LOST: that is lost, too. Under the residency lock.
  */
-duo_status duo_resources_reach(duo_resources *res, const duo_region *region);
+duo_status duo_resources_reach(duo_resources *res, int there);
 
 /* Waits for the queue's work. DUO_ERR_LOST also where all was done before its device was lost. */
 duo_status duo_resources_finish(duo_resources *res);

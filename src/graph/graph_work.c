@@ -57,7 +57,7 @@ static duo_status set_on_device(duo_context *ctx, const duo_work *w)
     duo_residency_lock();
     duo_region *const region = duo_residency_find(low, high, &crosses);
     duo_status status = region == NULL ? DUO_ERR_RANGE : region->lost ? DUO_ERR_LOST : DUO_OK;
-    if (status == DUO_OK) status = duo_resources_reach(res, region);
+    if (status == DUO_OK) status = duo_resources_reach(res, region->device);
     if (status == DUO_OK) status = duo_coherence_claim_write(res, region);
     if (status == DUO_OK) {
         duo_packed_stale(&region->packed, low - region->low, high - region->low);
