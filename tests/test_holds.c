@@ -519,6 +519,144 @@ static void kept_in_call(void)
     end_values();
 }
 
+/* ---- A device that counts as lost ---- */
+
+/* The device goes on with what it has, so that it would read what is gone. Whoever takes the lock
+ * notes what is lost. */
+static void lose(void)
+{
+    const uint64_t before = sim_allocated_bytes(0);
+    duo_device_lose(0, "the test");
+    duo_residency_lock();
+    duo_residency_unlock();
+    CHECK(sim_allocated_bytes(0) == before, "memory went while a call was about to use it");
+}
+
+static void use_packed(duo_context *ctx, float *x)
+{
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, x, BYTES));
+    use_streamed(ctx, x);
+}
+
+/* The host has what was lost, and the CPU does what the device began. The first time makes what the
+ * context needs. */
+static void lost_beside(const char *what, use *uses, void (**when)(void))
+{
+    uint64_t others = 0;
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    float *const x = new_floats(FLOATS);
+    memcpy(x, values, BYTES);
+    test_case("holds/lost/%s", what);
+    for (int loses = 0; loses < 2; loses++) {
+        CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+        use_sum(ctx, x); /* sends it */
+        *when = loses ? lose : NULL;
+        uses(ctx, x);
+        CHECK(*when == NULL, "nothing was queued");
+        check_values(x, values);
+        if (loses) CHECK(sim_allocated_bytes(0) == others, "what is on a lost device stays");
+        CHECK_STATUS(DUO_OK, duo_release(ctx, x));
+        others = sim_allocated_bytes(0);
+    }
+    no_violations();
+    test_context_end(ctx);
+    free(x);
+    end_values();
+}
+
+/* The device alone has the result. */
+static void lost_result(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    float *const x = new_floats(FLOATS);
+    test_case("holds/lost/result");
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+    meanwhile = lose;
+    CHECK_STATUS(DUO_OK, square(ctx, N, values, values, 0.0f, x));
+    CHECK(meanwhile == NULL, "nothing was launched");
+    CHECK_STATUS(DUO_ERR_LOST, duo_synchronize(ctx));
+    CHECK_STATUS(DUO_ERR_LOST, duo_release(ctx, x));
+    no_violations();
+    test_context_end(ctx);
+    free(x);
+    end_values();
+}
+
+/* A graph replays what was packed. */
+static void lost_in_graph(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    float *const x = new_on_device(ctx), *const c = new_device(ctx, BYTES);
+    CHECK_STATUS(DUO_OK, duo_prepare(ctx, x, BYTES));
+    test_case("holds/lost/graph");
+    const duo_work work = work_product(N, x, x, 0.0f, c);
+    duo_graph *const graph = graph_built(ctx, &work, 1, false, NULL);
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    meanwhile = lose;
+    CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
+    CHECK(meanwhile == NULL, "nothing was replayed");
+    CHECK_STATUS(DUO_ERR_LOST, duo_synchronize(ctx));
+    CHECK_STATUS(DUO_ERR_LOST, duo_graph_destroy(graph));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, x));
+    CHECK_STATUS(DUO_OK, duo_free(ctx, c));
+    no_violations();
+    test_context_end(ctx);
+    end_values();
+}
+
+static float *changed;
+
+static void lose_and_change(void)
+{
+    sim_lose(0);
+    duo_device_lose(0, "the test");
+    *changed = 5.0f;
+    CHECK_STATUS(DUO_OK, duo_changed(other, changed, sizeof *changed));
+}
+
+/* The call is about to write another part of the array than the program changes; and does not. */
+static void lost_and_changed(void)
+{
+    enum { WRITTEN = FLOATS - N };
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    other = test_context();
+    float *const x = new_floats(FLOATS);
+    memcpy(x, values, BYTES);
+    changed = x + WRITTEN;
+    test_case("holds/lost/changed");
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+    meanwhile = lose_and_change;
+    CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, N, N - 1, N,
+                                   1.0f, values, N, values, N, 0.0f, x, N));
+    CHECK(meanwhile == NULL, "nothing was launched");
+    CHECK_STATUS(DUO_OK, duo_release(ctx, x));
+    CHECK(memcmp(x, expected, WRITTEN * sizeof *x) == 0 && *changed == 5.0f, "wrong values");
+    no_violations();
+    test_context_end(ctx);
+    test_context_end(other);
+    free(x);
+    end_values();
+}
+
+static void lost(void)
+{
+    lost_beside("sum", use_sum, &meanwhile);
+    lost_beside("product", use_product, &meanwhile);
+    lost_beside("streamed", use_streamed, &fetching);
+    lost_beside("packed", use_packed, &fetching);
+    lost_result();
+    lost_in_graph();
+    lost_and_changed(); /* last: the device does not come back */
+}
+
 /* ---- Behind what is queued ---- */
 
 /* `loses`: the other context's device, for which the memory was pinned, and which replays nothing.
@@ -579,6 +717,7 @@ static const test_entry tests[] = {
     {"unprepared", unprepared},
     {"packed_in_graph", packed_in_graph},
     {"kept_in_call", kept_in_call},
+    {"lost", lost},
     {"replayed", replayed},
     {NULL, NULL},
 };

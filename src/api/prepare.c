@@ -22,8 +22,7 @@ duo_status duo_prepare(duo_context *given, const void *address, size_t bytes)
         region->packed.promised = (duo_range){0, 0};
     if (status == DUO_OK) {
         region->packed.full = false;
-        /* A pending call may be about to use a packed operand: then it is the one to free all. */
-        if (bytes == 0 && region->pending == 0) duo_packed_drop(&region->packed, region->device);
+        if (bytes == 0) duo_region_drop_packed(region);
     }
     duo_residency_unlock();
     return status;

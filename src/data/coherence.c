@@ -143,7 +143,7 @@ duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t 
         return DUO_OK;
     }
     const bool newer = !duo_range_empty(region->host_stale) || !duo_range_empty(region->writing);
-    if (!newer || region->device_copy == NULL) {
+    if (!newer || !duo_region_has_copy(region)) {
         /* Whole elements become stale: the host's bytes around [from, to) are current, too. */
         enum { ELEMENT = sizeof(float) };
         const size_t before = (region->low + from) % ELEMENT, odd = (region->low + to) % ELEMENT;

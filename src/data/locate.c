@@ -43,7 +43,7 @@ static duo_status locate_operand(int device, uint64_t number, duo_operand *o)
     case DUO_REGION_KEPT:
         if (region->refused) break;
         o->on_host = !duo_range_meets(region->host_stale, part.from, part.to);
-        o->on_device = region->device_copy != NULL && region->device == device &&
+        o->on_device = duo_region_has_copy(region) && region->device == device &&
                        !duo_range_meets(region->device_stale, part.from, part.to);
         o->residence = o->on_device ? DUO_AT_KEPT : DUO_AT_STALE;
         o->credit_seconds = region->credit_seconds;

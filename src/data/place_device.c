@@ -40,7 +40,7 @@ static duo_outcome place_kept(duo_resources *res, duo_region *region, const duo_
     duo_outcome outcome = DUO_OK;
     /* Since it was located the device may have been lost, or the array refused. */
     if (region->lost) return DUO_ERR_LOST;
-    if (region->refused) return DUO_DECLINED;
+    if (region->refused || !duo_device_usable(res->device)) return DUO_DECLINED;
     if (o->written && duo_residency_host_written(region)) return DUO_DECLINED;
     if (region->device_copy != NULL && region->device != res->device) {
         outcome = duo_coherence_leave(res, region);
@@ -158,14 +158,12 @@ duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
 }
 
 /* Work was queued that writes this operand: its bytes are newer on the device than on the host. */
-static void wrote_device(const duo_resources *res, duo_region *region, const duo_operand *o)
+static void wrote_device(duo_region *region, const duo_operand *o)
 {
     const duo_range part = duo_region_part(region, o);
     duo_packed_stale(&region->packed, part.from, part.to);
     if (!duo_operand_kept(o)) return;
-    /* The device was lost meanwhile, and the result with it; a device copy that is there now is a
-     * new one. */
-    if (region->device_copy == NULL || region->device != res->device) {
+    if (!duo_region_has_copy(region)) { /* the device was lost meanwhile, and the result with it */
         region->lost = true;
         return;
     }
@@ -186,7 +184,7 @@ void duo_place_queued(duo_resources *res, const duo_call *call, duo_call *local,
         local->operand[i].held = NULL;
         duo_residency_let_go(region, written);
         if (!queued) continue;
-        if (written) wrote_device(res, region, &call->operand[i]);
+        if (written) wrote_device(region, &call->operand[i]);
         /* Last: it may find that the device is lost. */
         duo_place_claim_again(res, region, written);
     }

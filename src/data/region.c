@@ -36,9 +36,15 @@ void duo_region_set_copy(duo_region *region, int device, void *allocation)
         region->samples = duo_samples_make(duo_region_bytes(region));
 }
 
+void duo_region_drop_packed(duo_region *region)
+{
+    if (region->pending == 0) duo_packed_drop(&region->packed, region->device);
+}
+
 void duo_region_drop_copy(duo_region *region)
 {
     const size_t bytes = duo_region_copy_bytes(region);
+    if (region->pending > 0) return;
     if (region->device_copy != NULL) {
         (void)duo_device_release(region->device, (char *)region->device_copy - lead_of(region),
                                  bytes);
@@ -54,7 +60,12 @@ bool duo_region_device_lost(const duo_region *region)
     return !duo_region_lies_in_host(region) && duo_device_lost(region->device);
 }
 
-/* Notes what is lost with the device; the caller then frees the device copy, or forgets it. */
+bool duo_region_has_copy(const duo_region *region)
+{
+    return region->device_copy != NULL && !duo_device_lost(region->device);
+}
+
+/* Notes what is lost with the device; the caller then drops the device copy, or forgets it. */
 static void lose(duo_region *region)
 {
     region->users = (duo_users){0};

@@ -106,7 +106,11 @@ size_t duo_region_evictable_bytes(const duo_region *region);
 /* The kept array's device copy is in this new allocation; none of its bytes are current. */
 void duo_region_set_copy(duo_region *region, int device, void *allocation);
 
-/* Frees a kept array's device copy, whatever is in it, and every packed operand. */
+/*
+ * Frees every packed operand; and a kept array's device copy, whatever is in it, with them. While
+ * somebody holds the region both stay: who lets it go as the last then drops what has to go.
+ */
+void duo_region_drop_packed(duo_region *region);
 void duo_region_drop_copy(duo_region *region);
 
 /* A transfer has made these bytes of both copies equal. */
@@ -119,7 +123,12 @@ static inline void duo_region_made_equal(duo_region *region, duo_range range)
  * was pinned. */
 bool duo_region_device_lost(const duo_region *region);
 
-/* The region's device is lost: bytes that were current only there are lost, too. */
+/* Has a kept array a device copy that is of use? On a lost device there may still be one, for those
+ * who hold the region. */
+bool duo_region_has_copy(const duo_region *region);
+
+/* The region's device is lost: bytes that were current only there are lost, too, and what is there
+ * is dropped. */
 void duo_region_lose(duo_region *region);
 
 /* In a child process there are no devices and no other threads, and no device memory is freed. */

@@ -174,8 +174,8 @@ void duo_residency_let_go(duo_region *region, bool writes)
     if (region->pending == 0) return; /* it was held before a fork */
     region->pending--;
     if (writes && --region->pending_writes == 0) region->writing = (duo_range){0, 0};
-    if (region->pending == 0 && duo_range_empty(region->packed.promised))
-        duo_packed_drop(&region->packed, region->device);
+    if (region->pending == 0 && duo_region_device_lost(region)) duo_region_lose(region);
+    if (duo_range_empty(region->packed.promised)) duo_region_drop_packed(region);
     if (region->pending == 0 || (writes && region->pending_writes == 0)) wake();
 }
 

@@ -54,7 +54,8 @@ duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t b
                              duo_region **region);
 
 /* Holds a region; `writes`: bytes that will be written on the device, or NULL. Then lets it go:
- * whoever is the last frees packed operands that are no longer promised. */
+ * whoever is the last drops packed operands that are no longer promised, and what is on a lost
+ * device. */
 void duo_residency_hold(duo_region *region, const duo_range *writes);
 void duo_residency_let_go(duo_region *region, bool writes);
 
