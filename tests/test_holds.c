@@ -586,6 +586,32 @@ static void lost_result(void)
     end_values();
 }
 
+static void lose_unnoted(void) { duo_device_lose(0, "the test"); }
+
+/* The device is lost when the operands that the call reads are placed, and its result is not. */
+static void lost_in_placing(void)
+{
+    watch();
+    make_values();
+    duo_context *const ctx = test_context();
+    float *const x = new_floats(FLOATS), *const c = new_floats(FLOATS);
+    memcpy(x, values, BYTES);
+    test_case("holds/lost/placing");
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, BYTES));
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, c, BYTES));
+    fetching = lose_unnoted;
+    CHECK_STATUS(DUO_OK, square(ctx, N, x, x, 0.0f, c));
+    CHECK(fetching == NULL, "nothing was sent");
+    CHECK_STATUS(DUO_OK, duo_release(ctx, c));
+    check_values(c, expected);
+    CHECK_STATUS(DUO_OK, duo_release(ctx, x));
+    no_violations();
+    test_context_end(ctx);
+    free(x);
+    free(c);
+    end_values();
+}
+
 /* A graph replays what was packed. */
 static void lost_in_graph(void)
 {
@@ -653,6 +679,7 @@ static void lost(void)
     lost_beside("streamed", use_streamed, &fetching);
     lost_beside("packed", use_packed, &fetching);
     lost_result();
+    lost_in_placing();
     lost_in_graph();
     lost_and_changed(); /* last: the device does not come back */
 }
