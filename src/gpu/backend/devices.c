@@ -13,11 +13,15 @@ static _Atomic(const duo_backend *) installed;
 static atomic_int looked;  /* 0: the driver was not asked yet */
 static int count;          /* of devices */
 static char why_none[200]; /* why there are none */
-static atomic_int losses;  /* devices that were marked as lost, ever */
+
+/* Which devices are lost, a bit for each. That is also how many: who sees that one is lost counts
+ * it. */
+static _Atomic uint64_t lost;
+static atomic_int lost_before; /* devices of backends that were in use before this one */
+_Static_assert(DUO_MOST_DEVICES <= 64, "lost has a bit for each device");
 
 static struct {
-    atomic_bool lost;
-    char why[200];
+    char why[200]; /* it was lost */
     /* Asked for once; 0: not yet. */
     atomic_int capability, multiprocessors, clock_khz;
     _Atomic double memory_bytes;
@@ -34,8 +38,8 @@ void duo_backend_install(const duo_backend *backend)
     duo_lock(DUO_LOCK_DEVICES);
     atomic_store_explicit(&installed, backend, memory_order_release);
     atomic_store_explicit(&looked, 0, memory_order_release);
+    atomic_fetch_add(&lost_before, __builtin_popcountll(atomic_exchange(&lost, 0)));
     for (int i = 0; i < DUO_MOST_DEVICES; i++) {
-        atomic_store(&devices[i].lost, false);
         devices[i].why[0] = '\0';
         atomic_store(&devices[i].capability, 0);
         atomic_store(&devices[i].multiprocessors, 0);
@@ -83,18 +87,16 @@ bool duo_device_usable(int device)
 {
     const char *why;
     if (!duo_devices_looked()) return false;
-    return device >= 0 && device < duo_devices(&why) &&
-           !atomic_load_explicit(&devices[device].lost, memory_order_acquire);
+    return device >= 0 && device < duo_devices(&why) && !duo_device_lost(device);
 }
 
 void duo_device_lose(int device, const char *why)
 {
     if (device < 0 || device >= DUO_MOST_DEVICES) return;
     duo_lock(DUO_LOCK_DEVICES);
-    if (!atomic_load(&devices[device].lost)) {
+    if (!duo_device_lost(device)) {
         snprintf(devices[device].why, sizeof devices[device].why, "lost: %.180s", why);
-        atomic_store_explicit(&devices[device].lost, true, memory_order_release);
-        atomic_fetch_add_explicit(&losses, 1, memory_order_release);
+        atomic_fetch_or_explicit(&lost, UINT64_C(1) << device, memory_order_release);
     }
     duo_unlock(DUO_LOCK_DEVICES);
 }
@@ -121,10 +123,14 @@ int duo_device_found_lost(int device)
 bool duo_device_lost(int device)
 {
     return device >= 0 && device < DUO_MOST_DEVICES &&
-           atomic_load_explicit(&devices[device].lost, memory_order_acquire);
+           (atomic_load_explicit(&lost, memory_order_acquire) >> device & 1) != 0;
 }
 
-int duo_devices_losses(void) { return atomic_load_explicit(&losses, memory_order_acquire); }
+int duo_devices_losses(void)
+{
+    return atomic_load(&lost_before) +
+           __builtin_popcountll(atomic_load_explicit(&lost, memory_order_acquire));
+}
 
 const char *duo_device_why(int device)
 {
@@ -132,8 +138,7 @@ const char *duo_device_why(int device)
     const int found = duo_devices(&why);
     if (found == 0) return why;
     if (device < 0 || device >= found) return "there is no device of this number";
-    return atomic_load_explicit(&devices[device].lost, memory_order_acquire) ? devices[device].why
-                                                                             : "";
+    return duo_device_lost(device) ? devices[device].why : "";
 }
 
 /* ---- Facts ---- */
