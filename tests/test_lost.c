@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call/context.h"
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
 #include "support/data.h"
@@ -242,11 +243,55 @@ static void neighbour_lost(void)
     alarm(0);
 }
 
+/* A call fails whose pinned operand was on its way to a device that is lost. It has read that operand
+ * all the same, and so has a queue that ends later. */
+static void lost_while_sent(void)
+{
+    enum { BYTES = NEIGHBOUR_FLOATS * sizeof(float) };
+    static float newer[NEIGHBOUR_FLOATS], there[NEIGHBOUR_FLOATS];
+    begin_case("lost/while-sent");
+    test_reset();
+    sim_set_devices(2);
+    duo_context *ctx[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(DUO_OK, duo_create(&ctx[i]));
+        CHECK_STATUS(DUO_OK, duo_set_device(ctx[i], i));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx[i], DUO_PATH_GPU));
+    }
+    bool *const reading = &duo_context_of(ctx[0])->resources.reading_host;
+    void *pinned = NULL;
+    float sum = test_poison();
+    CHECK_STATUS(DUO_OK, duo_malloc_host(ctx[0], BYTES, &pinned));
+    for (int i = 0; i < NEIGHBOUR_FLOATS; i++) ((float *)pinned)[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_keep(ctx[0], newer, sizeof newer));
+    CHECK_STATUS(DUO_OK, duo_keep(ctx[1], there, sizeof there));
+    square_of_ones(ctx[0], newer);
+    square_of_ones(ctx[1], there);
+    sim_fail(SIM_LAUNCH, 1, DUO_ERR_LOST, 1);
+    CHECK_STATUS(DUO_ERR_LOST, duo_sdot(ctx[0], NEIGHBOUR_FLOATS, pinned, 1, newer, 1, &sum));
+    CHECK(!*reading, "the pinned memory counts as being read");
+    *reading = true;
+    sim_fail(SIM_OPEN, 1, DUO_ERR_DEVICE, 8); /* the next call ends its queue, and gets none */
+    CHECK_STATUS(DUO_ERR_DEVICE, duo_ssum(ctx[0], NEIGHBOUR_FLOATS, there, 1, &sum));
+    sim_fail(SIM_OPEN, 0, DUO_OK, 0);
+    CHECK(!*reading, "a queue that has ended counts as reading");
+    check_sum(ctx[0], there, (float)NEIGHBOUR_EDGE * NEIGHBOUR_FLOATS);
+    CHECK_STATUS(DUO_ERR_LOST, duo_release(ctx[0], newer));
+    CHECK_STATUS(DUO_OK, duo_release(ctx[0], there));
+    CHECK_STATUS(DUO_OK, duo_free_host(ctx[0], pinned));
+    for (int i = 0; i < 2; i++) {
+        const duo_status ended = duo_destroy(ctx[i]);
+        CHECK(ended == DUO_OK || (i == 0 && ended == DUO_ERR_LOST), "destroy: %d", (int)ended);
+    }
+    alarm(0);
+}
+
 static const test_entry tests[] = {
     {"lost_without_data", lost_without_data},
     {"lost_between_calls", lost_between_calls},
     {"lost_with_work_queued", lost_with_work_queued},
     {"neighbour_lost", neighbour_lost},
+    {"lost_while_sent", lost_while_sent},
     {NULL, NULL},
 };
 

@@ -267,13 +267,13 @@ static duo_status execute(duo_context *ctx, duo_call *call, bool part)
         (void)duo_context_open(ctx); /* for the note that says why */
     int ran = -1;
     const duo_outcome outcome = part ? run_cheapest(&e, &ran) : run_chosen(&e, &ran);
+    (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
     if (ran < 0) return outcome; /* nothing could run: an error before anything was written */
     const duo_choice *const choice = &e.choice[ran];
     last->algorithm = choice->algorithm;
     last->threads = on_gpu(choice) ? 0 : call->threads;
     last->predicted_seconds = choice->seconds;
     if (outcome == DUO_OK) duo_credit_earn(call, e.choice, e.count, ran, &e.conditions);
-    (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
     memcpy(last->choice, e.choice, sizeof e.choice[0] * (size_t)e.count); /* with what declined */
     if (timed) last->seconds = duo_now_seconds() - start;
     if (timed) duo_verbose_call(ctx);

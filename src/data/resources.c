@@ -199,7 +199,7 @@ static void end_queue(duo_resources *res, duo_status finished)
         duo_resources_owe(res, finished);
     res->pinned_result = NULL;
     res->queue = NULL;
-    res->unwaited = false;
+    res->reading_host = res->unwaited = false;
 }
 
 void duo_resources_close(duo_resources *res)
