@@ -40,7 +40,7 @@ duo_status duo_disown(duo_context *given, const void *device_ptr)
     duo_residency_lock();
     duo_region *const region =
         duo_residency_vacate(device_ptr, DUO_REGION_ADOPTED, DUO_REGION_ADOPTED);
-    if (region != NULL) duo_coherence_remove(&ctx->resources, region);
+    if (region != NULL) duo_coherence_remove(region);
     duo_residency_unlock();
     return region != NULL ? DUO_OK : DUO_ERR_RANGE;
 }

@@ -65,7 +65,7 @@ duo_status duo_release(duo_context *given, const void *host)
         region != NULL ? duo_coherence_fetch(&ctx->resources, region) : DUO_ERR_RANGE;
     /* After any other failure the array stays registered: a later fetch may succeed. */
     if (status == DUO_OK || status == DUO_ERR_LOST)
-        duo_coherence_remove(&ctx->resources, region);
+        duo_coherence_remove(region);
     else if (region != NULL)
         duo_residency_stay(region);
     duo_residency_unlock();

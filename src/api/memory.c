@@ -122,7 +122,7 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
         return DUO_ERR_RANGE;
     }
     const duo_region freed = *region;
-    duo_coherence_remove(&ctx->resources, region);
+    duo_coherence_remove(region);
     duo_residency_unlock();
     if (freed.kind == DUO_REGION_HOSTED || freed.kind == DUO_REGION_PLAIN)
         free(ptr);

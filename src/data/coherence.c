@@ -204,35 +204,9 @@ duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region)
     return DUO_OK;
 }
 
-static bool may_work(const duo_user *user)
+void duo_coherence_remove(duo_region *region)
 {
-    return user->queue != NULL && duo_device_usable(user->device);
-}
-
-/* A device that may still work on the region; -1: none. */
-static int device_at_work(const duo_region *region)
-{
-    const duo_users *const users = &region->users;
-    if (may_work(&users->writer)) return users->writer.device;
-    for (int i = 0; i < DUO_READERS; i++)
-        if (may_work(&users->reader[i])) return users->reader[i].device;
-    return -1;
-}
-
-void duo_coherence_settle(duo_resources *res, duo_region *region)
-{
-    const int device = device_at_work(region);
-    if (device < 0) return;
-    if (duo_resources_reach(res, device) != DUO_OK ||
-        duo_coherence_claim_write(res, region) != DUO_OK)
-        return;
-    const duo_status status = duo_queue_finish(res->queue);
-    if (status != DUO_OK) (void)duo_resources_failed(res, status, "finish");
-}
-
-void duo_coherence_remove(duo_resources *res, duo_region *region)
-{
-    duo_coherence_settle(res, region);
+    duo_region_settle(region);
     duo_region_drop_copy(region);
     duo_residency_remove(region);
 }

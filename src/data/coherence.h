@@ -31,12 +31,9 @@ duo_status duo_coherence_fetch_all(duo_resources *res, uintptr_t low, uintptr_t 
  * queued its work yet. After a failure the copy is still there, unless its device was lost. */
 duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region);
 
-/* Waits for the work on a region whose packed operands are about to go, whoever queued it. */
-void duo_coherence_settle(duo_resources *res, duo_region *region);
-
 /* Removes a vacated region, after the work on it, and frees it with its device copy and packed
  * operands. */
-void duo_coherence_remove(duo_resources *res, duo_region *region);
+void duo_coherence_remove(duo_region *region);
 
 /* The host wrote bytes [from, to) of a kept array: they are stale on the device, or are sent. */
 duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t from, size_t to);

@@ -77,8 +77,21 @@ static void lose(duo_region *region)
     }
 }
 
+static void finish(const duo_user *user)
+{
+    if (user->queue != NULL && duo_device_usable(user->device)) (void)duo_queue_finish(user->queue);
+}
+
+void duo_region_settle(duo_region *region)
+{
+    finish(&region->users.writer);
+    for (int i = 0; i < DUO_READERS; i++) finish(&region->users.reader[i]);
+    region->users = (duo_users){0};
+}
+
 void duo_region_lose(duo_region *region)
 {
+    duo_region_settle(region);
     lose(region);
     duo_region_drop_copy(region);
 }

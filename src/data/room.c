@@ -59,7 +59,7 @@ static duo_outcome evict(duo_resources *res, duo_region *region)
         if (outcome != DUO_OK) return outcome;
         region->credit_seconds = 0.0; /* it had its sending; another one has to pay */
     } else {
-        duo_coherence_settle(res, region);
+        duo_region_settle(region);
         duo_region_drop_packed(region);
     }
     duo_report_event(&res->report, text);
