@@ -243,8 +243,8 @@ static void neighbour_lost(void)
     alarm(0);
 }
 
-/* A call fails whose pinned operand was on its way to a device that is lost. It has read that operand
- * all the same, and so has a queue that ends later. */
+/* A call fails whose pinned operand was on its way to a device that is lost. It has read that
+ * operand all the same, and so has a queue that ends later. */
 static void lost_while_sent(void)
 {
     enum { BYTES = NEIGHBOUR_FLOATS * sizeof(float) };

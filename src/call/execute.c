@@ -267,8 +267,10 @@ static duo_status execute(duo_context *ctx, duo_call *call, bool part)
         (void)duo_context_open(ctx); /* for the note that says why */
     int ran = -1;
     const duo_outcome outcome = part ? run_cheapest(&e, &ran) : run_chosen(&e, &ran);
-    (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
-    if (ran < 0) return outcome; /* nothing could run: an error before anything was written */
+    /* A failure here is met again by whoever waits for the data. */
+    (void)duo_upload_consumed(res);
+    /* Nothing could run: an error before anything was written. */
+    if (ran < 0) return outcome;
     const duo_choice *const choice = &e.choice[ran];
     last->algorithm = choice->algorithm;
     last->threads = on_gpu(choice) ? 0 : call->threads;

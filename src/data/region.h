@@ -123,8 +123,8 @@ static inline void duo_region_made_equal(duo_region *region, duo_range range)
  * was pinned. */
 bool duo_region_device_lost(const duo_region *region);
 
-/* Waits for all work on the region, whoever queued it, but on lost devices. It needs no queue of its
- * own, which might not be had. Before anything of the region is freed. */
+/* Waits for all work on the region, whoever queued it, but on lost devices. It needs no queue of
+ * its own, which might not be had. Before anything of the region is freed. */
 void duo_region_settle(duo_region *region);
 
 /* Has a kept array a device copy that is of use? On a lost device there may still be one, for those
