@@ -3,6 +3,7 @@
  * the host has survives, what the device alone had is told to be lost, and later calls are right.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,12 +287,44 @@ static void lost_while_sent(void)
     alarm(0);
 }
 
+/* ---- How many are lost ---- */
+
+static void *lose_all(void *unused)
+{
+    (void)unused;
+    for (int d = 0; d < DUO_MOST_DEVICES; d++) duo_device_lose(d, "in turn");
+    return NULL;
+}
+
+/* Whoever sees that a device is lost counts it: so regions are swept before they are looked at. */
+static void counted_when_lost(void)
+{
+    enum { ROUNDS = 500 };
+    int late = 0;
+    begin_case("lost/counted");
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t thread;
+        test_reset();
+        const int before = duo_devices_losses();
+        if (pthread_create(&thread, NULL, lose_all, NULL) != 0) abort();
+        for (int d = 0; d < DUO_MOST_DEVICES; d++) {
+            while (!duo_device_lost(d)) continue;
+            late += duo_devices_losses() < before + d + 1;
+        }
+        pthread_join(thread, NULL);
+        late += duo_devices_losses() != before + DUO_MOST_DEVICES;
+    }
+    CHECK(late == 0, "%d of %d devices were lost and not counted", late, ROUNDS * DUO_MOST_DEVICES);
+    alarm(0);
+}
+
 static const test_entry tests[] = {
     {"lost_without_data", lost_without_data},
     {"lost_between_calls", lost_between_calls},
     {"lost_with_work_queued", lost_with_work_queued},
     {"neighbour_lost", neighbour_lost},
     {"lost_while_sent", lost_while_sent},
+    {"counted_when_lost", counted_when_lost},
     {NULL, NULL},
 };
 

@@ -14,8 +14,8 @@ static atomic_int looked;  /* 0: the driver was not asked yet */
 static int count;          /* of devices */
 static char why_none[200]; /* why there are none */
 
-/* Which devices are lost, a bit for each. That is also how many: who sees that one is lost counts
- * it. */
+/* A bit for each device that is lost. How many they are is told by the same bits: whoever sees that
+ * a device is lost counts it. */
 static _Atomic uint64_t lost;
 static atomic_int lost_before; /* devices of backends that were in use before this one */
 _Static_assert(DUO_MOST_DEVICES <= 64, "lost has a bit for each device");
