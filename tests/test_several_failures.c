@@ -267,6 +267,29 @@ static void first_is_lost(void)
     alarm(0);
 }
 
+/* The second device is lost when nothing of the context is there any more. So nothing is lost with
+ * it, though the stages by which the first device gets a kept array were last the second's. */
+static void second_is_lost(void)
+{
+    enum { FLOATS = 300000 }; /* in all stages */
+    static float x[FLOATS];
+    float sum = test_poison();
+    many_product p = product_of(&scenarios[0]);
+    begin_case("the second device is lost behind its work");
+    duo_context *const ctx = begin(&scenarios[0]);
+    check_next(&p, ctx);
+    sim_lose(1);
+    for (int i = 0; i < FLOATS; i++) x[i] = 1.0f;
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, x, sizeof x));
+    CHECK_STATUS(DUO_OK, duo_ssum(ctx, FLOATS, x, 1, &sum));
+    CHECK(sum == FLOATS, "%g", (double)sum);
+    check_side(ctx, DUO_SIDE_GPU);
+    CHECK_STATUS(DUO_OK, duo_release(ctx, x));
+    CHECK_STATUS(DUO_OK, duo_destroy(ctx));
+    many_end(&p);
+    alarm(0);
+}
+
 /* Of three the second is lost: the third moves up to its place. */
 static void middle_is_lost(void)
 {
@@ -315,6 +338,7 @@ static const test_entry tests[] = {{"fail_open", fail_open},
                                    {"fail_while_running", fail_while_running},
                                    {"at_any_moment", at_any_moment},
                                    {"first_is_lost", first_is_lost},
+                                   {"second_is_lost", second_is_lost},
                                    {"middle_is_lost", middle_is_lost},
                                    {"end", end},
                                    {NULL, NULL}};

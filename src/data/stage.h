@@ -2,7 +2,8 @@
  * stage.h - the rings of pinned staging buffers of a context.
  *
  * While a device copies one stage, the host packs or unpacks another. A stage is free once the mark
- * that was set behind its work has passed. Its work may be in any queue of any device.
+ * that was set behind its work has passed. A streamed product's work on it may be in any queue of
+ * any device, and ends with the product.
  */
 #ifndef DUO_STAGE_H
 #define DUO_STAGE_H

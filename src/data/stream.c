@@ -160,6 +160,12 @@ static void give_up(duo_stream *s)
             if (queues[q] != NULL && duo_queue_drain(queues[q]) != DUO_OK)
                 (void)duo_resources_failed_on(res, lane->device, DUO_ERR_LOST, "give up");
     }
+}
+
+/* All work on the stages has been waited for. So whoever takes one next, for another device, does
+ * not meet the loss of the device that had it before. */
+static void free_stages(duo_resources *res)
+{
     for (int i = 0; i < DUO_STAGES; i++) res->up.stage[i].queue = res->down.stage[i].queue = NULL;
 }
 
@@ -254,6 +260,7 @@ duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const
         if (status == DUO_OK) status = finish_transfers(&s);
         if (status == DUO_OK) duo_recording_end(res);
         if (status != DUO_OK) give_up(&s);
+        free_stages(res);
     }
     free(s.plain);
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
