@@ -15,7 +15,7 @@
 #include "support/harness.h"
 #include "support/mishaps.h"
 
-enum { FLOATS = 900, EDGE = 30, BYTES = FLOATS * sizeof(float) };
+enum { FLOATS = 900, EDGE = 30, BYTES = FLOATS * sizeof(float), ROOM = 1 << 20 };
 
 /* Context i is of device i. */
 typedef struct pair {
@@ -29,6 +29,7 @@ static void begin(pair *p, const char *name)
     begin_case(name);
     test_reset();
     sim_set_devices(2);
+    sim_set_memory(ROOM);
     for (int i = 0; i < 2; i++) {
         void *memory = NULL;
         CHECK_STATUS(DUO_OK, duo_create(&p->ctx[i]));
@@ -200,6 +201,28 @@ static void on_the_host(void)
     end(&p);
 }
 
+/* A reduction in pieces, as the vector has no room on the device, ends on the other one. */
+static void in_pieces(void)
+{
+    enum { MANY = ROOM / sizeof(float) + 100 };
+    static float many[MANY];
+    pair p;
+    for (int i = 0; i < MANY; i++) many[i] = 1.0f;
+    for (int loses = 0; loses < 2; loses++) {
+        static uint64_t copies;
+        float sum = test_poison();
+        begin(&p, loses == 1 ? "lost_across/in pieces, own device" : "lost_across/in pieces");
+        const uint64_t before = sim_count(SIM_COPY);
+        if (loses == 1) sim_fail(SIM_COPY, (int)copies, DUO_ERR_LOST, 1); /* the result's */
+        CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[0], MANY, many, 1, p.on[1]));
+        copies = sim_count(SIM_COPY) - before;
+        CHECK(duo_device_usable(0) == (loses == 0) && duo_device_usable(1), "which is lost?");
+        CHECK_STATUS(DUO_OK, duo_copy(p.ctx[1], &sum, p.on[1], sizeof sum));
+        CHECK(sum == (float)MANY, "%g", (double)sum);
+        end(&p);
+    }
+}
+
 /* A context whose own device is lost launches a graph of the other one. */
 static void launch(bool awaited)
 {
@@ -262,6 +285,7 @@ static const test_entry tests[] = {
     {"uploads", uploads},
     {"between_devices", between_devices},
     {"on_the_host", on_the_host},
+    {"in_pieces", in_pieces},
     {"launches", launches},
     {"launch_with_lost_result", launch_with_lost_result},
     {NULL, NULL},

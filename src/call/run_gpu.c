@@ -50,8 +50,7 @@ static duo_outcome launch(duo_resources *res, const duo_call *call, duo_call *lo
     const duo_outcome placed = duo_place_on_device(res, algorithm->id, call, local);
     if (placed != DUO_OK) {
         duo_place_queued(res, call, local, false);
-        return placed == DUO_ERR_LOST && duo_device_usable(res->device) ? DUO_ERR_LOST
-                                                                        : DUO_DECLINED;
+        return DUO_DECLINED;
     }
     const bool home = call->operation != DUO_SGEMM && local->operand[DUO_RESULT].address == NULL;
     if (home && word->address == NULL && own_word(res, word) != DUO_OK) {

@@ -145,8 +145,7 @@ duo_outcome duo_stream_product(duo_resources *res, const duo_call *call, duo_cal
     res->plan.ran = false;
     if (placed != DUO_OK) {
         duo_place_queued(res, call, local, false);
-        return placed == DUO_ERR_LOST && duo_device_usable(res->device) ? DUO_ERR_LOST
-                                                                        : DUO_DECLINED;
+        return DUO_DECLINED;
     }
     const duo_outcome outcome = plan_and_run(res, call, local, algorithm, conditions);
     const bool products = res->plan.ran && any_done(&res->plan, DUO_STEP_MULTIPLY);

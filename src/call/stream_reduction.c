@@ -205,7 +205,7 @@ static duo_outcome store(duo_resources *res, const duo_call *call, float sum)
         status = duo_place_from_host(res, &result, &local);
     }
     duo_place_end(&result, &local);
-    return status;
+    return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
 duo_outcome duo_stream_reduction(duo_resources *res, duo_algorithm_id algorithm,
@@ -218,7 +218,6 @@ duo_outcome duo_stream_reduction(duo_resources *res, duo_algorithm_id algorithm,
     duo_status status = placed == DUO_OK ? make_workspace(res, call, &length) : DUO_ERR_DEVICE;
     if (status == DUO_OK) status = queue_pieces(res, algorithm, call, local, length, &queued);
     duo_place_queued(res, call, local, queued);
-    if (placed == DUO_ERR_LOST && duo_device_usable(res->device)) return DUO_ERR_LOST;
     if (status == DUO_OK) status = take_sum(res, pieces_of(call, length), &sum);
     if (status != DUO_OK) return DUO_DECLINED;
     res->reading_host = false; /* every piece was summed, so every operand has been read */

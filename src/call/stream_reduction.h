@@ -17,7 +17,7 @@ bool duo_reduction_streams(const duo_resources *res, const duo_call *call);
 /*
  * Runs such a call by a GPU algorithm; the context's queue is open. *local becomes the placed call:
  * duo_place_end has to follow. DUO_OK: the result is where it belongs. DUO_DECLINED: nothing was
- * written. Or an error for the user.
+ * written.
  */
 duo_outcome duo_stream_reduction(duo_resources *res, duo_algorithm_id algorithm,
                                  const duo_call *call, duo_call *local);
