@@ -71,7 +71,7 @@ typedef struct duo_operand {
 
     /* Set by placing, in the placed copy of the call alone. */
     duo_region *held;  /* the region that is held for the operand, or NULL: data/residency.h */
-    bool host_written; /* the call's host_write is in the list of data/residency.c */
+    bool host_written; /* the context's host_write is in the list of data/residency.c */
     void *packed;      /* GPU: device memory with the operand packed for the algorithm, or NULL */
 
     /*
@@ -86,12 +86,6 @@ typedef struct duo_operand {
 /* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
 enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
 
-/* A note that a call is writing to the host memory [low, high): see data/residency.h. */
-typedef struct duo_host_write {
-    struct duo_host_write *next;
-    uintptr_t low, high;
-} duo_host_write;
-
 typedef struct duo_call {
     duo_operation operation;
     bool swapped; /* a row-major sgemm: A and B, and m and n, are the caller's exchanged */
@@ -105,7 +99,6 @@ typedef struct duo_call {
     /* GPU: not NULL: a reduction writes its sum, before it is rounded, here on the device, and no
      * other result. */
     double *unrounded;
-    duo_host_write host_write; /* in a placed copy: in use where an operand is host_written */
 } duo_call;
 
 /* A call whose operands are dense and in plain host memory. They have no addresses: a prediction

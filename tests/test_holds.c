@@ -736,6 +736,56 @@ static void replayed(void)
     drop_behind_replay("device", duo_free, false);
 }
 
+/* ---- Two that write to host memory ---- */
+
+static duo_host_write first_note; /* of the call that began first, and ends first */
+static atomic_bool ends, ended;   /* relaxed: so ThreadSanitizer sees what the library orders */
+
+static void *end_first(void *unused)
+{
+    (void)unused;
+    while (!atomic_load_explicit(&ends, memory_order_relaxed)) sched_yield();
+    duo_residency_lock();
+    duo_residency_host_wrote(&first_note);
+    duo_residency_unlock();
+    atomic_store_explicit(&ended, true, memory_order_relaxed);
+    return NULL;
+}
+
+static void let_first_end(void)
+{
+    atomic_store_explicit(&ends, true, memory_order_relaxed);
+    while (!atomic_load_explicit(&ended, memory_order_relaxed)) sched_yield();
+}
+
+/* The end of the one changes the note of the other, which copies its call for each part of it. */
+static void two_write(void)
+{
+    static const char elsewhere[16];
+    const uintptr_t low = (uintptr_t)elsewhere;
+    pthread_t thread;
+    watch();
+    make_values();
+    test_case("holds/two_write");
+    duo_context *const ctx = test_context();
+    float *const c = new_floats(FLOATS);
+    CHECK_STATUS(DUO_OK, duo_keep(ctx, c + 1, BYTES / 2)); /* C lies in and around it */
+    duo_residency_lock();
+    duo_residency_host_write(&first_note, low, low + sizeof elsewhere);
+    duo_residency_unlock();
+    if (pthread_create(&thread, NULL, end_first, NULL) != 0) abort();
+    meanwhile = let_first_end;
+    CHECK_STATUS(DUO_OK, square(ctx, N, values, values, 0.0f, c));
+    CHECK(meanwhile == NULL, "nothing was launched");
+    pthread_join(thread, NULL);
+    check_values(c, expected);
+    CHECK_STATUS(DUO_OK, duo_release(ctx, c + 1));
+    no_violations();
+    test_context_end(ctx);
+    free(c);
+    end_values();
+}
+
 static const test_entry tests[] = {
     {"placed", placed},
     {"fetched", fetched},
@@ -746,6 +796,7 @@ static const test_entry tests[] = {
     {"kept_in_call", kept_in_call},
     {"lost", lost},
     {"replayed", replayed},
+    {"two_write", two_write},
     {NULL, NULL},
 };
 

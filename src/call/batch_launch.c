@@ -99,7 +99,7 @@ static duo_outcome launch(duo_batch_call *b)
     if (duo_batch_queued(b, outcome == DUO_OK) != DUO_OK)
         (void)duo_queue_finish(res->queue); /* again: see place_host.h */
     if (outcome == DUO_OK) outcome = end(b, &call);
-    duo_place_end(&b->spans, &local);
+    duo_place_end(res, &b->spans, &local);
     return outcome;
 }
 

@@ -105,6 +105,6 @@ duo_status duo_batch_run_on_team(duo_batch_call *b, const duo_choice *choice, in
         b->ctx->running = NULL;
         status = duo_place_from_host(res, &b->spans, &local);
     }
-    duo_place_end(&b->spans, &local);
+    duo_place_end(res, &b->spans, &local);
     return status;
 }

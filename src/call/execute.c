@@ -326,7 +326,7 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
         *local.operand[DUO_RESULT].address = value;
         status = duo_place_from_host(res, &call, &local);
     }
-    duo_place_end(&call, &local);
+    duo_place_end(res, &call, &local);
     if (status == DUO_OK) duo_verbose_call(ctx);
     return status;
 }

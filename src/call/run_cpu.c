@@ -9,6 +9,6 @@ duo_outcome duo_run_cpu(duo_context *ctx, const duo_call *call, const duo_algori
     duo_outcome status = duo_place_on_host(&ctx->resources, call, &local);
     if (status == DUO_OK) status = duo_context_run(ctx, algorithm, &local);
     if (status == DUO_OK) status = duo_place_from_host(&ctx->resources, call, &local);
-    duo_place_end(call, &local);
+    duo_place_end(&ctx->resources, call, &local);
     return status;
 }

@@ -148,6 +148,6 @@ duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algori
         duo_streams(call) ? duo_stream_product(res, call, &local, algorithm, conditions, partly)
                           : run(res, call, &local, algorithm);
     res->on_gpu = false;
-    duo_place_end(call, &local);
+    duo_place_end(res, call, &local);
     return outcome;
 }

@@ -204,7 +204,7 @@ static duo_outcome store(duo_resources *res, const duo_call *call, float sum)
         *local.operand[DUO_RESULT].address = sum;
         status = duo_place_from_host(res, &result, &local);
     }
-    duo_place_end(&result, &local);
+    duo_place_end(res, &result, &local);
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 

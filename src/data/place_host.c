@@ -23,7 +23,7 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
     duo_residency_lock();
     if (o->written) {
         local->operand[i].host_written = true;
-        duo_residency_host_write(&local->host_write, low, high);
+        duo_residency_host_write(&res->host_write, low, high);
         for (duo_region *r = duo_residency_first(low, high); r != NULL;) {
             if (r->kind != DUO_REGION_KEPT || r->pending_writes == 0) {
                 r = duo_residency_next(r, high);
@@ -177,7 +177,7 @@ duo_status duo_place_result(duo_resources *res, const duo_operand *o, float valu
     return status;
 }
 
-void duo_place_end(const duo_call *call, duo_call *local)
+void duo_place_end(duo_resources *res, const duo_call *call, duo_call *local)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
@@ -187,7 +187,7 @@ void duo_place_end(const duo_call *call, duo_call *local)
         duo_operand *const placed = &local->operand[i];
         if (!placed->host_written && placed->held == NULL) continue;
         duo_residency_lock();
-        if (placed->host_written) duo_residency_host_wrote(&local->host_write);
+        if (placed->host_written) duo_residency_host_wrote(&res->host_write);
         if (placed->held != NULL) duo_residency_let_go(placed->held, false);
         placed->held = NULL;
         duo_residency_unlock();

@@ -15,7 +15,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_cal
 duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value);
 
 /* Has to follow placing on either side, also on failure. */
-void duo_place_end(const duo_call *call, duo_call *local);
+void duo_place_end(duo_resources *res, const duo_call *call, duo_call *local);
 
 /* ---- For place_device.c ---- */
 

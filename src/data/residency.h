@@ -76,6 +76,13 @@ uint64_t duo_residency_changes(void);
 /* The number of a call that names regions: larger than that of every call before. */
 uint64_t duo_residency_number(void);
 
+/* A note that a call is writing to the host memory [low, high). While it is in the list, other
+ * threads change it under the lock: so it is no part of what a call copies. */
+typedef struct duo_host_write {
+    struct duo_host_write *next;
+    uintptr_t low, high;
+} duo_host_write;
+
 /*
  * A call that writes to host memory in or around kept arrays is noted in a list, from
  * duo_residency_host_write to duo_residency_host_wrote. Meanwhile no call is placed to write to the

@@ -10,7 +10,7 @@
 
 #include "data/deferred.h"
 #include "data/plan.h"
-#include "data/region.h"
+#include "data/residency.h"
 #include "gpu/backend/backend.h"
 #include "host/report.h"
 
@@ -84,6 +84,7 @@ typedef struct duo_resources {
     bool reading_host; /* transfers straight from the user's pinned memory may be under way */
     bool unwaited;     /* outputs on the device were queued, and nobody has waited for them */
     bool on_gpu;       /* a GPU algorithm is being placed or run: the queue stays on its device */
+    duo_host_write host_write; /* of the placed call, while an operand of it is host_written */
 } duo_resources;
 
 /* Once the devices are counted, makes an MPI rank's number that of a device: modulo their count. */
