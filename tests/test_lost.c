@@ -183,6 +183,15 @@ static void square_of_ones(duo_context *ctx, float *c)
                                    NEIGHBOUR_EDGE, 0.0f, c, NEIGHBOUR_EDGE));
 }
 
+static void open_on_both(duo_context *ctx[2])
+{
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(DUO_OK, duo_create(&ctx[i]));
+        CHECK_STATUS(DUO_OK, duo_set_device(ctx[i], i));
+        CHECK_STATUS(DUO_OK, duo_set_path(ctx[i], DUO_PATH_GPU));
+    }
+}
+
 static void check_sum(duo_context *ctx, const float *x, float want)
 {
     float sum = test_poison();
@@ -201,11 +210,7 @@ static void neighbour_lost(void)
         test_reset();
         sim_set_devices(2);
         duo_context *ctx[2] = {NULL, NULL};
-        for (int i = 0; i < 2; i++) {
-            CHECK_STATUS(DUO_OK, duo_create(&ctx[i]));
-            CHECK_STATUS(DUO_OK, duo_set_device(ctx[i], i));
-            CHECK_STATUS(DUO_OK, duo_set_path(ctx[i], DUO_PATH_GPU));
-        }
+        open_on_both(ctx);
         for (int i = 0; i < NEIGHBOUR_FLOATS; i++) x[i] = 2.0f;
         CHECK_STATUS(DUO_OK, duo_keep(ctx[0], x, sizeof x));
         CHECK_STATUS(DUO_OK, duo_keep(ctx[1], product, sizeof product));
@@ -244,8 +249,8 @@ static void neighbour_lost(void)
     alarm(0);
 }
 
-/* A call fails whose pinned operand was on its way to a device that is lost. It has read that
- * operand all the same, and so has a queue that ends later. */
+/* The device is lost while a pinned operand is on its way there. When the call fails, nothing reads
+ * that operand any more; nor does a queue that has ended. */
 static void lost_while_sent(void)
 {
     enum { BYTES = NEIGHBOUR_FLOATS * sizeof(float) };
@@ -254,11 +259,7 @@ static void lost_while_sent(void)
     test_reset();
     sim_set_devices(2);
     duo_context *ctx[2] = {NULL, NULL};
-    for (int i = 0; i < 2; i++) {
-        CHECK_STATUS(DUO_OK, duo_create(&ctx[i]));
-        CHECK_STATUS(DUO_OK, duo_set_device(ctx[i], i));
-        CHECK_STATUS(DUO_OK, duo_set_path(ctx[i], DUO_PATH_GPU));
-    }
+    open_on_both(ctx);
     bool *const reading = &duo_context_of(ctx[0])->resources.reading_host;
     void *pinned = NULL;
     float sum = test_poison();

@@ -23,8 +23,8 @@ int duo_blas_room(void);
  * thread, and OpenBLAS try for ever, it soon gets what is reserved for the program. */
 void duo_blas_room_open(void);
 
-/* Lets the open OpenBLAS take buffers for so many threads: for fewer where their room was lost to
- * others. Returns for how many; 0: for none, or it tells no way to take them. */
+/* Has the open OpenBLAS take one buffer for each of `threads` threads, or fewer where other threads
+ * took the room. Returns how many it took; 0: none, or it tells no way to take them. */
 int duo_blas_room_take(void *handle, int threads);
 
 /* Gives back what is still reserved. */

@@ -12,7 +12,7 @@
  *   starved   a product on a thread that gets no memory (other_malloc.c), after a call that did
  *   closed    a product leaves the closed standard streams closed, and no file that may be written
  *
- * With STACK the task runs on a thread with so many bytes of it, beside pages of thread-local data.
+ * With STACK the task runs on a thread that has STACK bytes for its calls.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -190,7 +190,7 @@ static void *on_thread(void *user)
     return NULL;
 }
 
-/* Adds whole pages of a library's thread-local data, with those of their alignment. */
+/* Adds the whole pages that a library's thread-local data take, and one for their alignment. */
 static int add_pages(struct dl_phdr_info *info, size_t size, void *sum)
 {
     enum { PAGE = 4096 };
@@ -202,8 +202,8 @@ static int add_pages(struct dl_phdr_info *info, size_t size, void *sum)
     return 0;
 }
 
-/* The thread-local data of a thread lie on its stack: those of the CUDA runtime are a page of its
- * own, and come on top. */
+/* The C library puts thread-local data on each thread's stack. The CUDA runtime has a page of them,
+ * so the stack is made larger by that. */
 static int with_stack(size_t bytes, job *j)
 {
     pthread_attr_t attributes;
