@@ -91,6 +91,8 @@ module duoblas
         real(c_double) :: profile_seconds
         type(duo_parts) :: parts(DUO_CANDIDATES)
         character(kind=c_char) :: reason(320)
+        integer(c_int64_t) :: count
+        type(c_ptr) :: route(DUO_CANDIDATES)
     end type duo_decision
 
     ! What a destroyed context points to: memory without the sign of a live one.

@@ -21,14 +21,28 @@ typedef struct duo_list {
     bool even;      /* they are the batch's stride apart */
 } duo_list;
 
-typedef struct duo_batch {
+/* Where an operand of all products is. */
+typedef enum duo_batch_where {
+    DUO_BATCH_TOGETHER,  /* its whole span is in one region, or at equal distances */
+    DUO_BATCH_SCATTERED, /* a list: in several regions, all memory of the context's device */
+    DUO_BATCH_HOSTED     /* a list: anywhere in host memory that has no device copy */
+} duo_batch_where;
+
+struct duo_batch {
     int64_t count;
     int64_t
         stride[DUO_OPERANDS]; /* floats from product to product, but for a list that is uneven */
     float *const *pointer[DUO_OPERANDS]; /* in host memory, one for each product; NULL: strides */
     duo_list list[DUO_OPERANDS];         /* of these */
     int64_t shift[DUO_OPERANDS]; /* bytes from what a list says to the copy that is used instead */
-} duo_batch;
+
+    /* Found out by call/batch_find.c. */
+    bool mixed; /* a list leads to host memory and to a device: no route takes all products */
+    duo_batch_where where[DUO_OPERANDS];
+    /* The spans of what is TOGETHER, as vectors, by which they are located and placed: gaps
+     * included. Operands that are not are untouched in it. */
+    duo_call spans;
+};
 
 /* Sets what is known of a list, of at least one pointer, and its stride. */
 static inline void duo_batch_look(duo_batch *batch, int i)
@@ -69,17 +83,33 @@ static inline float *duo_batch_address(const duo_batch *batch, const duo_call *c
     return (float *)((uintptr_t)batch->pointer[i][number] + (uintptr_t)batch->shift[i]);
 }
 
-/* The products from `first` on. */
-static inline duo_batch duo_batch_from(const duo_batch *batch, duo_call *call, int64_t first)
+/* Products in the call. */
+static inline int64_t duo_call_count(const duo_call *call)
 {
-    duo_batch rest = *batch;
-    rest.count -= first;
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (!duo_operand_touched(&call->operand[i])) continue;
-        call->operand[i].address = duo_batch_address(batch, call, i, first);
-        if (rest.pointer[i] != NULL) rest.pointer[i] += first;
-    }
-    return rest;
+    return call->batch != NULL ? call->batch->count : 1;
+}
+
+/* The call by whose operands all of a call is placed: of a batch, that of their spans. */
+static inline const duo_call *duo_call_whole(const duo_call *call)
+{
+    return call->batch != NULL ? &call->batch->spans : call;
+}
+
+/* Makes `part` the `count` products from `first` on; `batch` becomes its batch, if it needs one. */
+static inline void duo_call_products(const duo_call *call, int64_t first, int64_t count,
+                                     duo_call *part, duo_batch *batch)
+{
+    *part = *call;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (duo_operand_touched(&call->operand[i]))
+            part->operand[i].address = duo_batch_address(call->batch, call, i, first);
+    part->batch = NULL;
+    if (count == 1) return;
+    *batch = *call->batch;
+    batch->count = count;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (batch->pointer[i] != NULL) batch->pointer[i] += first;
+    part->batch = batch;
 }
 
 #ifdef __cplusplus

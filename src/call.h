@@ -35,6 +35,7 @@ typedef int duo_outcome;
 enum { DUO_DECLINED = 1 };
 
 typedef struct duo_region duo_region; /* data/region.h */
+typedef struct duo_batch duo_batch;   /* batch.h */
 
 /*
  * Fortran's sgemm: every argument is passed by address, and the lengths of the two strings come
@@ -64,7 +65,7 @@ typedef struct duo_operand {
     bool counts_as_device;   /* that is device memory to the program, wherever it lies */
     bool in_kept;            /* that is a kept array, with a device copy or without */
     bool crosses;            /* it overlaps regions without lying in one of them */
-    double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/credit.h) */
+    double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/decide.c) */
     double send_bytes;       /* what is stale of its kept array on the device, all of it */
     double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
@@ -92,7 +93,8 @@ typedef struct duo_call {
     bool transa, transb;
     int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
     float alpha, beta;
-    duo_operand operand[DUO_OPERANDS];
+    duo_operand operand[DUO_OPERANDS]; /* of a batch, those of the first product */
+    duo_batch *batch;                  /* the products of a batch; NULL: one product */
     uint64_t number;           /* of a call that names regions: higher than all before; or 0 */
     int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */

@@ -111,11 +111,15 @@ static void first_call(void)
     learner_end(ctx);
 }
 
+static double sum_by_cpu(const void *call, const duo_conditions *conditions)
+{
+    return duo_predict_one(call, conditions, duo_algorithm_of(DUO_ssum_cpu_lanes));
+}
+
 static void ratios_are_bounded(void)
 {
     duo_context *const ctx = machine_that_takes(1e-3, 1e-3, 1e-3, 1e-3);
     const duo_call call = duo_call_reduction(DUO_SSUM, VECTOR);
-    const duo_algorithm *const cpu = &duo_algorithm_tables[DUO_SSUM].algorithm[1];
     for (int way = 0; way < 2; way++) {
         test_case("bounds/%s", way == 0 ? "slow" : "fast");
         duo_learned_forget();
@@ -124,13 +128,13 @@ static void ratios_are_bounded(void)
             duo_learned_ratios(0, &machine, &ratios);
             const duo_conditions conditions = {
                 .profile = &machine, .ratios = &ratios, .threads = 1, .gpu = true};
-            duo_learn(0, &call, &conditions, cpu, duo_predict_one(&call, &conditions, cpu),
-                      way == 0 ? 1e3 : 1e-9);
+            duo_learn(0, &conditions, DUO_ssum_cpu_lanes, 1e-3, sum_by_cpu, &call,
+                      sum_by_cpu(&call, &conditions), way == 0 ? 1e3 : 1e-9);
         }
         duo_learned_ratios(0, &machine, &ratios);
-        const float ratio = ratios.work[cpu->id][duo_length_of(1e-3)];
+        const float ratio = ratios.work[DUO_ssum_cpu_lanes][duo_length_of(1e-3)];
         CHECK(fabsf(ratio - (way == 0 ? 16.0f : 1.0f / 16.0f)) < 1e-3f, "ratio %g", (double)ratio);
-        CHECK(ratios.work[cpu->id][0] == 1.0f, "another length was learned of");
+        CHECK(ratios.work[DUO_ssum_cpu_lanes][0] == 1.0f, "another length was learned of");
     }
     learner_end(ctx);
 }

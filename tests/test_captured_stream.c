@@ -3,6 +3,7 @@
  * own: what becomes part of the graph, and what is refused. The program is played by a queue of the
  * backend, whose stream the contexts are given.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "gpu/backend/devices.h"
@@ -158,6 +159,62 @@ static void refused(void)
     end(&s);
 }
 
+typedef struct lines {
+    int count;
+    char last[1024];
+} lines;
+
+static void take_line(void *user, const char *line)
+{
+    lines *const l = user;
+    l->count++;
+    (void)snprintf(l->last, sizeof l->last, "%s", line);
+}
+
+/* A call that is recorded explains itself as any other, and leaves a line. */
+static void explained(void)
+{
+    if (!test_gpu_side()) return;
+    stage s = begin();
+    lines l = {0};
+    duo_recorded *recorded = NULL;
+    duo_decision d = {.size = sizeof d};
+    put(&s, 1);
+    calls(&s);
+    CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
+    CHECK_STATUS(DUO_OK, duo_set_log(s.ctx, take_line, &l));
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
+    for (int batch = 0; batch < 2; batch++) {
+        test_case("captured-stream/explained/%s", batch ? "batch" : "product");
+        const int before = l.count;
+        if (batch)
+            CHECK_STATUS(DUO_OK,
+                         duo_sgemm_strided_batched(s.ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS,
+                                                   8, 8, 8, 1.0f, s.device[0], 8, 64, s.device[0],
+                                                   8, 64, 0.0f, s.device[1], 8, 64, COUNT / 64));
+        else
+            CHECK_STATUS(DUO_OK, square(s.ctx, EDGE, s.device[0], s.device[0], 0.0f, s.device[1]));
+        CHECK_STATUS(DUO_OK, duo_explain_last(s.ctx, &d));
+        CHECK(d.count == (batch ? COUNT / 64 : 1), "%jd products", (intmax_t)d.count);
+        CHECK(d.ran >= 0 && d.candidates > 0, "candidate %d of %d ran", d.ran, d.candidates);
+        if (d.ran < 0) continue;
+        CHECK(d.algorithm == d.candidate[d.ran].algorithm, "another one ran");
+        CHECK(strcmp(d.route[d.ran], batch ? "one-by-one" : "recorded") == 0, "route %s",
+              d.route[d.ran]);
+        CHECK(d.predicted_seconds > 0.0, "predicted %g s", d.predicted_seconds);
+        for (int i = 0; i < d.candidates; i++)
+            CHECK(d.candidate[i].side == DUO_SIDE_GPU || !d.candidate[i].accepts,
+                  "%s can be recorded", d.candidate[i].algorithm);
+        test_contains(d.reason, " on the GPU");
+        CHECK(l.count == before + 1, "%d lines", l.count - before);
+        test_contains(l.last, d.algorithm);
+    }
+    CHECK_STATUS(DUO_OK, duo_backend_current()->record_end(s.program, &recorded));
+    CHECK_STATUS(DUO_OK, duo_set_log(s.ctx, NULL, NULL));
+    duo_backend_current()->forget(recorded);
+    end(&s);
+}
+
 /* Other contexts use the same memory meanwhile, and do not become part of the graph. */
 static void beside(void)
 {
@@ -229,10 +286,8 @@ static void memory_stays(void)
 
 int main(int argc, char **argv)
 {
-    static const test_entry tests[] = {{"captured", captured},
-                                       {"refused", refused},
-                                       {"beside", beside},
-                                       {"memory_stays", memory_stays},
-                                       {NULL, NULL}};
+    static const test_entry tests[] = {{"captured", captured},         {"refused", refused},
+                                       {"explained", explained},       {"beside", beside},
+                                       {"memory_stays", memory_stays}, {NULL, NULL}};
     return test_main(argc, argv, "captured_stream", tests);
 }

@@ -290,6 +290,11 @@ expect 0 "${gpu[@]}" DUOBLAS_SUMMARY=stderr "$client" calls 5
 for operation in sgemm sdot sasum; do says err "^  $operation +10 +0 +10 "; done
 expect 0 "${gpu[@]}" DUOBLAS_PATH=auto DUOBLAS_SUMMARY=stderr "$client" calls # too small for it
 says err '^  DUOBLAS_PATH=gpu: about .* more, if there is a GPU: no call has asked for one$'
+# Of a batch the candidates count as all its products.
+expect 0 "${gpu[@]}" DUOBLAS_PATH=auto DUOBLAS_SUMMARY=stderr "$client" batch
+says err '^  sgemm +1 '
+says err '^  DUOBLAS_PATH=cpu: the same, every call ran there$'
+says err '^  DUOBLAS_PATH=gpu: about .* more'
 for run in large fork 'threads 1000' wrong; do
     # shellcheck disable=SC2086 # words of a task
     expect 0 "${gpu[@]}" "$client" $run

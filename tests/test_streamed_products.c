@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "call/context.h"
+#include "call/execute.h"
 #include "call/policy.h"
-#include "call/run_gpu.h"
 #include "data/locate.h"
 #include "data/plan_clock.h"
 #include "gpu/backend/devices.h"
@@ -325,7 +325,7 @@ static void each_algorithm(void)
             duo_outcome outcome = DUO_DECLINED;
             if (algorithms[r]->accepts(&call, &conditions)) {
                 outcome =
-                    duo_run_gpu(duo_context_of(ctx), &call, algorithms[r], &conditions, &partly);
+                    duo_execute_by(duo_context_of(ctx), &call, algorithms[r], &conditions, &partly);
                 CHECK(!partly, "a part of C was computed");
             }
             for (int n = 0; n < DUO_OPERANDS; n++) test_take(ctx, &there[n]);

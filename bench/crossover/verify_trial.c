@@ -5,27 +5,22 @@
 #include "bench/measure/benchmark.h"
 #include "bench/measure/implementation.h"
 #include "call/context.h"
-#include "call/run_cpu.h"
-#include "call/run_gpu.h"
+#include "call/execute.h"
 #include "data/locate.h"
 #include "data/transfer.h"
 
-static bool run_on_gpu(const duo_trial *t, const duo_call *call)
-{
-    bool partly;
-    return duo_context_open(duo_context_of(t->context)) == DUO_OK &&
-           duo_run_gpu(duo_context_of(t->context), call, t->candidate->algorithm, t->conditions,
-                       &partly) == DUO_OK &&
-           duo_upload_consumed(&duo_context_of(t->context)->resources) == DUO_OK;
-}
-
 static bool run_candidate(const duo_trial *t)
 {
+    bool partly;
     duo_call call = *t->call;
-    if (duo_locate(duo_context_of(t->context)->resources.device, &call) != DUO_OK) return false;
-    if (t->candidate->algorithm->side == DUO_SIDE_GPU) return run_on_gpu(t, &call);
-    call.threads = t->candidate->threads;
-    return duo_run_cpu(duo_context_of(t->context), &call, t->candidate->algorithm) == DUO_OK;
+    duo_context *const ctx = duo_context_of(t->context);
+    const duo_algorithm *const algorithm = t->candidate->algorithm;
+    const bool gpu = algorithm->side == DUO_SIDE_GPU;
+    if (duo_locate(ctx->resources.device, &call) != DUO_OK) return false;
+    if (gpu && duo_context_open(ctx) != DUO_OK) return false;
+    if (!gpu) call.threads = t->candidate->threads;
+    return duo_execute_by(ctx, &call, algorithm, t->conditions, &partly) == DUO_OK &&
+           (!gpu || duo_upload_consumed(&ctx->resources) == DUO_OK);
 }
 
 bool duo_trial_run(void *user, int64_t calls)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/tool/text.h"
-#include "call/reason.h"
+#include "call/explain.h"
 
 const char *const *duo_explain_operands(duo_operation operation)
 {
@@ -82,13 +82,13 @@ static duo_decision decision_of(const duo_call *call, const duo_conditions *cond
 {
     duo_last last;
     duo_decision decision = {.size = sizeof decision};
-    duo_last_begin(&last, call, choice, count);
+    duo_last_begin(&last, call);
     last.conditions = *conditions;
-    last.algorithm = choice[best].algorithm;
-    last.threads = choice[best].threads;
-    last.predicted_seconds = choice[best].seconds;
-    duo_last_describe(&last, "", &decision);
-    duo_reason_add(&last, "", &decision);
+    last.candidates = count;
+    memcpy(last.choice, choice, sizeof *choice * (size_t)count);
+    duo_last_ran(&last, &choice[best]);
+    duo_explain_decision(&last, "", &decision);
+    duo_explain_reason(&last, "", &decision);
     return decision;
 }
 

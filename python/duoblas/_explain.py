@@ -17,6 +17,7 @@ class Candidate(TypedDict):
     algorithm: str
     side: str  # "cpu", "gpu"
     accepts: bool  # False: it cannot do this call
+    route: str  # how it carries the call out (docs/dispatch.md); "" where it does not accept
     ran: bool
     threads: int  # 0 on the GPU
     predicted_seconds: float  # infinite where it does not accept
@@ -32,6 +33,7 @@ class Explanation(TypedDict):
     m: int
     n: int
     k: int
+    count: int  # products of a batch; otherwise 1
     residence: tuple[str, str, str]  # of a, b, c; or x, y, result
     side: str  # where it ran
     algorithm: Optional[str]  # None: there was nothing to do
@@ -47,10 +49,10 @@ class Explanation(TypedDict):
 def _candidates(d: Decision) -> list[Candidate]:
     return [
         Candidate(algorithm=c.algorithm.decode(), side=SIDES[c.side], accepts=bool(c.accepts),
-                  ran=i == d.ran, threads=c.threads, predicted_seconds=c.predicted_seconds,
-                  transfer_seconds=p.transfer_seconds, launch_seconds=p.launch_seconds,
+                  route=r.decode(), ran=i == d.ran, threads=c.threads,
+                  predicted_seconds=c.predicted_seconds, transfer_seconds=p.transfer_seconds, launch_seconds=p.launch_seconds,
                   compute_seconds=p.compute_seconds)
-        for i, (c, p) in enumerate(zip(d.candidate[:d.candidates], d.parts[:d.candidates]))
+        for i, (c, p, r) in enumerate(zip(d.candidate[:d.candidates], d.parts, d.route))
     ]
 
 
@@ -67,7 +69,8 @@ def explained(d: Optional[Decision]) -> Explanation:
         raise LookupError("there was no call yet")
     first, second, third = (RESIDENCES[r] for r in d.residence)
     return Explanation(
-        operation=d.operation.decode(), m=d.m, n=d.n, k=d.k, residence=(first, second, third),
+        operation=d.operation.decode(), m=d.m, n=d.n, k=d.k, count=d.count,
+        residence=(first, second, third),
         side=SIDES[d.side], algorithm=d.algorithm.decode() if d.algorithm else None,
         threads=d.threads, predicted_seconds=d.predicted_seconds,
         profile_seconds=d.profile_seconds, seconds=d.seconds if d.seconds >= 0 else None,

@@ -51,7 +51,7 @@ class Decision(ctypes.Structure):
                 ("seconds", c_double), ("candidates", c_int),
                 ("candidate", Candidate * _CANDIDATES), ("note", c_char * 160), ("ran", c_int),
                 ("profile_seconds", c_double), ("parts", Parts * _CANDIDATES),
-                ("reason", c_char * 320)]
+                ("reason", c_char * 320), ("count", c_int64), ("route", c_char_p * _CANDIDATES)]
 
 
 class DeviceInfo(ctypes.Structure):

@@ -1,6 +1,6 @@
 /* explain.c - duo_explain_last and duo_error_detail. */
 #include "call/context.h"
-#include "call/reason.h"
+#include "call/explain.h"
 #include "host/sized.h"
 
 /* Every version has these fields. */
@@ -14,10 +14,10 @@ duo_status duo_explain_last(duo_context *given, duo_decision *decision)
     if (decision->size < LEAST) return DUO_ERR_SIZE;
     if (ctx->last.tiny) ctx->resources.report.note[0] = '\0'; /* the note is of an earlier call */
     const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
-    duo_last_complete(&ctx->last, &conditions);
+    duo_explain_complete(&ctx->last, &conditions);
     duo_decision whole = {.size = decision->size};
-    duo_last_describe(&ctx->last, ctx->resources.report.note, &whole);
-    duo_reason_add(&ctx->last, duo_resources_no_gpu(&ctx->resources), &whole);
+    duo_explain_decision(&ctx->last, ctx->resources.report.note, &whole);
+    duo_explain_reason(&ctx->last, duo_resources_no_gpu(&ctx->resources), &whole);
     duo_sized_give(decision, &whole, sizeof whole);
     return DUO_OK;
 }

@@ -47,7 +47,7 @@ typedef struct product {
 } product;
 
 /* Of a tiny product no more is set: to fill in a duo_call takes as long as to multiply, and
- * duo_explain_last finds out the rest (call/last.c). */
+ * duo_explain_last finds out the rest (call/explain.c). */
 static void set_problem(duo_call *call, const product *p)
 {
     call->operation = DUO_SGEMM;
@@ -195,33 +195,42 @@ duo_status duo_sgemm(duo_context *given, duo_layout layout, duo_transpose transa
         check(&p, &empty, layout, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (checked != DUO_OK) return checked;
     if (!empty && ran_tiny(ctx, &p)) return DUO_OK;
-    if (ctx->policy.capture != NULL) { /* then no call is tiny */
-        const duo_work work = {.size = sizeof work,
-                               .kind = DUO_WORK_SGEMM,
-                               .math = ctx->policy.math,
-                               .layout = layout,
-                               .transa = transa,
-                               .transb = transb,
-                               .m = m,
-                               .n = n,
-                               .k = k,
-                               .alpha = alpha,
-                               .beta = beta,
-                               .a = a,
-                               .b = b,
-                               .c = c,
-                               .lda = lda,
-                               .ldb = ldb,
-                               .ldc = ldc};
-        return empty ? DUO_OK : ctx->policy.capture->add(ctx, &work);
-    }
     duo_call call = {0};
     set_call(&call, &p, duo_policy_program(&ctx->policy));
+    if (ctx->policy.capture != NULL) { /* then no call is tiny */
+        const duo_work work = duo_sgemm_work(&call, ctx->policy.math);
+        return empty ? DUO_OK : ctx->policy.capture->add(ctx, &work);
+    }
     if (empty) {
         duo_execute_nothing(ctx, &call);
         return DUO_OK;
     }
     return duo_execute(ctx, &call);
+}
+
+duo_work duo_sgemm_work(const duo_call *call, duo_math math)
+{
+    const bool rows = call->swapped;
+    const duo_operand *const a = &call->operand[rows ? DUO_B : DUO_A],
+                             *const b = &call->operand[rows ? DUO_A : DUO_B],
+                             *const c = &call->operand[DUO_C];
+    return (duo_work){.size = sizeof(duo_work),
+                      .kind = DUO_WORK_SGEMM,
+                      .math = math,
+                      .layout = rows ? DUO_ROW_MAJOR : DUO_COL_MAJOR,
+                      .transa = (rows ? call->transb : call->transa) ? DUO_TRANS : DUO_NO_TRANS,
+                      .transb = (rows ? call->transa : call->transb) ? DUO_TRANS : DUO_NO_TRANS,
+                      .m = rows ? call->n : call->m,
+                      .n = rows ? call->m : call->n,
+                      .k = call->k,
+                      .alpha = call->alpha,
+                      .beta = call->beta,
+                      .a = a->address,
+                      .b = b->address,
+                      .c = c->address,
+                      .lda = a->ld,
+                      .ldb = b->ld,
+                      .ldc = c->ld};
 }
 
 duo_status duo_sgemm_describe(duo_call *call, duo_layout layout, duo_transpose transa,

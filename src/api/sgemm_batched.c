@@ -1,6 +1,8 @@
 /* sgemm_batched.c - duo_sgemm_batched and duo_sgemm_strided_batched: check arguments, hand over. */
 #include "api/describe.h"
-#include "call/batch.h"
+#include "call/capture.h"
+#include "call/execute.h"
+#include "host/stack.h"
 
 static bool overflows(int64_t stride, int64_t count)
 {
@@ -41,14 +43,33 @@ static bool apart(const duo_batch *batch, const duo_call *call)
            (stride >= c->rows && (batch->count - 1) * stride + c->rows <= c->ld);
 }
 
+/* The products become nodes of the graph that is captured. */
+static duo_status capture(duo_context *ctx, const duo_call *call)
+{
+    duo_status status = DUO_OK;
+    for (int64_t p = 0; p < call->batch->count && status == DUO_OK; p++) {
+        duo_call one;
+        duo_call_products(call, p, 1, &one, NULL);
+        const duo_work work = duo_sgemm_work(&one, ctx->policy.math);
+        status = ctx->policy.capture->add(ctx, &work);
+    }
+    return status;
+}
+
 static duo_status run(duo_context *ctx, duo_call *call, duo_batch *batch)
 {
+    duo_call one;
     if (call->swapped) swap_operands(batch);
     const duo_status lists = check_lists(batch, call);
     if (lists != DUO_OK) return lists;
     if (!apart(batch, call)) return DUO_ERR_LD;
     if (batch->count == 0 || !call->operand[DUO_C].written) return DUO_OK;
-    return duo_execute_batch(ctx, call, batch);
+    call->batch = batch;
+    call->program = duo_policy_program(&ctx->policy);
+    if (ctx->policy.capture != NULL) return capture(ctx, call);
+    if (batch->count > 1) return duo_execute(ctx, call);
+    duo_call_products(call, 0, 1, &one, NULL);
+    return duo_execute(ctx, &one);
 }
 
 duo_status duo_sgemm_strided_batched(duo_context *given, duo_layout layout, duo_transpose transa,

@@ -3,28 +3,28 @@
 #include "call/execute.h"
 #include "cpu/blas_library.h"
 #include "data/lanes.h"
+#include "data/locate.h"
 #include "data/residency.h"
+#include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 #include "host/stack.h"
 #include "host/team.h"
 
 /* Sums host memory on the GPU once, so that workspace and staging buffers exist in their first
- * sizes. */
+ * sizes. The program has not called it: nothing is decided, or told. */
 static void sum_once(duo_context *ctx)
 {
     enum { LENGTH = 256 };
     float x[LENGTH] = {0.0f}, sum;
+    bool partly;
     duo_call call = duo_call_reduction(DUO_SSUM, LENGTH);
     call.operand[DUO_X].address = x;
     call.operand[DUO_RESULT].address = &sum;
-    const duo_path path = ctx->policy.path;
-    const bool async = ctx->resources.async;
-    ctx->policy.path = DUO_PATH_GPU;
-    ctx->resources.async = false; /* `sum` is gone soon */
-    (void)duo_execute(ctx, &call);
-    ctx->policy.path = path;
-    ctx->resources.async = async;
+    if (duo_locate(ctx->resources.device, &call) != DUO_OK) return;
+    const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
+    (void)duo_execute_by(ctx, &call, duo_algorithm_of(DUO_ssum_gpu_shuffle), &conditions, &partly);
+    (void)duo_upload_consumed(&ctx->resources);
 }
 
 /* Opens the other devices for streamed products, if there are several. */

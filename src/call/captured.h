@@ -10,13 +10,12 @@
 
 #include "call/context.h"
 
-/* DUO_ERR_CAPTURE: an operand is elsewhere, or the context's queue is not open yet. */
-duo_status duo_captured_call(duo_context *ctx, duo_call *call);
+/* Notes why a call cannot be recorded: an operand is elsewhere, or the queue is not open yet.
+ * Returns DUO_ERR_CAPTURE. */
+duo_status duo_captured_refuse(duo_resources *res);
 
-/* The same of a call that only stores 0. */
+/* Records a call that only stores 0; or a copy of bytes. */
 duo_status duo_captured_zero(duo_context *ctx, float *result);
-
-/* Of a copy of bytes. */
 duo_status duo_captured_copy(duo_context *ctx, void *dst, const void *src, size_t bytes);
 
 #endif

@@ -1,11 +1,12 @@
 /*
  * last.h - the last call of a context: what was chosen, and what was predicted.
  *
- * A small call leaves only so much behind that the rest can be computed when somebody asks.
+ * A small call leaves only so much behind that explain.c can compute the rest when somebody asks.
  */
 #ifndef DUO_LAST_H
 #define DUO_LAST_H
 
+#include "batch.h"
 #include "choice/ratios.h"
 #include "choice/select.h"
 
@@ -24,6 +25,7 @@ typedef struct duo_last {
     duo_conditions conditions;         /* under which it was predicted */
     duo_ratios ratios;                 /* what was learned when it was predicted: the conditions' */
     duo_call call;                     /* its operation is DUO_OPERATIONS: there was no call yet */
+    duo_batch batch;                   /* the call's, where it has one; its lists may have gone */
     const duo_algorithm *algorithm;    /* the one that ran; NULL: a quick return */
     int threads;                       /* CPU threads that it had; 0: it ran on the GPU */
     double predicted_seconds, seconds; /* seconds < 0: not measured */
@@ -34,14 +36,10 @@ typedef struct duo_last {
 /* There was no call yet. */
 void duo_last_forget(duo_last *last);
 
-/* Remembers a call that begins, with its `count` predictions. */
-void duo_last_begin(duo_last *last, const duo_call *call, const duo_choice *choice, int count);
+/* Remembers a call that begins. Its candidates follow. */
+void duo_last_begin(duo_last *last, const duo_call *call);
 
-/* Computes what was left out. conditions: those of the context now, for a tiny call. */
-void duo_last_complete(duo_last *last, const duo_conditions *conditions);
-
-/* Fills in the public decision from a complete `last`, but for parts and reason (reason.h). The
- * caller has set decision->size. */
-void duo_last_describe(const duo_last *last, const char *note, duo_decision *decision);
+/* It has run by this candidate. */
+void duo_last_ran(duo_last *last, const duo_choice *choice);
 
 #endif

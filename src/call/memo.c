@@ -3,27 +3,52 @@
 
 #include <string.h>
 
-/* Ratios change with every call that is learned from, the credit of a kept array likewise. */
+/* Ratios change with every call that is learned from, and so does the credit of a stale array with
+ * every call that goes without it. */
 static bool lasting(const duo_call *call, const duo_conditions *conditions)
 {
-    bool kept = false;
-    for (int i = 0; i < DUO_OPERANDS; i++) kept |= duo_operand_kept(&call->operand[i]);
-    return !kept && conditions->ratios == NULL;
+    return !duo_call_stale(duo_call_whole(call)) && conditions->ratios == NULL;
 }
 
-/* Without what no prediction looks at. */
+/* Without what no prediction looks at. A call that is one of several has a batch of zeros. */
 static duo_call key_of(const duo_call *call)
 {
     duo_call key = *call;
     for (int i = 0; i < DUO_OPERANDS; i++) key.operand[i].address = NULL;
+    key.batch = NULL;
     key.number = 0;
+    return key;
+}
+
+/* The same of a batch: of its lists it matters that there are some, and whether they are even. */
+static duo_batch batch_key_of(const duo_call *call)
+{
+    static float *const any[1];
+    duo_batch key;
+    memset(&key, 0, sizeof key);
+    if (call->batch == NULL) return key;
+    key = *call->batch;
+    key.spans = key_of(&key.spans);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        key.list[i] = (duo_list){.even = key.list[i].even};
+        key.shift[i] = 0;
+        if (key.pointer[i] != NULL) key.pointer[i] = any;
+    }
     return key;
 }
 
 static int place_of(const duo_call *call)
 {
     const uint64_t mixed = ((uint64_t)call->m * 31 + (uint64_t)call->n) * 31 + (uint64_t)call->k;
-    return (int)((mixed + (mixed >> 7) + (uint64_t)call->operation * 5) % DUO_MEMOS);
+    const uint64_t count = (uint64_t)duo_call_count(call) - 1;
+    return (int)((mixed + (mixed >> 7) + count + (uint64_t)call->operation * 5) % DUO_MEMOS);
+}
+
+static bool same_batch(const duo_memo *m, const duo_call *call)
+{
+    if (call->batch == NULL) return m->batch.count == 0;
+    const duo_batch key = batch_key_of(call);
+    return memcmp(&m->batch, &key, sizeof key) == 0;
 }
 
 const duo_memo *duo_memo_find(const duo_memo memo[DUO_MEMOS], const duo_call *call,
@@ -34,7 +59,7 @@ const duo_memo *duo_memo_find(const duo_memo memo[DUO_MEMOS], const duo_call *ca
         m->call.n != call->n || m->call.k != call->k || m->call.operation != call->operation)
         return NULL;
     const duo_call key = key_of(call);
-    const bool same = memcmp(&m->call, &key, sizeof key) == 0 &&
+    const bool same = same_batch(m, call) && memcmp(&m->call, &key, sizeof key) == 0 &&
                       memcmp(&m->conditions, conditions, sizeof *conditions) == 0;
     return same ? m : NULL;
 }
@@ -45,6 +70,7 @@ void duo_memo_note(duo_memo memo[DUO_MEMOS], const duo_call *call, const duo_con
     duo_memo *const m = &memo[place_of(call)];
     if (!lasting(call, conditions)) return;
     m->call = key_of(call);
+    m->batch = batch_key_of(call);
     m->conditions = *conditions;
     m->cpu_first = cpu_first;
     m->short_list = short_list;
@@ -55,17 +81,4 @@ void duo_memo_note(duo_memo memo[DUO_MEMOS], const duo_call *call, const duo_con
 void duo_memo_forget(duo_memo memo[DUO_MEMOS])
 {
     for (int i = 0; i < DUO_MEMOS; i++) memo[i].count = 0;
-}
-
-int duo_memo_predict(duo_memo memo[DUO_MEMOS], const duo_call *call,
-                     const duo_conditions *conditions, duo_choice choice[DUO_CANDIDATES])
-{
-    const duo_memo *const found = duo_memo_find(memo, call, conditions, false);
-    if (found != NULL) {
-        memcpy(choice, found->choice, (size_t)found->count * sizeof choice[0]);
-        return found->count;
-    }
-    const int count = duo_predict(call, conditions, choice);
-    duo_memo_note(memo, call, conditions, false, false, choice, count);
-    return count;
 }

@@ -8,13 +8,16 @@
 #ifndef DUO_MEMO_H
 #define DUO_MEMO_H
 
+#include "batch.h"
 #include "choice/select.h"
 
 enum { DUO_MEMOS = 8 };
 
-/* count 0: it is empty. call and conditions: all that predictions follow from, and else zeros. */
+/* count 0: it is empty. call, batch and conditions: all that predictions follow from, and else
+ * zeros. */
 typedef struct duo_memo {
     duo_call call;
+    duo_batch batch; /* where it is one */
     duo_conditions conditions;
     bool cpu_first, short_list; /* may the CPU's algorithms do; do they? */
     int count;
@@ -28,10 +31,6 @@ const duo_memo *duo_memo_find(const duo_memo memo[DUO_MEMOS], const duo_call *ca
 /* Notes what was predicted, unless that soon changes. */
 void duo_memo_note(duo_memo memo[DUO_MEMOS], const duo_call *call, const duo_conditions *conditions,
                    bool cpu_first, bool short_list, const duo_choice *choice, int count);
-
-/* As duo_predict, but what is remembered is not predicted again. */
-int duo_memo_predict(duo_memo memo[DUO_MEMOS], const duo_call *call,
-                     const duo_conditions *conditions, duo_choice choice[DUO_CANDIDATES]);
 
 /* Something else has changed: all entries are empty. */
 void duo_memo_forget(duo_memo memo[DUO_MEMOS]);

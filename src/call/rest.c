@@ -1,7 +1,7 @@
 /*
- * rest.c - the rest of a product (rest.h).
+ * rest.c - the rest of a call (rest.h).
  *
- * Where C comes home these are the tiles that have not arrived, each from where its last piece
+ * Of a product where C comes home, these are the tiles that have not arrived, each from where its last piece
  * ended: beta has been applied to what is there. Where C stays on the device these are the products
  * that were not queued; those that were have changed C.
  */
@@ -23,16 +23,15 @@ static duo_call part_of(const duo_call *call, const duo_step *step)
 }
 
 typedef struct rest {
-    duo_context *ctx;
+    duo_execution *whole;
     const duo_call *call;
-    duo_status (*execute)(duo_context *ctx, duo_call *call);
 } rest;
 
 static duo_status run_part(const rest *r, const duo_step *step)
 {
     if (step->m == 0 || step->n == 0) return DUO_OK;
     duo_call part = part_of(r->call, step);
-    return r->execute(r->ctx, &part);
+    return r->whole->run_part(r->whole, &part);
 }
 
 /* A tile of which the first `done` elements, by columns, are final: the rest of one column, then
@@ -71,12 +70,12 @@ static duo_status finish_product(const rest *r, const duo_step *step)
     return run_part(&later, step);
 }
 
-duo_status duo_rest_run(duo_context *ctx, const duo_call *call,
-                        duo_status (*execute)(duo_context *ctx, duo_call *call))
+duo_status duo_rest_of_product(duo_execution *e)
 {
-    const rest r = {ctx, call, execute};
-    const duo_plan plan = ctx->resources.plan; /* the parts may make plans of their own */
-    ctx->resources.plan = (duo_plan){.step = NULL};
+    const rest r = {e, e->call};
+    duo_plan *const of_context = &e->ctx->resources.plan;
+    const duo_plan plan = *of_context; /* the parts may make plans of their own */
+    *of_context = (duo_plan){.step = NULL};
     duo_status status = DUO_OK;
     for (int i = 0; i < plan.count && status == DUO_OK; i++) {
         const duo_step *const step = &plan.step[i];
@@ -87,4 +86,12 @@ duo_status duo_rest_run(duo_context *ctx, const duo_call *call,
     }
     free(plan.step);
     return status;
+}
+
+duo_status duo_rest_of_batch(duo_execution *e)
+{
+    duo_call part;
+    duo_batch batch;
+    duo_call_products(e->call, e->done, e->call->batch->count - e->done, &part, &batch);
+    return e->run_part(e, &part);
 }

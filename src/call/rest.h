@@ -1,14 +1,14 @@
-/* rest.h - what is left of a product when the devices that streamed it failed half way. */
+/* rest.h - what is left of a call of which a part is done when its candidate fails. */
 #ifndef DUO_REST_H
 #define DUO_REST_H
 
-#include "call/context.h"
+#include "call/execution.h"
 
-/*
- * Computes the parts of C that are not final by the steps of resources.plan, which it takes away,
- * each as a call of its own: `execute` is duo_execute.
- */
-duo_status duo_rest_run(duo_context *ctx, const duo_call *call,
-                        duo_status (*execute)(duo_context *ctx, duo_call *call));
+/* Computes the parts of C that are not final by the steps of resources.plan, which it takes away,
+ * each as a call of its own. */
+duo_status duo_rest_of_product(duo_execution *e);
+
+/* Computes the products that are not done, as a batch of their own. */
+duo_status duo_rest_of_batch(duo_execution *e);
 
 #endif

@@ -5,8 +5,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "call/explain.h"
 #include "call/line.h"
-#include "call/reason.h"
+
 #include "cpu/blas_library.h"
 
 enum { LONGEST = 1024 };
@@ -51,9 +52,10 @@ static void put_call(duo_line *l, const duo_call *call, const duo_decision *d)
     if (call->operation == DUO_SGEMM) {
         const bool transa = call->swapped ? call->transb : call->transa;
         const bool transb = call->swapped ? call->transa : call->transb;
-        duo_line_put(l, " %c%c m=%lld n=%lld k=%lld a=%s b=%s c=%s", transa ? 't' : 'n',
-                     transb ? 't' : 'n', (long long)d->m, (long long)d->n, (long long)d->k, first,
-                     second, third);
+        duo_line_put(l, " %c%c m=%lld n=%lld k=%lld", transa ? 't' : 'n', transb ? 't' : 'n',
+                     (long long)d->m, (long long)d->n, (long long)d->k);
+        if (d->count > 1) duo_line_put(l, " count=%lld", (long long)d->count);
+        duo_line_put(l, " a=%s b=%s c=%s", first, second, third);
     } else {
         duo_line_put(l, " n=%lld x=%s", (long long)d->n, first);
         if (call->operation == DUO_SDOT) duo_line_put(l, " y=%s", second);
@@ -70,8 +72,10 @@ static void put_choice(duo_line *l, const duo_decision *d)
         duo_line_put(l, " %s=", d->candidate[i].algorithm);
         put_seconds(l, d->candidate[i].predicted_seconds);
     }
-    duo_line_put(l, " | side=%s algorithm=%s threads=%d predicted=",
-                 d->side == DUO_SIDE_GPU ? "gpu" : "cpu", d->algorithm, d->threads);
+    duo_line_put(l, " | side=%s algorithm=%s", d->side == DUO_SIDE_GPU ? "gpu" : "cpu",
+                 d->algorithm);
+    if (d->count > 1 && d->ran >= 0) duo_line_put(l, " route=%s", d->route[d->ran]);
+    duo_line_put(l, " threads=%d predicted=", d->threads);
     put_seconds(l, d->predicted_seconds);
     duo_line_put(l, " took=");
     put_seconds(l, d->seconds);
@@ -85,9 +89,9 @@ void duo_verbose_call(duo_context *ctx)
     if (!duo_report_wanted(report)) return;
     const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
     duo_decision d = {.size = sizeof d};
-    duo_last_complete(&ctx->last, &conditions);
-    duo_last_describe(&ctx->last, report->note, &d);
-    duo_reason_add(&ctx->last, duo_resources_no_gpu(&ctx->resources), &d);
+    duo_explain_complete(&ctx->last, &conditions);
+    duo_explain_decision(&ctx->last, report->note, &d);
+    duo_explain_reason(&ctx->last, duo_resources_no_gpu(&ctx->resources), &d);
     warn_once(report);
     char text[LONGEST];
     duo_line l = {.text = text, .size = sizeof text};

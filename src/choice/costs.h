@@ -18,13 +18,13 @@ typedef struct duo_ratios duo_ratios; /* ratios.h */
 /* The conditions under which a call is made: the context's policy, and what the machine has now. */
 typedef struct duo_conditions {
     const duo_profile *profile;
-    const duo_ratios *ratios; /* what was learned (ratios.h); NULL: the profile alone counts
-                                      */
+    const duo_ratios *ratios; /* what was learned (ratios.h); NULL: only the profile counts */
     duo_path path;
     duo_math math;
     int threads;                /* most CPU threads for this call, >= 1 */
     bool gpu;                   /* the device is usable, or was not looked at yet */
     bool gpu_unseen;            /* it was not looked at yet: nobody knows whether it is there */
+    bool recorded;              /* the program captures the context's stream: calls are recorded */
     double device_memory_bytes; /* most that operands which are sent may take on the device */
     int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
     int multiprocessors;        /* of the device; 0: not looked at yet */
@@ -47,7 +47,7 @@ double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
                                  const duo_conditions *conditions);
 
 /* The least elements, a power of two, that a piece has where a reduction sends a vector in pieces:
- * on the device it needs no more memory than that (call/stream_reduction.h). */
+ * on the device it needs no more memory than that (call/route_pieces.c). */
 enum { DUO_LEAST_PIECE = 1 << 16 };
 
 /* How many elements memory moves for one of this vector, if it moves lines of `line` elements. */

@@ -90,45 +90,27 @@ void duo_learned_ratios(int device, const duo_profile *profile, duo_ratios *rati
             ratios->work[i][length] = ratio_of(&l->work[i][length]);
 }
 
-/* The class of the algorithm's work. */
-static int length_of(const duo_call *call, const duo_conditions *conditions,
-                     const duo_algorithm *algorithm)
+double duo_learned_count(int device, duo_algorithm_id id, double work)
 {
-    int threads;
-    return duo_length_of(duo_algorithm_seconds(algorithm, call, conditions, &threads));
-}
-
-double duo_learned_count(int device, const duo_call *call, const duo_conditions *conditions,
-                         const duo_algorithm *algorithm)
-{
-    const int length = length_of(call, conditions, algorithm);
-    return (double)load(&of_device(device)->work[algorithm->id][length].count);
+    return (double)load(&of_device(device)->work[id][duo_length_of(work)].count);
 }
 
 /* ---- Learning ---- */
 
-/* The kinds of transfers that the call may need on this side, a bit for each. */
-static unsigned links_of(const duo_call *call, duo_side side)
-{
-    unsigned links = 0;
-    for (int i = 0; i < DUO_OPERANDS; i++) {
-        const duo_operand *const o = &call->operand[i];
-        const bool pinned = o->residence == DUO_AT_PINNED, gpu = side == DUO_SIDE_GPU;
-        const bool there = gpu ? o->on_device : o->on_host; /* on the algorithm's side */
-        const bool home = gpu ? !duo_operand_lies_in_host(o) : o->residence != DUO_AT_DEVICE;
-        if (o->read && !there) links |= 1u << duo_link_of(gpu, pinned);
-        if (o->written && !home) links |= 1u << duo_link_of(!gpu, pinned);
-    }
-    return links;
-}
+/* A prediction, and the copy of the ratios under which it is made again. */
+typedef struct changed {
+    duo_prediction predict;
+    const void *of;
+    duo_conditions conditions;
+    double predicted;
+} changed;
 
 /* By how much of itself the prediction grows where one ratio does. */
-static double share_of(const duo_call *call, const duo_conditions *conditions,
-                       const duo_algorithm *algorithm, double predicted, float *ratio)
+static double share_of(const changed *c, float *ratio)
 {
     const float more = 1.0625f, before = *ratio;
     *ratio *= more;
-    const double grown = duo_predict_one(call, conditions, algorithm) / predicted - 1.0;
+    const double grown = c->predict(c->of, &c->conditions) / c->predicted - 1.0;
     *ratio = before;
     return fmin(fmax(grown / ((double)more - 1.0), 0.0), 1.0);
 }
@@ -145,33 +127,30 @@ static void move(cell *c, double error, double share)
     store(&c->count, count + share);
 }
 
-void duo_learn(int device, const duo_call *call, const duo_conditions *conditions,
-               const duo_algorithm *algorithm, double predicted, double seconds)
+void duo_learn(int device, const duo_conditions *conditions, duo_algorithm_id id, double work,
+               duo_prediction predict, const void *of, double predicted, double seconds)
 {
     learned *const l = of_device(device);
-    const uint32_t bit = UINT32_C(1) << algorithm->id;
+    const uint32_t bit = UINT32_C(1) << id;
     const bool first = (atomic_fetch_or_explicit(&l->ran, bit, memory_order_relaxed) & bit) == 0;
     if (first || !(predicted > 0.0) || !(seconds > 0.0)) return;
 
     duo_ratios ratios = duo_ratios_of(conditions);
-    duo_conditions changed = *conditions;
-    changed.ratios = &ratios;
-    const int length = length_of(call, conditions, algorithm);
-    const double work_share =
-        share_of(call, &changed, algorithm, predicted, &ratios.work[algorithm->id][length]);
-    const unsigned links = links_of(call, algorithm->side);
+    changed c = {predict, of, *conditions, predicted};
+    c.conditions.ratios = &ratios;
+    const int length = duo_length_of(work);
+    const double work_share = share_of(&c, &ratios.work[id][length]);
     double squares = work_share * work_share, rest = 1.0 - work_share;
-    double link_share[DUO_LINKS] = {0.0};
+    double link_share[DUO_LINKS];
     for (int i = 0; i < DUO_LINKS; i++) {
-        if ((links >> i & 1u) == 0) continue;
-        link_share[i] = share_of(call, &changed, algorithm, predicted, &ratios.link[i]);
+        link_share[i] = share_of(&c, &ratios.link[i]);
         squares += link_share[i] * link_share[i];
         rest -= link_share[i];
     }
     /* What no ratio changes, such as waiting for the device, takes its part of the error, too. */
     squares += rest * rest;
     const double error = bounded(log(seconds / predicted), kLargestError) / squares;
-    move(&l->work[algorithm->id][length], error * work_share, work_share);
+    move(&l->work[id][length], error * work_share, work_share);
     for (int i = 0; i < DUO_LINKS; i++) move(&l->link[i], error * link_share[i], link_share[i]);
 }
 

@@ -15,18 +15,20 @@
 /* The ratios for this device, as they are now. */
 void duo_learned_ratios(int device, const duo_profile *profile, duo_ratios *ratios);
 
-/*
- * The call took so long by the algorithm, which was predicted to take `predicted` under these
- * conditions. What it took longer or shorter is attributed to the parts of the prediction by how
- * much each counts in it. The first time that an algorithm runs counts for nothing: it loads and
- * allocates.
- */
-void duo_learn(int device, const duo_call *call, const duo_conditions *conditions,
-               const duo_algorithm *algorithm, double predicted, double seconds);
+/* Predicts a call, by the same algorithm and route, under conditions with other ratios. */
+typedef double (*duo_prediction)(const void *of, const duo_conditions *conditions);
 
-/* How often the algorithm was learned from at calls of about this length. */
-double duo_learned_count(int device, const duo_call *call, const duo_conditions *conditions,
-                         const duo_algorithm *algorithm);
+/*
+ * A call took `seconds` by the algorithm and was predicted to take `predicted` under these
+ * conditions. The difference is attributed to the parts of the prediction by how much each counts in
+ * it. work: seconds of the algorithm's work by the profile, which tell short calls from long ones.
+ * The first time that an algorithm runs counts for nothing: it loads and allocates.
+ */
+void duo_learn(int device, const duo_conditions *conditions, duo_algorithm_id id, double work,
+               duo_prediction predict, const void *of, double predicted, double seconds);
+
+/* How often the algorithm was learned from at work of about this length. */
+double duo_learned_count(int device, duo_algorithm_id id, double work);
 
 /* A call that was learned from took so long. */
 void duo_learned_spent(int device, double seconds);

@@ -1,9 +1,8 @@
-/* parts.c - splits a prediction by predicting again with a link that takes no time (parts.h). */
+/* parts.c - splits a prediction into transfers, launches and compute (parts.h). */
 #include "choice/parts.h"
 
 #include <math.h>
 
-#include "choice/ratios.h"
 #include "choice/stream_cost.h"
 
 /* A product or vector of one element. */
@@ -41,17 +40,12 @@ static double launch_on_cpu(const duo_conditions *conditions, const duo_choice *
 }
 
 duo_parts duo_parts_of(const duo_call *call, const duo_conditions *conditions,
-                       const duo_choice *choice)
+                       const duo_choice *choice, double unmoved, double launches)
 {
-    if (!choice->accepts) return (duo_parts){.compute_seconds = (double)INFINITY};
-    duo_ratios ratios = duo_ratios_of(conditions);
-    duo_conditions unmoved = *conditions;
-    unmoved.ratios = &ratios;
-    for (int i = 0; i < DUO_LINKS; i++) ratios.link[i] = 0.0f;
-    const double stays = fmin(choice->seconds, duo_predict_one(call, &unmoved, choice->algorithm));
-    const double launch = fmin(stays, choice->algorithm->side == DUO_SIDE_GPU
-                                          ? launch_on_gpu(call, conditions, choice)
-                                          : launch_on_cpu(conditions, choice));
+    const double stays = fmin(choice->seconds, unmoved);
+    const double launch = fmin(stays, launches * (choice->algorithm->side == DUO_SIDE_GPU
+                                                      ? launch_on_gpu(call, conditions, choice)
+                                                      : launch_on_cpu(conditions, choice)));
     return (duo_parts){.transfer_seconds = choice->seconds - stays,
                        .launch_seconds = launch,
                        .compute_seconds = stays - launch};

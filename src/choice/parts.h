@@ -5,12 +5,12 @@
 #include "choice/select.h"
 
 /*
- * Parts of choice->seconds, which was predicted for this call under these conditions.
- * Transfers: what the call takes longer than if the link took no time. Launch: what it would take
- * with nothing to move or to compute; on the CPU, to share the work among threads. The rest is
- * compute. A candidate that does not accept has infinite compute alone.
+ * Parts of choice->seconds, which was predicted for this call under these conditions, and would be
+ * `unmoved` if the link took no time. Transfers: what the link adds. Launch: what it would take with
+ * nothing to move or to compute, `launches` times; on the CPU, to share the work among threads. The
+ * rest is compute. The candidate accepts.
  */
 duo_parts duo_parts_of(const duo_call *call, const duo_conditions *conditions,
-                       const duo_choice *choice);
+                       const duo_choice *choice, double unmoved, double launches);
 
 #endif

@@ -7,9 +7,11 @@
 typedef struct duo_choice {
     const duo_algorithm *algorithm;
     bool accepts;
-    bool declined;  /* set by the caller: not to be chosen any more */
-    int threads;    /* CPU threads that it would use; 0 on the GPU */
-    int devices;    /* GPUs that a streamed product would use; else 0 */
+    bool declined;       /* set by the caller: not to be chosen any more */
+    unsigned char route; /* by which the call is carried out: set by call/route.c */
+    unsigned char tried; /* routes that have declined, a bit for each */
+    int threads;         /* CPU threads that it would use; 0 on the GPU */
+    int devices;         /* GPUs that a streamed product would use; else 0 */
     double seconds; /* predicted: work, transfers and the result's way back; infinite: refused */
 } duo_choice;
 
@@ -22,7 +24,7 @@ int duo_predict(const duo_call *call, const duo_conditions *conditions,
  * auto, when sending the operands and waiting for the result takes longer than the whole call on
  * the CPU. Otherwise returns 0. Most small calls are like this, and predicting the GPU's algorithms
  * would take longer than the call. Also returns 0 with a stale operand, whose credit is computed
- * from the GPU's predictions (call/credit.h).
+ * from the GPU's predictions (call/decide.c).
  */
 int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
                     duo_choice choice[DUO_CANDIDATES]);

@@ -22,7 +22,7 @@
 
 #include <stdatomic.h>
 
-#include "call/fixed.h"
+#include "call/decide.h"
 #include "data/event.h"
 
 /* Lanes on the device, and contexts for nodes that the host does at once. */
@@ -51,10 +51,11 @@ typedef struct duo_graph_node {
     duo_signal *signal; /* the same in what is recorded; made when first needed */
 
     /* Found out when the graph is settled. */
-    bool fixed;     /* an operation that need not be decided again */
-    duo_fixed call; /* call.algorithm NULL: there is nothing to do but, of a reduction, store 0 */
-    double share;   /* QUEUED: the part of the device that its launch counts on */
-    int use;        /* the first of the graph's uses that are its own */
+    bool fixed; /* an operation that need not be decided again */
+    duo_call call;
+    duo_choice choice; /* algorithm NULL: there is nothing to do but, of a reduction, store 0 */
+    double share;      /* QUEUED: the part of the device that its launch counts on */
+    int use;           /* the first of the graph's uses that are its own */
 
     /* Of the last launch. */
     duo_status status; /* of its own call, or of one that it depends on */

@@ -289,13 +289,19 @@ duo_status duo_graph_build(duo_graph *handle, duo_context *given)
 /* ---- Updating ---- */
 
 /* Are two works the same but for pointers, scalars, the value and the function? */
+static bool same_transpose(duo_transpose a, duo_transpose b)
+{
+    return (a == DUO_NO_TRANS) == (b == DUO_NO_TRANS);
+}
+
 static bool same_shape(const duo_work *a, const duo_work *b)
 {
     return a->kind == b->kind && a->math == b->math && a->layout == b->layout &&
-           a->transa == b->transa && a->transb == b->transb && a->m == b->m && a->n == b->n &&
-           a->k == b->k && a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
-           a->incx == b->incx && a->incy == b->incy && a->dst_pitch == b->dst_pitch &&
-           a->src_pitch == b->src_pitch && a->width == b->width && a->height == b->height;
+           same_transpose(a->transa, b->transa) && same_transpose(a->transb, b->transb) &&
+           a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda && a->ldb == b->ldb &&
+           a->ldc == b->ldc && a->incx == b->incx && a->incy == b->incy &&
+           a->dst_pitch == b->dst_pitch && a->src_pitch == b->src_pitch && a->width == b->width &&
+           a->height == b->height;
 }
 
 /* Is other memory what the program called that of the node? Pageable memory may become pinned. */

@@ -156,7 +156,7 @@ typedef struct wave {
 /* An operation that need not be decided again. */
 static duo_outcome run_fixed(duo_context *ctx, duo_graph_node *n)
 {
-    if (n->call.algorithm != NULL) return duo_context_run(ctx, n->call.algorithm, &n->call.call);
+    if (n->choice.algorithm != NULL) return duo_context_run(ctx, n->choice.algorithm, &n->call);
     if (n->work.kind != DUO_WORK_SGEMM) *n->work.result = 0.0f;
     return DUO_OK;
 }

@@ -25,8 +25,8 @@ static duo_status queue_node(const duo_graph *g, const duo_graph_node *n)
                                     (unsigned char)w->value, w->width, w->height)
                     : DUO_OK;
     default:
-        if (n->call.algorithm != NULL)
-            return backend->launch(queue, n->call.algorithm->id, &n->call.call, NULL, 0);
+        if (n->choice.algorithm != NULL)
+            return backend->launch(queue, n->choice.algorithm->id, &n->call, NULL, 0);
         if (w->kind == DUO_WORK_SGEMM) return DUO_OK; /* nothing to do */
         return backend->fill(queue, w->result, sizeof(float), 0, sizeof(float), 1);
     }

@@ -97,7 +97,8 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
     duo_call call;
     const bool product = n->work.kind == DUO_WORK_SGEMM, queued = n->side == DUO_NODE_QUEUED;
     if (duo_graph_describe(&n->work, &call) != DUO_OK) return false;
-    n->call = (duo_fixed){NULL, call, 0.0};
+    n->choice = (duo_choice){.algorithm = NULL};
+    n->call = call;
     n->use = g->uses;
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call.operand[i];
@@ -109,9 +110,9 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
     /* Some do nothing, or store a 0: not in an array that is kept since. */
     if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X]))
         return product || g->use[n->use].region == NULL || g->use[n->use].kind != DUO_REGION_KEPT;
-    return duo_fix(queued ? g->lane[n->lane] : g->host, &call, n->work.math,
-                   queued ? 0 : duo_graph_threads(g, part->at_once),
-                   queued ? DUO_SIDE_GPU : DUO_SIDE_CPU, 0, &n->call);
+    return duo_decide_once(queued ? g->lane[n->lane] : g->host, &n->call, n->work.math,
+                           queued ? 0 : duo_graph_threads(g, part->at_once),
+                           queued ? DUO_SIDE_GPU : DUO_SIDE_CPU, &n->choice);
 }
 
 static bool use_runs(duo_graph *g, duo_graph_part *part, const void *address, size_t pitch,
@@ -138,7 +139,7 @@ static bool fix_part(duo_graph *g, duo_graph_part *part)
     part->uses = 0;
     for (int at = part->from; at < part->to; at++) {
         duo_graph_node *const n = &g->node[g->order[at]];
-        n->call.seconds = 0.0;
+        n->choice.seconds = 0.0;
         n->fixed = is_operation(n) && n->side != DUO_NODE_CALLED && fix_operation(g, part, n);
         all &= n->fixed || !is_operation(n);
         if (n->side == DUO_NODE_QUEUED) all &= use_copy(g, part, n);
@@ -159,13 +160,13 @@ static void share_device(duo_graph *g, const duo_graph_part *part)
         double seconds = 0.0;
         int running = 0;
         for (; to < part->to && g->node[g->order[to]].wave == g->node[g->order[from]].wave; to++) {
-            seconds += g->node[g->order[to]].call.seconds;
-            running += g->node[g->order[to]].call.seconds > 0.0;
+            seconds += g->node[g->order[to]].choice.seconds;
+            running += g->node[g->order[to]].choice.seconds > 0.0;
         }
         if (running > DUO_GRAPH_LANES) seconds *= (double)DUO_GRAPH_LANES / running;
         for (int at = from; at < to; at++) {
             duo_graph_node *const n = &g->node[g->order[at]];
-            n->share = n->call.seconds > 0.0 ? fmin(1.0, n->call.seconds / seconds) : 1.0;
+            n->share = n->choice.seconds > 0.0 ? fmin(1.0, n->choice.seconds / seconds) : 1.0;
         }
     }
 }
@@ -185,11 +186,11 @@ static bool reserve(duo_graph *g)
 {
     for (int i = 0; i < g->nodes; i++) {
         const duo_graph_node *const n = &g->node[i];
-        if (n->side != DUO_NODE_QUEUED || !n->fixed || n->call.algorithm == NULL) continue;
+        if (n->side != DUO_NODE_QUEUED || !n->fixed || n->choice.algorithm == NULL) continue;
         duo_queue *const queue = g->lane[n->lane]->resources.queue;
         duo_backend_current()->share(queue, n->share);
         const duo_status status =
-            duo_backend_current()->reserve(queue, n->call.algorithm->id, &n->call.call);
+            duo_backend_current()->reserve(queue, n->choice.algorithm->id, &n->call);
         duo_backend_current()->share(queue, 1.0);
         if (status != DUO_OK) return false;
     }
@@ -202,15 +203,14 @@ static void pack_operands(duo_graph *g, duo_graph_node *n)
     duo_resources *const res = &g->lane[0]->resources;
     duo_graph_use *here = &g->use[n->use];
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        duo_operand *const o = &n->call.call.operand[i];
+        duo_operand *const o = &n->call.operand[i];
         if (!duo_operand_touched(o)) continue;
         if (o->prepared && !o->written && !is_written(g, here->low, here->high)) {
             duo_region *const region = here->region;
             const duo_range range = duo_region_part(region, o);
             duo_residency_lock();
             if (duo_coherence_claim_read(res, region) == DUO_OK)
-                o->packed =
-                    duo_prepared(res, n->call.algorithm->id, &n->call.call, i, region, range);
+                o->packed = duo_prepared(res, n->choice.algorithm->id, &n->call, i, region, range);
             if (o->packed != NULL) here->packed = duo_packed_in(&region->packed, o->packed)->number;
             duo_residency_unlock();
         }
@@ -223,7 +223,7 @@ static void pack_part(duo_graph *g, const duo_graph_part *part)
 {
     for (int at = part->from; at < part->to; at++) {
         duo_graph_node *const n = &g->node[g->order[at]];
-        if (n->fixed && n->call.algorithm != NULL) pack_operands(g, n);
+        if (n->fixed && n->choice.algorithm != NULL) pack_operands(g, n);
     }
 }
 

@@ -1,11 +1,9 @@
-/* stream_product.c - a streamed product: place, plan, run, note what was written
- * (stream_product.h). */
-#include "call/stream_product.h"
-
+/* route_streamed.c - a product whose operands are partly in host memory, on the GPU: place, plan,
+ * run, note what was written. */
 #include <math.h>
 #include <string.h>
 
-#include "call/policy.h"
+#include "call/execution.h"
 #include "choice/stream_cost.h"
 #include "data/lanes.h"
 #include "data/place_device.h"
@@ -137,25 +135,36 @@ static duo_outcome plan_and_run(duo_resources *res, const duo_call *call, const 
     return outcome == DUO_ERR_MEMORY ? DUO_DECLINED : outcome;
 }
 
-duo_outcome duo_stream_product(duo_resources *res, const duo_call *call, duo_call *local,
-                               const duo_algorithm *algorithm, const duo_conditions *conditions,
-                               bool *partly)
+static duo_outcome run(duo_execution *e, duo_call *local, const duo_algorithm *algorithm)
 {
+    duo_resources *const res = &e->ctx->resources;
+    const duo_call *const call = e->call;
     const duo_outcome placed = duo_place_on_device(res, algorithm->id, call, local);
     res->plan.ran = false;
     if (placed != DUO_OK) {
         duo_place_queued(res, call, local, false);
         return DUO_DECLINED;
     }
-    const duo_outcome outcome = plan_and_run(res, call, local, algorithm, conditions);
+    const duo_outcome outcome = plan_and_run(res, call, local, algorithm, &e->conditions);
     const bool products = res->plan.ran && any_done(&res->plan, DUO_STEP_MULTIPLY);
     const bool tiles = res->plan.ran && any_done(&res->plan, DUO_STEP_FETCH);
     duo_place_queued(res, call, local, products);
     const bool home = duo_operand_lies_in_host(&call->operand[DUO_C]);
-    *partly = outcome != DUO_OK && (home ? tiles : products);
+    e->partly = outcome != DUO_OK && (home ? tiles : products);
     if (!home && products) res->unwaited = true;
     /* Also for tiles that came before a failure: kept arrays that C touches have changed. */
     const duo_status told =
         home && tiles ? duo_place_wrote_host(res, &call->operand[DUO_C]) : DUO_OK;
     return outcome == DUO_OK && told == DUO_OK ? DUO_OK : DUO_DECLINED;
+}
+
+duo_outcome duo_run_streamed(duo_execution *e, duo_choice *choice)
+{
+    duo_resources *const res = &e->ctx->resources;
+    duo_call local;
+    res->on_gpu = true;
+    const duo_outcome outcome = run(e, &local, choice->algorithm);
+    res->on_gpu = false;
+    duo_place_end(res, e->call, &local);
+    return outcome;
 }

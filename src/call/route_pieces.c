@@ -1,5 +1,8 @@
 /*
- * stream_reduction.c - a reduction in pieces (stream_reduction.h).
+ * route_pieces.c - a reduction of vectors in host memory, which are sent piece by piece: they are
+ * long, or larger than the memory that may be taken on the device. They pass through a workspace of
+ * one piece for each; vectors that are on the device, or kept there, are read where they are. The
+ * bits are those of the documented order, at any cap.
  *
  * A piece is 2^p whole blocks, from a multiple of its length on, so its sum is a node of the
  * documented tree of blocks (docs/numerics.md). The GPU leaves the nodes unrounded in device
@@ -9,11 +12,10 @@
  * ahead of it, packing into pinned stages or queueing direct copies. That the link rests while a
  * piece is summed costs little: a GPU reads its memory some 50 times as fast as the link sends.
  */
-#include "call/stream_reduction.h"
-
 #include <math.h>
 #include <stdlib.h>
 
+#include "call/execution.h"
 #include "choice/costs.h"
 #include "cpu/lanes_reduce.h"
 #include "data/place_device.h"
@@ -208,8 +210,8 @@ static duo_outcome store(duo_resources *res, const duo_call *call, float sum)
     return status == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
-duo_outcome duo_stream_reduction(duo_resources *res, duo_algorithm_id algorithm,
-                                 const duo_call *call, duo_call *local)
+static duo_outcome run(duo_resources *res, duo_algorithm_id algorithm, const duo_call *call,
+                       duo_call *local)
 {
     int64_t length = 0;
     bool queued = false;
@@ -222,4 +224,15 @@ duo_outcome duo_stream_reduction(duo_resources *res, duo_algorithm_id algorithm,
     if (status != DUO_OK) return DUO_DECLINED;
     res->reading_host = false; /* every piece was summed, so every operand has been read */
     return store(res, call, sum);
+}
+
+duo_outcome duo_run_pieces(duo_execution *e, duo_choice *choice)
+{
+    duo_resources *const res = &e->ctx->resources;
+    duo_call local;
+    res->on_gpu = true;
+    const duo_outcome outcome = run(res, choice->algorithm->id, e->call, &local);
+    res->on_gpu = false;
+    duo_place_end(res, e->call, &local);
+    return outcome;
 }

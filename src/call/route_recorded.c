@@ -1,8 +1,6 @@
-/* captured.c - calls in a stream that the caller captures (captured.h). */
+/* route_recorded.c - calls and copies in a stream that the program captures (captured.h). */
 #include "call/captured.h"
-
-#include "call/fixed.h"
-#include "data/locate.h"
+#include "call/execution.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
 
@@ -25,36 +23,35 @@ static void will_be_written(uintptr_t low, uintptr_t high)
     duo_residency_unlock();
 }
 
-static duo_status launched(duo_context *ctx, const duo_fixed *fixed)
+bool duo_recordable(const duo_call *call)
 {
-    const duo_operand *const out = &fixed->call.operand[DUO_C]; /* DUO_RESULT is the same */
-    uintptr_t low, high;
-    duo_operand_span(out, &low, &high);
-    will_be_written(low, high);
-    duo_last_begin(&ctx->last, &fixed->call, NULL, 0);
-    ctx->last.algorithm = fixed->algorithm;
-    ctx->last.threads = 0;
-    return DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &call->operand[i];
+        if (duo_operand_touched(o) && (o->residence != DUO_AT_DEVICE || !o->on_device))
+            return false;
+    }
+    return true;
 }
 
-duo_status duo_captured_call(duo_context *ctx, duo_call *call)
+duo_status duo_captured_refuse(duo_resources *res)
 {
-    duo_resources *const res = &ctx->resources;
-    duo_fixed fixed;
-    uint32_t declined = 0;
-    if (res->queue == NULL) return refuse(res, "call duo_warm_up before the capture");
-    duo_status status = duo_locate(res->device, call);
-    if (status == DUO_OK) status = duo_locate_ask(&res->report, call);
-    if (status != DUO_OK) return status;
-    while (duo_fix(ctx, call, ctx->policy.math, 0, DUO_SIDE_GPU, declined, &fixed)) {
-        status =
-            duo_backend_current()->launch(res->queue, fixed.algorithm->id, &fixed.call, NULL, 0);
-        if (status == DUO_OK) return launched(ctx, &fixed);
-        (void)duo_resources_failed(res, status, "launch");
-        if (status == DUO_ERR_LOST) return status;
-        declined |= 1u << fixed.algorithm->id;
+    return refuse(res, res->queue == NULL ? "call duo_warm_up before the capture"
+                                          : "operands have to be in device memory");
+}
+
+duo_outcome duo_run_recorded(duo_execution *e, duo_choice *choice)
+{
+    const duo_call *const call = e->call;
+    duo_resources *const res = &e->ctx->resources;
+    uintptr_t low, high;
+    e->failed = duo_backend_current()->launch(res->queue, choice->algorithm->id, call, NULL, 0);
+    if (e->failed != DUO_OK) {
+        (void)duo_resources_failed(res, e->failed, "launch");
+        return e->failed == DUO_ERR_LOST ? DUO_ERR_LOST : DUO_DECLINED;
     }
-    return declined == 0 ? refuse(res, "operands have to be in device memory") : status;
+    duo_operand_span(&call->operand[DUO_C], &low, &high); /* DUO_RESULT is the same */
+    will_be_written(low, high);
+    return DUO_OK;
 }
 
 /* Is this in device memory of the context's device, or in pinned memory that the library gave? */
@@ -75,7 +72,7 @@ duo_status duo_captured_copy(duo_context *ctx, void *dst, const void *src, size_
 {
     duo_resources *const res = &ctx->resources;
     bool to, from;
-    if (res->queue == NULL) return refuse(res, "call duo_warm_up before the capture");
+    if (res->queue == NULL) return duo_captured_refuse(res);
     if (!direct(res, dst, bytes, &to) || !direct(res, src, bytes, &from) || (!to && !from))
         return refuse(res, "only device and pinned memory can be copied");
     const duo_status status =
@@ -90,7 +87,7 @@ duo_status duo_captured_zero(duo_context *ctx, float *result)
     duo_resources *const res = &ctx->resources;
     const uintptr_t low = (uintptr_t)result;
     bool on_device;
-    if (res->queue == NULL) return refuse(res, "call duo_warm_up before the capture");
+    if (res->queue == NULL) return duo_captured_refuse(res);
     (void)direct(res, result, sizeof *result, &on_device);
     if (!on_device) return refuse(res, "the result has to be in device memory");
     const duo_status status =

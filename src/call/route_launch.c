@@ -1,11 +1,8 @@
-/* run_gpu.c - place on the device, launch, wait for a result or leave it there (run_gpu.h). */
-#include "call/run_gpu.h"
-
+/* route_launch.c - on the device, in one launch: place, launch, wait for a result or leave it there.
+ */
 #include <string.h>
 
-#include "call/stream_product.h"
-#include "choice/stream_cost.h"
-#include "call/stream_reduction.h"
+#include "call/execution.h"
 #include "data/place_device.h"
 #include "data/place_host.h"
 #include "gpu/backend/devices.h"
@@ -119,14 +116,13 @@ static duo_outcome run_deferred(duo_resources *res, const duo_call *call, duo_ca
 
 /* ---- A call ---- */
 
-/* Queues a call whose operands are all on the device, or are reduced; waits for a result that
- * belongs in host memory, unless it may come later. */
-static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local,
-                       const duo_algorithm *algorithm)
+/* Waits for a result that belongs in host memory, unless it may come later. */
+static duo_outcome run(duo_execution *e, duo_call *local, const duo_algorithm *algorithm)
 {
-    if (duo_reduction_streams(res, call))
-        return duo_stream_reduction(res, algorithm->id, call, local);
-    if (res->async && defers(res, call)) return run_deferred(res, call, local, algorithm);
+    duo_resources *const res = &e->ctx->resources;
+    const duo_call *const call = e->call;
+    if (res->async && !e->awaited && defers(res, call))
+        return run_deferred(res, call, local, algorithm);
     duo_result_word word = {.address = NULL};
     const duo_outcome launched = launch(res, call, local, algorithm, &word);
     if (launched != DUO_OK) return launched;
@@ -137,17 +133,17 @@ static duo_outcome run(duo_resources *res, const duo_call *call, duo_call *local
     return take_result(res, call, word) == DUO_OK ? DUO_OK : DUO_DECLINED;
 }
 
-duo_outcome duo_run_gpu(duo_context *ctx, const duo_call *call, const duo_algorithm *algorithm,
-                        const duo_conditions *conditions, bool *partly)
+duo_outcome duo_run_launch(duo_execution *e, duo_choice *choice)
 {
-    duo_resources *const res = &ctx->resources;
+    duo_resources *const res = &e->ctx->resources;
     duo_call local;
-    *partly = false;
+    if (duo_reduction_streams(res, e->call)) {
+        choice->route = DUO_ROUTE_PIECES;
+        return duo_run_pieces(e, choice);
+    }
     res->on_gpu = true;
-    const duo_outcome outcome =
-        duo_streams(call) ? duo_stream_product(res, call, &local, algorithm, conditions, partly)
-                          : run(res, call, &local, algorithm);
+    const duo_outcome outcome = run(e, &local, choice->algorithm);
     res->on_gpu = false;
-    duo_place_end(res, call, &local);
+    duo_place_end(res, e->call, &local);
     return outcome;
 }

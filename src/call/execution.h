@@ -1,0 +1,142 @@
+/*
+ * execution.h - a call on its way: what was found out of it, its candidates, and the routes that
+ * carry it out. Each route is a file, route_NAME.c; route.c has their table.
+ */
+#ifndef DUO_EXECUTION_H
+#define DUO_EXECUTION_H
+
+#include "batch.h"
+#include "call/context.h"
+
+/* The ways to carry a call out. */
+typedef enum duo_route_id {
+    DUO_ROUTE_CPU,        /* on the CPU, with as many threads as pay */
+    DUO_ROUTE_LAUNCH,     /* on the device, in one launch */
+    DUO_ROUTE_STREAMED,   /* a product whose operands are sent while it is multiplied */
+    DUO_ROUTE_PIECES,     /* a reduction whose vectors are sent in pieces */
+    DUO_ROUTE_TEAM,       /* a batch: the team's threads take products by turns */
+    DUO_ROUTE_BATCH,      /* a batch: all products in one launch */
+    DUO_ROUTE_ONE_BY_ONE, /* a batch: each product is a call of its own */
+    DUO_ROUTE_RECORDED,   /* becomes part of the graph that the program captures */
+    DUO_ROUTES
+} duo_route_id;
+
+typedef struct duo_execution duo_execution;
+
+/* How a call is timed, where the context learns (adapt.h). */
+typedef struct duo_adapt {
+    int expected; /* the candidate that is to run; -1: the call is not timed */
+    double least; /* seconds predicted for the cheapest */
+    bool trial;   /* expected is not the cheapest */
+    double start;
+} duo_adapt;
+
+struct duo_execution {
+    duo_context *ctx;
+    duo_call *call; /* located */
+    bool part;      /* of another call, which is decided, explained and learned from as a whole */
+    bool awaited;   /* the result has to be there when the call returns, whatever the context's */
+    duo_conditions conditions;
+
+    duo_choice *choice; /* the candidates, `count` in all: those of the context's last call, or: */
+    duo_choice own[DUO_CANDIDATES];
+    int count;
+    bool short_list; /* these are only the CPU's */
+    int wanted;      /* the candidate that goes before the cheapest; -1: none */
+    bool offered;    /* it has gone */
+    int ran;         /* the candidate that carried the call out; -1: none yet */
+    double start;    /* when the call began; 0: nobody wants to know how long it takes */
+    duo_adapt adapt;
+
+    bool asked;        /* was the driver asked about operands that are not registered? */
+    int losses;        /* of devices, when the candidates were predicted */
+    duo_status failed; /* of the last recording that was not possible */
+
+    /* Where a route declines that has done a part of the call: `partly`. The rest is computed as
+     * calls of their own: each has no say of the program, no trial, and no line in the log. */
+    bool partly;
+    int64_t done; /* of a batch: how many products, the first ones, are done */
+    duo_status (*run_part)(duo_execution *whole, duo_call *part);
+    const duo_algorithm *by;        /* that goes first for parts of this call; NULL: the cheapest */
+    const duo_algorithm *last_part; /* by which the last of them ran; NULL: there was none */
+
+    int64_t held[DUO_OPERANDS]; /* of a SCATTERED list: how many regions, the first ones, it holds
+                                 */
+};
+
+/*
+ * Each carries the call out as the candidate says. A status, or DUO_DECLINED: nothing was written,
+ * unless `partly` is set. What was lost with a device, locating tells.
+ */
+duo_outcome duo_run_cpu(duo_execution *e, duo_choice *choice);
+duo_outcome duo_run_team(duo_execution *e, duo_choice *choice);
+duo_outcome duo_run_launch(duo_execution *e, duo_choice *choice);
+duo_outcome duo_run_pieces(duo_execution *e, duo_choice *choice);
+duo_outcome duo_run_streamed(duo_execution *e, duo_choice *choice);
+duo_outcome duo_run_batch(duo_execution *e, duo_choice *choice);
+duo_outcome duo_run_one_by_one(duo_execution *e, duo_choice *choice);
+duo_outcome duo_run_recorded(duo_execution *e, duo_choice *choice);
+
+/* ---- route_launch.c, route_pieces.c ---- */
+
+/* Is the call a reduction whose vectors in host memory are to be sent in pieces? */
+bool duo_reduction_streams(const duo_resources *res, const duo_call *call);
+
+/* ---- route_team.c: products over the team's threads ---- */
+
+bool duo_team_takes(const duo_call *call, const duo_conditions *conditions,
+                    const duo_algorithm *algorithm);
+double duo_team_seconds(const duo_call *call, const duo_conditions *conditions,
+                        const duo_algorithm *algorithm);
+/* Seconds of a product by the profile, by whose length it is learned from. */
+double duo_team_work(const duo_call *call, const duo_conditions *conditions,
+                     const duo_algorithm *algorithm);
+
+/* ---- route_batch.c: one launch of all products ---- */
+
+bool duo_batch_takes(const duo_call *call, const duo_conditions *conditions,
+                     const duo_algorithm *algorithm);
+double duo_batch_seconds(const duo_call *call, const duo_conditions *conditions,
+                         const duo_algorithm *algorithm);
+double duo_batch_work(const duo_call *call, const duo_conditions *conditions,
+                      const duo_algorithm *algorithm);
+
+/* ---- route_one_by_one.c ---- */
+
+/* product: seconds of the first product, as a call. */
+double duo_one_by_one_seconds(const duo_call *call, const duo_conditions *conditions,
+                              const duo_algorithm *algorithm, double product);
+
+/* ---- route_recorded.c ---- */
+
+/* Are all operands in device memory, on the context's device? */
+bool duo_recordable(const duo_call *call);
+
+/* ---- batch_find.c: where the operands of a batch are ---- */
+
+/* Sets spans and where, or mixed. */
+void duo_batch_find(duo_call *call, int device);
+/* Does anything lie within the span of operand i that is not the operand's? */
+bool duo_batch_has_gaps(const duo_call *call, int i, uintptr_t low, uintptr_t high);
+/* Claims and holds every region that a scattered list leads to, and makes packed operands stale. */
+duo_status duo_batch_claim(duo_execution *e);
+/* The launch has been queued, or will not be: claims them again, if it has, and lets them go. */
+duo_status duo_batch_queued(duo_execution *e, bool queued);
+/* The call and batch with the copies of what is placed, by `local` for spans. */
+void duo_batch_use_copies(const duo_call *from, const duo_call *local, duo_call *call,
+                          duo_batch *batch);
+
+/* ---- batch_gather.c: what a launch needs of a batch in host memory ---- */
+
+/* Is operand i in host memory alone? Its matrices are gathered in the workspace for a launch. */
+bool duo_batch_gathered(const duo_call *call, int i);
+/* Is there room on the device for all that is gathered? */
+bool duo_batch_has_room(const duo_call *call, const duo_conditions *conditions);
+/* Seconds to send them, and to fetch C. */
+double duo_batch_gathered_seconds(const duo_call *call, const duo_conditions *conditions);
+/* Sends them, and has `call` and `batch` name the copies. DUO_ERR_MEMORY: there is no room. */
+duo_status duo_batch_gather(duo_execution *e, duo_call *call, duo_batch *batch);
+/* Fetches C, from where `call` has it. Sets done, also where that fails. */
+duo_status duo_batch_fetch(duo_execution *e, const duo_call *call);
+
+#endif

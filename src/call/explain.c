@@ -1,0 +1,247 @@
+/* explain.c - what is told of a call: what a small one left out, the decision, parts of the
+ * predictions, and the sentence that compares the algorithm that ran with the best of the other side
+ * (explain.h). */
+#include "call/explain.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "call/line.h"
+#include "call/route.h"
+#include "choice/parts.h"
+
+/* ---- The decision ---- */
+
+static void predict(duo_last *last, const duo_conditions *conditions)
+{
+    bool short_list;
+    last->candidates = duo_route_predict(&last->call, conditions, false, last->choice, &short_list);
+    last->short_list = false;
+}
+
+/* A tiny call left only its operation, sizes and factors behind. */
+static void complete_tiny(duo_last *last, const duo_conditions *conditions)
+{
+    duo_call *const call = &last->call;
+    if (call->operation == DUO_SGEMM) {
+        const bool swapped = call->swapped;
+        *call = duo_call_sgemm(call->transa, call->transb, call->m, call->n, call->k, call->alpha,
+                               call->beta);
+        call->swapped = swapped;
+    } else {
+        *call = duo_call_reduction(call->operation, call->n);
+    }
+    last->conditions = *conditions;
+    last->why = DUO_WHY_TINY;
+    predict(last, conditions);
+    for (int i = 0; i < last->candidates; i++)
+        if (last->choice[i].algorithm == last->algorithm)
+            last->predicted_seconds = last->choice[i].seconds;
+    last->threads = 1;
+    last->seconds = -1.0;
+    last->tiny = false;
+}
+
+void duo_explain_complete(duo_last *last, const duo_conditions *conditions)
+{
+    if (last->tiny) complete_tiny(last, conditions);
+    if (last->short_list) predict(last, &last->conditions);
+}
+
+void duo_explain_decision(const duo_last *last, const char *note, duo_decision *decision)
+{
+    const duo_call *const call = &last->call;
+    const size_t size = decision->size;
+    memset(decision, 0, sizeof *decision);
+    decision->size = size;
+    decision->seconds = -1.0;
+    decision->ran = -1;
+    if (call->operation == DUO_OPERATIONS) return;
+    decision->operation = duo_operation_name(call->operation);
+    decision->m = call->swapped ? call->n : call->m;
+    decision->n = call->swapped ? call->m : call->n;
+    decision->k = call->k;
+    decision->count = duo_call_count(call);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const int from = call->swapped && i < 2 ? 1 - i : i;
+        decision->residence[i] = call->operand[from].residence;
+    }
+    (void)snprintf(decision->note, sizeof decision->note, "%s", note);
+    decision->candidates = last->candidates;
+    for (int i = 0; i < last->candidates; i++) {
+        const duo_choice *const choice = &last->choice[i];
+        if (choice->algorithm == last->algorithm) decision->ran = i;
+        decision->route[i] = choice->accepts ? duo_routes[choice->route].name : "";
+        decision->candidate[i] = (duo_candidate){.algorithm = choice->algorithm->name,
+                                                 .side = choice->algorithm->side,
+                                                 .accepts = choice->accepts,
+                                                 .threads = choice->threads,
+                                                 .predicted_seconds = choice->seconds};
+    }
+    if (last->algorithm == NULL) return;
+    decision->side = last->algorithm->side;
+    decision->algorithm = last->algorithm->name;
+    decision->threads = last->threads;
+    decision->predicted_seconds = last->predicted_seconds;
+    decision->seconds = last->seconds;
+}
+
+/* ---- The reason ---- */
+
+static void put_seconds(duo_line *l, double seconds)
+{
+    static const struct {
+        double one;
+        const char *name;
+    } units[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    int i = 0;
+    while (i < 3 && seconds < units[i].one) i++;
+    duo_line_put(l, "%.3g %s", seconds / units[i].one, units[i].name);
+}
+
+/* "0.35 ms on the GPU, of which 0.3 ms are transfers" */
+static void put_candidate(duo_line *l, const duo_candidate *c, const duo_parts *parts,
+                          int64_t count)
+{
+    put_seconds(l, c->predicted_seconds);
+    if (count > 1) duo_line_put(l, " for %lld products", (long long)count);
+    if (c->side == DUO_SIDE_GPU)
+        duo_line_put(l, " on the GPU");
+    else
+        duo_line_put(l, " on %d thread%s of the CPU", c->threads, c->threads == 1 ? "" : "s");
+    if (!(parts->transfer_seconds > 0.0)) return;
+    duo_line_put(l, ", of which ");
+    put_seconds(l, parts->transfer_seconds);
+    duo_line_put(l, " are transfers");
+}
+
+/* The cheapest that accepts, on a side or, with side < 0, on any, leaving one out; -1: none. */
+static int cheapest(const duo_decision *d, int side, int without)
+{
+    int best = -1;
+    for (int i = 0; i < d->candidates; i++) {
+        const duo_candidate *const c = &d->candidate[i];
+        if (!c->accepts || i == without || (side >= 0 && (int)c->side != side)) continue;
+        if (best < 0 || c->predicted_seconds < d->candidate[best].predicted_seconds) best = i;
+    }
+    return best;
+}
+
+static void put_other(duo_line *l, const duo_decision *d, int other)
+{
+    if (other < 0) return;
+    duo_line_put(l, ", against ");
+    put_candidate(l, &d->candidate[other], &d->parts[other], 1);
+    if (d->candidate[other].side == d->side)
+        duo_line_put(l, " by %s", d->candidate[other].algorithm);
+}
+
+/* What the other side would take, or why it was out of the question. */
+static void put_other_side(duo_line *l, const duo_last *last, const char *no_gpu,
+                           const duo_decision *d)
+{
+    static const char *const names[] = {[DUO_SIDE_CPU] = "CPU", [DUO_SIDE_GPU] = "GPU"};
+    const duo_side side = d->side == DUO_SIDE_CPU ? DUO_SIDE_GPU : DUO_SIDE_CPU;
+    const int other = cheapest(d, (int)side, -1);
+    if (last->conditions.path != DUO_PATH_AUTO &&
+        (last->conditions.path == DUO_PATH_GPU) == (d->side == DUO_SIDE_GPU))
+        duo_line_put(l, "; the path allows the %s alone", names[d->side]);
+    else if (other >= 0)
+        put_other(l, d, other);
+    else if (side == DUO_SIDE_GPU && !last->conditions.gpu)
+        duo_line_put(l, "; there is no usable GPU%s%s", *no_gpu != '\0' ? ": " : "", no_gpu);
+    else
+        duo_line_put(l, "; no algorithm of the %s can do this call", names[side]);
+    if (side == DUO_SIDE_GPU && last->conditions.gpu && last->conditions.gpu_unseen)
+        duo_line_put(l, "; whether there is a GPU was not asked yet");
+}
+
+/* What a kept array that has to be sent does to the choice. */
+static void put_credit(duo_line *l, const duo_last *last, const duo_decision *d)
+{
+    const duo_call *const whole = duo_call_whole(&last->call);
+    double credit = 0.0;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        const duo_operand *const o = &whole->operand[i];
+        if (o->read && o->residence == DUO_AT_STALE) credit += o->credit_seconds;
+    }
+    if (!duo_call_stale(whole)) return;
+    if (isinf(credit))
+        duo_line_put(l, "; the first sending of a kept array counts as free");
+    else if (d->side == DUO_SIDE_CPU)
+        duo_line_put(l, "; a kept array is sent again once that pays");
+    else if (credit > 0.0)
+        duo_line_put(l, "; that a kept array is sent again pays by now");
+}
+
+static void put_correction(duo_line *l, const duo_decision *d)
+{
+    if (!(fabs(d->profile_seconds - d->predicted_seconds) > 0.01 * d->profile_seconds)) return;
+    duo_line_put(l, "; that counts what was learned: the profile alone says ");
+    put_seconds(l, d->profile_seconds);
+}
+
+static void put_reason(duo_line *l, const duo_last *last, const char *no_gpu, const duo_decision *d)
+{
+    if (d->ran < 0) {
+        duo_line_put(l, "there was nothing to compute");
+        return;
+    }
+    if (last->why == DUO_WHY_TINY) {
+        duo_line_put(l, "so small a call in plain host memory runs on the CPU unpredicted");
+        return;
+    }
+    if (last->why == DUO_WHY_ASKED) duo_line_put(l, "chosen by the program: ");
+    if (last->why == DUO_WHY_TRIED) duo_line_put(l, "tried, to learn how long it takes: ");
+    put_candidate(l, &d->candidate[d->ran], &d->parts[d->ran], d->count);
+    if (last->why == DUO_WHY_CHEAPEST)
+        put_other_side(l, last, no_gpu, d);
+    else
+        put_other(l, d, cheapest(d, -1, d->ran));
+    for (int i = 0; i < last->candidates; i++)
+        if (last->choice[i].declined)
+            duo_line_put(l, "; %s could not go on", last->choice[i].algorithm->name);
+    put_credit(l, last, d);
+    put_correction(l, d);
+}
+
+/* ---- Parts ---- */
+
+static double predicted_with(const duo_last *last, const duo_ratios *ratios,
+                             const duo_choice *choice)
+{
+    duo_conditions conditions = last->conditions;
+    conditions.ratios = ratios;
+    return duo_route_seconds(&last->call, &conditions, choice);
+}
+
+/* What the profile alone predicts for the algorithm that ran. */
+static double by_the_profile(const duo_last *last, int ran)
+{
+    if (last->conditions.ratios == NULL || ran < 0) return last->predicted_seconds;
+    return predicted_with(last, NULL, &last->choice[ran]);
+}
+
+static duo_parts parts_of(const duo_last *last, const duo_choice *choice)
+{
+    duo_ratios ratios = duo_ratios_of(&last->conditions);
+    const bool each = choice->route == DUO_ROUTE_ONE_BY_ONE;
+    for (int i = 0; i < DUO_LINKS; i++) ratios.link[i] = 0.0f;
+    if (!choice->accepts) return (duo_parts){.compute_seconds = (double)INFINITY};
+    return duo_parts_of(&last->call, &last->conditions, choice,
+                        predicted_with(last, &ratios, choice),
+                        each ? (double)duo_call_count(&last->call) : 1.0);
+}
+
+void duo_explain_reason(const duo_last *last, const char *no_gpu, duo_decision *decision)
+{
+    duo_line line = {.text = decision->reason, .size = sizeof decision->reason};
+    if (decision->operation == NULL) return;
+    if (last->algorithm != NULL) decision->profile_seconds = by_the_profile(last, decision->ran);
+    if (decision->size <= offsetof(duo_decision, parts)) return; /* nobody asks for the rest */
+    for (int i = 0; i < last->candidates; i++)
+        decision->parts[i] = parts_of(last, &last->choice[i]);
+    put_reason(&line, last, no_gpu, decision);
+}

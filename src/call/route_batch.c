@@ -1,0 +1,167 @@
+/* route_batch.c - a batch on the device, in one launch. What is in host memory is sent there before,
+ * and comes home after it, as a whole (batch_gather.c). */
+#include <math.h>
+
+#include "call/execution.h"
+#include "choice/ratios.h"
+#include "choice/transfer_cost.h"
+#include "data/place_device.h"
+#include "data/place_host.h"
+#include "data/stage.h"
+#include "data/transfer.h"
+#include "gpu/backend/devices.h"
+
+static bool is_on_device(const duo_call *call, int i)
+{
+    const duo_operand *const o = &call->batch->spans.operand[i];
+    return call->batch->where[i] == DUO_BATCH_SCATTERED || duo_batch_gathered(call, i) ||
+           o->on_device || duo_operand_kept(o);
+}
+
+bool duo_batch_takes(const duo_call *call, const duo_conditions *conditions,
+                     const duo_algorithm *algorithm)
+{
+    if (algorithm->id != DUO_sgemm_gpu_ffma || !conditions->gpu || call->batch->mixed) return false;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (duo_operand_touched(&call->operand[i]) && !is_on_device(call, i)) return false;
+    /* C is fetched product by product. The parts of a larger one are fetched while others are
+     * multiplied, so as a call of its own it takes less. */
+    return !duo_batch_gathered(call, DUO_C) ||
+           duo_operand_bytes(&call->operand[DUO_C]) <= DUO_LARGEST_STAGE;
+}
+
+/* One product with B and C of all products side by side, where the launch has them. */
+static duo_call side_by_side(const duo_call *call)
+{
+    const duo_batch *const batch = call->batch;
+    duo_call all = *call;
+    duo_call_set_sizes(&all, all.m, all.n * batch->count, all.k);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &all.operand[i];
+        const duo_operand *const span = &batch->spans.operand[i];
+        const bool there = batch->where[i] == DUO_BATCH_SCATTERED || duo_batch_gathered(call, i);
+        if (!duo_operand_touched(o)) continue;
+        o->residence = there ? DUO_AT_DEVICE : span->residence;
+        o->on_device = there || span->on_device;
+        o->on_host = !there && span->on_host;
+        o->send_bytes = span->send_bytes;
+        o->credit_seconds = span->credit_seconds;
+    }
+    return all;
+}
+
+/* Seconds of that in binary32, by the fastest algorithm, and without transfers: it reads less of A.
+ */
+static double work_of(const duo_call *all, const duo_conditions *conditions)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
+    duo_conditions ieee = *conditions;
+    double least = (double)INFINITY;
+    ieee.math = DUO_MATH_IEEE;
+    for (int i = 0; i < table.count; i++) {
+        const duo_algorithm *const algorithm = &table.algorithm[i];
+        int threads;
+        if (algorithm->side == DUO_SIDE_GPU && duo_algorithm_serves(algorithm, DUO_MATH_IEEE) &&
+            algorithm->accepts(all, &ieee))
+            least = fmin(least, duo_algorithm_seconds(algorithm, all, &ieee, &threads));
+    }
+    return least;
+}
+
+double duo_batch_work(const duo_call *call, const duo_conditions *conditions,
+                      const duo_algorithm *algorithm)
+{
+    (void)algorithm;
+    const duo_call all = side_by_side(call);
+    return work_of(&all, conditions);
+}
+
+double duo_batch_seconds(const duo_call *call, const duo_conditions *conditions,
+                         const duo_algorithm *algorithm)
+{
+    const duo_call all = side_by_side(call);
+    const double work = work_of(&all, conditions);
+    return work * duo_work_ratio(conditions, algorithm->id, work) +
+           duo_transfer_seconds(&all, DUO_SIDE_GPU, conditions) +
+           duo_batch_gathered_seconds(call, conditions);
+}
+
+/* Lists at equal distances are strides: nothing has to be sent. */
+static void find_strides(duo_call *call, duo_batch *batch)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        if (batch->pointer[i] == NULL || !batch->list[i].even) continue;
+        call->operand[i].address = duo_batch_address(batch, call, i, 0);
+        batch->pointer[i] = NULL;
+    }
+}
+
+/* Places the operands and queues the work. */
+static duo_outcome queue(duo_execution *e, duo_call *local, duo_call *call)
+{
+    duo_resources *const res = &e->ctx->resources;
+    duo_batch batch;
+    if (duo_place_on_device(res, DUO_sgemm_gpu_ffma, duo_call_whole(e->call), local) != DUO_OK)
+        return DUO_DECLINED;
+    duo_batch_use_copies(e->call, local, call, &batch);
+    const duo_status gathered = duo_batch_gather(e, call, &batch);
+    if (gathered == DUO_ERR_MEMORY) return DUO_ERR_MEMORY;
+    if (gathered != DUO_OK || duo_batch_claim(e) != DUO_OK) return DUO_DECLINED;
+    find_strides(call, &batch);
+    const duo_status status = duo_backend_current()->launch_batch(res->queue, call, &batch);
+    if (status == DUO_OK) return DUO_OK;
+    (void)duo_resources_failed(res, status, "launch");
+    return DUO_DECLINED;
+}
+
+/* C comes home, or stays, and nobody has waited for it yet. */
+static duo_outcome end(duo_execution *e, const duo_call *call)
+{
+    if (!duo_batch_gathered(e->call, DUO_C)) {
+        e->ctx->resources.unwaited = true;
+        return DUO_OK;
+    }
+    const duo_status status = duo_batch_fetch(e, call);
+    e->partly = e->done > 0;
+    return e->done == e->call->batch->count ? (duo_outcome)status : DUO_DECLINED;
+}
+
+static duo_outcome launch(duo_execution *e)
+{
+    duo_resources *const res = &e->ctx->resources;
+    const duo_call *const whole = duo_call_whole(e->call);
+    duo_call local, call;
+    duo_outcome outcome = queue(e, &local, &call);
+    duo_place_queued(res, whole, &local, outcome == DUO_OK);
+    if (duo_batch_queued(e, outcome == DUO_OK) != DUO_OK)
+        (void)duo_queue_finish(res->queue); /* again: see place_host.h */
+    if (outcome == DUO_OK) outcome = end(e, &call);
+    duo_place_end(res, whole, &local);
+    return outcome;
+}
+
+/* The device has no room for what the batch would send there. */
+static duo_outcome in_halves(duo_execution *e)
+{
+    const int64_t count = e->call->batch->count, half = count / 2;
+    for (int64_t first = 0; first < count; first = first == 0 ? half : count) {
+        duo_call part;
+        duo_batch batch;
+        duo_call_products(e->call, first, first == 0 ? half : count - half, &part, &batch);
+        const duo_status status = e->run_part(e, &part);
+        if (status != DUO_OK) return status;
+    }
+    return DUO_OK;
+}
+
+duo_outcome duo_run_batch(duo_execution *e, duo_choice *choice)
+{
+    (void)choice;
+    duo_resources *const res = &e->ctx->resources;
+    if (!duo_batch_has_room(e->call, &e->conditions)) return in_halves(e);
+    res->on_gpu = true;
+    const duo_outcome outcome = launch(e);
+    res->on_gpu = false;
+    (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
+    return outcome == DUO_ERR_MEMORY ? in_halves(e) : outcome;
+}

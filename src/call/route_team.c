@@ -1,0 +1,133 @@
+/* route_team.c - a batch on the CPU: the team's threads take products by turns, each on one thread,
+ * which gives a product the bits that it has alone. */
+#define _GNU_SOURCE
+#include <math.h>
+
+#include "call/execution.h"
+#include "choice/transfer_cost.h"
+#include "cpu/blas_library.h"
+#include "data/place_host.h"
+#include "host/team.h"
+
+typedef struct team_job {
+    const duo_call *call;
+    const duo_batch *batch;
+    const duo_algorithm *algorithm;
+    duo_math math;
+    int64_t per_piece;
+} team_job;
+
+/* By the algorithm, or, where it declines, by any that does not. */
+static void do_product(const team_job *job, const duo_call *one)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
+    if (job->algorithm->run(one) == DUO_OK) return;
+    for (int i = 0; i < table.count; i++) {
+        const duo_algorithm *const other = &table.algorithm[i];
+        if (other->side == DUO_SIDE_CPU && duo_algorithm_serves(other, job->math) &&
+            other != job->algorithm && other->run(one) == DUO_OK)
+            return;
+    }
+}
+
+static void do_products(void *user, int64_t piece)
+{
+    const team_job *const job = user;
+    const int64_t from = piece * job->per_piece, left = job->batch->count - from;
+    duo_call one = *job->call;
+    for (int64_t p = from; p < from + (left < job->per_piece ? left : job->per_piece); p++) {
+        for (int i = 0; i < DUO_OPERANDS; i++)
+            if (duo_operand_touched(&one.operand[i]))
+                one.operand[i].address = duo_batch_address(job->batch, job->call, i, p);
+        do_product(job, &one);
+    }
+}
+
+/* A product of the batch in host memory, and what it runs under: one thread. */
+static duo_call one_in_host_memory(const duo_call *call, duo_conditions *conditions)
+{
+    duo_call one = *call;
+    conditions->threads = 1;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &one.operand[i];
+        o->on_host = duo_operand_touched(o);
+        o->residence = o->on_host ? DUO_AT_PAGEABLE : DUO_AT_UNUSED;
+    }
+    return one;
+}
+
+/* Does the team leave alone what is not the batch's? That is what lies between a scattered list's
+ * products, and in the gaps of C on the device, which others may write meanwhile. */
+static bool leaves_gaps(const duo_call *call)
+{
+    const duo_batch *const batch = call->batch;
+    const duo_operand *const c = &batch->spans.operand[DUO_C];
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (batch->where[i] == DUO_BATCH_SCATTERED) return false;
+    return batch->where[DUO_C] == DUO_BATCH_HOSTED || c->residence != DUO_AT_DEVICE ||
+           !duo_batch_has_gaps(call, DUO_C, (uintptr_t)c->address,
+                               (uintptr_t)(c->address + c->rows));
+}
+
+/* The program's own BLAS need not bear several threads. */
+bool duo_team_takes(const duo_call *call, const duo_conditions *conditions,
+                    const duo_algorithm *algorithm)
+{
+    duo_conditions alone = *conditions;
+    if (algorithm->side != DUO_SIDE_CPU || call->program != NULL || call->batch->mixed)
+        return false;
+    const duo_call one = one_in_host_memory(call, &alone);
+    return algorithm->accepts(&one, &alone) && leaves_gaps(call);
+}
+
+/* Beside the products: what comes from the device, and goes back there. */
+double duo_team_seconds(const duo_call *call, const duo_conditions *conditions,
+                        const duo_algorithm *algorithm)
+{
+    const duo_profile *const profile = conditions->profile;
+    const int threads = conditions->threads;
+    duo_conditions alone = *conditions;
+    const duo_call one = one_in_host_memory(call, &alone);
+    return profile->fork_seconds + threads * profile->fork_seconds_per_thread +
+           duo_predict_one(&one, &alone, algorithm) * ceil((double)call->batch->count / threads) +
+           duo_transfer_seconds(&call->batch->spans, DUO_SIDE_CPU, conditions);
+}
+
+double duo_team_work(const duo_call *call, const duo_conditions *conditions,
+                     const duo_algorithm *algorithm)
+{
+    int threads;
+    duo_conditions alone = *conditions;
+    const duo_call one = one_in_host_memory(call, &alone);
+    return duo_algorithm_seconds(algorithm, &one, &alone, &threads);
+}
+
+duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
+{
+    static const double kPiece = 1e-5; /* seconds; shorter ones are not worth a thread's while */
+    duo_resources *const res = &e->ctx->resources;
+    const duo_call *const spans = &e->call->batch->spans;
+    duo_call local, call;
+    duo_batch batch;
+    duo_outcome status = duo_place_on_host(res, spans, &local);
+    if (status == DUO_OK) {
+        duo_batch_use_copies(e->call, &local, &call, &batch);
+        call.threads = 1;
+        const double one = duo_team_work(e->call, &e->conditions, choice->algorithm);
+        const double pieces = ceil(kPiece / fmax(one, 1e-9));
+        const team_job job = {.call = &call,
+                              .batch = &batch,
+                              .algorithm = choice->algorithm,
+                              .math = e->conditions.math,
+                              .per_piece = (int64_t)fmin(pieces, (double)batch.count)};
+        if (duo_algorithm_calls_blas(choice->algorithm->id))
+            (void)duo_blas_library_get(); /* once, before all threads would wait for it */
+        e->ctx->running = choice->algorithm;
+        duo_team_run(do_products, (void *)(uintptr_t)&job,
+                     (batch.count + job.per_piece - 1) / job.per_piece, e->conditions.threads);
+        e->ctx->running = NULL;
+        status = duo_place_from_host(res, spans, &local);
+    }
+    duo_place_end(res, spans, &local);
+    return status;
+}
