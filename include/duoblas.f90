@@ -6,22 +6,22 @@
 !     call duo_sgemm(ctx, a, b, c)          ! C := A B
 !     print *, duo_ssum(ctx, c(:, 1))
 !
-! Module     Files .mod are of one compiler, so this source is installed: compile it with the
+! Module     Files .mod belong to one compiler, so this source is installed: compile it with the
 !            program, and link libduoblas. docs/languages.md has the commands.
 ! Names      are those of duoblas.h, without its graphs. Each C function that is wrapped is there
 !            under c_duo_NAME as well, with C's arguments and status: for addresses (c_ptr), other
 !            kinds of elements, and results on the device.
-! Arrays     are passed as they are, sections too: sizes, leading dimensions and increments are
-!            those of the array, and nothing is copied. One index of a matrix runs without gaps
-!            (else DUO_ERR_LD). Memory of duo_malloc is a pointer that only calls may follow.
-! Batches    are arrays of rank 3; the last index tells which matrix. What allocates, copies and
-!            keeps arrays takes them as vectors: real, pointer :: x(:); x(1:size(c)) => c
-! Errors     status, where it is given, gets the status; else one that is not DUO_OK ends the
-!            program by error stop, with the name of the call and its text.
+! Arrays     are passed as they are, sections too: sizes, leading dimensions and increments are the
+!            array's, and nothing is copied. One index of a matrix runs without gaps (else
+!            DUO_ERR_LD). Memory of duo_malloc is a pointer that only calls may follow.
+! Batches    are arrays of rank 3; the last index tells which matrix. Procedures that allocate, copy
+!            and keep arrays take them as vectors: real, pointer :: x(:); x(1:size(c)) => c
+! Errors     status, if present, gets the status; else a status other than DUO_OK ends the program
+!            by error stop, with the name of the call and its text.
 ! Functions  that return a sum wait for all work of a context that was created (duo_synchronize).
-!            Where they fail they return a NaN.
+!            If they fail they return a NaN.
 !
-! What duoblas.h says of overlap, residence, threads and numerics holds. Since 1.0.
+! The rules of duoblas.h for overlap, residence, threads and numerics hold. Since 1.0.
 !
 ! SPDX-License-Identifier: BSD-3-Clause
 module duoblas
@@ -95,7 +95,7 @@ module duoblas
         type(c_ptr) :: route(DUO_CANDIDATES)
     end type duo_decision
 
-    ! What a destroyed context points to: memory without the sign of a live one.
+    ! A destroyed context points here: to memory without the mark of a live one.
     integer(c_int64_t), target :: gone(8) = 0
 
     ! Where a matrix is, or the first of a batch, and how it is stored.
@@ -136,7 +136,7 @@ module duoblas
     public :: c_duo_keep, c_duo_changed, c_duo_fetch, c_duo_release, c_duo_prepare
     public :: c_duo_explain_last, c_duo_status_string, c_duo_error_detail
 
-    ! Batches a, b and c, or a or b a matrix that serves all products.
+    ! Batches a, b and c; a or b may also be a matrix that serves all products.
     interface duo_sgemm_batched
         module procedure batch_by_batch, matrix_by_batch, batch_by_matrix
     end interface duo_sgemm_batched
@@ -456,7 +456,7 @@ contains
 
     ! ---- Errors and texts ----
 
-    ! The end of each call. `why` says more than the status does, "" nothing.
+    ! The end of each call. `why` says more than the status does, or is "".
     subroutine settle(call, code, status, why)
         character(*), intent(in) :: call
         integer(c_int), intent(in) :: code
@@ -682,8 +682,8 @@ contains
         distance = (transfer(to, 0_c_intptr_t) - transfer(from, 0_c_intptr_t)) / float_bytes
     end function
 
-    ! Row-major are transposes, which compilers pass without copying, and columns whose elements
-    ! have gaps. ld = 0, which every product refuses: both indices have gaps.
+    ! Row-major: a transpose, which compilers pass without copying, or columns with gaps between
+    ! their elements. ld = 0, which every product refuses: both indices have gaps.
     function matrix_operand(x) result(at)
         real(c_float), intent(in), target :: x(:, :)
         type(operand) :: at
@@ -720,7 +720,7 @@ contains
         at = operand(rows=extents(1), columns=extents(2), ld=max(1_c_int64_t, extents(1)))
     end function
 
-    ! op, or its contrary for a matrix that is read in the other layout.
+    ! op, or the opposite for a matrix that is read in the other layout.
     function op_as_read(op, as_stored) result(read)
         integer(c_int), intent(in) :: op
         logical, intent(in) :: as_stored
@@ -780,7 +780,7 @@ contains
 
     ! ---- Operations ----
 
-    ! All in the layout of C: an A or B of the other layout is, read so, its own transpose.
+    ! All in the layout of C: an A or B of the other layout becomes its own transpose.
     function product_of(a, b, c, alpha, beta, transa, transb) result(p)
         type(operand), intent(in) :: a, b, c
         real(c_float), intent(in), optional :: alpha, beta
@@ -814,7 +814,7 @@ contains
         p%c = c
     end function
 
-    ! Of shapes that do not fit: which, and how many.
+    ! The text for shapes that do not fit.
     function shapes_of(p) result(text)
         type(matrix_product), intent(in) :: p
         character(:), allocatable :: text
@@ -850,7 +850,7 @@ contains
         call settle("duo_sgemm", code, status, shapes_of(p))
     end subroutine
 
-    ! Of each i, c(:, :, i) as by duo_sgemm of a(:, :, i) and b(:, :, i). A and B have as many
+    ! For each i, c(:, :, i) as by duo_sgemm of a(:, :, i) and b(:, :, i). A and B have as many
     ! matrices as C, or one for all products: rank 2, or a last extent of 1. Else DUO_ERR_SIZE.
     subroutine batch_by_batch(ctx, a, b, c, alpha, beta, transa, transb, status)
         type(duo_context), intent(in) :: ctx
@@ -948,7 +948,7 @@ contains
     end function
 
     ! The result of a call, once it is there. A context may still write it when the call has
-    ! returned (duo_set_async); where waiting for it fails, its memory has to stay.
+    ! returned (duo_set_async); if waiting for it fails, its memory has to stay.
     subroutine await(ctx, call, code, there, total, status)
         type(duo_context), intent(in) :: ctx
         character(*), intent(in) :: call
@@ -967,7 +967,7 @@ contains
 
     ! ---- Memory ----
 
-    ! Of m x n floats; more than there can be where that is no number of bytes.
+    ! Bytes of m x n floats; on overflow more than any memory has.
     function bytes_of(m, n) result(bytes)
         integer(int64), intent(in) :: m, n
         integer(c_size_t) :: bytes

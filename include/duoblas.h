@@ -14,14 +14,14 @@
  *   Context    The first argument is a context: an in-order queue on one device with its policy and
  *              its workspace. NULL means the calling thread's own default context, made at first
  *              use. One thread at a time may use a context; different contexts may be used at once.
- *   Handles    A pointer to a context, an event or a graph is the address of nothing. That of one
- *              which has ended is refused, in a child process, too, until at least a thousand
+ *   Handles    A pointer to a context, an event or a graph is a handle, not an address. The handle
+ *              of an ended one is refused, also in a child process, until at least a thousand
  *              others of its kind have been made, by the program or for its graphs.
  *   Counts     Sizes, leading dimensions and increments are int64_t and count elements, not bytes.
  *   Memory     An operand may be in plain host memory (pageable), in pinned host memory
  *              (duo_malloc_host), on the device (duo_malloc, duo_adopt), or a host array with a
  *              device copy (duo_keep), in any mix. Any other device pointer is refused with
- *              DUO_ERR_FOREIGN where the call is large enough to ask the driver.
+ *              DUO_ERR_FOREIGN if the call is large enough to ask the driver.
  *   Return     A call whose outputs are host memory returns when they are there. A call whose
  *              outputs are on the device, or kept, returns when it is queued, and its host inputs
  *              are consumed by then; duo_synchronize() or duo_fetch() waits. In a context of
@@ -30,39 +30,37 @@
  *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
  *              answer: other devices of the context or the CPU finish the job and the status is
  *              DUO_OK; duo_explain_last() tells.
- *              Only where the sole current copy of some data was on a lost device is the answer
- *              DUO_ERR_LOST. Where that device works and only a transfer failed, twice, it is
+ *              The status is DUO_ERR_LOST only if the sole current copy of some data was on a lost
+ *              device. If that device works and only a transfer failed, twice, the status is
  *              DUO_ERR_DEVICE or DUO_ERR_MEMORY, and a later call may succeed.
  *   Silence    Nothing is printed unless DUOBLAS_VERBOSE asks for it. The library never exits.
  *   Fork       A child process computes on the CPU with one thread, also where other threads of the
- *              parent were in calls. Data whose sole current copy is on a device are lost to the
- *              child (DUO_ERR_LOST), not to the parent. Contexts have made no call there yet
- *              (duo_explain_last).
+ *              parent were in calls. Data that are current only on a device are lost to the child
+ *              (DUO_ERR_LOST), not to the parent. There a context counts as one that has made no
+ *              call yet (duo_explain_last).
  *
  * Algorithms
  *   Each operation has a list of algorithms, some for the CPU, some for the GPU; the one with the
- *   least predicted time runs (duo_explain_last). On the CPU sgemm is done by another BLAS, the
- *   CPU's BLAS: OpenBLAS where there is one. It is opened as an instance of the library's own, so
- *   that the program's use of the same BLAS is not disturbed; an OpenBLAS is copied into memory for
- *   that, which takes 36 MB and some 30 ms. Only the first product with a size above 8 that runs on
- *   the CPU opens it, or duo_warm_up(); sums and smaller products never do. Where the process may
- *   not write such a file (ulimit -f) its OpenBLAS is used as the program finds it, with threads of
- *   its own. Where it may not have OpenBLAS's address space (ulimit -v, -d: 128 MiB for each
- *   thread), fewer threads multiply at once, or loops of this library do. A limit that the program
- *   sets after the first product is not seen.
- *   Any stack of a thread will do, 16 KiB too: what needs more runs on another stack. Where the
- *   library has its GPU side a thread needs 28 KiB, as thread-local data of the CUDA runtime lie on
- *   its stack.
+ *   least predicted time runs (duo_explain_last). On the CPU another BLAS does sgemm, the CPU's
+ *   BLAS: OpenBLAS if there is one. The library opens an instance of its own, so that the program's
+ *   use of the same BLAS is not disturbed; an OpenBLAS is copied into memory for that, which takes
+ *   36 MB and some 30 ms. Only duo_warm_up() opens it, or the first product on the CPU with a size
+ *   above 8; sums and smaller products never do. If the process may not write a file of that size
+ *   (ulimit -f), the library uses OpenBLAS as the program finds it, with OpenBLAS's own threads. If
+ *   the process may not have OpenBLAS's address space (ulimit -v, -d: 128 MiB for each thread),
+ *   fewer threads multiply at once, or this library's own loops multiply. A limit that the program
+ *   sets after the first product is not seen. A thread's stack may be as small as 16 KiB: work that
+ *   needs more runs on another stack. If the library has its GPU side, a thread needs 28 KiB, as
+ *   thread-local data of the CUDA runtime lie on its stack.
  *
  * Environment (read once, at the first use; ignored in set-user-ID programs; setters override it)
  *   DUOBLAS_PATH           auto | cpu | gpu   which side may serve (default auto)
  *   DUOBLAS_MATH           accurate | ieee | tf32 | float64   the arithmetic: see duo_math
  *   DUOBLAS_VERBOSE        0 | 1 | 2          1: a line for each call on stderr, with the
- *                                             candidates that can do it and the reason of the
- *                                             choice, and once what is wrong with the CPU's BLAS;
- *                                             2: events, too, and of a product with operands in
- *                                             host memory that takes long, once a second, how far
- *                                             it is
+ *                                             candidates that can do it and the reason for the
+ *                                             choice, and once any fault of the CPU's BLAS; 2: also
+ *                                             events, and once a second how far a long product with
+ *                                             operands in host memory has come
  *   DUOBLAS_PROFILE        FILE               profile to use instead of the user's own
  *   DUOBLAS_DEVICE         N                  device of new contexts. Default 0; in a process that
  *                                             an MPI launcher started, its number among those on
@@ -70,24 +68,23 @@
  *   DUOBLAS_DEVICES        all | N,N,...      devices of new contexts, as by duo_set_devices: at
  *                                             most eight numbers, the first instead of
  *                                             DUOBLAS_DEVICE. all: that one, and all others.
- *                                             Numbers of no device are passed over
+ *                                             Numbers without a device are ignored
  *   DUOBLAS_DEVICE_MEMORY  BYTES              most memory to hold on each device, all contexts
  *                                             together. Operands in host memory may be larger
- *                                             (duo_sgemm, duo_sasum); what becomes of kept arrays:
- *                                             see Residency
+ *                                             (duo_sgemm, duo_sasum); for kept arrays see Residency
  *   DUOBLAS_WORKSPACE      BYTES              most device memory that one context's kernels take
- *                                             for temporary operands (default 4G); what duo_sgemm
- *                                             is sent from host memory does not count
- *   DUOBLAS_CPU_BLAS       FILE               the CPU's BLAS; `duoblas info` says where it cannot
- *                                             be opened
+ *                                             for temporary operands (default 4G); operands that
+ *                                             duo_sgemm sends from host memory do not count
+ *   DUOBLAS_CPU_BLAS       FILE               the CPU's BLAS; `duoblas info` says if it cannot be
+ *                                             opened
  *   DUOBLAS_CHECK          0 | 1              1: look for a forgotten duo_changed, and name the
  *                                             array: see Residency
  *   DUOBLAS_ADAPT          0 | 1              1: new contexts learn from their calls: see
  *                                             duo_set_adapt
- *   DUOBLAS_SUMMARY        stderr | FILE      libduoblas-blas.so alone: tell there, at exit, what
- *                                             became of the program's calls
+ *   DUOBLAS_SUMMARY        stderr | FILE      only libduoblas-blas.so: write there, at exit, how
+ *                                             the program's calls were served
  *   BYTES may end in K, M or G, for 2^10, 2^20 or 2^30. A value that is not understood is ignored;
- *   the duoblas tool says so, and DUOBLAS_VERBOSE=2 does.
+ *   the duoblas tool and DUOBLAS_VERBOSE=2 say so.
  *
  * SPDX-License-Identifier: BSD-3-Clause
  */
@@ -170,7 +167,7 @@ typedef enum duo_path { DUO_PATH_AUTO, DUO_PATH_CPU, DUO_PATH_GPU } duo_path;
 
 /*
  * DUO_MATH_ACCURATE  errors no larger than those of a plain fp32 FMA chain (the default)
- * DUO_MATH_IEEE      fp32 fused multiply-add alone
+ * DUO_MATH_IEEE      fp32 fused multiply-add only
  * DUO_MATH_TF32      elements of matrices may be rounded to the 11 significant bits of TF32 before
  *                    they are multiplied; never unless asked for
  * DUO_MATH_FLOAT64   products and sums in float64, one rounding at the end: for ill-conditioned
@@ -193,11 +190,11 @@ typedef enum duo_residence {
     DUO_AT_PAGEABLE, /* plain host memory; also what duo_malloc found instead of the device's */
     DUO_AT_PINNED,   /* host memory of duo_malloc_host */
     DUO_AT_KEPT,     /* host array under duo_keep, with a current copy on the device */
-    DUO_AT_STALE,    /* host array under duo_keep, whose device copy is not current */
+    DUO_AT_STALE,    /* host array under duo_keep; its device copy is not current */
     DUO_AT_DEVICE    /* duo_malloc or duo_adopt */
 } duo_residence;
 
-/* Of a context's work on its devices: see duo_set_priority. */
+/* How early a device begins a context's work: see duo_set_priority. */
 typedef enum duo_priority { DUO_PRIORITY_NORMAL, DUO_PRIORITY_HIGH } duo_priority;
 
 /* ---- Contexts -------------------------------------------------------------------------------- */
@@ -218,8 +215,8 @@ DUO_API duo_status duo_create(duo_context **ctx);
  * duo_destroy - wait for the context's work, give its memory back and end it.
  *
  *   ctx   NULL does nothing. Kept and duo_malloc'ed arrays live on: they belong to the process.
- *         Where it takes part in a capture (duo_graph_begin) it leaves it, and its nodes stay; the
- *         capture that began in it ends, without a graph.
+ *         A context that takes part in a capture (duo_graph_begin) leaves it, and its nodes stay. A
+ *         capture that began in this context ends without a graph.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT (not a live context), DUO_ERR_CAPTURE (the program captures
  *            the context's stream: it goes on), DUO_ERR_LOST (the device was lost with
@@ -263,11 +260,11 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
  * duo_set_cpu_sgemm - another BLAS library, which the program uses anyway, for products on the CPU.
  *
  *   sgemm     the Fortran function sgemm_ of that library, cast; its integers may have 32 or 64
- *             bits. NULL, the default: the CPU's BLAS alone.
+ *             bits. NULL, the default: only the CPU's BLAS.
  *
- * It is used where it is expected to be faster than the CPU's BLAS: always if it is MKL's, and if
- * the CPU has none, or only one whose kernels use narrower vectors. It is called once for the
- * whole product, from the calling thread, and computes with the threads that the program gave it:
+ * It is used where it is expected to be faster than the CPU's BLAS: if it is MKL's, if there is no
+ * CPU's BLAS, or if the kernels of that use narrower vectors. It is called once for the whole
+ * product, from the calling thread, and computes with the threads that the program gave it:
  * duo_set_threads does not reach them. libduoblas-blas.so sets it to the function that the program
  * would have called without that library.
  *
@@ -281,27 +278,27 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
  * what was learned. For machines that the profile does not fit: it was measured on another one, a
  * neighbour is busy, clocks are throttled.
  *
- *   on   not 0: learn. 0, the default: every prediction is that of the profile, no clock is read.
+ *   on   not 0: learn. 0, the default: every prediction is the profile's; no clock is read.
  *
- * Effect     The ratio of real to predicted seconds is kept for each algorithm, by how long its
- *            calls are, and for each way over the link, from and to pageable and pinned memory: a
- *            slow mean, between 1/16 and 16, for each device. One call moves it by at most a factor
- *            of 2.4, later of 1.11. All contexts that learn share it; a new process, or a child,
- *            begins anew. Predictions are multiplied by it; duo_explain_last tells both.
- * Trials     Now and then a call runs by another candidate, one that is predicted to take less than
- *            four times as long as the cheapest, to learn of it, too. It serves the context's math
- *            and path. Trials lose at most 1 % of the time that was learned from, but for the last
- *            one, which may take longer than predicted. None moves a kept array, or opens a device
- *            that no call has used (duo_warm_up does).
- * Timed      are calls of some 20 us or more, predicted or real, that have done their work when
- *            they return: whose output is in host memory, while no output of an earlier call of the
- *            context is awaited on the device. None waits longer in order to be timed. Tiny calls
- *            are neither timed nor predicted, and go on as without.
+ * Effect     For each device the ratio of real to predicted seconds is kept: for each algorithm by
+ *            the length of its calls, and for each way over the link (from and to pageable and
+ *            pinned memory). It is a slow mean between 1/16 and 16. One call moves it by at most a
+ *            factor of 2.4, later of 1.11. All contexts that learn share it; a new process, or a
+ *            child, begins anew. Predictions are multiplied by it; duo_explain_last tells both.
+ * Trials     Now and then another candidate runs, to learn about it: one that serves the context's
+ *            math and path and is predicted to take less than four times as long as the cheapest.
+ *            Trials lose at most 1 % of the time that was learned from; only the last one may
+ *            exceed that, if it takes longer than predicted. None moves a kept array or opens a
+ *            device that no call has used (duo_warm_up does).
+ * Timed      Calls of some 20 us or more, predicted or real, that have done all their work when
+ *            they return: their output is in host memory, and no earlier output of the context is
+ *            awaited on the device. No call waits longer to be timed. Tiny calls are neither timed
+ *            nor predicted, as without learning.
  * Numerics   each result is right to the same bounds, and the reductions have the same bits. Which
  *            algorithm runs may change from call to call and from run to run, and with it the last
  *            bits of sgemm.
  * Threads    what is learned is shared without a lock.
- * Cost       of a call that is timed: about a microsecond. No memory is allocated.
+ * Cost       about a microsecond for a timed call. No memory is allocated.
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      1.0
  */
@@ -314,26 +311,27 @@ DUO_API duo_status duo_set_adapt(duo_context *ctx, int on);
  *   on   not 0: they may. 0, the default: the result is there when the call returns. Switching it
  *        off waits as duo_synchronize does.
  *
- * Which      are the results of duo_sasum, duo_ssum and duo_sdot that run on the GPU, in plain or
- *            pinned host memory. Results in kept arrays, and in memory of duo_malloc wherever it
- *            lies, are in order with all other calls there. What runs on the CPU is there at return
- *            as ever, and so is C of duo_sgemm in host memory. The library may wait all the same:
- *            it does for vectors that it sends in pieces or straight from pinned memory, and in
- *            contexts that tell how long each call took (duo_set_log, DUOBLAS_VERBOSE). Which side
- *            runs does not change.
- * There      is a result after duo_synchronize; after duo_event_synchronize, or a duo_event_query
- *            that says so, of an event that was recorded in the context after the call; and after
- *            anything that waits for the context's work: duo_destroy, duo_set_device,
- *            duo_set_stream, duo_set_priority. Of many that are awaited the oldest may come
- *            earlier: a call waits for it where 64 are.
- * Until      then the program keeps the float valid, and neither reads nor writes it, be it by
- *            another call or duo_keep. Inputs in host memory are consumed when the call returns.
- * Lost       with the device are the results that are awaited: the floats keep what they had, and
+ * Which      Results of duo_sasum, duo_ssum and duo_sdot on the GPU may come later if they go to
+ *            plain or pinned host memory. Results in kept arrays, and in memory of duo_malloc
+ *            wherever it lies, are in order with all other calls on that memory. Results of the CPU
+ *            are there at return as ever, and so is C of duo_sgemm in host memory. The library may
+ *            wait all the same: it does for vectors that it sends in pieces or straight from pinned
+ *            memory, and in contexts that tell how long each call took (duo_set_log,
+ *            DUOBLAS_VERBOSE). The choice of the side does not change.
+ * There      A result is there after duo_synchronize; after duo_event_synchronize, or a
+ *            duo_event_query that says so, for an event that the context recorded after the call;
+ *            and after anything that waits for the context's work: duo_destroy, duo_set_device,
+ *            duo_set_stream, duo_set_priority. The oldest may come earlier: when 64 are awaited, a
+ *            call first waits for it.
+ * Meanwhile  The program keeps the float valid until then and neither reads nor writes it, not even
+ *            by another call or duo_keep. Inputs in host memory are consumed when the call returns.
+ * Lost       If the device is lost, so are the awaited results: the floats keep their values, and
  *            duo_synchronize, duo_destroy and those events return DUO_ERR_LOST. A child process
- *            gets none of its parent's.
- * Default    contexts (NULL) wait for every result, as BLAS does, whatever is set.
+ *            gets none of its parent's results.
+ * Default    A thread's default context (NULL) waits for every result, as BLAS does, even if this
+ *            is set.
  * Numerics   the same bits.
- * Learning   (duo_set_adapt) leaves out reductions of such a context on the GPU.
+ * Learning   duo_set_adapt leaves out this context's reductions on the GPU.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_MEMORY (not switched on), or of
  *            duo_synchronize: DUO_ERR_LOST (switched off), DUO_ERR_DEVICE (not yet: call again),
  *            DUO_ERR_CAPTURE.
@@ -357,20 +355,21 @@ DUO_API duo_status duo_set_device(duo_context *ctx, int device);
  * duo_set_devices - the GPUs that one call of this context may use at once.
  *
  *   devices  their numbers, each once: 0 <= devices[i] < duo_device_count(). The first is the
- *            context's own device, on which its memory and its results are; a change of it waits
- *            for the work on the old one. Ignored if count is 0.
- *   count    1: as duo_set_device. 0: the context's device, and then all others in their order;
- *            above eight in all the others are left out.
+ *            context's own device, with its memory and its results; changing it waits for the work
+ *            on the old one. Ignored if count is 0.
+ *   count    1: as duo_set_device. 0: the context's device, and then all others in their order, up
+ *            to eight in all.
  *
- * An sgemm whose operands are all in plain or pinned host memory is divided: each device computes
- * columns of C (of a row-major C: rows), in proportion to its multiprocessors and their clock. How
- * many devices a call uses is decided by the predicted time; other calls use the first alone.
- * Devices that reach each other's memory (NVLink) give each other what they were sent of A, so that
- * it is sent once in all; elsewhere each is sent all of it.
+ * An sgemm with all operands in plain or pinned host memory is divided: each device computes
+ * columns of C (rows of a row-major C), in proportion to its multiprocessors and their clock. The
+ * predicted time decides how many devices a call uses; other calls use only the first. Devices that
+ * reach each other's memory (NVLink) pass on the parts of A that they were sent, so that A is sent
+ * once in all; other devices are each sent all of it.
  *
  * A device that is lost, or has less than half as much free memory as the first, is left out. If
- * the first is lost, the next usable one takes its place for good; what was on the lost one alone
- * is lost. A program's own stream (duo_set_stream) is one of the first device and ends with it.
+ * the first is lost, the next usable one takes its place for good; data that were only on the lost
+ * one are lost. A program's own stream (duo_set_stream) belongs to the first device and ends with
+ * it.
  *
  * Numerics   bounds as for one device; bits may depend on the number of devices, as they do on the
  *            size of the device's memory.
@@ -388,22 +387,23 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
  *                 NULL goes back to the context's own stream (the legacy default stream is
  *                 cudaStreamLegacy).
  *
- * Kernels run in it. What an sgemm is sent from host memory, and C on its way there, are copied in
- * streams of the library's own, which wait for this one and it for them; where C is in host memory
- * the call returns when all is done.
+ * Kernels run in it. Operands that an sgemm sends from host memory, and C on its way there, are
+ * copied in the library's own streams. Those wait for this stream, and it waits for them. If C is
+ * in host memory the call returns when all is done.
  *
- * While the program captures the stream (cudaStreamBeginCapture, in any mode), duo_sgemm and the
- * reductions on operands in device memory, results too, and duo_copy between device and pinned
- * memory (duo_malloc, duo_malloc_host) become nodes of the program's graph: nothing is allocated,
- * awaited or moved. All other calls of the context are DUO_ERR_CAPTURE and leave the capture as it
- * was, duo_destroy too; memory is allocated and freed before or after it. Call duo_warm_up, and
- * each shape once, before: a captured call has the workspace that its context has by then. Then
- * call duo_synchronize, for nobody can follow the context's earlier work meanwhile: other contexts'
- * calls on the same memory may return DUO_ERR_DEVICE without it. The graph may be launched until
- * the context is trimmed, given another stream or destroyed, at times when the context's other
- * calls are not under way: in the same stream, or after waiting. Nor does the library order the
- * graph beside other contexts. Operands under duo_prepare are not packed ahead in it, and those
- * that it writes are no longer under duo_prepare.
+ * While the program captures the stream (cudaStreamBeginCapture, in any mode), two kinds of calls
+ * become nodes of the program's graph: duo_sgemm and the reductions if all operands and results are
+ * in device memory, and duo_copy between device and pinned memory (duo_malloc, duo_malloc_host).
+ * Nothing is allocated, awaited or moved. All other calls of the context, duo_destroy too, return
+ * DUO_ERR_CAPTURE and leave the capture as it was; allocate and free memory before or after it.
+ * Before the capture call duo_warm_up, and each shape once: a captured call uses the workspace that
+ * its context has by then. Then call duo_synchronize: during a capture no other context can follow
+ * this one's earlier work, so without it other contexts' calls on the same memory may return
+ * DUO_ERR_DEVICE. The graph may be launched until the context is trimmed, given another stream or
+ * destroyed. The context's other calls must not be under way meanwhile: launch it in the same
+ * stream, or wait before. The library does not order the graph with other contexts either. Operands
+ * under duo_prepare are not packed ahead in the graph, and those that it writes are no longer under
+ * duo_prepare.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (while a graph is captured), DUO_ERR_DEVICE
  *            (no usable GPU).
@@ -412,18 +412,17 @@ DUO_API duo_status duo_set_devices(duo_context *ctx, const int *devices, int cou
 DUO_API duo_status duo_set_stream(duo_context *ctx, void *cuda_stream);
 
 /**
- * duo_set_priority - whose work a device begins first, where that of several contexts waits.
+ * duo_set_priority - which context's work a device begins first, if several have work waiting.
  *
  *   priority   DUO_PRIORITY_NORMAL, the default, as CUDA's streams have it, or DUO_PRIORITY_HIGH.
  *
- * Of the work that waits the device begins that of high priority next. What runs goes on, so a long
- * kernel of another context may still be waited for. A context keeps its own order. Results are the
- * same.
+ * The device begins waiting work of high priority next. Running work goes on, so a long kernel of
+ * another context may still be waited for. A context keeps its own order. Results are the same.
  *
  * A change waits for the context's work, as duo_set_device does; the next call opens queues anew.
- * It concerns the streams that the library makes, those for transfers of host memory too, on all
- * devices of the context; a caller's own (duo_set_stream) keeps the priority it was made with. What
- * a graph does has the normal one. Without a GPU nothing happens.
+ * It concerns the streams that the library makes on all devices of the context, also those for
+ * transfers of host memory; a caller's own (duo_set_stream) keeps the priority it was made with. A
+ * graph's work has the normal priority. Without a GPU nothing happens.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_ENUM, DUO_ERR_CAPTURE (the program captures the
  *            context's stream).
@@ -435,8 +434,8 @@ DUO_API duo_status duo_set_priority(duo_context *ctx, duo_priority priority);
  * duo_set_log - where the verbose lines of this context go.
  *
  *   log    called with `user` and a line without newline: once for each call, and at events (there
- *          is no GPU, something failed on it, or a long product tells how far it is), whatever
- *          DUOBLAS_VERBOSE says. It must not call the library, which may hold locks. NULL: back to
+ *          is no GPU, something failed on it, or a long product tells how far it is), even if
+ *          DUOBLAS_VERBOSE is 0. It must not call the library, which may hold locks. NULL: back to
  *          stderr if DUOBLAS_VERBOSE asks for it.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
@@ -449,7 +448,7 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
  * duo_warm_up - pay first-call costs now: open the GPU, load its kernels, make workspace, start
  * threads, open the CPU BLAS. After it, a call of a size seen before allocates, pins and loads
  * nothing. Without it the first kernel that the process runs on a device loads all others as well:
- * a kernel that came later would have to wait until every queue of the device is empty.
+ * to load one later would mean waiting until every queue of the device is empty.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures
  *            the context's stream).
  * Since      1.0
@@ -467,23 +466,24 @@ DUO_API duo_status duo_synchronize(duo_context *ctx);
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 /*
- * An event is a place in a context's work: behind all that the context was given before it was
- * recorded. Other contexts, on other devices and threads too, can be made to follow it, and the
- * host can wait for it, or ask whether it has been reached, while the context is given more work.
+ * An event is a place in a context's work: behind all work that the context was given before the
+ * event was recorded. Other contexts, on other devices and threads too, can be made to follow it,
+ * and the host can wait for it, or ask whether it has been reached, while the context is given more
+ * work.
  *
  * Calls on the same memory need no events: kept arrays, memory of duo_malloc and duo_adopt are in
- * order in all contexts. A context that reads what another one has written follows all that that
- * one was given until then; one that writes follows all readers, too; contexts that read the same
- * memory run side by side. An event orders what the library does not know of: a program's own
- * kernels in its streams (duo_set_stream). And it tells of a part of a context's work, where
- * duo_synchronize waits for all.
+ * order in all contexts. A context that reads what another one has written follows all work that
+ * the other was given until then. A context that writes also follows all readers. Contexts that
+ * read the same memory run side by side. An event orders work that the library does not know of: a
+ * program's own kernels in its streams (duo_set_stream). It also stands for a part of a context's
+ * work, while duo_synchronize waits for all.
  *
  *     duo_sgemm(a, ...);  duo_event_record(a, e);  duo_sgemm(a, ...);   // C on the device
  *     duo_event_wait(b, e);           // b goes on when the first product is there
  *     duo_event_synchronize(e);       // so does the host
  *
- * Threads    an event is recorded by one thread at a time; meanwhile others may follow it, wait for
- *            it and ask, and mean one of both places then.
+ * Threads    one thread at a time records an event. Meanwhile others may follow it, wait for it and
+ *            query it: they get its old or its new place.
  * Captures   an event that is recorded while a graph is captured is a place in the graph, until it
  *            is recorded anew: see duo_graph_begin. When the capture ends it counts as reached.
  */
@@ -507,12 +507,12 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
 /**
  * duo_event_record - the event's place is behind all that this context was given so far.
  *
- *   event   may have been recorded before, in any context: what follows that place already still
- *           does.
+ *   event   may have been recorded before, in any context: work that already follows that place
+ *           still does.
  *
- * What a call has done when it returns, as where its output is in host memory, counts as reached. A
- * result that comes later (duo_set_async) is there once the host has found the event reached.
- * Does not wait, unless the device cannot mark the place.
+ * Work that a call has done when it returns, for instance if its output is in host memory, counts
+ * as reached. A result that comes later (duo_set_async) is there once the host has found the event
+ * reached. Does not wait, unless the device cannot mark the place.
  *
  * Returns    DUO_OK, or with the event as it was: DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_MEMORY
  *            (in a capture), DUO_ERR_CAPTURE (the program captures the context's stream).
@@ -521,10 +521,10 @@ DUO_API duo_status duo_event_destroy(duo_event *event);
 DUO_API duo_status duo_event_record(duo_context *ctx, duo_event *event);
 
 /**
- * duo_event_wait - what this context is given from now on begins when the event is reached.
+ * duo_event_wait - work given to this context from now on begins when the event is reached.
  *
- * The host does not wait, unless the context has no usable GPU, or that cannot follow the event.
- * What was lost with a device is not waited for: whoever uses it is told.
+ * The host waits only if the context has no usable GPU, or its GPU cannot follow the event. Work
+ * that was lost with a device is not waited for: calls that use its results tell of the loss.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_EVENT, DUO_ERR_DEVICE (the device works, but could
  *            not be waited for now: call again); of captures DUO_ERR_CAPTURE (see duo_graph_begin),
@@ -537,7 +537,7 @@ DUO_API duo_status duo_event_wait(duo_context *ctx, duo_event *event);
  * duo_event_synchronize - the host waits until the event is reached.
  * Returns    DUO_OK, DUO_ERR_EVENT, DUO_ERR_CAPTURE (it is a place in a graph that is captured),
  *            DUO_ERR_LOST (the device was lost before, and with it results that the context had
- *            there alone), DUO_ERR_DEVICE (as in duo_event_wait).
+ *            only there), DUO_ERR_DEVICE (as in duo_event_wait).
  * Since      1.0
  */
 DUO_API duo_status duo_event_synchronize(duo_event *event);
@@ -551,8 +551,10 @@ DUO_API duo_status duo_event_query(duo_event *event, int *done);
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The caller fills `size` with sizeof(duo_device_info) first; later versions may append fields, and
- * fill in as many as `size` has room for. What the library does not know is left alone. */
+/*
+ * The caller fills `size` with sizeof(duo_device_info) first; later versions may append fields, and
+ * fill in as many as `size` has room for. Fields that the library does not know are left alone.
+ */
 typedef struct duo_device_info {
     size_t size;
     char name[256];
@@ -607,24 +609,24 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            sent in parts, and C is fetched in parts, while other parts are multiplied. They may
  *            be larger than the device, in any layout. The parts take up to 0.8 of its free memory
  *            (DUOBLAS_DEVICE_MEMORY), which the context keeps for later calls until duo_trim;
- *            device copies make room where less than a quarter is left beside them.
- * Threads    any number of contexts at once, if their C are disjoint. Pageable memory, and rows in
- *            pinned memory that are short or far apart, are copied to and from pinned buffers by
- *            the team (duo_set_threads).
+ *            if device copies leave less than a quarter for them, the copies make room.
+ * Threads    any number of contexts at once, if their C are disjoint. The team (duo_set_threads)
+ *            copies pageable memory to and from pinned buffers, and pinned memory too if its rows
+ *            are short or far apart.
  * Numerics   binary32 products and sums, or tensor cores on operands that are split so that the
  *            same bound holds (docs/numerics.md; not under DUO_MATH_IEEE). Barring overflow and
  *            underflow, with u = 2^-24, for each element of C
  *            |error| <= (k+3) u |alpha| |A||B| + 2u |beta C|
  *            but where a BLAS on the CPU adds to C once for each block of k, the second term is
  *            u |beta C| for each block. Where A, B and C in host memory do not fit on the device
- *            together, k may be cut into slabs: then u |beta C| more for each but the first.
- *            NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
- *            The same algorithm (duo_explain_last names it) gives the same bits on every run of
- *            the same shape on one machine: on the CPU for any number of threads; on the GPU as
- *            long as it has the same workspace (DUOBLAS_WORKSPACE, or what is left of the device's
- *            memory: products are cut where it is small) and, with operands in host memory, the
- *            number of devices and their free memory stay the same.
- *            DUO_MATH_TF32: op(A) and op(B) may be rounded to 11 significant bits, to nearest; then
+ *            together, k may be cut into slabs: then there is u |beta C| more for each slab but the
+ *            first. NaN and Inf propagate as in reference BLAS: zeros in A or B are not skipped.
+ *            The same algorithm (duo_explain_last names it) gives the same bits on every run of the
+ *            same shape on one machine: on the CPU for any number of threads; on the GPU as long as
+ *            it has the same workspace (DUOBLAS_WORKSPACE, or the rest of the device's memory: a
+ *            small workspace cuts products) and, with operands in host memory, the number of
+ *            devices and their free memory stay the same. DUO_MATH_TF32: op(A) and op(B) may be
+ *            rounded to 11 significant bits, to nearest; then
  *            |error| <= (2^-10 + (k+3) u) |alpha| |A||B| + 2u |beta C|
  *            DUO_MATH_FLOAT64: exact products, sums in float64, one rounding; nothing overflows on
  *            the way. |error| <= u |result| + (k+2) 2^-53 M + 2^-150, M = |alpha||A||B| + |beta C|.
@@ -633,8 +635,8 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *            DUO_ERR_SIZE (negative size, or a matrix beyond the address space), DUO_ERR_LD,
  *            DUO_ERR_NULL, DUO_ERR_RANGE (runs over the end of device memory), DUO_ERR_FOREIGN,
  *            DUO_ERR_LOST, DUO_ERR_MEMORY, DUO_ERR_DEVICE (an operand is on a device that refuses
- *            transfers), DUO_ERR_CAPTURE (duo_set_stream). But where a device is lost or refuses
- *            transfers while the call runs, after a part of C was transferred, C is unspecified.
+ *            transfers), DUO_ERR_CAPTURE (duo_set_stream). But C is unspecified if a device is lost
+ *            or refuses transfers while the call runs, after a part of C was transferred.
  * Source     Dongarra, Du Croz, Hammarling, Duff, ACM TOMS 16 (1990) 1-17; bound: Higham, Accuracy
  *            and Stability of Numerical Algorithms, 2nd ed., 3.5.
  * Since      1.0
@@ -649,24 +651,24 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *
  *     C[i] := alpha * op(A[i]) * op(B[i]) + beta * C[i],  0 <= i < count
  *
- *   a, b, c  [in] lists, in host memory, of where each product's operands are; these as in
- *            duo_sgemm, and not NULL where they are read or written. The lists may change when the
- *            call returns. The same A or B may stand in a list often. A list may be NULL where
- *            duo_sgemm's operand may, and if count is 0.
+ *   a, b, c  [in] lists, in host memory, of the addresses of each product's operands. The operands
+ *            are as in duo_sgemm, and not NULL if they are read or written. The lists may change
+ *            when the call returns. The same A or B may stand in a list often. A list may be NULL
+ *            where duo_sgemm's operand may, and if count is 0.
  *   count    >= 0 products; with 0 nothing is read or written.
  *   others   those of duo_sgemm, for every product.
  *
  * Overlap    no C may overlap another C, or any A or B; this is not checked.
  * Residence  any mix; see Conventions. The batch is decided once. On the device it is one launch:
- *            operands in host memory that are not kept are sent before it, without what is between
- *            them, and C comes home after it. They take so much device memory, which the context
- *            keeps for later calls until duo_trim; where there is less, each half of the batch is
- *            one of its own. On the CPU products are shared out among the team's threads. Lists of
- *            one operand that lead to host memory and to the device, or to several kept arrays, and
- *            products that are large enough to fill the machine, are calls of duo_sgemm, one after
- *            the other, as they are while a graph is captured. DUO_MATH_FLOAT64: one after the
- *            other on the device.
- * Numerics   of each product, in every math, as in duo_sgemm. In one launch only binary32 products
+ *            operands in host memory that are not kept are sent before it, without the gaps between
+ *            them, and C comes home after it. The context keeps their device memory for later calls
+ *            until duo_trim; if there is too little, each half of the batch becomes a batch of its
+ *            own. On the CPU the team's threads share the products. In four cases the products are
+ *            calls of duo_sgemm, one after the other: if the list of one operand leads both to host
+ *            memory and to the device, or to several kept arrays; if the products are large enough
+ *            to fill the machine; while a graph is captured; and on the device under
+ *            DUO_MATH_FLOAT64.
+ * Numerics   each product, in every math, is as in duo_sgemm. In one launch only binary32 products
  *            and sums are used, and a product has the same bits in every batch, on every device.
  * Explain    a batch is one call: the program is asked once (duo_set_decide), the log has one line.
  *            duo_explain_last tells sizes and residences of the first product; count, candidates,
@@ -688,10 +690,10 @@ DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_tr
  *     A[i] = a + i*stride_a,  B[i] = b + i*stride_b,  C[i] = c + i*stride_c
  *
  *   a, b, c   the first product's.
- *   stride_a  floats from one A to the next; stride_b: B. 0: all products have the same. May be
- *             negative, and shorter than the matrix.
- *   stride_c  the same of C, which have to lie apart: one behind the other, or the columns of each
- *             between those of others.
+ *   stride_a  floats from one A to the next; stride_b: B. 0: all products use the same one. It may
+ *             be negative, and shorter than the matrix.
+ *   stride_c  the same for C. The C must not overlap: they lie one behind the other, or the columns
+ *             of each lie between the others' columns.
  *   others    those of duo_sgemm_batched.
  *
  * Returns    what duo_sgemm_batched returns; DUO_ERR_LD also for a stride_c at which C overlap, and
@@ -713,12 +715,12 @@ DUO_API duo_status duo_sgemm_strided_batched(duo_context *ctx, duo_layout layout
  *   n       n <= 0 gives 0 and reads nothing.
  *   x       [in] (n-1)*incx + 1 floats; may be NULL if n <= 0 or incx <= 0.
  *   incx    distance between elements; incx <= 0 gives 0, as in reference BLAS.
- *   result  [out] one float, in host or device memory; not NULL. In device memory the call does
- *           not wait, but for vectors that it sends in pieces; see also duo_set_async.
+ *   result  [out] one float, in host or device memory; not NULL. If it is in device memory the call
+ *           does not wait, except for vectors that it sends in pieces; see also duo_set_async.
  *
  * Overlap    result may be an element of x.
  * Residence  any mix; see Conventions. A vector in host memory that is longer than 2^23 elements,
- *            or larger than the device memory to be had, is sent to the GPU in pieces.
+ *            or larger than the available device memory, is sent to the GPU in pieces.
  * Threads    any number of contexts at once.
  * Numerics   one documented order of summation (docs/numerics.md): the same bits on CPU and GPU,
  *            for every instruction set, number of threads, alignment, stride and residence.
@@ -780,14 +782,14 @@ DUO_API duo_status duo_sdot(duo_context *ctx, int64_t n, const float *x, int64_t
  *   bytes   0 is allowed and gives a pointer to free.
  *   ptr     [out] not NULL; 256-byte aligned.
  *
- * Fall-back  it lies in host memory where there is no usable GPU, or the context's is lost, where
- *            its memory is full, and where the context's path is DUO_PATH_CPU. It counts as device
- *            memory all the same, so that a program needs one code path only (it is filled and read
- *            by duo_copy): calls on it are in order, also those of duo_set_async and of other
- *            contexts, graphs take it, and what is refused is refused wherever it lies. Results in
- *            it are there when the call returns, and no loss of a device touches it. A program's
- *            own kernels cannot use it, and in a stream that the program captures it is
- *            DUO_ERR_CAPTURE (duo_set_stream). duo_explain_last says DUO_AT_PAGEABLE.
+ * Fall-back  it lies in host memory if there is no usable GPU, if the context's GPU is lost or
+ *            full, or if the context's path is DUO_PATH_CPU. It counts as device memory all the
+ *            same, so that a program needs only one code path (it is filled and read by duo_copy):
+ *            calls on it are in order, also those of duo_set_async and of other contexts; graphs
+ *            take it; and the same arguments are refused wherever it lies. Results in it are there
+ *            when the call returns, and no loss of a device touches it. A program's own kernels
+ *            cannot use it, and in a stream that the program captures it is DUO_ERR_CAPTURE
+ *            (duo_set_stream). duo_explain_last says DUO_AT_PAGEABLE.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_MEMORY (*ptr = NULL).
  * Since      1.0
  */
@@ -796,8 +798,9 @@ DUO_API duo_status duo_malloc(duo_context *ctx, size_t bytes, void **ptr);
 /**
  * duo_free - give memory of duo_malloc back, after the work that uses it. NULL does nothing.
  *
- * Waits for what is queued, in any context, and for calls of other threads that have begun to use
- * the memory. Whether one has begun the program cannot know: it frees what no call is to use.
+ * Waits for queued work of any context, and for calls of other threads that have begun to use the
+ * memory. The program cannot know whether a call has begun: free only memory that no call is still
+ * to use.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_RANGE (not from duo_malloc).   Since 1.0
  */
@@ -811,8 +814,8 @@ DUO_API duo_status duo_free(duo_context *ctx, void *ptr);
 DUO_API duo_status duo_malloc_host(duo_context *ctx, size_t bytes, void **ptr);
 
 /**
- * duo_free_host - give memory of duo_malloc_host back, as duo_free does, but that calls of other
- * threads that use the memory have to have returned.
+ * duo_free_host - give memory of duo_malloc_host back, as duo_free does. But calls of other threads
+ * that use the memory must have returned.
  * Returns    as duo_free.   Since 1.0
  */
 DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
@@ -820,8 +823,8 @@ DUO_API duo_status duo_free_host(duo_context *ctx, void *ptr);
 /**
  * duo_copy - copy between any two places: host, pinned, device, kept.
  *
- *   dst, src   may be NULL if bytes is 0; must not overlap. A kept array counts with its newest
- *              copy, and writing to it from the host side counts as duo_changed.
+ *   dst, src   may be NULL if bytes is 0; must not overlap. The newest copy of a kept array counts,
+ *              and writing to it from the host side counts as duo_changed.
  *   bytes      any number; 0 does nothing.
  *
  * Residence  returns when a host dst is written; a device dst returns when queued, src consumed.
@@ -834,11 +837,11 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
 
 /**
  * duo_adopt - tell the library of device memory it did not allocate (cudaMalloc), so that it may be
- * an operand. The caller sees to it that his earlier work on it is done, or ordered before the
- * context's in its stream, and disowns it before freeing it.
+ * an operand. The caller's earlier work on it must be done, or be ordered before the context's in
+ * its stream. Disown the memory before you free it.
  *
- *   device_ptr  device memory of the context's device, not NULL. Only calls whose output it is
- *               write to it.
+ *   device_ptr  device memory of the context's device, not NULL. Only calls that have it as an
+ *               output write to it.
  *   bytes       > 0.
  *
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_SIZE, DUO_ERR_RANGE (cuts across a
@@ -848,8 +851,8 @@ DUO_API duo_status duo_copy(duo_context *ctx, void *dst, const void *src, size_t
 DUO_API duo_status duo_adopt(duo_context *ctx, const void *device_ptr, size_t bytes);
 
 /**
- * duo_disown - forget adopted memory, after the work that uses it: as duo_free. A call that comes
- * too late gets DUO_ERR_FOREIGN, where it is large enough to ask the driver.
+ * duo_disown - forget adopted memory, after the work that uses it: as duo_free. A later call on it
+ * gets DUO_ERR_FOREIGN, if it is large enough to ask the driver.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_RANGE (not adopted).   Since 1.0
  */
 DUO_API duo_status duo_disown(duo_context *ctx, const void *device_ptr);
@@ -866,32 +869,33 @@ DUO_API duo_status duo_trim(duo_context *ctx);
  * A kept host array has a copy on the device, which is sent at its first use there and not again.
  * Outputs into it stay on the device until they are fetched. Operands are found by address, so any
  * part of a kept array counts as kept. Keeping is a hint: without a GPU, or without memory on it,
- * the array is simply used where it is. Whoever forgets duo_changed or duo_fetch computes with, or
- * reads, old data; whoever uses none of these verbs never does.
+ * the array is simply used where it is. A program that forgets duo_changed computes with old data,
+ * and one that forgets duo_fetch reads old data; a program that uses none of these verbs never
+ * does.
  *
- * Where device memory is short, device copies make room for others. First go those that need not be
- * fetched before, and of them those not used for longest; then those with newer data, which are
- * fetched. What a call is about to use stays. For another array only such copies go as no call has
- * used since that array's own last use (or duo_keep): of arrays in steady use that do not all fit,
+ * Where device memory is short, device copies make room for others. Copies that need not be fetched
+ * go first, and among them those not used for longest; then copies with newer data, which are
+ * fetched. A copy that a call is about to use stays. An array evicts only copies that no call has
+ * used since that array's own last use (or duo_keep). So if arrays in steady use do not all fit,
  * some stay on the device, the others are used where they are, and none is sent to and fro. An
- * array that was evicted is sent again once calls have lost as much time without it as sending
- * takes. DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used as if it
- * were not kept.
+ * evicted array is sent again once calls have lost as much time without it as sending takes.
+ * DUOBLAS_VERBOSE=2 tells of each. An array larger than the device is used as if it were not kept.
  *
  * DUOBLAS_CHECK=1 finds a forgotten duo_changed. Whenever a transfer makes the two copies equal,
- * 512 lines of 64 bytes of the host's, or all of an array up to 32 KiB, are noted as checksums;
- * the first and the last are among them. When a call is about to read the device copy, those in
- * the part that it reads must be the same still. If not, a line on stderr (or the context's log)
- * names the array, once, and all of it that is not newer on the device is sent again, so that the
- * result is right. A change between those lines is not seen, nor one of bytes that are newer on the
- * device: what the program writes there without duo_fetch is overwritten by the next fetch.
+ * checksums are noted: of 512 lines of 64 bytes of the host copy, the first and the last among
+ * them, or of all lines of an array up to 32 KiB. When a call is about to read the device copy, the
+ * lines in the part that it reads must be unchanged. If not, a line on stderr (or the context's
+ * log) names the array, once, and all of it that is not newer on the device is sent again, so that
+ * the result is right. A change between those lines is not seen. Neither is a change of bytes that
+ * are newer on the device: the next fetch overwrites what the program wrote there without
+ * duo_fetch.
  */
 
 /**
  * duo_keep - from now on this host array stays on the device as well, as long as there is room.
  *
- *   host    not NULL. The array may be one that cannot be written to: only what calls wrote to it,
- *           as their output, is ever copied back, by duo_fetch, duo_release or the library itself.
+ *   host    not NULL. The array may be read-only: only outputs that calls wrote to it are ever
+ *           copied back, by duo_fetch, duo_release or the library itself.
  *   bytes   > 0. A range inside a kept range is kept already: nothing happens.
  *
  * Threads    no call of another thread may be writing to the array.
@@ -903,12 +907,12 @@ DUO_API duo_status duo_keep(duo_context *ctx, const void *host, size_t bytes);
 
 /**
  * duo_changed - the program wrote to these bytes of the host array; they are sent again before
- * their next use on the device. An array whose copy on the device may be newer is fetched before
- * the program writes to it.
+ * their next use on the device. If the copy on the device may be newer, fetch the array before
+ * writing to it.
  *
  * Between duo_fetch and duo_changed no call may write to any part of the array: the library may
- * fetch, too, and then the bytes that lie between two results are copied along with them, over what
- * the program wrote there. Writing a part by duo_copy is safe at any time.
+ * fetch, too, and a fetch also copies bytes that lie between two results, over what the program
+ * wrote there. Writing a part by duo_copy is safe at any time.
  *
  *   host    not NULL. Bytes that are not kept need nothing and are passed over. Device memory needs
  *           it only where it was given to duo_prepare.
@@ -917,7 +921,7 @@ DUO_API duo_status duo_keep(duo_context *ctx, const void *host, size_t bytes);
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
  *            duo_trim), DUO_ERR_SIZE (beyond the address space),
  *            DUO_ERR_DEVICE or DUO_ERR_MEMORY (the device has newer bytes elsewhere in the array,
- *            and these could not be sent to join them now: call again).
+ *            and the given ones could not be sent to join them now: call again).
  * Since      1.0
  */
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
@@ -942,8 +946,8 @@ DUO_API duo_status duo_fetch(duo_context *ctx, void *host, size_t bytes);
  *   host   any address in the kept array, not NULL.
  *
  * Threads    calls of other threads may use the array meanwhile. It waits for those that are about
- *            to use the device copy; all others use the array where it is, which is freed after
- *            they have returned.
+ *            to use the device copy. All others use the array where it is: free it after they have
+ *            returned.
  * Returns    DUO_OK, DUO_ERR_CONTEXT, DUO_ERR_NULL, DUO_ERR_CAPTURE (as in
  *            duo_trim), DUO_ERR_RANGE (not kept), DUO_ERR_LOST
  *            (forgotten all the same), DUO_ERR_DEVICE or DUO_ERR_MEMORY (as in duo_fetch:
@@ -955,7 +959,8 @@ DUO_API duo_status duo_release(duo_context *ctx, const void *host);
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they
  * change. On GPUs whose tensor cores do sgemm, each call first splits A and B into 16-bit parts,
- * the packed operands. Those of a prepared factor are written in the first such product and kept.
+ * the packed operands. Those of a prepared factor are written once, by the first product that needs
+ * them, and kept.
  *
  *   address  in a kept array, or in device memory of duo_malloc or duo_adopt; not NULL. Any operand
  *            A or B that lies in the range is prepared as soon as it is used, separately for each
@@ -969,12 +974,12 @@ DUO_API duo_status duo_release(duo_context *ctx, const void *host);
  *            to call duo_changed, too.
  * Memory     for each factor 0.5 to 1.5 times its own, with its rows (of op(A); columns of op(B))
  *            and k rounded up to 64; for all factors in an array at most 4 times the array's and
- *            256 KiB. Where the device has no more, sgemm goes on without. It is freed with the
+ *            256 KiB. If the device has no more memory, sgemm goes on without. It is freed with the
  *            array, and evicted as device copies are.
- * Numerics   the same algorithm gives the same bits, where the workspace holds both operands whole;
- *            but as one becomes cheaper, another may run than without.
- * Threads    calls of other threads may use the array meanwhile: what they are about to read is
- *            freed after them.
+ * Numerics   the same algorithm gives the same bits, if the workspace holds both operands whole.
+ *            But preparing makes some algorithms cheaper, so another one may run.
+ * Threads    calls of other threads may use the array meanwhile: memory that they are about to read
+ *            is freed after them.
  * Returns    DUO_OK (also where no GPU will ever need it), DUO_ERR_CONTEXT, DUO_ERR_NULL,
  *            DUO_ERR_SIZE, DUO_ERR_RANGE (not in one array of these kinds).
  * Since      1.0
@@ -997,23 +1002,23 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  *     duo_graph_destroy(g);
  *
  * Sides      An operation whose operands are all in host memory runs on the CPU; one whose operands
- *            are all on the device (duo_malloc, duo_adopt) runs there. Nothing is copied but by
- *            nodes that copy: any other mix, and kept arrays, are DUO_ERR_HIDDEN when the graph is
- *            built. Memory of duo_malloc counts as on the device also where it lies in host memory:
- *            work on it alone runs on the CPU then, and an operation with other operands on the
- *            device is called by the launching thread. Without a GPU all the work is the CPU's.
- * Order      A launch follows what its context was given before, and the context goes on behind it.
- *            What the host does, and copies to host memory, are done when the launch returns; for
- *            what they depend on, on the device, the launching thread waits. Other work on the
- *            device is queued: with CUDA as CUDA graphs, one for all if the host does nothing in
- *            between. Pinned memory (duo_malloc_host) that copies read has to stay as it is until
- *            that is done; pageable memory may change when the launch returns, and is copied by the
- *            launching thread.
+ *            are all on the device (duo_malloc, duo_adopt) runs there. Only DUO_WORK_COPY copies:
+ *            any other mix, and kept arrays, are DUO_ERR_HIDDEN when the graph is built. Memory of
+ *            duo_malloc counts as on the device even if it lies in host memory. Then work on only
+ *            such memory runs on the CPU, and the launching thread calls an operation that has
+ *            other operands on the device. Without a GPU the CPU does all the work.
+ * Order      A launch follows all work that its context was given before, and the context goes on
+ *            behind it. Work of the host, and copies to host memory, are done when the launch
+ *            returns; the launching thread waits for the work on the device that they depend on.
+ *            Other work on the device is queued: with CUDA as CUDA graphs, one for all if the host
+ *            does nothing in between. Pinned memory (duo_malloc_host) that copies read must not
+ *            change until they are done. Pageable memory may change when the launch returns: the
+ *            launching thread copies it.
  * Threads    One thread at a time uses a graph, and one launch of it at a time is under way: a
- *            launch follows the one before. Nodes that the host does share the team's threads.
- * Numerics   as of the calls: the reductions have the same bits, whatever runs beside them.
- *            Products on the device may have others than the call, as they share it with their
- *            neighbours; each launch has the same.
+ *            launch follows the one before. The host's nodes share the team's threads.
+ * Numerics   as for the calls: the reductions have the same bits, whatever runs beside them.
+ *            Products on the device may have other bits than the call, as they share it with their
+ *            neighbours; each launch gives the same bits.
  */
 typedef struct duo_graph duo_graph;
 
@@ -1031,9 +1036,11 @@ typedef enum duo_work_kind {
     DUO_WORK_HOST   /* function(user), on any thread. It must not call the library. */
 } duo_work_kind;
 
-/* What a node does. The caller fills `size` with sizeof(duo_work), and what its kind names; all
- * else may be 0. Arguments are those of the functions of these names. Later versions may append
- * fields, of which 0 means what it is without them. */
+/*
+ * What a node does. The caller fills `size` with sizeof(duo_work), and the fields that its kind
+ * names; all others may be 0. Arguments are as in the functions of these names. Later versions may
+ * append fields; 0 in them changes nothing.
+ */
 typedef struct duo_work {
     size_t size;
     duo_work_kind kind;
@@ -1054,7 +1061,7 @@ typedef struct duo_work {
     void *dst;
     const void *src;
     size_t dst_pitch, src_pitch; /* bytes, at least width where height is above 1 */
-    size_t width, height;        /* of 0, nothing is done */
+    size_t width, height;        /* if one is 0, nothing is done */
     int value;                   /* converted to unsigned char, as by memset */
 
     void (*function)(void *user);
@@ -1097,9 +1104,9 @@ DUO_API duo_status duo_graph_add(duo_graph *graph, const duo_work *work, const d
 /**
  * duo_graph_alter - another work, or other dependencies, for a node of a graph that is not built.
  *
- *   work    as in duo_graph_add; NULL: what it was.
- *   after   takes the place of all dependencies that it had; count -1: they stay. Dependencies may
- *           name any node: whether they are without a cycle is seen when the graph is built.
+ *   work    as in duo_graph_add; NULL: unchanged.
+ *   after   replaces all dependencies that it had; count -1: they stay. Dependencies may name any
+ *           node: a cycle is found when the graph is built.
  *
  * Returns    as duo_graph_add; DUO_ERR_NODE also if `node` is not of this graph.
  * Since      1.0
@@ -1121,7 +1128,7 @@ DUO_API duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node 
  * duo_graph_begin - from now on the calls made in this context are not carried out: they become
  * nodes of a new graph, until duo_graph_end returns it.
  *
- *   ctx   not NULL, and not capturing. What it was given before is no part of the graph.
+ *   ctx   not NULL, and not capturing. Work that it was given before is no part of the graph.
  *
  *     duo_graph_begin(a);
  *     duo_sgemm(a, ...);
@@ -1132,21 +1139,21 @@ DUO_API duo_status duo_graph_node_at(duo_graph *graph, int64_t number, duo_node 
  *     duo_graph_build(g, a);
  *     for (...) duo_graph_launch(g, a);
  *
- * Nodes      are duo_sgemm, duo_sasum, duo_ssum and duo_sdot, with the context's math at the time
- *            of the call, and duo_copy. Arguments are checked as by the call, and a bad one is no
- *            node; where operands are, and what follows from it, is seen when the graph is built. A
+ * Nodes      Calls of duo_sgemm, duo_sasum, duo_ssum and duo_sdot, with the context's math at the
+ *            time of the call, and of duo_copy. Arguments are checked as by the call, and a call
+ *            with a bad one is no node. Where operands are is checked when the graph is built. A
  *            call that would touch nothing is no node. No result is there before a launch.
- * Order      each node depends on what its context was given before it. duo_event_record notes that
- *            place. duo_event_wait for such an event adds it to what the context's next nodes
- *            depend on; a context that does not take part yet does so from then on. The events have
- *            to be of the same capture, else duo_event_wait returns DUO_ERR_CAPTURE.
- * Refused    with DUO_ERR_CAPTURE, in every context that takes part: duo_graph_begin,
+ * Order      each node depends on the nodes of its context before it. duo_event_record notes that
+ *            place, and duo_event_wait makes the context's next nodes depend on it, too; a context
+ *            that does not take part yet does so from then on. The events have to be of the same
+ *            capture, else duo_event_wait returns DUO_ERR_CAPTURE.
+ * Refused    In every context that takes part these return DUO_ERR_CAPTURE: duo_graph_begin,
  *            duo_graph_build, duo_graph_launch, duo_synchronize, duo_set_device, duo_set_devices,
- *            duo_set_stream; and duo_event_synchronize and duo_event_query of events of the
- *            capture: they would wait for what is not done. The capture goes on.
- * At once    is done what all else is asked for, as ever: duo_warm_up, duo_trim, and what concerns
- *            memory, from duo_malloc to duo_prepare. Path, threads and devices for the nodes are
- *            those of the context that the graph is built with.
+ *            duo_set_stream. So do duo_event_synchronize and duo_event_query for events of the
+ *            capture: their work is not done before a launch. The capture goes on.
+ * At once    All other functions act at once, as ever: duo_warm_up, duo_trim, and those for memory,
+ *            from duo_malloc to duo_prepare. The nodes use path, threads and devices of the context
+ *            that the graph is built with.
  * Threads    contexts and events of a capture are used by one thread at a time. A thread's default
  *            context takes no part: the program's BLAS calls are made there (libduoblas-blas.so).
  *            duo_event_wait(NULL, ...) for an event of the capture returns DUO_ERR_CAPTURE.
@@ -1161,13 +1168,14 @@ DUO_API duo_status duo_graph_begin(duo_context *ctx);
  * duo_graph_end - end the capture, and return its graph. It is not built: nodes can be added, and
  * altered (duo_graph_node_at).
  *
- *   ctx     that of duo_graph_begin. It and all that take part make their calls again.
+ *   ctx     the context of duo_graph_begin. From now on it, and all that take part, carry out their
+ *           calls again.
  *   graph   [out] not NULL. Set to NULL on failure; else duo_graph_destroy ends it.
  *
  * Returns    DUO_OK; DUO_ERR_NULL, DUO_ERR_CONTEXT, DUO_ERR_CAPTURE if no capture began in ctx; or,
  *            with the capture ended and no graph, DUO_ERR_MEMORY, and DUO_ERR_CAPTURE if another
- *            context made a call that ctx does not follow, by an event that it waited for:
- *            duo_error_detail names the node.
+ *            context made a call that ctx does not follow by waiting for an event: duo_error_detail
+ *            names the node.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
@@ -1178,7 +1186,8 @@ DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
  *
  *   ctx   its threads and its device are the graph's. Nothing is queued in it.
  *
- * Operands have to be allocated, and need not be filled. Those on a device are on that of ctx.
+ * Operands have to be allocated, and need not be filled. Those on a device are on the device of
+ * ctx.
  *
  * Returns    DUO_OK, or with the graph not built: DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT,
  *            DUO_ERR_CAPTURE (ctx captures another), DUO_ERR_MEMORY, DUO_ERR_CYCLE,
@@ -1192,12 +1201,12 @@ DUO_API duo_status duo_graph_build(duo_graph *graph, duo_context *ctx);
 /**
  * duo_graph_launch - do the graph's work.
  *
- *   ctx   any context. The graph follows what it was given before.
+ *   ctx   any context. The graph follows the work that it was given before.
  *
  * Returns    DUO_OK, DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT (not built), DUO_ERR_CAPTURE
- *            (ctx captures another), or what the call of a node returned, DUO_ERR_LOST,
- *            DUO_ERR_MEMORY, DUO_ERR_DEVICE: then what depends on it has not been done, and
- *            duo_graph_detail names it. The graph may be launched again.
+ *            (ctx captures another), or the status of a node's call, DUO_ERR_LOST, DUO_ERR_MEMORY,
+ *            DUO_ERR_DEVICE: then the nodes that depend on it have not run, and duo_graph_detail
+ *            names it. The graph may be launched again.
  * Since      1.0
  */
 DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
@@ -1207,11 +1216,11 @@ DUO_API duo_status duo_graph_launch(duo_graph *graph, duo_context *ctx);
  * of the same side, scalars, value, function and user.
  *
  *   work   not NULL; kind, math, layout, transposes, sizes, increments, leading dimensions and
- *          pitches are what they were, and pinned memory stays pinned.
+ *          pitches must be unchanged, and pinned memory stays pinned.
  *
- * Does not wait. Launches that are under way go on with what they had. Where memory of duo_malloc
- * lies in host memory and that before did not, or the other way, the next launch waits for the last
- * one and lays the graph out anew, for which it may return DUO_ERR_MEMORY.
+ * Does not wait. Launches that are under way go on with the old arguments. If memory of duo_malloc
+ * in host memory replaces memory on the device, or the other way, the next launch waits for the
+ * last one and lays the graph out anew; it may then return DUO_ERR_MEMORY.
  *
  * Returns    DUO_OK, or with the node unchanged: DUO_ERR_GRAPH, DUO_ERR_BUILT (not built),
  *            DUO_ERR_NODE, DUO_ERR_NULL, DUO_ERR_SIZE and DUO_ERR_UNSUPPORTED (as duo_graph_add),
@@ -1234,8 +1243,8 @@ DUO_API duo_status duo_graph_update(duo_graph *graph, duo_node node, const duo_w
 DUO_API duo_status duo_graph_print(duo_graph *graph, char *text, size_t size, size_t *length);
 
 /**
- * duo_graph_detail - which node the last failure of this graph was about, and what was wrong; never
- * NULL, may be "". It may change with the graph's next call.   Since 1.0
+ * duo_graph_detail - the node and the cause of this graph's last failure; never NULL, may be "". It
+ * may change with the graph's next call.   Since 1.0
  */
 DUO_API const char *duo_graph_detail(duo_graph *graph);
 
@@ -1255,18 +1264,20 @@ typedef struct duo_candidate {
 
 /* What predicted seconds consist of. */
 typedef struct duo_parts {
-    double transfer_seconds; /* what it takes longer than if nothing had to be moved: of a product
-                                that is sent while it is multiplied, what is not overlapped */
-    double launch_seconds;   /* launch, and the result's way back; to share work among threads */
+    double transfer_seconds; /* extra time because operands move: of a product that is sent while it
+                                is multiplied, only the part that is not overlapped */
+    double launch_seconds;   /* launch, and the result's way back; sharing work among threads */
     double compute_seconds;  /* the rest; infinite where the candidate does not accept */
 } duo_parts;
 
-/* The caller fills `size` with sizeof(duo_decision) first; later versions may append fields, and
- * fill in as many as `size` has room for. What the library does not know is left alone. */
+/*
+ * The caller fills `size` with sizeof(duo_decision) first; later versions may append fields, and
+ * fill in as many as `size` has room for. Fields that the library does not know are left alone.
+ */
 typedef struct duo_decision {
     size_t size;
     const char *operation;      /* "sgemm", "sasum", "ssum", "sdot"; NULL: no call yet */
-    int64_t m, n, k;            /* reductions: n alone */
+    int64_t m, n, k;            /* reductions: only n */
     duo_residence residence[3]; /* a, b, c of sgemm; x, y, result of the reductions */
     duo_side side;              /* where it ran */
     const char *algorithm;      /* the one that ran; NULL for a quick return */
@@ -1278,9 +1289,9 @@ typedef struct duo_decision {
     char note[160]; /* what went differently: no GPU and why, a fall-back; else empty */
 
     int ran;                         /* the algorithm's index in candidate[]; -1: none ran */
-    double profile_seconds;          /* what the profile alone predicts for it: other than
-                                         predicted_seconds where something was learned
-                                         (duo_set_adapt) */
+    double profile_seconds;          /* the profile's prediction for it; differs from
+                                        predicted_seconds where something was learned
+                                        (duo_set_adapt) */
     duo_parts parts[DUO_CANDIDATES]; /* of candidate[]'s predicted_seconds */
     char reason[320];                /* why this algorithm, in a sentence; empty: no call yet */
 
@@ -1309,11 +1320,11 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
  *                         tells them; side, algorithm, threads and predicted_seconds are those of
  *                         the candidate that was chosen. Nothing has run: seconds is negative, note
  *                         and reason are empty, parts are 0. Its size tells which fields the
- *                         library has. It is gone when decide returns.
+ *                         library has. It is valid only until decide returns.
  *              chosen     the index of that candidate.
  *            It returns the index of the candidate to run, or -1 for the one that was chosen. Any
- *            other number counts as -1, as does a candidate that does not accept. One of the other
- *            side may be chosen on any path.
+ *            other number, and a candidate that does not accept, count as -1. A candidate of the
+ *            other side may be chosen on any path.
  *
  * Calls      that have nothing to compute (m = 0, n <= 0) do not ask. Tiny calls do: while decide
  *            is set they are predicted as all others are, which takes about a microsecond. A call

@@ -9,32 +9,32 @@
  *
  * Contexts   A function takes a duo_context *. A duo::context converts to it, as duo::event and
  *            duo::graph do to theirs, so that every function of duoblas.h takes them. nullptr is
- *            the thread's default context. A context outlives what was made with it.
- * Errors     A status other than DUO_OK is thrown, as duo::error; duo::check does so with that of
- *            any function of duoblas.h. The operations do not throw where std::nothrow is their
- *            first argument: then they return the status. Compiled without exceptions
- *            (-fno-exceptions), what would be thrown is printed and ends the program.
- * Views      Operands are a matrix_view or a vector_view, made of a pointer and sizes, or of what a
- *            program has: a std::mdspan of rank 2 or 1, or a class made like it (Kokkos's); a
- *            std::span, std::vector, or another range that is known to be contiguous; a vector of
- *            Eigen (row, column, diagonal, segment, Map, Ref). Layout, leading dimensions and
- *            increments are those of the view; A, B and C may be of different layouts. A view of
- *            device memory is made and passed on, not read. Batches are a batch_view, of a
- *            std::mdspan of rank 3 too, or a list_view. What may have gaps that no view can tell
- *            does not compile.
- * Contiguous are arrays, std::vector, std::array, what has pointers as iterators, the arrays below,
- *            vectors of Eigen with an inner stride of 1, whole matrices of Eigen, and from C++20 on
- *            every std::ranges::contiguous_range. Of others pass data and size.
- * Lifetimes  A view points to what it was made of, be it a temporary, which lasts until its call
- *            has returned. What keeps the address for longer (kept, prepared, work::) takes no
- *            temporary, unless that is a view itself (from C++20 on a borrowed range). What the
- *            calls of a capture name has to last as long as the graph.
- * Moved from contexts, events and graphs are dead: each call on them is DUO_ERR_CONTEXT,
+ *            the thread's default context. A context must outlive everything that was made with it.
+ * Errors     A status other than DUO_OK is thrown as duo::error; duo::check throws the status of
+ *            any function of duoblas.h. With std::nothrow as their first argument the operations do
+ *            not throw but return the status. Compiled without exceptions (-fno-exceptions), an
+ *            error is printed and ends the program.
+ * Views      Operands are a matrix_view or a vector_view, made of a pointer and sizes, or of an
+ *            object of the program: a std::mdspan of rank 2 or 1, or a class made like it
+ *            (Kokkos's); a std::span, std::vector, or another range that is known to be contiguous;
+ *            a vector of Eigen (row, column, diagonal, segment, Map, Ref). The view has the layout,
+ *            leading dimensions and increments; A, B and C may differ in layout. A view of device
+ *            memory is made and passed on, not read. Batches are a batch_view, of a std::mdspan of
+ *            rank 3 too, or a list_view. An object whose gaps no view can describe does not
+ *            compile.
+ * Contiguous are arrays, std::vector, std::array, classes with pointers as iterators, the arrays
+ *            below, vectors of Eigen with an inner stride of 1, whole matrices of Eigen, and from
+ *            C++20 on every std::ranges::contiguous_range. For others pass data and size.
+ * Lifetimes  A view points to the object that it was made of. A temporary lasts until its call has
+ *            returned. Functions that keep the address for longer (kept, prepared, work::) take no
+ *            temporary, unless it is a view itself (from C++20 on a borrowed range). Operands of
+ *            captured calls have to last as long as the graph.
+ * Moved from contexts, events and graphs are dead: each call on them returns DUO_ERR_CONTEXT,
  *            DUO_ERR_EVENT or DUO_ERR_GRAPH. Moved from arrays are empty.
- * Ends       Destructors cannot tell of errors. What waits before (context::synchronize,
- *            kept::release) tells.
+ * Ends       Destructors cannot report errors. Call context::synchronize or kept::release before:
+ *            they report.
  * State      There is none here: all is inline, each function calls its counterpart in duoblas.h.
- *            What that says of overlap, residence, threads and numerics holds.
+ *            The rules there for overlap, residence, threads and numerics hold.
  *
  * All since 1.0.
  *
@@ -69,7 +69,7 @@ namespace duo
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-/* What is thrown: the status, and its text. */
+/* The exception: a status and its text. */
 class error : public std::runtime_error
 {
   public:
@@ -143,7 +143,9 @@ class context : public detail::handle<duo_context, duo_destroy>
   public:
     context() : handle(detail::created<duo_context, duo_create>()) {}
 
-    /* Moved from it is not nullptr, the thread's default context, but one that is not live. */
+    /*
+     * A moved-from one is not nullptr, which is the thread's default context, but a dead context.
+     */
     duo_context *get() const noexcept { return *this ? handle::get() : gone(); }
     operator duo_context *() const noexcept { return get(); }
 
@@ -198,17 +200,20 @@ inline constexpr bool points =
     std::conjunction_v<std::is_same<std::remove_cv_t<From>, std::remove_cv_t<To>>,
                        std::is_convertible<From *, To *>>;
 
-/* Are the elements of an mdspan at strides? A layout may have strides for some of its extents
- * alone, as that of packed triangles. What has no such function is made like an mdspan with
- * strides. */
+/*
+ * Are the elements of an mdspan at strides? A layout may have strides only for some extents (packed
+ * triangles). A class without that function is taken as one with strides.
+ */
 template <class M, class = void>
 inline constexpr bool is_strided = true;
 template <class M>
 inline constexpr bool
     is_strided<M, std::void_t<decltype(M::is_always_strided())>> = M::is_always_strided();
 
-/* An mdspan with this many indices whose elements are floats in memory. An accessor that computes
- * them, as std::linalg::scaled's does, gives no references to them. */
+/*
+ * An mdspan with this many indices and floats in memory as its elements. An accessor that computes
+ * them, as std::linalg::scaled's, gives no references to them.
+ */
 template <class M, class T, std::size_t rank, class = void>
 inline constexpr bool is_mdspan = false;
 template <class M, class T, std::size_t rank>
@@ -219,7 +224,7 @@ inline constexpr bool is_mdspan<
                      std::is_same_v<typename M::reference, typename M::element_type &>>> =
     is_strided<M>;
 
-/* How a matrix is stored whose indices are the last two of an mdspan. */
+/* How the matrix of the last two indices of an mdspan is stored. */
 struct storage {
     int64_t rows, columns, ld;
     duo_layout layout;
@@ -245,7 +250,7 @@ constexpr storage storage_of(const M &m)
     return as;
 }
 
-/* What std::data points to; void where that or std::size is missing. */
+/* The type that std::data points to; void if std::data or std::size is missing. */
 template <class R, class = void>
 struct element_of {
     using type = void;
@@ -258,8 +263,10 @@ struct element_of<R, std::void_t<decltype(*std::data(std::declval<R &>())),
 template <class R>
 using element = typename element_of<R>::type;
 
-/* Does each element follow the one before it in memory? Strided classes have data() and size() as
- * well, so only that counts which cannot be otherwise. */
+/*
+ * Does each element follow the one before it in memory? Strided classes have data() and size() as
+ * well, so only types that cannot have gaps count.
+ */
 template <class R, class = void>
 inline constexpr bool is_array = false;
 template <class R>
@@ -299,8 +306,10 @@ template <class R>
 inline constexpr bool is_contiguous =
     std::conjunction_v<std::negation<std::is_void<element<R>>>, follows<R>>;
 
-/* Is what an R && points to there after its full expression? So it is if it has a name, or is a
- * view that says so. */
+/*
+ * Do the elements of an R && outlive its full expression? Yes if it has a name, or is a view that
+ * says so.
+ */
 template <class R>
 inline constexpr bool lasts =
 #ifdef __cpp_lib_ranges
@@ -308,7 +317,7 @@ inline constexpr bool lasts =
 #endif
     std::is_lvalue_reference_v<R>;
 
-/* Of what is noted by address: contiguous, and no temporary. */
+/* For functions that keep the address: contiguous, and no temporary. */
 template <class R>
 using if_it_stays =
     std::enable_if_t<is_contiguous<std::remove_reference_t<R>> && lasts<R> &&
@@ -329,8 +338,8 @@ using listed = std::enable_if_t<std::is_pointer_v<E>, std::remove_pointer_t<E>>;
 
 /*
  * A matrix of T, which is float or const float: X(i,j) = data[i + j*ld], or data[i*ld + j] if
- * row-major. Of an mdspan it takes layout and leading dimension from the strides. One in which
- * neither stride is 1 becomes a view with ld = 0, which every product refuses with DUO_ERR_LD.
+ * row-major. The strides of an mdspan give layout and leading dimension. An mdspan in which neither
+ * stride is 1 becomes a view with ld = 0, which every product refuses with DUO_ERR_LD.
  */
 template <class T>
 struct matrix_view {
@@ -386,13 +395,13 @@ constexpr matrix_view<T> transposed(matrix_view<T> x) noexcept
 }
 
 /*
- * Matrices of one shape at equal distances: X[i] begins `stride` elements after X[i-1]. Of an
- * mdspan the first index tells which matrix. One matrix, whatever a matrix_view is made of, is a
- * batch of count 1: as A or B it serves every product.
+ * Matrices of one shape at equal distances: X[i] begins `stride` elements after X[i-1]. The first
+ * index of an mdspan tells which matrix. Anything that makes a matrix_view is a batch of count 1:
+ * as A or B it serves every product.
  */
 template <class T>
 struct batch_view {
-    matrix_view<T> each; /* data is that of the first */
+    matrix_view<T> each; /* data: the first one's */
     int64_t stride, count;
 
     constexpr batch_view(matrix_view<T> each_, int64_t stride_, int64_t count_) noexcept
@@ -478,8 +487,8 @@ constexpr list_view<T> transposed(list_view<T> x) noexcept
 
 /*
  * A vector that is read. data is its element with the lowest address: with a negative stride the
- * last one, as in duo_sdot. Sums take it forwards; those of one element that is repeated (a stride
- * of 0) are DUO_ERR_SIZE.
+ * last one, as in duo_sdot. Sums take it forwards; a sum of one repeated element (a stride of 0) is
+ * DUO_ERR_SIZE.
  */
 struct vector_view {
     const float *data;
@@ -590,7 +599,7 @@ inline duo_work work(duo_work_kind kind) noexcept
     return w;
 }
 
-/* All in the layout of C: an A or B of the other layout is, read so, its own transpose. */
+/* All in the layout of C: an A or B of the other layout becomes its own transpose. */
 inline duo_work product(const matrix_view<const float> &a, const matrix_view<const float> &b,
                         const matrix_view<float> &c, float alpha, float beta) noexcept
 {
@@ -612,8 +621,10 @@ inline duo_work product(const matrix_view<const float> &a, const matrix_view<con
     return w;
 }
 
-/* The increment of a sum, which duo_ssum takes to be 0 unless that is positive. One element that is
- * repeated becomes one that no other can follow. */
+/*
+ * The increment of a sum; for one that is not positive duo_ssum would return 0. A repeated element
+ * gets an increment that no other can follow.
+ */
 inline int64_t increment(const vector_view &x) noexcept
 {
     return x.stride == 0 ? INT64_MAX : x.stride < 0 ? -x.stride : x.stride;
@@ -629,7 +640,7 @@ inline duo_work reduction(duo_work_kind kind, const vector_view &x, float *resul
     return w;
 }
 
-/* A vector that is read after the call, too: not of a temporary. */
+/* A vector that is read after the call, too: no temporary. */
 struct lasting_view : vector_view {
     lasting_view(const float *data_, int64_t size_, int64_t stride_ = 1) noexcept
         : vector_view(data_, size_, stride_)
@@ -648,8 +659,10 @@ struct lasting_view : vector_view {
 
 } // namespace detail
 
-/* What nodes of a graph do, as graph::add takes it. The math of operations is DUO_MATH_ACCURATE;
- * `math` of what is returned may be set. */
+/*
+ * What nodes of a graph do, as graph::add takes it. The math of operations is DUO_MATH_ACCURATE;
+ * set `math` of the returned work for another.
+ */
 namespace work
 {
 
@@ -733,8 +746,8 @@ inline void gemm(duo_context *ctx, matrix_view<const float> a, matrix_view<const
 }
 
 /*
- * duo_sgemm_strided_batched - C[i] := alpha A[i] B[i] + beta C[i] for each matrix of c. A or B that
- * is one matrix serves all products; else there are as many, or DUO_ERR_SIZE.
+ * duo_sgemm_strided_batched - C[i] := alpha A[i] B[i] + beta C[i] for each matrix of c. A single
+ * matrix as A or B serves all products; else there are as many as products, or DUO_ERR_SIZE.
  */
 [[nodiscard]] inline duo_status gemm_batched(std::nothrow_t, duo_context *ctx,
                                              batch_view<const float> a, batch_view<const float> b,
@@ -777,8 +790,8 @@ inline void gemm_batched(duo_context *ctx, list_view<const float> a, list_view<c
 
 /*
  * duo_sasum, duo_ssum, duo_sdot. With a pointer to the result, which may be on the device, they are
- * those functions. Without it they return it, and wait for all work of a context that is not
- * nullptr (duo_synchronize). Vectors of different sizes are DUO_ERR_SIZE.
+ * those functions. Without a pointer they return the result, and wait for all work of a context
+ * that is not nullptr (duo_synchronize). Vectors of different sizes are DUO_ERR_SIZE.
  */
 [[nodiscard]] inline duo_status asum(std::nothrow_t, duo_context *ctx, vector_view x,
                                      float *result) noexcept
@@ -820,8 +833,8 @@ namespace detail
 
 /*
  * The result of reduce(&result). A context may still write it when the call has returned
- * (duo_set_async), or when its graph is launched (duo_graph_begin). Where waiting for it fails, as
- * it does in a capture, the float has to stay: it is never freed.
+ * (duo_set_async), or when its graph is launched (duo_graph_begin). If waiting for it fails, as it
+ * does in a capture, the float has to stay: it is never freed.
  */
 template <class Reduce>
 float awaited(duo_context *ctx, const Reduce &reduce)
@@ -942,9 +955,11 @@ void copy(duo_context *ctx, To &&to, const From &from)
     check(duo_copy(ctx, std::data(to), std::data(from), detail::bytes(from)));
 }
 
-/* duo_keep to duo_release. An array has one such scope at a time: the first that ends forgets it.
- * Where the last fetch may fail (a device is lost) call release: the destructor cannot tell. After
- * release, or moved from, it keeps nothing: DUO_ERR_RANGE. */
+/*
+ * duo_keep to duo_release. An array has one such scope at a time: the first that ends forgets it.
+ * If the last fetch may fail (a device is lost) call release: the destructor cannot report it.
+ * After release, or moved from, it keeps nothing: DUO_ERR_RANGE.
+ */
 class kept
 {
   public:
