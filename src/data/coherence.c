@@ -5,7 +5,7 @@
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 
-/* If a device was found lost, its regions are swept before anyone looks at them again. */
+/* If a device was found lost, its regions are swept before they are looked at again. */
 static duo_status sweep_if_lost(duo_status status)
 {
     if (status == DUO_ERR_LOST) duo_residency_sweep();
@@ -153,8 +153,9 @@ duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t 
                            to + after < end ? to + after : end);
         return DUO_OK;
     }
-    /* The device copy has, or will have, newer bytes elsewhere in the array. What the host wrote is
-     * sent now: one range for each copy cannot tell which bytes between the two are newer where. */
+    /* The device copy has, or will have, newer bytes elsewhere in the array. So the host's bytes
+     * are sent now: one stale range for each copy cannot tell which bytes between the two are newer
+     * where. */
     const duo_status status = send_part(res, region, from, to);
     return only_own_lost(status, region) ? send_part(res, region, from, to) : status;
 }

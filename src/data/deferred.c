@@ -7,15 +7,15 @@
 #include "gpu/backend/devices.h"
 #include "host/lock.h"
 
-/* All under DUO_LOCK_DEFERRED; the thread that adds alone changes the first four, and reads them
- * without. */
+/* All under DUO_LOCK_DEFERRED. Only the thread that adds results changes the first four fields, so
+ * it reads them without the lock. */
 struct duo_deferred {
-    int device;     /* that writes the words */
+    int device;     /* it writes the words */
     uint64_t *word; /* DUO_DEFERRED of them, pinned; NULL: not needed yet */
-    uint64_t added; /* how many ever were; result i has word and destination i % DUO_DEFERRED */
+    uint64_t added; /* results so far; result i has word and destination i % DUO_DEFERRED */
     float *destination[DUO_DEFERRED];
-    uint64_t delivered; /* so many of those: none of them is awaited */
-    bool lost;          /* some were: from lost_first on, all. It is the ring's end */
+    uint64_t delivered; /* how many of those are not awaited any more */
+    bool lost;          /* all from lost_first on are. It is the ring's end */
     uint64_t lost_first;
     duo_deferred *older; /* in the list of all: the one made before */
 };
@@ -33,7 +33,7 @@ duo_deferred *duo_deferred_make(void)
     return d;
 }
 
-/* Other than that of the result before it in the same word, and not 0. */
+/* Not 0, and not the ticket of the result before it in the same word. */
 static uint32_t ticket_of(uint64_t number) { return (uint32_t)number | 1U; }
 
 static duo_result_word word_of(const duo_deferred *d, uint64_t number)
@@ -43,7 +43,7 @@ static duo_result_word word_of(const duo_deferred *d, uint64_t number)
 
 /* ---- Delivering: under the lock ---- */
 
-/* Delivers what has come, up to number `end`. Is none before that awaited any more? */
+/* Delivers the results that have come, up to number `end`. Are all of these delivered now? */
 static bool deliver(duo_deferred *d, uint64_t end)
 {
     for (; d->delivered < end; d->delivered++) {
@@ -56,7 +56,7 @@ static bool deliver(duo_deferred *d, uint64_t end)
     return true;
 }
 
-/* Whatever is awaited is lost. */
+/* All awaited results are lost. */
 static void lose(duo_deferred *d)
 {
     if (d->delivered == d->added) return;
@@ -103,7 +103,7 @@ void duo_deferred_add(duo_deferred *d, float *result)
     duo_unlock(DUO_LOCK_DEFERRED);
 }
 
-/* Unpins the words, by which nothing comes any more. */
+/* Unpins the words: no results come any more. */
 static void close_words(duo_deferred *d)
 {
     duo_lock(DUO_LOCK_DEFERRED);

@@ -114,15 +114,15 @@ bool duo_event_pending(const duo_event *event)
     return place.device != NO_DEVICE && duo_device_usable(place.device);
 }
 
-/* What a failure of the backend means to those who wait: a loss concerns them only if outputs were
- * on that device. */
+/* The status of waiting after a failure of the backend: a loss matters only if outputs were on that
+ * device. */
 static duo_status met(duo_event_place place, duo_status status)
 {
     if (status == DUO_ERR_LOST) duo_device_lose(place.device, duo_backend_current()->detail());
     return status == DUO_ERR_LOST && !place.unwaited ? DUO_OK : status;
 }
 
-/* That of an event of which nothing can be asked any more. */
+/* The status of an event that has no usable signal any more. */
 static duo_status settled(duo_event_place place)
 {
     const bool lost = place.lost || place.device != NO_DEVICE;
@@ -211,7 +211,7 @@ void duo_event_end_capture(const struct duo_capture *capture)
 
 /* ---- Forks ---- */
 
-/* The child has no device, and what a context left there is the parent's. A capture goes on. */
+/* The child has no device, and work of a context there belongs to the parent. A capture goes on. */
 static void in_child(void)
 {
     for (duo_event *event = newest; event != NULL; event = event->older) {

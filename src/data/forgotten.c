@@ -20,7 +20,7 @@ duo_status duo_forgotten_look(duo_resources *res, duo_region *region, duo_range 
 {
     duo_samples *const samples = region->samples;
     if (samples == NULL || region->device_copy == NULL) return DUO_OK;
-    /* A call of another thread that computes on the host tells what it wrote when it is done. */
+    /* A call of another thread that computes on the host notes its writes when it is done. */
     if (duo_residency_host_written(region)) return DUO_OK;
     const duo_range line = duo_samples_changed(samples, (const void *)region->low, part,
                                                region->host_stale, region->device_stale);

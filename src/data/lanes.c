@@ -12,8 +12,8 @@ static duo_status open_queue(duo_resources *res, int device, duo_queue **queue)
     return duo_resources_failed_on(res, device, status, "open a queue");
 }
 
-/* Opens a lane on a device. One that was open on another device is closed: a device may have been
- * lost meanwhile. *fresh: it was not open before. */
+/* Opens a lane on a device. If it was open on another device it is closed first: a device may have
+ * been lost meanwhile. *fresh: it was not open before. */
 static duo_status open_lane(duo_resources *res, int i, int device, bool several, bool *fresh)
 {
     duo_lane *const lane = &res->lane[i];

@@ -1,9 +1,9 @@
 /*
- * packed.h - packed operands: copies of operands in the layout that an algorithm multiplies from.
+ * packed.h - packed operands: copies of operands in the layout in which an algorithm reads them.
  *
- * An algorithm that splits its operands would write the same copy on each call. Where duo_prepare
- * has promised that an array rarely changes, the copy is written once, in device memory of its own,
- * and each later product of the algorithm with the same part of the array finds it there. A list
+ * An algorithm that splits its operands would write the same copy on each call. If duo_prepare has
+ * promised that an array rarely changes, the copy is written once, in device memory of its own.
+ * Each later product of the algorithm with the same part of the array finds it there. A list
  * belongs to one region and is used under the residency lock.
  */
 #ifndef DUO_PACKED_H
@@ -15,7 +15,7 @@
 
 typedef struct duo_packed {
     struct duo_packed *next;
-    /* The operand that is packed, and the algorithm that it is packed for. */
+    /* The operand, and the algorithm that it is packed for. */
     duo_algorithm_id algorithm;
     duo_range part; /* of the region */
     int64_t rows, columns, ld;
@@ -30,7 +30,7 @@ typedef struct duo_packed {
 typedef struct duo_packed_list {
     duo_range promised; /* the part of the region that duo_prepare says rarely changes */
     duo_packed *first;
-    bool full; /* one found no room: no more are made */
+    bool full; /* one found no room, so no more are made */
 } duo_packed_list;
 
 /* Has duo_prepare promised that this part rarely changes? */
@@ -39,7 +39,7 @@ bool duo_packed_promised(const duo_packed_list *list, duo_range part);
 /* Is this part promised, and is it packed already or is there room to pack it? */
 bool duo_packed_hoped(const duo_packed_list *list, duo_range part);
 
-/* The packed operand i of this call for the algorithm; NULL: there is none. */
+/* Operand i of this call packed for the algorithm; NULL: there is none. */
 duo_packed *duo_packed_find(const duo_packed_list *list, duo_algorithm_id algorithm,
                             const duo_call *call, int i, duo_range part);
 
@@ -49,7 +49,7 @@ duo_packed *duo_packed_in(const duo_packed_list *list, const void *memory);
 /* Bytes of all packed operands in the list. */
 size_t duo_packed_bytes(const duo_packed_list *list);
 
-/* Adds operand i, with `memory` on `device` that is not written yet. NULL: out of host memory. */
+/* Adds operand i, with `memory` on `device`, which is not written yet. NULL: out of host memory. */
 duo_packed *duo_packed_add(duo_packed_list *list, duo_algorithm_id algorithm, const duo_call *call,
                            int i, duo_range part, int device, void *memory, size_t bytes);
 

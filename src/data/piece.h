@@ -9,7 +9,7 @@
 #include "data/runs.h"
 #include "gpu/backend/backend.h"
 
-/* duo_queue_copy; or duo_queue_copy_now where the packed buffer is plain memory. */
+/* duo_queue_copy; or duo_queue_copy_now if the packed buffer is plain memory. */
 typedef duo_status (*duo_copying)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                                   size_t src_pitch, size_t width, size_t height);
 

@@ -10,8 +10,8 @@
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 
-/* Gives a kept array that has none a device copy. Keeping is a hint: an array that the device could
- * not hold alone is not tried again. */
+/* Gives a kept array that has none a device copy. Keeping is a hint: an array that is larger than
+ * the device is not tried again. */
 static duo_status make_copy(duo_resources *res, duo_region *region)
 {
     const size_t bytes = duo_region_copy_bytes(region);
@@ -32,8 +32,8 @@ static bool covers(const duo_operand *o, const duo_region *region, duo_range par
     return without_gaps && part.from == 0 && part.to == duo_region_bytes(region);
 }
 
-/* Places an operand in a kept array: in the device copy, where all that the call needs is made
- * current. */
+/* Places an operand in a kept array: in its device copy, and makes the bytes that the call needs
+ * current there. */
 static duo_outcome place_kept(duo_resources *res, duo_region *region, const duo_operand *o,
                               duo_range part, duo_operand *local)
 {
@@ -77,8 +77,8 @@ static duo_status place_workspace(duo_resources *res, const duo_call *call, int 
                       o->residence == DUO_AT_PINNED);
 }
 
-/* Is operand i a reduction's result for the host? It comes by the pinned word, not by a copy. What
- * is in memory of another device is not on this one either. */
+/* Is operand i a reduction's result for the host? It comes in the pinned word, not by a copy. A
+ * result in memory of another device does not. */
 static bool is_polled(const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];
@@ -126,7 +126,7 @@ static duo_outcome place_operand(duo_resources *res, const duo_call *call, duo_c
 }
 
 /* Finds, or makes, the packed operands of the call. This comes after all operands are placed, so
- * that packed operands take only memory that is left. An operand that another thread has changed
+ * that packed operands take only the rest of the memory. An operand that another thread has changed
  * since it was placed is not packed. */
 static void find_packed(duo_resources *res, duo_algorithm_id algorithm, const duo_call *call,
                         duo_call *local)

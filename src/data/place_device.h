@@ -6,10 +6,10 @@
 #include "data/resources.h"
 
 /*
- * Copies `call` to `local` with addresses on the device, for an algorithm, and sends what is not
- * current there; operands of sgemm in host memory stay there, and are streamed. The operands of
- * regions hold these from then on (residency.h) until duo_place_queued, which has to follow, also
- * on failure. So has duo_place_end.
+ * Copies `call` to `local` with addresses on the device, for an algorithm, and sends operands that
+ * are not current there. Operands of sgemm in host memory stay there, and are streamed. The
+ * operands hold their regions (residency.h) until duo_place_queued. That and duo_place_end have to
+ * follow, also on failure.
  */
 duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
                                 const duo_call *call, duo_call *local);

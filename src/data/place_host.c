@@ -55,8 +55,8 @@ void duo_place_claim_again(duo_resources *res, duo_region *region, bool written)
     if (duo_coherence_claim(res, region, written) != DUO_OK) (void)duo_queue_finish(res->queue);
 }
 
-/* Opens the queue for transfers with an operand in device memory, behind what others do there.
- * Holds its region, though it may be leaving: the CPU comes last, and declines nothing. */
+/* Opens the queue for transfers with an operand in device memory, behind other queues' work there.
+ * Holds its region even if that is leaving: the CPU comes last, and declines nothing. */
 static duo_status reach(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_residency_lock();
@@ -72,20 +72,20 @@ static duo_status reach(duo_resources *res, const duo_operand *o, duo_operand *l
     return status;
 }
 
-/* Did a transfer fail as only the queue's device is lost, and not the operand's? Then a second try
- * reaches that by a queue of its own. */
+/* Did a transfer fail because only the queue's device is lost, not the operand's? Then a second try
+ * uses a queue on the operand's device. */
 static bool only_own_lost(duo_status status, const duo_operand *local)
 {
     return status == DUO_ERR_LOST && local->held != NULL && duo_device_usable(local->held->device);
 }
 
-/* An operand in device memory to host memory, without gaps. */
+/* Copies an operand from device to host memory, without gaps. */
 static duo_status download(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_status status = reach(res, o, local);
     if (status != DUO_OK || !o->read) return status;
-    /* A transfer takes no negative or zero increment on the device: all the memory that the vector
-     * spans is copied, and its elements are gathered here. */
+    /* A transfer takes no negative or zero increment on the device. So all the memory that the
+     * vector spans is copied, and its elements are gathered here. */
     if (o->rows == 1 && o->ld <= 0) {
         uintptr_t low, high;
         duo_operand_span(o, &low, &high);
@@ -114,7 +114,7 @@ static duo_status copy_to_host(duo_resources *res, const duo_operand *o, duo_ope
     return only_own_lost(status, local) ? download(res, o, local) : status;
 }
 
-/* And back. */
+/* Copies it back. */
 static duo_status upload(duo_resources *res, const duo_operand *o, duo_operand *local)
 {
     duo_status status = reach(res, o, local);

@@ -1,18 +1,18 @@
 /*
- * plan.h - the plan of a product whose operands are in host memory: in which order their parts are
- * sent, multiplied and fetched, by one device or several.
+ * plan.h - the plan of a product with operands in host memory: the order in which one or several
+ * devices send, multiply and fetch their parts.
  *
  * A device has four queues that work at the same time: up (sends), compute (packs, multiplies),
- * down (fetches), and, where there are several devices, peer (copies from the others). A plan is
- * one list of steps for all. A step follows those of its own queue that stand before it, and
- *   PACK, MULTIPLY   every SEND and SHARE to their device that stands before them;
- *   FETCH            every MULTIPLY on its device that stands before it;
- *   SHARE            every SEND to the device it copies from that stands before it.
- * A step that overwrites what an earlier one used names it in `follows`: a SEND of A or B the last
- * MULTIPLY from that slot, or the FETCH behind it; a SEND of C, or a MULTIPLY, the FETCH from that
- * slot.
+ * down (fetches), and, with several devices, peer (copies from the others). A plan is one list of
+ * steps for all queues. A step follows the earlier steps of its own queue, and
+ *   PACK, MULTIPLY every earlier SEND and SHARE to their device;
+ *   FETCH every earlier MULTIPLY on its device;
+ *   SHARE every earlier SEND to the device that it copies from.
+ * A step that overwrites a slot names the step that used it last in `follows`: a SEND of A or B
+ * names the last MULTIPLY from that slot, or the FETCH behind it; a SEND of C, or a MULTIPLY, names
+ * the FETCH from that slot.
  *
- * A plan is made of numbers alone: it can be shown, and checked, without any device.
+ * A plan consists only of numbers: it can be shown, and checked, without any device.
  */
 #ifndef DUO_PLAN_H
 #define DUO_PLAN_H
@@ -32,58 +32,58 @@ typedef enum duo_step_kind {
 
 /*
  * A step works on rows [i, i + m) of op(A) and C, columns [j, j + n) of op(B) and C, and [p, p + k)
- * of k; on those of the three that its operand has. (What is packed has been sent, and shared, over
- * the same [p, p + k), in one step or several.)
+ * of k, as far as its operand has these dimensions. (A PACK works on the same [p, p + k) as the
+ * SENDs and SHAREs of that part, one or several.)
  */
 typedef struct duo_step {
     duo_step_kind kind;
     int operand;        /* SEND, SHARE, PACK: DUO_A, DUO_B or DUO_C */
     int device, source; /* numbers among the plan's devices; SHARE: copies from `source` */
     int follows;        /* the step that it follows beyond the rules above; -1: none */
-    bool starts;        /* MULTIPLY: the first of its tile, so beta is the caller's; else 1 */
+    bool starts;        /* MULTIPLY: first of its tile, so beta is the caller's, else 1 */
     bool ends;          /* MULTIPLY: the last of its tile */
     int64_t i, m, j, n, p, k;
     int slot[DUO_OPERANDS];
     int64_t first[DUO_OPERANDS]; /* A: row i, B: column j, C: row i, counted within the slot */
     int64_t column;              /* C: column j within the slot */
     int64_t deep;                /* SEND, SHARE of A or B: p, counted within the slot */
-    /* PACK, MULTIPLY: so many rows of op(A), and columns of op(B), are packed together in the slot:
-     * a range of them begins at a multiple of 64, and ends at one or with all (call.h). */
+    /* PACK, MULTIPLY: rows of op(A), and columns of op(B), that are packed together in the slot. A
+     * range of them begins at a multiple of 64, and ends at one or at the end (call.h). */
     int64_t all[2];
     double begin, end; /* predicted seconds from the start of the call (plan_clock.c) */
     /* Set while the plan runs (data/stream.c). */
     int mark;     /* MULTIPLY, FETCH: the mark behind it, in its queue */
-    int64_t done; /* FETCH: so many elements of the tile, by columns, are final in host memory;
+    int64_t done; /* FETCH: elements of the tile, by columns, that are final in host memory;
                      MULTIPLY: 1 once it is queued */
 } duo_step;
 
-/* The slots of one operand on each device. A slot of A holds `extent` rows of op(A), of B so many
- * columns of op(B), over depth[slot] of k; a slot of C holds extent rows and depth[slot]
+/* The slots of one operand on each device. A slot of A holds `extent` rows of op(A), a slot of B
+ * `extent` columns of op(B), over depth[slot] of k; a slot of C holds `extent` rows and depth[slot]
  * columns. */
 typedef struct duo_plan_space {
     int slots; /* 0: the operand stays where it is on the device, or is not touched */
     int64_t extent, depth[DUO_PLAN_SLOTS];
 } duo_plan_space;
 
-/* What a plan is made for. Seconds and bytes/s are of one device. */
+/* What a plan is made for. Seconds and bytes/s are for one device. */
 typedef struct duo_plan_problem {
     int64_t m, n, k;
     int algorithm;               /* duo_algorithm_id; the plan does not look at it */
     bool sent[DUO_OPERANDS];     /* the operand is in host memory and is read */
     bool pinned[DUO_OPERANDS];   /* the devices reach that memory themselves */
     bool fetched;                /* C is in host memory */
-    bool k_whole;                /* k is not cut: sums are rounded once */
-    int64_t pitch[DUO_OPERANDS]; /* floats from run to run, where panels are cut across the runs, as
-                                    those of rows are; 0: a panel is one range of memory */
+    bool k_whole;                /* k must not be cut: sums are rounded once */
+    int64_t pitch[DUO_OPERANDS]; /* floats from run to run if panels are cut across the runs (panels
+                                    of rows); 0: a panel is one range of memory */
     int devices;
     double share[DUO_PLAN_DEVICES]; /* of C's columns, by device; in all 1. All 0: equal ones */
-    double memory_bytes;            /* on each device, that the plan may use */
+    double memory_bytes;            /* that the plan may use on each device */
     double packed_bytes[2];         /* of an element of A, B, when packed; 0: it is not */
-    double up, down, both;          /* the link's rates, and that of both ways at once */
+    double up, down, both;          /* the link's rates; the sum of both ways at once */
     double host_up, host_down; /* rates at which pageable memory is copied to stages, and back */
     double peer;               /* rate between devices; 0: every device is sent all of A */
     double copy_seconds;       /* the fixed part of a transfer */
-    /* Seconds to multiply on one device, with operands packed, and to pack so many elements. */
+    /* Seconds to multiply packed operands on one device, and to pack `elements`. */
     double (*multiply)(const struct duo_plan_problem *of, int64_t m, int64_t n, int64_t k);
     double (*pack)(const struct duo_plan_problem *of, int operand, double elements);
     const void *model; /* for these two */
@@ -93,7 +93,7 @@ typedef struct duo_plan {
     duo_plan_problem of;
     duo_plan_space space[DUO_OPERANDS];
     duo_step *step;
-    int count, room; /* steps, and steps that there is memory for */
+    int count, room; /* steps, and how many there is memory for */
     bool held;       /* everything fits on the device; else C is in blocks */
     double seconds;  /* predicted */
     bool ran;        /* its steps tell what was done (data/stream.c) */

@@ -1,18 +1,18 @@
 /*
- * plan_blocks.c - plans of C in blocks (plan_blocks.h), one after the other, each from a block of A
- * and one of B, which stay where the next block of C needs them again. Where that is predicted to
- * take less, k is cut in slabs, whose partial sums stay on the device.
+ * plan_blocks.c - plans of C in blocks (plan_blocks.h), one after the other. Each is the product of
+ * a block of A and one of B, which stay if the next block of C needs them again. If that is
+ * predicted to take less, k is cut into slabs; partial sums stay on the device.
  */
 #include "data/plan_blocks.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Rows and columns of blocks are this times a power of two, or all there are: tiles that every
- * algorithm multiplies whole. */
+/* Rows and columns of a block are this times a power of two, or all: tiles that every algorithm
+ * multiplies whole. */
 static const int64_t kLeastBlock = 128;
 
-/* Rows, columns and k of a block, and whether the block of A stays while those of B pass by. */
+/* Rows, columns and k of a block, and whether a block of A stays while blocks of B pass by. */
 typedef struct block_shape {
     int64_t rows, columns, depth;
     bool a_stays;
@@ -28,7 +28,7 @@ static double block_bytes(const duo_plan_problem *of, const block_shape *b)
                              rows * columns * duo_plan_element_bytes(of, DUO_C));
 }
 
-/* Seconds by the totals alone: what is sent, multiplied and fetched at the same time, and the first
+/* Seconds, only from the totals: sending, multiplying and fetching at the same time, plus the first
  * and last block, which nothing overlaps. */
 static double block_seconds(const duo_plan_problem *of, const block_shape *b, int64_t n)
 {
@@ -60,7 +60,7 @@ static int64_t shallower(int64_t depth)
     return power;
 }
 
-/* The best blocks for n columns that fit. False: none do. */
+/* The best blocks that fit, for n columns. False: none fit. */
 static bool choose_blocks(const duo_plan_problem *of, int64_t n, block_shape *best)
 {
     const double memory = of->memory_bytes;
@@ -92,11 +92,11 @@ static bool choose_blocks(const duo_plan_problem *of, int64_t n, block_shape *be
     return least_seconds < (double)INFINITY;
 }
 
-/* What a device's slots hold while blocks are made. */
+/* The block in a device's slot while blocks are made. */
 typedef struct held_block {
-    int64_t first, p; /* of the operand's rows or columns, and of k */
+    int64_t first, p; /* first of the operand's rows or columns, and of k */
     int used;         /* the number of its last use; 0: never */
-    int last;         /* the step that used it last, which whoever overwrites it follows */
+    int last;         /* the step that used it last; one that overwrites it follows that */
 } held_block;
 
 typedef struct device_blocks {
@@ -104,7 +104,7 @@ typedef struct device_blocks {
     int uses, tiles;
 } device_blocks;
 
-/* The slot where the block of an operand is, or now is sent to. */
+/* The slot that has the operand's block. If none has it, the block is sent to one. */
 static int bring(duo_plan_making *w, device_blocks *d, duo_step *step, int operand)
 {
     held_block *const slot = d->slot[operand];
@@ -144,8 +144,8 @@ static void block_of_c(duo_plan_making *w, device_blocks *d, const block_shape *
     d->tiles++;
 }
 
-/* The outer loop is over the blocks of the operand that stays; the inner one turns at each end, so
- * that the block of the other operand that is there serves twice. */
+/* The outer loop is over the blocks of the operand that stays; the inner one turns around at each
+ * end, so that the last block of the other operand serves twice. */
 bool duo_plan_make_blocks(duo_plan_making *w)
 {
     const duo_plan_problem *const of = w->of;

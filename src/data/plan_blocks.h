@@ -5,9 +5,8 @@
 #include "data/plan_steps.h"
 
 /*
- * Makes the plan of the blocks that are predicted to take least, in place of what was in w->plan.
- * False: no blocks fit the memory that the plan may use. Whether all steps were added, w->failed
- * tells.
+ * Makes the plan of the blocks that are predicted to take least; it replaces w->plan. False: no
+ * blocks fit the memory that the plan may use. w->failed tells whether a step could not be added.
  */
 bool duo_plan_make_blocks(duo_plan_making *w);
 

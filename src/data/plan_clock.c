@@ -2,30 +2,30 @@
  * plan_clock.c - the seconds that a plan's steps take (plan_clock.h), and the least that any plan
  * takes.
  *
- * Each queue of each device has a clock, and so has the host, which copies pageable memory to and
- * from pinned stages, one piece after the other. A step begins when its queue is free and the steps
- * that it follows are done.
+ * Each queue of each device has a clock. So has the host, which copies pageable memory to and from
+ * pinned stages, one piece after the other. A step begins when its queue is free and the steps that
+ * it follows are done.
  */
 #include "data/plan_clock.h"
 
 #include <math.h>
 
-/* Pageable memory: so many bytes may have been copied to stages, and not yet be sent. */
+/* Bytes of pageable memory that may be in stages, copied but not yet sent. */
 static const double kStages = 32e6;
 
 /*
- * Seconds that the host takes to queue a step, to begin and end a piece of so many bytes, and a
- * panel of pageable memory; and that pass before a SEND or a step of the compute queue begins.
- * Fitted, with the rates below, to an H100: the plans of cubes of 1024 to 16384 take 0.9 to 1.1
- * times what the clock says from pinned memory, 0.9 to 1.2 times from pageable.
+ * Seconds of the host to queue a step, to begin and end a piece of kPieceBytes, and a panel of
+ * pageable memory; kStep: seconds before a SEND or a step of the compute queue begins. Fitted, with
+ * the rates below, to an H100: plans of cubes of 1024 to 16384 take 0.9 to 1.1 times the clock's
+ * seconds from pinned memory, 0.9 to 1.2 times from pageable.
  */
 static const double kQueueing = 5e-6, kPiece = 6e-6, kPieceBytes = 8e6, kPanel = 4e-5;
 static const double kStep = 5e-6;
 
 /*
- * The link's rate for a panel that the device reads across the runs of pinned memory, as a part of
- * that for one range. Narrow panels of many runs are slow to read. Runs up to 32 KiB apart: by the
- * panel's part of the operand, measured on an H100 with 4096 and 8192 rows.
+ * The link's rate for a panel that the device reads across the runs of pinned memory, relative to
+ * one range. Narrow panels of many runs are slow to read. Here runs are up to 32 KiB apart: the
+ * rate depends on the panel's part of the operand (H100, 4096 and 8192 rows).
  */
 static double across_runs(double panel, double all)
 {
@@ -33,18 +33,18 @@ static double across_runs(double panel, double all)
     return panel * 12.0 >= all ? 0.8 : 0.55;
 }
 
-/* Runs farther apart: by the length of a run, measured on two H100s with 16384 and 32768 rows,
- * whose multiprocessors worked meanwhile. */
+/* Runs farther apart: the rate depends on the length of a run (two H100s, 16384 and 32768 rows,
+ * multiprocessors busy). */
 static double far_apart(double run_bytes)
 {
     return run_bytes < 8192.0 ? 0.62 : run_bytes < 20480.0 ? 0.75 : 0.95;
 }
 
 typedef struct clocks {
-    double up, compute, down, peer; /* when all work that is queued so far is done */
+    double up, compute, down, peer; /* when all work queued so far is done */
     double bytes;                   /* over the device's link, both ways */
-    double late;    /* so much later the next SEND begins, for what was fetched meanwhile */
-    double to_come; /* bytes that are still to be sent */
+    double late;                    /* delay of the next SEND, caused by fetches meanwhile */
+    double to_come;                 /* bytes that are still to be sent */
 } clocks;
 
 /* A tile of pageable C that has been fetched to stages waits for the host. */
@@ -87,8 +87,8 @@ static double free_at(const duo_plan *plan, const duo_step *s, double queue)
     return s->follows < 0 ? queue : fmax(queue, plan->step[s->follows].end);
 }
 
-/* The link's rate, as a part of that for one range, at which a tile of C is written whose rows are
- * far apart: those of 4 KiB at 33 GB/s instead of 55. */
+/* The link's rate for a tile of C with runs far apart, relative to one range: runs of 4 KiB are
+ * written at 33 GB/s instead of 55. */
 static double home_rate(const duo_plan_problem *of, const duo_step *s)
 {
     const double run = 4.0 * (double)s->m, pitch = 4.0 * (double)of->pitch[DUO_C];
@@ -101,7 +101,7 @@ static double rate_of(const duo_plan_problem *of, const duo_step *s, int operand
     if (of->pitch[operand] == 0) return 1.0;
     const double extent = (double)(operand == DUO_B ? s->n : s->m);
     if (pitch > 32768.0) return far_apart(4.0 * extent);
-    /* Parts of whole pages, in rows of eight pages each: 0.85 of it, on an H100. */
+    /* Parts of whole pages, in runs of eight pages each: 0.85 of the rate, on an H100. */
     const bool in_step = pitch == 32768.0 && fmod(4.0 * extent, 4096.0) == 0.0;
     return across_runs(extent, (double)(operand == DUO_B ? of->n : of->m)) * (in_step ? 0.85 : 1.0);
 }
@@ -206,7 +206,7 @@ double duo_plan_bound(const duo_plan *plan)
                                            (double)of->n * (double)of->k,
                                            (double)of->m * (double)of->n};
     double up = 0.0, down = 0.0, host = 0.0;
-    double inputs = 0.0; /* seconds till all of A and B are there, if they go first */
+    double inputs = 0.0; /* seconds until all of A and B are there, if they go first */
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const double times = i == DUO_A && of->peer <= 0.0 ? of->devices : 1.0;
         if (of->sent[i]) up += times * 4.0 * elements[i];
@@ -221,7 +221,8 @@ double duo_plan_bound(const duo_plan *plan)
     double share = 1.0 / of->devices;
     for (int d = 0; d < of->devices; d++) share = fmax(share, of->share[d]);
     const double work = of->multiply(of, of->m, of->n, of->k) * share;
-    /* f of A and of B give f^2 of C: till f = inputs / (2 * work) the device waits for the link. */
+    /* A part f of A and of B gives f^2 of C: until f = inputs / (2 * work) the device waits for the
+     * link. */
     const double waits = plan->held && of->sent[DUO_A] && of->sent[DUO_B] && 2.0 * work > inputs
                              ? inputs * inputs / (4.0 * work)
                              : 0.0;

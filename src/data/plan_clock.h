@@ -4,13 +4,13 @@
 
 #include "data/plan.h"
 
-/* Predicts when each step begins and ends; returns the seconds of all. */
+/* Predicts when each step begins and ends; returns the seconds of the whole plan. */
 double duo_plan_seconds(duo_plan *plan);
 
 /*
- * Seconds below which no such plan can come: all bytes over the link, all arithmetic,
- * the host's copying of pageable memory, at the rates that it has while the link is busy; and what
- * has arrived bounds what can multiply.
+ * No such plan takes less than these seconds: for all bytes over the link, all arithmetic, and the
+ * host's copying of pageable memory (at its rates while the link is busy). Only parts that have
+ * arrived can be multiplied, which bounds it too.
  */
 double duo_plan_bound(const duo_plan *plan);
 

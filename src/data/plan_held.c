@@ -1,8 +1,8 @@
 /*
- * plan_held.c - plans of everything on the device (plan_held.h). Panels of A and B arrive by turns;
- * each multiplies with all that has arrived of the other, so the work that is possible grows with
- * the square of what is there. (With k in two slabs the device would wait less in the beginning,
- * but C comes home later: 58 to 70 ms instead of 54, 16384^3 on an H100.)
+ * plan_held.c - plans of everything on the device (plan_held.h). Panels of A and B arrive in turn;
+ * each is multiplied with all of the other operand that has arrived, so the possible work grows
+ * with the square of the arrived part. (With k in two slabs the device would wait less in the
+ * beginning, but C would come home later: 58 to 70 ms instead of 54, 16384^3 on an H100.)
  */
 #include "data/plan_held.h"
 
@@ -13,7 +13,7 @@
 
 enum { MOST_PANELS = 64 };
 
-/* A size in panels: [edge[i], edge[i + 1]). */
+/* A range cut into panels: [edge[i], edge[i + 1]). */
 typedef struct cut {
     int panels;
     int64_t edge[MOST_PANELS + 1];
@@ -32,17 +32,17 @@ static cut cut_of(int64_t from, int64_t size, int panels)
     return c;
 }
 
-/* How a plan of everything on the device is made: the panels of A and B, and how fast B arrives
- * beside A, which comes first: 1, 1/2 or 1/3. */
+/* The shape of a plan of everything on the device: the panels of A and B, and how fast B arrives
+ * relative to A, which comes first: 1, 1/2 or 1/3. */
 typedef struct held_shape {
     int a_panels, b_panels;
     double b_pace;
 } held_shape;
 
 /*
- * Multiplies rows by columns that are all there. Large ones in chunks, so that the first goes home
- * while the next is multiplied: of a 24th of all the work, but no smaller than keeps every
- * multiprocessor busy for a few tiles.
+ * Multiplies rows by columns that are all there. Large products go in chunks, so that one is
+ * fetched while the next is multiplied. A chunk is a 24th of all the work, but large enough to keep
+ * every multiprocessor busy for a few tiles.
  */
 static void strip(duo_plan_making *w, duo_step where)
 {
@@ -97,8 +97,9 @@ static duo_step step_in(const panels *s, int device, int64_t i, int64_t i_end, i
     return step;
 }
 
-/* What of panel x of A a device is sent: a part of its rows; or, where these are cut across runs of
- * memory, of k, so that runs stay as long as they are. All of it where devices are not linked. */
+/* The part of panel x of A that a device is sent: some of its rows; or, if rows are cut across runs
+ * of memory, some of k, so that runs keep their length. The whole panel if devices are not
+ * linked. */
 static duo_step part_sent_to(const panels *s, int x, int device)
 {
     const duo_plan_problem *const of = s->w->of;
@@ -118,7 +119,7 @@ static duo_step part_sent_to(const panels *s, int x, int device)
     return part;
 }
 
-/* A device copies from the others what they were sent of panel x. */
+/* A device copies from the others their parts of panel x. */
 static void share_panel(const panels *s, int x, int device)
 {
     for (int d = 0; d < s->w->of->devices; d++) {
@@ -132,8 +133,8 @@ static void share_panel(const panels *s, int x, int device)
     }
 }
 
-/* Panel x of A arrives: a part of it at each device, which then gives it to the others; or, where
- * devices do not reach each other, all of it at each. */
+/* Panel x of A arrives: a part at each device, which the others copy; or, if devices do not reach
+ * each other, all of it at each. */
 static void a_arrives(panels *s, int x, int b_there)
 {
     const int devices = s->w->of->devices;
@@ -170,7 +171,7 @@ static void b_arrives(panels *s, int x, int a_there)
     }
 }
 
-/* Panels of A and B by turns. */
+/* Panels of A and B in turn. */
 static void arrive(panels *s, double b_pace)
 {
     const duo_plan_problem *const of = s->w->of;
@@ -228,18 +229,18 @@ static void try_shape(duo_plan_making *w, const held_shape *shape, held_shape *b
 }
 
 /*
- * What is tried, which takes 4 us each: of 75 shapes timed on an H100's host, cubes of 1024 to
- * 16384 from pinned and pageable memory, those that the clock finds best, and that were best or
- * nearly. Mostly A has fewer panels and is there first: where an operand is cut across its runs,
- * wide panels are cheaper to send. The last ones are then narrow panels of B, which leave little to
- * multiply and to fetch when all has arrived.
+ * The shapes to try; each try takes 4 us. They were chosen from 75 shapes, timed on an H100's host
+ * for cubes of 1024 to 16384 from pinned and pageable memory: the clock finds them best, and they
+ * were best or nearly. Mostly A has fewer panels and is there first: wide panels are cheaper to
+ * send if they are cut across runs. Narrow panels of B come last, and leave little to multiply and
+ * fetch when all has arrived.
  */
 static const held_shape kShapes[] = {
     {1, 2, 1.0},        {1, 3, 1.0},       {1, 4, 1.0},       {1, 8, 1.0}, {2, 4, 0.5},
     {2, 8, 0.5},        {3, 6, 1.0 / 3.0}, {3, 8, 1.0 / 3.0}, {4, 8, 0.5}, {3, 12, 1.0 / 3.0},
     {5, 16, 1.0 / 3.0}, {6, 10, 1.0},      {6, 12, 1.0},      {6, 16, 1.0}};
 
-/* A panel should take the link longer than a step takes the host: of at least a MiB. */
+/* A panel should take the link longer than a step takes the host: it has at least a MiB. */
 bool duo_plan_make_held(duo_plan_making *w)
 {
     enum { SHAPES = sizeof kShapes / sizeof kShapes[0] };

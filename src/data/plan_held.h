@@ -4,8 +4,8 @@
 
 #include "data/plan_steps.h"
 
-/* Tries panels of several sizes, and makes the plan that is predicted to take least, in place of
- * what was in w->plan. False: there is no host memory for it, or it has too many steps. */
+/* Tries panels of several sizes, and makes the plan that is predicted to take least; it replaces
+ * w->plan. False: there is no host memory for it, or it has too many steps. */
 bool duo_plan_make_held(duo_plan_making *w);
 
 #endif

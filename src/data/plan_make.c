@@ -1,6 +1,6 @@
 /*
- * plan_make.c - makes plans (plan_make.h): of everything on the device where A, B and C fit, and
- * otherwise of C in blocks.
+ * plan_make.c - makes plans (plan_make.h): of everything on the device if A, B and C fit, otherwise
+ * of C in blocks.
  */
 #include "data/plan_make.h"
 
@@ -23,7 +23,7 @@ double duo_plan_bytes(const duo_plan *plan)
     return bytes;
 }
 
-/* Everything that is sent, packed or fetched, on a device. */
+/* Bytes on a device of everything that is sent, packed or fetched. */
 static double held_bytes(const duo_plan_problem *of)
 {
     const double n = (double)duo_plan_most_columns(of);

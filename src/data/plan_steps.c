@@ -1,14 +1,14 @@
 /*
- * plan_steps.c - steps, added to a plan that is being made (plan_steps.h), and what each device has
- * of the product.
+ * plan_steps.c - adds steps to a plan that is being made, and tells each device's part
+ * (plan_steps.h).
  */
 #include "data/plan_steps.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A longer plan takes the host seconds to queue, and more than 200 MB: blocks of little memory for
- * products beyond all bounds. */
+/* A longer plan takes the host seconds to queue, and more than 200 MB: enormous products in blocks
+ * of little memory. */
 enum { MOST_STEPS = 1 << 20 };
 
 void duo_plan_add(duo_plan_making *w, duo_step step)
@@ -42,7 +42,7 @@ static int64_t length_of(const duo_step *s, int operand, bool along_k)
     return along_k ? s->k : operand == DUO_A ? s->m : s->n;
 }
 
-/* Takes the first `length` off what is left; returns it. */
+/* Takes the first `length` off `left`; returns it. */
 static duo_step take(duo_step *left, int operand, bool along_k, int64_t length)
 {
     duo_step part = *left;
@@ -54,7 +54,7 @@ static duo_step take(duo_step *left, int operand, bool along_k, int64_t length)
     return part;
 }
 
-/* Whole runs of memory, in so many bytes that a turn fills the largest stage: or all of it. */
+/* Whole runs of memory that fill the largest stage; or the whole part. */
 static int64_t turn_of(const duo_plan_problem *of, const duo_step *s, int operand, bool along_k)
 {
     const double most = 0x1p23; /* DUO_LARGEST_STAGE */
@@ -95,7 +95,7 @@ void duo_plan_multiply(duo_plan_making *w, duo_step where)
     const bool c_sent = where.starts && of->sent[DUO_C];
     if (c_sent) {
         duo_plan_send(w, where, DUO_C);
-        where.follows = -1; /* the SEND has waited for that */
+        where.follows = -1; /* the SEND follows it already */
     }
     where.kind = DUO_STEP_MULTIPLY;
     where.ends = where.p + where.k == of->k;
@@ -116,7 +116,7 @@ static double share_of(const duo_plan_problem *of, int device)
     return of->share[0] > 0.0 ? of->share[device] : 1.0 / of->devices;
 }
 
-/* Where the columns of C of so many devices end: at the nearest multiple of a unit. */
+/* Where the columns of C of the first `devices` end: at the nearest multiple of a unit. */
 static int64_t columns_before(const duo_plan_problem *of, int devices)
 {
     double share = 0.0;

@@ -1,4 +1,4 @@
-/* plan_steps.h - a plan that is being made: its steps, and what each device has of the product
+/* plan_steps.h - a plan that is being made: its steps, and each device's part of the product
  * (plan.h). */
 #ifndef DUO_PLAN_STEPS_H
 #define DUO_PLAN_STEPS_H
@@ -8,7 +8,7 @@
 /* Sizes of panels are multiples of this: tiles that every algorithm multiplies whole. */
 enum { DUO_PLAN_UNIT = 256 };
 
-/* The plan that is being made. A failure to add a step is met once, at the end. */
+/* The plan that is being made. A failure to add a step is handled once, at the end. */
 typedef struct duo_plan_making {
     duo_plan *plan;
     const duo_plan_problem *of;
@@ -18,27 +18,27 @@ typedef struct duo_plan_making {
 /* Adds a step as it is. */
 void duo_plan_add(duo_plan_making *w, duo_step step);
 
-/* Sends rows of op(A), columns of op(B), or a tile of C, where they are in host memory; else adds
+/* Sends rows of op(A), columns of op(B), or a tile of C, if they are in host memory; else adds
  * nothing. `where` has their range and slot, and what the SEND follows. */
 void duo_plan_send(duo_plan_making *w, duo_step where, int operand);
 
-/* Sends the parts of several devices, where[d] that of device d. Of pageable memory, which the host
- * copies to stages part by part, by turns: so that all links have something to do. */
+/* Sends where[d] to each device d. Pageable memory goes in turns, one part to each device: the host
+ * copies it to stages part by part, and so all links have something to do. */
 void duo_plan_send_by_turns(duo_plan_making *w, duo_step where[DUO_PLAN_DEVICES], int operand);
 
-/* Packs rows of op(A) or columns of op(B), where the algorithm multiplies from packed ones; else
- * adds nothing. */
+/* Packs rows of op(A) or columns of op(B), if the algorithm multiplies packed ones; else adds
+ * nothing. */
 void duo_plan_pack(duo_plan_making *w, duo_step where, int operand);
 
 /*
- * Multiplies a tile of C over [p, p + k), where `where` has its range and slots, what it follows
- * and whether it starts. C is sent before the first slab of k, and fetched after the last, where it
- * is in host memory.
+ * Multiplies a tile of C over [p, p + k). `where` has its range and slots, the step that it follows
+ * and whether it starts. If C is in host memory it is sent before the first slab of k, and fetched
+ * after the last.
  */
 void duo_plan_multiply(duo_plan_making *w, duo_step where);
 
-/* The columns [*from, *to) of C that a device has: by its share, and in whole
- * units but for the last. */
+/* The columns [*from, *to) of C that a device has: by its share, in whole units except at the
+ * end. */
 void duo_plan_columns(const duo_plan_problem *of, int device, int64_t *from, int64_t *to);
 
 /* The most columns that a device has. */
@@ -47,7 +47,7 @@ int64_t duo_plan_most_columns(const duo_plan_problem *of);
 /* Bytes on the device of an element of operand i: as sent, and packed. */
 double duo_plan_element_bytes(const duo_plan_problem *of, int i);
 
-/* This size rounded down to whole units, but to no less than one. */
+/* The size rounded down to whole units, but at least one. */
 int64_t duo_plan_whole_units(double size);
 
 static inline int64_t duo_plan_least(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -5,8 +5,8 @@
 #include "data/room.h"
 #include "gpu/backend/devices.h"
 
-/* Packed operands of a region take at most so many times its size (the three algorithms that pack
- * take 1.5, 1 and 0.5 times an operand) and so many bytes more (small matrices fill no tile). */
+/* Packed operands of a region take at most MOST_TIMES its size (the three algorithms that pack take
+ * 1.5, 1 and 0.5 times an operand) plus MOST_MORE bytes (small matrices fill no tile). */
 enum { MOST_TIMES = 4, MOST_MORE = 1 << 18 };
 
 /* Allocates a packed operand, not written yet. NULL: there is no room. */
@@ -40,7 +40,7 @@ void *duo_prepared(duo_resources *res, duo_algorithm_id algorithm, const duo_cal
         packed = make(res, region, algorithm, local, i, part, bytes);
         list->full = packed == NULL;
     }
-    if (packed == NULL) return NULL; /* to prepare is a hint: each call packs for itself */
+    if (packed == NULL) return NULL; /* preparing is a hint: each call packs for itself */
     if (!packed->current) {
         duo_status status = duo_coherence_claim_write(res, region);
         if (status != DUO_OK) return NULL;

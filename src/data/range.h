@@ -10,7 +10,7 @@ typedef struct duo_range {
     size_t from, to; /* bytes from the start of the region; from >= to: empty */
 } duo_range;
 
-/* Would so many bytes from the address on reach beyond the end of the address space? */
+/* Would `bytes` from the address on reach beyond the end of the address space? */
 static inline bool duo_range_wraps(const void *address, size_t bytes)
 {
     return (uintptr_t)address > UINTPTR_MAX - bytes;

@@ -67,7 +67,7 @@ void duo_record_end(duo_resources *res, const duo_step *step, duo_row row)
         (void)stamp(res, step->device, row);
 }
 
-/* Seconds from the lane's first stamp. What was queued before the call may end before it. */
+/* Seconds from the lane's first stamp. Work that was queued before the call may end before it. */
 static double time_of(duo_resources *res, int lane, duo_row row, int number)
 {
     double seconds = 0.0;

@@ -1,16 +1,16 @@
 /*
  * recording.h - when each step of a streamed product ran: by the devices' own clocks, between two
- * stamps in its queue; what the host copied, by the host's clock.
+ * stamps in its queue. Copies by the host are timed by the host's clock.
  *
- * For measuring alone. Whoever wants a recording sets res->recording before the call, and reads it
- * after; the steps that it names are those of res->plan until the next call.
+ * Only for measuring: set res->recording before the call and read it after. It names steps of
+ * res->plan, which are there until the next call.
  */
 #ifndef DUO_RECORDING_H
 #define DUO_RECORDING_H
 
 #include "data/resources.h"
 
-/* Where a step works. DUO_ROW_HOST: pageable memory is copied to or from a stage. */
+/* Where a step works. DUO_ROW_HOST: the host copies pageable memory to or from a stage. */
 typedef enum duo_row {
     DUO_ROW_UP,
     DUO_ROW_COMPUTE,
@@ -24,7 +24,7 @@ typedef enum duo_row {
 typedef struct duo_record {
     int step; /* of the plan */
     duo_row row;
-    int stamp;         /* before it; the next one is behind it. Not of the host's row */
+    int stamp;         /* before it; the next one is behind it. Unused in the host's row */
     double begin, end; /* seconds since the call's steps were begun */
 } duo_record;
 

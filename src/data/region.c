@@ -12,7 +12,7 @@ duo_range duo_region_part(const duo_region *region, const duo_operand *o)
 }
 
 /* Bytes of the allocation that lie before the device copy. Allocations are aligned to 256 bytes, so
- * the copy has the alignment of the array, and kernels may rely on what the caller aligned. */
+ * the copy has the array's alignment, and kernels may rely on it. */
 static size_t lead_of(const duo_region *region) { return region->low % 256; }
 
 size_t duo_region_copy_bytes(const duo_region *region)
@@ -65,7 +65,8 @@ bool duo_region_has_copy(const duo_region *region)
     return region->device_copy != NULL && !duo_device_lost(region->device);
 }
 
-/* Notes what is lost with the device; the caller then drops the device copy, or forgets it. */
+/* Notes which bytes are lost with the device; the caller then drops the device copy, or forgets
+ * it. */
 static void lose(duo_region *region)
 {
     region->users = (duo_users){0};
@@ -98,8 +99,9 @@ void duo_region_lose(duo_region *region)
 
 void duo_region_in_child(duo_region *region)
 {
-    /* Another thread may have been changing the region at the fork. Its stale range then covers
-     * what was stale before that work; what the work itself writes is undefined at a fork. */
+    /* Another thread may have been changing the region at the fork. Its stale range then covers the
+     * bytes that were stale before that work; the bytes that the work writes are undefined at a
+     * fork. */
     lose(region);
     region->device_copy = NULL; /* its memory is the parent's */
     region->pending = region->pending_writes = 0;

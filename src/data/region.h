@@ -1,8 +1,8 @@
 /*
  * region.h - a registered range of addresses: what it is, and where its current bytes are.
  *
- * Every field is read and written under the residency lock; `kind`, `low` and `high`, which never
- * change, are also read without it. docs/architecture.md tells who changes which field, and when.
+ * Every field is read and written under the residency lock. `kind`, `low` and `high` never change,
+ * and are also read without it. docs/architecture.md tells who changes which field, and when.
  */
 #ifndef DUO_REGION_H
 #define DUO_REGION_H
@@ -16,9 +16,9 @@
 typedef enum duo_region_kind {
     DUO_REGION_DEVICE,  /* duo_malloc */
     DUO_REGION_ADOPTED, /* duo_adopt */
-    DUO_REGION_HOSTED,  /* duo_malloc where no GPU could give it: host memory */
+    DUO_REGION_HOSTED,  /* duo_malloc without a GPU that could give it: host memory */
     DUO_REGION_PINNED,  /* duo_malloc_host */
-    DUO_REGION_PLAIN,   /* duo_malloc_host where nothing could be pinned: host memory */
+    DUO_REGION_PLAIN,   /* duo_malloc_host if nothing could be pinned: host memory */
     DUO_REGION_KEPT     /* duo_keep */
 } duo_region_kind;
 
@@ -30,30 +30,30 @@ struct duo_region {
     bool lost;           /* the region's only current copy was on a device that is lost */
 
     /* Regions that have bytes on a device: DEVICE, ADOPTED, and KEPT by its device copy. */
-    duo_users users;    /* whose work on these bytes others follow */
-    int pending;        /* who holds the region: placed operands, and graphs (residency.h) */
-    int pending_writes; /* those of them that will write it on the device */
+    duo_users users;    /* queues with work on these bytes, which others follow */
+    int pending;        /* holders of the region: placed operands, graphs (residency.h) */
+    int pending_writes; /* holders that will write it on the device */
     duo_range writing;  /* the bytes that pending_writes will write; empty while that is 0 */
     duo_packed_list packed;
-    bool leaving; /* somebody waits until nobody holds it: it is about to go */
+    bool leaving; /* a thread waits until nobody holds it, to remove it */
 
-    /* All that a call can name: numbers of the last two calls that used the region (duo_call). An
+    /* Every region that a call can name: numbers of the last two calls that used it (duo_call). An
      * array counts as used when it is registered. */
     uint64_t used, used_before;
 
     /* KEPT: an array in host memory and its device copy. */
     void *device_copy;      /* address of the copy on `device`; NULL: none yet, or none any more */
-    bool refused;           /* it is larger than the device may hold: used as plain host memory */
+    bool refused;           /* larger than the device may hold: used as plain host memory */
     duo_range host_stale;   /* bytes that are newer in the device copy */
     duo_range device_stale; /* bytes that are newer in host memory */
     double credit_seconds;  /* taken off the price of the next sending; infinite before the first */
-    duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy, where both were equal; else NULL */
+    duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy when both were equal; or NULL */
 };
 
 /*
- * Two questions, which HOSTED answers differently. Where it lies decides how bytes get to an
- * algorithm, and how long that takes. What it counts as decides what the program may expect: of
- * what counts as device memory it knows that calls on it are in order, and reads none of it itself.
+ * Two questions with different answers for HOSTED. Where a region lies decides how bytes get to an
+ * algorithm, and how long that takes. What it counts as decides what the program may expect: calls
+ * on device memory are in order, and the program does not read it itself.
  */
 
 /* Are its bytes on a device, and nowhere else? */
@@ -75,7 +75,7 @@ static inline bool duo_region_counts_as_device(const duo_region *region)
     return duo_region_lies_on_device(region) || region->kind == DUO_REGION_HOSTED;
 }
 
-/* Is an operand in this region (NULL: in none) host memory to the program, and no kept array? */
+/* Is an operand in this region (NULL: in none) host memory to the program, but no kept array? */
 static inline bool duo_region_counts_as_host(const duo_region *region)
 {
     return region == NULL || region->kind == DUO_REGION_PINNED || region->kind == DUO_REGION_PLAIN;
@@ -107,8 +107,8 @@ size_t duo_region_evictable_bytes(const duo_region *region);
 void duo_region_set_copy(duo_region *region, int device, void *allocation);
 
 /*
- * Frees every packed operand; and a kept array's device copy, whatever is in it, with them. While
- * somebody holds the region both stay: who lets it go as the last then drops what has to go.
+ * Frees every packed operand; the second also a kept array's device copy, with all data in it.
+ * While somebody holds the region both stay: the last holder drops them when it lets the region go.
  */
 void duo_region_drop_packed(duo_region *region);
 void duo_region_drop_copy(duo_region *region);
@@ -119,23 +119,23 @@ static inline void duo_region_made_equal(duo_region *region, duo_range range)
     if (region->samples != NULL) duo_samples_take(region->samples, (void *)region->low, range);
 }
 
-/* Is the device lost that the region has or had bytes on? Host memory has none there, wherever it
- * was pinned. */
+/* Is the device lost that the region has or had bytes on? Host memory never has bytes on a device,
+ * even if it was pinned for one. */
 bool duo_region_device_lost(const duo_region *region);
 
-/* Waits for all work on the region, whoever queued it, but on lost devices. It needs no queue of
- * its own, which might not be had. Before anything of the region is freed. */
+/* Waits for all queues' work on the region, except on lost devices. It needs no queue of its own:
+ * opening one could fail. To be called before anything of the region is freed. */
 void duo_region_settle(duo_region *region);
 
-/* Has a kept array a device copy that is of use? On a lost device there may still be one, for those
- * who hold the region. */
+/* Has a kept array a device copy that is of use? On a lost device one may remain while the region
+ * is held, but is of no use. */
 bool duo_region_has_copy(const duo_region *region);
 
-/* The region's device is lost: bytes that were current only there are lost, too, and what is there
- * is dropped. */
+/* The region's device is lost: bytes that were current only there are lost, too, and the device
+ * copy is dropped. */
 void duo_region_lose(duo_region *region);
 
-/* In a child process there are no devices and no other threads, and no device memory is freed. */
+/* For a child process, which has no devices and no other threads. No device memory is freed. */
 void duo_region_in_child(duo_region *region);
 
 #endif

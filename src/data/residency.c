@@ -12,7 +12,7 @@
 /* Changed under the residency lock and the table lock. A fork waits for the table lock, so in the
  * child the table is whole. */
 static duo_region **table; /* sorted by address */
-static size_t count, room; /* regions in the table, and regions that it has room for */
+static size_t count, room; /* regions in the table, and how many it has room for */
 _Atomic uintptr_t duo_residency_lowest = UINTPTR_MAX, duo_residency_highest;
 
 static _Atomic uint64_t changes;
@@ -150,7 +150,7 @@ duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t b
     region->device = device;
     region->device_stale = (duo_range){0, kind == DUO_REGION_KEPT ? bytes : 0};
     region->used = duo_residency_number();
-    region->credit_seconds = INFINITY; /* keeping an array promises that sending it will pay */
+    region->credit_seconds = INFINITY; /* keeping an array promises that sending it pays */
     if (!insert(region)) {
         free(region);
         return DUO_ERR_MEMORY;
@@ -191,7 +191,7 @@ duo_region *duo_residency_vacate(const void *address, duo_region_kind kind, duo_
             while (region->pending > 0) duo_residency_wait();
             return region;
         }
-        duo_residency_wait(); /* until the other thread has removed it, or has not */
+        duo_residency_wait(); /* until the other thread has removed it, or lets it stay */
     }
 }
 

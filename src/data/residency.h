@@ -1,11 +1,11 @@
 /*
  * residency.h - the table of registered regions: which address ranges the library knows.
  *
- * One table for the process, sorted by address; regions never overlap. All functions but
+ * One table for the process, sorted by address; regions never overlap. All functions except
  * duo_residency_near need the lock.
  *
- * What was found is good as long as the lock is held. Whoever needs a region longer holds it: then
- * it is not removed, and its device memory stays where it is. All others find it again.
+ * A region that was found is valid while the lock is held. To use it longer, hold it: then it is
+ * not removed, and its device memory stays where it is. Otherwise find it again.
  */
 #ifndef DUO_RESIDENCY_H
 #define DUO_RESIDENCY_H
@@ -14,16 +14,17 @@
 
 #include "data/region.h"
 
-/* The lock on all regions, held also while they are sent and fetched. Taking it sweeps. */
+/* The lock on all regions. It is held also while regions are sent and fetched. Taking it sweeps. */
 void duo_residency_lock(void);
 void duo_residency_unlock(void);
 
-/* Gives the lock away until a region is held by fewer or has gone. What was found is to be found
- * again after it. */
+/* Gives the lock away until a region has fewer holders or has gone. After it, find regions
+ * again. */
 void duo_residency_wait(void);
 
-/* Sweeps: if devices were found lost since the last sweep, their regions lose what only these
- * devices had. Holders of the lock call it after a failure, before they look at a region again. */
+/* Sweeps: if devices were found lost since the last sweep, their regions lose the bytes that only
+ * these devices had. Holders of the lock call it after a failure, before they look at a region
+ * again. */
 void duo_residency_sweep(void);
 
 /* All regions lie in [lowest, highest): a call outside of it need not take the lock. */
@@ -53,31 +54,30 @@ duo_region *duo_residency_next(const duo_region *region, uintptr_t high);
 duo_status duo_residency_add(duo_region_kind kind, const void *address, size_t bytes, int device,
                              duo_region **region);
 
-/* Holds a region; `writes`: bytes that will be written on the device, or NULL. Then lets it go:
- * whoever is the last drops packed operands that are no longer promised, and what is on a lost
- * device. */
+/* Holds a region; `writes`: bytes that will be written on the device, or NULL. Then lets it go: the
+ * last holder drops packed operands that are no longer promised, and copies on a lost device. */
 void duo_residency_hold(duo_region *region, const duo_range *writes);
 void duo_residency_let_go(duo_region *region, bool writes);
 
 /*
- * A region that is to be removed: of one of two kinds, that begins at the address, or is KEPT and
- * holds it. Waits until nobody else holds the region; meanwhile no call is placed there on the
- * device. Then it is removed and freed, or stays. NULL: there is no such region (any more). Nobody
- * comes here who holds a region.
+ * A region to be removed. It has one of two kinds and begins at the address, or is KEPT and
+ * contains the address. Waits until nobody holds the region; meanwhile no call is placed there on
+ * the device. Then call duo_residency_remove or duo_residency_stay. NULL: there is no such region
+ * (any more). The caller holds no region.
  */
 duo_region *duo_residency_vacate(const void *address, duo_region_kind kind, duo_region_kind other);
 void duo_residency_remove(duo_region *region);
 void duo_residency_stay(duo_region *region);
 
-/* How often regions came, went or lost what they had: as long as it stays the same, so does where
- * everything is. Lock-free. */
+/* Counts how often regions came, went or lost bytes. While it stays the same, everything is where
+ * it was. Lock-free. */
 uint64_t duo_residency_changes(void);
 
 /* The number of a call that names regions: larger than that of every call before. */
 uint64_t duo_residency_number(void);
 
 /* A note that a call is writing to the host memory [low, high). While it is in the list, other
- * threads change it under the lock: so it is no part of what a call copies. */
+ * threads change it under the lock; so it must not be in a struct that a call copies. */
 typedef struct duo_host_write {
     struct duo_host_write *next;
     uintptr_t low, high;
@@ -93,7 +93,7 @@ void duo_residency_host_write(duo_host_write *note, uintptr_t low, uintptr_t hig
 void duo_residency_host_wrote(const duo_host_write *note);
 bool duo_residency_host_written(const duo_region *region);
 
-/* Before a queue is closed, whose work is done: no region remembers it any more. */
+/* Makes every region forget the queue. Before it is closed, when its work is done. */
 void duo_residency_forget_queue(const duo_queue *queue);
 
 #endif

@@ -53,7 +53,7 @@ void duo_resources_replace_device(duo_resources *res)
     if (duo_resources_devices(res, device) == 0 || device[0] == res->device) return;
     duo_resources_close(res);
     duo_report_note(&res->report, "GPU %d is used instead of GPU %d", device[0], res->device);
-    res->device = device[0]; /* it stays among the others, too, which does no harm */
+    res->device = device[0]; /* it stays among the others, too: that does no harm */
     res->stream = NULL;
 }
 
@@ -133,7 +133,7 @@ void duo_resources_free_workspace(duo_resources *res)
     free_spaces(res->workspace, res->queue_device);
 }
 
-/* Closes a lane's queue, which has done all that it had to do with stages then. */
+/* Closes a lane's queue. Then all its work with stages is done. */
 static void close_lane_queue(duo_resources *res, duo_queue *queue)
 {
     if (queue == NULL) return;
@@ -167,7 +167,7 @@ duo_status duo_resources_finish(duo_resources *res)
     return duo_device_usable(res->queue_device) ? status : DUO_ERR_LOST;
 }
 
-/* ---- What is owed ---- */
+/* ---- Owed statuses ---- */
 
 void duo_resources_owe(duo_resources *res, duo_status status)
 {
@@ -183,8 +183,8 @@ duo_status duo_resources_tell(duo_resources *res)
 
 /* ---- Closing ---- */
 
-/* Closes the queue, which no region remembers any more, and frees its buffers. `finished`: the
- * status of waiting for its work, which is owed if somebody may want that work. */
+/* Closes the queue and frees its buffers. No region remembers the queue any more. `finished`: the
+ * status of waiting for its work; it is owed if outputs were unwaited. */
 static void end_queue(duo_resources *res, duo_status finished)
 {
     const duo_backend *const backend = duo_backend_current();
@@ -204,7 +204,7 @@ static void end_queue(duo_resources *res, duo_status finished)
 
 void duo_resources_close(duo_resources *res)
 {
-    duo_plan_free(&res->plan); /* also in a child process, where there is no queue any more */
+    duo_plan_free(&res->plan); /* also in a child process, which has no queue any more */
     if (res->queue == NULL) return;
     const duo_status finished = duo_resources_finish(res);
     duo_residency_lock();

@@ -29,13 +29,13 @@ typedef struct duo_stage {
     int device;       /* of that queue */
 } duo_stage;
 
-/* Stage i has mark first_mark + i, in whatever queue its work is. */
+/* Stage i has mark first_mark + i, in the queue that has its work. */
 typedef struct duo_ring {
     duo_stage stage[DUO_STAGES];
     int next, first_mark; /* next: the stage that the next piece takes */
 } duo_ring;
 
-/* What a streamed product has on one device, beside the context's queue: data/stream.h. */
+/* The queues and slots of a streamed product on one device (data/stream.h). */
 typedef struct duo_lane {
     int device;
     duo_queue *up, *down;          /* NULL: the lane is not open */
@@ -50,8 +50,8 @@ typedef struct duo_resources {
     /* What the user asks for. */
     int device;
     bool rank_device; /* `device` is still an MPI rank's number: the devices were not counted yet */
-    int other[DUO_LANES - 1]; /* that streamed products may use beside `device` */
-    int others;               /* of these; -1: every other device */
+    int other[DUO_LANES - 1]; /* devices that streamed products may use beside `device` */
+    int others;               /* how many; -1: every other device */
     void *stream;             /* the user's CUDA stream, or NULL */
     duo_priority priority;    /* of the queues, on each device */
     int threads;              /* most CPU threads of a call; 0: the default */
@@ -60,19 +60,19 @@ typedef struct duo_resources {
     duo_queue *queue; /* NULL: it is not open */
     int queue_device; /* its device: `device`, or another one (duo_resources_reach) */
     bool opened;      /* set when a queue is opened, until context.c has seen the device's name */
-    duo_status owed;  /* what became of earlier work, until duo_synchronize or duo_destroy tells */
+    duo_status owed;  /* status of earlier work, until duo_synchronize or duo_destroy tells it */
 
     /* Buffers that belong to the queue. */
     duo_space workspace[DUO_OPERANDS]; /* device memory with copies of host operands */
-    duo_ring up, down;                 /* stages; transfers in the queue itself use `up` alone */
+    duo_ring up, down;                 /* stages; transfers in the queue itself use only `up` */
 
     /* Streamed products. */
     duo_lane lane[DUO_LANES];
     bool unlinked;                   /* two lanes' devices do not reach each other's memory */
     duo_plan plan;                   /* of the last one: made again only for another problem */
-    struct duo_recording *recording; /* for measuring, of the caller (recording.h); NULL: none */
+    struct duo_recording *recording; /* the caller's, for measuring (recording.h); NULL: none */
 
-    /* The pinned word, by which the result of a reduction comes to the host. */
+    /* The pinned word in which the result of a reduction comes to the host. */
     uint64_t *pinned_result; /* ticket and float of the last result; NULL: not needed yet */
     uint32_t ticket;         /* of the last reduction: the word has it once its result is there */
 
@@ -87,25 +87,25 @@ typedef struct duo_resources {
     duo_host_write host_write; /* of the placed call, while an operand of it is host_written */
 } duo_resources;
 
-/* Once the devices are counted, makes an MPI rank's number that of a device: modulo their count. */
+/* Once the devices are counted, an MPI rank's number becomes a device's: modulo their count. */
 void duo_resources_settle_device(duo_resources *res);
 
-/* Sets the devices beside the context's own; others -1: all. Closes the lanes of those before. */
+/* Sets the devices beside the context's own; others -1: all. Closes the lanes of the old ones. */
 void duo_resources_set_others(duo_resources *res, const int *other, int others);
 
-/* The usable ones among `device` and the others, in this order, and how many: at most DUO_LANES.
- * 0: nobody has looked, or there is none. */
+/* The usable ones among `device` and the others, in this order, and how many: at most DUO_LANES. 0:
+ * devices were not looked for yet, or there is none. */
 int duo_resources_devices(const duo_resources *res, int device[DUO_LANES]);
 
-/* Why `device` is not usable; "": it is, or nobody has looked. */
+/* Why `device` is not usable; "": it is, or devices were not looked for yet. */
 const char *duo_resources_no_gpu(const duo_resources *res);
 
-/* Where `device` is not usable and another one is, that one takes its place from now on. No lock
- * may be held. */
+/* If `device` is not usable and another one is, the other takes its place from now on. No lock may
+ * be held. */
 void duo_resources_replace_device(duo_resources *res);
 
-/* Closes a lane: waits for its work and frees its slots. Of lane 0 only what it does not have from
- * the context. */
+/* Closes a lane: waits for its work and frees its slots. The context's queue and workspace, which
+ * lane 0 uses, stay. */
 void duo_resources_close_lane(duo_resources *res, int lane);
 
 /* Opens the queue on `device`, if it is not open. DUO_ERR_DEVICE: there is no usable GPU, and the
@@ -113,42 +113,43 @@ void duo_resources_close_lane(duo_resources *res, int lane);
 duo_status duo_resources_open(duo_resources *res);
 
 /*
- * Opens the queue for work with memory of a device, `there`: where `device` is lost, on that one.
- * DUO_ERR_LOST: that is lost, too. Under the residency lock.
+ * Opens the queue for work with memory of the device `there`; if `device` is lost, opens it on
+ * `there`. DUO_ERR_LOST: `there` is lost, too. Under the residency lock.
  */
 duo_status duo_resources_reach(duo_resources *res, int there);
 
-/* Waits for the queue's work. DUO_ERR_LOST also where all was done before its device was lost. */
+/* Waits for the queue's work. DUO_ERR_LOST also if all was done before its device was lost. */
 duo_status duo_resources_finish(duo_resources *res);
 
 /* Waits for the queue's work and closes the queue; frees the plan. If outputs on the device were
  * unwaited, or results deferred, a failure is owed to the program. */
 void duo_resources_close(duo_resources *res);
 
-/* Keeps a status that the program has to be told; and tells it, once. DUO_OK: there is none. */
+/* The first keeps a status that the program has to be told; the second tells it, once. DUO_OK:
+ * there is none. */
 void duo_resources_owe(duo_resources *res, duo_status status);
 duo_status duo_resources_tell(duo_resources *res);
 
-/* Frees the workspace, once the device has done what it does with it. */
+/* Frees the workspace, once the device's work with it is done. */
 void duo_resources_free_workspace(duo_resources *res);
 
 /* Frees workspace and staging buffers; the queue stays open. */
 void duo_resources_trim(duo_resources *res);
 
-/* In a child process: forgets the queue and its buffers, which are the parent's. */
+/* In a child process: forgets the queue and its buffers; they belong to the parent. */
 void duo_resources_in_child(duo_resources *res);
 
-/* Does the caller capture the context's stream for a CUDA graph of his own? */
+/* Does the caller capture the context's stream for a CUDA graph of its own? */
 bool duo_resources_captured(const duo_resources *res);
 
 /* Makes the pinned word, if it is not there. */
 duo_status duo_resources_pin_result(duo_resources *res);
 
-/* Makes a space on a device at least so large. On failure the space is empty. */
+/* Makes a space on a device at least `bytes` large. On failure the space is empty. */
 duo_status duo_resources_grow(duo_resources *res, int device, duo_space *space, size_t bytes);
 
-/* Something failed on the queue's device, or on another one: notes the failure, and marks the
- * device as lost if status says so. Returns status. */
+/* Something failed on the queue's device, or on `device`: notes the failure, and marks the device
+ * as lost if status says so. Returns status. */
 duo_status duo_resources_failed(duo_resources *res, duo_status status, const char *doing);
 duo_status duo_resources_failed_on(duo_resources *res, int device, duo_status status,
                                    const char *doing);

@@ -14,7 +14,7 @@ static bool may_go(const duo_region *region, int device, uint64_t since)
            duo_region_evictable_bytes(region) > 0;
 }
 
-/* Has the device copy newer bytes, which have to be fetched before it goes? */
+/* Has the device copy newer bytes? They have to be fetched before it goes. */
 static bool changed(const duo_region *region) { return !duo_range_empty(region->host_stale); }
 
 static bool goes_before(const duo_region *region, const duo_region *other)
@@ -23,7 +23,7 @@ static bool goes_before(const duo_region *region, const duo_region *other)
     return region->used < other->used;
 }
 
-/* The region to evict next, or NULL. *bytes: of all that may go. */
+/* The region to evict next, or NULL. *bytes: of all regions that may go. */
 static duo_region *next_to_go(int device, uint64_t since, double *bytes)
 {
     duo_region *next = NULL;
@@ -37,8 +37,8 @@ static duo_region *next_to_go(int device, uint64_t since, double *bytes)
     return next;
 }
 
-/* Bytes that can be had without evicting anything. An allocation of `bytes` has failed: if by our
- * own count it should not have, others use the device's memory, and the driver is asked. */
+/* Bytes available without evicting anything. An allocation of `bytes` has failed. If by our own
+ * count it should have fitted, others use the device's memory: asks the driver. */
 static double room_for(int device, size_t bytes)
 {
     const double room = duo_device_room(device);
@@ -57,7 +57,7 @@ static duo_outcome evict(duo_resources *res, duo_region *region)
     if (region->kind == DUO_REGION_KEPT) {
         const duo_outcome outcome = duo_coherence_leave(res, region);
         if (outcome != DUO_OK) return outcome;
-        region->credit_seconds = 0.0; /* it had its sending; another one has to pay */
+        region->credit_seconds = 0.0; /* its credit is spent: sending it again has to pay */
     } else {
         duo_region_settle(region);
         duo_region_drop_packed(region);

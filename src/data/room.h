@@ -1,15 +1,15 @@
 /*
- * room.h - device memory where it may be short: copies that were not used for longest make room.
+ * room.h - device memory that may be short: copies that were not used for longest make room.
  *
- * The device copy of a kept array can be sent again, and a packed operand be packed again. So where
- * an allocation fails they are evicted: first copies whose array is current in host memory, then
- * those that have to be fetched before; of either, first the array whose last call is longest ago.
- * What pending calls use stays.
+ * The device copy of a kept array can be sent again, and a packed operand be packed again. So when
+ * an allocation fails they are evicted: first copies of arrays that are current in host memory,
+ * then copies that must be fetched before. Within each kind the array that was not used for longest
+ * goes first. Copies that pending calls use stay.
  *
- * Arrays that are used by turns and do not fit together would drive each other out at every call.
- * So an array takes the place of such copies alone as no call has used since its own last use:
- * `since`. An array that comes back after its rivals were left alone gets room; of arrays in steady
- * use, those that have room keep it, and the others are used where they are.
+ * Arrays that are used in turn and do not fit together would evict each other at every call. So an
+ * array may evict only copies that no call has used since that array itself was last used
+ * (`since`). An array that comes back after its rivals fell out of use gets room. Of arrays in
+ * steady use, those that have room keep it, and the others are used where they are.
  */
 #ifndef DUO_ROOM_H
 #define DUO_ROOM_H
@@ -17,16 +17,16 @@
 #include "data/resources.h"
 
 /*
- * Allocates memory on the context's device, whose queue is open; evicts what no call of the number
- * `since` or a later one has used (duo_call), if that makes room enough. DUO_ERR_MEMORY: it does
- * not, or something newer could not be fetched now. Under the residency lock.
+ * Allocates memory on the context's device; the queue is open. Evicts copies that no call with the
+ * number `since` or a later one has used (duo_call), if that makes enough room. DUO_ERR_MEMORY: it
+ * does not, or newer data could not be fetched now. Under the residency lock.
  */
 duo_status duo_room_allocate(duo_resources *res, size_t bytes, uint64_t since, void **address);
 
 /*
  * duo_resources_grow for a space of the context on its device, with room made for it. The context
- * keeps its spaces, so whatever the call of this number (0: one that names no region) does not use
- * may go. The caller does not hold the residency lock.
+ * keeps its spaces, so every copy may go that this call does not use (0: a call that names no
+ * region). The caller does not hold the residency lock.
  */
 duo_status duo_room_grow(duo_resources *res, duo_space *space, size_t bytes, uint64_t call_number);
 

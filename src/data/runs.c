@@ -1,4 +1,4 @@
-/* runs.c - packs runs of floats, by several threads where there is enough to copy (runs.h). */
+/* runs.c - packs runs of floats, with several threads if there is enough to copy (runs.h). */
 #include "data/runs.h"
 
 #include <string.h>
@@ -8,20 +8,21 @@
 
 #include "host/team.h"
 
-/* Floats of a piece for the team: at least two for each thread, and none of more than 10 us. */
+/* Floats of a share for the team: at least SHARES shares for each thread, none longer than 10
+ * us. */
 enum { LEAST_SHARE = 1 << 12, MOST_SHARE = 1 << 15, SHARES = 2 };
 
 /* More do not copy faster (16 threads of a Xeon: 61 GB/s; 8: 53). */
 enum { MOST_THREADS = 16 };
 
-/* Bytes of a run from which on copying past the caches pays: lines that it has only a part of are
- * written as usual. */
+/* The least bytes of a run for which copying past the caches pays. Lines of which it has only a
+ * part are written as usual. */
 enum { LEAST_PAST_CACHES = 256 };
 
 /*
- * memcpy, past the caches: a stage that stays in a processor's cache is slow for the device to
- * read, and takes the place of the operand, which may be there. The caller ends with a fence, one
- * for many runs: each waits for all stores before it.
+ * memcpy, past the caches: a stage in a processor's cache is slow for the device to read, and may
+ * evict the operand from there. The caller ends with one fence for many runs: a fence waits for all
+ * stores before it.
  */
 static void copy_past_caches(char *to, const char *from, size_t bytes)
 {
@@ -40,7 +41,8 @@ static void copy_past_caches(char *to, const char *from, size_t bytes)
 #endif
 }
 
-/* Stores past the caches come before whatever tells the device of them. */
+/* Stores past the caches come before all later stores, so also before the device is told of
+ * them. */
 static void end_past_caches(void)
 {
 #if defined(__SSE2__)

@@ -1,9 +1,9 @@
 /*
  * runs.h - runs of floats in host memory, packed without the gaps between them.
  *
- * `columns` runs of `rows` floats, ld apart: the columns of a matrix, or with rows = 1 a strided
- * vector; or the columns of many matrices, one after the other. A transfer counts their elements in
- * order and takes pieces [from, from + count).
+ * `columns` runs of `rows` floats, ld apart: the columns of a matrix, a strided vector (rows = 1),
+ * or the columns of many matrices, one after the other. A transfer counts their elements in order
+ * and takes pieces [from, from + count).
  */
 #ifndef DUO_RUNS_H
 #define DUO_RUNS_H
@@ -14,11 +14,11 @@
 typedef struct duo_runs {
     int64_t rows, columns, ld;
 
-    /* Of matrices that do not lie so that all columns are ld apart: each has `each` columns, and
-     * they begin `stride` apart, or where a list says. each = 0: there are none. */
+    /* Many matrices whose columns are not all ld apart: each matrix has `each` columns, and they
+     * begin `stride` apart, or where a list says. each = 0: one matrix. */
     int64_t each, stride;
     float *const *list;
-    int64_t whole; /* a piece ends behind a multiple of so many elements, which fit into the largest
+    int64_t whole; /* a piece ends at a multiple of this many elements, which fit into the largest
                     * stage; 0: anywhere */
 } duo_runs;
 
@@ -30,7 +30,7 @@ static inline duo_runs duo_runs_of(int64_t rows, int64_t columns, int64_t ld, in
     return (duo_runs){.rows = rows, .columns = columns, .ld = ld};
 }
 
-/* The shortest run, in floats, that the device copies from or to pinned memory itself. Shorter runs
+/* The shortest run, in floats, that the device itself copies from or to pinned memory. Shorter runs
  * are packed first: each would be a request of its own over the link. */
 enum { DUO_SHORTEST_RUN = 64 };
 
@@ -40,8 +40,8 @@ static inline bool duo_runs_direct(const duo_runs *r)
     return r->columns == 1 || (r->each == 0 && r->rows >= DUO_SHORTEST_RUN && r->ld >= r->rows);
 }
 
-/* Past the caches: for transfers of up to so many bytes in all, whose runs may be in the caches; a
- * larger one is packed faster through them. (H100 host: 2048^3 1.15 ms, not 1.45; 4096^3 4.6, not
+/* Transfers of at most this many bytes are packed past the caches: their runs may be in the caches.
+ * Larger ones are packed faster through them. (H100 host: 2048^3 1.15 ms, not 1.45; 4096^3 4.6, not
  * 4.2.) */
 enum { DUO_PAST_CACHES = 96 << 20 };
 
@@ -52,8 +52,8 @@ static inline duo_packing_way duo_packing_way_of(double bytes)
     return bytes <= DUO_PAST_CACHES ? DUO_PACK_PAST_CACHES : DUO_PACK;
 }
 
-/* Copies elements [from, from + count) between the runs and a packed buffer, on at most so many
- * threads. Bytes between the runs are neither read nor written. */
+/* Copies elements [from, from + count) between the runs and a packed buffer, on at most
+ * `most_threads`. Bytes between the runs are neither read nor written. */
 void duo_runs_pack(const duo_runs *runs, float *host, float *packed, int64_t from, int64_t count,
                    duo_packing_way way, int most_threads);
 

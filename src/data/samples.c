@@ -31,7 +31,7 @@ duo_samples *duo_samples_make(size_t bytes)
 static duo_range line_at(const duo_samples *samples, size_t i)
 {
     const size_t lines = lines_of(samples->bytes), each = lines / samples->count;
-    const size_t first = i * each; /* of its part; what is left over belongs to the last part */
+    const size_t first = i * each; /* of its part; the remainder belongs to the last part */
     size_t line = first + mix(samples->bytes + i) % each;
     if (i == 0) line = 0;
     if (i == samples->count - 1) line = lines - 1;
@@ -48,7 +48,7 @@ static uint64_t sum_of(const void *array, duo_range line)
         memcpy(&word, (const char *)array + at, left < sizeof word ? left : sizeof word);
         sum = mix(sum + word) + at;
     }
-    return sum != 0 ? sum : 1; /* 0 is a line that was not sampled */
+    return sum != 0 ? sum : 1; /* 0 means: not sampled */
 }
 
 void duo_samples_take(duo_samples *samples, const void *array, duo_range range)

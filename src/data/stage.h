@@ -2,8 +2,8 @@
  * stage.h - the rings of pinned staging buffers of a context.
  *
  * While a device copies one stage, the host packs or unpacks another. A stage is free once the mark
- * that was set behind its work has passed. A streamed product's work on it may be in any queue of
- * any device, and ends with the product.
+ * behind its work has passed. A streamed product's work on it may be in any queue of any device,
+ * and ends with the product.
  */
 #ifndef DUO_STAGE_H
 #define DUO_STAGE_H
@@ -21,7 +21,7 @@ static inline size_t duo_stage_bytes(size_t bytes)
     return bytes <= STAGES * (size_t)MEDIUM ? MEDIUM : DUO_LARGEST_STAGE;
 }
 
-/* Makes the stages for a transfer of so many bytes. */
+/* Makes the stages for a transfer of `bytes`. */
 duo_status duo_stage_make(duo_resources *res, duo_ring *ring, size_t bytes);
 
 /* The host waits until stage i is free. */
@@ -30,10 +30,10 @@ duo_status duo_stage_wait(duo_resources *res, duo_ring *ring, int i);
 /* Is stage i free? Does not wait. */
 duo_status duo_stage_look(duo_resources *res, duo_ring *ring, int i, bool *free);
 
-/* The queue, of this device, has work on stage i now; the next piece takes the next stage. */
+/* The queue, on this device, has work on stage i now; the next piece takes the next stage. */
 duo_status duo_stage_mark(duo_resources *res, duo_ring *ring, int i, duo_queue *queue, int device);
 
-/* Is the device still usable? What it copied is worth nothing once another thread has found it lost
+/* Is the device still usable? Copies from it are worthless once another thread has found it lost
  * and freed its memory. DUO_OK or DUO_ERR_LOST. */
 duo_status duo_stage_still_there(int device);
 
@@ -42,8 +42,8 @@ duo_status duo_stage_still_there(int device);
 duo_status duo_stage_wait_for_all(duo_resources *res, duo_queue *queue, int device,
                                   duo_status status, const char *doing);
 
-/* A copy could not be queued. Earlier ones may still use memory that is about to be used otherwise:
- * waits for them. Returns `status`, or DUO_ERR_LOST. */
+/* A copy could not be queued. Earlier copies may still use memory that is about to be reused: waits
+ * for them. Returns `status`, or DUO_ERR_LOST. */
 duo_status duo_stage_give_up(duo_resources *res, duo_queue *queue, int device, duo_status status,
                              const char *doing);
 

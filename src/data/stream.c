@@ -45,7 +45,7 @@ static duo_status compute(duo_stream *s, duo_step *step)
 
 /* ---- All steps ---- */
 
-/* A step that follows a FETCH whose pieces are not all queued cannot be queued yet. */
+/* A step cannot be queued yet if it follows a FETCH and not all pieces of that are queued. */
 static bool must_wait(const duo_stream *s, const duo_step *step)
 {
     return step->follows >= 0 && s->plan->step[step->follows].kind == DUO_STEP_FETCH &&
@@ -80,7 +80,7 @@ static duo_status begin_next(duo_stream *s, bool *moved)
     return status;
 }
 
-/* Nothing could be done: lets the devices go on for a moment. */
+/* Nothing could be done: waits a moment for the devices. */
 static void pause_a_moment(int turns)
 {
     enum { SPINS = 2000 };
@@ -111,7 +111,7 @@ static duo_status run_steps(duo_stream *s)
     return DUO_OK;
 }
 
-/* Tells how the rest goes. A failure ends that: whoever waits next finds it. */
+/* Tells of the progress until all is done. A failure ends this: the next wait finds it. */
 static void tell_rest(duo_stream *s)
 {
     for (int i = 0; i < s->plan->of.devices; i++) {
@@ -127,7 +127,7 @@ static void tell_rest(duo_stream *s)
     }
 }
 
-/* Waits for what this call has in the queues up, peer and down. */
+/* Waits for this call's work in the queues up, peer and down. */
 static duo_status finish_transfers(duo_stream *s)
 {
     if (s->progress.told) tell_rest(s);
@@ -142,7 +142,7 @@ static duo_status finish_transfers(duo_stream *s)
     }
     const duo_status there = duo_stream_all_there(s);
     if (there != DUO_OK) return there;
-    for (int i = 0; i < s->plan->count; i++) { /* direct ones have no pieces that count them */
+    for (int i = 0; i < s->plan->count; i++) { /* a direct FETCH does not count pieces */
         duo_step *const step = &s->plan->step[i];
         if (step->kind == DUO_STEP_FETCH) step->done = step->m * step->n;
     }
@@ -162,8 +162,8 @@ static void give_up(duo_stream *s)
     }
 }
 
-/* All work on the stages has been waited for. So whoever takes one next, for another device, does
- * not meet the loss of the device that had it before. */
+/* All work on the stages has been waited for. If another device takes a stage next, it must not
+ * meet the loss of the device that had it before. */
 static void free_stages(duo_resources *res)
 {
     for (int i = 0; i < DUO_STAGES; i++) res->up.stage[i].queue = res->down.stage[i].queue = NULL;
@@ -194,7 +194,7 @@ static double bytes_of(const duo_call *call, bool down)
     return bytes;
 }
 
-/* Makes the stages that the steps need; where none can be pinned, a buffer of plain memory. */
+/* Makes the stages that the steps need; if none can be pinned, a buffer of plain memory. */
 static duo_status make_stages(duo_stream *s)
 {
     for (int down = 0; down < 2; down++) {
@@ -225,7 +225,7 @@ static duo_status make_slots(duo_stream *s)
     return DUO_OK;
 }
 
-/* The slots may still be in use by products of the call before, whose C stays on the device. */
+/* Products of the call before may still use the slots, if its C stays on the device. */
 static duo_status follow_last_call(duo_stream *s)
 {
     for (int i = 0; i < s->plan->of.devices; i++) {

@@ -13,7 +13,7 @@ static bool fetched_direct(const duo_stream *s, const duo_part *p)
     return s->plan->of.pinned[DUO_C] && duo_runs_direct(&r);
 }
 
-/* The tile's product is done before its fetch begins: it is the step before it. */
+/* The fetch begins after the tile's product, which is the step before it. */
 static duo_status follow_product(const duo_stream *s, int index)
 {
     const duo_step *const step = &s->plan->step[index];
@@ -119,7 +119,7 @@ duo_status duo_stream_fetch(duo_stream *s, bool *moved)
         if (s->count == DUO_STAGES) return DUO_OK;
         const duo_runs r = duo_runs_of(p.rows, p.columns, p.ld, p.device_ld);
         const int64_t left = r.rows * r.columns - s->fetched;
-        /* Small ones last: the last one has to be unpacked after it came. */
+        /* Small ones last: the host unpacks the last one while nothing else runs. */
         const int64_t least = 1 << 17,
                       count = duo_stream_piece(s, &s->res->down, &r, left, least, left);
         if (s->fetched == 0) status = follow_product(s, index);

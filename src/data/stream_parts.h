@@ -1,6 +1,4 @@
-/*
- * stream_parts.h - a streamed product while it runs, and where the parts are that its steps name.
- */
+/* stream_parts.h - a streamed product while it runs, and where the parts in its steps are. */
 #ifndef DUO_STREAM_PARTS_H
 #define DUO_STREAM_PARTS_H
 
@@ -8,9 +6,8 @@
 #include "data/runs.h"
 #include "data/stream_progress.h"
 
-/* Marks of a lane's queues: those of the rings' stages, and behind them those of products and
- * tiles. A mark that is set again stands behind more work than before, so whoever waits for it
- * waits long enough. */
+/* Marks of a lane's queues: first those of the rings' stages, then those of products and tiles. A
+ * mark that is set again stands behind more work than before, so waiting for it is long enough. */
 enum { DUO_FIRST_MARK = 2 * DUO_STAGES, DUO_STEP_MARKS = 32 };
 _Static_assert(DUO_FIRST_MARK + DUO_STEP_MARKS < DUO_MARKS,
                "the last mark is duo_upload_consumed's");
@@ -37,20 +34,20 @@ typedef struct duo_stream {
     float *plain; /* instead of stages, where nothing can be pinned; else NULL */
 
     int next;       /* the step that is begun next */
-    int64_t sent;   /* elements of it that are under way, if it is a SEND through stages */
-    int64_t pieces; /* elements that all sends through stages have sent */
+    int64_t sent;   /* elements of a SEND through stages that are under way */
+    int64_t pieces; /* elements that all SENDs through stages have sent */
     /* Must the compute queue still be told to follow the up queue, and the peer queue? */
     bool follows[DUO_LANES], follows_peer[DUO_LANES];
 
     int fetch;       /* the FETCH whose pieces are queued next, or a step before it */
     int64_t fetched; /* elements of it that are under way */
     duo_flight flying[DUO_STAGES];
-    int first, count; /* of those in flight: a ring */
+    int first, count; /* the ring of flights */
     int products[DUO_LANES], tiles[DUO_LANES];
     duo_stream_progress progress;
 } duo_stream;
 
-/* A part of an operand, here and there. */
+/* A part of an operand, in host memory and on the device. */
 typedef struct duo_part {
     int64_t rows, columns, ld, device_ld;
     float *host, *device;
@@ -69,8 +66,8 @@ duo_part duo_stream_part(const duo_stream *s, const duo_step *step, int i);
 /* The step as a call on the device, for the backend. */
 duo_call duo_stream_call(const duo_stream *s, const duo_step *step);
 
-/* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if it
- * can. */
+/* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if
+ * possible. */
 int64_t duo_stream_piece(const duo_stream *s, const duo_ring *ring, const duo_runs *r, int64_t of,
                          int64_t least, int64_t left);
 

@@ -23,9 +23,10 @@ void duo_stream_progress_begin(duo_stream_progress *p, const duo_resources *res,
 }
 
 /*
- * The part of all products that is done. Looks from the last step back: on each device, what stands
- * before a mark that has passed is done. Older marks than the last `marks` of a kind are set again
- * behind later steps. A queue that does not answer has failed: the engine finds that out itself.
+ * The part of all products that is done. Looks from the last step back: on each device, every step
+ * before a mark that has passed is done. Marks older than the last `marks` of a kind have been set
+ * again behind later steps. A queue that does not answer has failed: the engine finds that out
+ * itself.
  */
 static double share_done(const duo_stream_progress *p, int marks, int queued, int fetched)
 {

@@ -52,7 +52,7 @@ static duo_status send_piece(duo_stream *s, const duo_step *step, const duo_part
     duo_resources *const res = s->res;
     const duo_lane *const lane = duo_stream_lane(s, step);
     duo_ring *const ring = &res->up;
-    /* Small ones first, so that the link soon has something to do. */
+    /* Small ones first, so that the link soon has work. */
     const int64_t least = 1 << 18;
     const int64_t left = r->rows * r->columns - s->sent;
     const int64_t count = duo_stream_piece(s, ring, r, s->pieces, least, left);

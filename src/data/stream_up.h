@@ -1,4 +1,4 @@
-/* stream_up.h - steps of the up queue: what a streamed product sends. */
+/* stream_up.h - steps of the up queue: a streamed product's sends. */
 #ifndef DUO_STREAM_UP_H
 #define DUO_STREAM_UP_H
 

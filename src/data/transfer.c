@@ -1,7 +1,7 @@
 /*
  * transfer.c - transfers between host and device (transfer.h).
  *
- * Pageable memory goes through the ring of pinned stages, packed without gaps. Where nothing can be
+ * Pageable memory goes through the ring of pinned stages, packed without gaps. If nothing can be
  * pinned, pieces go one by one through plain memory.
  */
 #include "data/transfer.h"
@@ -28,7 +28,7 @@ static duo_status copy_piece(duo_resources *res, duo_copying copy, const duo_run
                : duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
 }
 
-/* The same of bytes in one run. */
+/* The same for bytes in one run. */
 static duo_status copy_bytes(duo_resources *res, duo_copying copy, char *device, char *here,
                              size_t bytes, bool to_device)
 {
@@ -58,7 +58,7 @@ static duo_status copy_direct(duo_resources *res, const duo_runs *r, float *devi
             : duo_queue_copy(res->queue, host, here, device, there, width, (size_t)r->columns);
     if (status != DUO_OK)
         return duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
-    if (to_device) { /* not awaited: the call may wait for its result anyway */
+    if (to_device) { /* not awaited: the call may wait for its result later */
         res->reading_host = true;
         return DUO_OK;
     }
@@ -86,7 +86,7 @@ duo_status duo_transfer_across(duo_resources *res, int device)
 
 /* ---- Pieces ---- */
 
-/* Elements of the next piece of so many that are left, where there is room for so many bytes. */
+/* Elements of the next piece, if `left` are left and there is room for `bytes`. */
 static int64_t piece_of(const duo_runs *r, int64_t left, size_t bytes)
 {
     const int64_t fits = (int64_t)(bytes / sizeof(float));
@@ -94,7 +94,7 @@ static int64_t piece_of(const duo_runs *r, int64_t left, size_t bytes)
     return r->whole > 0 ? fits - fits % r->whole : fits;
 }
 
-/* Stages that hold the largest part of the runs that may not be cut. */
+/* Makes stages that hold the largest part of the runs that may not be cut. */
 static duo_status make_stages(duo_resources *res, const duo_runs *r)
 {
     const int64_t total = r->rows * r->columns, least = DUO_STAGES * r->whole;
@@ -103,10 +103,10 @@ static duo_status make_stages(duo_resources *res, const duo_runs *r)
 
 /* ---- Without pinned memory ---- */
 
-/* Did making stages fail for want of pinned memory? Then a transfer goes through plain memory. */
+/* Could no stages be pinned? Then a transfer goes through plain memory. */
 static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
 
-/* Piece by piece through plain memory. *done: as of duo_download_runs. */
+/* Piece by piece through plain memory. *done: as in duo_download_runs. */
 static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float *device,
                                     int64_t device_ld, float *host, bool to_device, int64_t *done)
 {
@@ -245,7 +245,7 @@ static duo_status transfer_rest(duo_resources *res, char *device, char *host, si
     return status;
 }
 
-/* Bytes: whole floats as one run, then what is left. */
+/* Bytes: whole floats as one run, then the rest. */
 static duo_status transfer_bytes(duo_resources *res, char *device, char *host, size_t bytes,
                                  bool direct, bool to_device)
 {

@@ -1,5 +1,5 @@
 /*
- * transfer.h - transfers between host and device, through pinned memory where there is any.
+ * transfer.h - transfers between host and device, through pinned memory if there is any.
  *
  * `columns` runs of `rows` floats, ld apart on the host (any sign), device_ld apart on the device;
  * bytes between the runs are neither read nor written. The context's queue is open.
@@ -22,9 +22,9 @@ duo_status duo_download(duo_resources *res, float *host, int64_t ld, const float
                         int64_t device_ld, int64_t rows, int64_t columns, bool direct);
 
 /*
- * The same for any runs, which stand device_ld apart on the device. *done: so many elements, from
- * the first on, are final in host memory, also after a failure; where the device itself writes
- * them, none before all are.
+ * The same for any runs, which are device_ld apart on the device. *done: how many elements, from
+ * the first on, are final in host memory, also after a failure. If the device itself writes them,
+ * it is 0 until all are.
  */
 duo_status duo_upload_runs(duo_resources *res, float *device, int64_t device_ld, const float *host,
                            const duo_runs *runs, bool direct);
@@ -38,9 +38,9 @@ duo_status duo_download_bytes(duo_resources *res, void *host, const void *device
                               bool direct);
 
 /*
- * Behind transfers with memory of this device, before anyone counts on them. Where the queue is of
- * another device, neither who follows it nor who follows the memory's own queues is told when one
- * of both devices is lost: so it waits, and asks both.
+ * Call it behind transfers with memory of this device, before relying on them. If the queue is on
+ * another device, work that follows it, or the memory's own queues, is not told when one of the two
+ * devices is lost: so this waits, and asks both.
  */
 duo_status duo_transfer_across(duo_resources *res, int device);
 

@@ -1,9 +1,9 @@
 /*
- * users.h - the queues whose work on a region's bytes others may have to follow.
+ * users.h - the queues with work on a region's bytes that others may have to wait for.
  *
- * Who reads follows the last writer alone, so that readers run side by side. Who writes follows
- * all, and nobody else need be followed after him. Packing writes as well: the packed operands of a
- * region count as its bytes.
+ * A reader waits only for the last writer, so that readers run side by side. A writer waits for the
+ * last writer and all readers; later queues then wait only for the new writer. Packing counts as
+ * writing: the packed operands of a region count as its bytes.
  */
 #ifndef DUO_USERS_H
 #define DUO_USERS_H
@@ -13,7 +13,8 @@
 
 #include "gpu/backend/backend.h"
 
-/* A reader more follows one of these and takes his place: who follows him follows both. */
+/* If all slots are taken, a new reader waits for one reader and takes its slot: waiting for the new
+ * one covers both. */
 enum { DUO_READERS = 8 };
 
 typedef struct duo_user {
