@@ -1,12 +1,12 @@
 /*
- * add_ranges.cuh - the sums of a tile of C over all ranges of k, by the last of its blocks to come.
+ * add_ranges.cuh - adds a tile's sums over all ranges of k, in the last of its blocks to arrive.
  *
  * A second kernel would cost another launch. Each block leaves the sums of its range in its slot of
- * the workspace and takes a ticket. The last to come adds the slots, which pays only where they are
- * few and short: one block reads far more slowly than the device does.
+ * the workspace and takes a ticket. The last block adds the slots. This pays only if they are few
+ * and short: one block reads far more slowly than the whole device.
  *
- * Order     whichever block is last: a thread's slots in their order, then shares of threads by
- *           halving
+ * Order     the same whichever block is last: a thread's slots in their order, then shares of
+ *           threads by halving
  */
 #ifndef DUO_ADD_RANGES_CUH
 #define DUO_ADD_RANGES_CUH
@@ -15,9 +15,9 @@
 
 #include "gpu/last_to_come.cuh"
 
-constexpr int kSlotsAtOnce = 8; /* that a thread reads before it adds them */
+constexpr int kSlotsAtOnce = 8; /* slots that a thread reads before it adds them */
 
-/* Threads that share the slots of an element, where elements are few: a power of two. */
+/* Threads that share the slots of an element, if elements are few: a power of two. */
 static __host__ __device__ inline int slot_shares(int threads, int elements, int slots)
 {
     int shares = 1;
@@ -25,14 +25,14 @@ static __host__ __device__ inline int slot_shares(int threads, int elements, int
     return shares;
 }
 
-/* How many times a thread waits for slots at most. */
+/* How often a thread waits for slots, at most. */
 static inline double slot_rounds(int threads, int elements, int64_t slots)
 {
     const int64_t at_once = kSlotsAtOnce * slot_shares(threads, elements, (int)slots);
     return (double)((elements + threads - 1) / threads * ((slots + at_once - 1) / at_once));
 }
 
-/* Every `step`-th slot from the first on; `slot` is where the first has the element. */
+/* The sum of every `step`-th slot from the first on; `slot`: the element in slot 0. */
 static __device__ __forceinline__ float sum_of_slots(const float *slot, int first, int step,
                                                      int slots, int elements)
 {
@@ -50,10 +50,10 @@ static __device__ __forceinline__ float sum_of_slots(const float *slot, int firs
 }
 
 /*
- * Every block of a tile brings sum(e), in shared memory, of each element. The last to come gets
- * true, and the sums over all ranges there; the others get false. `slots` and `ticket` are the
- * tile's; scratch has room for a float of each thread, and may be the memory that the sums are in.
- * All threads of the block must call.
+ * Every block of a tile brings sum(e) of each element e, in shared memory. The last block gets true
+ * and the sums over all ranges there; the others get false. `slots` and `ticket` are the tile's.
+ * scratch has room for a float of each thread, and may be the memory of the sums. All threads of
+ * the block must call.
  */
 template <int Threads, class Sum>
 static __device__ __forceinline__ bool add_ranges(float *slots, unsigned *ticket, int range,
@@ -86,8 +86,8 @@ static __device__ __forceinline__ bool add_ranges(float *slots, unsigned *ticket
     return true;
 }
 
-/* The same of so many elements that the compiler knows how many a thread has: it reads those of a
- * slot at once. Threads or Elements is a multiple of the other. */
+/* The same with a constant number of elements, so a thread reads all its elements of a slot at
+ * once. Threads or Elements is a multiple of the other. */
 template <int Threads, int Elements, class Sum>
 static __device__ __forceinline__ bool add_tile_ranges(float *slots, unsigned *ticket, int range,
                                                        int ranges, float *scratch, Sum sum)

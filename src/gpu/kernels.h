@@ -14,7 +14,7 @@ enum { DUO_PARTIALS = 4096 };
 /* Counters in a queue's scratch. */
 enum { DUO_COUNTERS = 4096 };
 
-/* What the kernels of a launch need beside the call. */
+/* Input of a launch's kernels beside the call. */
 typedef struct duo_launch {
     cudaStream_t stream;
     int multiprocessors;
@@ -22,8 +22,9 @@ typedef struct duo_launch {
     int64_t cache_bytes; /* L2 */
 
     /*
-     * Workspace of an algorithm that has asked for some: 256-byte aligned, at most what it wanted,
-     * and less under a limit or where memory is short. Its content is nobody's between launches.
+     * Workspace of an algorithm that has asked for some: 256-byte aligned, at most as large as it
+     * wanted, and smaller under a limit or if memory is short. Its content does not last between
+     * launches.
      */
     char *workspace;
     size_t workspace_bytes;
@@ -38,27 +39,24 @@ typedef struct duo_launch {
     uint32_t ticket;
 } duo_launch;
 
-/*
- * An algorithm. Its functions work on the device that is current; NULL stands for one that it has
- * no need of.
- */
+/* An algorithm. Its functions work on the current device; NULL: it does not need this function. */
 typedef struct duo_gpu_algorithm {
     /* Queues its kernels. An error means that nothing was queued that writes an output. */
     cudaError_t (*launch)(const duo_call *call, const duo_launch *how);
     /*
-     * Brings its kernels onto the device, and sets what they need to be launched: before the first
-     * launch there. Where the device cannot run them there is nothing to do.
+     * Loads its kernels onto the device and sets their attributes, before the first launch there.
+     * Does nothing if the device cannot run them.
      */
     cudaError_t (*load)(void);
-    /* Bytes of workspace that it would like; how->workspace is not there yet. NULL: none. */
+    /* Bytes of workspace that it wants; how->workspace is not set yet. NULL: none. */
     size_t (*workspace)(const duo_call *call, const duo_launch *how);
     /*
-     * Operand A or B (i), packed: in the layout in which the algorithm reads it. Its bytes, 0 for
-     * an operand that it reads as it is; and queueing the kernel that writes it, without any
-     * workspace, to memory aligned to 256 bytes. Where operand[i].packed is not NULL, launch finds
-     * it there. Either may be given a range of an operand that is packed as a whole or in parts, by
-     * packed_rows and packed_first (call.h). Both NULL: the algorithm reads all operands as they
-     * are.
+     * Operand A or B (i) may be packed into the layout in which the algorithm reads it.
+     * packed_bytes: its bytes; 0: the algorithm reads the operand as it is. pack: queues the kernel
+     * that packs it, without workspace, to memory aligned to 256 bytes. If operand[i].packed is not
+     * NULL, launch reads it there. packed_rows and packed_first (call.h) may give a range of an
+     * operand that is packed as a whole or in parts. Both NULL: the algorithm reads all operands as
+     * they are.
      */
     size_t (*packed_bytes)(const duo_call *call, int i);
     cudaError_t (*pack)(const duo_call *call, int i, void *packed, const duo_launch *how);
@@ -66,7 +64,7 @@ typedef struct duo_gpu_algorithm {
 
 /* Many products in one launch. */
 typedef struct duo_gpu_batch {
-    /* As of an algorithm. The batch's lists stand at the beginning of the workspace, one behind the
+    /* Like an algorithm's. The batch's lists are at the beginning of the workspace, one behind the
      * other. */
     cudaError_t (*launch)(const duo_call *call, const duo_batch *batch, const duo_launch *how);
     cudaError_t (*load)(void);

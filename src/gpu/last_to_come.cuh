@@ -1,12 +1,12 @@
-/* last_to_come.cuh - which of the blocks that share a sum adds what all have left. */
+/* last_to_come.cuh - the last of the blocks that share a sum, which adds all their parts. */
 #ifndef DUO_LAST_TO_COME_CUH
 #define DUO_LAST_TO_COME_CUH
 
 /*
- * Counts who calls; true for the last of `count`, which also leaves the counter at 0. What this
- * thread wrote before, or saw written before a barrier of its block, is visible to whoever comes
- * later. (As a release and acquire it is 0.25 us faster than between two fences, which are
- * sequentially consistent.)
+ * Counts its callers; true for the last of `count`, and then the counter is 0 again. Writes of this
+ * thread, and writes that it saw before a barrier of its block, are visible to later callers. (As a
+ * release and acquire it is 0.25 us faster than between two fences, which are sequentially
+ * consistent.)
  */
 static __device__ __forceinline__ bool is_last(unsigned *counter, unsigned count)
 {

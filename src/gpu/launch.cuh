@@ -1,8 +1,8 @@
 /*
  * launch.cuh - queueing and loading kernels.
  *
- * By cudaLaunchKernel, which answers for its own launch; the <<<>>> syntax would leave the error to
- * cudaGetLastError, which also takes away what the caller of the library had pending.
+ * By cudaLaunchKernel, which returns the error of its own launch. The <<<>>> syntax would leave it
+ * to cudaGetLastError, which would also clear a pending error of the library's caller.
  */
 #ifndef DUO_LAUNCH_CUH
 #define DUO_LAUNCH_CUH
@@ -24,9 +24,9 @@ static cudaError_t queue_kernel(void (*kernel)(Parameter...), unsigned blocks,
 }
 
 /*
- * Dependent launches: a kernel may start before the one ahead of it in the stream is done. It has
- * to wait before it touches memory, in all its blocks: else it may be done before that one is.
- * Before compute capability 9.0 it starts behind, as always; also where the driver has compiled it
+ * Dependent launches: a kernel may start before the one ahead of it in the stream is done. All its
+ * blocks have to wait before they touch memory: else it may be done before the kernel ahead. Before
+ * compute capability 9.0 it starts after that, as always. So it does if the driver has compiled it
  * from PTX for older devices, which does not wait.
  */
 constexpr int kDependentLaunches = 90; /* capability */
@@ -47,9 +47,9 @@ static __device__ __forceinline__ void wait_for_kernels_ahead()
 }
 
 /*
- * As a dependent launch, with bytes of dynamic shared memory per block. The blocks of a cluster
- * share a part of the device, and may reach each other's shared memory: from compute capability 9.0
- * on.
+ * A dependent launch with `shared_bytes` of dynamic shared memory per block. From compute
+ * capability 9.0 on, the blocks of a cluster share a part of the device and may reach each other's
+ * shared memory.
  */
 template <class... Parameter>
 static cudaError_t queue_clusters_behind(void (*kernel)(Parameter...), unsigned blocks,
@@ -91,8 +91,8 @@ static cudaError_t queue_kernel_behind(void (*kernel)(Parameter...), unsigned bl
 }
 
 /*
- * The error of a launch behind a kernel that changes C. What cannot be queued there is no reason to
- * try another algorithm, which would begin with a C that is half done: it counts as a lost device.
+ * The error of a launch behind a kernel that changes C. If it cannot be queued, no other algorithm
+ * may be tried, for it would begin with a half-done C: so it counts as a lost device.
  */
 static inline cudaError_t after_c_changed(cudaError_t error)
 {
@@ -101,7 +101,7 @@ static inline cudaError_t after_c_changed(cudaError_t error)
 
 /* ---- Loading ---- */
 
-/* Of the current device: 10 * major + minor. */
+/* The current device's: 10 * major + minor. */
 static inline cudaError_t current_capability(int *capability)
 {
     int device, major = 0, minor = 0;
@@ -136,7 +136,7 @@ static cudaError_t load_layouts(void (*const (&kernel)[2][2])(Parameter...))
     return error == cudaSuccess ? load_kernel(kernel[1][1]) : error;
 }
 
-/* More than 48 KiB of shared memory per block have to be asked for. */
+/* Also asks for shared memory: needed for more than 48 KiB per block. */
 template <class... Parameter>
 static cudaError_t load_kernel_with(void (*kernel)(Parameter...), size_t shared_bytes)
 {

@@ -1,5 +1,5 @@
 /*
- * sgemm.cuh - what the sgemm kernels share: the problem, and how a result enters C.
+ * sgemm.cuh - shared by the sgemm kernels: the problem, and how a result enters C.
  *
  * Column-major, sizes and distances in elements:
  *     op(A)(i,l) = a[i + l*lda], or a[l + i*lda] if transposed      0 <= i < m, 0 <= l < k
@@ -37,7 +37,7 @@ static inline sgemm_problem sgemm_problem_of(const duo_call *call)
 
 /* ---- How a result enters C ---- */
 
-/* The new element of C, computed in Real. `old` counts only where beta != 0, so callers read C only
+/* The new element of C, computed in Real. `old` counts only if beta != 0, so callers read C only
  * then. */
 template <class Real>
 static __device__ __forceinline__ float blend(Real alpha, Real sum, Real beta, Real old)
@@ -53,9 +53,9 @@ static __device__ __forceinline__ void prefetch_to_l2(const float *x)
 }
 
 /*
- * Asks so for Rows x Columns elements of C from c on, as far as they are inside. Kernels
- * that C takes longest of do this where beta != 0, before they begin to multiply: at the end C is
- * read in many small steps, each of which would wait for the device's memory.
+ * The same for Rows x Columns elements of C from c on, as far as they are inside. Kernels that
+ * spend most time on C do this if beta != 0, before they begin to multiply: at the end C is read in
+ * many small steps, and each would wait for the device's memory.
  */
 template <int Rows, int Columns, int Threads>
 static __device__ __forceinline__ void prefetch_tile(const float *c, int64_t ldc, int64_t rows_left,
@@ -78,7 +78,7 @@ static __device__ __forceinline__ bool columns_aligned(const float *c, int64_t l
 
 /* ---- Four neighbours in a column of C ---- */
 
-/* Of which rows_left are inside; `aligned`: on 16 bytes. As they were, or 0 where beta == 0. */
+/* Reads them, or returns 0 if beta == 0. rows_left are inside; `aligned`: on 16 bytes. */
 static __device__ __forceinline__ float4 read_four(const float *c, float beta, int64_t rows_left,
                                                    bool aligned)
 {
@@ -105,7 +105,7 @@ static __device__ __forceinline__ void write_four(float *c, float4 value, int64_
     if (rows_left > 3) c[3] = value.w;
 }
 
-/* Each becomes renew(sum, old); old is read only where beta != 0, else it is 0. */
+/* Each becomes renew(sum, old); old is read only if beta != 0, else it is 0. */
 template <class Sum, class Renew>
 static __device__ __forceinline__ void update_four(float *c, const Sum (&sum)[4], float beta,
                                                    int64_t rows_left, bool aligned, Renew renew)

@@ -1,5 +1,5 @@
 /*
- * slab.cuh - slabs of A and B in shared memory, and what a thread reads of them.
+ * slab.cuh - slabs of A and B in shared memory, and how a thread reads them.
  *
  * A block multiplies a slab of op(A) with the same slab of op(B): their elements (i, l) and (j, l)
  * for a few l, all i and j of its tile of C. Both are kept as rows of one l.
@@ -9,8 +9,8 @@
 
 constexpr int kGroup = 4; /* floats that are read from shared memory at once: 16 bytes */
 
-/* Floats from one row of a slab to the next: on 16 bytes, and 4 banks further than the row
- * before. */
+/* Floats from one row of a slab to the next: each begins on 16 bytes, 4 banks further than the
+ * last. */
 template <int Edge>
 constexpr int kPitch = Edge + kGroup;
 
@@ -28,7 +28,7 @@ static __device__ __forceinline__ int lane_of_4(int lane)
     return (lane >> 1 & 1) | (lane >> 2 & 2);
 }
 
-/* What a thread multiplies of a row: groups of 4 elements, `stride` apart. */
+/* A thread's elements of a row: groups of 4, `stride` apart. */
 template <int Elements>
 static __device__ __forceinline__ void read_fragment(float (&fragment)[Elements], const float *row,
                                                      int stride)

@@ -2,7 +2,8 @@
  * tile_walk.cuh - the order in which blocks take the tiles of C.
  *
  * Tiles that run at the same time should be near each other in C, so that the L2 cache serves most
- * of what they load: groups of kTilesTogether rows of tiles are walked, each column by column.
+ * of their loads: the walk takes groups of kTilesTogether rows of tiles, each group column by
+ * column.
  */
 #ifndef DUO_TILE_WALK_CUH
 #define DUO_TILE_WALK_CUH

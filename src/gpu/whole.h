@@ -1,10 +1,10 @@
-/* whole.h - the whole number that is no less: ceil, inline, for predictions that call it often. */
+/* whole.h - ceil, inline, for predictions that call it often. */
 #ifndef DUO_WHOLE_H
 #define DUO_WHOLE_H
 
 #include <stdint.h>
 
-/* Of 0 and more, below 2^63. */
+/* For 0 <= x < 2^63. */
 static inline double duo_whole(double x)
 {
     const double cut = (double)(int64_t)x;

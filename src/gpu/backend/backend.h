@@ -2,20 +2,21 @@
  * backend.h - the only way to a GPU: a table of functions.
  *
  * There are three: backend_cuda.cu (CUDA), backend_none.c (built without CUDA) and, in tests, a
- * simulated GPU. That has memory which the host cannot read, does its work later on another thread,
- * and fails on demand. One of the first two is compiled: duo_backend_default() returns it.
+ * simulated GPU. The host cannot read the simulated GPU's memory; it does its work later on another
+ * thread, and fails on demand. One of the first two is compiled: duo_backend_default() returns it.
  *
- * Every function may be called from any thread, but functions of one queue from one thread at a
- * time; only as the earlier queue of `after` or `after_mark` may a queue be another thread's. Every
- * function leaves the caller's current CUDA device and pending CUDA error as it found them.
+ * Every function may be called from any thread, but functions of one queue only from one thread at
+ * a time. The exception is the earlier queue of `after` or `after_mark`: it may be another
+ * thread's. Every function leaves the caller's current CUDA device and pending CUDA error as it
+ * found them.
  *
  * Status     DUO_OK
  *            DUO_ERR_MEMORY   out of device or pinned memory; nothing happened
  *            DUO_ERR_DEVICE   this could not be done; nothing happened, and the device still works
- *            DUO_ERR_LOST     the device is gone for this process (a sticky error). Where a call
- *                             concerns two devices it does not say which: idle() of a queue of
- *                             each tells
- * After a failure detail() says more; it is the calling thread's.
+ *            DUO_ERR_LOST     the device is gone for this process (a sticky error). If a call
+ *                             concerns two devices it does not say which: idle() of a queue of each
+ *                             tells
+ * After a failure detail() says more, to the calling thread.
  */
 #ifndef DUO_BACKEND_H
 #define DUO_BACKEND_H
@@ -28,12 +29,12 @@
 extern "C" {
 #endif
 
-enum { DUO_MOST_DEVICES = 64 }; /* more are not looked at */
+enum { DUO_MOST_DEVICES = 64 }; /* any others are ignored */
 
 typedef struct duo_queue duo_queue; /* an in-order queue of work on one device */
 
-/* A place in a queue's work that anyone may follow and wait for, on any thread, also while it is
- * set anew: then it is one of both places. It may outlive its queue. */
+/* A place in a queue's work that others may follow and wait for, on any thread. While it is set
+ * anew, it is the old or the new place. It may outlive its queue. */
 typedef struct duo_signal duo_signal;
 
 /* Work that was recorded once, to be done any number of times. */
@@ -47,20 +48,20 @@ enum { DUO_MARKS = 64 };
 
 typedef struct duo_backend {
     const char *name;   /* "cuda", "none", "simulated" */
-    const char *absent; /* why there can be no device; NULL: count has to be asked */
+    const char *absent; /* why there can be no device; NULL: ask count() */
 
     /* ---- Devices ---- */
 
-    /* Counts the devices that can be used. None is DUO_OK, too, with the reason in detail(). The
-     * first call may take long. */
+    /* Counts the usable devices. DUO_OK also for none, with the reason in detail(). The first call
+     * may take long. */
     duo_status (*count)(int *count);
     duo_status (*describe)(int device, duo_device_info *info); /* fills all but info->size */
     /* Loads every kernel, so that no later launch has to. */
     duo_status (*load)(int device);
     /*
-     * May copies that queues of `device` do go straight to and from the memory of `other`? Lets
-     * them where that is possible; later calls only answer. Where it is not (*direct false), the
-     * driver takes them through host memory.
+     * May queues of `device` copy straight to and from the memory of `other`? Enables that if
+     * possible; later calls only answer. If not (*direct false), the driver copies through host
+     * memory.
      */
     duo_status (*link)(int device, int other, bool *direct);
 
@@ -71,33 +72,33 @@ typedef struct duo_backend {
     duo_status (*release)(int device, void *address); /* waits for the device */
     /* Pinned host memory, mapped: kernels reach it by the same address. */
     duo_status (*pin)(int device, size_t bytes, void **address);
-    /* The caller has waited for all queued work that uses the memory. Where that failed, unpin
-     * waits itself. */
+    /* The caller has waited for all queued work that uses the memory. If that failed, unpin waits
+     * itself. */
     duo_status (*unpin)(void *address);
-    /* What the driver knows of an address. Never creates a CUDA context; takes well under a
+    /* Asks the driver about an address. Never creates a CUDA context; takes well under a
      * microsecond. */
     duo_status (*classify)(const void *address, duo_memory *memory);
 
     /* ---- Queues ---- */
 
-    /* stream: the caller's cudaStream_t to wrap, which keeps its priority, or NULL for one of its
-     * own (non-blocking). */
+    /* stream: the caller's cudaStream_t to wrap (it keeps its priority), or NULL: the queue makes a
+     * non-blocking one of its own. */
     duo_status (*open)(int device, void *stream, duo_priority priority, duo_queue **queue);
     duo_status (*close)(duo_queue *queue); /* waits, then ends; also on a lost device */
     /* The queue's cudaStream_t, for peers in benchmarks; NULL without CUDA. */
     void *(*stream)(duo_queue *queue);
     /*
-     * Does the caller capture this stream of his, for a CUDA graph of his own? Then only copies of
-     * pinned memory, fills and launches are queued in it, which allocate nothing, and no function
-     * waits. The memory that they use of the queue stays until the queue is trimmed or closed.
+     * Does the caller capture this stream for a CUDA graph of its own? Then only copies of pinned
+     * memory, fills and launches are queued in it; they allocate nothing, and no function waits.
+     * Their memory in the queue stays until the queue is trimmed or closed.
      */
     duo_status (*capturing)(int device, void *stream, bool *capturing);
 
     /*
      * Queues a copy of `height` runs of `width` bytes, from runs src_pitch apart to runs dst_pitch
      * apart, in any direction, on any device. Host memory must be pinned, and live until the copy
-     * is done. If a device other than the queue's is lost before the copy is done, what it should
-     * have written is undefined, and the queue need not fail.
+     * is done. If a device other than the queue's is lost before the copy is done, the copied bytes
+     * are undefined, and the queue need not fail.
      */
     duo_status (*copy)(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                        size_t src_pitch, size_t width, size_t height);
@@ -111,29 +112,29 @@ typedef struct duo_backend {
      * Queues the algorithm's kernels. All operands have device (or pinned) addresses. A reduction
      * writes its result to operand[DUO_RESULT].address; or, if pinned_result is not NULL, it writes
      * (uint64_t)ticket << 32 | bits of the result there, in one store of 8 bytes, which the host
-     * polls; or else, if call->unrounded is not NULL, its sum before the rounding there.
-     * DUO_ERR_DEVICE: nothing was queued.
+     * polls; or, if call->unrounded is not NULL, its sum before rounding there. DUO_ERR_DEVICE:
+     * nothing was queued.
      */
     duo_status (*launch)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call,
                          uint64_t *pinned_result, uint32_t ticket);
 
-    /* Queues a batch of products, in binary32, with all operands as for launch; its lists are read
+    /* Queues a batch of products, in binary32, with operands as for launch. Its lists are read
      * before this returns. DUO_ERR_DEVICE: nothing was queued. */
     duo_status (*launch_batch)(duo_queue *queue, const duo_call *call, const duo_batch *batch);
 
     /*
-     * An algorithm may pack operand A or B of sgemm (i) before it multiplies. packed_bytes: the
-     * bytes of the operand of this call, packed; 0: it packs nothing. pack: queues the packing,
-     * from the operand's device address to `memory` on the device. A launch whose operand[i].packed
-     * is such memory does not pack that operand again. The operand's elements have to be at its
-     * address all the same: what the packed form cannot hold (Inf, NaN, magnitudes far apart) is
-     * computed from them.
+     * An algorithm may pack operand A or B of sgemm (i) before it multiplies. packed_bytes: bytes
+     * of the call's operand when packed; 0: it packs nothing. pack: queues the packing, from the
+     * operand's device address to `memory` on the device. A launch does not pack the operand again
+     * if operand[i].packed is that memory. The operand's elements must be at its address all the
+     * same: values that the packed form cannot hold (Inf, NaN, magnitudes far apart) are computed
+     * from them.
      *
-     * By packed_rows and packed_first (call.h) an operand may be packed in ranges of rows of op(A),
-     * or columns of op(B), each to its place in memory for all of them: `memory` and
-     * operand[i].packed are where that memory begins. A launch may read any range whose rows have
-     * been packed by then, in however many parts. Packing a range leaves all others as they are, so
-     * that others may be read meanwhile.
+     * With packed_rows and packed_first (call.h) an operand may be packed in ranges of rows of
+     * op(A), or columns of op(B), each to its place in memory for all of them: `memory` and
+     * operand[i].packed are where that memory begins. A launch may read any range of rows that have
+     * been packed by then, in any number of parts. Packing a range leaves all others as they are,
+     * so they may be read meanwhile.
      */
     size_t (*packed_bytes)(duo_algorithm_id algorithm, const duo_call *call, int i);
     duo_status (*pack)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call, int i,
@@ -141,56 +142,58 @@ typedef struct duo_backend {
 
     duo_status (*trim)(duo_queue *queue); /* frees the workspace of the queue's algorithms */
 
-    /* Sets a mark, 0 <= mark < DUO_MARKS, behind the work that is queued so far. Set again, it is
-     * only there: whatever waits for where it was before still does. */
+    /* Sets a mark, 0 <= mark < DUO_MARKS, behind the work that is queued so far. It may be set
+     * again: work that already waits for its old place still does. */
     duo_status (*mark)(duo_queue *queue, int mark);
-    /* For marks that were set. wait_mark: the host waits for the mark's work. passed: has that been
+    /* For marks that were set. wait_mark: the host waits for the mark's work. passed: is that work
      * done? Does not wait. */
     duo_status (*wait_mark)(duo_queue *queue, int mark);
     duo_status (*passed)(duo_queue *queue, int mark, bool *passed);
     duo_status (*finish)(duo_queue *queue);           /* the host waits for all queued work */
     duo_status (*idle)(duo_queue *queue, bool *idle); /* is all work done? Does not wait */
-    /* What is queued in `later` from now on follows what is queued in `earlier` so far.
-     * DUO_ERR_DEVICE also where the caller captures the stream of `earlier`. */
+    /* Work queued in `later` from now on follows work queued in `earlier` so far. DUO_ERR_DEVICE
+     * also if the caller captures the stream of `earlier`. */
     duo_status (*after)(duo_queue *later, duo_queue *earlier);
-    /* The same, but only what stands before a mark of `earlier`, which was set. Of any two devices.
-     * If another thread sets the mark meanwhile, `later` follows one of both places. */
+    /* The same, but it follows only the work before a mark of `earlier`, which was set. The queues
+     * may be on two devices. If another thread sets the mark meanwhile, `later` follows its old or
+     * its new place. */
     duo_status (*after_mark)(duo_queue *later, duo_queue *earlier, int mark);
 
     duo_status (*signal_open)(int device, duo_signal **signal);
-    void (*signal_close)(duo_signal *signal); /* does not wait; what follows it still does */
-    /* Sets it behind the work that is queued so far in a queue of its device. */
+    void (*signal_close)(duo_signal *signal); /* does not wait; its followers still follow it */
+    /* Sets the signal behind the work queued so far in a queue of its device. */
     duo_status (*signal_set)(duo_signal *signal, duo_queue *queue);
-    /* Of signals that were set: as passed, wait_mark and after_mark. */
+    /* For signals that were set: like passed, wait_mark and after_mark. */
     duo_status (*signal_passed)(duo_signal *signal, bool *passed);
     duo_status (*signal_wait)(duo_signal *signal);
     duo_status (*after_signal)(duo_queue *later, duo_signal *signal);
 
     /*
-     * Recording. From record_begin to record_end what is queued in `queue` is not done but
-     * recorded, and so is what is queued in others that were made to follow it meanwhile by a
-     * signal that was set meanwhile. At the end `queue` follows all of those. A recording allocates
-     * nothing: reserve does, for each launch in it, before it begins. Nothing may wait for queues
-     * that record, and only they may follow signals that were set so.
+     * Recording, like CUDA's stream capture. From record_begin to record_end work queued in `queue`
+     * is recorded instead of done. So is work of other queues that were made to follow it by a
+     * signal set during the recording. At the end `queue` follows all of those. A recording
+     * allocates nothing: before it, reserve allocates for each of its launches. Nothing may wait
+     * for queues that record, and only they may follow signals set in the recording.
      *
-     * record_end makes *recorded, or renews it if it is not NULL; a replay of what it was before
-     * goes on. On failure it is as it was, and the queues are ordinary ones again. replay: queues
-     * that work, in an ordinary queue of the same device; each replay follows the one before. The
-     * memory that the work uses, that of the queues in which it was recorded too, has to be there.
+     * record_end makes *recorded, or renews it if it is not NULL; a running replay of the old work
+     * goes on. On failure *recorded is as it was, and the queues are ordinary ones again. replay:
+     * queues that work, in an ordinary queue of the same device; each replay follows the one
+     * before. All memory that the work uses must still be there, also in the queues in which it was
+     * recorded.
      */
     duo_status (*reserve)(duo_queue *queue, duo_algorithm_id algorithm, const duo_call *call);
-    /* Launches and reservations from now on count on this part of the device, 0 < part <= 1, as
-     * others run beside them. 1 after opening. */
+    /* Launches and reservations from now on count on this part of the device, since others run
+     * beside them: 0 < part <= 1. 1 after opening. */
     void (*share)(duo_queue *queue, double part);
     duo_status (*record_begin)(duo_queue *queue);
     duo_status (*record_end)(duo_queue *queue, duo_recorded **recorded);
     duo_status (*replay)(duo_queue *queue, duo_recorded *recorded);
     void (*forget)(duo_recorded *recorded); /* does not wait; replays go on */
 
-    /* For measuring. Sets a stamp behind the work that is queued so far: the time at which the
-     * device comes there. Numbers count from 0, and may be used again; a queue keeps memory for all
-     * of them. stamp_seconds: from one stamp to another, of two queues of one device; both queues
-     * have been waited for since the stamps were set. */
+    /* For measuring. Sets a stamp behind the work queued so far: the time when the device gets
+     * there. Numbers count from 0 and may be used again; a queue keeps memory for all of them.
+     * stamp_seconds: seconds from one stamp to another, in queues of one device, both waited for
+     * since the stamps were set. */
     duo_status (*stamp)(duo_queue *queue, int number);
     duo_status (*stamp_seconds)(duo_queue *queue, int number, duo_queue *since, int since_number,
                                 double *seconds);

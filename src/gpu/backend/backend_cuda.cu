@@ -1,9 +1,9 @@
 /*
  * backend_cuda.cu - the backend to CUDA, a table of functions.
  *
- * The runtime is linked statically. Devices, and whose context is current: cuda_devices.cu; queues:
+ * The runtime is linked statically. Devices and their contexts: cuda_devices.cu; queues:
  * cuda_queue.cu; signals: cuda_signal.cu; recorded work: cuda_record.cu; copies between devices:
- * cuda_links.cu; the algorithms: cuda_algorithms.cu; what errors mean: cuda_error.cu.
+ * cuda_links.cu; algorithms: cuda_algorithms.cu; the meaning of errors: cuda_error.cu.
  */
 #include "gpu/backend/cuda_algorithms.cuh"
 #include "gpu/backend/cuda_devices.cuh"

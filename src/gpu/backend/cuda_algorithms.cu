@@ -64,13 +64,13 @@ static duo_status load_algorithm(duo_queue *queue, duo_algorithm_id id)
     const uint32_t bit = 1u << id;
     if ((queue->loaded & bit) != 0) return DUO_OK;
     if (!__atomic_load_n(&all_loaded[queue->device], __ATOMIC_ACQUIRE))
-        (void)duo_cuda_load(queue->device); /* where that fails this algorithm may still load */
+        (void)duo_cuda_load(queue->device); /* if that fails this algorithm may still load */
     const duo_status status = status_of(algorithm_of(id)->load(), id);
     if (status == DUO_OK) queue->loaded |= bit;
     return status;
 }
 
-/* Fewer than this a launch is not given: it would not hide what it waits for. */
+/* A launch gets at least this many: with fewer it could not hide its waiting. */
 constexpr int kLeastMultiprocessors = 4;
 
 void duo_cuda_share(duo_queue *queue, double part)
@@ -92,9 +92,9 @@ static duo_launch launch_on(const duo_queue *queue)
     return how;
 }
 
-/* What a launch needs beside the call: its kernels loaded, and workspace. In a graph that is what
- * there is: to grow would take it from work that is captured already. Loading is allowed in a
- * caller's, whatever he has forbidden. */
+/* Prepares a launch: loads its kernels and finds workspace. In the caller's graph the workspace
+ * does not grow: that would take it from work that is captured already. Loading is allowed there in
+ * any capture mode. */
 static duo_status prepare(duo_queue *queue, duo_algorithm_id id, const duo_call *call,
                           duo_launch *how)
 {
@@ -145,7 +145,8 @@ static duo_status load_batched(const duo_queue *queue)
     return duo_cuda_load(queue->device);
 }
 
-/* The batch's lists go to the workspace. The driver has copied host memory when this returns. */
+/* Sends the batch's lists to the workspace. The driver has copied the host memory when this
+ * returns. */
 static duo_status send_lists(duo_queue *queue, const duo_batch *batch, duo_launch *how)
 {
     const size_t bytes = (size_t)batch->count * sizeof(float *);

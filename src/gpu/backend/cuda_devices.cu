@@ -1,4 +1,4 @@
-/* cuda_devices.cu - the driver, the devices and whose context is current. */
+/* cuda_devices.cu - the driver, the devices and the current context. */
 #include <cuda.h>
 #include <ctype.h>
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ constexpr int kLeastCapability = 75; /* 10 * major + minor: Turing, the oldest o
 
 /* ---- The driver ---- */
 
-/* Its functions return CUresult, whose values are those of cudaError_t. */
+/* Its functions return CUresult, with the same values as cudaError_t. */
 struct driver_functions {
     decltype(&cuDeviceGet) device_get;
     decltype(&cuDevicePrimaryCtxRetain) retain;
@@ -38,14 +38,14 @@ static bool find(void *library, Function *function, const char *name)
     return address != nullptr;
 }
 
-/* Is the driver there? `flags`: RTLD_NOLOAD to see only one that someone else has loaded. */
+/* Is the driver there? `flags`: RTLD_NOLOAD to find it only if it is loaded already. */
 static bool open_driver(int flags)
 {
     if (__atomic_load_n(&driver_ready, __ATOMIC_ACQUIRE)) return true;
     void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | flags);
     if (library == nullptr) return false;
     driver_functions found;
-    /* The names with the version that cuda.h declares the functions by. */
+    /* The names, with the versions that cuda.h declares. */
     const bool complete = find(library, &found.device_get, "cuDeviceGet") &&
                           find(library, &found.retain, "cuDevicePrimaryCtxRetain") &&
                           find(library, &found.get_current, "cuCtxGetCurrent") &&
@@ -69,16 +69,16 @@ static int note_loads(dl_phdr_info *object, size_t size, void *loads)
 {
     (void)size;
     *static_cast<unsigned long long *>(loads) = object->dlpi_adds;
-    return 1; /* the first object tells it all */
+    return 1; /* the first object tells the number */
 }
 
 /*
- * Has the program loaded the driver itself? To look for a library that is not loaded takes 50 us,
- * in all the folders where it could be: only where something was loaded since there was none.
+ * Has the program loaded the driver itself? Looking for a library that is not loaded takes 50 us,
+ * in many folders. So this looks again only if the process has loaded something since.
  */
 static bool driver_is_loaded()
 {
-    static unsigned long long loads_without; /* that the process had made when it was not there */
+    static unsigned long long loads_without; /* of the process when the driver was not there */
     unsigned long long loads = 0;
     if (__atomic_load_n(&driver_ready, __ATOMIC_ACQUIRE)) return true;
     (void)dl_iterate_phdr(note_loads, &loads);
@@ -90,9 +90,9 @@ static bool driver_is_loaded()
 
 /* ---- Devices ---- */
 
-/* CUDA's ordinals of the usable devices. Those left out do not count. */
+/* CUDA's ordinals of the usable devices. Our numbers count only these. */
 static int ordinals[kMostDevices];
-static int devices; /* written by duo_cuda_count() alone, before any other function is called */
+static int devices; /* written only by duo_cuda_count(), before any other function is called */
 
 static CUcontext contexts[kMostDevices]; /* the primary ones, held for good; by our number */
 static int some_device;                  /* one with a context, for what belongs to no device */
@@ -144,7 +144,7 @@ int duo_cuda_some_device(void) { return __atomic_load_n(&some_device, __ATOMIC_A
 
 int duo_cuda_ordinal(int device) { return ordinals[device]; }
 
-/* One number of a device that needs no context; 0 where it cannot be had. */
+/* A number about a device, asked without a context; 0 if it is not available. */
 static int attribute(int ordinal, cudaDeviceAttr which)
 {
     int value = 0;
@@ -158,7 +158,7 @@ int duo_cuda_attribute(int device, cudaDeviceAttr which)
     return attribute(ordinals[device], which);
 }
 
-/* Leaves out what cannot be used, and says so in the text. */
+/* Leaves out devices that cannot be used, and says so in the text. */
 static int usable_devices(int found)
 {
     int usable = 0;
@@ -227,7 +227,7 @@ duo_status duo_cuda_count(int *number)
     return DUO_OK;
 }
 
-/* A line of the PCI device's folder in sysfs; false where there is none. */
+/* A line of a file in the PCI device's folder in sysfs; false if there is none. */
 static bool read_pci(int ordinal, const char *file, char *line, int size)
 {
     char bus[32] = "", path[96];
@@ -243,7 +243,7 @@ static bool read_pci(int ordinal, const char *file, char *line, int size)
     return read;
 }
 
-/* From "16.0 GT/s PCIe". Whole numbers decide, so that no locale matters. */
+/* From "16.0 GT/s PCIe". Only the whole number is read, so that no locale matters. */
 static int pcie_generation(int ordinal)
 {
     char line[64];
@@ -307,7 +307,7 @@ duo_status duo_cuda_describe(int device, duo_device_info *info)
 duo_status duo_cuda_classify(const void *address, duo_memory *memory)
 {
     *memory = DUO_MEMORY_HOST;
-    if (!driver_is_loaded()) return DUO_OK; /* nobody can have device memory */
+    if (!driver_is_loaded()) return DUO_OK; /* there can be no device memory */
     unsigned type = 0, managed = 0;
     CUpointer_attribute which[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                    CU_POINTER_ATTRIBUTE_IS_MANAGED};

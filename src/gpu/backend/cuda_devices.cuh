@@ -1,8 +1,8 @@
 /*
- * cuda_devices.cuh - the driver, the devices, and whose context is current.
+ * cuda_devices.cuh - the driver, the devices, and the current context.
  *
- * The driver (libcuda.so.1) is opened where there is one. The caller's current context survives:
- * the driver pushes ours on top of it and pops it again. cudaSetDevice would leave a trace, and
+ * The driver (libcuda.so.1) is opened if there is one. The caller's current context survives: the
+ * driver pushes ours on top of it and pops it again. cudaSetDevice would leave a trace, and
  * restoring a device that the caller never touched would even make a context there.
  */
 #ifndef DUO_CUDA_DEVICES_CUH
@@ -12,13 +12,13 @@
 
 #include "gpu/backend/backend.h"
 
-/* Of the backend (backend.h). */
+/* Functions of the backend (backend.h). */
 duo_status duo_cuda_count(int *number);
 duo_status duo_cuda_describe(int device, duo_device_info *info);
 duo_status duo_cuda_classify(const void *address, duo_memory *memory);
 
-/* Makes a device's context current for the life of the object. Every function that needs one stands
- * behind a guard, and does nothing more if the guard failed. */
+/* Makes a device's context current for the life of the object. Every function that needs a context
+ * makes a guard first, and does nothing more if the guard failed. */
 class duo_cuda_guard
 {
   public:
@@ -33,12 +33,12 @@ class duo_cuda_guard
     bool pushed = false;
 };
 
-/* One with a context, for what belongs to no device. */
+/* A device with a context, for calls that belong to no device. */
 int duo_cuda_some_device(void);
 
 int duo_cuda_ordinal(int device); /* CUDA's own number of a device */
 
-/* One number of a device; 0 where it cannot be had. */
+/* A number about a device; 0 if it is not available. */
 int duo_cuda_attribute(int device, cudaDeviceAttr which);
 
 #endif

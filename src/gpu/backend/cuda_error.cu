@@ -1,4 +1,4 @@
-/* cuda_error.cu - what CUDA's errors mean to the library. */
+/* cuda_error.cu - the meaning of CUDA's errors to the library. */
 #include <stdarg.h>
 #include <stdio.h>
 

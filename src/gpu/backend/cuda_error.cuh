@@ -1,8 +1,8 @@
 /*
- * cuda_error.cuh - what CUDA's errors mean to the library.
+ * cuda_error.cuh - the meaning of CUDA's errors to the library.
  *
- * Errors are taken from what each function returns. cudaGetLastError only takes away what such an
- * error left behind, so that an error which the caller has pending survives all that succeeds here.
+ * Errors are taken from the return values. cudaGetLastError only clears the error that a failed
+ * call of ours left, so a pending error of the caller survives every success here.
  */
 #ifndef DUO_CUDA_ERROR_CUH
 #define DUO_CUDA_ERROR_CUH
@@ -19,7 +19,7 @@ const char *duo_cuda_detail(void);
 /* Takes away the pending error that a failed call of ours left, and no other. */
 void duo_cuda_forget(cudaError_t error);
 
-/* What the error is to the caller of a backend; forgotten, and told in the text. */
+/* The backend's status for the error; clears the error and describes it in the text. */
 duo_status duo_cuda_status(cudaError_t error, const char *function);
 
 /* DUO_ERR_DEVICE, with a text of our own. */

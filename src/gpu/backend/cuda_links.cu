@@ -6,11 +6,11 @@
 
 enum link_state { kUnknown, kDirect, kThroughHost };
 
-/* By device and other; read and set by the __atomic functions. Two threads that find out the same
- * link at once find the same. */
+/* By device and other; read and set by the __atomic functions. Two threads that ask for a link at
+ * once get the same answer. */
 static int links[DUO_MOST_DEVICES][DUO_MOST_DEVICES];
 
-/* May `device`, whose context is current, reach the memory of `other`? */
+/* May `device` reach the memory of `other`? Its context is current. */
 static duo_status enable(int device, int other, int *link)
 {
     const int theirs = duo_cuda_ordinal(other);

@@ -4,7 +4,7 @@
 
 #include "gpu/backend/backend.h"
 
-/* Of the backend (backend.h). */
+/* A function of the backend (backend.h). */
 duo_status duo_cuda_link(int device, int other, bool *direct);
 
 #endif

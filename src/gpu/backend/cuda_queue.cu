@@ -36,7 +36,7 @@ duo_status duo_cuda_close(duo_queue *queue)
     return status;
 }
 
-/* A stream of the current device. 0 is the priority of streams that were not given one. */
+/* A stream of the current device. 0 is CUDA's default priority. */
 static duo_status make_stream(duo_priority priority, cudaStream_t *stream)
 {
     int least, greatest = 0;
@@ -79,7 +79,8 @@ duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_qu
     if (status == DUO_OK) status = duo_cuda_make_event(&queue->behind);
     if (status == DUO_OK)
         status = duo_cuda_status(cudaMalloc(&queue->scratch, kScratchBytes), "cudaMalloc");
-    /* In the stream itself, so that it precedes every kernel; a foreign stream fails here. */
+    /* In the stream itself, so that it precedes every kernel; a stream of another device fails
+     * here. */
     if (status == DUO_OK)
         status = duo_cuda_status(cudaMemsetAsync(queue->scratch, 0, kScratchBytes, queue->stream),
                                  "cudaMemsetAsync");
@@ -132,7 +133,8 @@ duo_status duo_cuda_copy(duo_queue *queue, void *dst, size_t dst_pitch, const vo
     return DUO_OK;
 }
 
-/* Pageable memory is copied by way of the driver's own; when the stream is done, so is that. */
+/* The driver copies pageable memory through memory of its own; when the stream is done, so is the
+ * copy. */
 duo_status duo_cuda_copy_now(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                              size_t src_pitch, size_t width, size_t height)
 {
@@ -159,7 +161,7 @@ duo_status duo_cuda_mark(duo_queue *queue, int index)
     const duo_cuda_guard current(queue->device);
     if (current.status != DUO_OK) return current.status;
     cudaEvent_t *const mark = &queue->marks[index];
-    /* Not when the queue is opened, which a first call waits for. */
+    /* Made here, not when the queue is opened: a first call waits for that. */
     const duo_status status = *mark == nullptr ? duo_cuda_make_event(mark) : DUO_OK;
     if (status != DUO_OK) return status;
     return duo_cuda_status(cudaEventRecord(*mark, queue->stream), "cudaEventRecord");
@@ -205,7 +207,7 @@ duo_status duo_cuda_idle(duo_queue *queue, bool *done)
     return duo_cuda_is_done(cudaStreamQuery(queue->stream), "cudaStreamQuery", done);
 }
 
-/* An event may be of another device than the stream that waits for it. */
+/* The event may belong to another device than the stream that waits for it. */
 duo_status duo_cuda_follow(duo_queue *later, cudaEvent_t event)
 {
     const duo_cuda_guard current(later->device);
@@ -225,8 +227,8 @@ bool duo_cuda_is_captured(const duo_queue *queue)
     return capture != cudaStreamCaptureStatusNone;
 }
 
-/* Only the later queue's event is touched, and recording into the earlier stream is safe beside
- * anything that its own thread queues. */
+/* Touches only the later queue's event. Recording it in the earlier stream is safe while the thread
+ * of that queues work. */
 duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
 {
     if (later == earlier) return DUO_OK;
@@ -243,7 +245,7 @@ duo_status duo_cuda_after(duo_queue *later, duo_queue *earlier)
         status = duo_cuda_status(cudaEventRecord(here, earlier->stream), "cudaEventRecord");
     }
     if (status == DUO_OK) status = duo_cuda_follow(later, here);
-    if (across) duo_cuda_forget(cudaEventDestroy(here)); /* what waits for it keeps it */
+    if (across) duo_cuda_forget(cudaEventDestroy(here)); /* the driver keeps it for its waiters */
     return status;
 }
 

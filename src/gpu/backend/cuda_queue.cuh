@@ -13,22 +13,22 @@ struct duo_queue {
     bool own_stream;
     cudaStream_t stream;
     cudaEvent_t marks[DUO_MARKS]; /* each made when it is first set; nullptr before */
-    cudaEvent_t *stamps;          /* with times; made when first set. nullptr: none was */
+    cudaEvent_t *stamps;          /* with times; made when first set. nullptr: none is */
     int stamps_room;
     cudaEvent_t behind; /* marks the place in another queue that this one follows */
     void *scratch;      /* kScratchBytes */
     uint32_t loaded;    /* a bit for each algorithm that this queue has launched before */
     duo_cuda_workspace workspace;
-    bool recorded; /* it is filled for recordings: what a launch uses then has to stay */
+    bool recorded; /* filled for recordings: the memory of its launches has to stay */
     int multiprocessors, capability, cache_bytes;
     int counted; /* multiprocessors on which launches count (backend.h, share) */
 };
 
-/* A queue's scratch: the partial sums of a reduction, and behind them the counters. */
+/* A queue's scratch: the partial sums of a reduction, then the counters. */
 constexpr size_t kPartialsBytes = DUO_PARTIALS * sizeof(double);
 constexpr size_t kScratchBytes = kPartialsBytes + DUO_COUNTERS * sizeof(unsigned);
 
-/* Of the backend (backend.h). */
+/* Functions of the backend (backend.h). */
 duo_status duo_cuda_open(int device, void *stream, duo_priority priority, duo_queue **queue);
 duo_status duo_cuda_close(duo_queue *queue);
 duo_status duo_cuda_trim(duo_queue *queue);
@@ -50,13 +50,13 @@ duo_status duo_cuda_stamp(duo_queue *queue, int number);
 duo_status duo_cuda_stamp_seconds(duo_queue *queue, int number, duo_queue *since, int since_number,
                                   double *seconds);
 
-/* Is the queue's stream captured, by whomever? */
+/* Is the queue's stream captured, by the caller or by us? */
 bool duo_cuda_is_captured(const duo_queue *queue);
 
-/* What cudaStreamQuery or cudaEventQuery, called by that name, has answered. */
+/* The answer of cudaStreamQuery or cudaEventQuery; `function` is its name. */
 duo_status duo_cuda_is_done(cudaError_t error, const char *function, bool *done);
 
-/* The queue follows an event, which may be of another device. */
+/* The queue follows an event; it may belong to another device. */
 duo_status duo_cuda_follow(duo_queue *later, cudaEvent_t event);
 
 /* An event without times, of the current device. */

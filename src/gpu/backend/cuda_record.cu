@@ -9,11 +9,11 @@
 
 struct duo_recorded {
     int device;
-    cudaGraph_t graph; /* of which exec is made */
+    cudaGraph_t graph; /* exec is made from it */
     cudaGraphExec_t exec;
 };
 
-/* A capture that has failed counts as well: until it is ended its stream takes no work. */
+/* A failed capture counts as well: until it is ended its stream takes no work. */
 duo_status duo_cuda_capturing(int device, void *stream, bool *capturing)
 {
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -26,7 +26,7 @@ duo_status duo_cuda_capturing(int device, void *stream, bool *capturing)
     return status;
 }
 
-/* Other threads may allocate and wait meanwhile: only what is queued in the stream counts. */
+/* Relaxed: other threads may allocate and wait meanwhile. */
 duo_status duo_cuda_record_begin(duo_queue *queue)
 {
     const duo_cuda_guard current(queue->device);
@@ -41,7 +41,7 @@ static bool good(cudaError_t error)
     return error == cudaSuccess;
 }
 
-/* Are two nodes the same but for what can be changed in an executable graph? */
+/* Do two nodes differ only in parameters that can be changed in an executable graph? */
 static bool alike_nodes(cudaGraphNode_t a, cudaGraphNode_t b)
 {
     cudaGraphNodeType type, other;
@@ -86,8 +86,8 @@ static bool alike(cudaGraph_t a, cudaGraph_t b)
     return same;
 }
 
-/* Can the graph take the place of what is there? What can is renewed in a tenth of the time that it
- * takes to make it. */
+/* Can the new graph update the old executable one? Updating takes a tenth of the time of making
+ * it. */
 static bool renewed(const duo_recorded *r, cudaGraph_t graph)
 {
     if (r->exec == nullptr || !alike(r->graph, graph)) return false;
@@ -112,7 +112,7 @@ static duo_status instantiate(cudaGraph_t graph, cudaStream_t stream, cudaGraphE
     return status;
 }
 
-/* Takes the graph. */
+/* The graph belongs to this function from now on. */
 static duo_status make_or_renew(duo_queue *queue, cudaGraph_t graph, duo_recorded **recorded)
 {
     duo_recorded *const r = *recorded != nullptr ? *recorded : (duo_recorded *)calloc(1, sizeof *r);

@@ -1,5 +1,5 @@
-/* cuda_record.cuh - stream capture: recorded work, which is CUDA graphs, and whether the caller
- * captures (backend.h). */
+/* cuda_record.cuh - recorded work as CUDA graphs, by stream capture; does the caller capture?
+ * (backend.h) */
 #ifndef DUO_CUDA_RECORD_CUH
 #define DUO_CUDA_RECORD_CUH
 

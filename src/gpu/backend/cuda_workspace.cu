@@ -19,7 +19,7 @@ struct duo_cuda_held {
     duo_cuda_held *next;
 };
 
-/* Beside work that other queues have on the device cudaFree waits, for all of it. */
+/* Pooled, because cudaFree would wait for the work of all queues on the device. */
 static duo_status allocate(const duo_cuda_workspace *workspace, size_t bytes, void **address)
 {
     if (!workspace->pooled) return duo_cuda_allocate(workspace->device, bytes, address);
@@ -64,11 +64,11 @@ duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace)
     workspace->address = nullptr;
     workspace->held = false;
     workspace->bytes = workspace->refused = 0;
-    const duo_status finished = finish(workspace); /* then the driver gives it to others, too */
+    const duo_status finished = finish(workspace); /* then others may have the memory */
     return status == DUO_OK ? finished : status;
 }
 
-/* Makes room for a larger one. False: what is there is held, and can't be noted. */
+/* Makes room for a larger one. False: a graph holds this one, and it cannot be noted. */
 static bool replace(duo_cuda_workspace *workspace)
 {
     if (!workspace->held) {
@@ -90,7 +90,7 @@ static char *take(const duo_cuda_workspace *workspace, size_t bytes)
     void *address = nullptr;
     if (!duo_memory_take(workspace->device, bytes, (double)workspace->memory_bytes)) return nullptr;
     if (allocate(workspace, bytes, &address) == DUO_OK) return (char *)address;
-    /* What was given back in the queue's order is there when its work is done. */
+    /* Memory given back in the queue's order is available when the queue's work is done. */
     if (workspace->pooled && finish(workspace) == DUO_OK &&
         allocate(workspace, bytes, &address) == DUO_OK)
         return (char *)address;

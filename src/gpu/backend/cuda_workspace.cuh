@@ -11,27 +11,27 @@
 struct duo_cuda_workspace {
     int device;
     cudaStream_t stream; /* the queue's */
-    bool pooled;         /* the device has memory that is taken and given back in its order */
+    bool pooled;         /* the device takes and gives memory in the stream's order */
     char *address;
     size_t bytes;
     bool held;                      /* a graph uses it */
-    struct duo_cuda_held *replaced; /* smaller ones, which were held when it grew */
-    size_t refused;                 /* so much there was not when it was last asked for; 0: never */
-    size_t memory_bytes;            /* that the device has; 0: not asked yet */
+    struct duo_cuda_held *replaced; /* smaller ones that were held when it grew */
+    size_t refused;                 /* bytes that were last asked for in vain; 0: none */
+    size_t memory_bytes;            /* of the device; 0: not asked yet */
 };
 
-/* Of a queue that is opened; there is no memory in it yet. */
+/* For a queue that is being opened; it has no memory yet. */
 void duo_cuda_open_workspace(duo_cuda_workspace *workspace, int device, cudaStream_t stream);
 
 /*
- * Makes it as large as wanted, if DUOBLAS_WORKSPACE and the device's memory
- * allow; else as large as they do, or leaves none: an algorithm that cannot work with what there is
- * says so. Memory is taken and given back in the order of the queue's work, so that nobody waits,
- * where the device has such memory. It is current, here and below.
+ * Makes it as large as wanted, if DUOBLAS_WORKSPACE and the device's memory allow; else as large as
+ * they allow, or empty: an algorithm that cannot work with that says so. If the device can, memory
+ * is taken and given back in the order of the queue's work, so that nobody waits. The device is
+ * current, here and below.
  */
 void duo_cuda_grow_workspace(duo_cuda_workspace *workspace, size_t wanted);
 
-/* Gives the memory back, all of it, after the queue's work and the graphs that use it are done. */
+/* Gives all the memory back, after the queue's work and the graphs that use it are done. */
 duo_status duo_cuda_free_workspace(duo_cuda_workspace *workspace);
 
 #endif

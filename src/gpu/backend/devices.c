@@ -14,14 +14,14 @@ static atomic_int looked;  /* 0: the driver was not asked yet */
 static int count;          /* of devices */
 static char why_none[200]; /* why there are none */
 
-/* A bit for each device that is lost. How many they are is told by the same bits: whoever sees that
- * a device is lost counts it. */
+/* A bit for each device that is lost. The same bits give their number: so a thread that sees a
+ * device as lost also counts it. */
 static _Atomic uint64_t lost;
 static atomic_int lost_before; /* devices of backends that were in use before this one */
 _Static_assert(DUO_MOST_DEVICES <= 64, "lost has a bit for each device");
 
 static struct {
-    char why[200]; /* it was lost */
+    char why[200]; /* why it was lost */
     /* Asked for once; 0: not yet. */
     atomic_int capability, multiprocessors, clock_khz;
     _Atomic double memory_bytes;
@@ -143,7 +143,7 @@ const char *duo_device_why(int device)
 
 /* ---- Facts ---- */
 
-/* Asks for all at once. Whoever asks at the same time gets the same. */
+/* Asks for all at once. Threads that ask at the same time get the same answer. */
 static void ask(int device)
 {
     duo_device_info info = {.size = sizeof info};
@@ -176,7 +176,7 @@ double duo_device_speed(int device)
 
 /* ---- Memory ---- */
 
-/* Bytes that the device has in all; infinite if nobody knows. */
+/* Bytes that the device has in all; infinite if unknown. */
 static double memory_of(int device)
 {
     _Atomic double *const known = &devices[device].memory_bytes;
@@ -214,13 +214,13 @@ double duo_device_most(int device)
 
 double duo_device_room(int device)
 {
-    if (!duo_device_usable(device)) return INFINITY; /* not known: an allocation will tell */
+    if (!duo_device_usable(device)) return INFINITY; /* unknown: an allocation will tell */
     return duo_memory_room(device, memory_of(device));
 }
 
 /* ---- Second tries ---- */
 
-/* Returns the status of the call, which is made again if it fails without losing the device. */
+/* Returns the status of the call. Repeats the call once if it fails without losing the device. */
 #define TWICE(call)                                                                                \
     do {                                                                                           \
         const duo_status first = (call);                                                           \
@@ -228,8 +228,8 @@ double duo_device_room(int device)
         return (call);                                                                             \
     } while (0)
 
-/* Waiting takes no memory that anyone could free. What a driver calls so is a failure of the
- * moment: whoever waits again may succeed. */
+/* Waiting takes no memory that could be freed. So if a driver says it is out of memory, this is a
+ * failure of the moment: waiting again may succeed. */
 static duo_status waited(duo_status status)
 {
     return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status;

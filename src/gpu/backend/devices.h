@@ -16,34 +16,32 @@ const duo_backend *duo_backend_current(void);
 void duo_backend_install(const duo_backend *backend);
 
 /* The number of devices, lost ones too; 0 in a child process. The first call asks the driver, which
- * may take long. *why: if there is none, the reason; never NULL. */
+ * may take long. *why: the reason if there is none; never NULL. */
 int duo_devices(const char **why);
-/* Is it known what devices there are? Not before duo_devices has asked the driver, if there is
- * one. */
+/* Are the devices known? Not before duo_devices has asked the driver, if there is one. */
 bool duo_devices_looked(void);
 
 bool duo_device_usable(int device);                /* looked at, there, and not lost */
 void duo_device_lose(int device, const char *why); /* marks the device as lost, for good */
-/* Asks the device whether it is still there, and marks it if not. Takes longer than a call: for
- * where no queue of its own would tell. */
+/* Asks the device whether it is still there, and marks it if not. Takes longer than a call: only
+ * for cases in which no queue of the device would tell. */
 bool duo_device_answers(int device);
-/* A copy in a queue of this device found one lost: this one, or another whose memory it was to
- * read or write? */
+/* A copy in a queue of this device found a device lost. Which: this one, or one with memory that it
+ * was to read or write? */
 int duo_device_found_lost(int device);
 bool duo_device_lost(int device); /* is it marked as lost? */
 int duo_devices_losses(void);     /* how many were marked; it never falls */
-/* Facts of a device; 0 while nobody has looked. */
+/* Facts of a device; 0 before devices were looked for. */
 int duo_device_capability(int device); /* 10 * major + minor */
 int duo_device_multiprocessors(int device);
 double duo_device_speed(int device);    /* multiprocessors times kHz: to compare devices by */
 const char *duo_device_why(int device); /* why it is not usable; "" if it is */
 
 /*
- * Functions of the backend with a second try. One that failed without losing the device changed
+ * Functions of the backend with a second try: a try that failed without losing the device changed
  * nothing, and a call may have no other way to its data. Those that wait or ask never say
- * DUO_ERR_MEMORY. duo_queue_drain waits for all work after
- * something failed half way. If even that fails, nobody knows what the device still reads and
- * writes, so the result is DUO_ERR_LOST.
+ * DUO_ERR_MEMORY. duo_queue_drain waits for all work after a failure half way. If even that fails,
+ * the device may still read or write anything, so the result is DUO_ERR_LOST.
  */
 duo_status duo_device_link(int device, int other, bool *direct);
 duo_status duo_queue_open(int device, void *stream, duo_priority priority, duo_queue **queue);
@@ -69,18 +67,17 @@ duo_status duo_queue_replay(duo_queue *queue, duo_recorded *recorded);
 duo_status duo_queue_drain(duo_queue *queue);
 
 /*
- * Device memory under the cap DUOBLAS_DEVICE_MEMORY, and counted. Copies of what is in host memory,
- * and packed operands, are counted once more: where memory is short they can make room for others
- * (data/room.h).
+ * Device memory under the cap DUOBLAS_DEVICE_MEMORY, and counted. Copies of host memory, and packed
+ * operands, are also counted apart: if memory is short they can make room for others (data/room.h).
  */
 duo_status duo_device_allocate(int device, size_t bytes, void **address);
 duo_status duo_device_release(int device, void *address, size_t bytes);
-void duo_device_count_copy(int device, double bytes); /* so many more of them; negative: fewer */
-/* Bytes; infinite where nobody has looked at the device. An allocation may still fail: other
- * processes use the device, too. */
+void duo_device_count_copy(int device, double bytes); /* adds bytes of copies; negative: fewer */
+/* Bytes; infinite if the device was not looked at. An allocation may still fail: other processes
+ * use the device, too. */
 double duo_device_most(int device);   /* that may be held in all */
 double duo_device_room(int device);   /* that may still be taken */
-double duo_device_copies(int device); /* that copies and packed operands take; never infinite */
+double duo_device_copies(int device); /* of copies and packed operands; never infinite */
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /*
  * memory_cap.h - bytes that the library holds on each device, under the cap DUOBLAS_DEVICE_MEMORY.
  *
- * For backends too: it knows none of them. total_bytes: all that the device has, or infinite.
+ * It knows no backend, so backends may use it. total_bytes: all memory of the device, or infinite.
  */
 #ifndef DUO_MEMORY_CAP_H
 #define DUO_MEMORY_CAP_H
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Counts so many bytes more as held; false: there is no room, and nothing was counted. */
+/* Counts `bytes` more as held; false: there is no room, and nothing was counted. */
 bool duo_memory_take(int device, size_t bytes, double total_bytes);
 void duo_memory_give(int device, size_t bytes);
 
@@ -21,11 +21,11 @@ void duo_memory_give(int device, size_t bytes);
 double duo_memory_most(double total_bytes);
 double duo_memory_room(int device, double total_bytes);
 
-/* Of the bytes held, so many more are copies that make room for others; negative: fewer. */
+/* Of the bytes held, `bytes` more are copies that can make room for others; negative: fewer. */
 void duo_memory_count_copy(int device, double bytes);
 double duo_memory_copies(int device);
 
-/* Another backend is in use: nothing is held. */
+/* Another backend is in use now: nothing is held. */
 void duo_memory_forget(void);
 
 #ifdef __cplusplus

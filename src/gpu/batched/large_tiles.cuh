@@ -1,6 +1,6 @@
 /*
- * batched/large_tiles.cuh - a tile of 128 x 128 of the C of one of many products for each block, by
- * the means of sgemm_gpu_ffma.
+ * batched/large_tiles.cuh - each block computes a tile of 128 x 128 of one product's C, with the
+ * parts of sgemm_gpu_ffma.
  */
 #ifndef DUO_BATCHED_LARGE_TILES_CUH
 #define DUO_BATCHED_LARGE_TILES_CUH
@@ -18,7 +18,7 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
     float *const ring = reinterpret_cast<float *>(memory);
     const thread_place<Tile> me;
     slab_run run(shares);
-    run.tile = blockIdx.x % shares.whole; /* whole tiles alone */
+    run.tile = blockIdx.x % shares.whole; /* only whole tiles */
     run.first = 0;
     run.last = shares.slabs;
     int64_t first_i, first_j;

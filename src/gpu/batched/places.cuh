@@ -4,8 +4,8 @@
 
 #include "gpu/sgemm.cuh"
 
-/* Of each operand a stride, in bytes, from product to product; or a list of addresses in device
- * memory, and the bytes from there to the copy that is used instead. */
+/* Each operand has a stride, in bytes, from product to product; or a list of addresses in device
+ * memory, and the distance in bytes from an address to the copy that is used instead. */
 struct batch_places {
     const uintptr_t *list[DUO_OPERANDS]; /* NULL: strides */
     int64_t step[DUO_OPERANDS];          /* the stride, or those bytes */

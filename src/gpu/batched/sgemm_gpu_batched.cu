@@ -1,10 +1,10 @@
 /*
- * sgemm_gpu_batched.cu - many products of one shape in one launch, by fp32 FMA alone.
+ * sgemm_gpu_batched.cu - many products of one shape in one launch, only by fp32 FMA.
  *
  * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment
  * Kernels   tiles of 8 x 8 to 64 x 64 of a product by few threads each (batched/small_tiles.cuh),
- *           or of 128 x 128 by the loops of sgemm_gpu_ffma (batched/large_tiles.cuh): those that
- *           are predicted to take least
+ *           or of 128 x 128 by the loops of sgemm_gpu_ffma (batched/large_tiles.cuh): whichever is
+ *           predicted to take least
  * Order     per element of C one fp32 FMA chain over k, scaled by alpha, then added to beta C: the
  *           same bits by every tile, in every batch and on every device
  */
@@ -30,7 +30,7 @@ static bool is_wide(const duo_call *call, const duo_batch *batch, int i)
     return bits % (kGroup * sizeof(float)) == 0;
 }
 
-/* The lists stand in the workspace, one behind the other. */
+/* The lists are in the workspace, one behind the other. */
 static batch_places places_of(const duo_batch *batch, const duo_launch *how)
 {
     batch_places places = {};
@@ -112,13 +112,13 @@ static cudaError_t launch_large(const duo_call *call, const duo_batch *batch, co
 /* ---- Which of them ---- */
 
 /*
- * What a batch takes by tiles of an edge, in microseconds of an H100: the first tile a fixed time
- * and one for each step of k; and then each tile of a multiprocessor, and each step of k of those
- * warps that have elements inside. From 500 random batches and 16 of squares; on 300 others the
- * choice is 2.5 % slower than the best of the five.
+ * The microseconds of a batch with tiles of this edge, on an H100: a fixed time for the first tile
+ * and a time for each of its steps of k; then a time for each tile of a multiprocessor, and for
+ * each step of k of each warp with elements inside. Fitted to 500 random batches and 16 of squares;
+ * on 300 others the choice is 2.5 % slower than the best of the five.
  */
 static const struct {
-    int edge, warp_rows, warp_columns; /* of the part that is left out where it is outside */
+    int edge, warp_rows, warp_columns; /* of the part that is skipped if it is outside */
     cudaError_t (*launch)(const duo_call *, const duo_batch *, const duo_launch *);
     double first, first_step, tile, warp_step;
 } tiles[] = {{8, 8, 8, launch_small<tile_8>, 1.96, 0.0446, 0.0198, 0.00153},

@@ -1,16 +1,16 @@
 /*
- * batched/small_tiles.cuh - a tile of up to 64 x 64 of the C of one of many products for a few
- * threads: 8 x 8 for 8 of them, 16 x 16 for a warp, 32 x 32 for two, 64 x 64 for four.
+ * batched/small_tiles.cuh - a few threads compute a tile of one product's C: 8 threads 8 x 8, a
+ * warp 16 x 16, two warps 32 x 32, four 64 x 64.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
- * Threads   128 per block; 64 where these are a tile's
+ * Threads   128 per block; 64 if a tile has 64
  * Order     per element one fp32 FMA chain over k
- * Traffic   A once for each column of tiles, B for each row, 16 bytes at a time where alignment
+ * Traffic   A once for each column of tiles, B for each row, 16 bytes at a time if alignment
  *           allows; C once
  *
- * Such products are read and written more than they are multiplied: what counts is that many of
- * them are on their way at once. So the threads ask for a whole slab of both operands before they
- * wait, and a multiprocessor holds many blocks.
+ * Small products spend more time on memory than on arithmetic, so many must be on their way at
+ * once. Threads ask for a whole slab of both operands before they wait, and a multiprocessor holds
+ * many blocks.
  */
 #ifndef DUO_BATCHED_SMALL_TILES_CUH
 #define DUO_BATCHED_SMALL_TILES_CUH
@@ -23,7 +23,7 @@
 #include "gpu/launch.cuh"
 #include "gpu/slab.cuh"
 
-/* A thread has 4 x Columns elements; slabs are of Steps steps of k; a multiprocessor holds Blocks
+/* A thread has 4 x Columns elements; a slab has Steps steps of k; a multiprocessor holds Blocks
  * blocks. */
 template <int Edge, int Columns, int Steps, int Blocks>
 struct batch_tile {
@@ -32,7 +32,7 @@ struct batch_tile {
     static constexpr int kTiles = kThreads <= 32 ? 128 / kThreads : 1; /* of a block */
     static constexpr int kBlock = kTiles * kThreads, kBlocks = Blocks;
     static constexpr int kRow = kPitch<Edge>, kSlab = Steps * kRow;
-    /* From a tile's slabs to the next tile's. Those of one warp are in other banks each. */
+    /* From a tile's slabs to the next tile's. The tiles of one warp are in different banks. */
     static constexpr int kApart = 2 * kSlab + (kThreads < 32 ? Edge : 0);
 
     /* The first of a thread's rows and columns. Whole warps are 8 x 4 threads of the tile. */
@@ -63,7 +63,7 @@ struct tile_counts {
     int64_t all;
 };
 
-/* Steps of k from x on to slab[l * kRow + i], i < edge, l < steps, by all threads of a tile. */
+/* All threads of a tile load steps of k from x on to slab[l * kRow + i], i < edge, l < steps. */
 template <class Tile>
 static __device__ __forceinline__ void load_slab(float *slab, const float *x, int64_t ld, int edge,
                                                  int steps, copy_kind kind, int thread)
@@ -160,10 +160,10 @@ static __global__ void __launch_bounds__(Tile::kBlock, Tile::kBlocks)
                     for (int r = 0; r < kRows; r++) sum[c][r] = fmaf(x[r], y[c], sum[c][r]);
             }
         }
-        Tile::wait_for_all(); /* before the slabs are filled anew */
+        Tile::wait_for_all(); /* before the slabs are refilled */
     }
     let_next_kernel_start();
-    /* Up to four columns are read before the first is written, for what is behind a write waits. */
+    /* Up to four columns are read before the first is written: reads behind a write wait. */
     constexpr int kAtOnce = kColumns < 4 ? kColumns : 4;
     const bool aligned = columns_aligned(p.c, p.ldc);
     if (!inside) return;

@@ -1,6 +1,6 @@
 /*
  * f64/loader.cuh - one operand's way into the ring of slabs in shared memory, 4 bytes at a time, so
- * that one code serves every alignment. It is as sparing of registers as it can be.
+ * that one code serves every alignment. It uses as few registers as it can.
  */
 #ifndef DUO_F64_LOADER_CUH
 #define DUO_F64_LOADER_CUH
@@ -27,7 +27,7 @@ struct f64_loader {
     const float *next; /* this thread's first element of the next slab */
     int64_t ld;
     int i_left; /* rows or columns of the tile from this thread's first element on; may be < 0 */
-    int place;  /* of that element in a slab */
+    int place;  /* that element's, in a slab */
     bool edge;  /* the tile runs over the end of the matrix */
 
     static __device__ int first_i() { return AlongK ? threadIdx.x / kSlab : threadIdx.x % Edge; }
@@ -56,11 +56,11 @@ struct f64_loader {
 #pragma unroll
             for (int copy = 0; copy < kCopies; copy++, from += step) {
                 __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
-                asm volatile("" : "+l"(from)); /* else all distances to `next` wait in registers */
+                asm volatile("" : "+l"(from)); /* else all distances to `next` stay in registers */
             }
         } else {
-            /* Zeros stand in for what is outside: for both operands at the same l, so that a sum
-             * gains +0 * +0 there; sums that gain anything else are outside C. */
+            /* Elements outside are zero. Steps outside k are zero in both operands, so a sum gains
+             * +0 * +0 there; sums that gain anything else are outside C. */
 #pragma unroll 1 /* few blocks come here; unrolled, it takes more registers */
             for (int copy = 0; copy < kCopies; copy++, from += step) {
                 if (copy * kStepI < i_left && copy * kStepL + first_l() < left)

@@ -8,7 +8,7 @@
 #include "gpu/sgemm.cuh"
 #include "gpu/tile_walk.cuh"
 
-/* k in parts, each of a whole number of slabs but the last. */
+/* k in parts; each but the last is a whole number of slabs. */
 struct k_parts {
     int count;
     int64_t steps;   /* of k, in each */
@@ -16,7 +16,7 @@ struct k_parts {
     int64_t sums_ld; /* distance of their columns, a multiple of kGroup */
 };
 
-/* A thread's sums, 4 rows from row i on and 8 columns from column first_j on: to C, or as a
+/* Stores a thread's sums, 4 rows from row i on and 8 columns from column first_j on, to C or as a
  * part. */
 static __device__ __forceinline__ void store_sums(const sgemm_problem &p, const k_parts &parts,
                                                   int part,
@@ -95,7 +95,7 @@ static __global__ void __launch_bounds__(kThreads, Tile::kResident)
     widen_columns(b, b_floats);
     widen_rows(a[0], a_floats, 0);
 
-    /* Each tensor operation has others ahead of it while its operands are read and converted. */
+    /* While operands of a tensor operation are read and converted, earlier operations run. */
     int slot = 0;
     for (int64_t left = steps; left > 0; left -= kSlab) {
 #pragma unroll
@@ -108,9 +108,9 @@ static __global__ void __launch_bounds__(kThreads, Tile::kResident)
                 __pipeline_wait_prior(kSlabs - 2);
                 __syncthreads();
             }
-            /* After the last slab this reads a slot without meaning, and nobody uses it. */
+            /* After the last slab this reads a slot without meaning; the values are not used. */
             read_steps(slot, (l + kMmaK) % kSlab);
-            /* Everyone is past the barrier, hence has read all of the slab before. */
+            /* All threads are past the barrier, so they have read all of the slab before. */
             if (last) load_next(freed, left - kSlabs * kSlab);
             multiply(sum[0], a[0], b);
             widen_columns(next_b, b_floats);

@@ -7,17 +7,18 @@
  *           while one is multiplied, the next ones arrive (cp.async; plain loads before capability
  *           8.0).
  * Warp      32 x 32 elements, by FP64 tensor cores: m16n8k8 on capability 9.0 and 10.0, m8n8k4 on
- *           8.0. Other devices have so few FP64 units that nothing else matters; there a warp
+ *           8.0. Other devices have so few FP64 units that only these matter; there a warp
  *           exchanges the same fragments by shuffles. Fragments become float64 when they are read.
- * Order     for each element and part of k, 8 steps at a time, these as the tensor cores add; then
- *           the parts in order. Fixed by m, n, k, the device and the workspace that there is.
+ * Order     for each element and part of k 8 steps at a time, which the tensor cores add in their
+ *           own order; then the parts in order. Fixed by m, n, k, the device and the available
+ *           workspace.
  * Error     u |result| + (k+2) 2^-53 (|alpha||A||B| + |beta C|): a product is exact, beta C too; at
  *           most k - 1 additions and the last step, alpha sum + beta C, round in float64
- * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; where k is split, each part
- *           of C is written and read once as float64
+ * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; if k is split, each part of
+ *           C is written and read once as float64
  *
- * Copies are 4 bytes each, so that one code serves every alignment. Where an operand's neighbours
- * in memory are neighbours in k, 16 threads copy 16 of them.
+ * Copies are 4 bytes each, so that one code serves every alignment. If an operand's neighbours in
+ * memory are neighbours in k, 16 threads copy 16 of them.
  */
 #include <math.h>
 
@@ -28,12 +29,12 @@
 
 constexpr int kLeastSteps = 32; /* of k, in a part */
 
-/* Estimates in clock cycles, from an H200. They choose and do nothing else. */
+/* Estimates in clock cycles, from an H200. They only decide the choice below. */
 constexpr int kAlone = 850;             /* a slab of a block that is alone on its multiprocessor */
 constexpr int kShared = 620;            /* a slab of each of several blocks */
 constexpr double kBlockCycles = 3000.0; /* start and end of a block */
 constexpr double kAddCycles = 5000.0;   /* the second kernel */
-constexpr double kSumsPerCycle = 2.0;   /* that a multiprocessor writes or reads */
+constexpr double kSumsPerCycle = 2.0;   /* written or read by a multiprocessor */
 
 template <class Tile>
 static int64_t count_tiles(const sgemm_problem &p)
@@ -48,7 +49,7 @@ static size_t sums_bytes(const sgemm_problem &p)
     return (size_t)(round_up(p.m, kGroup) * p.n) * sizeof(double);
 }
 
-/* Clock cycles of the busiest multiprocessor, with k in so many parts. */
+/* Clock cycles of the busiest multiprocessor, with k in `parts` parts. */
 static double cycles(const sgemm_problem &p, int64_t tiles, int64_t parts, int resident,
                      int multiprocessors)
 {
@@ -94,8 +95,7 @@ struct tile_choice {
     double cycles;
 };
 
-/* The best of those numbers of parts that give every multiprocessor about a whole number of
- * blocks. */
+/* Tries the numbers of parts that give every multiprocessor about a whole number of blocks. */
 template <class Tile>
 static void choose_parts(const sgemm_problem &p, int multiprocessors, int64_t most_parts,
                          tile_choice *best)

@@ -1,13 +1,13 @@
 /*
- * f64/warp_product.cuh - products of a warp in float64: by FP64 tensor cores, or by shuffles where
- * there are none to speak of; and its operands, from slabs of float32.
+ * f64/warp_product.cuh - products of a warp in float64, by FP64 tensor cores or, on devices with
+ * few FP64 units, by shuffles; and its operands, from slabs of float32.
  */
 #ifndef DUO_F64_WARP_PRODUCT_CUH
 #define DUO_F64_WARP_PRODUCT_CUH
 
 #include "gpu/slab.cuh"
 
-/* The part of C of a warp, and of one tensor operation, which takes 8 steps of k. */
+/* A warp's part of C, and that of a tensor operation, which takes 8 steps of k. */
 constexpr int kWarpEdge = 32, kMmaM = 16, kMmaN = 8, kMmaK = 8;
 constexpr int kAlongM = kWarpEdge / kMmaM, kAlongN = kWarpEdge / kMmaN; /* operations */
 static_assert(kAlongM == 2 && kAlongN == 4, "a group is shared by 2 operations along m, 4 along n");
@@ -41,7 +41,7 @@ static __device__ __forceinline__ void multiply(double (&sum)[kAlongN][4], const
                              : "+d"(sum[c][2 * h]), "+d"(sum[c][2 * h + 1])
                              : "d"(a[2 * s + h]), "d"(b[c][s]));
 #else
-    /* The lanes that hold this lane's rows and columns, at t = 0. */
+    /* The lanes with this lane's rows and columns, at t = 0. */
     const int row = threadIdx.x & 28, column = threadIdx.x % 4 * 8;
 #pragma unroll
     for (int s = 0; s < 2; s++)
@@ -65,10 +65,10 @@ static __device__ __forceinline__ void multiply(double (&sum)[kAlongN][4], const
 /* ---- Fragments ---- */
 
 /*
- * What a lane reads of 8 steps of one slab. What the tensor operation calls steps t and t + 4 are
- * steps 2t and 2t + 1 here, and what it calls rows g and g + 8 of two operations are rows 4g to
- * 4g + 3 of the warp; likewise 4 columns. So a lane reads 4 floats at once, 8 lanes that do so at
- * the same time reach all 32 banks, and a lane owns 4 neighbours in a column of C.
+ * A lane's elements of 8 steps of one slab. Steps t and t + 4 of the tensor operation are steps 2t
+ * and 2t + 1 here, and rows g and g + 8 of two operations are rows 4g to 4g + 3 of the warp;
+ * likewise 4 columns. So a lane reads 4 floats at once, 8 lanes that read together reach all 32
+ * banks, and a lane owns 4 neighbours in a column of C.
  */
 struct fragment {
     float4 even, odd; /* steps 2t and 2t + 1 */
@@ -81,8 +81,8 @@ struct fragment {
 };
 
 /*
- * Volatile, as the tensor operations are: the compiler would move conversions to where their values
- * are used, and there the tensor cores would wait for them.
+ * Volatile, as the tensor operations are: else the compiler would move conversions to the use of
+ * their values, and there the tensor cores would wait for them.
  */
 static __device__ __forceinline__ double widen(float x)
 {

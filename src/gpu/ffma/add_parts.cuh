@@ -13,8 +13,8 @@ static __device__ __forceinline__ float4 add(float4 a, float4 b)
 }
 
 /*
- * A thread has a group of four elements of C. Ways > 1: so many threads have it together, each
- * every Ways-th part of it; for few tiles of many parts.
+ * A thread has a group of four elements of C. With Ways > 1 that many threads share a group, and
+ * each adds every Ways-th part of it: for few tiles of many parts.
  */
 template <class Tile, int Ways>
 static __global__ void __launch_bounds__(kThreads)
@@ -28,7 +28,7 @@ static __global__ void __launch_bounds__(kThreads)
     const int run_first = (int)(begin / shares.share);
     const int run_last = (int)((begin + shares.slabs - 1) / shares.share);
     wait_for_kernels_ahead();
-    if (run_first == run_last) return; /* one block had all of it, and wrote C */
+    if (run_first == run_last) return; /* one block had the whole tile, and wrote C */
 
     const int way = threadIdx.x / kGroups, group = threadIdx.x % kGroups;
     const int at = (blockIdx.x % kBlocks * kGroups + group) * kGroup;

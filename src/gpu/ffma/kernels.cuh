@@ -1,4 +1,4 @@
-/* ffma/kernels.cuh - the kernels of each tile, and what a multiprocessor holds of them. */
+/* ffma/kernels.cuh - the kernels of each tile, and how many blocks a multiprocessor holds. */
 #ifndef DUO_FFMA_KERNELS_CUH
 #define DUO_FFMA_KERNELS_CUH
 
@@ -6,7 +6,7 @@
 #include "gpu/ffma/product.cuh"
 #include "gpu/shared_memory.cuh"
 
-constexpr int kWays = 16; /* of sgemm_ffma_add, for tiles of many parts */
+constexpr int kWays = 16; /* for sgemm_ffma_add, if tiles have many parts */
 
 struct tile_kernels {
     void (*product[3][3])(sgemm_problem, tile_shares);
@@ -40,14 +40,15 @@ static const tile_kernels tiles[] = {
 };
 
 /* Blocks that a multiprocessor can hold at once, by shared memory and by registers (kLeastBlocks:
- * compute capability 8.7 runs what is compiled for 8.0). */
+ * compute capability 8.7 runs code for 8.0). */
 static int resident(const tile_kernels &tile, int capability)
 {
     const int most = capability < 86 || capability == 87 ? 1 : kResident;
     return blocks_that_fit(tile.shared_bytes, most, capability);
 }
 
-/* Half of a multiprocessor's shared memory: no two blocks that ask for so much fit into one. */
+/* Half of a multiprocessor's shared memory: two blocks that ask for this much do not fit into
+ * one. */
 static size_t bytes_alone(const tile_kernels &tile, int capability)
 {
     const size_t half = shared_memory(capability) / 2;

@@ -10,14 +10,14 @@
 
 #include "gpu/ffma/tile.cuh"
 
-/* How an operand is copied: 16 bytes along the edge of the tile, 4 bytes along it, or, where its
- * neighbours in memory are neighbours in k, 4 bytes along k. */
+/* How an operand is copied: 16 bytes along the edge of the tile, 4 bytes along it, or 4 bytes along
+ * k if its neighbours in memory are neighbours in k. */
 enum copy_kind { kVectors, kAlongEdge, kAlongK };
 
 /*
  * One operand's way into shared memory: element (i, l), i along the edge of the tile, l along k.
- * All threads take part. Elements with an i outside the matrix may be anything, for they enter only
- * sums outside C; those with an l before the first one must be 0.
+ * All threads take part. Elements with an i outside the matrix may have any value, since they enter
+ * only sums outside C. Elements with an l before the first one must be 0.
  */
 template <int Edge, copy_kind Kind>
 struct ffma_loader {
@@ -34,7 +34,7 @@ struct ffma_loader {
     const float *next; /* this thread's first element of the next slab */
     int64_t ld;
     int copies_i; /* along i, inside the matrix */
-    int place;    /* in a slab, of this thread's first element */
+    int place;    /* of this thread's first element, in a slab */
     int l;        /* of that element, from the slab's first */
 
     __device__ ffma_loader(const float *matrix, int64_t matrix_ld, int64_t first, int64_t extent,
@@ -50,8 +50,8 @@ struct ffma_loader {
         next = matrix + (kTurned ? first_l + l + (first + i) * ld : first + i + (first_l + l) * ld);
     }
 
-    /* Starts the copy of the next slab, from its step `from_l` on; zeros stand in for the steps
-     * before. Neighbours in memory are copied one after the other. */
+    /* Starts the copy of the next slab, from its step `from_l` on; the steps before are zero.
+     * Neighbours in memory are copied one after the other. */
     template <bool Whole>
     __device__ __forceinline__ void load(float *slab, int from_l)
     {

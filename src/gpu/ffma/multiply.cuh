@@ -1,6 +1,4 @@
-/*
- * ffma/multiply.cuh - slabs of A and B, from memory by way of the ring into a thread's sums.
- */
+/* ffma/multiply.cuh - slabs of A and B, from memory through the ring into a thread's sums. */
 #ifndef DUO_FFMA_MULTIPLY_CUH
 #define DUO_FFMA_MULTIPLY_CUH
 
@@ -25,8 +23,8 @@ static __device__ __forceinline__ void multiply_step(float (&sum)[kThreadN][kThr
         }
 }
 
-/* sum += slabs first to last - 1, of `slabs`, of the tile of C that begins at (first_i, first_j).
- * Nobody reads the ring any more. */
+/* sum += slabs first to last - 1, of `slabs`, for the tile of C that begins at (first_i, first_j).
+ * No thread still reads the ring. */
 template <class Tile, copy_kind KindA, copy_kind KindB>
 static __device__ __forceinline__ void
 multiply_slabs(thread_sums &sum, const sgemm_problem &p, float *ring, const thread_place<Tile> &me,
@@ -34,8 +32,7 @@ multiply_slabs(thread_sums &sum, const sgemm_problem &p, float *ring, const thre
 {
     constexpr int kSlabA = kSlab * kPitch<Tile::kM>;
 
-    /* A k that is no multiple of kSlab makes the first slab shorter, which is filled up in
-     * front. */
+    /* If k is no multiple of kSlab, the first slab is shorter, and filled up in front. */
     const int missing = (int)((int64_t)slabs * kSlab - p.k);
     const int64_t first_l = (int64_t)first * kSlab - missing;
     ffma_loader<Tile::kM, KindA> a_loader(p.a, p.lda, first_i, p.m, first_l);
@@ -67,13 +64,14 @@ multiply_slabs(thread_sums &sum, const sgemm_problem &p, float *ring, const thre
     wait_for_next();
     read_step(0, ring, 0);
 
-    /* The slab being multiplied, and the one that was read for the last time before it. */
+    /* The slab being multiplied, and the slab before it, which is free. */
     float *slab = ring, *freed = ring + (kSlabs - 1) * Tile::kSlabFloats;
     for (int s = count; s > 0; s--) {
 #pragma unroll
         for (int l = 0; l < Tile::kSteps; l++) {
             if (l == Tile::kSteps - 1) {
-                /* After the last slab this reads a slot without meaning, and nobody uses it. */
+                /* After the last slab this reads a slot without meaning; the values are not
+                 * used. */
                 freed = slab;
                 slab += Tile::kSlabFloats;
                 if (slab == ring + kSlabs * Tile::kSlabFloats) slab = ring;
@@ -81,7 +79,7 @@ multiply_slabs(thread_sums &sum, const sgemm_problem &p, float *ring, const thre
             }
             read_step((l + 1) % 2, slab, (l + 1) % Tile::kSteps);
             if (l == 0) {
-                /* Everyone is past the barrier above, hence done with the slab before. */
+                /* All threads are past the barrier above, so done with the slab before. */
                 if (s >= kSlabs) {
                     a_loader.template load<true>(freed, 0);
                     b_loader.template load<true>(freed + kSlabA, 0);

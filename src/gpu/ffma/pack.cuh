@@ -2,12 +2,12 @@
  * ffma/pack.cuh - an operand rewritten as sgemm_gpu_ffma copies it fastest.
  *
  * Accepts   any extent, k, leading dimension and alignment
- * Threads   256 per block; a block packs 64 x 64 elements by way of shared memory
+ * Threads   256 per block; a block packs 64 x 64 elements through shared memory
  * Traffic   8 bytes per element; warps read and write neighbours
  *
- * Where neighbours in memory are neighbours in k, or columns do not begin on 16 bytes, elements are
- * copied one by one, and again for every tile of C. Where tiles are many, it is done once instead,
- * ahead of them all.
+ * If neighbours in memory are neighbours in k, or columns do not begin on 16 bytes, every tile of C
+ * would copy its elements one by one. If there are many tiles, this is done once instead, before
+ * all of them.
  */
 #ifndef DUO_FFMA_PACK_CUH
 #define DUO_FFMA_PACK_CUH

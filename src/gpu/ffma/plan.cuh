@@ -1,10 +1,9 @@
 /*
- * ffma/plan.cuh - which tile a product takes, who computes what, and which operands are packed
- * ahead.
+ * ffma/plan.cuh - a product's tile, each block's share, and which operands are packed ahead.
  *
- * The plan is taken that is expected to cost least, in clock cycles of one multiprocessor. The
- * numbers below are fitted to an H200, where they are within 7 % (rms) of 354 plans of 24 shapes. A
- * plan depends on the shape and the transposes alone, so that alignment does not change bits.
+ * The plan with the least expected clock cycles of one multiprocessor is taken. The numbers below
+ * are fitted to an H200; there they are within 7 % (rms) of 354 plans of 24 shapes. A plan depends
+ * only on the shape and the transposes, so that alignment does not change bits.
  */
 #ifndef DUO_FFMA_PLAN_CUH
 #define DUO_FFMA_PLAN_CUH
@@ -18,7 +17,7 @@
 constexpr double kFmaPerCycle = 128.0;                /* by the lanes of a multiprocessor */
 constexpr double kCopyCycles[] = {0.0, 0.027, 0.064}; /* per element, by copy_kind */
 constexpr double kTileCycles = 2450.0;                /* to fill the ring and to store the tile */
-constexpr double kUsualEdge = 128.0;                  /* of a tile, where packing is decided */
+constexpr double kUsualEdge = 128.0;                  /* of a tile, to decide on packing */
 constexpr double kPackCycles = 6000.0;                /* a kernel that packs an operand, and */
 constexpr double kPackElementCycles = 0.75; /* an element of it, for all multiprocessors together */
 constexpr double kUneven = 0.5;             /* of a tile: see busiest() */
@@ -59,7 +58,7 @@ static packing packing_of(const duo_call *call, int i, float *to)
 
 static size_t packed_bytes(const packing &o) { return (size_t)(o.to_ld * o.k) * sizeof(float); }
 
-/* How it is copied as it is. */
+/* How it is copied unpacked. */
 static copy_kind kind_of(const packing &o)
 {
     if (o.along_k) return kAlongK;
@@ -68,8 +67,8 @@ static copy_kind kind_of(const packing &o)
     return whole ? kVectors : kAlongEdge;
 }
 
-/* Does it pay to pack operand i, which would be copied in this way, for each tile along the other
- * operand's extent? */
+/* Does it pay to pack operand i? Else each tile along the other operand's extent copies it in this
+ * way. */
 static bool worth_packing(const duo_call *call, const duo_launch *how, int i, copy_kind kind)
 {
     const packing o = packing_of(call, i, nullptr);
@@ -87,7 +86,7 @@ static bool turned_by_tiles(const duo_call *call, const duo_launch *how, int i)
 
 /* ---- The plan ---- */
 
-/* Cycles for blocks of so many slabs each, `blocks` of them on the busiest multiprocessor. */
+/* Cycles for blocks of `slabs` slabs each, `blocks` of them on the busiest multiprocessor. */
 static double block_cycles(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
                            double blocks, int64_t slabs)
 {
@@ -99,9 +98,8 @@ static double block_cycles(const duo_call *call, const duo_launch *how, const ti
 }
 
 /*
- * Whole tiles of the busiest multiprocessor, which holds `together` at a time. Where the last
- * tiles are no more than there are multiprocessors, two meet on some all the same, and others
- * have none.
+ * Whole tiles of the busiest multiprocessor, which holds `together` at a time. Even if the last
+ * tiles are not more than the multiprocessors, some get two and others none.
  */
 static double busiest(int64_t all, const duo_launch *how, int together)
 {
@@ -109,7 +107,7 @@ static double busiest(int64_t all, const duo_launch *how, int together)
     return (double)each + (each > 1 && each % together != 0 ? kUneven : 0.0);
 }
 
-/* Every tile by a block of its own. False: more of them than a grid may have. */
+/* Each tile has a block of its own. False: there are more than a grid may have. */
 static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_kernels &tile,
                        plan *x)
 {
@@ -125,7 +123,7 @@ static bool plan_whole(const duo_call *call, const duo_launch *how, const tile_k
     return true;
 }
 
-/* Shares out the last tiles, which do not fill the multiprocessors. False: there are none. */
+/* Shares out the last tiles, if they do not fill the multiprocessors. False: they do. */
 static bool share_rest(const duo_call *call, const duo_launch *how, plan *x)
 {
     const int64_t sms = how->multiprocessors, slabs = x->shares.slabs;

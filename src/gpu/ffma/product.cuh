@@ -28,7 +28,7 @@ static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
         store_tile<Tile>(p, shares, run, sum, ring, me, first_i, first_j);
 
         if (!run.next(shares)) return;
-        __syncthreads(); /* before the ring is filled anew */
+        __syncthreads(); /* before the ring is refilled */
     }
 }
 

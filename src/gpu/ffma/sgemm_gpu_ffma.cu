@@ -1,5 +1,5 @@
 /*
- * sgemm_gpu_ffma.cu - fp32 FMA alone, with tiles of C shared evenly among the multiprocessors.
+ * sgemm_gpu_ffma.cu - only fp32 FMA, with tiles of C shared evenly among the multiprocessors.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
  * Threads   256 per block. A block computes a tile of C, or a run of slabs that may begin and end
@@ -9,25 +9,26 @@
  *           16 bytes at a time, and reads the fragments of step l+1 while it multiplies step l.
  *           In small tiles, groups of warps share out the steps of a slab.
  * Order     per element one fp32 FMA chain for each group of warps and each run of slabs, scaled by
- *           alpha, then added in an order that depends on the call, the device and the bytes of
- *           workspace alone: the same bits every time
+ *           alpha, then added in an order that depends only on the call, the device and the bytes
+ *           of workspace: the same bits every time
  * Traffic   k * (1/tile rows + 1/tile columns) loads per element of C; tiles that run at the same
  *           time are near each other in C, so that the L2 cache serves most of them
  *
- * Tiles seldom divide evenly among the multiprocessors. As many as do are computed whole, a block
- * each; the slabs of the rest are cut into equal runs, wherever tiles begin or end. Parts of tiles
- * go to the workspace, and a second kernel adds them in the order of k.
+ * Tiles seldom divide evenly among the multiprocessors. The part that divides evenly is computed in
+ * whole tiles, a block each. The slabs of the rest are cut into equal runs, regardless of where
+ * tiles begin or end. Parts of tiles go to the workspace, and a second kernel adds them in the
+ * order of k.
  *
- * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, where
- * that is expected to pay (ffma/pack.cuh).
+ * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, if that
+ * is expected to pay (ffma/pack.cuh).
  */
 #include "gpu/ffma/plan.cuh"
 #include "gpu/launch.cuh"
 
 /*
  * Shared memory per block. Blocks that start before the kernel ahead has ended go where it has left
- * room: of one block for each multiprocessor two would meet on some, and others would have none. So
- * such blocks ask for more than they need.
+ * room. With one block for each multiprocessor, some would get two and others none. So these blocks
+ * ask for more shared memory than they need.
  */
 static size_t bytes_to_ask_for(const plan &x, const duo_launch *how)
 {
@@ -88,7 +89,7 @@ static cudaError_t launch(const duo_call *call, const duo_launch *how)
     return queue_plan(call, how, x);
 }
 
-/* A tile whose ring has no room on this device is not used, and not loaded. */
+/* A tile is not used, and not loaded, if its ring has no room on this device. */
 static cudaError_t load()
 {
     int capability = 0;

@@ -1,6 +1,6 @@
 /*
- * ffma/shares.cuh - who computes what: tiles of C by a block each, or runs of slabs that may begin
- * and end inside tiles.
+ * ffma/shares.cuh - the blocks' shares: a tile of C each, or runs of slabs that may begin and end
+ * inside tiles.
  */
 #ifndef DUO_FFMA_SHARES_CUH
 #define DUO_FFMA_SHARES_CUH
@@ -10,9 +10,8 @@
 #include "gpu/tile_walk.cuh"
 
 /*
- * Tiles in the order in which they are walked: each of the first `whole` is one block's; the
- * slabs of the others are cut into runs of `share`, the last one shorter, and each run is one
- * block's.
+ * Tiles in the order of the walk. Each of the first `whole` tiles has one block. The slabs of the
+ * others are cut into runs of `share` (the last may be shorter), and each run has one block.
  */
 struct tile_shares {
     int tiles_m, tiles_n;
@@ -34,14 +33,14 @@ static __device__ __forceinline__ void find_tile(const tile_shares &shares, int 
     *j = (int64_t)tile_n * EdgeN;
 }
 
-/* The place of a part in shares.parts. In the order of the slabs, from part to part either the
- * tile or the run is the next one: so each part has a number of its own. */
+/* The place of a part in shares.parts. In the order of the slabs either the tile or the run
+ * advances from part to part: so each part has a number of its own. */
 static __device__ __forceinline__ int64_t part_of(int shared_tile, int run)
 {
     return (int64_t)shared_tile + run;
 }
 
-/* What a block has to do now: slabs of one tile; and what is left of its run after that. */
+/* A block's work now: slabs of one tile; and the rest of its run. */
 struct slab_run {
     int tile, first, last; /* slabs first to last - 1 of the tile */
     int left = 0;          /* slabs of the run, from `first` on; 0: the block has a whole tile */

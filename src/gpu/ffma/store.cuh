@@ -1,6 +1,4 @@
-/*
- * ffma/store.cuh - the way of a tile's sums to C, or to the workspace if they are a part.
- */
+/* ffma/store.cuh - stores a tile's sums to C, or to the workspace if they are a part. */
 #ifndef DUO_FFMA_STORE_CUH
 #define DUO_FFMA_STORE_CUH
 
@@ -8,14 +6,14 @@
 #include "gpu/ffma/tile.cuh"
 #include "gpu/sgemm.cuh"
 
-/* The new element of C from a sum that is scaled by alpha. `old` counts only where beta != 0. */
+/* The new element of C from a sum that is scaled by alpha. `old` counts only if beta != 0. */
 static __device__ __forceinline__ float settle(float sum, float beta, float old)
 {
     return beta == 0.0f ? sum : fmaf(beta, old, sum);
 }
 
-/* Done here, and not where a sum enters C, the sums get registers in the order that the stores
- * need, and may have those that suit the multiplications up to here. */
+/* Scaled here and not when a sum enters C: so from here on sums have registers in the order of the
+ * stores, and before here registers that suit the multiplications. */
 static __device__ __forceinline__ void scale_sums(thread_sums &sum, float alpha)
 {
 #pragma unroll
@@ -24,8 +22,8 @@ static __device__ __forceinline__ void scale_sums(thread_sums &sum, float alpha)
         for (int m = 0; m < kThreadM; m++) sum[n][m] *= alpha;
 }
 
-/* Where warps share the steps of a slab: the upper half of them hands its sums over to the lower
- * half, by way of the ring, until the first warps have all. */
+/* For warps that share the steps of a slab: the upper half hands its sums to the lower half,
+ * through the ring, until the first warps have all. */
 template <class Tile>
 static __device__ __forceinline__ void add_warps(thread_sums &sum, float4 *ring, int warp_l)
 {
@@ -58,7 +56,7 @@ static __device__ __forceinline__ void add_warps(thread_sums &sum, float4 *ring,
     }
 }
 
-/* Where sums go: room for so many rows and columns; all columns begin on 16 bytes. */
+/* Where sums go, with room for `rows` and `columns`; all columns begin on 16 bytes. */
 struct tile_target {
     float *first;
     int64_t ld, rows, columns;
@@ -82,8 +80,9 @@ static __device__ __forceinline__ void store_sums(const tile_target &to, const t
     }
 }
 
-/* A tile in the ring to C, whose columns may begin anywhere: a warp reads and writes neighbours. A
- * thread reads many elements before it writes the first, for what is behind a write waits. */
+/* Stores a tile from the ring to C, for columns of any alignment: a warp reads and writes
+ * neighbours. A thread reads many elements before it writes the first: reads behind a write
+ * wait. */
 template <class Tile>
 static __device__ __forceinline__ void store_from_ring(const sgemm_problem &p, const float *ring,
                                                        int64_t first_i, int64_t first_j)
@@ -110,8 +109,8 @@ static __device__ __forceinline__ void store_from_ring(const sgemm_problem &p, c
     }
 }
 
-/* The tile goes to C; or, if it is a part, to the workspace; or, where C has to be read or its
- * columns do not begin on 16 bytes, to the ring, and from there to C. */
+/* The tile goes to C; if it is a part, to the workspace; if C has to be read or its columns do not
+ * begin on 16 bytes, to the ring, and from there to C. */
 template <class Tile>
 static __device__ __forceinline__ void store_tile(const sgemm_problem &p, const tile_shares &shares,
                                                   const slab_run &run, const thread_sums &sum,
@@ -127,7 +126,7 @@ static __device__ __forceinline__ void store_tile(const sgemm_problem &p, const 
             part_of(run.tile - shares.whole, blockIdx.x - shares.whole) * (Tile::kM * Tile::kN);
         to = {part ? parts : ring, part ? Tile::kM : kPitch<Tile::kM>, Tile::kM, Tile::kN};
     }
-    if (by_ring) __syncthreads(); /* everyone is done with the slabs */
+    if (by_ring) __syncthreads(); /* all threads are done with the slabs */
     if (me.warp_l == 0) store_sums<Tile>(to, sum, me);
     if (by_ring) {
         __syncthreads();

@@ -25,9 +25,9 @@ static_assert(kThreadM % kGroup == 0 && kThreadN % kGroup == 0, "fragments are f
 
 /*
  * A tile: warps along m, n and the steps of a slab. A thread multiplies its elements in zigzag,
- * Abreast columns at a time, so that one of the two operands of an FMA is mostly that of the FMA
- * before. With these numbers the compiler finds registers whose banks seldom collide: in 10 to 20 %
- * of the FMA on sm_90a, instead of in up to 60 %.
+ * Abreast columns at a time, so that an FMA mostly shares one of its two operands with the FMA
+ * before. With these numbers the compiler's registers seldom collide in banks: in 10 to 20 % of the
+ * FMA on sm_90a, instead of up to 60 %.
  */
 template <int WarpsM, int WarpsN, int WarpsL, int Abreast>
 struct ffma_tile {
@@ -55,7 +55,7 @@ template <class Tile>
 struct thread_place {
     static constexpr int kStrideM = kLanesM * kGroup, kStrideN = kLanesN * kGroup;
     int i, j;           /* its first element of the tile; its groups are a stride apart */
-    int warp_l;         /* of the warps that share the steps of a slab */
+    int warp_l;         /* among the warps that share the steps of a slab */
     int read_a, read_b; /* where it reads A and B in a slab */
 
     __device__ __forceinline__ thread_place()

@@ -1,9 +1,9 @@
 /*
- * gemv/along_k.cuh - a warp's part of X times Y where neighbours in memory are neighbours in k.
+ * gemv/along_k.cuh - a warp's part of X times Y if neighbours in memory are neighbours in k.
  *
- * Lanes lie along k and have four steps each of eight rows, so that Y is read from shared memory
- * once for eight elements of X. The four are neighbours where ldx is a multiple of four, wherever X
- * begins: the order of additions must not depend on that.
+ * Lanes lie along k; each has four steps of eight rows, so that Y is read from shared memory once
+ * for eight elements of X. The four steps are neighbours if ldx is a multiple of four, wherever X
+ * begins: the order of additions must not depend on where X begins.
  */
 #ifndef DUO_GEMV_ALONG_K_CUH
 #define DUO_GEMV_ALONG_K_CUH
@@ -11,9 +11,9 @@
 #include "gpu/gemv/block.cuh"
 
 /*
- * Count values of each of 32 lanes become their sums over the lanes: of value i in lane
- * i * 32 / Count, or, with more values than lanes, of value lane * Count / 32 + i in v[i]. Half of
- * the values go to another lane at a time, as long as there are two.
+ * Adds Count values over 32 lanes. The sum of value i ends in lane i * 32 / Count; or, with more
+ * values than lanes, that of value lane * Count / 32 + i in v[i]. At each step a lane gives half of
+ * its values to another, as long as it has two.
  */
 template <int Count, int Distance = 16, int Room>
 static __device__ __forceinline__ void add_lanes(float (&v)[Room], int lane)
@@ -63,7 +63,7 @@ struct gemv_along_k {
         return Neighbours ? kGroup * lane : lane;
     }
 
-    /* Starts to load a batch, of which `inside` steps are inside; the next one is `steps` on. */
+    /* Starts to load a batch with `inside` steps inside; the next batch is `steps` further. */
     __device__ __forceinline__ void load(int inside, int steps)
     {
         const bool whole = inside >= kSteps;
@@ -87,7 +87,7 @@ struct gemv_along_k {
                 x[r][q] = Whole || first() + q * kStep < inside ? next[r * ldx + q * kStep] : 0.0f;
     }
 
-    /* The batch, whose first step has Y at y. */
+    /* Multiplies the batch; y is the Y of its first step. */
     __device__ __forceinline__ void multiply(const float *y)
     {
         const float *const from = y + first();
@@ -108,11 +108,11 @@ struct gemv_along_k {
         }
     }
 
-    /* The warp's sums, column by column: to[row + kRows * column]. All lanes must call. */
+    /* Stores the warp's sums, column by column: to[row + kRows * column]. All lanes must call. */
     __device__ __forceinline__ void leave(float *to)
     {
         constexpr int kSums = Columns * kRows, kEach = kSums > 32 ? kSums / 32 : 1;
-        constexpr int kLanes = kSums < 32 ? 32 / kSums : 1; /* that have the same sum */
+        constexpr int kLanes = kSums < 32 ? 32 / kSums : 1; /* with the same sum */
         const int lane = threadIdx.x % 32;
         add_lanes<kSums>(sum, lane);
         if (lane % kLanes > 0) return;

@@ -1,8 +1,8 @@
 /*
- * gemv/along_rows.cuh - a warp's part of X times Y where neighbours in memory are rows of X.
+ * gemv/along_rows.cuh - a warp's part of X times Y if neighbours in memory are rows of X.
  *
- * LanesM lanes lie along rows and have four each; the warp has 32 / LanesM such groups of lanes,
- * which share k. Y is kept as rows of one l, which all lanes of a group read together.
+ * LanesM lanes lie along rows, with four rows each; the warp has 32 / LanesM groups of them, which
+ * share k. Y is kept as rows of one l; all lanes of a group read a row together.
  */
 #ifndef DUO_GEMV_ALONG_ROWS_CUH
 #define DUO_GEMV_ALONG_ROWS_CUH
@@ -35,7 +35,7 @@ struct gemv_along_rows {
             for (int j = 0; j < Columns; j++) sum[r][j] = 0.0f;
     }
 
-    /* Starts to load a batch, of which `inside` steps are inside; the next one is `steps` on. */
+    /* Starts to load a batch with `inside` steps inside; the next batch is `steps` further. */
     __device__ __forceinline__ void load(int inside, int steps)
     {
         const bool whole = inside >= kSteps;
@@ -67,7 +67,7 @@ struct gemv_along_rows {
         }
     }
 
-    /* The batch, whose first step has Y at y. */
+    /* Multiplies the batch; y is the Y of its first step. */
     __device__ __forceinline__ void multiply(const float *y)
     {
 #pragma unroll
@@ -81,7 +81,7 @@ struct gemv_along_rows {
         }
     }
 
-    /* The warp's sums, column by column: to[row + kRows * column]. All lanes must call. */
+    /* Stores the warp's sums, column by column: to[row + kRows * column]. All lanes must call. */
     __device__ __forceinline__ void leave(float *to)
     {
 #pragma unroll

@@ -1,4 +1,4 @@
-/* gemv/block.cuh - the problem, and what a block and its warps have of it. */
+/* gemv/block.cuh - the problem, and the parts of a block and its warps. */
 #ifndef DUO_GEMV_BLOCK_CUH
 #define DUO_GEMV_BLOCK_CUH
 
@@ -6,11 +6,11 @@
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
 constexpr int kMostColumns = 8;
-constexpr int kGroup = 4;    /* elements of X that a 16-byte load has */
-constexpr int kGroups = 8;   /* that a thread has on their way at once */
+constexpr int kGroup = 4;    /* elements of X in a 16-byte load */
+constexpr int kGroups = 8;   /* loads that a thread has under way at once */
 constexpr int kChunk = 1024; /* steps of k for which a block keeps Y in shared memory */
 
-/* Blocks per multiprocessor for which the registers must do. */
+/* Blocks per multiprocessor that the registers must allow. */
 constexpr int blocks_for(int columns) { return columns == 1 ? 3 : 2; }
 
 struct gemv_problem {
@@ -30,13 +30,13 @@ struct gemv_problem {
     float alpha, beta;
 };
 
-/* Where a block works, and its warp. */
+/* The place of a block and its warp. */
 struct gemv_place {
     int tile, range, warp_m, warp_k;
     int64_t first, steps; /* of k: the block's first step, and how many it has */
 
-    /* Found again after the last batch: registers are scarce before. The number is volatile, for
-     * the compiler would keep what it knows. */
+    /* Computed again after the last batch, since registers are scarce before. The number is
+     * volatile: else the compiler would keep the values. */
     __device__ __forceinline__ explicit gemv_place(const gemv_problem &p)
     {
         int number;
@@ -52,8 +52,8 @@ struct gemv_place {
 };
 
 /*
- * The rows of a warp begin at a multiple of their number, its turn; but the last ones earlier, so
- * that all are inside C. Those before the turn are another warp's, too, which stores them.
+ * The rows of a warp begin at a multiple of Rows, its turn. The last warp's begin earlier, so that
+ * all are inside C. Another warp also has the rows before the turn, and stores them.
  */
 template <int Rows>
 static __device__ __forceinline__ int64_t turn_of(const gemv_problem &p, int tile, int warp_m)
@@ -66,7 +66,7 @@ static __device__ __forceinline__ int64_t first_row_of(const gemv_problem &p, in
     return turn < p.rows - Rows ? turn : p.rows - Rows;
 }
 
-/* From an address that is a multiple of Count floats, or of 4. */
+/* The address is a multiple of Count floats, or of 4. */
 template <int Count>
 static __device__ __forceinline__ void read_neighbours(float (&v)[Count], const float *from)
 {

@@ -13,7 +13,7 @@
 #include "gpu/gemv/block.cuh"
 #include "gpu/kernels.h"
 
-/* A kind of warp: what a batch of one has. */
+/* A kind of warp: the size of its batch. */
 struct gemv_shape {
     int rows, steps; /* of X */
 };
@@ -31,8 +31,8 @@ constexpr double kBatchClocks = 900;  /* to wait for a batch, and multiply it */
 constexpr double kBlockClocks = 2000; /* to begin, and to add the sums of warps */
 constexpr double kTicketClocks = 1500; /* to leave sums and take a ticket */
 constexpr double kSlotClocks = 1000;   /* a round of add_ranges.cuh */
-constexpr int kSector = 8;             /* floats that memory hands out together */
-constexpr int kRounds = 2;             /* in which the blocks of several ranges run, at most */
+constexpr int kSector = 8;             /* floats that memory delivers together */
+constexpr int kRounds = 2;             /* most rounds of the blocks of several ranges */
 
 static int64_t parts_of(int64_t size, int64_t part) { return (size + part - 1) / part; }
 
@@ -44,7 +44,7 @@ static double clocks_of(const gemv_plan &plan, const gemv_shape &shape, const ge
     const double range = (double)(plan.range < p.k ? plan.range : p.k);
     const double each = ceil((double)(plan.tiles * plan.ranges) / multiprocessors);
     const double rounds = ceil(each / blocks_for(p.columns));
-    /* A run of neighbours touches a sector more than it fills. */
+    /* A run of neighbours touches one sector more than it fills. */
     const int of_x = tile + (along_k ? 0 : kSector), of_y = p.columns + (p.y_along_k ? 0 : kSector);
     const double read = each * (double)sizeof(float) * (of_x + of_y) * range / kReadBytes;
     const double wait = rounds * ceil(range / (warps_k * shape.steps)) * kBatchClocks;
@@ -54,8 +54,8 @@ static double clocks_of(const gemv_plan &plan, const gemv_shape &shape, const ge
     return rounds * kBlockClocks + fmax(read, wait) + add;
 }
 
-/* One range, or as many as give each multiprocessor one block, two, ..., and whose sums have room:
- * so many floats. */
+/* Tries one range, and the numbers of ranges that give each multiprocessor one block, two, ...;
+ * their sums must fit into `room` floats. */
 static gemv_plan plan_of(const gemv_shape *shape, int shapes, const gemv_problem &p, bool along_k,
                          int multiprocessors, int64_t room)
 {

@@ -11,9 +11,9 @@
 #include "gpu/sgemm.cuh"
 
 /*
- * Starts to copy Y from step `first` on, of which `left` are inside, at most a chunk. What is past
- * the end becomes zero as far as a batch reaches. Columns past the last stay as they are: they get
- * only into sums outside C.
+ * Starts to copy Y from step `first` on: `left` steps, at most a chunk. Steps past the end become
+ * zero as far as a batch reaches. Columns past the last stay as they are: they enter only sums
+ * outside C.
  */
 template <class Part>
 static __device__ __forceinline__ void load_y(float *to, const gemv_problem &p, int64_t first,
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void load_y(float *to, const gemv_problem &p, 
     __pipeline_commit();
 }
 
-/* An element of a tile: neighbours in C have neighbouring numbers. */
+/* An element of a tile. Neighbours in C have neighbouring numbers. */
 template <class Part>
 struct gemv_element {
     int row, column;
@@ -54,13 +54,13 @@ struct gemv_element {
         row = p.row_step == 1 ? e & (rows - 1) : e / p.columns;
         column = p.row_step == 1 ? e / rows : e % p.columns;
     }
-    /* Where the warps that are the first along k leave its sum. */
+    /* Where the first warps along k leave its sum. */
     __device__ __forceinline__ int place() const
     {
         return row / Part::kRows * (Part::kRows * Part::kColumns) + column * Part::kRows +
                row % Part::kRows;
     }
-    /* In C, or nullptr: it is another warp's. */
+    /* Its address in C; nullptr: it is another warp's. */
     __device__ __forceinline__ float *in_c(const gemv_problem &p, int tile) const
     {
         const int64_t turn = turn_of<Part::kRows>(p, tile, row / Part::kRows);
@@ -69,8 +69,8 @@ struct gemv_element {
     }
 };
 
-/* What the warps of a block have in `sums`, to C or, with several ranges, first to the last of the
- * tile's blocks. */
+/* Adds the warps' `sums` and stores them to C; with several ranges the tile's last block does
+ * so. */
 template <class Part>
 static __device__ __forceinline__ void add_and_store(const gemv_problem &p, float *sums)
 {
@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(kThreads, blocks_for(Part::kColumns))
 #pragma unroll 1
     for (int chunk = 0; chunk < chunks; chunk++) {
         if (chunk > 0) {
-            __syncthreads(); /* everyone is done with the chunk before */
+            __syncthreads(); /* all threads are done with the chunk before */
             const gemv_place again(p);
             const int64_t done = (int64_t)chunk * kChunk;
             load_y<Part>(shared, p, again.first + done, again.steps - done);

@@ -1,17 +1,17 @@
 /*
  * sgemm_gpu_gemv.cu - products with up to 8 rows or columns of C: as fast as the matrix is read.
  *
- * C or its transpose is X Y: X is the operand with more rows or columns that C keeps, Y the other,
- * which has up to 8 columns. One code serves a small n and a small m.
+ * C or its transpose is X Y: Y is the operand with up to 8 columns (or rows) of C, X the other one.
+ * One code serves a small n and a small m.
  *
  * Accepts   m or n up to 8, the other one from 32 on; any k, transposes, leading dimensions and
  *           alignment
  * Threads   256 per block; a block has a tile of C and a range of k, which its warps share. A
- *           thread loads 32 elements of X at once, into registers: by 16 bytes where alignment
- *           allows, else neighbouring lanes load neighbours. Y comes by way of shared memory.
- * Order     per element of C one fp32 FMA chain per lane that has a part of its k; the chains of a
- *           warp are added by halving, those of warps in their order, ranges by the last block of
- *           a tile: the same bits on every run with the same device, leading dimensions and
+ *           thread loads 32 elements of X at once, into registers: by 16 bytes if alignment allows,
+ *           else neighbouring lanes load neighbours. Y comes through shared memory.
+ * Order     per element of C one fp32 FMA chain per lane that has a part of its k; a warp's chains
+ *           are added by halving, then the warps in their order, then the ranges by the last block
+ *           of a tile: the same bits on every run with the same device, leading dimensions and
  *           workspace
  * Traffic   X once from memory; Y once per tile of C, from L2; C once
  */
@@ -63,7 +63,7 @@ static void (*const kernels[])(gemv_problem) = {sgemm_gemv<Part<1>>, sgemm_gemv<
 
 /* ---- Launching ---- */
 
-/* The sums of the largest tiles, in as many blocks as there may be of several ranges. */
+/* Room for the sums of the largest tiles, in as many blocks as several ranges may have. */
 static size_t workspace(const duo_call *, const duo_launch *how)
 {
     const size_t blocks = (size_t)how->multiprocessors * kRounds * blocks_for(1);

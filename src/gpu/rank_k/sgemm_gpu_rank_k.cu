@@ -8,9 +8,9 @@
  * Order     one fp32 FMA chain over l = 0 .. k-1 per element: the bits of sgemm_gpu_tiled
  * Traffic   C once; k * (1/128 + 1/64) loads per element of C, from the L2 cache
  *
- * C is what takes the time, so nothing waits for it: its old elements are on their way to the L2
- * cache before A and B are read, and are then loaded many at a time. A slab of A and B is loaded
- * at once, and multiplied; that one block waits meanwhile does no harm where others write.
+ * C takes most of the time, so nothing waits for it: its old elements are on their way to the L2
+ * cache before A and B are read, and are then loaded many at a time. A slab of A and B is loaded at
+ * once, and multiplied; the block waits meanwhile, while other blocks write.
  */
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
@@ -27,8 +27,8 @@ constexpr int kResident = 2; /* three would spill */
 #endif
 
 /*
- * Steps of k of op(X) from first_l on, for Edge rows i of op(A), or columns of op(B), of which
- * `left` are inside: to slab[l * Pitch + i]. x is the first of them at l = 0. What is outside is 0.
+ * Loads steps of k from first_l on to slab[l * Pitch + i], for Edge rows i of op(A), or columns of
+ * op(B); `left` of them are inside, the others become 0. x is the first row's element at l = 0.
  */
 template <int Edge, int Steps, int Pitch, bool AlongK>
 static __device__ __forceinline__ void load_slab(float *slab, const float *x, int64_t ld, int left,
@@ -51,7 +51,7 @@ static __device__ __forceinline__ void load_slab(float *slab, const float *x, in
 template <int Steps, bool TransA, bool TransB>
 static __global__ void __launch_bounds__(kThreads, kResident) sgemm_rank_k(sgemm_problem p)
 {
-    constexpr int kRun = 8; /* steps; runs that are past the end are left out */
+    constexpr int kRun = 8; /* steps; runs past the end are left out */
     constexpr int kPitchA = kTileM + 1, kPitchB = kPitch<kTileN>;
     __shared__ float a[Steps * kPitchA];
     __shared__ __align__(16) float b[Steps * kPitchB];
@@ -71,7 +71,7 @@ static __global__ void __launch_bounds__(kThreads, kResident) sgemm_rank_k(sgemm
     float sum[kThreadN][kThreadM] = {};
 #pragma unroll 1
     for (int l = 0; l < k; l += Steps) {
-        if (l > 0) __syncthreads(); /* everyone is done with the slab before */
+        if (l > 0) __syncthreads(); /* all threads are done with the slab before */
         load_slab<kTileM, Steps, kPitchA, TransA>(a, of_op_a, p.lda, rows, l, k);
         load_slab<kTileN, Steps, kPitchB, !TransB>(b, of_op_b, p.ldb, columns, l, k);
         __syncthreads();
@@ -120,7 +120,7 @@ static void (*const kernel[2][2])(sgemm_problem) = {
     {sgemm_rank_k<Steps, true, false>, sgemm_rank_k<Steps, true, true>},
 };
 
-/* The kernels of the shortest slab that k fits into, or of the longest. */
+/* The kernels with the shortest slab that holds k, or with the longest. */
 static auto kernels_for(int64_t k)
 {
     return k <= 4 ? kernel<4> : k <= 16 ? kernel<16> : kernel<32>;

@@ -1,15 +1,14 @@
 /*
- * reduce/block_sum.cuh - the sum of one block of 1024 elements by one warp, in the documented
- * order.
+ * reduce/block_sum.cuh - one warp sums a block of 1024 elements in the documented order.
  *
  * Order     docs/numerics.md. Element i = 1024 b + 256 q + 128 h + 16 r + l.
  *           float32, per lane l:  A(r) = a(r) + a(r+4),  T = (A(0) + A(2)) + (A(1) + A(3)),
  *                                 G(q) = T(h=0) + T(h=1),  V = ((G(0) + G(1)) + G(2)) + G(3)
  *           float64: the 16 lanes by halving (8, 4, 2, 1).
  *
- * Thread t of a warp loads elements 32 j + t: 4-byte loads that are whole 128-byte lines for unit
- * increments and serve every alignment. Thread t then holds lane t % 16, rows t / 16 + 0, 2, 4, 6,
- * and one exchange across 16 threads completes T.
+ * Thread t of a warp loads elements 32 j + t: 4-byte loads, which fill whole 128-byte lines for
+ * unit increments and serve every alignment. Thread t then holds lane t % 16, rows t / 16 + 0, 2,
+ * 4, 6, and one exchange across 16 threads completes T.
  *
  * Nothing may be contracted or reordered: every addition and product is an intrinsic that rounds to
  * nearest.
@@ -23,7 +22,7 @@ constexpr int kBlock = 1024; /* elements */
 constexpr unsigned kWholeWarp = 0xffffffffu;
 
 struct vectors {
-    const float *x, *y; /* logical first elements; y of sdot alone */
+    const float *x, *y; /* logical first elements; y only for sdot */
     int64_t n, incx, incy;
 };
 
@@ -71,7 +70,7 @@ static __device__ __forceinline__ Value add_across(Value v, int distance)
     return add(v, __shfl_xor_sync(kWholeWarp, v, distance));
 }
 
-/* What one thread loads of 32 Count elements: those at 32 j + t for j < Count. */
+/* A thread's part of 32 Count elements: those at 32 j + t for j < Count. */
 template <class Leaf, int Count>
 struct loaded {
     float x[Count], y[Leaf::kVectors == 2 ? Count : 1];
@@ -79,7 +78,7 @@ struct loaded {
     __device__ __forceinline__ float y_at(int j) const { return Leaf::kVectors == 2 ? y[j] : 0.0f; }
 };
 
-/* T of 128 elements, those loaded from load j on. This thread has every other row of its lane. */
+/* T of 128 elements, from load j on. This thread has every other row of its lane. */
 template <class Value, class Leaf, int Count>
 static __device__ __forceinline__ Value column_sum(const loaded<Leaf, Count> &in, int j)
 {
@@ -97,7 +96,7 @@ static __device__ __forceinline__ Value group_sum(const loaded<Leaf, Count> &in,
     return add(column_sum<Value>(in, j), column_sum<Value>(in, j + 4));
 }
 
-/* The sum of a block, in every thread, of its 16 lanes. */
+/* Sums the 16 lanes of a block, in every thread. */
 template <class Value>
 static __device__ __forceinline__ double add_lanes(Value lane)
 {
@@ -109,7 +108,7 @@ static __device__ __forceinline__ double add_lanes(Value lane)
 
 /* How a kernel loads. */
 enum load_policy {
-    kStreamed, /* unit increments, more data than the L2 cache holds: not worth a place there */
+    kStreamed, /* unit increments, more data than the L2 cache holds: not to be kept there */
     kCached,   /* unit increments */
     kStrided   /* any increments */
 };
@@ -133,9 +132,9 @@ static __device__ __forceinline__ void load_half(loaded<Leaf, 16> &to, const flo
 }
 
 /*
- * Sum of the block that begins at element `first`, of any increments and any length above 0;
- * elements that are missing count as +0, which changes no bit. Not inline: it would cost the loop
- * over whole blocks its registers.
+ * Sum of the block that begins at element `first`, for any increments and any length above 0;
+ * missing elements count as +0, which changes no bit. Not inline: that would take registers from
+ * the loop over whole blocks.
  */
 template <class Leaf, class Value>
 static __device__ __noinline__ double block_sum(const vectors &in, int64_t first)

@@ -1,10 +1,9 @@
 /*
- * reduce/piece_sum.cuh - the sum of a piece, 2^p neighbouring blocks of 1024 elements, by one
- * thread block.
+ * reduce/piece_sum.cuh - one thread block sums a piece: 2^p neighbouring blocks of 1024 elements.
  *
  * Its 8 warps take the blocks in turn, so that the thread block reads one stretch of memory from
- * its beginning to its end, half a block ahead of what it adds. The sums of the blocks meet in
- * shared memory and are added there in adjacent pairs.
+ * beginning to end, half a block ahead of its additions. The sums of the blocks go to shared memory
+ * and are added there in adjacent pairs.
  */
 #ifndef DUO_REDUCE_PIECE_SUM_CUH
 #define DUO_REDUCE_PIECE_SUM_CUH
@@ -12,7 +11,7 @@
 #include "gpu/reduce/block_sum.cuh"
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
-constexpr int kPart = 128 * kWarps; /* blocks whose sums are in shared memory at a time */
+constexpr int kPart = 128 * kWarps; /* blocks with sums in shared memory at a time */
 
 static_assert((kPart & (kPart - 1)) == 0 && kPart >= 32, "a part is a whole tree");
 
@@ -22,8 +21,8 @@ struct pieces : vectors {
 };
 
 /*
- * Puts the sums of a warp's blocks in their places among `sums`: the blocks first, first + kWarps,
- * first + 2 kWarps, ..., `count` of them. Blocks beyond the vectors have sum 0.
+ * Puts the sums of a warp's blocks into their places in `sums`: blocks first, first + kWarps, first
+ * + 2 kWarps, ..., `count` of them. Blocks beyond the vectors have sum 0.
  */
 template <class Leaf, class Value, load_policy Policy>
 static __device__ __forceinline__ void sum_blocks(const pieces &in, int64_t first, int count,
@@ -70,8 +69,8 @@ static __device__ __forceinline__ void sum_blocks(const pieces &in, int64_t firs
     }
 }
 
-/* Sum of `count` values in shared memory in adjacent pairs, in every thread of the calling warp.
- * count: a power of two. The values are overwritten. */
+/* Sums `count` values in shared memory in adjacent pairs; every thread of the calling warp gets the
+ * sum. count: a power of two. The values are overwritten. */
 static __device__ __forceinline__ double sum_of_shared(double *value, int count)
 {
     const int thread = threadIdx.x % 32, each = count / 32;
@@ -86,13 +85,13 @@ static __device__ __forceinline__ double sum_of_shared(double *value, int count)
 
 /*
  * Adds sums in adjacent pairs as they come. Thread L of the warp keeps the sum of the last run of
- * 2^L until its neighbour to the right is there, too.
+ * 2^L until the next such run is complete.
  */
 struct pair_sum {
     double waiting = 0.0;
 
-    /* Adds the sum with this index (0, 1, 2, ...), which every thread of the warp has, and returns
-     * the sum of the largest run that it ends. */
+    /* Adds the sum with this index (0, 1, 2, ...); every thread of the warp has it. Returns the sum
+     * of the largest run that ends here. */
     __device__ __forceinline__ double add_next(int index, double sum)
     {
         int level = 0;

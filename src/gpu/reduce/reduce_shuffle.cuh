@@ -1,16 +1,15 @@
 /*
- * reduce/reduce_shuffle.cuh - sums in one launch and in the one order that the CPU's lanes use too.
+ * reduce/reduce_shuffle.cuh - sums in one launch, in the same order as the CPU's lanes.
  *
  * Accepts   any n in [1, 2^36], any increment, any alignment
  * Threads   256 per thread block, which sums one piece: 2^p neighbouring blocks of 1024 elements
- *           (reduce/piece_sum.cuh). The last thread block to finish adds what the others left: a
- *           counter tells it.
- * Order     docs/numerics.md: the blocks in adjacent pairs, an odd one moving up, as in a tree
- *           padded with zeros; at last one rounding. A block whose sum is not finite is summed once
- *           more, in float64 throughout.
+ *           (reduce/piece_sum.cuh). A counter tells the last thread block; it adds the sums of all.
+ * Order     docs/numerics.md: the blocks in adjacent pairs, as in a tree padded with zeros; an odd
+ *           one moves up. One rounding at the end. If a block's sum is not finite, it is summed
+ *           once more, in float64 throughout.
  * Traffic   4 n bytes per vector, read once
  *
- * One block of elements by one warp, and every addition: reduce/block_sum.cuh.
+ * The sum of a block by one warp, and every addition: reduce/block_sum.cuh.
  */
 #ifndef DUO_REDUCE_SHUFFLE_CUH
 #define DUO_REDUCE_SHUFFLE_CUH
@@ -31,13 +30,13 @@ struct reduction : pieces {
     float *result;
     uint64_t *pinned_result; /* not NULL: the result goes here, with the ticket */
     uint32_t ticket;
-    double *unrounded; /* if not, and this is not NULL: the sum goes here as it is */
+    double *unrounded; /* else, if not NULL: the sum goes here, not rounded */
 };
 
-/* ---- What the thread blocks left ---- */
+/* ---- The sums of the thread blocks ---- */
 
-/* Sum of what the thread blocks left in memory, of which each thread loads 2 * Pairs; valid in the
- * first warp. Every thread must call. */
+/* Sums the thread blocks' partial sums; each thread loads 2 * Pairs. Valid in the first warp. Every
+ * thread must call. */
 template <int Pairs>
 static __device__ __forceinline__ double sum_of_partials(const double *partials, int count)
 {
@@ -63,14 +62,14 @@ static __device__ __forceinline__ double sum_of_partials(const double *partials,
     return threadIdx.x < 32 ? sum_of_shared(sums, kWarps) : 0.0;
 }
 
-/* Hands the result out, rounded once, or the sum of a piece as it is; one thread calls. Adding 0.0
+/* Stores the result, rounded once, or the unrounded sum of a piece; one thread calls. Adding 0.0
  * turns -0 into +0. */
 static __device__ __forceinline__ void publish(const reduction &in, double sum)
 {
     const float rounded = __double2float_rn(__dadd_rn(sum, 0.0));
     const unsigned bits = isnan(rounded) ? 0x7fc00000u : __float_as_uint(rounded);
-    /* One store, so that whoever sees the ticket sees the value; it publishes nothing else, so no
-     * fence is due. The value came from every load of this launch: those are done. */
+    /* One store, so that a reader that sees the ticket sees the value. It publishes nothing else,
+     * so it needs no fence. The value depends on every load of this launch, so those are done. */
     if (in.pinned_result != nullptr)
         *reinterpret_cast<volatile uint64_t *>(in.pinned_result) = (uint64_t)in.ticket << 32 | bits;
     else if (in.unrounded != nullptr)
@@ -82,7 +81,7 @@ static __device__ __forceinline__ void publish(const reduction &in, double sum)
 /* ---- The kernel ---- */
 
 /*
- * Thread blocks per multiprocessor for which the registers must do: the most with which nothing
+ * Thread blocks per multiprocessor that the registers must allow: the most with which nothing
  * spills from sm_75 to sm_120.
  */
 template <class Leaf, class Value>
@@ -117,10 +116,10 @@ static __global__ void __launch_bounds__(kThreads, (kRoom<Leaf, Value>))
 /* ---- Launching ---- */
 
 /*
- * Blocks of elements per thread block. More of them for one, up to 16 per warp, keep its loads
- * flowing, as long as every multiprocessor has two thread blocks; beyond that, more thread blocks
- * even out their ends, as long as their sums find a place. (H200, n = 2^20 .. 2^28: within 0.5 % of
- * the best power of two at each.)
+ * Blocks of elements per thread block. More of them, up to 16 per warp, keep its loads flowing, as
+ * long as every multiprocessor has two thread blocks. Beyond that, more thread blocks even out
+ * their ends, as long as there is room for their sums. (H200, n = 2^20 .. 2^28: within 0.5 % of the
+ * best power of two at each.)
  */
 static inline int blocks_per_piece(int64_t blocks, int multiprocessors)
 {

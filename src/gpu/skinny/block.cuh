@@ -1,4 +1,4 @@
-/* skinny/block.cuh - the problem, and what a block and a thread have of it. */
+/* skinny/block.cuh - the problem, and the parts of a block and a thread. */
 #ifndef DUO_SKINNY_BLOCK_CUH
 #define DUO_SKINNY_BLOCK_CUH
 
@@ -13,8 +13,8 @@ struct skinny_problem {
     int64_t row_step, column_step; /* of C */
     int row_tiles, column_tiles, ranges;
     int64_t range;     /* of k, per block */
-    float *partial;    /* of several ranges: C of each, packed; or their slots, tile by tile */
-    unsigned *tickets; /* of those (add_ranges.cuh). NULL: a second kernel adds */
+    float *partial;    /* with several ranges: C of each, packed; or their slots, tile by tile */
+    unsigned *tickets; /* for the slots (add_ranges.cuh). NULL: a second kernel adds */
     bool wide_x;       /* 16-byte copies of X are aligned */
     float alpha, beta;
 };

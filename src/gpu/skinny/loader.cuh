@@ -1,4 +1,4 @@
-/* skinny/loader.cuh - one operand's way into shared memory, along whatever dimension it lies. */
+/* skinny/loader.cuh - loads an operand into shared memory, along either dimension. */
 #ifndef DUO_SKINNY_LOADER_CUH
 #define DUO_SKINNY_LOADER_CUH
 
@@ -9,9 +9,9 @@
 
 /*
  * Element (e, l), e along the edge of the tile, l along k. All threads of the block take part; each
- * copies parts of Width neighbours in memory, at equal distances in memory and in the slab. What is
- * outside along k becomes zero, in both operands at the same l; what is outside along the edge
- * stays undefined: it gets only into sums outside C.
+ * copies parts of Width neighbours in memory, at equal distances in memory and in the slab.
+ * Elements outside along k become zero, in both operands at the same l. Elements outside along the
+ * edge stay undefined: they enter only sums outside C.
  */
 template <int Edge, int Slab>
 struct skinny_loader {
@@ -20,10 +20,10 @@ struct skinny_loader {
     const float *next;     /* this thread's first part of the next slab */
     int64_t step, advance; /* elements from part to part, from slab to slab */
     int place, step_place; /* in the slab */
-    int parts;             /* of this thread, those inside along the edge */
+    int parts;             /* this thread's, those inside along the edge */
     bool along_k;
 
-    /* Where a thread's parts are. Found again where it is needed: registers are scarce. */
+    /* Where a thread's parts are. Computed again when needed: registers are scarce. */
     struct walk {
         int e, l, step_e, step_l;
     };
@@ -31,7 +31,7 @@ struct skinny_loader {
     {
         const int run = (along_k ? Slab : Edge) / width; /* parts; a power of two */
         const int inner = threadIdx.x % run * width, outer = threadIdx.x / run;
-        /* A run of neighbours that has more parts than the block has threads is the only run. */
+        /* If a run of neighbours has more parts than the block has threads, it is the only run. */
         const int step_inner = run > kThreads ? kThreads * width : 0;
         const int step_outer = run > kThreads ? 0 : kThreads / run;
         return along_k ? walk{outer, inner, step_outer, step_inner}
@@ -58,7 +58,7 @@ struct skinny_loader {
             parts++;
     }
 
-    /* Starts the copy of the next slab, of which l_left steps are inside the matrix. */
+    /* Starts the copy of the next slab; l_left of its steps are inside the matrix. */
     template <int Width>
     __device__ __forceinline__ void load(float *slab, int64_t l_left)
     {

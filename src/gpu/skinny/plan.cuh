@@ -1,9 +1,9 @@
 /*
- * skinny/plan.cuh - which tile a skinny product takes, and into how many ranges its k is split.
+ * skinny/plan.cuh - the tile of a skinny product, and the number of ranges of k.
  *
  * Each shape of tile with each number of ranges gets an estimate in clocks of a multiprocessor
- * (skinny/clocks.h); the least one wins. Of the device it knows the number of multiprocessors and
- * their shared memory.
+ * (skinny/clocks.h); the least one wins. It uses two facts of the device: the number of
+ * multiprocessors and their shared memory.
  */
 #ifndef DUO_SKINNY_PLAN_CUH
 #define DUO_SKINNY_PLAN_CUH
@@ -17,7 +17,7 @@
 struct skinny_shape {
     int rows, columns, slab; /* rows and slab are powers of two */
     int resident;            /* blocks that a multiprocessor has registers for */
-    int under_way;           /* slabs on their way at once, of a block that is alone; else 1 */
+    int under_way;           /* slabs under way at once, if a block is alone; else 1 */
     int sums;                /* of a thread */
     size_t shared_bytes;
 
@@ -37,7 +37,7 @@ struct skinny_plan {
 };
 
 constexpr int kMostAdded = 16384; /* elements of a tile times ranges, for its last block to add */
-constexpr int kRounds = 3;        /* in which the blocks of several ranges run, at most */
+constexpr int kRounds = 3;        /* most rounds of the blocks of several ranges */
 
 /* `unit` is a power of two, and a division takes long. */
 static int64_t units_of(int64_t size, int unit) { return (size + unit - 1) >> __builtin_ctz(unit); }
@@ -50,7 +50,7 @@ static double plan_clocks(const skinny_plan &plan, const skinny_shape &s, const 
                              &size, multiprocessors);
 }
 
-/* At most so many ranges, of whole slabs. */
+/* At most `ranges`, of whole slabs. */
 static void split(skinny_plan *plan, int slab, int64_t k, int64_t ranges)
 {
     const int64_t slabs = units_of(k, slab);

@@ -9,7 +9,7 @@
 #include "gpu/skinny/block.cuh"
 #include "gpu/skinny/loader.cuh"
 
-/* Registers are shared out among no more blocks than fit in. */
+/* Registers are limited for no more blocks than fit. */
 #ifdef __CUDA_ARCH__
 constexpr int kCapability = __CUDA_ARCH__ / 10;
 #else
@@ -24,7 +24,7 @@ constexpr int kBlocks = kFit<Tile, AlongK> > 0 ? kFit<Tile, AlongK> : 1;
 template <class Tile>
 using skinny_sums = float[Tile::kThreadRows][Tile::kThreadColumns];
 
-/* The sums of lanes and warps that shared the steps, into after.tile. */
+/* Adds the sums of lanes and warps that shared the steps, into after.tile. */
 template <class Tile, bool AlongK>
 static __device__ __forceinline__ void add_block(sums<Tile> &after, skinny_sums<Tile> &sum,
                                                  const skinny_place<Tile> &me)
@@ -77,13 +77,13 @@ static __device__ __forceinline__ void prefetch_block(const skinny_problem &p,
                                                              block.rows_left, threadIdx.x);
 }
 
-/* The sums over all ranges of k into after.tile of the last block of the tile: true. */
+/* True for the last block of the tile, with the sums over all ranges of k in after.tile. */
 template <class Tile>
 static __device__ __forceinline__ bool is_whole(const skinny_problem &p, sums<Tile> &after)
 {
     constexpr int kElements = Tile::kRows * Tile::kColumns;
     const int tiles = p.row_tiles * p.column_tiles, tile = blockIdx.x % tiles;
-    const bool down = p.row_step == 1; /* as store_block goes */
+    const bool down = p.row_step == 1; /* the order of store_block */
     auto element = [&](int e) -> float & {
         return down ? after.tile[e / Tile::kRows][e % Tile::kRows]
                     : after.tile[e % Tile::kColumns][e / Tile::kColumns];
@@ -93,7 +93,7 @@ static __device__ __forceinline__ bool is_whole(const skinny_problem &p, sums<Ti
                                                 after.scratch, element);
 }
 
-/* after.tile to C, or to the sums of its range. */
+/* Stores after.tile to C, or to the sums of its range. */
 template <class Tile>
 static __device__ __forceinline__ void store_block(const skinny_problem &p,
                                                    const skinny_block &block, sums<Tile> &after)
@@ -140,8 +140,8 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     const skinny_block block = skinny_block::of<Tile>(p);
     if (p.beta != 0.0f && p.ranges == 1) prefetch_block<Tile>(p, block);
 
-    /* Steps of this range not yet multiplied, not yet loaded. All ranges but the last are whole
-     * slabs, so that what is past the end of a range is past the end of the matrix. */
+    /* Steps of this range not yet multiplied, and not yet loaded. All ranges but the last are whole
+     * slabs, so a step past the end of a range is past the end of the matrix. */
     int64_t to_multiply = block.steps, to_load = block.steps;
     const bool whole_groups =
         block.rows_left >= Tile::kRows ? Tile::kRows % kGroup == 0 : block.rows_left % kGroup == 0;
@@ -172,7 +172,7 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     wait_for_kernels_ahead();
 #pragma unroll 1
     for (int slot = 0; slot < kSlabs - 1; slot++) load_next(slot);
-    int slot = 0, freed = kSlabs - 1; /* being multiplied; multiplied before it */
+    int slot = 0, freed = kSlabs - 1; /* the slot being multiplied; the one before it */
     for (; to_multiply > 0; to_multiply -= kSlab) {
         __pipeline_wait_prior(kSlabs - 2);
         __syncthreads();

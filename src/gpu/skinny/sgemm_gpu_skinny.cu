@@ -1,26 +1,26 @@
 /*
  * sgemm_gpu_skinny.cu - products with few tiles of C: the blocks, and the warps of each, share k.
  *
- * C or its transpose is X Y: X is the operand with more rows or columns that C keeps, read along
- * whatever dimension it lies in memory; Y the thin one. One code serves a small n and a small m.
+ * C or its transpose is X Y: Y is the thin operand; X is the other one, and is read along the
+ * dimension in which it lies in memory. One code serves a small n and a small m.
  *
  * Accepts   any m, n, k, transposes, leading dimensions and alignment
  * Threads   256 per block; a block owns a tile of C and a range of k, and takes slabs of X and Y
  *           through a ring in shared memory (cp.async; plain loads before compute capability 8.0).
  *           Its warps take different l of a slab, and so do the lanes of a warp in small tiles.
- * Order     per element of C and range of k one fp32 FMA chain per warp, or per lane in small
- *           tiles, over its share of every slab; chains are added by halving, ranges by
- *           add_ranges or sum_ranges: the same bits on every run with the same device,
- *           leading dimensions and workspace
- * Traffic   X once from memory, 16 bytes per copy where its alignment allows, else 4; Y once per
- *           tile of C, from L2; C once; with several ranges, their sums there and back
+ * Order     per element of C and range of k one fp32 FMA chain per warp (per lane in small tiles),
+ *           over its share of every slab; chains are added by halving, ranges by add_ranges or
+ *           sum_ranges: the same bits on every run with the same device, leading dimensions and
+ *           workspace
+ * Traffic   X once from memory, 16 bytes per copy if its alignment allows, else 4; Y once per tile
+ *           of C, from L2; C once; with several ranges, their sums written and read once
  */
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/skinny/product.cuh"
 #include "gpu/skinny/sum_ranges.cuh"
 
-/* The thin operand is Y; of a C that is thin both ways, X has more rows. */
+/* The thin operand is Y. If C is thin both ways, X has more rows. */
 static skinny_problem skinny_problem_of(const sgemm_problem &p, bool transa, bool transb)
 {
     skinny_problem q;
@@ -78,16 +78,16 @@ using tiles_with = skinny_tiles<AlongK, Large...,                     /* rows x 
                                 skinny_tile<1, 8, 1, 32, 1, 1, 3, 4>, /* 8 x 1 */
                                 skinny_tile<1, 1, 1, 32, 1, 4, 4, 4>  /* 1 x 1 */
                                 >;
-/* The largest need much shared memory, which not all devices have. X along k comes from shared
- * memory four steps at a time, and two blocks to a multiprocessor leave too few registers for
- * it. */
+/* The largest tiles need more shared memory than some devices have. X along k is read four steps at
+ * a time; two blocks on a multiprocessor leave too few registers for that. */
 using tile_128_48 = skinny_tile<12, 8, 4, 1, 2, 8, 3, 1>;
 using tiles_along_rows = tiles_with<false, tile_128_48, skinny_tile<8, 8, 4, 1, 2, 16, 2, 2>>;
-/* Of 9 to 16 columns an X along k is read twice as far at once (H100: 201 to 135 us at 330 MB). */
+/* With 9 to 16 columns, X along k is read in slabs twice as long (H100: 201 to 135 us at 330
+ * MB). */
 using tiles_along_k = tiles_with<true, tile_128_48, skinny_tile<8, 8, 4, 1, 4, 16, 3, 1>,
                                  skinny_tile<8, 4, 2, 1, 2, 16, 2, 2>>; /* 128 x 16 */
 
-/* Predictions (choice/sgemm_gpu_thin_costs.c) are of tiles that there are. */
+/* The tiles of the predictions (choice/sgemm_gpu_thin_costs.c) exist. */
 template <class Tiles>
 static constexpr bool has_tile(int rows, int columns, int slab, int resident, int under_way,
                                int sums)
@@ -104,7 +104,7 @@ static constexpr bool has_tile(int rows, int columns, int slab, int resident, in
 DUO_SKINNY_TILE_LIST(IS_TILE)
 #undef IS_TILE
 
-/* What the sums of the largest tiles take, with as many ranges as there may be. */
+/* Bytes of the sums of the largest tiles, with the most ranges. */
 static size_t workspace(const duo_call *, const duo_launch *how)
 {
     int largest = 0;
@@ -116,7 +116,7 @@ static size_t workspace(const duo_call *, const duo_launch *how)
 }
 
 /*
- * Shall the last block of each tile add its ranges? Of many, a second kernel adds them sooner; but
+ * Shall the last block of each tile add its ranges? A second kernel adds many ranges sooner, but
  * its launch takes the host 2 us and more.
  */
 static bool one_kernel(const skinny_plan &plan, const skinny_shape &shape, const duo_launch *how)

@@ -1,7 +1,7 @@
 /*
  * skinny/sum_ranges.cuh - a second kernel: C from the sums over many ranges of k in the workspace.
  *
- * Threads   256 per block; several of them share the ranges of an element where elements are few
+ * Threads   256 per block; several of them share the ranges of an element if elements are few
  * Order     a thread's ranges in their order, then shares by halving: the same bits on every run
  */
 #ifndef DUO_SUM_RANGES_CUH
@@ -12,8 +12,8 @@
 #include "gpu/sgemm.cuh"
 
 constexpr int kSumThreads = 256;
-constexpr int kMostShares = 32, kLeastRanges = 4; /* of an element; for a thread */
-constexpr int kBusyThreads = 1024; /* per multiprocessor: with so many no sharing is needed */
+constexpr int kMostShares = 32, kLeastRanges = 4; /* per element; per thread */
+constexpr int kBusyThreads = 1024; /* per multiprocessor: with this many no sharing is needed */
 
 struct partial_sums {
     const float *partial; /* ranges times m x n, packed */

@@ -1,9 +1,9 @@
 /*
  * skinny/tile.cuh - tiles of the skinny products, and their slabs in shared memory.
  *
- * A tile of C, or of its transpose, is the sum of products of a slab of X with the same slab of Y:
- * their elements (e, l), e along the edge of the tile, for a few l along k. A slab of X is kept as
- * it lies in memory, one of Y as rows of one l.
+ * A tile of C, or of its transpose, is the sum of products of slabs of X and Y. A slab has the
+ * elements (e, l), e along the edge of the tile, for a few l along k. A slab of X is kept as it
+ * lies in memory, a slab of Y as rows of one l.
  */
 #ifndef DUO_SKINNY_TILE_CUH
 #define DUO_SKINNY_TILE_CUH
@@ -61,7 +61,8 @@ struct __align__(Count * 4) floats
     float v[Count];
 };
 
-/* Which row of the tile is a thread's r-th: neighbours by fours, or one for each lane by turns. */
+/* The row of the tile that is a thread's r-th: rows go to lanes in turn, four neighbours at a time
+ * or one. */
 template <class Tile, bool AlongK>
 static __device__ __forceinline__ int row_of(int warp_m, int lane_m, int r)
 {
@@ -111,9 +112,8 @@ static __device__ __forceinline__ void read_y(float (&y)[Columns], const float *
 }
 
 /*
- * A lane's place along the columns, and along the rows. Either leaves out low bits of the lane's
- * number, so that neighbouring lanes read the same 16 bytes, which shared memory can serve
- * together.
+ * A lane's place along the columns, and along the rows. Each leaves out some low bits of the lane's
+ * number, so that neighbouring lanes read the same 16 bytes; shared memory serves those together.
  */
 template <int LanesN>
 static __device__ __forceinline__ int column_lane(int lane)

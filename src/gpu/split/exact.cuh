@@ -1,11 +1,11 @@
 /*
- * split/exact.cuh - a 64 x 64 block of C from the operands themselves, by fp32 FMA.
+ * split/exact.cuh - computes a 64 x 64 block of C from the operands themselves, by fp32 FMA.
  *
- * Threads   256, which `sync` brings together: a block, or two warpgroups of one
+ * Threads   256, synchronized by `sync`: a block, or two warpgroups of one
  * Order     for each element an FMA chain over the kExactStep l of a slab; the chains of
  *           kExactSlabs slabs are added, and these sums are added: errors grow with k / 256, not
- *           with k. Inf and NaN in the operands come out as of one chain. Where a sum overflows on
- *           the way, the order may change whether it does
+ *           with k. Inf and NaN in the operands give the results of one chain. Whether a sum
+ *           overflows on the way may depend on the order
  */
 #ifndef DUO_SPLIT_EXACT_CUH
 #define DUO_SPLIT_EXACT_CUH
@@ -22,8 +22,8 @@ struct exact_slab {
     alignas(16) float a[kExactStep][kPitch], b[kExactStep][kPitch];
 };
 
-/* What a thread loads of 64 rows x kExactStep k of an operand: neighbouring threads load neighbours
- * in memory. */
+/* A thread's loads of 64 rows x kExactStep k of an operand: neighbouring threads load neighbours in
+ * memory. */
 struct exact_loads {
     static constexpr int kLoads = kExactStep * kTile / kExactThreads;
     float x[kLoads];

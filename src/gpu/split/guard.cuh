@@ -1,50 +1,48 @@
 /*
- * split/guard.cuh - which way a 64 x 64 block of C may be computed.
+ * split/guard.cuh - the way in which a 64 x 64 block of C may be computed.
  *
- * Decided on the device, from the words (split/planes.cuh) of the tiles of 64 rows of op(A) and 64
- * columns of op(B), by each warp for itself; every kernel that looks at the same words decides
- * alike.
+ * Each warp on the device decides for itself, from the words (split/planes.cuh) of the tiles of 64
+ * rows of op(A) and 64 columns of op(B). Every kernel with the same words decides alike.
  *
- * fp16x3 is safe where everything is dense. Say that in each tile no row of A has more than s small
- * elements and no column of B more than t, with s + t < 40. Then for any row and column at least 25
- * of the 64 l have both factors >= 2^7 (tiles are scaled to 2^14), so that sum |a||b| >= 25 * 2^14.
- * Lossy elements are small, and each loses at most 2^-25, times a factor below 2^15: all of them
- * less than 40 * 2^-10, which is 1.6 * 2^-24 sum |a||b|. A last tile of fewer k is dense by the
- * same shares. One that is not dense is still safe where its scale is no larger than that of any
- * tile before it and these are 4 at least: what it loses is then at most 128 * 2^-10 in their
- * scale, or 1.3 * 2^-24 of their sum.
+ * fp16x3 is safe if all tiles are dense: in each tile no row of A has more than s small elements
+ * and no column of B more than t, with s + t < 40. Then for any row and column at least 25 of the
+ * 64 l have both factors >= 2^7 (tiles are scaled to 2^14), so that sum |a||b| >= 25 * 2^14. Lossy
+ * elements are small, and each loses at most 2^-25, times a factor below 2^15: together less than
+ * 40 * 2^-10, which is 1.6 * 2^-24 sum |a||b|. A last tile of fewer k is dense by the same shares.
+ * If it is not dense, it is still safe if at least 4 tiles come before it and none of them has a
+ * smaller scale: then it loses at most 128 * 2^-10 in their scale, or 1.3 * 2^-24 of their sum.
  *
- * fp16x3 is safe, too, where nothing is lossy. Tiles may lie 100 exponents apart then: all planes
+ * fp16x3 is also safe if no element is lossy. Then tiles may lie 100 exponents apart: all planes
  * are multiples of 2^-24, so that products are multiples of 2^-48, and of 2^-148 after the scale of
  * the farthest tile: no bit is lost.
  *
- * fp16x1 has words of its own, and is safe for the same reasons: what it calls lossy is below
- * 2^-14, so it is small, and loses at most 2^-25 as well. All else is rounded by less than 2^-11 of
- * itself, which DUO_MATH_TF32 allows. Where nothing is lossy no product is below 2^-28, nor below
- * 2^-128 after the scale of the farthest tile: a sum of them that is subnormal is rounded by
- * 2^-150, which is 2^-22 of it.
+ * fp16x1 has words of its own, and is safe for the same reasons: its lossy elements are below
+ * 2^-14, so they are small, and also lose at most 2^-25. Other elements are rounded by less than
+ * 2^-11 of themselves, which DUO_MATH_TF32 allows. If no element is lossy, no product is below
+ * 2^-28, and none below 2^-128 after the scale of the farthest tile: a subnormal sum of them is
+ * rounded by 2^-150, which is 2^-22 of it.
  *
- * bf16x6 is safe where nothing is faint: products are at least 2^-64 then (tiles are scaled to
- * 2^48), and 2^-122 after the scale of the farthest tile, 58 exponents away, so that none
- * underflows; sums stay below 2^98 k. What is dense or not lossy may lie further apart: what could
- * underflow there is less than the sums' own rounding.
+ * bf16x6 is safe if no element is faint: then products are at least 2^-64 (tiles are scaled to
+ * 2^48), and 2^-122 after the scale of the farthest tile, 58 exponents away, so none underflows;
+ * sums stay below 2^98 k. Tiles that are dense or not lossy may lie further apart: products that
+ * could underflow there are less than the sums' own rounding.
  */
 #ifndef DUO_SPLIT_GUARD_CUH
 #define DUO_SPLIT_GUARD_CUH
 
 #include "gpu/split/planes.cuh"
 
-/* What the words of 64 rows, a tile for each 64 k, say together. */
+/* Summary of the words of 64 rows, a tile for each 64 k. */
 struct tile_row {
-    int most, least; /* the largest and the smallest exponent, with bias, of tiles but zero ones */
-    int smalls;      /* the most small elements of a row of any whole tile */
-    uint32_t flags;  /* of any tile */
-    int last, last_smalls; /* exponent and small elements of the last tile */
+    int most, least;       /* the largest and the smallest biased exponent of nonzero tiles */
+    int smalls;            /* the most small elements in a row of a whole tile */
+    uint32_t flags;        /* of any tile */
+    int last, last_smalls; /* the last tile's exponent and small elements */
 };
 
-constexpr int kNoTile = 1 << 20; /* `least` where all tiles are zero */
+constexpr int kNoTile = 1 << 20; /* `least` if all tiles are zero */
 
-/* For Rows runs of words at once, so that all are on their way together. By a whole warp; every
+/* Reads Rows runs of words at once, so that all are under way together. A whole warp calls; every
  * lane gets the answers. `whole`: k is a whole number of tiles. */
 template <int Rows>
 static __device__ __forceinline__ void
@@ -79,10 +77,11 @@ read_tile_rows(const uint32_t *const (&words)[Rows], int k_tiles, bool whole, ti
     }
 }
 
-/* For the block where these rows of A and columns of B meet. */
+/* The way for the block of these rows of A and columns of B. */
 static __device__ __forceinline__ duo_way way_of(const tile_row &a, const tile_row &b, int64_t k)
 {
-    /* Each number: see above. Exponents of products of tiles, from the largest one down. */
+    /* All numbers: see above. kFarthest: exponents of products of tiles, from the largest one
+     * down. */
     constexpr int kFarthest = 100, kFarthestBf16 = 58;
     constexpr int kLeastTiles = 4;
     constexpr float kSmallShare = 0.625f; /* 40 of 64 */

@@ -1,6 +1,5 @@
 /*
- * split/load_tile.cuh - a tile of an operand, 64 rows x 64 k, on its way to the registers of a
- * block.
+ * split/load_tile.cuh - loads a tile of an operand, 64 rows x 64 k, into the registers of a block.
  */
 #ifndef DUO_SPLIT_LOAD_TILE_CUH
 #define DUO_SPLIT_LOAD_TILE_CUH
@@ -11,8 +10,8 @@ constexpr int kSplitThreads = 256, kSplitWarps = kSplitThreads / 32;
 constexpr int kLanesPerRow = kTile / kRun; /* threads that share a row of a tile */
 constexpr int kRowStep = kSplitThreads / kLanesPerRow, kRuns = kTile / kRowStep;
 
-/* A tile's place in its operand, and a thread's part of the tile: 8 neighbours in k, from `run`
- * on, of each of the rows row, row + kRowStep, ... */
+/* A tile's place in its operand, and a thread's part of the tile: 8 neighbours in k, from `run` on,
+ * in rows row, row + kRowStep, ... */
 struct tile_part {
     int64_t first_row, first_k;
     int rows, ks; /* inside the operand */
@@ -39,7 +38,7 @@ struct tile_part {
 
 using tile_values = float[kRuns][kRun];
 
-/* A whole tile that lies along k, on 16 bytes: every thread loads its own part. */
+/* A whole tile along k, aligned to 16 bytes: every thread loads its own part. */
 static __device__ __forceinline__ void load_along_k(tile_values &value, const float *x, int64_t ld,
                                                     const tile_part &part)
 {
@@ -59,7 +58,7 @@ static __device__ __forceinline__ void load_along_k(tile_values &value, const fl
 
 using turned_tile = float[kTile][kTile + 1]; /* [row][k]; 1 more spreads columns over the banks */
 
-/* A whole tile that lies along the rows, on 16 bytes: four rows of one k at a time. */
+/* A whole tile along the rows, aligned to 16 bytes: four rows of one k at a time. */
 static __device__ __forceinline__ void load_across(turned_tile &turned, const float *x, int64_t ld)
 {
     constexpr int kLoads = kTile * kTile / kSplitThreads / 4;
@@ -79,7 +78,7 @@ static __device__ __forceinline__ void load_across(turned_tile &turned, const fl
     }
 }
 
-/* Any tile, an element at a time; zeros stand in for what is outside the operand. */
+/* Any tile, one element at a time; elements outside the operand are zero. */
 static __device__ __forceinline__ void load_any(turned_tile &turned, const float *x, int64_t ld,
                                                 bool along_k, int across, int down)
 {
@@ -93,8 +92,8 @@ static __device__ __forceinline__ void load_any(turned_tile &turned, const float
     }
 }
 
-/* Loads go along what is contiguous in memory. Where that is not k, or where it does not begin
- * on 16 bytes, the tile passes through shared memory. */
+/* Loads neighbours in memory. If they do not lie along k, or are not aligned to 16 bytes, the tile
+ * passes through shared memory. */
 static __device__ __forceinline__ void load_tile(tile_values &value, const operand_planes &o,
                                                  const tile_part &part)
 {

@@ -1,9 +1,9 @@
 /*
  * split/panels.cuh - a call as products of panels: workspace, splitting, launches.
  *
- * A panel is a part of C whose operands' planes fit into the workspace. Where those of the whole
- * operands do, there is one panel; else C is done panel by panel, and the rows of A and columns of
- * B of each are split just before it is multiplied.
+ * A panel is a part of C for which the planes of A and B fit into the workspace. If the planes of
+ * the whole operands fit, there is one panel. Else C is computed panel by panel, and the rows of A
+ * and columns of B of each are split just before it is multiplied.
  */
 #ifndef DUO_SPLIT_PANELS_CUH
 #define DUO_SPLIT_PANELS_CUH
@@ -15,8 +15,8 @@
 
 /* ---- Workspace: control, partial sums, packed A and B ---- */
 
-constexpr size_t kPlanesAlignment = 1024; /* of tensors, and so of all in the workspace */
-constexpr int kSlicedTile = 64 * 128;     /* elements of C in a tile whose k may be cut */
+constexpr size_t kPlanesAlignment = 1024; /* of tensors; used for everything in the workspace */
+constexpr int kSlicedTile = 64 * 128;     /* elements of C in a tile with k cut */
 
 static size_t aligned_bytes(size_t bytes)
 {
@@ -32,8 +32,8 @@ static size_t packed_bytes(int64_t rows, int64_t k, int planes)
     return words_bytes(rows, k) + aligned_bytes((size_t)(tiles_of(rows) * tiles_of(k)) * kTile *
                                                 kTile * (size_t)planes * sizeof(__half));
 }
-/* Gives an operand its place in packed memory that is laid out for all_rows rows, of which its own
- * are those from `first` on. */
+/* Gives an operand its place in packed memory that is laid out for all_rows rows; its own begin at
+ * `first`. */
 template <class Scheme>
 static void put_packed(operand_planes *o, void *memory, int64_t all_rows, int64_t first)
 {
@@ -44,7 +44,7 @@ static void put_packed(operand_planes *o, void *memory, int64_t all_rows, int64_
                 (size_t)(first * row_elements) * sizeof(typename Scheme::element);
     o->plane_rows = tiles_of(all_rows) * kTile;
 }
-/* Partial sums are left by one wave of blocks at most. */
+/* At most one wave of blocks leaves partial sums. */
 static size_t partials_bytes(const duo_launch *how)
 {
     return (size_t)how->multiprocessors * kSlicedTile * sizeof(float);
@@ -63,8 +63,8 @@ static size_t panel_bytes(const duo_call *call, int64_t m, int64_t n, int planes
 
 constexpr int64_t kMostK = (int64_t)1 << 29; /* places in the planes are counted in int */
 
-/* The largest panel of C whose operands fit: the longer side is halved until they do, in whole
- * tiles of C. An operand that is packed elsewhere is not cut. */
+/* The largest panel of C with operands that fit: halves the longer side, in whole tiles of C, until
+ * they do. An operand that is packed elsewhere is not cut. */
 static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int planes,
                          const duo_launch *how)
 {
@@ -82,8 +82,8 @@ static bool choose_panel(const duo_call *call, int64_t *m, int64_t *n, int plane
 struct panel {
     split_problem split;
     tensor_problem multiply;
-    uint32_t *pending; /* ways of blocks that are left to kernels behind */
-    uint32_t *tickets; /* of tiles of C whose k is cut */
+    uint32_t *pending; /* ways of blocks left to kernels behind */
+    uint32_t *tickets; /* of tiles of C with k cut */
     float *partials;
 };
 

@@ -1,14 +1,14 @@
 /*
- * split/planes.cuh - operands as sums of 16-bit planes: the layout of the planes, and the word that
- * is known of each tile. split/split_pass.cuh writes both.
+ * split/planes.cuh - operands as sums of 16-bit planes: the layout of the planes, and the word of
+ * facts of each tile. split/split_pass.cuh writes both.
  *
  * An operand is op(A) by rows i or op(B) by columns j: `rows` runs of k elements, in tiles of
- * 64 rows x 64 k. A tile is scaled by a power of two that brings its largest magnitude to less than
- * 2 * 2^kShift and at least 1/8 of that, so that tiles of like magnitudes mostly have one scale.
- * Then each element is split (split/scheme.cuh). In a plane k is contiguous, whatever the operand's
- * layout and alignment were, and zeros fill it up to whole tiles:
- *     fp16x3   a row is, for each 32 k, 32 hi then 32 lo: 128 bytes that one copy brings
- *     fp16x1   a row is k elements, of which one copy brings 64
+ * 64 rows x 64 k. A tile is scaled by a power of two: its largest magnitude becomes less than 2 *
+ * 2^kShift and at least 1/8 of that, so that tiles of similar magnitudes mostly have the same
+ * scale. Then each element is split (split/scheme.cuh). In a plane k is contiguous, for any layout
+ * and alignment of the operand, and zeros fill it up to whole tiles:
+ *     fp16x3   a row is, for each 32 k, 32 hi then 32 lo: 128 bytes, read by one copy
+ *     fp16x1   a row is k elements; one copy reads 64
  *     bf16x6   plane after plane; in each a row is k elements
  */
 #ifndef DUO_SPLIT_PLANES_CUH
@@ -26,7 +26,7 @@ struct operand_planes {
     bool along_k; /* neighbours in memory are neighbours in k; else in the row's number */
     void *planes;
     uint32_t *words;    /* [tile of rows][tile of k] */
-    int64_t plane_rows; /* of a whole plane, in which these rows may be a range: whole tiles */
+    int64_t plane_rows; /* of a whole plane, in whole tiles; these rows may be a range of it */
 };
 
 static __host__ __device__ __forceinline__ int64_t tiles_of(int64_t size)
@@ -34,7 +34,7 @@ static __host__ __device__ __forceinline__ int64_t tiles_of(int64_t size)
     return (size + kTile - 1) / kTile;
 }
 
-/* From a plane to the next, where they are not interleaved. */
+/* From a plane to the next, if they are not interleaved. */
 static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_planes &o)
 {
     return o.plane_rows * tiles_of(o.k) * kTile;
@@ -45,7 +45,7 @@ static __host__ __device__ __forceinline__ int64_t plane_elements(const operand_
 /*
  * bits 0..8    exponent + kExponentBias: magnitudes are below 2 * 2^exponent; 0: the tile is all
  *              zeros
- * bits 9..15   the most small elements of any row that is not all zeros. Small: less than 2^-7 of
+ * bits 9..15   the most small elements in a row that is not all zeros. Small: less than 2^-7 of
  *              2^kShift after scaling; elements beyond k do not count
  * bit 16       some element is lossy in fp16x1 or fp16x3, or, in words written with bf16x6, could
  *              be so in fp16x3
@@ -70,7 +70,7 @@ static __device__ __forceinline__ float power_of_two(int e) /* -126 <= e <= 127 
     return __int_as_float((e + 127) << 23);
 }
 
-/* What brings a tile to 2^kShift: two factors, because it may be 2^163, which is no float; where
+/* Scales a tile to 2^kShift by two factors, because the scale may be 2^163, which is no float. If
  * one factor is enough, the other is 1. */
 struct tile_scale {
     float first, second;

@@ -1,5 +1,5 @@
 /*
- * split/product.cuh - what the two kernels that multiply planes share: the problem, the scales, and
+ * split/product.cuh - shared by the two kernels that multiply planes: the problem, the scales, and
  * how a warp's sums enter C.
  *
  * C is column-major, and the tensor cores want pairs of neighbours along the second operand of a
@@ -8,7 +8,7 @@
  *
  * Sums of a 64 x 64 block are kept in units of 2^(limit - 2 kShift), where `limit` is the largest
  * exponent of the tiles of its rows, plus the largest of its columns. The scales that bring the
- * products of two tiles to these units are powers of two up to 1, whatever the magnitudes are.
+ * products of two tiles to these units are powers of two up to 1, for all magnitudes.
  */
 #ifndef DUO_SPLIT_PRODUCT_CUH
 #define DUO_SPLIT_PRODUCT_CUH
@@ -33,8 +33,8 @@ static __device__ __forceinline__ uint32_t read_word(const uint32_t *word)
     return value;
 }
 
-/* Of the products of two tiles: 2^(their exponents - limit), or 0 where that is no float. The
- * biases of the exponents are those of limit. */
+/* The scale of the products of two tiles: 2^(their exponents - limit), or 0 if that is no float.
+ * The biases of the exponents cancel. */
 static __device__ __forceinline__ float scale_of(uint32_t word_a, uint32_t word_b, int limit)
 {
     const int e = (int)(word_a & kWordExponent) + (int)(word_b & kWordExponent) - limit + 127;
@@ -50,8 +50,8 @@ static __device__ __forceinline__ void store_shared(uint32_t to, uint4 v)
                  : "memory");
 }
 
-/* Where in shared memory a row's chunk of 16 bytes is, with rows of 64 bytes: as the tensor copy
- * swizzles them, so that eight rows that are read at once meet all banks. */
+/* The place in shared memory of a row's chunk of 16 bytes, with rows of 64 bytes: swizzled like the
+ * tensor copy, so that reading eight rows at once uses all banks. */
 constexpr int kChunkBytes = 16, kRowBytes = kStepK * 2;
 static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
 {
@@ -60,8 +60,8 @@ static __device__ __forceinline__ uint32_t place_of_chunk(int row, int chunk)
 
 /* ---- C ---- */
 
-/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0 here, and without a
- * C to be read -0 is added, which leaves a product as it is. */
+/* Four neighbours of a column of C, all inside, as 16 bytes. alpha is not 0 here. If C is not read,
+ * -0 is added, which does not change a product. */
 static __device__ __forceinline__ void store_whole_four(const tensor_problem &p, float *c,
                                                         const float (&sum)[4])
 {
@@ -75,8 +75,8 @@ static __device__ __forceinline__ void store_whole_four(const tensor_problem &p,
                     fmaf(p.alpha, sum[2], more.z), fmaf(p.alpha, sum[3], more.w));
 }
 
-/* The unit of the sums, as two factors, so that no product leaves the floats half way. `limit` has
- * the bias of an exponent twice. */
+/* The unit of the sums, as two factors, so that no product overflows or underflows half way.
+ * `limit` has the bias of an exponent twice. */
 struct unit {
     float first, second;
     template <class Scheme>
@@ -88,11 +88,10 @@ struct unit {
 };
 
 /*
- * 16 rows i and 16 columns j of C, as a warp has them from two products of 16 x 8: lane l has, in
- * columns l / 4 and l / 4 + 8, the rows 2 (l % 4) and the next one, of the first product and of the
- * second. Lanes in pairs exchange halves, so that each has four neighbours in i. Plain: all are
- * inside, and aligned; that code is kept short, for it runs once and is not in the instruction
- * cache.
+ * Stores 16 rows i and 16 columns j of C, from two products of 16 x 8 of a warp. Of each product
+ * lane l has rows 2 (l % 4) and the next one in columns l / 4 and l / 4 + 8. Pairs of lanes
+ * exchange halves, so that each has four neighbours in i. Plain: all are inside and aligned. That
+ * code is kept short, since it runs once and is not in the instruction cache.
  */
 template <bool Plain>
 static __device__ __forceinline__ void store_square(const tensor_problem &p, const float *sum,
@@ -126,11 +125,11 @@ static __device__ __forceinline__ void store_square(const tensor_problem &p, con
 }
 
 /*
- * The same where columns of C do not begin on 16 bytes, and C is not read. Lanes of two
- * neighbouring columns exchange an element each: so eight lanes store eight neighbours of one
- * column, which lie in two sectors of 32 bytes at most, and then eight of the other. Four
- * neighbours of a lane would be stored one by one, each time into 20 sectors of a warp; but where C
- * is read, four reads at a time outweigh that (H100: 96 us and 128 for 1669 x 1949 x 1566).
+ * The same if columns of C do not begin on 16 bytes, and C is not read. Lanes of two neighbouring
+ * columns exchange an element each: so eight lanes store eight neighbours of one column, in at most
+ * two sectors of 32 bytes, and then eight of the other. A lane's four neighbours would be stored
+ * one by one, each time into 20 sectors per warp. But if C is read, four reads at a time outweigh
+ * that (H100: 96 us and 128 for 1669 x 1949 x 1566).
  */
 static __device__ __forceinline__ void store_unaligned(const tensor_problem &p, const float *sum,
                                                        const unit &scale, int64_t first_i,

@@ -1,15 +1,15 @@
 /*
- * split/scheme.cuh - the schemes: into which planes an element is split, and which are multiplied.
+ * split/scheme.cuh - the schemes: the planes into which an element is split, and their products.
  *
- * All magnitudes of a tile are below 2 * 2^kShift (split/planes.cuh). An element x of it becomes
- *     fp16x3   hi + lo: the nearest fp16, and the nearest fp16 to what is left. From 2^-2 on x
- *              keeps 22 bits; below, it may lose an absolute 2^-25, and is called lossy if it does.
- *              The products are lo hi + hi lo + hi hi.
+ * All magnitudes of a tile are below 2 * 2^kShift (split/planes.cuh). An element x becomes
+ *     fp16x3   hi + lo: the nearest fp16, and the nearest fp16 to the rest. From 2^-2 on x keeps 22
+ *              bits; below, it may lose an absolute 2^-25, and is called lossy if it does. The
+ *              products are lo hi + hi lo + hi hi.
  *     fp16x1   hi: the nearest fp16. From 2^-14 on x keeps 11 bits, as many as TF32 has; below, it
  *              loses an absolute 2^-25 at most, and is called lossy unless it is 0.
  *     bf16x6   hi + mid + lo: the nearest bf16 each time, all 24 bits, down to 2^-32. The products
- *              are hi lo + lo hi + mid mid + hi mid + mid hi + hi hi; each of the three that are
- *              left out is 2^-24 of the largest at most.
+ *              are hi lo + lo hi + mid mid + hi mid + mid hi + hi hi; each of the three omitted
+ *              ones is at most 2^-24 of the largest.
  */
 #ifndef DUO_SPLIT_SCHEME_CUH
 #define DUO_SPLIT_SCHEME_CUH
@@ -28,25 +28,25 @@
 DUO_SCHEME_LIST(SCHEME_NUMBERS)
 #undef SCHEME_NUMBERS
 
-/* The cheapest way in which a 64 x 64 block of C may be computed; any after it is as accurate or
- * more so. split/guard.cuh decides. */
+/* The cheapest way in which a 64 x 64 block of C may be computed; later ones are at least as
+ * accurate. split/guard.cuh decides. */
 enum duo_way {
-    DUO_WAY_FP16X3, /* by fp16x3; where fp16x1 has written the words, by that */
+    DUO_WAY_FP16X3, /* by fp16x3; or by fp16x1 if that has written the words */
     DUO_WAY_BF16X6,
-    DUO_WAY_EXACT /* fp32 alone: Inf, NaN, or magnitudes that no scaling brings together */
+    DUO_WAY_EXACT /* only fp32: Inf, NaN, or magnitudes too far apart for any scaling */
 };
 
-/* The ways of blocks that a kernel has refused and left to others, a bit for each. */
+/* The ways of blocks that a kernel has left to others, a bit for each. */
 constexpr uint32_t kPendingBf16 = 1u << DUO_WAY_BF16X6, kPendingExact = 1u << DUO_WAY_EXACT;
 
 struct fp16x3 : fp16x3_numbers {
     using element = __half;
     static constexpr int kShift = 14;
     static constexpr int kKept = 16; /* elements from 2^(kShift - kKept) on are never lossy */
-    static constexpr bool kInterleaved = true; /* 32 k of each plane by turns (split/planes.cuh) */
-    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3; /* of blocks that it may store */
+    static constexpr bool kInterleaved = true; /* 32 k of each plane in turn (split/planes.cuh) */
+    static constexpr uint32_t kWays = 1u << DUO_WAY_FP16X3; /* of blocks it may store */
     static constexpr int kSplitResident = 4; /* blocks of sgemm_split per multiprocessor, at most */
-    /* Which planes are multiplied, smallest products first. */
+    /* The planes that are multiplied, smallest products first. */
     static __device__ __forceinline__ constexpr int plane_of_a(int product) { return product == 0; }
     static __device__ __forceinline__ constexpr int plane_of_b(int product) { return product == 1; }
 };

@@ -14,23 +14,23 @@
 #include "gpu/split/split_tile.cuh"
 
 /*
- * Blocks per multiprocessor that the registers must do for: kFewResident where all tiles run at
- * once; else what the scheme says, which was fastest on an H200 by 5 to 20 %.
+ * Blocks per multiprocessor that the registers must allow: kFewResident if all tiles run at once;
+ * else the scheme's number, which was fastest on an H200 by 5 to 20 %.
  */
 constexpr int kFewResident = 4;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int kMostResident = 2; /* Turing has room for 4 with few registers, which spill */
+constexpr int kMostResident = 2; /* Turing would have room for 4 with few registers, which spill */
 #elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
 constexpr int kMostResident = 8;
 #else
-constexpr int kMostResident = 4; /* with fewer registers the code of some spills */
+constexpr int kMostResident = 4; /* with fewer registers some code spills */
 #endif
 
 struct split_problem {
     operand_planes operand[2];
     unsigned tiles_of_first, tiles;    /* to be split, of the first operand and of both */
     unsigned k_tiles, k_tiles_inverse; /* tiles along k, and 2^32 / k_tiles or a little less */
-    uint32_t *control; /* NULL, or kControlBytes that are cleared here (struct panel) */
+    uint32_t *control;                 /* NULL, or kControlBytes to clear here (struct panel) */
 };
 static inline split_problem split_of(const operand_planes &first, const operand_planes &second,
                                      int64_t tiles_of_first, int64_t tiles, uint32_t *control)
@@ -39,10 +39,10 @@ static inline split_problem split_of(const operand_planes &first, const operand_
     return {{first, second}, (unsigned)tiles_of_first, (unsigned)tiles,
             k_tiles,         UINT32_MAX / k_tiles,     control};
 }
-constexpr size_t kControlBytes = 4096; /* the ways that are pending, then a ticket for each tile */
+constexpr size_t kControlBytes = 4096; /* the pending ways, then a ticket for each tile */
 
-/* Tile `tile` of those of both operands. The operand is not found by index into the problem: an
- * array of parameters would be copied to local memory for that. */
+/* Splits a tile; tiles of both operands are counted together. The operand is not found by an index
+ * into the problem: for that, an array of parameters would be copied to local memory. */
 template <class Scheme>
 static __device__ __forceinline__ void split_tile_of(const split_problem &p, unsigned tile,
                                                      bool words)

@@ -25,8 +25,8 @@ static __device__ __forceinline__ uint32_t bits_of(Pair pair)
     return *reinterpret_cast<uint32_t *>(&pair);
 }
 
-/* Splits a run and stores it. Look: the tile has elements below 2^(kShift - kKept); returns whether
- * one of the run is lossy (split/scheme.cuh). */
+/* Splits a run and stores it. Look: the tile has elements below 2^(kShift - kKept); then returns
+ * whether the run has a lossy element (split/scheme.cuh). */
 template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o, int64_t row,
                                                  int64_t pitch, int64_t k, const float (&x)[kRun])
@@ -49,7 +49,7 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
         hi[p] = bits_of(high);
         lo[p] = bits_of(low);
     }
-    constexpr int kGroup = 32; /* k of one plane, by turns */
+    constexpr int kGroup = 32; /* k of each plane in turn */
     __half *const to =
         static_cast<__half *>(o.planes) + (row * pitch + k / kGroup * kGroup) * 2 + k % kGroup;
     store_16_bytes(to, pack(hi));
@@ -57,8 +57,8 @@ static __device__ __forceinline__ bool store_run(fp16x3, const operand_planes &o
     return lossy;
 }
 
-/* Here all elements below 2^(kShift - kKept) are lossy; with bf16x6 all of them could be lossy in
- * fp16x3, which is what its words tell. */
+/* Here all elements below 2^(kShift - kKept) are lossy. With bf16x6 all of them could be lossy in
+ * fp16x3; its words tell that. */
 template <bool Look>
 static __device__ __forceinline__ bool store_run(fp16x1, const operand_planes &o, int64_t row,
                                                  int64_t pitch, int64_t k, const float (&x)[kRun])

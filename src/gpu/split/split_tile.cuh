@@ -16,7 +16,7 @@ static __device__ __forceinline__ uint32_t magnitude_bits(int e) /* e < 128 */
     return e >= -126 ? (uint32_t)(e + 127) << 23 : e >= -149 ? 1u << (e + 149) : 0;
 }
 
-/* -1 where |x| < limit, else 0. */
+/* -1 if |x| < limit, else 0. */
 static __device__ __forceinline__ int minus_below(float x, float limit)
 {
     int mask;
@@ -24,16 +24,16 @@ static __device__ __forceinline__ int minus_below(float x, float limit)
     return mask;
 }
 
-/* What the warps of the block tell each other of a tile. */
+/* Facts of a tile that the warps of the block tell each other. */
 struct tile_facts {
     uint32_t warp_largest[kSplitWarps], warp_least[kSplitWarps];
     uint32_t smalls, flags; /* of the tile's word */
 };
 
 /*
- * The magnitudes of a tile, by their bits, which have the order of the values: the largest, where
- * NaN is larger than all others; and the least that is not 0, less 1. (0 less 1 is the largest of
- * all, so that zeros do not count.)
+ * The magnitudes of a tile, as bits, which have the order of the values: the largest (NaN is larger
+ * than all others); and the least nonzero one, minus 1. (0 minus 1 is the largest of all, so zeros
+ * do not count.)
  */
 struct tile_range {
     uint32_t largest = 0, least = ~0u;
@@ -64,21 +64,22 @@ struct tile_range {
         }
     }
     __device__ __forceinline__ bool finite() const { return largest < 0x7f800000u; }
-    /* The exponent of the tile: floor(log2) of the largest, rounded up to kExponentGrain. */
+    /* The exponent of the tile: floor(log2) of the largest, rounded up in steps of
+     * kExponentGrain. */
     __device__ __forceinline__ int exponent() const
     {
         return ((finite() ? exponent_of(largest) : 127) + kExponentBias | kExponentGrain - 1) -
                kExponentBias;
     }
-    /* Is an element, but for zeros, less than 2^-below of 2^exponent? */
+    /* Is a nonzero element less than 2^-below of 2^exponent? */
     __device__ __forceinline__ bool any(int below) const
     {
         return least < max(magnitude_bits(exponent() - below), 1u) - 1;
     }
 };
 
-/* The rows of a tile of which this thread has a part: the most small elements that one has, and
- * whether one is all zeros. */
+/* The rows of a tile in which this thread has a part: the most small elements of one, and whether
+ * one is all zeros. */
 struct row_facts {
     int most_small = 0;
     bool zero_row = false;
@@ -95,12 +96,13 @@ struct row_facts {
                 minus_smalls += minus_below(value[i][j], small);
                 bits |= __float_as_uint(value[i][j]);
             }
-            /* Of the row: threads with an element but 0, and in the lower half small elements. */
+            /* Of the row: upper half: threads with a nonzero element; lower half: small
+             * elements. */
             uint32_t counts = ((bits & 0x7fffffffu) != 0 ? 1u << 16 : 0) - minus_smalls;
 #pragma unroll
             for (int lane = 1; lane < kLanesPerRow; lane *= 2)
                 counts += __shfl_xor_sync(~0u, counts, lane);
-            /* Elements beyond k are zeros, which do not count as small. Rows beyond the matrix are
+            /* Elements beyond k are zeros, but do not count as small. Rows beyond the matrix are
              * all zeros, and do not count at all. */
             if (counts >> 16 != 0)
                 most_small = max(most_small, (int)(counts & 0xffff) - (kTile - part.ks));
@@ -125,7 +127,7 @@ static __device__ __forceinline__ void scale_tile(tile_values &value, const tile
             for (int j = 0; j < kRun; j++) value[i][j] *= scale.second;
 }
 
-/* To the planes. Look: returns whether an element is lossy. */
+/* Stores to the planes. Look: returns whether an element is lossy. */
 template <class Scheme, bool Look>
 static __device__ __forceinline__ bool store_tile(const tile_values &value, const operand_planes &o,
                                                   const tile_part &part, int64_t pitch)
@@ -170,7 +172,7 @@ static __device__ __forceinline__ void split_tile(const operand_planes &o, unsig
         atomicMax(&facts.smalls, warp_small);
         atomicOr(&facts.flags, warp_flags);
     }
-    __syncthreads(); /* also: nobody reads shared memory of this tile any more */
+    __syncthreads(); /* also: no thread still reads this tile in shared memory */
     if (threadIdx.x == 0 && words)
         o.words[tile] = (range.largest == 0 ? 0 : (uint32_t)(exponent + kExponentBias)) |
                         facts.smalls << kWordSmallShift | facts.flags |

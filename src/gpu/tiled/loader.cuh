@@ -1,9 +1,8 @@
 /*
- * tiled/loader.cuh - the tiles of C of sgemm_gpu_tiled, and an operand's way into the ring of
- * slabs.
+ * tiled/loader.cuh - the tiles of C of sgemm_gpu_tiled; loads operands into the ring of slabs.
  *
- * f64/loader.cuh does the same with fewer registers. Here that would take a small product 4 to 16 %
- * longer on an H100.
+ * f64/loader.cuh does the same with fewer registers. That code would make small products 4 to 16 %
+ * slower here (H100).
  */
 #ifndef DUO_TILED_LOADER_CUH
 #define DUO_TILED_LOADER_CUH
@@ -58,7 +57,7 @@ struct tiled_loader {
     const float *next;      /* this thread's first element of the next slab */
     int64_t step, advance;  /* elements from copy to copy, from slab to slab */
     int64_t i_left, l_left; /* elements from this thread's first one to the end of the matrix */
-    int place;              /* of this thread's first element in a slab */
+    int place;              /* this thread's first element in a slab */
     bool edge;              /* the tile runs over the end of the matrix */
 
     __device__ tiled_loader(const float *matrix, int64_t ld, int64_t first, int64_t extent,
@@ -86,8 +85,8 @@ struct tiled_loader {
             for (int copy = 0; copy < kCopies; copy++, from += step)
                 __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
         } else {
-            /* Zeros stand in for what is outside: for both operands at the same l, so that a sum
-             * gains +0 * +0 there; sums that gain anything else are outside C. */
+            /* Elements outside are zero. Steps outside k are zero in both operands, so a sum gains
+             * +0 * +0 there; sums that gain anything else are outside C. */
 #pragma unroll
             for (int copy = 0; copy < kCopies; copy++, from += step) {
                 if (copy * kStepI < i_left && copy * kStepL < l_left)

@@ -1,11 +1,11 @@
 /*
- * sgemm_gpu_naive.cu - one thread per element of C: what the other kernels are measured against.
+ * sgemm_gpu_naive.cu - one thread per element of C: the other kernels are measured against it.
  *
  * Accepts   everything
  * Threads   32 x 8 per block: 32 neighbours in a column of C, 8 columns; blocks in one dimension,
  *           so that no limit on the second one matters
  * Order     one fp32 FMA chain over l = 0 .. k-1 per element
- * Traffic   2 loads per FMA, served by the caches as well as they can
+ * Traffic   2 loads per FMA, as far as possible from the caches
  */
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"

@@ -12,8 +12,8 @@
  *           time are near each other in C, so that the L2 cache serves most of them
  *
  * Copies are 4 bytes each, so that one code serves every alignment; they are some 4 % of the
- * instructions. Where an operand's neighbours in memory are neighbours in k, 8 threads copy 8 of
- * them, and the pitch of a slab (tile edge + 4) spreads their stores over all banks.
+ * instructions. If an operand's neighbours in memory are neighbours in k, 8 threads copy 8 of them,
+ * and the pitch of a slab (tile edge + 4) spreads their stores over all banks.
  */
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
@@ -69,18 +69,19 @@ static __global__ void __launch_bounds__(Tile::kThreads, Tile::kResident)
     wait_for_next();
     read_step(0, 0, 0);
 
-    int slot = 0, freed = kSlabs - 1; /* being multiplied; read for the last time before it */
+    int slot = 0, freed = kSlabs - 1; /* the slot being multiplied; the one before it */
     for (int64_t s = 0; s < slabs; s++) {
 #pragma unroll
         for (int l = 0; l < kSlab; l++) {
             if (l == kSlab - 1) {
-                /* After the last slab this reads a slot without meaning, and nobody uses it. */
+                /* After the last slab this reads a slot without meaning; the values are not
+                 * used. */
                 freed = slot;
                 slot = slot + 1 == kSlabs ? 0 : slot + 1;
                 wait_for_next();
             }
             read_step((l + 1) % 2, slot, (l + 1) % kSlab);
-            /* Everyone is past the barrier above, hence done with the slot before this one. */
+            /* All threads are past the barrier above, so done with the slot before this one. */
             if (l == 0) load_next(freed);
 #pragma unroll
             for (int n = 0; n < Tile::kThreadN; n++)

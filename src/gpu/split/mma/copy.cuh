@@ -1,4 +1,4 @@
-/* split/mma/copy.cuh - stages of A and B on their way to shared memory, 32 k at a time. */
+/* split/mma/copy.cuh - copies stages of A and B to shared memory, 32 k at a time. */
 #ifndef DUO_SPLIT_MMA_COPY_CUH
 #define DUO_SPLIT_MMA_COPY_CUH
 
@@ -17,14 +17,14 @@ struct mma_stage {
      * interleaved. */
     static constexpr int kLanes = kChunks * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
     static constexpr int kRowsAtOnce = kMmaThreads / kLanes;
-    /* In memory, from 32 k to the next. */
+    /* Distance in memory from 32 k to the next. */
     static constexpr int kStepBytes = kLanes * kChunkBytes;
-    static constexpr int kCopies = kOperandBytes / kChunkBytes / kMmaThreads; /* of each operand */
+    static constexpr int kCopies = kOperandBytes / kChunkBytes / kMmaThreads; /* for each operand */
     static_assert(kRowsAtOnce % 8 == 0, "chunks of all rows that a thread copies are turned alike");
     static_assert(kSharedBytes <= 48 * 1024, "every device has as much without being asked");
 };
 
-/* What a thread copies of 64 rows of an operand: the same chunk of every kRowsAtOnce-th row. */
+/* A thread's copies of 64 rows of an operand: the same chunk of every kRowsAtOnce-th row. */
 template <class Scheme>
 struct mma_copies {
     using stage = mma_stage<Scheme>;

@@ -1,6 +1,6 @@
 /*
- * split/mma/instructions.cuh - the tensor cores of every architecture in words: copies to shared
- * memory, matrices from there to registers, matrix products of one warp.
+ * split/mma/instructions.cuh - instructions for the tensor cores of every architecture: copies to
+ * shared memory, loads of matrices from there to registers, matrix products of one warp.
  *
  * A warp multiplies 16 rows by 8 columns, 16 k at a time; rows and columns lie in shared memory
  * with k contiguous. Element (r, c) of the product: lane 4 * (r % 8) + c / 2, register 2 * (r / 8)
@@ -13,7 +13,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-/* Has it copies to shared memory that pass no register, and bf16? */
+/* Are there asynchronous copies to shared memory, and bf16? */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 #define DUO_HAS_AMPERE 1
 #else
@@ -34,7 +34,7 @@ static __device__ __forceinline__ void copies_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/* All that were committed are there, for the thread that started them. */
+/* Waits for all committed copies of this thread. */
 static __device__ __forceinline__ void copies_wait()
 {
 #if DUO_HAS_AMPERE

@@ -1,24 +1,25 @@
 /*
- * split/mma/product.cuh - C from split operands by the matrix products of single warps, which every
+ * split/mma/product.cuh - C from split operands, by matrix products of single warps, which every
  * architecture has.
  *
  * Accepts   any m, n, k, ldc and alignment of C; planes and words of split/planes.cuh
  * Threads   64 per block, which computes 64 x 64 of C: a warp owns all its columns and half of its
- *           rows. Several such blocks share a multiprocessor, and one copies while another
- *           multiplies: on an H200 that was as fast as 128 x 128 for large C, faster for small
- * Copies    stages of 32 k of both operands, one ahead of the one that is multiplied. In shared
- *           memory a row of a plane is 64 bytes, whose four chunks of 16 are turned by half the row
- *           number: whoever reads or writes eight rows then meets all banks
+ *           rows. Several blocks share a multiprocessor, and one copies while another multiplies:
+ *           on an H200 that was as fast as 128 x 128 for large C, faster for small
+ * Copies    stages of 32 k of both operands, one ahead of the products. In shared memory a row of a
+ *           plane is 64 bytes. Its four chunks of 16 are turned by half the row number, so that
+ *           reading or writing eight rows uses all banks
  * Order     the products of the planes of kChainK k, smallest first, in one chain of tensor-core
- *           sums; times the scale of its tiles it is added to fp32 registers by one FMA, as in
- *           split/wgmma/product.cuh. Before Hopper a tensor core truncates every 8 k to 24 bits
- *           below its largest term, one bit less: the largest products of 32 k may lose
- *           4 * 11 * 2^-24 of sum |a||b|, still within what 64 k are allowed. Turing's chains are
- *           half as long, because what its tensor cores keep is less well known
- * Guard     a block whose way (split/guard.cuh) is none of those asked for is left to the kernels
- *           behind, to which `pending` says so
+ *           sums. One FMA multiplies the chain by the scale of its tiles and adds it to fp32
+ *           registers, as in split/wgmma/product.cuh. Before Hopper a tensor core truncates every 8
+ *           k to 24 bits below its largest term, one bit less: the largest products of 32 k may
+ *           lose 4 * 11 * 2^-24 of sum |a||b|, still within the error allowed for 64 k. Turing's
+ *           chains are half as long, because the bits that its tensor cores keep are less well
+ *           known
+ * Guard     a block is computed only if its way (split/guard.cuh) is one of `ways`; others are
+ *           noted in `pending` for the kernels behind
  *
- * As in split/wgmma/product.cuh the rows of a product are columns j of C, its columns are rows i.
+ * As in split/wgmma/product.cuh, the rows of a product are columns j of C, its columns are rows i.
  */
 #ifndef DUO_SPLIT_MMA_PRODUCT_CUH
 #define DUO_SPLIT_MMA_PRODUCT_CUH
@@ -27,19 +28,19 @@
 #include "gpu/split/mma/copy.cuh"
 
 struct mma_problem : tensor_problem {
-    uint32_t ways;        /* of blocks that are stored, a bit for each duo_way */
+    uint32_t ways;        /* of blocks to be stored, a bit for each duo_way */
     uint32_t *pending;    /* the ways of all other blocks are noted here, unless NULL */
-    const uint32_t *when; /* unless NULL: nothing is done unless kPendingBf16 is noted here */
+    const uint32_t *when; /* not NULL: does nothing unless kPendingBf16 is noted here */
 };
 
 constexpr int kWarpI = 32;     /* rows i of a warp; columns j are kTile */
 constexpr int kMmaSquare = 16; /* of C: two products of 16 columns j and 8 rows i */
 constexpr int kSquaresJ = kTile / kMmaSquare, kSquaresI = kWarpI / kMmaSquare;
 
-/* The sums of a thread, of each square. */
+/* A thread's sums, for each square. */
 using mma_sums = float[kSquaresJ][kSquaresI * 8];
 
-/* The rows that this lane points at when matrices are loaded, from the stage's start. */
+/* The rows that this lane addresses when matrices are loaded, from the stage's start. */
 template <class Scheme>
 struct mma_rows {
     uint32_t j, i;
@@ -52,7 +53,7 @@ struct mma_rows {
     }
 };
 
-/* Adds a chain of Steps times 16 k of a stage to the sums; `first` is the first 16 k, 0 or 1. */
+/* Adds a chain of Steps times 16 k of a stage to the sums; `first`: the first 16 k, 0 or 1. */
 template <class Scheme, int Steps>
 static __device__ __forceinline__ void
 multiply_chain(mma_sums &sum, uint32_t stage, const mma_rows<Scheme> &rows, int first, float scale)
@@ -100,7 +101,7 @@ multiply_chain(mma_sums &sum, uint32_t stage, const mma_rows<Scheme> &rows, int 
     }
 }
 
-/* A warp's sums to C, from row first_i and column first_j on. */
+/* Stores a warp's sums to C, from row first_i and column first_j on. */
 template <class Scheme>
 static __device__ __forceinline__ void store_warp(const mma_problem &p, const mma_sums &sum,
                                                   int limit, int64_t first_i, int64_t first_j)
@@ -162,16 +163,16 @@ static __global__ void __launch_bounds__(kMmaThreads, 1) sgemm_mma(mma_problem p
         for (int step = 0; step < steps; step++) {
             const uint32_t here = ring + step % kMmaStages * stage::kBytes;
             copies_wait();
-            __syncthreads(); /* this stage is here, and nobody reads the other one any more */
+            __syncthreads(); /* this stage is here, and no thread still reads the other one */
             if (step + 1 < steps)
                 start_copies(copies_j, copies_i, ring + (step + 1) % kMmaStages * stage::kBytes);
-            if (step % 2 == 0) { /* the words of the next 64 k are on their way meanwhile */
+            if (step % 2 == 0) { /* the words of the next 64 k are loaded meanwhile */
                 scale = scale_of(word_i, word_j, limit);
                 const int next = min(step / 2 + 1, k_tiles - 1);
                 word_i = read_word(words_i + next);
                 word_j = read_word(words_j + next);
             }
-            /* Not unrolled: what is loaded early takes registers. */
+            /* Not unrolled: early loads would take registers. */
 #pragma unroll 1
             for (int first = 0; first < kStepK / 16; first += kSteps)
                 multiply_chain<Scheme, kSteps>(sum, here, rows, first, scale);

@@ -1,11 +1,12 @@
 /*
- * split/mma/refused_blocks.cuh - the kernel behind split/mma/product.cuh that does what the guard
- * refused to fp16x3: blocks of C by fp32 FMA, and the planes that bf16x6 needs for others.
+ * split/mma/refused_blocks.cuh - the kernel behind split/mma/product.cuh, for blocks that the guard
+ * refused to fp16x3: it computes some by fp32 FMA, and writes the planes that bf16x6 needs for
+ * others.
  *
- * Mostly there is nothing to do, and this one launch finds that out.
+ * Mostly there is nothing to do; one launch finds that out.
  *
- * Threads   256 per block. A block walks the 64 x 64 blocks of C, looks at their words as the
- *           kernel before it did, and computes those whose way is one of exact_ways
+ * Threads   256 per block. A block walks the 64 x 64 blocks of C, reads their words like the kernel
+ *           before it, and computes a block if its way is one of exact_ways
  */
 #ifndef DUO_SPLIT_MMA_REFUSED_BLOCKS_CUH
 #define DUO_SPLIT_MMA_REFUSED_BLOCKS_CUH
@@ -18,7 +19,7 @@ static_assert(kExactThreads == kSplitThreads, "one kernel does both");
 struct refused_problem {
     tensor_problem multiply;
     split_problem split;
-    uint32_t exact_ways;     /* of blocks that are computed here, a bit for each */
+    uint32_t exact_ways;     /* of blocks to be computed here, a bit for each */
     const uint32_t *pending; /* the ways of blocks that were refused */
 };
 

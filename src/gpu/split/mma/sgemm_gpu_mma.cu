@@ -4,8 +4,9 @@
  *
  * Accepts   compute capability 7.5 and higher; k >= 64, where the error bound begins to hold
  *           (docs/numerics.md): not to be lowered for speed
- * Order     split/mma/product.cuh. Blocks of C that the guard refuses to fp16x3: by bf16x6; what
- *           that cannot hold either: by fp32 FMA. Turing has no bf16: there all of them by fp32 FMA
+ * Order     split/mma/product.cuh. Blocks of C that the guard refuses to fp16x3: by bf16x6; blocks
+ *           that it refuses to bf16x6, too: by fp32 FMA. Turing has no bf16: there all refused
+ *           blocks by fp32 FMA
  */
 #include "gpu/split/mma/refused_blocks.cuh"
 #include "gpu/split/mma/product.cuh"
@@ -13,7 +14,7 @@
 
 constexpr int kLeastCapability = 75, kLeastBf16 = 80;
 
-/* So it is on a device later than Turing, too, if it runs code that was compiled for Turing. */
+/* True also on a later device that runs code compiled for Turing. */
 static bool bf16_absent; /* read and set by the __atomic functions */
 
 template <class Scheme>
@@ -46,7 +47,7 @@ static cudaError_t queue_kernels(const panel &p, const duo_launch *how)
 
 static cudaError_t load()
 {
-    cudaError_t error = duo_sgemm_gpu_fp16x3.load(); /* what both use */
+    cudaError_t error = duo_sgemm_gpu_fp16x3.load(); /* both use its kernels */
     if (error == cudaSuccess) error = load_kernel(sgemm_mma<fp16x3>);
     if (error == cudaSuccess) error = load_kernel(sgemm_refused);
     cudaFuncAttributes found = {};

@@ -47,7 +47,7 @@ static cudaError_t queue_tiles(const panel &p, const duo_launch *how)
 
 /* ---- Loading ---- */
 
-/* Kernels that were compiled for another architecture than 9.0a are empty: they count as absent. */
+/* Kernels compiled for another architecture than 9.0a are empty: they count as absent. */
 static bool wgmma_absent; /* read and set by the __atomic functions */
 
 static bool has_wgmma(const duo_launch *how)
@@ -55,7 +55,7 @@ static bool has_wgmma(const duo_launch *how)
     return how->capability == 90 && !__atomic_load_n(&wgmma_absent, __ATOMIC_RELAXED);
 }
 
-/* Elsewhere than on Hopper the kernel is empty, and there is less shared memory. */
+/* On devices other than Hopper the kernel is empty, and there is less shared memory. */
 template <class Tile>
 static cudaError_t load_wgmma()
 {
@@ -65,7 +65,7 @@ static cudaError_t load_wgmma()
     if (error != cudaSuccess || capability != 90) return error;
     error = cudaFuncGetAttributes(&found, sgemm_wgmma<Tile>);
     if (error != cudaSuccess) return error;
-    if (found.sharedSizeBytes == 0) { /* so it is empty: else it has `wanted` */
+    if (found.sharedSizeBytes == 0) { /* then it is empty: else it has `wanted` */
         __atomic_store_n(&wgmma_absent, true, __ATOMIC_RELAXED);
         return cudaSuccess;
     }
@@ -73,7 +73,7 @@ static cudaError_t load_wgmma()
                                 Tile::kSharedBytes);
 }
 
-/* Brings a scheme's kernels onto the current device, and lets them have their shared memory. */
+/* Loads a scheme's kernels onto the current device, and gives them their shared memory. */
 template <class Scheme>
 static cudaError_t load_scheme()
 {

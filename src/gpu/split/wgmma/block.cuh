@@ -1,6 +1,6 @@
 /*
- * split/wgmma/block.cuh - what every warpgroup of a block of sgemm_wgmma finds out for itself: the
- * places in shared memory, the tiles of C that the block walks, its slice of k.
+ * split/wgmma/block.cuh - facts that every warpgroup of a block of sgemm_wgmma computes for itself:
+ * the places in shared memory, the tiles of C that the block walks, its slice of k.
  */
 #ifndef DUO_SPLIT_WGMMA_BLOCK_CUH
 #define DUO_SPLIT_WGMMA_BLOCK_CUH
@@ -10,17 +10,17 @@
 template <class Tile>
 struct wgmma_block {
     /*
-     * Places in shared memory: the stages, a barrier for each stage that says it is full, and one
-     * that says it may be filled. Then a barrier that says that the verdict on a tile
-     * (split/wgmma/verdict.cuh) is there, and the verdict: is anything of the tile wanted? Of these
-     * there are two, because the verdicts on a tile and on the next can be under way at once.
+     * Places in shared memory: the stages; for each stage a barrier that says it is full, and one
+     * that says it may be filled; a barrier that says that the verdict on a tile
+     * (split/wgmma/verdict.cuh) is there; and the verdict: is any block of the tile wanted? There
+     * are two of the last two, because the verdicts on two tiles can be under way at once.
      */
     uint32_t ring, full, empty, judged;
     volatile bool *wanted;
 
     cluster_walk<Tile> walk;
     int slice;
-    int first_step, end_step; /* of this slice, in kStageK k */
+    int first_step, end_step; /* of this slice; a step is kStageK k */
     int sure_step; /* steps before this one fit into the ring, and are copied before the verdict */
 
     __device__ __forceinline__ wgmma_block(const wgmma_problem &p, uint32_t memory,
@@ -37,7 +37,7 @@ struct wgmma_block {
         sure_step = min(first_step + Tile::kStages, end_step);
     }
 
-    /* By one thread, before all others go on. */
+    /* One thread calls, before all others go on. */
     __device__ __forceinline__ void make_barriers() const
     {
         for (int s = 0; s < Tile::kStages; s++) {

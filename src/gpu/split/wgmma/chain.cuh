@@ -1,15 +1,13 @@
-/*
- * split/wgmma/chain.cuh - the products of one stage, as a chain of sums in the tensor cores.
- */
+/* split/wgmma/chain.cuh - the products of a stage, as a chain of sums in the tensor cores. */
 #ifndef DUO_SPLIT_WGMMA_CHAIN_CUH
 #define DUO_SPLIT_WGMMA_CHAIN_CUH
 
 #include "gpu/split/wgmma/tile.cuh"
 
 /*
- * Begins a chain: kStageK k of half h of a tile, the scheme's products First to End - 1. j_rows, of
- * 64 columns j of C, and i_rows, of the tile's rows i, are where the stage has them (rows_at).
- * `chain` is under way until products_wait.
+ * Begins a chain: kStageK k of half h of a tile, the scheme's products First to End - 1. j_rows (64
+ * columns j of C) and i_rows (the tile's rows i) are their places in the stage (rows_at). `chain`
+ * is under way until products_wait.
  */
 template <class Tile, int First, int End, int Registers>
 static __device__ __forceinline__ void multiply_planes(float (&chain)[Registers], uint32_t j_rows,

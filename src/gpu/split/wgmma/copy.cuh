@@ -1,13 +1,12 @@
 /*
- * split/wgmma/copy.cuh - the warpgroup that copies: stages of A and B into the ring, tile after
- * tile.
+ * split/wgmma/copy.cuh - the copying warpgroup: stages of A and B into the ring, tile after tile.
  */
 #ifndef DUO_SPLIT_WGMMA_COPY_CUH
 #define DUO_SPLIT_WGMMA_COPY_CUH
 
 #include "gpu/split/wgmma/block.cuh"
 
-/* By one thread of the block. */
+/* One thread of the block calls. */
 template <class Tile>
 static __device__ __forceinline__ void copy_tiles(const wgmma_block<Tile> &block,
                                                   const wgmma_problem &p, const CUtensorMap &map_i,
@@ -31,7 +30,7 @@ static __device__ __forceinline__ void copy_tiles(const wgmma_block<Tile> &block
             barrier_wait(block.empty + 8 * place.stage, place.phase ^ 1);
             barrier_expect(here, Tile::kStageBytes);
             copy_box(to, &map_j, here, k, tj * kTileJ);
-            /* Of rows i each block of a cluster copies a part, for all of them. */
+            /* Each block of a cluster copies a part of the rows i, for all blocks. */
             const uint32_t box = to + Tile::kBytesJ + rank * Tile::kBytesBox;
             const int row = ti * Tile::kI + rank * Tile::kBoxI;
             if constexpr (Tile::kCluster == 1)

@@ -1,6 +1,6 @@
 /*
- * split/wgmma/instructions.cuh - Hopper's asynchronous machinery in words: mbarriers, tensor copies
- * (TMA), matrix products of warpgroups. Compute capability 9.0 alone (sm_90a).
+ * split/wgmma/instructions.cuh - Hopper's asynchronous instructions: mbarriers, tensor copies
+ * (TMA), matrix products of warpgroups. Only for compute capability 9.0 (sm_90a).
  *
  * A wgmma multiplies two matrices in shared memory, both with k contiguous, in rows of 64 or 128
  * bytes that the tensor copy has swizzled; the product of a warpgroup is 64 rows. Element (r, c) of
@@ -19,7 +19,7 @@
 
 static __device__ __forceinline__ uint32_t shared_address(const void *p)
 {
-    uint32_t address; /* opaque, or the compiler computes it again wherever it is used */
+    uint32_t address; /* opaque, or the compiler computes it again at every use */
     asm volatile("mov.u32 %0, %1;" : "=r"(address) : "r"((uint32_t)__cvta_generic_to_shared(p)));
     return address;
 }
@@ -37,8 +37,8 @@ static __device__ __forceinline__ void barrier_arrive(uint32_t barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/* At the barrier of the same place in the shared memory of another block of the cluster. Nothing
- * that this thread has written is published by it, which would take a fence. */
+/* Arrives at the barrier at the same place in another block of the cluster. It does not publish
+ * this thread's writes: that would take a fence. */
 static __device__ __forceinline__ void barrier_arrive_in(uint32_t barrier, uint32_t block)
 {
     asm volatile("{\n"
@@ -49,7 +49,7 @@ static __device__ __forceinline__ void barrier_arrive_in(uint32_t barrier, uint3
                  "r"(block)
                  : "memory");
 }
-/* Of all threads of a cluster. */
+/* Waits for all threads of a cluster. */
 static __device__ __forceinline__ void sync_cluster()
 {
     asm volatile("barrier.cluster.arrive.release;\n"
@@ -76,9 +76,10 @@ static __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t p
     } while (done == 0);
 }
 
-/* ---- Tensor copies: one box of a (k, row, plane) tensor; what lies outside reads as zero ---- */
+/* ---- Tensor copies: one box of a (k, row, plane) tensor; elements outside are read as zero
+ * ---- */
 
-/* Brings a map where the copies look for it. */
+/* Prefetches a map for the copies. */
 static __device__ __forceinline__ void prefetch_map(const CUtensorMap *map)
 {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
@@ -92,8 +93,8 @@ static __device__ __forceinline__ void copy_box(uint32_t to, const CUtensorMap *
                  : "memory");
 }
 
-/* To the same place in the shared memory of all blocks of the cluster that are in `blocks`, bit by
- * bit, each of which expects it at its own barrier. */
+/* Copies to the same place in the shared memory of several blocks of the cluster: a bit in `blocks`
+ * for each. Each block expects it at its own barrier. */
 static __device__ __forceinline__ void
 copy_box_to(uint16_t blocks, uint32_t to, const CUtensorMap *map, uint32_t barrier, int k, int row)
 {
@@ -111,14 +112,13 @@ template <int RowBytes>
 constexpr uint64_t kDescriptor = (uint64_t)(RowBytes == 128 ? 1 : 2) << 62 |
                                  (uint64_t)(8 * RowBytes / 16) << 32;
 
-/* The lower half, of the rows from an address on; 1 more is 16 bytes further. */
+/* The lower half, for the rows from an address on; 1 more is 16 bytes further. */
 static __device__ __forceinline__ uint32_t rows_at(uint32_t address)
 {
     return address >> 4 | 1u << 16;
 }
 
-/* What this thread has written to shared memory is there for the products of others, once they have
- * met it at a barrier. */
+/* After this and a barrier, products of other threads see this thread's writes to shared memory. */
 static __device__ __forceinline__ void writes_before_products()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -132,7 +132,8 @@ static __device__ __forceinline__ void products_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/* All products are in their registers, but those of the last Pending commits; d is not of these. */
+/* Waits until all products are in their registers, except those of the last Pending commits. d is
+ * not among these. */
 template <int Pending, int Registers>
 static __device__ __forceinline__ void products_wait(float (&d)[Registers])
 {
@@ -170,7 +171,8 @@ static __device__ __forceinline__ void products_wait(float (&d)[Registers])
                  : DUO_D16(0), DUO_D16(16), DUO_D16(32), DUO_D16(48)                               \
                  : "l"(a), "l"(b), "r"(add))
 
-/* d = a b' (add == 0) or d += a b', 16 steps of k, a of 64 rows, b of 64 or 128, by descriptors. */
+/* d = a b' (add == 0) or d += a b', 16 steps of k, a with 64 rows, b with 64 or 128, by
+ * descriptors. */
 static __device__ __forceinline__ void product(float (&d)[32], uint64_t a, uint64_t b, int add,
                                                __half)
 {

@@ -1,6 +1,6 @@
 /*
- * split/wgmma/multiply.cuh - the sums of a tile of C: chain after chain, each times the scale of
- * its tiles added to fp32 registers.
+ * split/wgmma/multiply.cuh - the sums of a tile of C: each chain, times the scale of its tiles, is
+ * added to fp32 registers.
  */
 #ifndef DUO_SPLIT_WGMMA_MULTIPLY_CUH
 #define DUO_SPLIT_WGMMA_MULTIPLY_CUH
@@ -10,7 +10,7 @@
 #include "gpu/split/wgmma/chain.cuh"
 #include "gpu/split/wgmma/verdict.cuh"
 
-/* A warpgroup that multiplies, where it reads the ring. */
+/* The place where a multiplying warpgroup reads the ring. */
 template <class Tile>
 struct stage_reader : ring_place<Tile> {
     const wgmma_block<Tile> &block;
@@ -23,7 +23,7 @@ struct stage_reader : ring_place<Tile> {
     }
     __device__ __forceinline__ uint32_t full() const { return block.full + 8 * this->stage; }
     __device__ __forceinline__ void wait() const { barrier_wait(full(), this->phase); }
-    /* In all blocks of the cluster the stage may be filled again. */
+    /* Tells all blocks of the cluster that the stage may be filled again. */
     __device__ __forceinline__ void release(int of_stage) const
     {
         const int thread = threadIdx.x % kWarpgroup;
@@ -36,18 +36,18 @@ struct stage_reader : ring_place<Tile> {
 };
 
 /*
- * The scales of a tile's blocks of 64 rows i, for one 64 k after the other. While the scales of the
- * next 64 k are ready, the words of the 64 k after those are on their way. Each lane has one word:
- * of rows i, then of columns j. (Were all in each lane, the compiler would move them to uniform
+ * The scales of a tile's blocks of 64 rows i, for each 64 k in turn. While the scales of the next
+ * 64 k are ready, the words of the 64 k after those are being loaded. Each lane has one word: of
+ * rows i, then of columns j. (If each lane had all words, the compiler would move them to uniform
  * registers, and so wait for them at once.)
  */
 template <class Tile>
 struct tile_scales {
-    const uint32_t *words, *last_word; /* of this lane */
+    const uint32_t *words, *last_word; /* this lane's */
     uint32_t word;
-    float my_scale;   /* lane b: of rows i of block b, for the next 64 k */
+    float my_scale;   /* lane b: for rows i of block b, in the next 64 k */
     bool ones;        /* are all scales 1? Mostly they are */
-    int my_limit = 0; /* lane b: of block b */
+    int my_limit = 0; /* lane b: block b's */
 
     __device__ __forceinline__ tile_scales(const tile_words<Tile> &of, int first_step)
     {
@@ -68,7 +68,7 @@ struct tile_scales {
             if (lane == b) my_limit = limit[b];
         next();
     }
-    /* On to the next 64 k. */
+    /* Goes to the next 64 k. */
     __device__ __forceinline__ void next()
     {
         const int lane = threadIdx.x % 32;
@@ -86,12 +86,12 @@ struct tile_scales {
 
 constexpr int kSumsPerBlock = kTile / 2; /* registers of a thread, for 64 x 64 of C */
 
-/* The sums of a thread: of each half of the tile's rows i. */
+/* A thread's sums, for each half of the tile's rows i. */
 template <class Tile>
 using tile_sums = float[Tile::kHalves][Tile::kWidth / 2];
 
 /*
- * Two chains by turns: while one is added, the products of the other go on. The slice has steps.
+ * Two chains in turn: while one is added, the products of the other go on. The slice is not empty.
  */
 template <class Tile>
 static __device__ __forceinline__ void
@@ -149,7 +149,7 @@ multiply_two_chains(tile_sums<Tile> &sum, stage_reader<Tile> &reader, tile_scale
     }
 }
 
-/* Steps from `step` on, until the next with another kind of scales. */
+/* Multiplies steps from `step` on, up to the next one with the other kind of scales. */
 template <class Tile, bool Scaled>
 static __device__ __forceinline__ void
 multiply_run(tile_sums<Tile> &sum, float (&chain)[Tile::kWidth / 2], int &step,
@@ -179,8 +179,8 @@ multiply_run(tile_sums<Tile> &sum, float (&chain)[Tile::kWidth / 2], int &step,
     } while (++step < reader.block.end_step && (step % kSteps != 0 || (!Scaled && scales.ones)));
 }
 
-/* One chain at a time. The code of steps without scales stays small: it is all that the innermost
- * instruction cache holds. */
+/* One chain at a time. The code of steps without scales stays small: it fills the innermost
+ * instruction cache. */
 template <class Tile>
 static __device__ __forceinline__ void multiply_one_chain(tile_sums<Tile> &sum, int multiplier,
                                                           stage_reader<Tile> &reader,

@@ -1,23 +1,22 @@
 /*
- * split/wgmma/product.cuh - C from split operands by Hopper's warpgroup matrix products: a
+ * split/wgmma/product.cuh - C from split operands, by Hopper's warpgroup matrix products in a
  * persistent kernel.
  *
  * Accepts   any m, n, k, ldc and alignment of C; planes and words of split/planes.cuh
- * Threads   384 per block: one warpgroup copies (a thread of it), two multiply. A block walks tiles
- *           of C, each warpgroup owning 64 columns of it
+ * Threads   384 per block: one warpgroup copies (one thread of it), two multiply. A block walks
+ *           tiles of C; each multiplying warpgroup owns 64 columns of a tile
  * Copies    stages of kStageK k of both operands, in a ring that runs on from tile to tile. Blocks
- *           of a cluster have neighbours along the columns, and share the copies of rows i
+ *           of a cluster have neighbouring tiles along the columns, and share the copies of rows i
  * Order     for every kStageK k the products of the planes, smallest first, in one chain of
  *           tensor-core sums; that sum times the scale of its tiles is added to fp32 registers by
  *           one FMA. A tensor core truncates to 25 bits below its largest term, so a chain must be
- *           short: adding it to fp32 so often is what makes the result better than a chain of fp32
- *           FMAs
+ *           short: the frequent additions in fp32 make the result better than a chain of fp32 FMAs
  * Guard     each block of 64 x 64 of C is stored only if its way (split/guard.cuh) is one of the
- *           scheme's; the others are done at the end (split/wgmma/refused_blocks.cuh). Of a tile
- *           without blocks to store no more is copied than was on its way before that was known
- * Split-K   where small tiles are fewer than multiprocessors, several blocks share a tile of C,
- *           each a range of k. All leave their sums in the workspace, and the last to come adds
- *           them up, in the order of the ranges
+ *           scheme's; the others are computed at the end (split/wgmma/refused_blocks.cuh). If a
+ *           tile has no block to store, copying it stops as soon as that is known
+ * Split-K   if small tiles are fewer than multiprocessors, several blocks share a tile of C, with a
+ *           range of k each. All leave their sums in the workspace, and the last one adds them, in
+ *           the order of the ranges
  *
  * The rows of a warpgroup's product are columns j of C, its columns are rows i: see
  * split/product.cuh.
@@ -36,7 +35,7 @@
 #define DUO_HAS_WGMMA 0
 #endif
 
-/* The warpgroups that multiply: all tiles of the block, then what the guard refused of them. */
+/* The multiplying warpgroups: all tiles of the block, then their refused blocks. */
 template <class Tile>
 static __device__ __forceinline__ void
 multiply_tiles(const wgmma_block<Tile> &block, const wgmma_problem &p, int multiplier, void *memory)
@@ -54,7 +53,7 @@ multiply_tiles(const wgmma_block<Tile> &block, const wgmma_problem &p, int multi
         const verdict<Tile> on(words);
         left |= on.stored != verdict<Tile>::kAll;
         if (multiplier == 0 && threadIdx.x % kWarpgroup == 0 &&
-            block.sure_step < block.end_step) { /* else nobody waits */
+            block.sure_step < block.end_step) { /* else no thread waits */
             block.wanted[turn & 1] = on.any;
             barrier_arrive(block.judged + 8 * (turn & 1));
         }
@@ -65,11 +64,11 @@ multiply_tiles(const wgmma_block<Tile> &block, const wgmma_problem &p, int multi
         for (int h = 0; h < Tile::kHalves; h++)
 #pragma unroll
             for (int r = 0; r < Tile::kWidth / 2; r++) sum[h][r] = 0.0f;
-        if (on.stored == 0) { /* all of it is for the end */
+        if (on.stored == 0) { /* all of it is refused */
             const int copied = on.any ? block.end_step : block.sure_step;
             for (int step = block.first_step; step < copied; step++) {
                 reader.wait();
-                sync_warpgroup(multiplier); /* nobody still waits for this phase */
+                sync_warpgroup(multiplier); /* no thread still waits for this phase */
                 reader.release(reader.stage);
                 reader.advance();
             }
@@ -124,7 +123,7 @@ static __global__ void __launch_bounds__(kWgmmaThreads, 1)
         asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
         multiply_tiles(block, p, warpgroup - 1, raw + (block.ring - memory));
     }
-    if constexpr (Tile::kCluster > 1) sync_cluster(); /* nobody's barriers are needed any more */
+    if constexpr (Tile::kCluster > 1) sync_cluster(); /* no block's barriers are needed any more */
 #endif
 }
 

@@ -1,18 +1,18 @@
 /*
- * split/wgmma/refused_blocks.cuh - the end of split/wgmma/product.cuh: what the guard refused to
- * its scheme. Mostly that is nothing, and a kernel of its own, behind, would cost more than to look
- * here.
+ * split/wgmma/refused_blocks.cuh - the end of split/wgmma/product.cuh: blocks that the guard
+ * refused to its scheme. Mostly there are none, and a kernel of its own would cost more than
+ * looking here.
  *
- * Threads   the two warpgroups that multiply, when all tiles of the block are done: together they
+ * Threads   the two multiplying warpgroups, when all tiles of the block are done: together they
  *           walk the same tiles again, 64 rows i at a time
  * bf16x6    from the operands themselves: 32 k of the columns j and rows i are split on their way
  *           to shared memory, one step ahead of the products. That is slower than with planes,
- *           because each tile of C splits again; but planes would take memory and a pass for what
- *           is rare. Where one product outweighs all others, it shows what the tensor core
- *           truncates when it adds the small planes' products to the large ones': the products of
- *           the large planes are a chain of their own, and the two chains are added with rounding
+ *           because each tile of C splits again; but planes would take memory and a pass for a rare
+ *           case. If one product outweighs all others, the truncation of the tensor core shows when
+ *           products of small planes are added to those of large planes. So the products of the
+ *           large planes are a chain of their own, and the two chains are added with rounding
  * Exact     blocks of 64 x 64 by split/exact.cuh
- * Split-K   as in split/wgmma/product.cuh; exact blocks are the first slice's
+ * Split-K   as in split/wgmma/product.cuh; the first slice computes exact blocks
  */
 #ifndef DUO_SPLIT_WGMMA_REFUSED_BLOCKS_CUH
 #define DUO_SPLIT_WGMMA_REFUSED_BLOCKS_CUH
@@ -71,8 +71,9 @@ struct refused_step {
     uint32_t word[kRefusedItems];
 };
 
-/* sum + large + small, the last two chains of large and of small planes. The larger of the first
- * two comes last, so that a product that outweighs all others is rounded once, as by an FMA. */
+/* sum + large + small; large and small are chains of the large and small planes. The larger of sum
+ * and large is added last, so that a product that outweighs all others is rounded once, as by an
+ * FMA. */
 static __device__ __forceinline__ float add_both(float sum, float large, float small)
 {
     const bool outweighs = fabsf(large) > fabsf(sum);
@@ -81,7 +82,7 @@ static __device__ __forceinline__ float add_both(float sum, float large, float s
 
 /*
  * 64 rows i and 128 columns j of C by bf16x6: tile_i of A, tile_j and the next of B, in tiles of
- * the operands. stored: this warpgroup's half is to be stored; of one of the warpgroups it is.
+ * the operands. stored: this warpgroup's half is to be stored; at least one half is.
  */
 static __device__ __forceinline__ void refused_rows(const wgmma_problem &p, uint32_t ring, int tile,
                                                     int slice, int tile_i, int tile_j, bool stored,
@@ -99,7 +100,7 @@ static __device__ __forceinline__ void refused_rows(const wgmma_problem &p, uint
     auto stage_of = [&](int step) {
         return ring + step % refused_tile::kStages * refused_tile::kStageBytes;
     };
-    /* Beyond the operand these are zeros; beyond the slice nobody uses them. */
+    /* Beyond the operand these are zeros; beyond the slice they are not used. */
     auto load = [&](refused_step &s, int step) {
         const int64_t k = (int64_t)step * kStepK;
         const int k_tile = min(step / 2, k_tiles - 1);
@@ -140,7 +141,7 @@ static __device__ __forceinline__ void refused_rows(const wgmma_problem &p, uint
 
     float sum[kRegisters] = {}, large[kRegisters], small[kRegisters];
     refused_step next;
-    sync_multipliers(); /* nobody reads the ring any more */
+    sync_multipliers(); /* no thread still reads the ring */
     load(next, first_step);
     store(next, first_step);
     float scale = scale_with(next);
@@ -168,8 +169,7 @@ static __device__ __forceinline__ void refused_rows(const wgmma_problem &p, uint
                              (int64_t)(tile_j + multiplier) * kTile);
 }
 
-/* Of all tiles of C of this block of threads, what the tile's scheme was refused. `memory`: the
- * ring's. */
+/* Computes the refused blocks in all tiles of this block of threads. `memory`: the ring's. */
 template <class Tile>
 static __device__ __forceinline__ void do_refused(const wgmma_problem &p, uint32_t ring,
                                                   void *memory, int slice)

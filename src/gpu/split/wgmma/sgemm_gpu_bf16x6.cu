@@ -3,8 +3,8 @@
  *
  * Accepts   compute capability 9.0; k >= 64, where the error bound begins to hold
  *           (docs/numerics.md): not to be lowered for speed
- * Order     split/wgmma/product.cuh. Blocks of C whose operands have Inf, NaN, or magnitudes
- *           further apart than bf16x6 holds together: by fp32 FMA (split/exact.cuh)
+ * Order     split/wgmma/product.cuh. Blocks of C with Inf, NaN, or magnitudes too far apart for
+ *           bf16x6 in their operands: by fp32 FMA (split/exact.cuh)
  */
 #include "gpu/split/wgmma/algorithm.cuh"
 

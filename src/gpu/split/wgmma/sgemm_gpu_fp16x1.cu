@@ -3,8 +3,8 @@
  *
  * Accepts   compute capability 9.0; k >= 64, where the error bound begins to hold
  *           (docs/numerics.md): not to be lowered for speed
- * Order     split/wgmma/product.cuh. Blocks of C that the guard refuses to fp16x1: by bf16x6; what
- *           that cannot hold either: by fp32 FMA (split/wgmma/refused_blocks.cuh)
+ * Order     split/wgmma/product.cuh. Blocks of C that the guard refuses to fp16x1: by bf16x6;
+ *           blocks that it refuses to bf16x6, too: by fp32 FMA (split/wgmma/refused_blocks.cuh)
  */
 #include "gpu/split/wgmma/algorithm.cuh"
 

@@ -1,6 +1,4 @@
-/*
- * split/wgmma/store.cuh - the way of the sums to C; where k is cut, by way of the workspace.
- */
+/* split/wgmma/store.cuh - stores sums to C; if k is cut, through the workspace. */
 #ifndef DUO_SPLIT_WGMMA_STORE_CUH
 #define DUO_SPLIT_WGMMA_STORE_CUH
 
@@ -9,8 +7,8 @@
 #include "gpu/split/wgmma/tile.cuh"
 
 /*
- * Leaves a warpgroup's sums of its slice of tile t in the workspace. The warpgroup that comes last
- * gets true and the sums of all slices, added in the order of the slices; the others get false.
+ * Leaves a warpgroup's sums of its slice of tile t in the workspace. The last warpgroup gets true
+ * and the sums of all slices, added in the order of the slices; the others get false.
  */
 template <int Registers>
 static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int t, int slice,
@@ -47,7 +45,7 @@ static __device__ __forceinline__ bool last_to_come(const wgmma_problem &p, int 
     return true;
 }
 
-/* A warpgroup's sums of kWidth rows i and 64 columns j; `stored`: a bit for each 64 rows. */
+/* Stores a warpgroup's sums of kWidth rows i and 64 columns j; `stored`: a bit for each 64 rows. */
 template <class Tile, int Registers>
 static __device__ __forceinline__ void store_half(const tensor_problem &p,
                                                   const float (&sum)[Registers], const int *limit,

@@ -1,4 +1,4 @@
-/* split/wgmma/tensor_map.cuh - the planes of an operand, described to the tensor copies. */
+/* split/wgmma/tensor_map.cuh - describes the planes of an operand to the tensor copies. */
 #ifndef DUO_SPLIT_WGMMA_TENSOR_MAP_CUH
 #define DUO_SPLIT_WGMMA_TENSOR_MAP_CUH
 
@@ -8,7 +8,7 @@
 
 #include "gpu/split/planes.cuh"
 
-/* A function of the driver, which the library is not linked to. */
+/* A function of the driver; the library is not linked to the driver. */
 static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
 {
     void *address = nullptr;
@@ -26,8 +26,8 @@ static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
     return cudaSuccess;
 }
 
-/* The planes of an operand, in boxes of kStageK x rows. What a box has beyond the operand's tiles
- * is zeros, though in memory the rows of another range may follow. */
+/* The planes of an operand, in boxes of kStageK x rows. In a box, rows beyond the operand's tiles
+ * are zeros, even if the rows of another range follow in memory. */
 template <class Scheme>
 static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
 {

@@ -10,8 +10,8 @@
 
 /*
  * A tile of C: kTileJ columns and Halves * Width rows; Stages in the ring. The blocks of a cluster
- * have tiles side by side: their rows i are the same, and each block copies a part of them for all,
- * which spares the L2 cache, and power.
+ * have tiles side by side: their rows i are the same, and each block copies a part of them for all:
+ * this saves L2 traffic and power.
  */
 template <class Scheme_, int Width_, int Halves_, int Stages_, int Cluster_ = 1>
 struct wgmma_tile {
@@ -45,12 +45,12 @@ struct wgmma_tile {
 };
 
 struct wgmma_problem : tensor_problem {
-    int slices;        /* ranges of k that are multiplied apart */
-    uint32_t *tickets; /* for each tile and warpgroup, how many slices came; 0 between launches */
+    int slices;        /* ranges of k that are multiplied separately */
+    uint32_t *tickets; /* for each tile and warpgroup the slices done; 0 between launches */
     float *partials;   /* the sums of slices */
 };
 
-/* The tiles of a block are numbers first, first + stride, ... of its cluster's walk. */
+/* A block has the tiles number first, first + stride, ... of its cluster's walk. */
 template <class Tile>
 struct cluster_walk {
     int first, stride, end;
@@ -61,7 +61,7 @@ struct cluster_walk {
     {
     }
     static_assert(kTilesTogether % Tile::kCluster == 0, "whole clusters are walked together");
-    /* Where tile t is in C: with a cluster, perhaps behind the last column. */
+    /* Where tile t is in C; with a cluster it may be behind the last column. */
     static __device__ __forceinline__ void place(const wgmma_problem &p, int t, int *ti, int *tj)
     {
         place_of_tile<kTilesTogether / Tile::kCluster>(

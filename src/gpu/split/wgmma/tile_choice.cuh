@@ -1,4 +1,4 @@
-/* split/wgmma/tile_choice.cuh - the tiles of C that a scheme has, and which one a product takes. */
+/* split/wgmma/tile_choice.cuh - a scheme's tiles of C, and the one that a product takes. */
 #ifndef DUO_SPLIT_WGMMA_TILE_CHOICE_CUH
 #define DUO_SPLIT_WGMMA_TILE_CHOICE_CUH
 

@@ -1,6 +1,6 @@
 /*
- * tile_clocks.h - the clocks that tiles of C take on Hopper's tensor cores: by them a kernel
- * chooses its tile (tile_choice.cuh), and its cost is predicted (choice/sgemm_gpu_wgmma_costs.c).
+ * tile_clocks.h - the clocks that tiles of C take on Hopper's tensor cores. With them a kernel
+ * chooses its tile (tile_choice.cuh), and choice/sgemm_gpu_wgmma_costs.c predicts its cost.
  */
 #ifndef DUO_TILE_CLOCKS_H
 #define DUO_TILE_CLOCKS_H
@@ -18,14 +18,14 @@ enum {
 
 /*
  * Measured on an H200 under its power limit. The large tile is bound by the tensor cores, the small
- * one by shared memory, the medium one by either; it serves where the others leave half of the
+ * one by shared memory, the medium one by either; it is best if the others leave half of the
  * multiprocessors idle in their last wave.
  */
 typedef struct duo_tile_clocks {
     int rows;
     double per_product; /* of two planes, for DUO_TILE_STEP k */
     double ends;        /* the start and the end, which nothing overlaps */
-    /* Where k is cut: each slice writes its sums, and the last one reads those of all. */
+    /* If k is cut: each slice writes its sums, and the last one reads all sums. */
     double sharing, per_slice;
     int most_slices;
 } duo_tile_clocks;
@@ -43,13 +43,13 @@ static const duo_tile_clocks duo_tiles_of_c[DUO_TILE_SIZES] = {
     {DUO_SMALL_ROWS, 225.0, 5000.0, 2000.0, 2800.0, 16},
 };
 
-/* How many tiles, or slices of them, a multiprocessor has one after the other. */
+/* How many tiles, or slices of them, a multiprocessor takes one after the other. */
 static inline double duo_tile_waves(double tiles, int slices, double multiprocessors)
 {
     return duo_whole(tiles * slices / multiprocessors);
 }
 
-/* Of so many tiles, whose k is cut into slices; `steps` stages of k, `products` of planes in
+/* Clocks of `tiles` with k cut into `slices`; k has `steps` stages, with `products` of planes in
  * each. */
 static inline double duo_clocks_of_tiles(const duo_tile_clocks *tile, double tiles, int slices,
                                          double steps, int products, double multiprocessors)

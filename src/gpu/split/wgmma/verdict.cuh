@@ -1,16 +1,17 @@
 /*
- * split/wgmma/verdict.cuh - which 64 x 64 blocks of a tile of C the guard lets this kernel store.
+ * split/wgmma/verdict.cuh - the 64 x 64 blocks of a tile of C that the guard lets this kernel
+ * store.
  *
- * Every warp that multiplies reads the words of the tile's rows and columns for itself; the first
- * such warpgroup tells the one that copies whether anything of the tile is wanted.
+ * Every multiplying warp reads the words of the tile's rows and columns for itself; the first
+ * multiplying warpgroup tells the copying one whether any block of the tile is wanted.
  */
 #ifndef DUO_SPLIT_WGMMA_VERDICT_CUH
 #define DUO_SPLIT_WGMMA_VERDICT_CUH
 
 #include "gpu/split/wgmma/block.cuh"
 
-/* The words of the operands' tiles that meet in a tile of C, for one of the warpgroups that
- * multiply. Tiles beyond the matrix have no words: theirs are those of the last one. */
+/* The words of the operands' tiles for a tile of C, for one multiplying warpgroup. Tiles beyond the
+ * matrix have no words: the last tile's words stand for theirs. */
 template <class Tile>
 struct tile_words {
     const wgmma_problem &p;
@@ -23,14 +24,14 @@ struct tile_words {
           k_tiles((int)tiles_of(problem.k))
     {
     }
-    /* Of the columns j of a warpgroup of the cluster: the one whose number differs from this
+    /* The words of the columns j of another warpgroup of the cluster: its number differs from this
      * one's in the bits of `other`. */
     __device__ __forceinline__ const uint32_t *of_columns(int other) const
     {
         const int last = (int)tiles_of(p.n) - 1;
         return p.b.words + (int64_t)min((tj * kMultipliers + multiplier) ^ other, last) * k_tiles;
     }
-    /* Of block b of 64 rows i. An operand's tiles are counted in int. */
+    /* The words of block b of 64 rows i. An operand's tiles are counted in int. */
     __device__ __forceinline__ const uint32_t *of_rows(int b) const
     {
         const int last = (int)tiles_of(p.m) - 1;
@@ -41,7 +42,7 @@ struct tile_words {
 template <class Tile>
 struct verdict {
     int limit
-        [Tile::kBlocksI]; /* largest exponents of rows and columns together (split/product.cuh) */
+        [Tile::kBlocksI]; /* largest exponents of rows and columns, added (split/product.cuh) */
     uint32_t stored;      /* a bit for each block of 64 rows i: this warpgroup stores it */
     bool any;             /* is one stored by any warpgroup of the cluster? */
     static constexpr uint32_t kAll = (1u << Tile::kBlocksI) - 1;

@@ -1,6 +1,6 @@
 /*
  * split/wgmma/warpgroups.cuh - the warpgroups of a block, one that copies and two that multiply,
- * and where these two meet.
+ * and the barriers of these two.
  */
 #ifndef DUO_SPLIT_WGMMA_WARPGROUPS_CUH
 #define DUO_SPLIT_WGMMA_WARPGROUPS_CUH
@@ -13,7 +13,7 @@ constexpr int kTileJ = 64 * kMultipliers; /* columns of C in a tile of it */
 constexpr int kMultiplyingThreads = kWarpgroup * kMultipliers;
 constexpr int kWgmmaThreads = kWarpgroup + kMultiplyingThreads;
 
-/* Of one of the warpgroups that multiply: 0 or 1. */
+/* Waits for all threads of one multiplying warpgroup, 0 or 1. */
 static __device__ __forceinline__ void sync_warpgroup(int multiplier)
 {
     if (multiplier == 0)
@@ -22,7 +22,7 @@ static __device__ __forceinline__ void sync_warpgroup(int multiplier)
         asm volatile("bar.sync 2, %0;" ::"n"(kWarpgroup) : "memory");
 }
 
-/* Of all that multiply. */
+/* Waits for both. */
 static __device__ __forceinline__ void sync_multipliers()
 {
     asm volatile("bar.sync 3, %0;" ::"n"(kMultiplyingThreads) : "memory");
@@ -50,9 +50,9 @@ static __device__ __forceinline__ uint32_t clock_now()
 }
 
 /*
- * Lets the second warpgroup that multiplies begin a tile some clocks after the first, longer than a
- * chain takes to be added. Each then adds while the other's products go on, and they keep the
- * distance. Were they to begin at once, both would add at once, and the tensor cores would pause
+ * Lets the second multiplying warpgroup begin a tile some clocks after the first, more than adding
+ * a chain takes. Then each adds while the other's products go on, and they keep the distance. If
+ * they began at the same time, both would add at the same time, and the tensor cores would pause
  * meanwhile: one clock of seven with fp16x3 (H200; 300 clocks were too few, 500 did as well).
  */
 constexpr uint32_t kApart = 384; /* clocks */
