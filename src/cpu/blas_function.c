@@ -15,7 +15,7 @@ bool duo_blas_function(void *library, const char *name, void *function)
         snprintf(formed, sizeof formed, forms[i], name);
         address = dlsym(library, formed);
     }
-    /* dlsym returns pointers to data, which by POSIX can hold those to functions. */
+    /* dlsym returns pointers to data, which by POSIX can hold pointers to functions. */
     memcpy(function, &address, sizeof address);
     return address != NULL;
 }

@@ -20,9 +20,9 @@ duo_width duo_width_of_cpu(void);
 duo_width duo_width_of_kernels(const char *core);
 
 /*
- * Do these kernels give an element of C the same bits whatever tile of C it is in? Those for
- * AVX-512 do, if tiles are multiples of 16 x 4 and so large that OpenBLAS packs them (tried with
- * 150 random products each of 0.3.21, 0.3.23 and 0.3.34). Those for AVX2 do not.
+ * Do these kernels give an element of C the same bits in every tile of C? Those for AVX-512 do, if
+ * tiles are multiples of 16 x 4 and large enough that OpenBLAS packs them (tried with 150 random
+ * products each of 0.3.21, 0.3.23 and 0.3.34). Those for AVX2 do not.
  */
 bool duo_kernels_suit_any_tile(const char *core);
 

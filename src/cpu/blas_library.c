@@ -20,7 +20,7 @@
 
 enum { HOW = RTLD_NOW | RTLD_LOCAL }; /* with duo_library_deep */
 
-/* More than what libgomp keeps for a thread that sets its number of threads, 216 bytes. */
+/* More than the 216 bytes that libgomp keeps for a thread that sets its number of threads. */
 enum { OPENMP_KEEPS = 512 };
 
 static duo_blas_library in_use;
@@ -28,7 +28,7 @@ static char why[256];      /* why there is none */
 static atomic_bool found;  /* is in_use an open library that was not given up? */
 static atomic_bool looked; /* was a library looked for? */
 
-/* ---- What a library has ---- */
+/* ---- Facts of a library ---- */
 
 static bool is_ourselves(const void *address)
 {
@@ -37,8 +37,7 @@ static bool is_ourselves(const void *address)
            theirs.dli_fbase == ours.dli_fbase;
 }
 
-/* Is this the drop-in, under whatever name? It depends on this library, or on another copy of
- * it. */
+/* Is this the drop-in, under any name? It depends on this library, or on another copy of it. */
 static bool is_drop_in(void *handle) { return dlsym(handle, "duo_version") != NULL; }
 
 /* Sets the name, which tells libraries of different speed apart: an OpenBLAS by version and
@@ -68,8 +67,8 @@ static void ask(duo_blas_library *l)
     l->any_tile = duo_kernels_suit_any_tile(l->core);
 }
 
-/* Finds the omp_ functions that the library itself calls: where it is bound deeply these are its
- * own dependencies', else the program's. */
+/* Finds the omp_ functions that the library itself calls: its own dependencies' if it is bound
+ * deeply, else the program's. */
 static bool find_openmp(duo_blas_library *l)
 {
     void *const scope = duo_library_deep() != 0 ? l->handle : RTLD_DEFAULT;
@@ -80,9 +79,9 @@ static bool find_openmp(duo_blas_library *l)
 }
 
 /*
- * Holds an OpenBLAS to one thread, if nobody else uses this instance (ours). The number of threads
- * of one that is shared with the program belongs to the program: a build with OpenMP would free
- * buffers of the program's calls where ours come with another number.
+ * Holds an OpenBLAS to one thread, if this instance is only ours. In an instance shared with the
+ * program, the number of threads belongs to the program: a build with OpenMP would free buffers of
+ * the program's calls if our calls came with another number.
  */
 static void hold_openblas(duo_blas_library *l, bool ours)
 {
@@ -97,8 +96,9 @@ static void hold_openblas(duo_blas_library *l, bool ours)
     if (!ours || !duo_blas_function(l->handle, "openblas_set_num_threads", &set)) return;
     if (kind == OPENMP && find_openmp(l)) l->threads = DUO_BLAS_OPENMP;
     if (l->threads == DUO_BLAS_OPENMP) {
-        /* A call that finds OpenBLAS's number of threads different from OpenMP's sets it, and frees
-         * buffers that other calls use. So the number is 1 before the first call. */
+        /* If a call finds that OpenBLAS's number of threads differs from OpenMP's, it sets the
+         * number, and frees buffers that other calls use. So the number is 1 before the first
+         * call. */
         int before = 1;
         if (!duo_blas_enter(l, &before)) return;
         set(1);
@@ -133,7 +133,7 @@ static void close_library(duo_blas_library *l)
         (void)dlclose(l->handle);
 }
 
-/* Fills in *l for an open library. False: it will not do; the handle is closed. */
+/* Fills in *l for an open library. False: it is not suitable; the handle is closed. */
 static bool use(void *handle, const char *path, bool ours, int seats, duo_blas_library *l,
                 char *problem, size_t size)
 {
@@ -183,8 +183,8 @@ static bool open_shared(const char *name, duo_blas_library *l, char *problem, si
 
 /*
  * Opens an OpenBLAS as an instance of our own; core as in duo_blas_library_open. It starts with one
- * thread: a build with threads of its own ends the process by a signal where it gets none. A build
- * with OpenMP takes a buffer for each processor, but where OMP_NUM_THREADS says less.
+ * thread: a build with threads of its own ends the process by a signal if it gets no thread. A
+ * build with OpenMP takes a buffer for each processor, unless OMP_NUM_THREADS says less.
  */
 static bool open_private(const char *path, const char *core, int seats, duo_blas_library *l,
                          char *problem, size_t size)
@@ -206,7 +206,7 @@ static bool is_openblas(const char *path)
     return duo_library_mentions(path, "openblas_get_config");
 }
 
-/* Also of a library that only depends on one. */
+/* True also for a library that only depends on one. */
 static bool may_be_openblas(const char *path) { return duo_library_mentions(path, "openblas"); }
 
 static bool open_with_room(const char *name, const char *core, int seats, duo_blas_library *l,
@@ -226,7 +226,7 @@ static bool open_with_room(const char *name, const char *core, int seats, duo_bl
         return false;
     }
     if (!open_shared(name, l, problem, size)) return false;
-    /* libblas.so.3 may be a library that calls OpenBLAS; and the loader finds files that
+    /* libblas.so.3 may be a library that calls OpenBLAS. Also, the loader finds files that
      * duo_library_file does not. */
     duo_blas_library behind;
     void *config;
@@ -324,7 +324,7 @@ static void try_all(void)
         "/usr/lib/aarch64-linux-gnu/openblas-openmp/libopenblas.so.0",
         "libopenblas.so.0",
         "libopenblasp.so.0",
-        "libscipy_openblas.so", /* of PyPI's scipy-openblas32, beside the Python package */
+        "libscipy_openblas.so", /* PyPI's scipy-openblas32, beside the Python package */
         "libblas.so.3",
     };
     char refused[sizeof in_use.note] = "";
@@ -414,7 +414,7 @@ void duo_blas_library_abandon(const char *reason)
     if (atomic_exchange(&found, false)) snprintf(why, sizeof why, "%s", reason);
 }
 
-/* A handle of the library that an address is in, for the caller to close. NULL: not known. */
+/* A handle of the library that contains an address; the caller closes it. NULL: not known. */
 static void *library_of(const void *address)
 {
     Dl_info info;
@@ -422,7 +422,7 @@ static void *library_of(const void *address)
     return dlopen(info.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
 }
 
-/* The width of an OpenBLAS's kernels, also of one that wheels of NumPy and SciPy bring. */
+/* The width of an OpenBLAS's kernels, also in wheels of NumPy and SciPy. */
 static duo_width width_of(void *handle)
 {
     char *(*core)(void);

@@ -15,14 +15,14 @@
 
 /* OpenBLAS's BUFFER_SIZE on x86-64 and ARM64, with what surrounds it. */
 static const size_t kBuffer = (size_t)129 << 20;
-/* The library with its data, 40 MiB, and once more its file, which is looked into. */
+/* The library with its data, 40 MiB, and its file once more, for reading it. */
 static const size_t kLibrary = (size_t)80 << 20;
 
 enum {
     PLENTY = 64, /* threads of the program, beside the team's */
-    MOST = 32,   /* seats where there is not plenty */
-    /* A build with OpenMP takes a buffer for its first thread. One more is the program's in the
-     * end. */
+    MOST = 32,   /* seats if there is not plenty */
+    /* A build with OpenMP takes a buffer for its first thread. One more is left for the program at
+     * the end. */
     MORE = 2,
     PATIENCE_MS = 300 /* OpenBLAS starts in 10 ms; a processor may be shared */
 };
@@ -47,7 +47,7 @@ static bool fits(size_t bytes)
     return there != NULL;
 }
 
-/* Gives one piece of what is reserved. False: there is none. */
+/* Gives one reserved piece back to the system. False: there is none. */
 static bool give(void)
 {
     for (int i = 0; i < MOST + MORE; i++) {
@@ -119,7 +119,7 @@ int duo_blas_room_take(void *handle, int threads)
     if (!duo_blas_function(handle, "blas_memory_alloc", &take) ||
         !duo_blas_function(handle, "blas_memory_free", &put_back))
         return 0;
-    /* The last piece stays for the watch, should the room of a buffer be lost to another thread. */
+    /* The last piece stays for the watch, in case another thread takes the room of a buffer. */
     for (; count < threads && left() > 1; count++) {
         (void)give();
         buffer[count] = take(0);

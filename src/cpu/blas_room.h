@@ -1,11 +1,11 @@
 /*
  * blas_room.h - room in the address space for OpenBLAS and its buffers.
  *
- * OpenBLAS takes a buffer of 128 MiB for each thread that is inside of it at the same time, and
- * tries for ever where the system gives none: under a limit of the process (ulimit -v, -d) or of
- * the system. So it is asked first what there is room for. Where that is not plenty, all buffers
- * are taken when the library is opened, and no more threads are let in than there are buffers.
- * Until then their room is reserved, for other threads take memory too.
+ * OpenBLAS takes a buffer of 128 MiB for each thread that is inside it at the same time. If the
+ * system gives none, because of a limit of the process (ulimit -v, -d) or of the system, it tries
+ * for ever. So the available room is asked for first. If it is not plenty, all buffers are taken
+ * when the library is opened, and only as many threads are let in as there are buffers. Until then
+ * their room is reserved, since other threads take memory too.
  */
 #ifndef DUO_BLAS_ROOM_H
 #define DUO_BLAS_ROOM_H
@@ -16,21 +16,21 @@
 enum { DUO_BLAS_ANY = INT_MAX }; /* threads may be inside: there is room for all */
 
 /* How many threads may be inside an OpenBLAS that is opened now; 0: it must not be opened. Reserves
- * the room where that is a number. */
+ * the room, unless the answer is DUO_BLAS_ANY. */
 int duo_blas_room(void);
 
-/* The library is opened next: gives it the room of its first buffer. Should that be lost to another
- * thread, and OpenBLAS try for ever, it soon gets what is reserved for the program. */
+/* The library is opened next: frees the room of its first buffer. If another thread takes that, so
+ * that OpenBLAS would try for ever, the room reserved for the program is soon freed, too. */
 void duo_blas_room_open(void);
 
-/* Has the open OpenBLAS take one buffer for each of `threads` threads, or fewer where other threads
- * took the room. Returns how many it took; 0: none, or it tells no way to take them. */
+/* Makes the open OpenBLAS take one buffer for each of `threads` threads, or fewer if other threads
+ * took the room. Returns how many it took; 0: none, or it has no function for that. */
 int duo_blas_room_take(void *handle, int threads);
 
 /* Gives back what is still reserved. */
 void duo_blas_room_end(void);
 
-/* A thread goes in, as soon as another has left it a seat, and comes out. */
+/* A thread enters, as soon as a seat is free, and leaves. */
 void duo_blas_room_enter(void);
 void duo_blas_room_leave(void);
 

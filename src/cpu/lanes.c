@@ -1,8 +1,8 @@
 /*
- * lanes.c - which clone of the reductions this CPU runs.
+ * lanes.c - chooses the clone of the reductions for this CPU.
  *
- * The choice is made at first use, without a constructor: threads that come at once make the same
- * choice, and the tables are constant, so relaxed atomics suffice.
+ * The choice is made at first use, without a constructor. Threads that choose at the same time make
+ * the same choice, and the tables are constant, so relaxed atomics suffice.
  */
 #include "cpu/lanes.h"
 

@@ -1,13 +1,13 @@
 /*
- * lanes_avx512_body.h - what the two clones in AVX-512 share: all but their arithmetic.
+ * lanes_avx512_body.h - the common part of the two clones in AVX-512: all but their arithmetic.
  *
- * Included by lanes_avx512.c and lanes_avx512_sae.c. Before that they define what lanes_body.h
- * needs of arithmetic and mode, and
+ * Included by lanes_avx512.c and lanes_avx512_sae.c. Before that they define the arithmetic and
+ * mode that lanes_body.h needs, and
  *   plus(a, b)     the sum of two vectors of 8 doubles
  *   to_float64(v)  8 floats converted to doubles
  *
  * Needs AVX512F, AVX512DQ, AVX512VL and BMI2. The 16 lanes are one vector. The lanes of up to four
- * blocks are added together: block by block, a sum in L1 takes 8 % longer (Zen 4).
+ * blocks are added together: adding them block by block makes a sum in L1 take 8 % longer (Zen 4).
  */
 #define ISA avx512
 enum { WIDTH = 16, PARTS = 1 };
@@ -39,8 +39,7 @@ static inline __m512d halve_16(lanes v)
     return plus(low, high);
 }
 
-/* Adds to each pair of elements the next pair, or the pair two away; to each element its
- * neighbour. */
+/* Add to each pair of elements the next pair; the pair two away; to each element its neighbour. */
 static inline __m512d add_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0xB1)); }
 static inline __m512d add_far_pair(__m512d d) { return plus(d, _mm512_shuffle_f64x2(d, d, 0x4E)); }
 static inline __m512d add_neighbour(__m512d d) { return plus(d, _mm512_permute_pd(d, 0x55)); }

@@ -1,9 +1,9 @@
 /*
  * lanes_avx512_sae.c - the reductions in AVX-512, with all exceptions suppressed.
  *
- * Instructions with embedded rounding round to nearest, raise no flag and never trap, whatever the
- * mode. So a sum that overflows on the way leaves no flag to restore, and MXCSR, which takes Zen 4
- * 21 cycles to read, is not read. The price: their operands are in registers, never in memory.
+ * Instructions with embedded rounding round to nearest, raise no flag and never trap, in every
+ * mode. So a sum that overflows on the way leaves no flag to restore, and MXCSR is not read (which
+ * takes 21 cycles on Zen 4). The price: their operands are in registers, never in memory.
  */
 #include <immintrin.h>
 #include <stdbool.h>
@@ -30,13 +30,13 @@ static inline float to_float(double sum)
     return _mm_cvtss_f32(_mm_cvt_roundsd_ss(_mm_setzero_ps(), _mm_set_sd(sum), NEAREST));
 }
 
-/* This arithmetic raises no flag that would have to be restored. */
+/* This arithmetic raises no flags, so there is nothing to restore. */
 static inline float_mode mode_read(void) { return 0; }
 static inline void flags_restore(float_mode before) { (void)before; }
 
 /*
- * Of the mode, only the treatment of subnormals matters, and a sum tells it: twice the smallest
- * subnormal is 0 only if subnormals are flushed as operands or as results.
+ * Only the treatment of subnormals matters, and a sum shows it: twice the smallest subnormal is 0
+ * only if subnormals are flushed as operands or as results.
  */
 static inline bool mode_is_usable(float_mode unknown)
 {

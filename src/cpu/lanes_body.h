@@ -6,8 +6,8 @@
  *   WIDTH, PARTS         floats in a vector; vectors in 16 lanes
  *   vector, lanes        the vector; struct { vector part[PARTS]; }
  *   load(p)              WIDTH floats from any float address
- *   load_some(p, count)  the first `count` of them, count >= 1, and +0 for the others, which are
- *                        not read; from WIDTH on, all of them
+ *   load_some(p, count)  the first `count` of them, count >= 1; the others are +0 and not read.
+ *                        count >= WIDTH: all of them
  *   absolute(v)          v with its signs cleared
  *   wide                 a vector of WIDTH/2 doubles
  *   widen(p)             WIDTH/2 floats from any float address, converted
@@ -24,12 +24,12 @@
  *   flags_restore(mode)  restores the flags that the arithmetic above may have raised
  *
  * Order    The index in a block is 256q + 128h + 16r + l (docs/numerics.md; T, G and V below are
- *          its names). Lanes l do not meet in float32, so the code treats one vector of lanes,
- *          whose rows r are 16 floats apart, and runs once for each of PARTS.
+ *          its names). Lanes l do not meet in float32, so the code treats one vector of lanes, with
+ *          rows r that are 16 floats apart, and runs once for each of PARTS.
  * Memory   One pass, in ascending addresses. Beyond the L2 cache the order of the loads is worth a
  *          factor of two (Zen 4, descending by half kilobytes), so the compiler is kept from
  *          rearranging them. No software prefetch: it costs in L1 and gains nothing elsewhere.
- * Loops    Rolled: a block unrolled is slower by 5 % in L1, and more in L2.
+ * Loops    Rolled: an unrolled block is slower by 5 % in L1, and more in L2.
  * Compile  -ffp-contract=off: the order knows no fused multiply-add.
  */
 #include <stdbool.h>
@@ -57,7 +57,7 @@
 _Static_assert(PARTS *WIDTH == 16, "the order has 16 lanes");
 _Static_assert(sizeof(vector) == WIDTH * sizeof(float), "WIDTH is in floats");
 
-/* The operation is a constant wherever these are inlined, so its branches cost nothing. */
+/* The operation is a constant after inlining, so its branches cost nothing. */
 INLINE vector leaf(duo_operation operation, const float *x, const float *y)
 {
     if (operation == DUO_SDOT) return multiply(load(x), load(y));
@@ -93,9 +93,9 @@ INLINE vector column(duo_operation operation, const float *x, const float *y)
 }
 
 /*
- * The same where `count` elements are left, 0 < count <= 128. Only the last row may be incomplete.
- * Missing elements count as +0. Adding them could change only the sign of a zero, which is lost in
- * the end, so missing rows are not added.
+ * The same if `count` elements are left, 0 < count <= 128. Only the last row may be incomplete.
+ * Missing elements count as +0. Missing rows are not added: that could change only the sign of a
+ * zero, which is lost in the end.
  */
 INLINE vector column_some(duo_operation operation, const float *x, const float *y, int count)
 {
@@ -232,10 +232,10 @@ INLINE bool needs_care(float sum)
 }
 
 /*
- * The functions of one operation. `second` is y, or x where the operation has no y: then every
- * address that is formed lies in x. whole() calls nothing for up to one block, and makes only tail
- * calls otherwise, so it needs no stack frame. A sum that is 0 may be -0, and one that is not
- * finite may have overflowed on the way: anew() returns the right result.
+ * The functions of one operation. `second` is y, or x if the operation has no y: then every address
+ * that is formed lies in x. whole() calls nothing for up to one block, and otherwise makes only
+ * tail calls, so it needs no stack frame. A sum of 0 may be -0, and a sum that is not finite may
+ * have overflowed on the way: anew() returns the right result.
  */
 #define OPERATION(name, operation, second)                                                         \
     static double name##_unit_float64(int64_t n, const float *x, const float *y)                   \

@@ -1,9 +1,9 @@
 /*
- * lanes_clone.h - what a clone of the reductions is: one set of functions for one instruction set.
+ * lanes_clone.h - a clone of the reductions: a set of functions for one instruction set.
  *
- * A unit is a number of blocks that is a power of two, at most DUO_UNIT elements, at an index that
- * is a multiple of its length; the last one has what is left. So its sum is one node of the tree of
- * blocks, and any thread may compute it.
+ * A unit is a power of two of blocks, at most DUO_UNIT elements, at an index that is a multiple of
+ * its length; the last unit has the rest. So its sum is one node of the tree of blocks, and any
+ * thread may compute it.
  */
 #ifndef DUO_LANES_CLONE_H
 #define DUO_LANES_CLONE_H
@@ -14,11 +14,11 @@
 
 enum { DUO_BLOCK = 1024, DUO_UNIT = 64 * DUO_BLOCK };
 
-/* A whole reduction of 0 < n <= DUO_UNIT contiguous elements on the calling thread, rounded. y is
- * used by sdot alone. */
+/* A whole reduction of 0 < n <= DUO_UNIT contiguous elements on the calling thread, rounded. Only
+ * sdot uses y. */
 typedef float (*duo_lanes_function)(int64_t n, const float *x, const float *y);
 
-/* The sum of a unit before rounding: one node of the tree of blocks. y is used by sdot alone. */
+/* The sum of a unit before rounding: one node of the tree of blocks. Only sdot uses y. */
 typedef double (*duo_lanes_node)(int64_t n, const float *x, const float *y);
 
 typedef struct duo_lanes {
@@ -29,8 +29,7 @@ typedef struct duo_lanes {
     duo_lanes_node unit_float64[DUO_OPERATIONS]; /* in float64 throughout: DUO_MATH_FLOAT64 */
 } duo_lanes;
 
-/* Each in the file of its name, where the instruction set has it; lanes_body.h is what they
- * share. */
+/* Each is in the file of its name, on CPUs of its architecture; all include lanes_body.h. */
 extern const duo_lanes duo_lanes_avx512, duo_lanes_avx512_sae, duo_lanes_avx2, duo_lanes_portable;
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * lanes_float64_body.h - the same order in float64 throughout: for every sum of DUO_MATH_FLOAT64,
- * and for blocks whose float32 sum is not finite.
+ * and for blocks with a float32 sum that is not finite.
  *
  * Included by lanes_body.h. Elements are converted to float64 as they are loaded: a product of two
  * is exact, and nothing overflows.
  *
- * Memory   A group of 256 elements is read once for each of WIDE_PARTS, from L1 but for the first
- *          time: sums of all 16 lanes at once do not fit the registers of AVX2.
+ * Memory   A group of 256 elements is read once for each of WIDE_PARTS, after the first time from
+ *          L1: sums of all 16 lanes at once do not fit into the registers of AVX2.
  * Tail     A last group of fewer than 256 elements is copied and filled up with zeros.
  */
 enum { WIDE = WIDTH / 2, WIDE_PARTS = 16 / WIDE }; /* doubles in a vector; vectors in 16 lanes */
@@ -48,7 +48,7 @@ INLINE void wide_group(duo_operation operation, const float *x, const float *y, 
     }
 }
 
-/* The same where `count` elements are left, 0 < count < 256; a missing one counts as +0. */
+/* The same if `count` elements are left, 0 < count < 256; missing ones count as +0. */
 INLINE void wide_group_some(duo_operation operation, const float *x, const float *y, int count,
                             wide_lanes *v)
 {

@@ -1,5 +1,5 @@
 /*
- * lanes_portable.c - the reductions for any CPU, in vectors of 16 bytes as GCC and Clang know them.
+ * lanes_portable.c - the reductions for any CPU, in GCC's and Clang's vectors of 16 bytes.
  *
  * Nearly every CPU has such vectors (SSE2, NEON, VSX); for others the compiler takes them apart. On
  * x86-64 this is the clone for SSE2.

@@ -1,9 +1,9 @@
 /*
- * lanes_redo.c - sums of blocks whose float32 sum is not finite (lanes_redo.h).
+ * lanes_redo.c - sums of blocks with a float32 sum that is not finite (lanes_redo.h).
  *
- * Such a block overflowed on the way, or has an Inf or a NaN in it. It is summed again in float64,
- * in the same shape: products of two floats are exact there and nothing overflows, so the result is
- * not finite only if the data are not.
+ * The block overflowed on the way, or has an Inf or a NaN in it. It is summed again in float64, in
+ * the same shape: products of two floats are exact there and nothing overflows, so the result is
+ * finite unless the data are not.
  */
 #include "cpu/lanes_redo.h"
 
@@ -20,7 +20,7 @@ double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int
         const int64_t count = n - i < DUO_BLOCK ? n - i : DUO_BLOCK;
         double sum = unchecked(count, x + i, y + i);
         if (!isfinite(sum)) sum = unit_float64(count, x + i, y + i);
-        if (isnan(sum)) return sum; /* so the sum of all is a NaN */
+        if (isnan(sum)) return sum; /* then the sum of all is a NaN */
         node[nodes++] = sum;
     }
     return duo_lanes_add_nodes(node, nodes);

@@ -2,8 +2,8 @@
  * lanes_reduce.c - reductions of any size and stride, on any number of threads.
  *
  * The tree of blocks is cut into units (lanes_clone.h). Any thread computes the same node for a
- * unit, so threads take units in any order. Strided data are gathered block by block and summed as
- * if they had been contiguous.
+ * unit, so threads take units in any order. Strided data are gathered block by block and then
+ * summed like contiguous data.
  */
 #include "cpu/lanes_reduce.h"
 
@@ -13,8 +13,8 @@
 #include "host/team.h"
 
 /*
- * Units that one job of the team computes, a power of two. Their nodes take 32 KiB of the stack. To
- * start and end the job takes at most 10 us of more than 10 ms.
+ * Units of one job of the team, a power of two. Their nodes take 32 KiB of the stack. Starting and
+ * ending the job takes at most 10 us of more than 10 ms.
  */
 enum { WAVE = 4096 };
 
@@ -22,7 +22,7 @@ typedef struct vectors {
     duo_operation operation;
     duo_lanes_node unit; /* the clone's function for that operation */
     int64_t n;
-    const float *x, *y; /* y is x where the operation has no y */
+    const float *x, *y; /* y is x if the operation has no y */
     int64_t incx, incy;
     int threads;
     int64_t length; /* of a unit, in elements */
@@ -80,8 +80,8 @@ static double parallel_wave(const vectors *v, int64_t first, int64_t units)
 
 /*
  * The node of `units` units. In the documented order neighbours are added level by level, and an
- * odd one moves up unchanged: the last addition is that of the largest power of two of units below
- * their number, and the rest.
+ * odd one moves up unchanged. So the last addition is: the largest power of two of units below
+ * their number, plus the rest.
  */
 static double tree(const vectors *v, int64_t first, int64_t units)
 {
@@ -107,7 +107,7 @@ static float reduce_in_fit_mode(const vectors *v)
     return result;
 }
 
-/* The length of units: at least four for each thread, so that no thread does much more than
+/* The length of a unit: each thread gets at least four, so that no thread does much more than
  * another. A unit has at least four blocks, because the lanes of four are added together
  * (lanes_body.h). */
 static int64_t unit_length(int64_t n, int threads)
@@ -117,8 +117,7 @@ static int64_t unit_length(int64_t n, int threads)
     return length;
 }
 
-/* Vectors as the functions above need them: y is x where there is no y; one element is
- * contiguous. */
+/* Vectors for the functions above: y is x if there is no y; a single element is contiguous. */
 static vectors plain_vectors(duo_operation operation, duo_lanes_node unit, int64_t n,
                              const float *x, int64_t incx, const float *y, int64_t incy,
                              int threads)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The one rounding at the end. It never gives -0, and always the same NaN, on either side. */
+/* The one rounding at the end. It never gives -0, and always the same NaN, as on the GPU. */
 static inline float duo_lanes_round(double sum)
 {
     float result = (float)(sum + 0.0);

@@ -16,8 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that no library has: a sparse file may seem to have any number. OpenBLAS has 40 MB, MKL's
- * largest 100. */
+/* No library is larger, but a sparse file may seem to be. OpenBLAS has 40 MB, MKL's largest 100. */
 static const off_t kLargest = 1 << 30;
 
 /* ---- Where it is ---- */
@@ -28,7 +27,7 @@ static bool exists(char *path, size_t size, const char *folder, const char *name
     return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
 }
 
-/* Looks in the folders that the loader searches; what its cache knows beyond them is not seen. */
+/* Looks in the folders that the loader searches, but not in the loader's cache. */
 static bool search_folders(const char *name, char *path, size_t size)
 {
     Dl_serinfo asked;
@@ -67,7 +66,7 @@ bool duo_library_may_be(const char *name)
     return S_ISREG(status.st_mode) && status.st_size <= kLargest;
 }
 
-/* In pieces: a process that may not have the memory to map all of it needs the answer most. */
+/* In pieces: a process with too little memory to map the whole file needs the answer most. */
 bool duo_library_mentions(const char *path, const char *text)
 {
     enum { PIECE = 16 << 10 };
@@ -93,7 +92,7 @@ bool duo_library_mentions(const char *path, const char *text)
 
 /* ---- The copy ---- */
 
-/* By the name in the file (DT_SONAME) the loader would give our copy to others. The entry becomes
+/* With the name in the file (DT_SONAME) the loader would give our copy to others. The entry becomes
  * one that the loader ignores. */
 static bool take_name_away(int file, size_t bytes)
 {
@@ -116,7 +115,7 @@ static bool take_name_away(int file, size_t bytes)
     return good;
 }
 
-/* The same file under a number that no standard stream has, where those are closed. */
+/* The same file under a number that is no standard stream's, in case those are closed. */
 static int beyond_standard(int file)
 {
     if (file < 0 || file > STDERR_FILENO) return file;
@@ -125,7 +124,7 @@ static int beyond_standard(int file)
     return higher;
 }
 
-/* A file in memory obeys the limit of files, whose signal would end the process. */
+/* A file in memory obeys the limit of file sizes: exceeding it ends the process by a signal. */
 static bool within_limit(off_t bytes)
 {
     struct rlimit limit;
@@ -133,8 +132,8 @@ static bool within_limit(off_t bytes)
            (rlim_t)bytes <= limit.rlim_cur;
 }
 
-/* Nobody can change what has been mapped, by whatever way they come to the descriptor. Linux 5.1
- * seals future writing at once; to seal all writing takes 0.15 s after so large a transfer. */
+/* The mapped file cannot be changed through any descriptor. Linux 5.1 seals future writing at once;
+ * sealing all writing takes 0.15 s after a transfer of this size. */
 static bool seal(int file)
 {
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -142,7 +141,7 @@ static bool seal(int file)
            fcntl(file, F_ADD_SEALS, seals | F_SEAL_WRITE) == 0;
 }
 
-/* Copies the file to one in memory, without its name, and returns its descriptor; -1: errno says
+/* Copies the file to one in memory, without its name, and returns the descriptor; -1: errno says
  * why. */
 static int copy_of(const char *path)
 {
@@ -184,7 +183,7 @@ static void *open_with(const char *path, int flags, const char *const variables[
     while (variables[more] != NULL) more++;
     char **const with = more > 0 ? calloc(own + more + 2, sizeof *with) : NULL;
     if (with == NULL) return dlopen(path, flags);
-    static char **kept; /* all arrays made so far, each linked behind its end: they are no leaks */
+    static char **kept; /* all arrays made so far, linked behind their ends, so they are no leaks */
     with[own + more + 1] = (char *)kept;
     kept = with;
     for (size_t i = 0; i < more; i++)
@@ -197,7 +196,7 @@ static void *open_with(const char *path, int flags, const char *const variables[
         environ = before; /* the other array stays: a thread may be reading it */
         return handle;
     }
-    /* A thread has added a variable, and so environ is a copy by setenv: ours are taken out. */
+    /* A thread has added a variable, so environ is a copy by setenv: takes our variables out. */
     char **to = environ;
     for (char **from = environ; from != NULL && *from != NULL; from++) {
         bool ours = false;
@@ -208,8 +207,8 @@ static void *open_with(const char *path, int flags, const char *const variables[
     return handle;
 }
 
-/* The loader knows the copy by this path. So the descriptor stays open as long as the library: no
- * other file may get its number. */
+/* The loader knows the copy by this path. So the descriptor stays open as long as the library, and
+ * no other file gets its number. */
 static const char kPath[] = "/proc/self/fd/%d";
 
 void *duo_private_library_open(const char *path, int flags, const char *const variables[],

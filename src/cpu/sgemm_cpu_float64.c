@@ -4,14 +4,14 @@
  * Accepts   everything
  * Threads   the team's, each on a tile of C of its own
  * Order     C is cut into tiles of up to 256 x 256 sums in float64, by the shape alone. For each
- *           256 steps of k, parts of A and B are copied as float64, and the inner BLAS's dgemm, or
- *           a plain loop where there is none and for tiny products, adds their product to the tile.
- *           Parts of k are added in order
+ *           256 steps of k, parts of A and B are copied as float64. The inner BLAS's dgemm adds
+ *           their product to the tile; a plain loop does so if there is no dgemm, and for tiny
+ *           products. Parts of k are added in order
  * Error     u |result| + (k+2) 2^-53 (|alpha||A||B| + |beta C|): products of floats are exact, and
  *           so is beta C; k - 1 additions, alpha's product and the last addition round in float64
- * Memory    at most 1.5 MiB a thread; where that cannot be had, small tiles on the stack
+ * Memory    at most 1.5 MiB a thread; without that, small tiles on the stack
  *
- * Nothing overflows on the way. dgemm gets short leading dimensions, however long the call's are.
+ * Nothing overflows on the way. dgemm gets short leading dimensions, even if the call's are long.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@
 enum {
     TILE = DUO_FLOAT64_EDGE, /* for dgemm: the largest edge of a tile of C */
     PANEL = 256,             /* for dgemm: most steps of k at once */
-    PLAIN_TILE = 128,        /* both for the plain loop, which needs them in its cache */
-    STACK_TILE = 32          /* both where there is no memory */
+    PLAIN_TILE = 128,        /* both for the plain loop, to fit into its cache */
+    STACK_TILE = 32          /* both if there is no memory */
 };
 
 /* Memory to compute a tile in. Its matrices have no gaps; a and b are stored as A and B are. */
@@ -124,7 +124,7 @@ static workspace workspace_for(const duo_call *call)
                        .library = dgemm ? library : NULL};
 }
 
-/* Computes a tile in smaller ones on the stack, for want of memory. */
+/* Without memory: computes a tile in smaller ones on the stack. */
 static void tile_on_the_stack(const duo_call *call, int64_t i0, int64_t j0, int64_t m, int64_t n)
 {
     enum { AREA = STACK_TILE * STACK_TILE };

@@ -2,15 +2,15 @@
  * sgemm_cpu_openblas.c - sgemm by the inner BLAS: its Fortran symbol, on tiles of C.
  *
  * Accepts   leading dimensions that the library can take (blas_library.h)
- * Library   the inner BLAS; or the program's own, where the drop-in has found one that is better
+ * Library   the inner BLAS; or the program's own, if the drop-in has found a better one
  * Threads   the team's. Each piece is one call of the inner BLAS, which computes on the calling
  *           thread. The program's own BLAS gets one piece, and computes with its own threads
- * Order     C is cut into tiles by the shape alone (sgemm_tiles.h), so the bits do not depend on
- *           the number of threads. Few threads put neighbours together where that changes no bits.
- *           Where C is small, k is cut, too: the products of all parts but the first are put into
- *           memory beside C, and added to C in their order
- * Memory    (parts - 1) m n floats where k is cut, at most 200 KB. If they cannot be had, k stays
- *           whole. Where OpenMP's runtime would get no memory either, the plain loop multiplies
+ * Order     only the shape decides how C is cut into tiles (sgemm_tiles.h), so the bits do not
+ *           depend on the number of threads. With few threads neighbours are joined, if that
+ *           changes no bits. If C is small, k is cut, too: the products of all parts but the first
+ *           go to memory beside C, and are added to C in their order
+ * Memory    (parts - 1) m n floats if k is cut, at most 200 KB; without them, k stays whole. If
+ *           OpenMP's runtime would get no memory either, the plain loop multiplies
  */
 #include "cpu/sgemm_cpu_openblas.h"
 
@@ -23,7 +23,7 @@
 #include "host/team.h"
 
 enum { PIECE = 1 << 30 }; /* largest size passed as a 32-bit integer */
-enum { TINY = 512 };      /* largest size of what duo_sgemm_cpu_openblas_tiny takes */
+enum { TINY = 512 };      /* largest size for duo_sgemm_cpu_openblas_tiny */
 
 typedef struct product {
     const duo_call *call;
@@ -39,7 +39,7 @@ static __thread bool inside;
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* multiply for want of memory: without the library. */
+/* multiply without the library, if memory is short. */
 static void multiply_plain(const duo_call *call, int64_t i0, int64_t j0, int64_t m, int64_t n,
                            int64_t first, int64_t k, float beta, float *to, int64_t ldc)
 {
@@ -105,7 +105,7 @@ static void piece(void *job, int64_t number)
     inside = false;
 }
 
-/* C := C + what is beside it, part by part */
+/* C := C + the parts beside it, one by one */
 static void add_parts(const product *p)
 {
     const duo_operand *const c = &p->call->operand[DUO_C];

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The arguments of a column-major sgemm whose A and B are read. Sizes are at most 512 (a limit of
- * call/policy.c), so their product cannot overflow. False, with nothing done: there is no inner
+/* The arguments of a column-major sgemm that reads A and B. Sizes are at most 512 (a limit of
+ * call/policy.c), so their product cannot overflow. False, and nothing is done: there is no inner
  * BLAS, or the product takes more than one call. */
 bool duo_sgemm_cpu_openblas_tiny(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
                                  float alpha, const float *a, int64_t lda, const float *b,

@@ -1,9 +1,9 @@
 /*
  * sgemm_loops.c - a tiny product (sgemm_loops.h).
  *
- * A column of C is one vector. Each of its sums is a chain over k in binary32, from 0 on. Where
- * there are fewer rows than the vector has, the first one stands in for those that lack: so no
- * exception is raised that C's own elements do not raise.
+ * A column of C is one vector. Each of its sums is a chain over k in binary32, from 0 on. If C has
+ * fewer rows than the vector, the first row fills the rest: so only exceptions of C's own elements
+ * are raised.
  */
 #include "cpu/sgemm_loops.h"
 

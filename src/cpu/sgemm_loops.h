@@ -14,8 +14,8 @@ static inline bool duo_sgemm_suits_loops(int64_t m, int64_t n, int64_t k)
     return m <= DUO_SGEMM_LOOPS_EDGE && n <= DUO_SGEMM_LOOPS_EDGE && k <= DUO_SGEMM_LOOPS_EDGE;
 }
 
-/* The arguments of a column-major sgemm whose A and B are read, of sizes that suit. Each element
- * has the bits that the tiles of sgemm_cpu_plain would give it. */
+/* The arguments of a column-major sgemm that reads A and B, of sizes that suit. Each element gets
+ * the same bits as from the tiles of sgemm_cpu_plain. */
 void duo_sgemm_loops(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
                      const float *a, int64_t lda, const float *b, int64_t ldb, float beta, float *c,
                      int64_t ldc);

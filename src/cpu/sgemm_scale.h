@@ -4,11 +4,11 @@
 
 #include "call.h"
 
-/* How many pieces a C of m x n, neither 0, is cut into. */
+/* The number of pieces of an m x n C; m and n are not 0. */
 int64_t duo_sgemm_scale_pieces(int64_t m, int64_t n);
 
 /*
- * What every algorithm of the CPU does where alpha or k is 0: all have the same bits and take the
+ * Every algorithm of the CPU does this if alpha or k is 0, so all give the same bits and take the
  * same time. An element is rounded once. beta = 0: C becomes 0, and is not read.
  */
 duo_outcome duo_sgemm_scale(const duo_call *call);

@@ -11,12 +11,12 @@ enum {
     SMALLEST_EDGE = DUO_SGEMM_SMALLEST_EDGE,
     ROWS_UNIT = 16, /* tiles are multiples of 16 x 4, the tile of OpenBLAS's kernels */
     COLUMNS_UNIT = 4,
-    SMALLEST_STEPS = 1024, /* of a part of k; measured as the pieces were (sgemm_tiles.h) */
-    FEW_PIECES = 4,        /* as many are done at the same time */
-    WIDE = 48,             /* columns of a tile: narrower ones take longer to multiply */
-    MANY = 16,             /* threads, which flat tiles should be enough for */
-    FLAT = 16,             /* steps of k of a flat product, at most */
-    FEW_THREADS = 4        /* for more threads the tiles are not put together */
+    SMALLEST_STEPS = 1024, /* of a part of k; measured like the pieces (sgemm_tiles.h) */
+    FEW_PIECES = 4,        /* that may all run at the same time */
+    WIDE = 48,             /* columns of a tile: narrower ones are slower */
+    MANY = 16,             /* threads for which flat tiles should suffice */
+    FLAT = 16,             /* most steps of k of a flat product */
+    FEW_THREADS = 4        /* with more threads tiles are not joined */
 };
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -29,13 +29,13 @@ static int64_t quotient(int64_t a, int64_t b)
 
 static int64_t ceiling(int64_t a, int64_t b) { return quotient(a - 1, b) + 1; }
 
-/* The length of a part, where `size` is cut into `parts` of a multiple of `unit`. */
+/* The length of a part if `size` is cut into `parts`: a multiple of `unit`. */
 static int64_t part(int64_t size, int64_t parts, int64_t unit)
 {
     return ceiling(ceiling(size, parts), unit) * unit;
 }
 
-/* How many pieces the work is worth. In floating point, as the work may exceed 64 bits. */
+/* How many pieces the work is worth. In floating point, since the work may exceed 64 bits. */
 static int64_t pieces_of(int64_t m, int64_t n, int64_t k)
 {
     const double pieces = (double)m * (double)n * (double)k / PIECE_WORK;
@@ -46,9 +46,9 @@ typedef struct sizes {
     int64_t m, n, k; /* k >= 1 */
 } sizes;
 
-/* About so many pieces, which two and four threads can share evenly. A thread that is done takes a
- * piece of another's, and with it lines of C that the other one's cache has: from call to call they
- * would go back and forth. */
+/* About `pieces`, but so that two and four threads share them evenly. Else a thread that is done
+ * takes a piece of another's, with lines of C that are in the other's cache: these would go back
+ * and forth from call to call. */
 static int64_t divisible(int64_t pieces) { return pieces < 4 ? smaller(pieces, 2) : pieces & ~3; }
 
 /* C cut into tiles of rows x columns, `down` of them below each other. */
@@ -59,14 +59,14 @@ typedef struct cut {
 
 /*
  * Tiles below each other have cache lines of C in common, and processors fetch more of a column
- * than they need. Threads that update such tiles at the same time take the lines from each other:
- * in each column, which takes as long as packing so many elements of A or B. Of more than a few
- * pieces a thread has several below each other, and its neighbour is elsewhere.
+ * than they need. Threads that update two of these tiles at the same time contend for the lines.
+ * Per column this costs as much as packing kSharedLine elements of A or B. With more than a few
+ * pieces a thread owns several tiles below each other, so it rarely happens.
  */
 static const double kSharedLine = 24.0;
 
 /* In each step of k a tile packs its edges; lines that it shares count once for all steps. All that
- * is times as much where pieces are missing. */
+ * grows in proportion if there are fewer pieces than wanted. */
 static cut cut_into(const sizes *size, int64_t pieces, int64_t down)
 {
     const int64_t m = size->m, n = size->n;
@@ -86,8 +86,8 @@ static double least_cost(const sizes *size, int64_t pieces, int64_t down)
     return (double)size->m / (double)down + (double)size->n * (double)down / (double)pieces;
 }
 
-/* Tries cuts from `down` on, in one direction, as long as one may be better than *best. Of equal
- * cuts the one with the fewest tiles down is taken. */
+/* Tries cuts from `down` on, in one direction, as long as one may be better than *best. Among equal
+ * cuts it takes the one with the fewest tiles down. */
 static void search(const sizes *size, int64_t pieces, int64_t down, int step, cut *best)
 {
     for (; down >= 1 && down <= pieces; down += step) {
@@ -98,7 +98,7 @@ static void search(const sizes *size, int64_t pieces, int64_t down, int step, cu
     }
 }
 
-/* The tiles that cost least, about `pieces` of them. */
+/* The cheapest tiles, about `pieces` of them. */
 static duo_tiles cheapest(int64_t m, int64_t n, int64_t k, int64_t pieces)
 {
     const sizes size = {m, n, k};
@@ -115,7 +115,7 @@ duo_tiles duo_sgemm_one_tile(int64_t m, int64_t n, int64_t k)
     return (duo_tiles){m, n, k, 1, 1, 1};
 }
 
-/* Multiplications of a tile from which on OpenBLAS packs its operands for sure: it has other
+/* From this many multiplications of a tile on, OpenBLAS surely packs its operands: it has other
  * kernels for up to 10^6. */
 static const double kPackedWork = 1 << 20;
 
@@ -130,7 +130,7 @@ static double least_work(const duo_tiles *t, int64_t m, int64_t n, int64_t k)
     return (double)rows * (double)columns * (double)k;
 }
 
-/* What the thread with most to do multiplies and packs in one step of k, in multiplications. */
+/* Multiplying and packing of the busiest thread in one step of k, in multiplications. */
 static double longest_share(const duo_tiles *t, int threads)
 {
     const double pieces = (double)ceiling(t->down * t->across, threads);
@@ -164,9 +164,9 @@ static int64_t strips_of(int64_t n, int64_t pieces)
 }
 
 /*
- * Little is multiplied for an element of C, so that taking lines from each other would take
- * longest: 2929 x 201 x 1 in 2 x 2 tiles on two threads of a Xeon takes 112 us, and 31 in 1 x 2. So
- * C is cut across alone, unless that leaves fewer than half of the pieces for up to MANY threads.
+ * A flat product multiplies little per element of C, so contending for lines would take longest:
+ * 2929 x 201 x 1 on two threads of a Xeon takes 112 us in 2 x 2 tiles, and 31 us in 1 x 2. So C is
+ * cut only across, unless that gives fewer than half of the pieces for up to MANY threads.
  */
 static bool is_flat(int64_t n, int64_t k, int64_t pieces)
 {
