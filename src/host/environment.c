@@ -35,8 +35,8 @@ static const char *text(const char *variable)
     return value != NULL && *value != '\0' ? strdup(value) : NULL;
 }
 
-/* A whole number in [0, largest], or fallback. One letter of `units` may follow it: the first one
- * stands for 2^10, the second for 2^20 and so on. */
+/* A whole number in [0, largest], or fallback. A letter of `units` may follow it: the first means
+ * 2^10, the second 2^20 and so on. */
 static double number(const char *variable, const char *units, double largest, double fallback)
 {
     const char *const value = secure_getenv(variable);
@@ -56,7 +56,7 @@ static double number(const char *variable, const char *units, double largest, do
 }
 
 /* The number of this process among those that an MPI launcher started on this machine; -1: no
- * launcher did. The names are those of Open MPI, Intel MPI, MVAPICH, PALS and Slurm. */
+ * launcher did. The names of Open MPI, Intel MPI, MVAPICH, PALS and Slurm. */
 static int local_rank(void)
 {
     static const char *const variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",

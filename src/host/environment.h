@@ -8,7 +8,7 @@
 
 enum {
     DUO_ENVIRONMENT_DEVICES = 8,   /* most in a list */
-    DUO_ENVIRONMENT_COMPLAINTS = 9 /* variables whose values may be wrong */
+    DUO_ENVIRONMENT_COMPLAINTS = 9 /* variables that may have wrong values */
 };
 
 typedef struct duo_environment {
@@ -19,7 +19,7 @@ typedef struct duo_environment {
     bool adapt; /* DUOBLAS_ADAPT */
     int device;
     bool device_by_rank; /* `device` is an MPI rank's number: to be taken modulo devices */
-    int device_count;    /* DUOBLAS_DEVICES: so many; 0: all, `device` first */
+    int device_count;    /* of DUOBLAS_DEVICES; 0: all, `device` first */
     int devices[DUO_ENVIRONMENT_DEVICES]; /* these; the first one is `device` */
     double device_memory_bytes;           /* DUOBLAS_DEVICE_MEMORY; infinite if not set */
     double workspace_bytes; /* DUOBLAS_WORKSPACE: most that one queue's algorithms may take */

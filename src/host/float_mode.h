@@ -1,10 +1,9 @@
 /*
  * float_mode.h - the floating-point mode that the documented order of summation needs.
  *
- * That is rounding to nearest, with subnormals kept, and no exception that traps: sums in float32
- * may overflow on their way to a finite result. A program may have set another mode (start-up code
- * of -ffast-math does). A reduction then sets the default mode, works, and restores the program's,
- * flags included.
+ * It rounds to nearest, keeps subnormals, and traps no exception: sums in float32 may overflow on
+ * their way to a finite result. A program may have set another mode (start-up code of -ffast-math
+ * does). A reduction then sets the default mode, works, and restores the program's, flags included.
  *
  * Hazard: a compiler may move arithmetic across a change of mode, but not a call of a function that
  * it does not inline. So the function that changes the mode calls another one that computes.
@@ -21,13 +20,13 @@
 typedef unsigned int float_mode;
 
 /*
- * MXCSR as it is at program start: every exception is masked. Its lowest six bits are flags, which
- * do not matter. Any other difference makes a mode unfit: flush to zero, another rounding,
- * denormals are zero, an exception that is not masked.
+ * MXCSR at program start: every exception is masked. Its lowest six bits are flags and do not
+ * matter. Any other difference makes a mode unfit: flush to zero, another rounding, denormals are
+ * zero, an unmasked exception.
  */
 enum { FLOAT_MODE_DEFAULT = 0x1F80, FLOAT_MODE_FLAGS = 0x3F };
 
-/* The flags that sums which overflow on the way raise: invalid operation, and overflow. */
+/* The flags that a sum raises if it overflows on the way: invalid operation, and overflow. */
 enum { FLOAT_FLAGS_OF_OVERFLOW = 0x01 | 0x08 };
 
 static inline float_mode float_mode_read(void) { return _mm_getcsr(); }
@@ -49,7 +48,7 @@ static inline void float_mode_leave(float_mode caller)
     if (!float_mode_fits(caller)) _mm_setcsr(caller);
 }
 
-/* Restores those two flags to what they were when `before` was read. */
+/* Restores those two flags to their values in `before`. */
 static inline void float_flags_restore(float_mode before)
 {
     const float_mode risked = FLOAT_FLAGS_OF_OVERFLOW;

@@ -1,4 +1,4 @@
-/* fork.c - what a fork leaves of the library (fork.h). */
+/* fork.c - the library in a child process (fork.h). */
 #include "host/fork.h"
 
 #include <pthread.h>

@@ -1,11 +1,11 @@
 /*
- * fork.h - what a fork leaves of the library.
+ * fork.h - the library in a child process.
  *
  * A child process has one thread, and a copy of the memory that all threads of its parent were
- * working on. It has no device, no helper and no result of another thread. Each module whose state
- * has to be adapted to that registers one handler, from a constructor, because a fork may come
- * during the first call already. All locks are free when the handlers run. The order of the
- * handlers is not defined, so none relies on another.
+ * working on. It has no device, no helper and no result of another thread. A module that has to
+ * adapt its state to that registers one handler, from a constructor, because a fork may come as
+ * early as during the first call. All locks are free when the handlers run. Their order is not
+ * defined, so none relies on another.
  */
 #ifndef DUO_FORK_H
 #define DUO_FORK_H

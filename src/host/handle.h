@@ -1,12 +1,12 @@
 /*
- * handle.h - what a program holds of a context, an event or a graph, and that it is dead for good
- * once that has ended.
+ * handle.h - a program's handle of a context, an event or a graph; it stays dead once the object
+ * has ended.
  *
  * These objects are never freed: an ended one waits in a pool, to be used again. A handle is the
- * object's address, a multiple of DUO_HANDLES, and in the bits below the object's generation,
- * another one each time that it is used: 1 to DUO_HANDLES - 1, and then again. So a handle comes
- * again at the earliest when so many others were made, for programs or by the library for itself.
- * The library's own pointers have 0 there, and are good for any generation.
+ * object's address, a multiple of DUO_HANDLES, plus the object's generation in the bits below. The
+ * generation changes at each use: 1 to DUO_HANDLES - 1, then 1 again. So a handle value comes again
+ * at the earliest after DUO_HANDLES - 1 uses, for programs or for the library itself. The library's
+ * own pointers have generation 0, which fits any.
  */
 #ifndef DUO_HANDLE_H
 #define DUO_HANDLE_H
@@ -25,7 +25,7 @@ typedef enum duo_handle_kind {
     DUO_HANDLE_GRAPH = 0x44554731
 } duo_handle_kind;
 
-/* Every such object begins with it. */
+/* Every object with handles begins with it. */
 typedef struct duo_handled {
     uint32_t kind;
     uint32_t generation; /* it stays when the object ends */
@@ -39,7 +39,7 @@ static inline void *duo_handle_allocate(size_t bytes)
     return object != NULL ? memset(object, 0, padded) : NULL;
 }
 
-/* The object is live from now on, and no handle that it had before is its. */
+/* The object is live from now on; its earlier handles are not valid. */
 static inline void duo_handle_begin(duo_handled *object, duo_handle_kind kind)
 {
     object->generation = object->generation % (DUO_HANDLES - 1) + 1;
@@ -52,9 +52,9 @@ static inline void *duo_handle_give(const duo_handled *object)
     return (void *)((uintptr_t)object + object->generation);
 }
 
-/* The live object of this kind and handle; or NULL. Of an address that is no handle, as that of a
- * program's own zeros, the memory before it is read, in the same page: AddressSanitizer would say
- * that no variable is there. */
+/* The live object of this kind and handle; or NULL. For an address that is no handle, for instance
+ * of a program's own zeros, it reads memory before the address, in the same page: AddressSanitizer
+ * would say that no variable is there. */
 __attribute__((no_sanitize("address"))) static inline void *duo_handle_object(const void *handle,
                                                                               duo_handle_kind kind)
 {

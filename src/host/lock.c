@@ -48,6 +48,6 @@ void duo_locks_in_child(void)
     duo_locks_in_parent();
     for (int i = 0; i < FIRST_MOMENTARY; i++) {
         locks[i] = fresh;
-        woken[i] = nobody; /* who waited is not in the child */
+        woken[i] = nobody; /* the threads that waited are not in the child */
     }
 }

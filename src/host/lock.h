@@ -1,10 +1,10 @@
 /*
- * lock.h - the locks that order the library's threads, and what a fork does to them.
+ * lock.h - the locks that order the library's threads; also across a fork.
  *
- * A lock that another thread holds at a fork would stay taken in the child for ever. So the forking
- * thread takes the locks that are held for moments before the fork, and both processes release them
- * after it: what they guard is whole in the child. The other locks are held while a device works,
- * for which a fork does not wait: they are made anew in the child.
+ * A lock that another thread holds at a fork would stay taken in the child for ever. So before the
+ * fork the forking thread takes the locks that are held only for moments, and both processes
+ * release them after it: the data that they guard are whole in the child. The other locks are held
+ * while a device works, and a fork does not wait for that: the child makes them anew.
  */
 #ifndef DUO_LOCK_H
 #define DUO_LOCK_H
@@ -29,12 +29,12 @@ typedef enum duo_lock_name {
 void duo_lock(duo_lock_name name);
 void duo_unlock(duo_lock_name name);
 
-/* For the locks that are not held for moments. The holder gives the lock away until somebody wakes
- * all who wait, and has it again; or for no reason at all. */
+/* For the locks that are not held only for moments. The holder gives the lock away until all
+ * waiting threads are woken, and has it again; it may also be woken for no reason. */
 void duo_lock_wait(duo_lock_name name);
 void duo_lock_wake(duo_lock_name name);
 
-/* Called by fork.c: before a fork in the forking thread, and after it in either process. */
+/* Called by fork.c: before a fork in the forking thread, and after it in both processes. */
 void duo_locks_before_fork(void);
 void duo_locks_in_parent(void);
 void duo_locks_in_child(void);

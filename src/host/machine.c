@@ -21,8 +21,8 @@
 #include "host/quota.h"
 
 static char cpu_name[96], cpu_id[64];
-static int processors; /* that the process had at first */
-static int threads;    /* that the process may use, but for its quota */
+static int processors; /* of the process at first */
+static int threads;    /* that the process may use, without its quota */
 static size_t cache_bytes;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -55,7 +55,8 @@ static void read_cpu_id(void)
              short_model + (longer ? (a >> 16 & 15) << 4 : 0), a & 15);
 }
 #else
-/* What Linux tells of the first processor, such as "CPU part : 0xd0c". Only ARM has such lines. */
+/* Lines of Linux about the first processor, for instance "CPU part : 0xd0c". Only ARM has these
+ * lines. */
 static void read_cpu_id(void)
 {
     size_t used = 0;
@@ -77,7 +78,7 @@ static void read_cpu_id(void)
 }
 #endif
 
-/* A number of threads as libgomp reads it; 0: it would not take it. *end: what follows. */
+/* A number of threads as libgomp reads it; 0: libgomp would refuse it. *end: the text behind it. */
 static long number_at(const char *text, const char **end)
 {
     char *behind;
@@ -87,8 +88,8 @@ static long number_at(const char *text, const char **end)
     return behind > text && errno == 0 && number > 0 ? number : 0;
 }
 
-/* OMP_NUM_THREADS, a list of which the first number counts if all are good; 0: it is not set, or
- * OpenMP takes none. */
+/* OMP_NUM_THREADS: the first number of a list counts, if all are good; 0: not set, or OpenMP
+ * refuses it. */
 static int openmp_threads(void)
 {
     const char *at = secure_getenv("OMP_NUM_THREADS");
@@ -98,7 +99,7 @@ static int openmp_threads(void)
     return number > 0 && *at == '\0' && first <= INT_MAX ? (int)first : 0;
 }
 
-/* OPENBLAS_NUM_THREADS as OpenBLAS reads it, whatever follows the number; 0: it is none. */
+/* OPENBLAS_NUM_THREADS as OpenBLAS reads it: text behind the number is ignored; 0: no number. */
 static int openblas_threads(void)
 {
     const char *const text = secure_getenv("OPENBLAS_NUM_THREADS");
@@ -114,12 +115,13 @@ static void look(void)
     read_cpu_id();
     /* OpenMP may have bound the first thread to one of its places, and counts the processors of all
      * places. But the calling thread may have an affinity of its own: then the first thread's
-     * counts. */
+     * affinity counts. */
     cpu_set_t first;
     processors = omp_get_num_procs();
     if (sched_getaffinity(getpid(), sizeof first, &first) == 0 && CPU_COUNT(&first) > processors)
         processors = CPU_COUNT(&first);
-    /* From the environment, for the whole process: OpenMP's setting is the calling thread's. */
+    /* From the environment, for the whole process: OpenMP's setting belongs to the calling
+     * thread. */
     const int openmp = openmp_threads(), openblas = openblas_threads();
     threads = openmp > 0 ? openmp : processors;
     if (openblas > 0) threads = smaller(threads, openblas);
@@ -142,8 +144,8 @@ const char *duo_machine_cpu_id(void)
 
 /* ---- What holds for this thread now ---- */
 
-/* How long an answer of the system serves: asking for the processors takes a microsecond, and for
- * the quota files are read. */
+/* How long an answer of the system is used: asking for the processors takes a microsecond, and
+ * asking for the quota reads files. */
 static const int64_t kProcessorsNs = 50000000, kQuotaNs = 1000000000;
 
 static int64_t coarse_ns(void)

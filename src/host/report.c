@@ -18,7 +18,7 @@ void duo_report_line(const duo_report *report, const char *line)
     const size_t length = strnlen(line, LONGEST_LINE - 1);
     memcpy(text, line, length);
     text[length] = '\n';
-    /* One write, so that lines of several threads do not mix. Nobody can be told of a failure. */
+    /* One write, so that lines of several threads do not mix. A failure cannot be reported. */
     const ssize_t wrote = write(STDERR_FILENO, text, length + 1);
     (void)wrote;
 }

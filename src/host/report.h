@@ -1,6 +1,6 @@
 /*
- * report.h - what a context has to tell: lines for its log, the note of the last call, the text of
- * the last failure.
+ * report.h - a context's messages: lines for its log, the note of the last call, the text of the
+ * last failure.
  */
 #ifndef DUO_REPORT_H
 #define DUO_REPORT_H
@@ -12,7 +12,7 @@ typedef struct duo_report {
     int verbose; /* DUOBLAS_VERBOSE. 1: a line for every call; 2: events, too */
     void (*log)(void *user, const char *line); /* of duo_set_log; NULL: lines go to stderr */
     void *log_user;
-    char note[160];   /* what went differently in the last call, for duo_explain_last; or "" */
+    char note[160];   /* what went differently in the last call (duo_explain_last); or "" */
     char detail[256]; /* the last failure, for duo_error_detail */
 } duo_report;
 

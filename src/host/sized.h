@@ -9,13 +9,13 @@
 
 #include "duoblas.h"
 
-/* Fills in as many bytes of the program's structure as it has, and the library's. Both begin with
- * a size_t: that of `to` says how many it has, and stays. */
+/* Copies as many bytes as both structures have to the program's. Both begin with a size_t; the one
+ * in `to` gives the program's size, and stays. */
 void duo_sized_give(void *to, const void *known, size_t known_size);
 
 /* Reads the program's structure. Fields that it does not have are 0. DUO_ERR_SIZE: it has fewer
- * than `least` bytes, which every version has. DUO_ERR_UNSUPPORTED: it asks, in fields that the
- * library does not know, for what is not 0. Where it fails `known` is as it was. */
+ * than `least` bytes, which every version has. DUO_ERR_UNSUPPORTED: fields that the library does
+ * not know are not 0. On failure `known` is unchanged. */
 duo_status duo_sized_take(void *known, size_t known_size, size_t least, const void *from);
 
 #endif

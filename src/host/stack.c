@@ -9,17 +9,17 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* sgemm_cpu_plain needs most at once, 104 KiB; what little of LARGE is touched takes memory. */
+/* sgemm_cpu_plain needs most at once, 104 KiB. Only the touched part of LARGE takes memory. */
 enum { ENOUGH = 160 << 10, LARGE = 1 << 20, GUARD = 64 << 10 };
 
 typedef struct bounds {
     uintptr_t low, high;
 } bounds;
 
-/* The calling thread's stack; high is 0 where it was not asked for yet. */
+/* The calling thread's stack; high is 0 if it was not asked for yet. */
 static __thread bounds own;
 
-extern void *__libc_stack_end; /* of the first thread, whose stack grows up to a limit */
+extern void *__libc_stack_end; /* of the first thread; its stack grows up to a limit */
 
 static bounds of_first_thread(void)
 {
@@ -51,7 +51,7 @@ bool duo_stack_is_small(void)
 
 /* ---- On another stack ---- */
 
-/* Lies at the low end of the other stack, as the small one may have no room for it. */
+/* At the low end of the other stack, since the small one may have no room for it. */
 typedef struct job {
     void (*function)(void *);
     void *argument;
@@ -77,7 +77,7 @@ void duo_stack_run(void (*function)(void *), void *argument)
         return;
     }
     job *const j = (void *)memory;
-    char *const low = memory + GUARD; /* of the first pages of GUARD the job takes one */
+    char *const low = memory + GUARD; /* the job takes the first page of GUARD */
     const bounds before = own;
     (void)mprotect(memory + GUARD / 2, GUARD / 2, PROT_NONE);
     (void)getcontext(&j->there);

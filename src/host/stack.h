@@ -2,8 +2,9 @@
  * stack.h - work on a larger stack than the calling thread's.
  *
  * The loader, the C library's number parsers, the CPU's tiles and a GPU's driver need more than the
- * 16 KiB that a thread may have. A call that may need them moves to a stack of its own if little is
- * left of its thread's, or if it runs on another stack, as coroutines do. It stays on its thread.
+ * 16 KiB that a thread may have. A call that may need more moves to a stack of its own if little is
+ * left of its thread's stack, or if it runs on another stack, as coroutines do. It stays on its
+ * thread.
  */
 #ifndef DUO_STACK_H
 #define DUO_STACK_H

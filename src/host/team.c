@@ -1,28 +1,28 @@
 /*
  * team.c - one team of threads for the whole process (team.h).
  *
- * Jobs     A caller posts its job in a slot. Several callers at once have a slot each. Where all
- *          slots are taken, many threads are at work already, and a caller works alone.
- * Members  The caller is member 0 of its job, and helpers are the others. The pieces are cut into
- *          one run of neighbours for each member. A member takes the pieces of its own run from the
- *          front, so that a repeated job finds its data in the caches where it left them; then it
- *          takes pieces from the ends of the others' runs.
- * Claims   A run is one word: the pieces that are left, how many are begun and not done, and the
- *          job's number. So a piece is claimed by one compare-and-swap, and a helper that comes
- *          late sees that the job is another one. The piece function and its job are read only
- *          between a claim and the end of the piece, for which the caller waits.
+ * Jobs     A caller posts its job in a slot. Several callers at once have a slot each. If all slots
+ *          are taken, many threads are at work already, and a caller works alone.
+ * Members  The caller is member 0 of its job; helpers are the others. The pieces are cut into one
+ *          run of neighbours for each member. A member takes the pieces of its own run from the
+ *          front, so that a repeated job finds its data in the same caches; then it takes pieces
+ *          from the ends of the others' runs.
+ * Claims   A run is one word: the remaining pieces, the number of pieces begun but not done, and
+ *          the job's number. So one compare-and-swap claims a piece, and a late helper sees that
+ *          the job is another one. The piece function and its job are read only between a claim and
+ *          the end of the piece; the caller waits for that end.
  * Helpers  They are POSIX threads and not a team of OpenMP: there a barrier waits for all members,
  *          surplus threads are ended and made again as teams change in size, and a thread that
  *          cannot be made ends the process.
- * Waking   To be woken takes 50 us. So a helper with nothing to do stays awake for a moment, and
- *          yields its processor again and again. A yield that comes back late shows that other
- *          threads want the processor. Then the helper sleeps, and for a while goes to sleep at
- *          once after each job: a thread in the queue for a processor cannot be woken, but one that
- *          sleeps may go first when it is woken, as it has asked for short turns. The caller wakes
- *          a few helpers, and each of these wakes a few more.
- * Fetching A helper that loses its processor in the middle of a piece keeps the caller waiting. The
- *          caller then moves the helper to its own processor, and the helper rests for a while
- *          after the piece.
+ * Waking   Waking takes 50 us. So an idle helper stays awake for a moment, and yields its processor
+ *          again and again. A yield that returns late shows that other threads want the processor.
+ *          Then the helper sleeps, and for a while goes to sleep right after each job: a thread in
+ *          the queue for a processor cannot be woken, but a sleeping one may go first when it is
+ *          woken, since it has asked for short turns. The caller wakes a few helpers, and each of
+ *          these wakes a few more.
+ * Fetching If a helper loses its processor in the middle of a piece, the caller has to wait. Then
+ *          the caller moves the helper to its own processor, and the helper rests for a while after
+ *          the piece.
  */
 #define _GNU_SOURCE
 #include "host/team.h"
@@ -53,21 +53,22 @@ enum {
 };
 
 /*
- * Times in nanoseconds, tuned on 16 threads of the H100's host and on two cores of an EPYC, by
- * turns with a pthread OpenBLAS whose idle threads spin.
+ * Times in nanoseconds, tuned on 16 threads of the H100's host and on two cores of an EPYC, in turn
+ * with a pthread OpenBLAS with spinning idle threads.
  */
 static const int64_t kAwakeNs = 2000000; /* a helper without work sleeps after this time */
 static const int64_t kLateNs = 200000;   /* a longer yield is late; interrupts alone take 50 us */
-/* How long a helper sleeps at once after a job: the first time that a yield was late, and at most.
- * It is doubled each time that a yield is late again within the second of these times. */
+/* Back-off while other threads want the processor: after a late yield a helper sleeps right after
+ * each job for kShortCrowdNs. Each further late yield within kLongCrowdNs doubles that, up to
+ * kLongCrowdNs. */
 static const int64_t kShortCrowdNs = 4000000, kLongCrowdNs = 128000000;
 static const int64_t kPoliteNs = 20000;     /* a caller that waits longer yields its processor */
-static const int64_t kRestNs = 20000000;    /* a helper that kept a caller waiting rests so long */
-static const int64_t kRetryNs = 1000000000; /* after a thread could not be made: until a new try */
+static const int64_t kRestNs = 20000000;    /* rest of a helper that kept a caller waiting */
+static const int64_t kRetryNs = 1000000000; /* from a failure to make a thread to a new try */
 
 /* ---- Runs ---- */
 
-/* The word of a run: pieces [next, end) are left, `begun` are under way, all of job number
+/* The word of a run: pieces [next, end) are left and `begun` are under way, all of job number
  * `job`. */
 enum {
     COUNT_BITS = 18,
@@ -95,8 +96,8 @@ static uint64_t run_word(uint64_t job, int64_t next, int64_t end)
     return job << JOB_AT | (uint64_t)next << NEXT_AT | (uint64_t)end << END_AT;
 }
 
-/* Claims the first piece that is left of a run, or the last one, and returns its number. -1: no
- * piece of this job is left. */
+/* Claims the first or the last remaining piece of a run, and returns its number. -1: no piece of
+ * this job is left. */
 static int64_t claim(run *r, uint64_t job, bool last)
 {
     uint64_t word = atomic_load_explicit(&r->word, memory_order_relaxed);
@@ -130,7 +131,7 @@ typedef struct slot {
     /* Read only by members that have claimed a piece. */
     duo_team_piece piece;
     void *job;
-    int64_t first; /* number of the job's piece 0 in the caller's count (duo_team_run) */
+    int64_t first; /* the caller's number (duo_team_run) of the job's piece 0 */
     float_mode mode;
     run run[DUO_TEAM_MOST]; /* by member */
 } slot;
@@ -160,15 +161,15 @@ static head head_of(slot *s, memory_order order)
 
 enum { AWAKE, ASLEEP, RESTING };
 
-/* FETCHED: a caller that waited for long is moving the helper. LATE: it has, and the helper is to
- * rest. */
+/* FETCHED: a caller that waited long is moving the helper. LATE: it has moved it, and the helper is
+ * to rest. */
 enum { IN_TIME, FETCHED, LATE };
 
 typedef struct helper {
     _Alignas(LINE) atomic_uint state; /* AWAKE, ASLEEP, RESTING; a futex */
     atomic_int standing;              /* IN_TIME, FETCHED, LATE */
     atomic_int thread;                /* the system's number of the thread */
-    _Atomic(const slot *) in;         /* the slot of which it does a piece; NULL: none */
+    _Atomic(const slot *) in;         /* the slot with the piece that it does; NULL: none */
     bool moved;                       /* was it moved to a caller's processor? */
     cpu_set_t from;                   /* where it was allowed before it was moved */
 } helper;
@@ -210,8 +211,8 @@ static void wake_others(head h, int member)
     }
 }
 
-/* Does a piece that was claimed. by: the helper, which takes the caller's floating-point mode;
- * NULL: the caller itself. */
+/* Does a claimed piece. by: the helper, which takes the caller's floating-point mode; NULL: the
+ * caller itself. */
 static void do_piece(const slot *s, int64_t number, helper *by)
 {
     if (by != NULL) {
@@ -222,8 +223,8 @@ static void do_piece(const slot *s, int64_t number, helper *by)
     if (by != NULL) atomic_store_explicit(&by->in, NULL, memory_order_relaxed);
 }
 
-/* Does what is left of a job: the member's own run, then the ends of the others' runs. Returns how
- * many pieces it did. */
+/* Does the rest of a job: the member's own run, then the ends of the others' runs. Returns how many
+ * pieces it did. */
 static int work(slot *s, head h, int member, helper *by)
 {
     int done = 0;
@@ -265,7 +266,7 @@ static void rest(helper *h)
     atomic_store_explicit(&h->standing, IN_TIME, memory_order_release);
 }
 
-/* Other threads want a helper's processor: until when it goes to sleep at once after a job. */
+/* Other threads want a helper's processor: it sleeps right after each job until until_ns. */
 typedef struct crowd {
     int64_t until_ns, for_ns; /* for_ns: the length of that time */
 } crowd;
@@ -279,8 +280,8 @@ static void meet_crowd(crowd *c, int64_t now)
     c->until_ns = now + c->for_ns;
 }
 
-/* Looks at the bell for a while, yielding between looks; not at all while there is a crowd. True:
- * there may be work, or it is time to rest. False: it is time to sleep. */
+/* Looks at the bell for a while, yielding between looks; not while there is a crowd. True: there
+ * may be work, or it is time to rest. False: it is time to sleep. */
 static bool rings(helper *self, unsigned heard, crowd *c)
 {
     const int64_t since = now_ns(), until = since + kAwakeNs;
@@ -325,8 +326,8 @@ static void *helper_body(void *argument)
     return NULL;
 }
 
-/* Makes one more helper; false: the system gives no thread. A helper takes no signals: they are for
- * the program's threads. */
+/* Makes one more helper; false: the system gives no thread. A helper blocks all signals: they are
+ * for the program's threads. */
 static bool make_helper(int number)
 {
     pthread_t thread;
@@ -366,8 +367,8 @@ int duo_team_helpers(void) { return atomic_load_explicit(&helpers, memory_order_
 
 /* ---- Jobs ---- */
 
-/* Takes a free slot; NULL: there is none. *first: the first helper of the new job, after those that
- * the jobs in the slots before it use. */
+/* Takes a free slot; NULL: there is none. *first: the first helper of the new job, after the
+ * helpers of the jobs in earlier slots. */
 static slot *take_slot(int round, int *first)
 {
     *first = 0;
@@ -385,7 +386,7 @@ static slot *take_slot(int round, int *first)
     return NULL;
 }
 
-/* Posts a job of which all pieces are left: gives it a number, cuts its runs, wakes members. */
+/* Posts a new job: gives it a number, cuts its runs, wakes members. */
 static head post(slot *s, head h, int64_t pieces)
 {
     h.job = (head_of(s, memory_order_relaxed).job + 1) & 0xFFFF;
@@ -400,8 +401,8 @@ static head post(slot *s, head h, int64_t pieces)
 }
 
 /*
- * A helper that keeps its caller waiting has lost its processor, in the middle of a piece, to a
- * thread whose turn may take milliseconds. It is moved to the caller's processor, and the caller
+ * A helper that keeps its caller waiting has lost its processor, in the middle of a piece, to
+ * another thread, perhaps for milliseconds. It is moved to the caller's processor, and the caller
  * sleeps for a moment.
  */
 static void fetch(helper *h)
@@ -419,7 +420,7 @@ static void fetch_late(const slot *s)
         if (atomic_load_explicit(&helper_of[i].in, memory_order_relaxed) == s) fetch(&helper_of[i]);
 }
 
-/* Waits for the pieces that helpers have begun: looks for a moment, then yields its processor, and
+/* Waits for the pieces that helpers have begun: looks for a moment, then yields its processor, then
  * fetches helpers that take much longer than piece_ns, the time of one of its own pieces. */
 static void await(slot *s, head h, int64_t piece_ns)
 {
@@ -437,7 +438,7 @@ static void await(slot *s, head h, int64_t piece_ns)
                 fetch_late(s);
                 (void)nanosleep(&a_moment, NULL);
             } else if (now - since > kPoliteNs) {
-                (void)sched_yield(); /* the helper may be waiting for this very processor */
+                (void)sched_yield(); /* the helper may be waiting for this processor */
             }
         }
 }

@@ -1,11 +1,11 @@
 /*
  * team.h - the threads of the library: the one place where they are made and given work.
  *
- * Whoever has work for several threads cuts it into pieces and calls duo_team_run. The caller
- * works, too, and never waits for a helper that has not begun: it does what no helper begins in
- * time, and at the end waits only for pieces that helpers have begun. So a piece should be short
- * beside the milliseconds for which a scheduler may take a helper's processor away. (Also a piece
- * that could be done twice without harm is awaited: its helper would read memory that the user has
+ * Work for several threads is cut into pieces and given to duo_team_run. The caller works, too, and
+ * never waits for a helper that has not begun: it does the pieces that no helper begins in time,
+ * and at the end waits only for pieces that helpers have begun. So a piece should be short compared
+ * to the milliseconds for which a scheduler may take a helper's processor away. (Pieces that could
+ * be done twice without harm are awaited, too: a late helper would read memory that the user has
  * freed by then.)
  */
 #ifndef DUO_TEAM_H
@@ -24,7 +24,7 @@ typedef void (*duo_team_piece)(void *job, int64_t piece);
  * all are done. */
 void duo_team_run(duo_team_piece piece, void *job, int64_t pieces, int threads);
 
-/* Makes the helpers that a call with so many threads uses, and wakes them. */
+/* Makes the helpers that a call with `threads` threads uses, and wakes them. */
 void duo_team_warm_up(int threads);
 
 /* How many helpers there are. */
