@@ -1,10 +1,10 @@
 /*
- * blas.h - the drop-in: what stands between the BLAS names and the public API.
+ * blas.h - the drop-in, between the BLAS names and the public API.
  *
  * blas_lp64.c and blas_ilp64.c export the names, from one body, with integers of 32 and of 64 bits,
  * blas_scipy_lp64.c and blas_scipy_ilp64.c the same with scipy_ before them.
- * BLAS returns no status: a wrong argument goes to xerbla, and any other failure, which should not
- * happen, to one line on stderr. At return results are in host memory, also in kept arrays, because
+ * BLAS returns no status: a wrong argument goes to xerbla, and any other failure (there should be
+ * none) to one line on stderr. At return results are in host memory, also in kept arrays, because
  * the program's other BLAS calls read them there.
  */
 #ifndef DUO_BLAS_H
@@ -18,7 +18,7 @@
 
 /* ---- Operations ---- */
 
-/* All arguments of sgemm, whichever name it was called by. */
+/* All arguments of sgemm, for each of its names. */
 typedef struct duo_blas_gemm {
     int layout, transa, transb; /* values of duo_layout and duo_transpose, or anything else */
     int64_t m, n, k;
@@ -26,9 +26,9 @@ typedef struct duo_blas_gemm {
     const float *a, *b;
     int64_t lda, ldb, ldc;
     float *c;
-    bool wide;          /* was it called by a name with 64-bit integers? */
-    bool scipy;         /* ... by a name that begins with scipy_? */
-    const void *caller; /* an address in the code that called */
+    bool wide;          /* does the called name have 64-bit integers? */
+    bool scipy;         /* ... does it begin with scipy_? */
+    const void *caller; /* an address in the caller's code */
 } duo_blas_gemm;
 
 /* The duo_transpose of a Fortran letter, upper or lower case; 0: it is none of the letters. */
@@ -42,8 +42,8 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g);
 /* Multiplies. The arguments have been checked. */
 void duo_blas_sgemm(const duo_blas_gemm *g);
 
-/* The same of a batch: lists of `count` products, or strides between those of A, B, C. No product
- * where count <= 0. */
+/* The same for a batch of `count` products: lists of A, B, C, or strides between them. No product
+ * if count <= 0. */
 void duo_blas_sgemm_lists(const duo_blas_gemm *g, const float *const a[], const float *const b[],
                           float *const c[], int64_t count);
 void duo_blas_sgemm_strided(const duo_blas_gemm *g, const int64_t stride[3], int64_t count);
@@ -61,16 +61,16 @@ void duo_blas_tell_program(const duo_blas_gemm *g);
 
 /*
  * Calls the program's own xerbla_ or cblas_xerbla (with `wide`: xerbla_64_, cblas_xerbla64_), if it
- * has one, with the argument's number as that handler counts; otherwise prints one line. Handlers
- * of BLAS and LAPACK libraries are not called: some end the program. argument: as returned by
- * duo_blas_wrong_argument.
+ * has one, with the number of the argument as that handler counts; otherwise prints one line.
+ * Handlers of BLAS and LAPACK libraries are not called: some end the program. argument: as returned
+ * by duo_blas_wrong_argument.
  */
 void duo_blas_report(bool cblas, bool wide, int argument);
 
 /* ---- Programs of another BLAS with 64-bit integers: libblas64.c ---- */
 
-/* Functions of a BLAS whose plain names take 64-bit integers: a preloaded drop-in hands its calls
- * on to them. Those that the library does not have are NULL. */
+/* Functions of a BLAS with 64-bit integers under plain names: a preloaded drop-in hands its calls
+ * on to them. Functions that the library does not have are NULL. */
 typedef struct duo_libblas64 {
     void (*sgemm)(const char *, const char *, const void *, const void *, const void *,
                   const void *, const void *, const void *, const void *, const void *,
@@ -106,13 +106,13 @@ bool duo_blas_summary_wanted(void);
 /* Seconds on a monotonic clock. */
 double duo_blas_clock(void);
 
-/* Counts the calling thread's last call, which began at `started`. bytes: of its operands. */
+/* Counts the calling thread's last call, which began at `started`. bytes: its operands'. */
 void duo_blas_summary_add(double started, const double bytes[3]);
 
 /* ---- Why nothing was called, or hardly anything: unreached.c ---- */
 
-/* Writes a line for each reason. some: a few calls came. forks: children of which nothing is known.
- * True: this process has an sgemm whose calls cannot come here. */
+/* Writes a line for each reason. some: a few calls came. forks: the number of child processes, with
+ * unknown calls. True: this process has an sgemm with calls that cannot come here. */
 bool duo_blas_tell_unreached(FILE *to, bool some, int forks);
 void duo_blas_tell_forks(FILE *to, int forks);
 

@@ -6,10 +6,10 @@
  *     WIDE            are integers of 64 bits?
  *     SCIPY           do the names begin with scipy_?
  *
- * Integers that are passed by value are declared as 64 bits in both. x86-64 and AArch64 pass either
- * width in one register or stack slot, and a caller with 32 bits leaves anything in the upper half:
- * VALUE cuts that off. Programs of libblas64.c need all 64 bits. The hidden lengths of Fortran's
- * strings are not read.
+ * Integers that are passed by value are declared as 64 bits in both. x86-64 and AArch64 pass both
+ * widths in one register or stack slot, and a caller with 32 bits leaves arbitrary bits in the
+ * upper half: VALUE cuts them off. Programs of libblas64.c need all 64 bits. The hidden lengths of
+ * Fortran's strings are not read.
  */
 #include "blas/blas.h"
 
@@ -139,8 +139,8 @@ void CNAME(sgemm)(int layout, int transa, int transb, int64_t m, int64_t n, int6
         duo_blas_report(true, WIDE, wrong);
 }
 
-/* Groups of products: those of a group have their arguments in common, and all stand in one list
- * of each operand. */
+/* Groups of products: all products of a group have the same arguments, and all groups share one
+ * list for each operand. */
 void CNAME(sgemm_batch)(int layout, const int transa[], const int transb[], const INT m[],
                         const INT n[], const INT k[], const float alpha[], const float *const a[],
                         const INT lda[], const float *const b[], const INT ldb[],

@@ -1,8 +1,8 @@
 /*
- * object.c - what a loaded object has to do with BLAS (object.h).
+ * object.c - how a loaded object uses BLAS (object.h).
  *
  * The symbol tables in its file tell whether it has an sgemm, by which name, and whether it asks
- * the loader for one. What the loader gave it stands in its memory.
+ * the loader for one. Its memory has the addresses that the loader gave it.
  */
 #define _GNU_SOURCE
 #include "blas/object.h"
@@ -44,7 +44,7 @@ static bool is_operation(const char *name)
             strstr(name, "sasum") != NULL || strstr(name, "ssum") != NULL);
 }
 
-/* Is it an sgemm, whatever it has before the name, and of what marks its integers behind? */
+/* Is it an sgemm, with any prefix, and with or without a mark of its integers behind? */
 static bool is_sgemm(const char *name)
 {
     const char *const operation = strstr(name, "sgemm");
@@ -54,7 +54,7 @@ static bool is_sgemm(const char *name)
     return operation[5 + strspn(operation + 5, "_64")] == '\0';
 }
 
-/* Is it a product in float64 whose name would be served in float32? */
+/* Is it a product in float64? Its name in float32 would be served. */
 static bool is_double(const ours *r, const char *name)
 {
     char single[TEXT];
@@ -138,9 +138,9 @@ static void look_into(const ours *r, object *o, const char *path)
     close(descriptor);
 }
 
-/* ---- What the loader gave ---- */
+/* ---- Addresses from the loader ---- */
 
-/* A part of the dynamic section; NULL: there is none. */
+/* A part of the dynamic section; NULL: it is missing. */
 static const void *dynamic(const struct link_map *map, ElfW(Sxword) tag, size_t *value)
 {
     for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
@@ -153,7 +153,7 @@ static const void *dynamic(const struct link_map *map, ElfW(Sxword) tag, size_t 
     return NULL;
 }
 
-/* Sees in a table of relocations which served names are another library's in this object. */
+/* Finds in a table of relocations the served names that are bound to another library. */
 static void see_bound(const ours *r, object *o, const struct link_map *map,
                       const ElfW(Rela) * table, size_t bytes)
 {
@@ -194,7 +194,7 @@ static void look_at_bound(const ours *r, object *o, const char *path)
     (void)dlclose(handle);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole object ---- */
 
 /* Is it a copy of the CPU's BLAS that this library has made in memory? */
 static bool is_private(const char *path)

@@ -43,7 +43,7 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g)
     return 0;
 }
 
-/* There is no result, though the caller made no mistake that BLAS knows. */
+/* There is no result, though the arguments were right by the rules of BLAS. */
 static void complain(const char *operation, duo_status status)
 {
     const bool device =
@@ -53,7 +53,7 @@ static void complain(const char *operation, duo_status status)
             *detail != '\0' ? ": " : "", detail);
 }
 
-/* A C in a kept array is brought home. */
+/* Fetches a C in a kept array. */
 static duo_status take_home(const duo_blas_gemm *g, float *c)
 {
     if (g->m <= 0 || g->n <= 0) return DUO_OK;

@@ -1,10 +1,10 @@
 /*
  * program.c - the sgemm that a caller would have called without the drop-in.
  *
- * A program that brings a BLAS of its own (PyTorch has MKL inside, wheels of NumPy have OpenBLAS)
- * would call that. The loader knows which: the first sgemm in the scope of the shared object that
- * calls, or, if that is ours, the next one after it. It is found once for each object. The objects
- * are kept in a list that only grows.
+ * A program with a BLAS of its own (PyTorch has MKL inside, wheels of NumPy have OpenBLAS) would
+ * call that. The loader knows which: the first sgemm in the scope of the calling shared object, or,
+ * if that is ours, the next one. It is found once for each object. The objects are kept in a list
+ * that only grows.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,11 +15,11 @@
 
 #include "blas/blas.h"
 
-enum { NEIGHBOURS = 1 << 16 }; /* bytes that count as one object where there is none */
+enum { NEIGHBOURS = 1 << 16 }; /* bytes that count as one object if there is none */
 
 typedef void (*plain_function)(void);
 
-/* A shared object or the program: where it lies, and the sgemm that it would have called. */
+/* A shared object or the program: its addresses, and the sgemm that it would have called. */
 typedef struct object {
     struct object *next;
     uintptr_t low, high;
@@ -77,8 +77,8 @@ static const object *add(uintptr_t caller)
 {
     object *const o = calloc(1, sizeof *o);
     if (o == NULL) return NULL;
-    /* Code that is in no object, such as code made at run time: nothing is known of its caller, and
-     * its neighbourhood counts as one object. */
+    /* For code in no object (made at run time) nothing is known, and its neighbourhood counts as
+     * one object. */
     o->low = caller / NEIGHBOURS * NEIGHBOURS;
     o->high = o->low + NEIGHBOURS;
     const bool known = dl_iterate_phdr(look_at, &(search){caller, o}) != 0;

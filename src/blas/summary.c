@@ -1,7 +1,7 @@
 /*
- * summary.c - what became of a program's calls, printed when it ends: DUOBLAS_SUMMARY=stderr, or a
- * file that every process appends to. `duoblas run` asks for it, and names the process that it
- * becomes in DUOBLAS_RUN: that one tells also why there were no calls.
+ * summary.c - how a program's calls were served, printed when it ends: DUOBLAS_SUMMARY=stderr, or a
+ * file that every process appends to. `duoblas run` sets it, and DUOBLAS_RUN to the process that it
+ * becomes: that process also tells why there were no calls.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +28,7 @@ typedef struct tally {
     double sent_bytes;          /* to the device and back */
     double expected_seconds[2]; /* by duo_side: predicted for all calls, if that side served them */
     double chosen_seconds;      /* predicted for all calls, where they ran */
-    double profile_seconds;     /* the same by the profile alone, without what was learned */
+    double profile_seconds;     /* the same only by the profile, without learning */
     int64_t without[2];         /* by duo_side: calls that this side could not do */
 } tally;
 
@@ -36,9 +36,9 @@ static const char *const names[OPERATIONS] = {"sgemm", "sasum", "ssum", "sdot"};
 static tally tallies[OPERATIONS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *where;   /* NULL: nobody asked */
+static const char *where;   /* NULL: not wanted */
 static long started_by_run; /* the process that `duoblas run` became; 0: none */
-static bool forked;         /* has this process been another one's copy from the start? */
+static bool forked;         /* was this process a copy of another one at its start? */
 static atomic_int forks;    /* children that are copies of this one */
 
 double duo_blas_clock(void)
@@ -76,7 +76,7 @@ static void print_other_setting(FILE *file, duo_side side, const tally *all)
                                               : "");
 }
 
-/* A handful of tiny calls: perhaps those of a library that tries its BLAS when it is loaded. */
+/* A handful of tiny calls: perhaps a library tries its BLAS when it is loaded. */
 static bool hardly_any(const tally *all)
 {
     enum { HANDFUL = 8, TINY = 1 << 16 };
@@ -84,7 +84,7 @@ static bool hardly_any(const tally *all)
            all->bytes <= TINY;
 }
 
-/* With DUOBLAS_ADAPT, what was learned. */
+/* What was learned (DUOBLAS_ADAPT). */
 static void print_learned(FILE *file, const tally *all)
 {
     const double took = all->seconds[DUO_SIDE_CPU] + all->seconds[DUO_SIDE_GPU];
@@ -126,8 +126,8 @@ static void print_calls(FILE *file)
         duo_blas_tell_forks(file, forks);
 }
 
-/* True: it is worth telling: of the program that was run, and of others that have a BLAS out of
- * reach. Shells and such have none. */
+/* True: it is worth telling, for the started program, and for others with a BLAS out of reach.
+ * Shells, for instance, have no BLAS. */
 static bool print_no_calls(FILE *file)
 {
     fprintf(file, "DuoBLAS: no BLAS call of process %ld (%s) reached it, because\n", (long)getpid(),
@@ -143,8 +143,8 @@ static bool any_calls(void)
     return false;
 }
 
-/* A write that is not possible, be it for the size that files may have or for want of a reader,
- * fails, and does not end the program. */
+/* A write beyond the limit of file sizes, or without a reader, fails; it must not end the
+ * program. */
 static void write_quietly(int file, const char *text, size_t length)
 {
     sigset_t ours, before, pending;
@@ -163,8 +163,8 @@ static void write_quietly(int file, const char *text, size_t length)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* In one write, so that summaries of several processes do not mix. Nobody can be told of a failure.
- * A FIFO that nobody reads is not waited for. */
+/* In one write, so that summaries of several processes do not mix. A failure cannot be reported. It
+ * does not wait for a FIFO without a reader. */
 static void put(const char *text, size_t length)
 {
     const bool to_file = strcmp(where, "stderr") != 0;
@@ -219,7 +219,7 @@ static void ask(void)
     (void)pthread_atfork(NULL, count_fork, forget);
 }
 
-/* When the library is loaded: a program may change its environment. */
+/* At load time, since a program may change its environment. */
 static void __attribute__((constructor)) ask_at_start(void) { (void)duo_blas_summary_wanted(); }
 
 bool duo_blas_summary_wanted(void)

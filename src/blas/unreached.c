@@ -1,9 +1,9 @@
 /*
  * unreached.c - why no call of this process reached the drop-in, or hardly any.
  *
- * All loaded objects are looked at (object.h). Only a name that one of them asks the loader for can
- * come here: not one that is linked into its caller, nor one that is looked up by dlsym in a
- * certain library.
+ * Looks at all loaded objects (object.h). A call can come here only if its object asks the loader
+ * for the name: not if the function is linked into its caller, or looked up by dlsym in a certain
+ * library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,10 +23,11 @@ typedef struct report {
     duo_blas_ours ours;
     char *path[OBJECTS];
     int paths;
-    object found[FINDINGS]; /* those that have an sgemm and ask for none, or asked in vain */
+    object found[FINDINGS]; /* objects that have an sgemm and ask for none, or asked in vain */
     int count;
-    bool bound; /* is there one that asked in vain? */
-    /* The first that asks for an sgemm and may get ours, or for one in float64, or calls us. */
+    bool bound; /* did one ask in vain? */
+    /* The first object that asks for an sgemm and may get ours; that asks for one in float64; that
+     * calls us. */
     object asks, double_, direct;
 } report;
 
@@ -55,7 +56,8 @@ static void sort_out(report *r, const char *path)
         r->found[r->count++] = o;
 }
 
-/* What keeps this object's calls from us; nothing where it is known who calls what it has. */
+/* Tells why this object's calls do not come here; nothing if the callers of its functions are
+ * known. */
 static bool tell(FILE *to, const report *r, const object *o)
 {
     if (o->mkl)
@@ -82,7 +84,7 @@ static bool tell(FILE *to, const report *r, const object *o)
     return true;
 }
 
-/* Which calls would come, or would if they were in float32. True: something was told. */
+/* Tells which calls would come, or would come in float32. True: something was told. */
 static bool tell_asked(FILE *to, const report *r, bool some)
 {
     const object *const single = &r->asks, *const wide = &r->double_, *const direct = &r->direct;

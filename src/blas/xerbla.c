@@ -33,8 +33,8 @@ static void *handler(const char *name)
 }
 
 /* The reference CBLAS computes a row-major product as a column-major one with m and n, lda and ldb
- * exchanged. It sets this variable, and handlers made for it then exchange the argument's number
- * back. Our numbers are right already. */
+ * exchanged. It sets this variable, and its handlers then exchange the argument's number back. Our
+ * numbers are right already. */
 static void numbers_are_right(void)
 {
     int *const row_major = dlsym(RTLD_DEFAULT, "RowMajorStrg");
