@@ -4,7 +4,7 @@
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
 
-/* Memory of duo_malloc is refused as such wherever it lies. */
+/* Memory of duo_malloc is refused, wherever it lies. */
 static bool registered(uintptr_t low, size_t bytes)
 {
     duo_residency_lock();

@@ -16,7 +16,7 @@ typedef struct end {
     bool on_device, crosses;
 } end;
 
-/* Finds out where one end is. DUO_ERR_FOREIGN: in device memory that is not registered. */
+/* Finds out where an end is. DUO_ERR_FOREIGN: in device memory that is not registered. */
 static duo_status find_end(const void *address, size_t bytes, end *e)
 {
     const uintptr_t low = (uintptr_t)address;
@@ -113,10 +113,10 @@ duo_status duo_copy(duo_context *given, void *dst, const void *src, size_t bytes
     const bool found = status == DUO_OK;
     if (status == DUO_OK) status = copy_between(&ctx->resources, &to, &from, bytes);
     if (found && status == DUO_ERR_LOST && (to.on_device || from.on_device)) {
-        duo_residency_sweep(); /* only the context's device may be lost, and none of the data */
+        duo_residency_sweep(); /* perhaps only the context's device is lost, and no data */
         if (reachable(&to) && reachable(&from))
             status = copy_between(&ctx->resources, &to, &from, bytes);
     }
     duo_residency_unlock();
-    return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status; /* for want of staging memory */
+    return status == DUO_ERR_MEMORY ? DUO_ERR_DEVICE : status; /* no staging memory */
 }

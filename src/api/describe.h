@@ -1,14 +1,14 @@
 /*
- * describe.h - calls of the public functions that are checked and described, and not made: for the
- * nodes of graphs.
+ * describe.h - checks and describes a call of a public function without making it: for the nodes of
+ * graphs.
  */
 #ifndef DUO_DESCRIBE_H
 #define DUO_DESCRIBE_H
 
 #include "call.h"
 
-/* What the function of that name does with these arguments; operands that it would not touch are
- * untouched. Returns what that function returns for bad arguments. */
+/* Describes the call of the function of that name with these arguments; operands that it would not
+ * touch are untouched. Returns that function's status for bad arguments. */
 duo_status duo_sgemm_describe(duo_call *call, duo_layout layout, duo_transpose transa,
                               duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
                               const float *a, int64_t lda, const float *b, int64_t ldb, float beta,

@@ -44,7 +44,7 @@ duo_status duo_event_wait(duo_context *given, duo_event *handle)
     if (duo_resources_captured(&ctx->resources)) return DUO_ERR_CAPTURE;
     if (!duo_event_pending(event)) return DUO_OK;
     if (duo_context_open(ctx) == DUO_OK) return duo_event_follow(event, &ctx->resources);
-    /* The context has no GPU: the loss of results is told by whoever asks for them. */
+    /* The context has no GPU. A loss of results is told when they are asked for. */
     const duo_status status = duo_event_finish(event);
     return status == DUO_ERR_LOST ? DUO_OK : status;
 }

@@ -34,7 +34,7 @@ duo_status duo_changed(duo_context *given, const void *host, size_t bytes)
     const duo_status status =
         duo_coherence_changed(&ctx->resources, (uintptr_t)host, (uintptr_t)host + bytes);
     duo_residency_unlock();
-    /* What is lost with a device is reported by the next call that needs it. */
+    /* The next call that needs data lost with a device reports it. */
     return status == DUO_ERR_LOST ? DUO_OK : status;
 }
 

@@ -18,7 +18,7 @@ static size_t padded(size_t bytes)
     return some > SIZE_MAX - ALIGNMENT ? 0 : (some + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Does the machine have so much memory at all? Linux would promise more than there is. */
+/* Does the machine have this much memory at all? Linux would promise more than it has. */
 static bool host_has(size_t bytes)
 {
     return (double)bytes <= (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -33,7 +33,7 @@ static duo_status enlist(duo_region_kind kind, void *address, size_t bytes, int 
     return status == DUO_OK ? DUO_OK : DUO_ERR_MEMORY;
 }
 
-/* Plain host memory in place of device or pinned memory that could not be had. */
+/* Plain host memory instead of device or pinned memory that is not available. */
 static duo_status host_instead(duo_region_kind kind, size_t bytes, void **ptr)
 {
     if (!host_has(bytes)) return DUO_ERR_MEMORY;
@@ -47,7 +47,7 @@ static duo_status host_instead(duo_region_kind kind, size_t bytes, void **ptr)
     return status;
 }
 
-/* On failure the reason is noted (duo_error_detail), and plain host memory serves. */
+/* On failure the reason is noted (duo_error_detail), and the caller takes plain host memory. */
 static duo_status device_memory(duo_context *ctx, size_t bytes, void **ptr)
 {
     void *address;
@@ -56,7 +56,7 @@ static duo_status device_memory(duo_context *ctx, size_t bytes, void **ptr)
     if (status != DUO_OK) return status;
     status = duo_device_allocate(ctx->resources.device, padded(bytes), &address);
     if (status == DUO_ERR_MEMORY) {
-        /* What a program asks for goes before copies that the library makes, however new. */
+        /* The program's memory goes before the library's copies, even new ones. */
         duo_residency_lock();
         status = duo_room_allocate(&ctx->resources, padded(bytes), UINT64_MAX, &address);
         duo_residency_unlock();
@@ -127,7 +127,7 @@ static duo_status free_region(duo_context *given, void *ptr, duo_region_kind kin
     if (freed.kind == DUO_REGION_HOSTED || freed.kind == DUO_REGION_PLAIN)
         free(ptr);
     else if (duo_forked())
-        return DUO_OK; /* the memory is the parent's */
+        return DUO_OK; /* the memory belongs to the parent */
     else if (freed.kind == DUO_REGION_PINNED) {
         /* A transfer of this context may still use it: no queue is noted for pinned memory. */
         if (ctx->resources.queue != NULL && duo_device_usable(ctx->resources.queue_device))

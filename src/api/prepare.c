@@ -1,4 +1,4 @@
-/* prepare.c - duo_prepare: a promise that factors in a range rarely change. */
+/* prepare.c - duo_prepare: the promise that factors in a range rarely change. */
 #include "call/context.h"
 #include "data/residency.h"
 

@@ -29,8 +29,7 @@ static duo_operand scalar(float *result)
     return (duo_operand){.address = result, .rows = 1, .columns = 1, .ld = 1, .written = true};
 }
 
-/* Checks the arguments, and describes the call. *nothing: there is nothing to read, and the result
- * is 0. */
+/* Checks the arguments, and describes the call. *nothing: nothing is read, and the result is 0. */
 static duo_status check(duo_call *call, bool *nothing, duo_operation operation, int64_t n,
                         const float *x, int64_t incx, const float *y, int64_t incy, float *result)
 {
@@ -55,7 +54,7 @@ static duo_work_kind kind_of(duo_operation operation)
                                    : DUO_WORK_SDOT;
 }
 
-/* Does the call fit the limit, which has come only now with the context or with the profile? */
+/* Is the call within the limit? The limit has come only now, with the context or the profile. */
 static bool is_tiny(const duo_context *ctx, const duo_call *call)
 {
     const duo_operand *const x = &call->operand[DUO_X], *const y = &call->operand[DUO_Y];

@@ -1,9 +1,9 @@
 /*
- * reduce.h - what duo_sasum, duo_ssum and duo_sdot share.
+ * reduce.h - shared by duo_sasum, duo_ssum and duo_sdot.
  *
- * A tiny call takes ten nanoseconds, so dispatch must not take more than a few: contiguous vectors
- * in plain host memory, of at most policy.tiny elements, go straight to the CPU algorithm's kernel.
- * The limit is computed from the algorithms' costs (call/policy.c).
+ * A tiny call takes ten nanoseconds, so dispatch may take only a few: contiguous vectors in plain
+ * host memory, of at most policy.tiny elements, go straight to the CPU algorithm's kernel. The
+ * limit is computed from the algorithms' costs (call/policy.c).
  */
 #ifndef DUO_REDUCE_H
 #define DUO_REDUCE_H

@@ -114,8 +114,8 @@ duo_status duo_set_adapt(duo_context *given, int on)
     return DUO_OK;
 }
 
-/* Functions on the default context give their result when they return, as BLAS does: the drop-in's
- * results are values, and a thread may end with its stack. */
+/* Functions on the default context give their result at return, as BLAS does: the drop-in's results
+ * are values, and a thread may end with its stack. */
 duo_status duo_set_async(duo_context *given, int on)
 {
     duo_context *const ctx = duo_context_of(given);

@@ -23,8 +23,8 @@ static bool addressable(int64_t rows, int64_t columns, int64_t ld)
 
 static int64_t at_least_1(int64_t size) { return size > 1 ? size : 1; }
 
-/* Fills in what the caller said of an operand. `address` loses its const: `written` says whether
- * anything is written there. What duo_locate finds out is left as it is. */
+/* Fills in the caller's arguments for an operand. `address` loses its const: `written` says whether
+ * anything is written there. Fields that duo_locate sets stay as they are. */
 static void set_operand(duo_operand *o, const float *address, int64_t rows, int64_t columns,
                         int64_t ld, bool read, bool written)
 {
@@ -36,7 +36,7 @@ static void set_operand(duo_operand *o, const float *address, int64_t rows, int6
     o->written = written;
 }
 
-/* What the caller said, checked. Row-major storage of a matrix is column-major storage of its
+/* The caller's arguments, checked. Row-major storage of a matrix is column-major storage of its
  * transpose: there C' = op(B)' op(A)'. */
 typedef struct product {
     bool swapped, transa, transb, reads; /* reads: are A and B read at all? */
@@ -80,13 +80,13 @@ static bool near(const float *x, int64_t rows, int64_t columns, int64_t ld)
 /* May the product touch a registered region? */
 static bool near_registered(const product *p)
 {
-    if (!duo_residency_near(0, UINTPTR_MAX)) return false; /* nothing is registered, as mostly */
+    if (!duo_residency_near(0, UINTPTR_MAX)) return false; /* mostly nothing is registered */
     return near(p->c, p->m, p->n, p->ldc) ||
            (p->reads && (near(p->a, p->a_rows, p->a_columns, p->lda) ||
                          near(p->b, p->b_rows, p->b_columns, p->ldb)));
 }
 
-/* By loops that need no library. */
+/* Multiplies by loops that need no library. */
 static void run_in_loops(duo_context *ctx, const product *p)
 {
     ctx->last.tiny = true;
@@ -118,8 +118,7 @@ static bool run_tiny(duo_context *ctx, const product *p)
     }
     set_call(&ctx->last.call, p, program);
     if (duo_context_run(ctx, ctx->last.algorithm, &ctx->last.call) == DUO_OK) return true;
-    duo_policy_changed(&ctx->policy,
-                       &ctx->resources); /* the inner BLAS has turned out to be none */
+    duo_policy_changed(&ctx->policy, &ctx->resources); /* there turned out to be no inner BLAS */
     return false;
 }
 
@@ -139,8 +138,8 @@ static bool ran_tiny(duo_context *ctx, const product *p)
     return false;
 }
 
-/* Checks the arguments. *empty: C stays as it is. Inline, as a tiny product takes no longer than
- * this does. */
+/* Checks the arguments. *empty: C stays as it is. Inline, since a tiny product takes no longer than
+ * this. */
 static inline duo_status check(product *p, bool *empty, duo_layout layout, duo_transpose transa,
                                duo_transpose transb, int64_t m, int64_t n, int64_t k, float alpha,
                                const float *a, int64_t lda, const float *b, int64_t ldb, float beta,

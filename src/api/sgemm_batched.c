@@ -38,7 +38,7 @@ static bool apart(const duo_batch *batch, const duo_call *call)
     const duo_operand *const c = &call->operand[DUO_C];
     const int64_t stride = batch->stride[DUO_C] < 0 ? -batch->stride[DUO_C] : batch->stride[DUO_C];
     if (!c->written || batch->count <= 1 || batch->pointer[DUO_C] != NULL) return true;
-    /* Either one behind the other, or columns of each between those of others. */
+    /* Either one behind the other, or columns of each between the others' columns. */
     return stride >= (c->columns - 1) * c->ld + c->rows ||
            (stride >= c->rows && (batch->count - 1) * stride + c->rows <= c->ld);
 }
@@ -81,7 +81,7 @@ duo_status duo_sgemm_strided_batched(duo_context *given, duo_layout layout, duo_
     duo_context *const ctx = duo_context_of(given);
     duo_call call;
     if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
-    static float any; /* of no product nothing need be there */
+    static float any; /* stands for operands that a batch of no products need not have */
     const bool none = count == 0;
     const duo_status checked =
         duo_sgemm_describe(&call, layout, transa, transb, m, n, k, alpha, none ? &any : a, lda,

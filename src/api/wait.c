@@ -38,7 +38,7 @@ static void open_others(duo_resources *res)
         if (status != DUO_OK)
             (void)duo_resources_failed_on(res, device[i], status, "load the kernels");
     }
-    (void)duo_lanes_open(res, device, devices); /* a failure is met again by the first call */
+    (void)duo_lanes_open(res, device, devices); /* the first call will meet a failure again */
 }
 
 static void warm_up(void *user)
@@ -72,14 +72,14 @@ duo_status duo_synchronize(duo_context *given)
     duo_resources *const res = &ctx->resources;
     if (res->queue == NULL) return duo_resources_tell(res);
     const duo_status status = duo_resources_finish(res);
-    /* In a stream that the program may capture now others need not follow what is done. */
+    /* The program may capture the stream now: then others need not follow work that is done. */
     if (status == DUO_OK && res->stream != NULL) {
         duo_residency_lock();
         duo_residency_forget_queue(res->queue);
         duo_residency_unlock();
     }
     const bool unwaited = res->unwaited || duo_deferred_awaited(res->deferred).of != NULL;
-    /* After another failure the outputs may still come, and can be waited for again. */
+    /* After another failure the outputs may still come: the program can wait again. */
     if (status != DUO_OK && status != DUO_ERR_LOST && unwaited) return status;
     if (res->unwaited && status == DUO_ERR_LOST) duo_resources_owe(res, status);
     res->unwaited = false;
