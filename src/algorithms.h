@@ -2,10 +2,10 @@
  * algorithms.h - the list of all algorithms.
  *
  * A line is one algorithm: its operation, the side it runs on, the maths it serves (DUO_SERVES_ in
- * choice/algorithm.h) and its name, which its file and its function have too. What the library
- * keeps of an algorithm (its number, its entry in the dispatch table, its curve in a profile, its
- * kernels) is made from this list. The algorithms of one operation are neighbours. Predictions come
- * in this order, and of two algorithms that cost the same the first is chosen.
+ * choice/algorithm.h) and its name, which is also its file's and its function's. The library makes
+ * from this list an algorithm's number, its entry in the dispatch table, its curve in a profile and
+ * its kernels. The algorithms of one operation are neighbours. Predictions come in this order; if
+ * two algorithms cost the same, the first is chosen.
  */
 #ifndef DUO_ALGORITHMS_H
 #define DUO_ALGORITHMS_H
@@ -55,7 +55,7 @@ typedef enum duo_algorithm_id {
 
 const char *duo_algorithm_name(duo_algorithm_id id);
 duo_operation duo_algorithm_operation(duo_algorithm_id id);
-/* Does it call the inner BLAS? A fork may then find its thread in there. */
+/* Does it call the inner BLAS? Then a thread may be inside it at a fork. */
 bool duo_algorithm_calls_blas(duo_algorithm_id id);
 const char *duo_operation_name(duo_operation operation);
 

@@ -2,9 +2,9 @@
  * call.h - one call of an operation, as its algorithms see it.
  *
  * The public functions translate their arguments into a duo_call: column-major matrices, vectors by
- * their logical first element. Placing swaps the addresses for those on the side where the
- * algorithm runs (data/place_host.c, data/place_device.c); nothing else changes on the way, so a
- * CPU algorithm and a GPU kernel read the same structure.
+ * their logical first element. Placing replaces the addresses by those on the algorithm's side
+ * (data/place_host.c, data/place_device.c). Nothing else changes on the way, so a CPU algorithm and
+ * a GPU kernel read the same structure.
  */
 #ifndef DUO_CALL_H
 #define DUO_CALL_H
@@ -27,9 +27,9 @@ typedef enum duo_operation {
 } duo_operation;
 
 /*
- * The outcome of work that another algorithm may do instead: a duo_status, or DUO_DECLINED, which
- * means that the next algorithm is to be tried. Nothing was written then, unless the function
- * reports how much was. DUO_DECLINED never reaches the user.
+ * The outcome of work that another algorithm may do instead: a duo_status, or DUO_DECLINED: the
+ * next algorithm is to be tried. Then nothing was written, unless the function reports how much
+ * was. DUO_DECLINED never reaches the user.
  */
 typedef int duo_outcome;
 enum { DUO_DECLINED = 1 };
@@ -39,8 +39,8 @@ typedef struct duo_batch duo_batch;   /* batch.h */
 
 /*
  * Fortran's sgemm: every argument is passed by address, and the lengths of the two strings come
- * last. Integers are stored as 64 bits, and their values fit into 32: on a little-endian processor
- * a library with integers of 32 bits reads the same values from the first half.
+ * last. Integers have 64 bits, but values that fit into 32: on a little-endian processor a library
+ * with 32-bit integers reads the same values from the first half.
  */
 typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const int64_t *m,
                                   const int64_t *n, const int64_t *k, const float *alpha,
@@ -49,12 +49,12 @@ typedef void (*duo_fortran_sgemm)(const char *transa, const char *transb, const 
                                   const int64_t *ldc, long transa_length, long transb_length);
 
 /*
- * What a call touches of one operand: `columns` runs of `rows` floats, `ld` floats apart.
- * A vector has rows = 1, columns = n and ld = its increment (which may be zero or negative), and
+ * The memory of one operand that a call touches: `columns` runs of `rows` floats, `ld` apart. A
+ * vector has rows = 1, columns = n and ld = its increment (which may be zero or negative), and
  * address is its logical first element. Bytes between the runs are never touched.
  */
 typedef struct duo_operand {
-    float *address; /* the caller's; in a placed copy of the call, that on the algorithm's side */
+    float *address; /* the caller's; in a placed copy of the call, the algorithm's side's */
     int64_t rows, columns, ld;
     bool read, written; /* both false: the operand is not touched, and address may be NULL */
 
@@ -62,54 +62,52 @@ typedef struct duo_operand {
     duo_residence residence;
     bool on_host, on_device; /* is there a current copy of the operand? */
     bool registered;         /* the whole operand lies in one region */
-    bool counts_as_device;   /* that is device memory to the program, wherever it lies */
-    bool in_kept;            /* that is a kept array, with a device copy or without */
+    bool counts_as_device;   /* this region is device memory to the program, wherever it lies */
+    bool in_kept;            /* this region is a kept array, with a device copy or without */
     bool crosses;            /* it overlaps regions without lying in one of them */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/decide.c) */
     double send_bytes;       /* what is stale of its kept array on the device, all of it */
     double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
 
-    /* Set by placing, in the placed copy of the call alone. */
-    duo_region *held;  /* the region that is held for the operand, or NULL: data/residency.h */
+    /* Set by placing, only in the placed copy of the call. */
+    duo_region *held;  /* the region held for the operand, or NULL: data/residency.h */
     bool host_written; /* the context's host_write is in the list of data/residency.c */
     void *packed;      /* GPU: device memory with the operand packed for the algorithm, or NULL */
 
     /*
-     * Where that memory holds more: it is laid out for packed_rows rows of op(A), or columns of
-     * op(B), of which this operand is the range from packed_first on. packed_rows = 0: for this
-     * operand's own, all of them. A range begins at a multiple of 64, and ends at one or where
-     * packed_rows ends.
+     * `packed` may hold a larger operand. Then it has packed_rows rows of op(A), or columns of
+     * op(B), and this operand begins at packed_first. packed_rows = 0: it holds only this operand.
+     * A range begins at a multiple of 64, and ends at one or where packed_rows ends.
      */
     int64_t packed_rows, packed_first;
 } duo_operand;
 
-/* sgemm: operand A, B, C. Reductions: x, y (sdot alone), result. */
+/* sgemm: operand A, B, C. Reductions: x, y (only sdot), result. */
 enum { DUO_A = 0, DUO_B = 1, DUO_C = 2, DUO_X = 0, DUO_Y = 1, DUO_RESULT = 2, DUO_OPERANDS = 3 };
 
 typedef struct duo_call {
     duo_operation operation;
-    bool swapped; /* a row-major sgemm: A and B, and m and n, are the caller's exchanged */
+    bool swapped; /* a row-major sgemm: the caller's A and B, m and n are exchanged */
     bool transa, transb;
-    int64_t m, n, k; /* reductions: n alone, m = 1, k = 0 */
+    int64_t m, n, k; /* reductions: only n; m = 1, k = 0 */
     float alpha, beta;
     duo_operand operand[DUO_OPERANDS]; /* of a batch, those of the first product */
     duo_batch *batch;                  /* the products of a batch; NULL: one product */
     uint64_t number;           /* of a call that names regions: higher than all before; or 0 */
     int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
-    /* GPU: not NULL: a reduction writes its sum, before it is rounded, here on the device, and no
-     * other result. */
+    /* GPU: if not NULL, a reduction writes only its unrounded sum, here on the device. */
     double *unrounded;
 } duo_call;
 
-/* A call whose operands are dense and in plain host memory. They have no addresses: a prediction
- * needs none, and to run the call the caller sets them. */
+/* A call with dense operands in plain host memory. They have no addresses: a prediction needs none,
+ * and a caller that runs the call sets them. */
 duo_call duo_call_sgemm(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
                         float beta);
 duo_call duo_call_reduction(duo_operation operation, int64_t n);
 
-/* Sets the sizes of a sgemm, and by them the rows and columns of its operands. */
+/* Sets the sizes of a sgemm, and from them the rows and columns of its operands. */
 void duo_call_set_sizes(duo_call *call, int64_t m, int64_t n, int64_t k);
 
 /* Are neighbours in the memory of operand i of a sgemm neighbours in k? */
@@ -118,7 +116,7 @@ static inline bool duo_call_along_k(const duo_call *call, int i)
     return i == DUO_A ? call->transa : i == DUO_B && !call->transb;
 }
 
-/* Bytes of the operand's elements: what a transfer of it moves. */
+/* Bytes of the operand's elements: a transfer moves these. */
 static inline double duo_operand_bytes(const duo_operand *o)
 {
     return 4.0 * (double)o->rows * (double)o->columns;
@@ -147,14 +145,14 @@ static inline bool duo_operand_kept(const duo_operand *o)
     return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
 
-/* Does the operand lie in host memory that has no device copy? What the program calls it is another
- * question (data/region.h). */
+/* Does the operand lie in host memory without a device copy? Whether it counts as device memory is
+ * another question (data/region.h). */
 static inline bool duo_operand_lies_in_host(const duo_operand *o)
 {
     return o->residence == DUO_AT_PAGEABLE || o->residence == DUO_AT_PINNED;
 }
 
-/* Is one of sgemm's operands in host memory, and none of its device copies? Then the product is
+/* Does one of sgemm's operands lie in host memory, without a device copy? Then the product is
  * streamed. */
 static inline bool duo_streams(const duo_call *call)
 {
@@ -165,7 +163,7 @@ static inline bool duo_streams(const duo_call *call)
     return host;
 }
 
-/* Does the call read a kept array whose device copy is not current? */
+/* Does the call read a kept array with a device copy that is not current? */
 static inline bool duo_call_stale(const duo_call *call)
 {
     bool stale = false;
