@@ -1,8 +1,8 @@
 /*
- * algorithm.h - the dispatch table: what each algorithm accepts, and what it costs here.
+ * algorithm.h - the dispatch table: the calls that each algorithm accepts, and their costs here.
  *
- * The cheapest algorithm that serves the context's math and accepts the call runs. One that cannot
- * go on, and has written nothing yet, declines; the next cheapest runs. For every math one CPU
+ * The cheapest algorithm that serves the context's math and accepts the call runs. If it cannot go
+ * on, and has written nothing yet, it declines, and the next cheapest runs. For every math one CPU
  * algorithm accepts every call and never declines.
  */
 #ifndef DUO_ALGORITHM_H
@@ -16,7 +16,7 @@
 enum {
     DUO_SERVES_FLOAT32 = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_IEEE | 1 << DUO_MATH_TF32,
     DUO_SERVES_TENSOR = 1 << DUO_MATH_ACCURATE | 1 << DUO_MATH_TF32, /* accurate, but not fp32 */
-    DUO_SERVES_TF32 = 1 << DUO_MATH_TF32, /* rounds its operands: on request alone */
+    DUO_SERVES_TF32 = 1 << DUO_MATH_TF32, /* rounds its operands: only on request */
     DUO_SERVES_FLOAT64 = 1 << DUO_MATH_FLOAT64
 };
 
@@ -27,8 +27,8 @@ typedef struct duo_algorithm {
     unsigned maths; /* DUO_SERVES_... */
     duo_accepts accepts;
     duo_cost cost;
-    /* CPU: does the call, whose operands are all in host memory. GPU: NULL; the backend launches
-     * the algorithm by its id. */
+    /* CPU: runs the call, with all operands in host memory. GPU: NULL; the backend launches the
+     * algorithm by its id. */
     duo_outcome (*run)(const duo_call *call);
 } duo_algorithm;
 
@@ -42,7 +42,7 @@ extern const duo_algorithm_table duo_algorithm_tables[DUO_OPERATIONS];
 
 const duo_algorithm *duo_algorithm_of(duo_algorithm_id id);
 
-/* The cost of what the call has to do: with alpha = 0 of scaling C, for nothing is multiplied. */
+/* The cost of the call's work. With alpha = 0 nothing is multiplied: the cost of scaling C. */
 double duo_algorithm_seconds(const duo_algorithm *algorithm, const duo_call *call,
                              const duo_conditions *conditions, int *threads);
 

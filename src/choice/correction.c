@@ -17,7 +17,7 @@ static float about_log2(int64_t x)
     return (float)bits * 0x1p-23F;
 }
 
-/* Where a size lies: after the size number `low`, by a part of the way to the next. */
+/* Where a size lies: beyond the size number `low`, by `part` of the way to the next. */
 typedef struct position {
     int low;
     float part;

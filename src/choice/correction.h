@@ -1,4 +1,4 @@
-/* correction.h - how far a cost is off at shapes of sgemm that are not cubes, as measured. */
+/* correction.h - the measured error of a cost at shapes of sgemm that are not cubes. */
 #ifndef DUO_CORRECTION_H
 #define DUO_CORRECTION_H
 
@@ -7,19 +7,20 @@
 
 enum { DUO_CORRECTION_SIZES = 7, DUO_CORRECTION_LAYOUTS = 4 };
 
-/* Factors are from 1 / DUO_CORRECTION_MOST to DUO_CORRECTION_MOST: a model that is further off says
+/* Factors are from 1 / DUO_CORRECTION_MOST to DUO_CORRECTION_MOST: a model with a larger error says
  * nothing about this machine. */
 #define DUO_CORRECTION_MOST 16.0
 
 /* A multiple of this many floats is whole vectors on every x86-64. */
 enum { DUO_WHOLE_VECTORS = 16 };
 
-/* The sizes of m, n and k at which a correction is measured: up to 1000 no multiples of 16. */
+/* The sizes of m, n and k at which a correction is measured; those up to 1000 are no multiples of
+ * 16. */
 extern const int64_t duo_correction_sizes[DUO_CORRECTION_SIZES];
 
 /*
- * What a product took, divided by what the curve and the cost model gave: at every combination of
- * sizes, in each layout (2 * transa + transb). A model knows what a product computes, packs and
+ * A product's time, divided by the time from the curve and the cost model: at every combination of
+ * sizes, in each layout (2 * transa + transb). A model knows how much a product computes, packs and
  * moves; it does not know for which shapes a BLAS has kernels of its own.
  */
 typedef struct duo_correction {
@@ -29,8 +30,8 @@ typedef struct duo_correction {
 } duo_correction;
 
 /*
- * The factor for a shape: between the sizes linear in about the logarithm of each, beyond the last
- * one as there. 1 if nothing was measured.
+ * The factor for a shape: between the sizes about linear in the logarithm of each, beyond the last
+ * one constant. 1 if nothing was measured.
  */
 double duo_correction_at(const duo_correction *correction, int layout, int64_t m, int64_t n,
                          int64_t k);

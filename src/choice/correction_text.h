@@ -18,8 +18,8 @@ enum {
     DUO_CORRECTION_LINES = DUO_CORRECTION_LAYOUTS * DUO_CORRECTION_SIZES * DUO_CORRECTION_SIZES
 };
 
-/* Reads the line after `lines` others; false: it is not that line. The last one makes the
- * correction measured. */
+/* Reads the line after `lines` others; false: it is another line. The last line makes the
+ * correction `measured`. */
 bool duo_correction_read(duo_correction *correction, int lines, const char *name,
                          const char *value);
 

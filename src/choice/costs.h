@@ -1,9 +1,9 @@
 /*
- * costs.h - what each algorithm accepts, and how long it would take under given conditions.
+ * costs.h - the calls that each algorithm accepts, and how long they would take.
  *
- * Defined in sgemm_cpu_costs.c, sgemm_gpu_costs.c, sgemm_gpu_thin_costs.c,
- * sgemm_gpu_wgmma_costs.c and reduce_costs.c: C that is always built, so that a GPU's time can be
- * predicted without CUDA.
+ * Defined in sgemm_cpu_costs.c, sgemm_gpu_costs.c, sgemm_gpu_thin_costs.c, sgemm_gpu_wgmma_costs.c
+ * and reduce_costs.c: C code that is always built, so that a GPU's time can be predicted without
+ * CUDA.
  */
 #ifndef DUO_COSTS_H
 #define DUO_COSTS_H
@@ -15,7 +15,7 @@
 
 typedef struct duo_ratios duo_ratios; /* ratios.h */
 
-/* The conditions under which a call is made: the context's policy, and what the machine has now. */
+/* The conditions of a call: the context's policy, and the state of the machine. */
 typedef struct duo_conditions {
     const duo_profile *profile;
     const duo_ratios *ratios; /* what was learned (ratios.h); NULL: only the profile counts */
@@ -29,10 +29,10 @@ typedef struct duo_conditions {
     int capability;             /* of the device, 10 * major + minor; 0: not looked at yet */
     int multiprocessors;        /* of the device; 0: not looked at yet */
 
-    /* The context's devices that are usable: of these a streamed product may use the first ones. */
+    /* The context's usable devices: a streamed product may use the first ones. */
     int devices;                    /* 0 counts as 1 */
-    double speed[DUO_PLAN_DEVICES]; /* of each beside the others, in any unit */
-    bool linked;                    /* they reach each other's memory, as far as is known */
+    double speed[DUO_PLAN_DEVICES]; /* relative to each other, in any unit */
+    bool linked;                    /* as far as is known they reach each other's memory */
 } duo_conditions;
 
 /* Can the algorithm do this call? */
@@ -41,8 +41,8 @@ typedef bool (*duo_accepts)(const duo_call *call, const duo_conditions *conditio
  * *threads: the CPU threads that it would use; 0 on the GPU. */
 typedef double (*duo_cost)(const duo_call *call, const duo_conditions *conditions, int *threads);
 
-/* Seconds of an algorithm on all threads of the conditions that there is work for, before
- * corrections: what a correction is measured against. */
+/* Seconds of an algorithm on all threads that have work, without corrections: a correction is
+ * measured against this. */
 double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
                                  const duo_conditions *conditions);
 
@@ -50,7 +50,8 @@ double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
  * on the device it needs no more memory than that (call/route_pieces.c). */
 enum { DUO_LEAST_PIECE = 1 << 16 };
 
-/* How many elements memory moves for one of this vector, if it moves lines of `line` elements. */
+/* Elements that memory moves for one element of this vector, if it moves lines of `line`
+ * elements. */
 static inline double duo_stride_factor(const duo_operand *o, double line)
 {
     const double step = o->ld < 0 ? -(double)o->ld : (double)o->ld;

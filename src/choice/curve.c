@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* x^exponent, exponent >= 1. pow would take longer than all else in a prediction. */
+/* x^exponent, exponent >= 1. pow would take longer than the rest of a prediction. */
 static double power(double x, int exponent)
 {
     double result = x;

@@ -7,10 +7,10 @@
 enum { DUO_CURVE_POINTS = 40 };
 
 /*
- * Measured seconds by size. A reduction's size is n; that of sgemm is the edge of a cube, m = n =
- * k. A CPU algorithm is measured on one thread with operands in host memory, reductions on all
- * threads, too. A GPU algorithm is measured with operands on the device, in a queue that is kept
- * busy: the launch is in it, the result's way to the host is not.
+ * Measured seconds by size. A reduction's size is n; an sgemm's is the edge of a cube, m = n = k. A
+ * CPU algorithm is measured on one thread with operands in host memory, a reduction also on all
+ * threads. A GPU algorithm is measured with operands on the device, in a queue that is kept busy:
+ * this includes the launch, but not the result's way to the host.
  */
 typedef struct duo_curve {
     int count; /* 0: not measured */
@@ -25,9 +25,9 @@ typedef struct duo_curve {
 double duo_curve_seconds(const duo_curve *curve, double work, int growth);
 
 /*
- * Is so much work beyond the last point of a curve, while another curve goes further? Then what the
- * one promises there must not win against the other: drawn on, one figure that somebody disturbed
- * would decide what runs at all larger sizes.
+ * Is this much work beyond the last point of a curve, while another curve goes further? Then the
+ * first curve must not win there: extended, a single disturbed figure would decide what runs at all
+ * larger sizes.
  */
 bool duo_curve_ends_before(const duo_curve *curve, const duo_curve *further, double work,
                            int growth);

@@ -7,22 +7,22 @@
 
 #include "host/fork.h"
 
-/* Others share the entries of these. */
+/* Further devices share these entries. */
 enum { DEVICES = 16 };
 
-/* A ratio moves by this part of an error at least; at first by more, the profile itself counting as
+/* A ratio moves by at least this part of an error. At first it moves by more: the profile counts as
  * one call. So a single call that a neighbour made 100 times longer moves it by 9 %. */
 static const double kLeastWeight = 1.0 / 16.0;
-/* An error counts as no larger than a factor of 4, and no ratio goes beyond a factor of 16. */
+/* An error counts as a factor of 4 at most, and a ratio stays within a factor of 16. */
 static const double kLargestError = 4.0, kLargestRatio = 16.0;
 
-/* ratio 0, as at the start, stands for 1. */
+/* ratio 0, the initial value, means 1. */
 typedef struct cell {
     _Atomic float ratio, count;
 } cell;
 
 typedef struct learned {
-    _Atomic(const duo_profile *) of; /* what the ratios correct */
+    _Atomic(const duo_profile *) of; /* the ratios correct this profile */
     cell link[DUO_LINKS];
     cell work[DUO_ALGORITHMS][DUO_LENGTHS];
     _Atomic uint32_t ran; /* algorithms that have run, a bit for each */
@@ -147,7 +147,7 @@ void duo_learn(int device, const duo_conditions *conditions, duo_algorithm_id id
         squares += link_share[i] * link_share[i];
         rest -= link_share[i];
     }
-    /* What no ratio changes, such as waiting for the device, takes its part of the error, too. */
+    /* Time that no ratio changes (waiting for the device) takes its part of the error, too. */
     squares += rest * rest;
     const double error = bounded(log(seconds / predicted), kLargestError) / squares;
     move(&l->work[id][length], error * work_share, work_share);

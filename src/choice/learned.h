@@ -1,10 +1,10 @@
 /*
- * learned.h - what calls of this process have shown of how far the profile is off: for each device
- * the ratios of ratios.h, and a budget for trials of candidates that are not predicted to be the
+ * learned.h - learns from this process's calls how far the profile is off: for each device the
+ * ratios of ratios.h, and a budget for trials of candidates that are not predicted to be the
  * cheapest (docs/dispatch.md#learning).
  *
- * Any thread may call these at any time. Nothing is locked: where two threads learn at once, what
- * one of them learned may be lost. In a child process, and under another profile, nothing is known.
+ * Any thread may call these at any time. Nothing is locked: if two threads learn at the same time,
+ * the knowledge of one may be lost. A child process, and another profile, begin without knowledge.
  */
 #ifndef DUO_LEARNED_H
 #define DUO_LEARNED_H
@@ -30,14 +30,14 @@ void duo_learn(int device, const duo_conditions *conditions, duo_algorithm_id id
 /* How often the algorithm was learned from at work of about this length. */
 double duo_learned_count(int device, duo_algorithm_id id, double work);
 
-/* A call that was learned from took so long. */
+/* A call that was learned from took `seconds`. */
 void duo_learned_spent(int device, double seconds);
-/* May a trial that is predicted to lose so much begin? At most every 16th call is one, and trials
- * lose at most 1 % of what was spent. */
+/* May a trial begin that is predicted to lose `seconds`? At most every 16th call is a trial, and
+ * trials lose at most 1 % of the spent time. */
 bool duo_learned_affords(int device, double seconds);
-/* It begins. */
+/* The trial begins. */
 void duo_learned_trial(int device, double seconds);
-/* It has lost so much more, or less if < 0. */
+/* The trial has lost `seconds` more than predicted, or less if < 0. */
 void duo_learned_lost(int device, double seconds);
 
 void duo_learned_forget(void);

@@ -1,4 +1,4 @@
-/* parts.h - what the predicted seconds of a candidate consist of. */
+/* parts.h - the parts of a candidate's predicted seconds. */
 #ifndef DUO_PARTS_H
 #define DUO_PARTS_H
 

@@ -1,11 +1,11 @@
 /*
- * profile.h - what each side costs on a machine: measured curves and link rates.
+ * profile.h - the costs of each side on a machine: measured curves and link rates.
  *
- * A profile is a text file (INI) whose numbers are all integers, so that no locale can change them:
+ * A profile is a text file (INI). All its numbers are integers, so that no locale can change them:
  * sizes in elements, times in picoseconds, rates in bytes per second. `duoblas crossover` writes
- * it. Its [machine] section is its signature: where version or CPU differ, or any line cannot be
+ * it. Its [machine] section is its signature: if version or CPU differ, or any line cannot be
  * right, the whole file is refused and a built-in profile serves. The built-in profiles
- * (src/choice/profiles/) are such files, compiled in. profile_fields.h has the format,
+ * (src/choice/profiles/) are files of this kind, compiled in. profile_fields.h has the format,
  * profile_file.h the files, profile_in_use.h the choice.
  */
 #ifndef DUO_PROFILE_H
@@ -20,12 +20,12 @@
 
 /* When, by which commit and how the curves of an operation were measured. */
 typedef struct duo_measured {
-    char date[32], commit[48]; /* date "": they were not */
+    char date[32], commit[48]; /* date "": not measured */
     char effort[8];            /* "full" or "quick" */
     double noise; /* a figure may be off by this share (bench/measure/noise.h); 0: not known */
 } duo_measured;
 
-/* The algorithms whose costs are corrected, each on one thread and on the profile's `threads`. */
+/* The algorithms with corrected costs, each on one thread and on the profile's `threads`. */
 typedef enum duo_corrected {
     DUO_CORRECTED_OPENBLAS,
     DUO_CORRECTED_PLAIN,
@@ -41,9 +41,9 @@ typedef struct duo_profile {
     char version[32], cpu[96];
     char cpu_id[64]; /* family, model, stepping: a hypervisor may name every CPU alike */
     char blas[128];  /* the inner BLAS with its version and kernels: duo_blas_library_name */
-    char gpu[96], driver[32];  /* gpu: "none" where there is no GPU part */
-    char date[32], commit[48]; /* of the figures in [cpu] and [link] */
-    int threads;               /* CPU threads with which the figures of [cpu] were measured */
+    char gpu[96], driver[32];  /* gpu: "none" if there is no GPU part */
+    char date[32], commit[48]; /* of the figures in [cpu], [link] */
+    int threads;               /* CPU threads in the measurements of [cpu] */
 
     /* [measured sgemm] and so on, by duo_operation */
     duo_measured measured[DUO_OPERATIONS];
@@ -51,7 +51,7 @@ typedef struct duo_profile {
     /* [cpu] */
     /* A job of t threads of the team costs fork_seconds + t * fork_seconds_per_thread. */
     double fork_seconds, fork_seconds_per_thread;
-    /* Bytes/s that reductions reach with all threads on data beyond the caches; 0: not measured. */
+    /* Bytes/s of reductions with all threads on data beyond the caches; 0: not measured. */
     double cpu_bandwidth;
     /* Speed-up of a large sgemm over one thread, divided by `threads`; 0: not measured. */
     double sgemm_efficiency;

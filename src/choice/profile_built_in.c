@@ -18,7 +18,7 @@ extern const char duo_profile_text_h200[];
 extern const char duo_profile_text_generic[];
 
 static duo_profile h100, h200, generic;
-/* The generic profile, slowed down to this inner BLAS's kernels: as presumed, and as they are. */
+/* The generic profile, slowed down to the kernels of the inner BLAS: presumed ones, real ones. */
 static duo_profile unmeasured[2];
 static duo_width slowed_for[2];
 static int made; /* how many of the two */
@@ -56,7 +56,7 @@ const duo_profile *duo_built_in_of_gpu(const char *gpu)
 
 /* ---- Of this host ---- */
 
-/* Was the CPU part measured on a host like this one in everything? */
+/* Was the CPU part measured on a host that is like this one in all respects? */
 static bool same_host(const duo_profile *p, char *problem, size_t size)
 {
     if (!duo_profile_of_this_cpu(p, problem, size)) return false;
@@ -69,7 +69,7 @@ static bool same_host(const duo_profile *p, char *problem, size_t size)
     return same_blas && p->threads == threads;
 }
 
-/* Of the inner BLAS's kernels. Before it is opened: it will have this CPU's. */
+/* The width of the inner BLAS's kernels. Before it is opened this CPU's width is presumed. */
 static duo_width width_of_blas(void)
 {
     const duo_blas_library *const library = duo_blas_library_seen();
@@ -79,7 +79,7 @@ static duo_width width_of_blas(void)
 
 /*
  * The generic profile was measured with AVX-512 kernels on a Zen 4. Narrower kernels take `times`
- * as long: seen there in products of 256^3 to 1000^3.
+ * as long: measured there in products of 256^3 to 1000^3.
  */
 static const duo_profile *for_unmeasured(void)
 {

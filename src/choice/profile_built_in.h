@@ -9,14 +9,14 @@ const duo_profile *duo_profile_built_in(const char *name);
 
 /* ---- For the choice, which has the profile lock (profile_in_use.c) ---- */
 
-/* The one whose CPU part is used: that of this host, and `why_not` is empty; or else the generic
- * one, with times for this host's kernels, and `why_not` says why none is of this host. */
+/* The profile for the CPU part: this host's, with an empty `why_not`; or else the generic one, with
+ * times for this host's kernels, and `why_not` says why none is this host's. */
 const duo_profile *duo_built_in_of_host(char *why_not, size_t size);
 
-/* Is it one that duo_built_in_of_host may return? */
+/* May duo_built_in_of_host return this profile? */
 bool duo_built_in_serves_hosts(const duo_profile *profile);
 
-/* The one of this GPU; the H100's for any other GPU. Not before duo_built_in_of_host. */
+/* The profile of this GPU; for an unknown GPU the H100's. Not before duo_built_in_of_host. */
 const duo_profile *duo_built_in_of_gpu(const char *gpu);
 
 #endif

@@ -1,14 +1,14 @@
-/* profile_fields.h - the format of a profile file: its fields but its curves, in one table for
+/* profile_fields.h - the format of a profile file: all fields except curves, in one table for
  * reading and writing, and the names of the other sections. */
 #ifndef DUO_PROFILE_FIELDS_H
 #define DUO_PROFILE_FIELDS_H
 
 #include "choice/profile.h"
 
-/* The format that is written; that before it, which knows of no noise, is read as well. */
+/* The format that is written. The format before it, without noise, is read as well. */
 enum { DUO_PROFILE_FORMAT = 5 };
 
-/* How a value stands in the file. All but the first two are whole numbers. */
+/* The form of a value in the file. All but the first two are whole numbers. */
 typedef enum duo_field_kind {
     DUO_FIELD_TEXT,
     DUO_FIELD_EFFORT, /* a text: "full" or "quick" */
@@ -16,7 +16,7 @@ typedef enum duo_field_kind {
     DUO_FIELD_PICOSECONDS,
     DUO_FIELD_BYTES_PER_SECOND,
     DUO_FIELD_SHARE, /* of a whole, in millionths */
-    DUO_FIELD_NOISE  /* a share that may be more than the whole, but no more than is told apart */
+    DUO_FIELD_NOISE  /* a share that may exceed the whole, up to a limit */
 } duo_field_kind;
 
 /* When a file has to have a field. */
@@ -44,12 +44,12 @@ typedef struct duo_field_range {
 
 extern const duo_field_range duo_field_ranges[];
 
-/* Of a text: has the character a meaning in the format, or none as a text? */
+/* Is the character forbidden in a text, because it has a meaning in the format or is no text? */
 bool duo_field_forbids(char c);
 
 /* ---- The other sections ---- */
 
-/* Of curves: the algorithm's name follows. */
+/* Sections of curves: the algorithm's name follows. */
 enum { DUO_SECTION_CURVE, DUO_SECTION_TEAM_CURVE, DUO_CURVE_SECTIONS };
 extern const char *const duo_curve_sections[DUO_CURVE_SECTIONS];
 

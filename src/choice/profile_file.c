@@ -18,7 +18,7 @@ enum { LARGEST_FILE_BYTES = 1 << 20 };
 
 /* ---- Reading ---- */
 
-/* Why the file is not to be trusted; NULL: it is. */
+/* Why the file cannot be trusted; NULL: it can. */
 static const char *distrusted(int file, struct stat *status)
 {
     if (fstat(file, status) != 0) return strerror(errno);
@@ -29,7 +29,7 @@ static const char *distrusted(int file, struct stat *status)
     return NULL;
 }
 
-/* Fills the text, which has room for size + 1; false: there is less, or what is no text. */
+/* Fills the text, which has room for size + 1; false: the file is shorter, or no text. */
 static bool read_whole(int file, char *text, size_t size)
 {
     size_t length = 0;

@@ -5,17 +5,17 @@
 #include "choice/profile.h"
 
 /*
- * Reads a profile from a file, which must be a regular file and not a link, of at most 1 MiB, owned
- * by root or this user and not writable by others, and whose text must be right
- * (duo_profile_parse). On failure returns false with the reason in `why`.
+ * Reads a profile from a file. It must be a regular file and not a link, of at most 1 MiB, owned by
+ * root or this user and not writable by others, and its text must be right (duo_profile_parse). On
+ * failure returns false with the reason in `why`.
  */
 bool duo_profile_read(const char *path, duo_profile *profile, char *why, size_t why_size);
 
 /* Was the profile measured on this CPU? */
 bool duo_profile_of_this_cpu(const duo_profile *profile, char *why, size_t why_size);
 
-/* And by this major and minor version of the library? Its GPU part is checked when a GPU is opened
- * (duo_profile_check_gpu). */
+/* Was it also measured by this major and minor version of the library? Its GPU part is checked when
+ * a GPU is opened (duo_profile_check_gpu). */
 bool duo_profile_fits(const duo_profile *profile, char *why, size_t why_size);
 
 /* Makes the folders on the way to a path. False: one is missing, and errno says why. */

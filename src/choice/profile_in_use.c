@@ -1,4 +1,4 @@
-/* profile_in_use.c - which profile serves this process, and why. */
+/* profile_in_use.c - the profile that serves this process, and why. */
 #define _GNU_SOURCE
 #include "choice/profile_in_use.h"
 
@@ -22,26 +22,26 @@
 
 /* A file's profile. */
 typedef struct from_file {
-    duo_profile measured; /* as far as it holds here */
-    duo_profile whole;    /* with what it lacks from built-in profiles */
+    duo_profile measured; /* the parts that hold here */
+    duo_profile whole;    /* with missing parts from built-in profiles */
 } from_file;
 
-/* What a choice was made from. */
+/* The sources of a choice. */
 typedef struct sources {
     from_file loaded;        /* when a profile was asked for */
-    from_file of_gpu;        /* when a GPU was opened of which `loaded` is not */
+    from_file of_gpu;        /* when a GPU was opened that `loaded` is not for */
     duo_profile mixed;       /* the profile that was in use, with another GPU part */
-    const duo_profile *host; /* the built-in one that the file borrows from, or that is in use */
+    const duo_profile *host; /* the built-in one that is in use, or lends to the file */
 } sources;
 
 static _Atomic(const duo_profile *) in_use;
-/* Was it chosen knowing the inner BLAS? Before that is opened, it is presumed to be the one that a
- * profile was measured with: sums need no more, and would be no reason to open it. */
+/* Was it chosen with the inner BLAS known? Before the inner BLAS is opened, it is presumed to be
+ * the one of a profile's measurement: that is enough for sums, and no reason to open it. */
 static atomic_bool settled;
-static sources chosen[2]; /* as presumed, and, where that was wrong, as it is */
+static sources chosen[2]; /* as presumed; and, if that was wrong, as it is */
 static sources *now = &chosen[0];
-static char gpu_in_use[sizeof(((duo_profile *)NULL)->gpu)]; /* that was opened; "": none was */
-static char why[1024];                                      /* what duo_profile_why tells */
+static char gpu_in_use[sizeof(((duo_profile *)NULL)->gpu)]; /* the opened one; "": none */
+static char why[1024];                                      /* the text of duo_profile_why */
 
 static void add_why(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -54,7 +54,7 @@ static void add_why(const char *format, ...)
     va_end(arguments);
 }
 
-/* ---- What a file lacks ---- */
+/* ---- Missing parts of a file ---- */
 
 /* Drops the curves that hold only for one inner BLAS and its kernels. */
 static void forget_blas(duo_profile *p)
@@ -75,8 +75,8 @@ static void tell_missing_operations(const duo_profile *measured, bool blas, cons
     if (any) add_why(" on the CPU from %s, as not measured", host->origin);
 }
 
-/* A correction is of a curve: without that it says nothing. Those of float64 may be of the curve of
- * the CPU's BLAS. */
+/* A correction belongs to a curve: without the curve it says nothing. Corrections of float64 may
+ * belong to the curve of the CPU's BLAS. */
 static void forget_corrections(duo_profile *p)
 {
     const bool blas = p->curve[DUO_sgemm_cpu_openblas].count > 0;
@@ -88,7 +88,7 @@ static void forget_corrections(duo_profile *p)
         for (int t = 0; t < DUO_CORRECTED_THREADS; t++) p->correction[i][t].measured &= curve[i];
 }
 
-/* Makes the whole of what was measured and what that lacks; `why` says what comes from where. */
+/* Makes `whole` from the measured and the missing parts; `why` says what comes from where. */
 static void complete(from_file *file, const duo_profile *host)
 {
     duo_profile *const measured = &file->measured, *const whole = &file->whole;
@@ -116,11 +116,11 @@ static void complete(from_file *file, const duo_profile *host)
 
 /* ---- Files ---- */
 
-/* The file that is to be filled, and what its profile borrows from. */
+/* The file to fill, and the profile from which it borrows. */
 typedef struct wanted {
     from_file *file;
     const duo_profile *host;
-    const char *gpu; /* it must be of this one; NULL: of any */
+    const char *gpu; /* it must be for this one; NULL: any */
 } wanted;
 
 static bool read_wanted(const char *path, const wanted *w, char *problem, size_t size)
@@ -133,7 +133,7 @@ static bool read_wanted(const char *path, const wanted *w, char *problem, size_t
     return false;
 }
 
-/* Takes the file if it serves. `why` tells of those that were refused, but not of missing ones. */
+/* Takes the file if it serves. `why` tells of refused files, but not of missing ones. */
 static bool take_file(const char *path, const char *whose, void *user)
 {
     const wanted *const w = user;
@@ -174,7 +174,7 @@ static const duo_profile *load(void)
     return host;
 }
 
-/* Is there a file of this CPU and that GPU? Then it is in `of_gpu`, and `why` tells of it. */
+/* Is there a file for this CPU and that GPU? Then it is in `of_gpu`, and `why` tells of it. */
 static bool find_of_gpu(const char *gpu)
 {
     char before[sizeof why], not_built_in[200];
@@ -189,8 +189,8 @@ static bool find_of_gpu(const char *gpu)
     return found;
 }
 
-/* In place of a profile that is not of this GPU: a file that is, or the same profile with the GPU
- * part of a built-in one. */
+/* Replaces a profile that is not for this GPU: by a file that is, or by the same profile with the
+ * GPU part of a built-in one. */
 static const duo_profile *profile_for(const char *gpu, const duo_profile *profile)
 {
     const duo_profile *const built_in = duo_built_in_of_gpu(gpu);
@@ -202,7 +202,7 @@ static const duo_profile *profile_for(const char *gpu, const duo_profile *profil
     return &now->mixed;
 }
 
-/* May the profile, which is to be of the GPU that was opened, be exchanged for one that is? */
+/* Is the profile for another GPU than the opened one, and may it be replaced? */
 static bool of_another_gpu(const duo_profile *profile, const char *gpu)
 {
     const bool ours = profile == &now->loaded.whole || duo_built_in_serves_hosts(profile);
@@ -211,7 +211,7 @@ static bool of_another_gpu(const duo_profile *profile, const char *gpu)
     return ours && strcmp(measured->gpu, gpu) != 0;
 }
 
-/* Does what was presumed of the inner BLAS hold? */
+/* Was the presumption about the inner BLAS right? */
 static bool holds(void)
 {
     char not_built_in[200];
@@ -220,7 +220,7 @@ static bool holds(void)
            (measured->origin[0] == '\0' || duo_blas_library_is(measured->blas));
 }
 
-/* What was in use stays as it is: predictions may still be made from it. */
+/* The old profile stays as it is: predictions may still use it. */
 static const duo_profile *choose_again(void)
 {
     now = now == &chosen[0] ? &chosen[1] : &chosen[0];
@@ -232,7 +232,7 @@ static const duo_profile *choose_again(void)
 static void choose(void *unused)
 {
     (void)unused;
-    /* Before the lock is taken, for which a fork waits: this asks OpenMP. */
+    /* Before the lock, because a fork waits for that, and this asks OpenMP. */
     (void)duo_machine_threads();
     duo_lock(DUO_LOCK_PROFILE);
     const bool known = duo_blas_library_looked();
@@ -256,7 +256,7 @@ const duo_profile *duo_profile_in_use(void)
     return atomic_load_explicit(&in_use, memory_order_acquire);
 }
 
-/* For whoever tells of the profile: for good. */
+/* The final choice, for functions that describe the profile. */
 static const duo_profile *in_use_for_good(void)
 {
     (void)duo_blas_library_get();
@@ -265,7 +265,7 @@ static const duo_profile *in_use_for_good(void)
 
 const duo_profile *duo_profile_measured(void)
 {
-    /* By its origin, for the profile in use may be `mixed`: `loaded` with another GPU part. */
+    /* By its origin, since the profile in use may be `mixed`: `loaded` with another GPU part. */
     const duo_profile *const profile = in_use_for_good();
     if (profile == &now->of_gpu.whole) return &now->of_gpu.measured;
     const duo_profile *const measured = &now->loaded.measured;

@@ -1,31 +1,30 @@
-/* profile_in_use.h - which profile serves this process, and why. */
+/* profile_in_use.h - the profile that serves this process, and why. */
 #ifndef DUO_PROFILE_IN_USE_H
 #define DUO_PROFILE_IN_USE_H
 
 #include "choice/profile.h"
 
 /*
- * The profile in use: the file named by DUOBLAS_PROFILE, else the first that fits of the user's and
- * the system's (profile_paths.h), else a built-in profile. It is loaded once and never NULL; when a
- * GPU is opened, a file of this CPU and that GPU takes its place. duo_profile_why tells in one line
- * how it was chosen, and which of its parts come from elsewhere.
+ * The profile in use: the file named by DUOBLAS_PROFILE, else the first file that fits among the
+ * user's and the system's (profile_paths.h), else a built-in profile. It is loaded once and never
+ * NULL; when a GPU is opened, a file for this CPU and that GPU takes its place. duo_profile_why
+ * tells in one line how it was chosen, and which of its parts come from elsewhere.
  *
- * Of a file that fits (duo_profile_fits) everything is used, but the curves that call the inner
- * BLAS only if the inner BLAS and its kernels are the same. Figures of several threads are scaled
- * to any other number of threads. What the file lacks, or what of it is not used, comes from the
- * built-in profile of this host, if there is one: its CPU, inner BLAS, kernels and number of
- * threads are this host's. Otherwise it comes from the generic profile, and only the GPU part of
- * the other built-in profiles is used.
+ * If a file fits (duo_profile_fits), all of it is used; but curves that call the inner BLAS only if
+ * the inner BLAS and its kernels are the same. Figures of several threads are scaled to any other
+ * number of threads. Missing and unused parts come from the built-in profile of this host, if there
+ * is one: with this host's CPU, inner BLAS, kernels and number of threads. Otherwise they come from
+ * the generic profile, and only the GPU part of the other built-in profiles is used.
  */
 const duo_profile *duo_profile_in_use(void);
 const char *duo_profile_why(void);
 
-/* That part of the profile in use that was measured on this machine as it now is; nothing in it is
+/* The part of the profile in use that was measured on this machine as it is now; nothing is
  * borrowed. NULL: the profile in use is a built-in one. */
 const duo_profile *duo_profile_measured(void);
 
-/* A GPU of this name was opened. If the profile in use is of another GPU, a file of this one takes
- * its place, or at least its GPU part becomes that of the built-in profile for this GPU. */
+/* A GPU of this name was opened. If the profile in use is for another GPU, a file for this one
+ * takes its place, or at least it gets the GPU part of the built-in profile for this GPU. */
 void duo_profile_check_gpu(const char *gpu);
 
 /* For tests: forget the profile in use, so that the next call loads one again; or use this one. */

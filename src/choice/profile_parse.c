@@ -170,8 +170,8 @@ static const duo_field *missing(const reader *r)
     return NULL;
 }
 
-/* The name of an operation that has curves, or says how they were measured, but no date; NULL:
- * there is none. */
+/* The name of an operation with curves, or with facts of their measurement, but without a date;
+ * NULL: there is none. */
 static const char *undated(const duo_profile *profile)
 {
     bool measured[DUO_OPERATIONS];
@@ -184,7 +184,7 @@ static const char *undated(const duo_profile *profile)
     return NULL;
 }
 
-/* A correction that has begun and does not end. */
+/* A correction that begins but does not end. */
 static const char *cut_short(const reader *r)
 {
     for (int i = 0; i < DUO_CORRECTED; i++)

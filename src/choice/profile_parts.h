@@ -1,4 +1,4 @@
-/* profile_parts.h - what a profile lacks and borrows from another, and how noisy it is. */
+/* profile_parts.h - parts that a profile lacks and borrows from another; its noise. */
 #ifndef DUO_PROFILE_PARTS_H
 #define DUO_PROFILE_PARTS_H
 
@@ -12,10 +12,10 @@ void duo_profile_borrow_curves(duo_profile *to, const duo_profile *from, duo_sid
 /* The figures of [cpu] that were not measured. */
 void duo_profile_borrow_figures(duo_profile *to, const duo_profile *from);
 
-/* Figures that may be off by more than this share are noisy: on quiet machines quartiles of the
+/* Figures are noisy if they may be off by more than this share: on quiet machines quartiles of the
  * same work lie within some percent. */
 extern const double duo_quiet_error;
-/* That of the noisiest operation; 0: nothing is known of noise. */
+/* The noise of the noisiest operation; 0: unknown. */
 double duo_profile_noise(const duo_profile *profile);
 
 /* Has the profile no curve of this operation on the CPU? */

@@ -16,7 +16,7 @@ enum { PATH = 4096 };
 
 /* ---- Names ---- */
 
-/* Appends the text's letters, small, and digits; what is between them becomes one '-'. */
+/* Appends the text's letters, in lower case, and digits; anything between them becomes one '-'. */
 static void append(char name[DUO_PROFILE_NAME], const char *text)
 {
     size_t used = strlen(name);
@@ -31,7 +31,7 @@ static void append(char name[DUO_PROFILE_NAME], const char *text)
     name[used] = '\0';
 }
 
-/* What the names of this CPU's profiles begin with. */
+/* The beginning of the names of this CPU's profiles. */
 static const char *cpu_name(char name[DUO_PROFILE_NAME])
 {
     name[0] = '\0';
@@ -77,7 +77,7 @@ typedef struct file {
     struct timespec changed;
 } file;
 
-/* Younger; of one age, that whose name comes first. */
+/* Is `a` younger, or of the same age with a name that comes first? */
 static bool before(const file *a, const file *b)
 {
     if (a->changed.tv_sec != b->changed.tv_sec) return a->changed.tv_sec > b->changed.tv_sec;
@@ -100,7 +100,7 @@ static bool is_ours(int folder, const char *entry, file *found)
     return true;
 }
 
-/* The first in the folder behind `last`, or of all without one. */
+/* The first file in the folder behind `last`; NULL: the first of all. */
 static bool next_file(const char *folder, const file *last, file *next)
 {
     bool any = false;

@@ -8,20 +8,20 @@
 enum { DUO_PROFILE_NAME = 300 };
 
 /* The file's name for this CPU and a GPU ("none"): letters and digits of both, as in
- * "amd-epyc-9v84-family-25-model-17-stepping-1_nvidia-h100.ini". Homes are shared by machines, so
- * that each kind has a file of its own. */
+ * "amd-epyc-9v84-family-25-model-17-stepping-1_nvidia-h100.ini". Machines may share a home, so each
+ * kind of machine has a file of its own. */
 const char *duo_profile_name(const char *gpu, char name[DUO_PROFILE_NAME]);
 
-/* Where the user's profile for this CPU and a GPU belongs:
- * $XDG_CONFIG_HOME/duoblas/profiles/NAME, default ~/.config. False: there is no home, or the
- * process may not trust its environment (AT_SECURE). */
+/* The place of the user's profile for this CPU and a GPU: $XDG_CONFIG_HOME/duoblas/profiles/NAME,
+ * default ~/.config. False: there is no home, or the process may not trust its environment
+ * (AT_SECURE). */
 bool duo_profile_user_path(const char *gpu, char *path, size_t size);
 
 /*
  * Calls `take` for the files that may serve, best first, until one is taken: the user's own, the
  * user's profile.ini of earlier versions, and the system's in $XDG_CONFIG_DIRS (default /etc/xdg),
- * each below duoblas/profiles/. With a GPU those of this CPU and that GPU alone. With NULL, while
- * no GPU was looked at, those of this CPU and any GPU, in each folder the newest first. Returns
+ * each below duoblas/profiles/. With a GPU only files for this CPU and that GPU. With NULL, while
+ * no GPU was looked at, files for this CPU and any GPU, in each folder the newest first. Returns
  * whether one was taken.
  */
 typedef bool (*duo_profile_take)(const char *path, const char *whose, void *user);

@@ -25,7 +25,7 @@ static void print_field(const duo_field *f, const void *member, FILE *file)
                 llround(*(const double *)member / duo_field_ranges[f->kind].unit));
 }
 
-/* What was not measured is left out. */
+/* False for fields that were not measured. */
 static bool wanted(const duo_profile *profile, const duo_field *f, const void *member)
 {
     if (f->need == DUO_FIELD_IF_MEASURED) return *(const double *)member > 0.0;

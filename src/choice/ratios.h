@@ -1,6 +1,6 @@
 /*
- * ratios.h - real seconds over those that the profile predicts, as calls of this process have shown
- * them (learned.h). Predictions are multiplied by them; 1: as the profile says.
+ * ratios.h - the ratios of real seconds to the profile's predictions, learned from calls of this
+ * process (learned.h). Predictions are multiplied by them; 1: as the profile says.
  *
  * An algorithm has a ratio for each class of length of its work, because a curve that is right for
  * long calls may be wrong for short ones.
@@ -28,15 +28,15 @@ struct duo_ratios {
     float work[DUO_ALGORITHMS][DUO_LENGTHS];
 };
 
-/* Seconds of a call that are long enough to be learned from: below, the clock and the library's own
- * steps are too large a part of them. */
+/* The shortest call to learn from, in seconds: in shorter ones the clock and the library's own
+ * steps are too large a part. */
 static const double kLeastLearned = 20e-6;
 
-/* Another candidate is worth trying while it is predicted to take less than so many times as long
- * as the cheapest: a prediction of the profile is seldom further off. */
+/* Another candidate is worth trying if it is predicted to take less than this many times the
+ * cheapest one's time: a prediction of the profile is seldom further off. */
 static const double kWorthTrying = 4.0;
 
-/* The class of work that the profile predicts to take so long: below 20 us, 200 us, 2 ms, above. */
+/* The class of predicted seconds of work: below 20 us, 200 us, 2 ms, or above. */
 static inline int duo_length_of(double seconds)
 {
     return (seconds >= kLeastLearned) + (seconds >= 200e-6) + (seconds >= 2e-3);
@@ -66,7 +66,7 @@ static inline double duo_link_ratio(const duo_conditions *conditions, bool to_de
                : (double)conditions->ratios->link[duo_link_of(to_device, pinned)];
 }
 
-/* The ratio of work that the profile predicts to take so long. */
+/* The ratio for work that the profile predicts to take `seconds`. */
 static inline double duo_work_ratio(const duo_conditions *conditions, duo_algorithm_id id,
                                     double seconds)
 {

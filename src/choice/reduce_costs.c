@@ -1,17 +1,17 @@
 /*
- * reduce_costs.c - what the algorithms of sasum, ssum and sdot accept, and what they cost here.
+ * reduce_costs.c - calls that the algorithms of sasum, ssum and sdot accept, and their costs here.
  *
- * CPU: the curves of one thread and of all threads. Where the latter were not measured, all threads
+ * CPU: the curves of one thread and of all threads. If the latter were not measured, all threads
  * share one thread's work for the price of a job of the team. GPU: the measured curve; a strided
  * element moves its part of 64 bytes of memory, or all of them. A float64 algorithm's curve is
- * short: beyond it the float32 algorithm's tells.
+ * short: beyond its end the float32 algorithm's is used.
  */
 #include <math.h>
 
 #include "choice/costs.h"
 
-/* Does the algorithm see gaps between the vector's elements? What is sent to the GPU, but for kept
- * arrays, or fetched from device memory, arrives without. */
+/* Does the algorithm read with the increment? A vector that is copied first (to the GPU, unless it
+ * is kept; or from device memory) arrives contiguous. */
 static bool has_gaps(const duo_operand *o, duo_side side)
 {
     const bool arrives =
@@ -19,10 +19,10 @@ static bool has_gaps(const duo_operand *o, duo_side side)
     return o->read && o->ld != 1 && !arrives;
 }
 
-/* How many elements memory moves for one of a vector, in the mean of the call's vectors. */
+/* Elements that memory moves for one element of a vector: the mean of the call's vectors. */
 static double stride_factor(const duo_call *call, duo_side side)
 {
-    const double line = 16.0; /* elements of 64 bytes, which either side's memory moves at once */
+    const double line = 16.0; /* elements in 64 bytes, which memory moves at once on both sides */
     double sum = 0.0, vectors = 0.0;
     for (int i = DUO_X; i <= DUO_Y; i++) {
         const duo_operand *const o = &call->operand[i];
@@ -54,16 +54,16 @@ static bool always(const duo_call *call, const duo_conditions *conditions)
 /* ---- Curves ---- */
 
 /*
- * For each element a float64 algorithm of the CPU adds so many times what the float32 algorithm
- * takes for one in the first cache: 1.5 to 2.7 on one thread of a Zen 4, 2 to 4 on an H200's host,
- * and beyond the caches as much, which is little there. On the GPU both wait for memory.
+ * Extra time of a float64 algorithm of the CPU for each element, relative to the float32
+ * algorithm's time in the first cache: 1.5 to 2.7 on one thread of a Zen 4, 2 to 4 on an H200's
+ * host. It is the same beyond the caches, but little there. On the GPU both wait for memory.
  */
 static const double kFloat64Adds = 2.5;
 
-/* A size, in elements, that is in the first cache. */
+/* A size, in elements, that fits into the first cache. */
 static const double kCached = 4096.0;
 
-/* What is known of an algorithm's time for elements in a row. */
+/* Facts about an algorithm's time for contiguous elements. */
 typedef struct known {
     const duo_curve *own, *float32; /* the same for a float32 algorithm */
     double added;                   /* seconds for each element, over the float32 algorithm's */
@@ -74,8 +74,8 @@ static double like_float32(const known *k, double n)
     return duo_curve_seconds(k->float32, n, 1) + k->added * n;
 }
 
-/* By the algorithm's own curve. Beyond its ends it goes on as the float32 algorithm's does, whose
- * ladder is longer. */
+/* By the algorithm's own curve. Beyond its ends it goes on like the float32 algorithm's curve,
+ * which is longer. */
 static double seconds_at(const known *k, double n)
 {
     const duo_curve *const own = k->own;
@@ -91,9 +91,8 @@ static double seconds_at(const known *k, double n)
 
 /* ---- CPU ---- */
 
-/* How much faster all threads are than one, where that was not measured: their number, but at most
- * the ratio of all threads' memory bandwidth to one thread's, which is that of the serial curve's
- * last point. */
+/* How much faster all threads are than one, if that was not measured: their number, but at most the
+ * ratio of all threads' memory bandwidth to one thread's (from the serial curve's last point). */
 static double speed_up(const duo_call *call, const duo_conditions *conditions,
                        const duo_curve *serial)
 {
@@ -105,8 +104,8 @@ static double speed_up(const duo_call *call, const duo_conditions *conditions,
 }
 
 /*
- * Seconds for n of the call's elements, each of which takes `gathered` seconds more if they do not
- * lie in a row: they are gathered one by one, and move parts of cache lines, or whole ones.
+ * Seconds for n of the call's elements. If they are not contiguous, each takes `gathered` seconds
+ * more: they are gathered one by one, and move parts of cache lines, or whole ones.
  */
 static double elements_seconds(const duo_call *call, const known *k, double n, double gathered)
 {
@@ -121,8 +120,8 @@ static double elements_seconds(const duo_call *call, const known *k, double n, d
 }
 
 /*
- * Seconds on all threads. By the curve of the profile's threads: fewer threads take as long as
- * those do for as many elements each. Sharing takes the price of a job of the team at least.
+ * Seconds on all threads, by the curve of the profile's threads: fewer threads take as long as
+ * those with the same number of elements each. Sharing costs at least a job of the team.
  */
 static double parallel_seconds(const duo_call *call, const duo_conditions *conditions,
                                const known *one, const known *all, double gathered, double serial)
@@ -136,8 +135,8 @@ static double parallel_seconds(const duo_call *call, const duo_conditions *condi
     return fmax(fork, elements_seconds(call, all, n, gathered / measured));
 }
 
-/* What the team has just fetched is in no cache of a single thread, which reads it as it reads
- * vectors beyond its caches: those of the curve's last point. By how much longer that takes. */
+/* Extra seconds for a vector that the team has just fetched. It is in no cache of a single thread,
+ * which reads it like vectors beyond its caches (the curve's last point). */
 static double uncached_seconds(const duo_call *call, const duo_curve *curve)
 {
     const double part = fetched_part(call), n = (double)call->n;
@@ -148,9 +147,9 @@ static double uncached_seconds(const duo_call *call, const duo_curve *curve)
 }
 
 /*
- * It is in the caches of whoever fetched it, or in memory, and not where the team's curve has it:
- * 16 threads of an H200's host read it at half the rate of their memory, 800 thousand elements in
- * 68 us instead of 10. By how much longer than `cached` that takes.
+ * The same for all threads, relative to `cached`. The vector is in memory or in the caches of the
+ * threads that fetched it, not where the team's curve has it: 16 threads of an H200's host read it
+ * at half the rate of their memory, 800 thousand elements in 68 us instead of 10.
  */
 static double uncached_team_seconds(const duo_call *call, const duo_conditions *conditions,
                                     double cached)
@@ -163,9 +162,9 @@ static double uncached_team_seconds(const duo_call *call, const duo_conditions *
 }
 
 /*
- * A strided element takes as long to gather as adding 16 that lie in a row in the first cache. In
- * its caches one thread of a Zen 4 took 0.33 ns for an element at increments of 3 to 7, and 4 to 7
- * ns beyond them at increments of 16 and more.
+ * Gathering a strided element takes as long as adding 16 contiguous ones in the first cache. One
+ * thread of a Zen 4 took 0.33 ns for an element in its caches at increments of 3 to 7, and 4 to 7
+ * ns beyond its caches at increments of 16 and more.
  */
 static double cpu_cost(const duo_call *call, const duo_conditions *conditions, duo_algorithm_id id,
                        duo_algorithm_id float32, int *threads)
@@ -207,7 +206,7 @@ static double gpu_cost(const duo_call *call, const duo_conditions *conditions, d
                        duo_algorithm_id float32, int *threads)
 {
     *threads = 0;
-    /* An H200 took 95 us for 7.5 million elements 13 apart, and 55 us for 3.3 million 21 apart. */
+    /* H200: 95 us for 7.5 million elements 13 apart, and 55 us for 3.3 million 21 apart. */
     const duo_curve *const curve = conditions->profile->curve;
     const known k = {&curve[id], &curve[float32], 0.0};
     return seconds_at(&k, (double)call->n * stride_factor(call, DUO_SIDE_GPU));

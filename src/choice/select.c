@@ -38,7 +38,7 @@ static int predict(const duo_call *call, const duo_conditions *conditions, unsig
         if (!duo_algorithm_serves(algorithm, conditions->math)) continue;
         duo_choice *const c = &choice[count++];
         *c = (duo_choice){.algorithm = algorithm, .accepts = algorithm->accepts(call, conditions)};
-        if (!c->accepts) { /* without a GPU these are most: nothing more is computed for them */
+        if (!c->accepts) { /* most candidates without a GPU: nothing more is computed */
             c->seconds = (double)INFINITY;
             continue;
         }

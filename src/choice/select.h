@@ -20,7 +20,7 @@ int duo_predict(const duo_call *call, const duo_conditions *conditions,
                 duo_choice choice[DUO_CANDIDATES]);
 
 /*
- * Predicts the CPU's algorithms alone, if duo_select is sure to choose one of them: on the path
+ * Predicts only the CPU's algorithms, if duo_select is sure to choose one of them: on the path
  * auto, when sending the operands and waiting for the result takes longer than the whole call on
  * the CPU. Otherwise returns 0. Most small calls are like this, and predicting the GPU's algorithms
  * would take longer than the call. Also returns 0 with a stale operand, whose credit is computed
@@ -33,7 +33,7 @@ int duo_predict_cpu(const duo_call *call, const duo_conditions *conditions,
  * path any GPU algorithm goes before any CPU algorithm. -1: none is left. */
 int duo_select(const duo_choice *choice, int count, const duo_conditions *conditions);
 
-/* What duo_predict says of one algorithm, which accepts the call. */
+/* The prediction of duo_predict for one algorithm that accepts the call. */
 double duo_predict_one(const duo_call *call, const duo_conditions *conditions,
                        const duo_algorithm *algorithm);
 

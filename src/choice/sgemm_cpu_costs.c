@@ -1,10 +1,10 @@
 /*
- * sgemm_cpu_costs.c - what the CPU's sgemm algorithms accept, and what they cost here.
+ * sgemm_cpu_costs.c - the calls that the CPU's sgemm algorithms accept, and their costs here.
  *
- * The cost of a product is that of the cube of equal work on the measured curve, plus what the
- * product packs and moves beyond that cube. Tiles are shared among threads as the algorithm shares
- * them. How far that is off at other shapes is measured (correction.h). A float64 algorithm without
- * a curve takes a multiple of a float32 algorithm's time. Transfers are added by select.c.
+ * The cost of a product is the cost of the cube of equal work on the measured curve, plus the cost
+ * of packing and moving more than that cube. Tiles are shared among threads as the algorithm shares
+ * them. The error of this at other shapes is measured (correction.h). A float64 algorithm without a
+ * curve takes a multiple of a float32 algorithm's time. Transfers are added by select.c.
  */
 #include <math.h>
 
@@ -14,8 +14,8 @@
 #include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 
-/* The efficiency of t threads: 1 for one thread, and what was measured for the profile's number.
- * That many may be two to a core, or short of memory bandwidth, where fewer threads are not. */
+/* The efficiency of t threads: 1 for one thread, and the measured value for the profile's number.
+ * With that number there may be two to a core, or too little memory bandwidth; not with fewer. */
 static double efficiency(const duo_profile *p, double t)
 {
     const double measured = p->threads;
@@ -27,36 +27,37 @@ static double efficiency(const duo_profile *p, double t)
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
 
-/* How many tiles a side of this length has. 1e-12: a side that is a cube root may be a rounding
- * error longer than whole tiles. */
+/* Tiles on a side of this length. 1e-12: if the side is a cube root, it may be a rounding error
+ * longer than whole tiles. */
 static double tiles_on(double side, int64_t tile)
 {
     return (double)((int64_t)(side * (1.0 - 1e-12)) / tile + 1);
 }
 
 /*
- * A product as a CPU algorithm shares it out: tiles of C, each of which packs its own parts of A
- * and B. The curve was measured with cubes on one thread, so it contains what such a cube packs.
+ * How a CPU algorithm shares a product: tiles of C, and each packs its own parts of A and B. The
+ * curve was measured with cubes on one thread, so it contains the packing of a cube.
  */
 typedef struct sharing {
-    double work;                   /* multiplications, those of a tile's empty rows too */
+    double work;                   /* multiplications, also in a tile's empty rows */
     double cube;                   /* edge of the cube of equal work */
     double down, across;           /* tiles of C */
     double cube_down, cube_across; /* tiles of the cube's C */
     double pieces;                 /* pieces for the team: tiles times parts of k */
-    /* Cost of packing an element of A or B, and of updating one of C: in floats that are summed. */
+    /* Cost of packing an element of A or B, and of updating one of C: in units of a summed
+     * float. */
     double pack, touch;
 } sharing;
 
-/* Seconds of one thread to move so many floats of a product whose operands have `all` floats: as
- * fast as a sum of `all` floats reads them, which lie in the same level of the caches. */
+/* Seconds of one thread to move `moved` floats of a product with `all` floats in its operands: at
+ * the rate of a sum of `all` floats, since they are in the same level of the caches. */
 static double move_seconds(const duo_conditions *conditions, double all, double moved)
 {
     const duo_curve *const sum = &conditions->profile->curve[DUO_ssum_cpu_lanes];
     return sum->count > 0 ? duo_curve_seconds(sum, all, 1) / all * moved : 0.0;
 }
 
-/* Seconds that one thread packs and moves longer than for the cube. */
+/* Seconds of packing and moving on one thread, beyond those of the cube. */
 static double extra_moves(const duo_call *call, const duo_conditions *conditions, const sharing *s)
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
@@ -70,7 +71,7 @@ static double extra_moves(const duo_call *call, const duo_conditions *conditions
 }
 
 /* How much faster t threads move data than one: at most the ratio of all threads' memory bandwidth
- * to one thread's, which is that of the last point of ssum's curve. */
+ * to one thread's (from the last point of ssum's curve). */
 static double move_speed_up(const duo_profile *p, double t)
 {
     const duo_curve *const sum = &p->curve[DUO_ssum_cpu_lanes];
@@ -79,8 +80,8 @@ static double move_speed_up(const duo_profile *p, double t)
     return larger(1.0, smaller(t, p->cpu_bandwidth / one));
 }
 
-/* Seconds on t threads, each of which has a piece at least. Pieces are done in rounds, and in the
- * last round threads may be idle. */
+/* Seconds on t threads; each has at least one piece. Pieces are done in rounds, and in the last
+ * round threads may be idle. */
 static double parallel_seconds(const duo_profile *p, const sharing *s, double multiply,
                                double moves, double t)
 {
@@ -90,13 +91,13 @@ static double parallel_seconds(const duo_profile *p, const sharing *s, double mu
            moves / move_speed_up(p, t);
 }
 
-/* How many of all threads there are pieces for. */
+/* How many of the threads have a piece. */
 static double useful_threads(const duo_conditions *conditions, const sharing *s)
 {
     return smaller(conditions->threads, s->pieces);
 }
 
-/* What an algorithm does of a call, and the seconds that one thread multiplies. */
+/* An algorithm's work for a call, and the seconds that one thread multiplies. */
 typedef struct job {
     sharing s;
     double multiply;
@@ -111,9 +112,9 @@ static double uncorrected(const job *j, const duo_call *call, const duo_conditio
 }
 
 /*
- * How much longer a BLAS takes for sizes that are no multiples of 16, on one thread. The curve is
- * of cubes that are such multiples, the correction of cubes that are not; from a thousand on there
- * is no difference.
+ * How much longer a BLAS takes for sizes that are no multiples of 16, on one thread. The curve has
+ * cubes with multiples of 16, the correction cubes without; from a thousand on there is no
+ * difference.
  */
 static double odd_size_times(const duo_conditions *conditions, int64_t edge)
 {
@@ -125,7 +126,7 @@ static double odd_size_times(const duo_conditions *conditions, int64_t edge)
     return 1.0 + (times - 1.0) * smaller(1.0, (to - (double)edge) / (to - from));
 }
 
-/* The correction; where m and n are multiples of 16, over what odd sizes cost. */
+/* The correction; if m and n are multiples of 16, divided by the extra cost of odd sizes. */
 static double factor(const duo_call *call, const duo_conditions *conditions,
                      duo_corrected algorithm, int threads)
 {
@@ -138,17 +139,17 @@ static double factor(const duo_call *call, const duo_conditions *conditions,
     return measured / odd_size_times(conditions, call->m < call->n ? call->m : call->n);
 }
 
-/* Seconds on one thread, or in `parallel` on so many, if that is faster. */
+/* Seconds on one thread, or `parallel` on t threads, if that is faster. */
 static double faster(double serial, double parallel, double t, int *threads)
 {
     *threads = parallel < serial ? (int)t : 1;
     return parallel < serial ? parallel : serial;
 }
 
-/* An estimate: to begin a column of a C with gaps. */
+/* An estimate: seconds to begin a column of a C with gaps. */
 static const double kScaledColumn = 4e-9;
 
-/* Seconds to scale C (cpu/sgemm_scale.h), which is read and written, or cleared. */
+/* Seconds to scale C (cpu/sgemm_scale.h): to read and write it, or to clear it. */
 static double scale_seconds(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
     const double floats = (double)call->m * (double)call->n;
@@ -163,8 +164,7 @@ static double scale_seconds(const duo_call *call, const duo_conditions *conditio
                : faster(one, parallel_seconds(conditions->profile, &s, 0.0, one, t), t, threads);
 }
 
-/* Seconds of an algorithm, of whose job one thread may do all, or all threads that there are pieces
- * for. */
+/* Seconds of an algorithm: one thread does all of its job, or all threads that have pieces. */
 static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *),
                           const duo_call *call, const duo_conditions *conditions,
                           duo_corrected algorithm, int *threads)
@@ -182,11 +182,11 @@ static double cpu_seconds(job (*job_of)(const duo_call *, const duo_conditions *
                   t, threads);
 }
 
-/* There is an inner BLAS until it was looked for in vain. */
+/* Until it was looked for in vain, an inner BLAS is presumed. */
 static bool has_blas(const duo_call *call, const duo_conditions *conditions)
 {
     (void)conditions;
-    if (duo_sgemm_suits_loops(call->m, call->n, call->k)) return false; /* these need none */
+    if (duo_sgemm_suits_loops(call->m, call->n, call->k)) return false; /* loops do these */
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (call->operand[i].ld > DUO_BLAS_LARGEST_LD) return false;
     return call->program != NULL || !duo_blas_library_looked() || duo_blas_library_seen() != NULL;
@@ -232,7 +232,7 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
         .across = (double)t.across,
         .cube_down = side,
         .cube_across = side,
-        /* Nothing is known of a library's own threads: as many pieces as there are threads. */
+        /* A library's own threads are unknown: as many pieces as threads. */
         .pieces = its_own ? (double)conditions->threads
                           : (double)t.down * (double)t.across * (double)t.parts,
         /* From fifty shapes on one thread of a Zen 4. C is read and written; most of A and B is
@@ -243,8 +243,8 @@ static job openblas_job(const duo_call *call, const duo_conditions *conditions)
                  duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_openblas], work, 3)};
 }
 
-/* Every tile of the plain algorithm does 64 rows, empty ones too: `work` is that of a cube whose
- * empty rows cost as much. */
+/* Every tile of the plain algorithm does 64 rows, empty ones too: `work` is the work of a cube with
+ * the same cost of empty rows. */
 static job plain_job(const duo_call *call, const duo_conditions *conditions)
 {
     const double m = (double)call->m, n = (double)call->n, k = (double)call->k;
@@ -263,11 +263,11 @@ static job plain_job(const duo_call *call, const duo_conditions *conditions)
     return (job){s, duo_curve_seconds(&conditions->profile->curve[DUO_sgemm_cpu_plain], s.work, 3)};
 }
 
-/* Over the float32 algorithm's time: a vector holds half as many float64, and operands are copied
- * first. An estimate; 2.3 was seen at n = 1024 (commit 9a65f8f). */
+/* Relative to the float32 algorithm's time: a vector holds half as many float64, and operands are
+ * copied first. An estimate; 2.3 was measured at n = 1024 (commit 9a65f8f). */
 static const double kCpuFloat64Times = 2.2;
 
-/* The tiles of sgemm_cpu_openblas, cut again where they are large; k stays whole. */
+/* The tiles of sgemm_cpu_openblas, cut again if they are large; k stays whole. */
 static job float64_job(const duo_call *call, const duo_conditions *conditions)
 {
     const duo_blas_library *const library = duo_blas_library_seen();
@@ -303,7 +303,7 @@ double duo_sgemm_cpu_openblas_cost(const duo_call *call, const duo_conditions *c
     return cpu_seconds(openblas_job, call, conditions, DUO_CORRECTED_OPENBLAS, threads);
 }
 
-/* With a BLAS it is measured as far as it may win; beyond that it is never thought to. */
+/* If there is a BLAS, this is measured only as far as it may win; beyond that it must not win. */
 double duo_sgemm_cpu_plain_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
@@ -331,7 +331,7 @@ double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
     return uncorrected(&j, call, conditions);
 }
 
-/* ---- What each accepts ---- */
+/* ---- The calls that each accepts ---- */
 
 DUO_ACCEPTS(sgemm_cpu_openblas, has_blas)
 DUO_ACCEPTS(sgemm_cpu_plain, always)

@@ -1,11 +1,11 @@
 /*
- * sgemm_gpu_costs.c - what the GPU's sgemm algorithms accept, and what they cost here.
+ * sgemm_gpu_costs.c - the calls that the GPU's sgemm algorithms accept, and their costs here.
  *
- * The cost of a product is that of a cube on the measured curve: mostly of the cube of equal work,
- * of sgemm_gpu_naive of the one with as large a C. Every size is rounded up to the algorithm's tile
- * first: a tile that is half empty takes as long as a full one.
- * An algorithm of another math without a curve takes a multiple of a float32 algorithm's time.
- * select.c adds transfers. Sizes of tiles are those of the kernels in src/gpu.
+ * The cost of a product is the cost of a cube on the measured curve: mostly the cube of equal work,
+ * for sgemm_gpu_naive the cube with the same size of C. Every size is rounded up to the algorithm's
+ * tile first: a half empty tile takes as long as a full one. An algorithm of another math without a
+ * curve takes a multiple of a float32 algorithm's time. select.c adds transfers. The kernels in
+ * src/gpu have the sizes of tiles used here.
  */
 #include "choice/sgemm_gpu_costs.h"
 
@@ -17,7 +17,7 @@ static double cube_seconds(const duo_call *call, const duo_conditions *condition
     return duo_curve_seconds(&conditions->profile->curve[id], work, 3);
 }
 
-/* By the algorithm's own curve; where that is missing, `times` the seconds of `float32`. */
+/* By the algorithm's own curve; if it is missing, `times` the seconds of `float32`. */
 static double float64_seconds(const duo_call *call, const duo_conditions *conditions,
                               duo_algorithm_id id, duo_algorithm_id float32, double times,
                               double tile_m, double tile_n, double tile_k)
@@ -39,8 +39,8 @@ static double traffic_of_elements(const duo_call *call, const duo_conditions *co
     return traffic_of(call, conditions, (double)call->m, (double)call->n, (double)call->k);
 }
 
-/* How many times as many blocks, of `at_once` at most, compute the cube's C as one of m x n, where
- * a block computes `tile` elements. */
+/* The ratio of blocks that compute the cube's C to blocks that compute an m x n C: at most
+ * `at_once` each, and a block computes `tile` elements. */
 static double idle_times(double at_once, double m, double n, double k, double tile)
 {
     const double edge = cbrt(m * n * k);
@@ -48,12 +48,12 @@ static double idle_times(double at_once, double m, double n, double k, double ti
 }
 
 /*
- * Each element of C is one thread's, which waits for every two elements that it multiplies: a step
- * of k takes as long as in the cube with as large a C, and of a small C as in that of 96 (H100). Of
- * a transposed A neighbouring threads read from different lines, which takes four times as long
- * where the multiprocessors are full (H200) and k so long that lines are evicted meanwhile. All
- * blocks but the first ones wait for others to end, however little there is to multiply:
- * 280 x 2578 x 2 has 2.75 rounds of them (H100).
+ * One thread per element of C, bound by the latency of its loads. So a step of k takes as long as
+ * in the cube with the same C; for a small C, as in the cube of 96 (H100). In a transposed A
+ * neighbouring threads read different lines: this takes four times as long if the multiprocessors
+ * are full (H200) and k is long enough that lines are evicted meanwhile. All blocks but the first
+ * ones wait for others to end, even if they multiply little: 280 x 2578 x 2 has 2.75 rounds of
+ * blocks (H100).
  */
 double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
@@ -72,7 +72,7 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
         (duo_curve_seconds(curve, edge * edge * edge, 3) - launch) / edge * k * lines +
         traffic_of_elements(call, conditions);
     *threads = 0;
-    /* It is measured less far than the tiled one, for it does not win there. */
+    /* Its curve ends before the tiled one's, because it does not win beyond. */
     return duo_curve_ends_before(curve, &conditions->profile->curve[DUO_sgemm_gpu_tiled], m * n * k,
                                  3)
                ? fmax(own, duo_sgemm_gpu_tiled_cost(call, conditions, threads))
@@ -82,8 +82,8 @@ double duo_sgemm_gpu_naive_cost(const duo_call *call, const duo_conditions *cond
 /* The tiles of C of sgemm_gpu_tiled, sgemm_gpu_ffma and sgemm_gpu_mma. */
 static const double kTile = 64.0;
 
-/* Seconds of a block that has its multiprocessor alone, without the launch: as in the largest cube
- * whose tiles have one each. */
+/* Seconds of a block that is alone on its multiprocessor, without the launch: from the largest cube
+ * with one tile per multiprocessor. */
 static double alone_seconds(const duo_conditions *conditions, duo_algorithm_id id, double k)
 {
     const duo_curve *const curve = &conditions->profile->curve[id];
@@ -93,9 +93,9 @@ static double alone_seconds(const duo_conditions *conditions, duo_algorithm_id i
 }
 
 /*
- * Seconds of an algorithm whose blocks compute a tile of C each, over all of k. A C of fewer tiles
- * than the cube's leaves more multiprocessors idle, a C of more tiles leaves fewer; and no block is
- * faster than one that is alone, of whose time this share is multiplying. The launch is not
+ * Seconds of an algorithm with a block for each tile of C, over all of k. A C with fewer tiles than
+ * the cube's leaves more multiprocessors idle, a C with more tiles fewer. No block is faster than a
+ * block that is alone; `multiplying` is the share of its time for multiplying. The launch is not
  * affected.
  */
 static double tiles_seconds(const duo_call *call, const duo_conditions *conditions,
@@ -110,8 +110,8 @@ static double tiles_seconds(const duo_call *call, const duo_conditions *conditio
                          multiplying * alone_seconds(conditions, id, k));
 }
 
-/* C of a flat product moves at a third of the memory's rate, at 0.4 where it is read, for a thread
- * has four by four elements of it (twelve such products on H100s). */
+/* C of a flat product moves at a third of the memory's rate, at 0.4 if it is read, because a thread
+ * has four by four elements of it (twelve flat products on H100s). */
 double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *conditions,
                                 int *threads)
 {
@@ -126,12 +126,12 @@ double duo_sgemm_gpu_tiled_cost(const duo_call *call, const duo_conditions *cond
 }
 
 /*
- * Blocks share a tile where tiles are few, which therefore do no harm; with many they need not. To
- * begin and to end a tile takes as long as `ends` more steps of k (ffma/plan.cuh), and a flat
- * product has more tiles than the cube of equal work, and waits for each multiprocessor's first:
- * seven of them, k up to 55, took 3 to 8 us longer than without both (H100). Of a deep one A and B
- * are read while it multiplies; C of a flat one is written when that is done. An A that is not
- * copied 16 bytes at a time, as the cubes' mostly is, took 1.5 us longer in 174 small ones (H100).
+ * Few tiles do no harm, because blocks share them. Beginning and ending a tile takes as long as
+ * `ends` more steps of k (ffma/plan.cuh). A flat product has more tiles than the cube of equal
+ * work, and waits for each multiprocessor's first tile: seven flat products, k up to 55, took 3 to
+ * 8 us longer than predicted without these two (H100). A deep product reads A and B while it
+ * multiplies; a flat one writes C after that. If A is not copied 16 bytes at a time, as in most
+ * cubes, small products take 1.5 us longer (174 of them, H100).
  */
 double duo_sgemm_gpu_ffma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -165,9 +165,9 @@ static bool has_mma(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * On devices whose tensor cores do only 2 to 4 times as many fp16 products as there are fp32 FMAs,
- * three products for one hardly pay. The curve may be borrowed from a device that does 15 times as
- * many, so on those devices the algorithm counts as no cheaper than sgemm_gpu_ffma.
+ * If a device's tensor cores do only 2 to 4 fp16 products per fp32 FMA, three products for one
+ * hardly pay. The curve may be borrowed from a device that does 15, so there the algorithm counts
+ * as no cheaper than sgemm_gpu_ffma.
  */
 double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {
@@ -176,7 +176,7 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
     const int c = conditions->capability;
     /* Capabilities with many tensor cores; 0: not looked at yet. */
     const bool many_products = c == 0 || c == 75 || c == 80 || c == 90 || c == 100;
-    const double multiplying = 0.75; /* of a block's time; else the cube splits A and B (H200) */
+    const double multiplying = 0.75; /* of a block's time; the rest splits A and B (H200) */
     const double seconds =
         tiles_seconds(call, conditions, DUO_sgemm_gpu_mma, 64.0, multiplying) +
         duo_extra_traffic(call, conditions, duo_split_bytes(2.0), m, n, k, cbrt(m * n * k));
@@ -186,9 +186,9 @@ double duo_sgemm_gpu_mma_cost(const duo_call *call, const duo_conditions *condit
 }
 
 /*
- * Times over those of sgemm_gpu_tiled. With FP64 tensor cores: 0.8 to 1.0 on an H200. Without them
- * there is one FP64 unit for 64 of FP32; the curve may be borrowed from a device that has them, so
- * the estimate for such a device is a lower bound of its cost.
+ * Times relative to sgemm_gpu_tiled. With FP64 tensor cores: 0.8 to 1.0 on an H200. Without them
+ * there is one FP64 unit for 64 of FP32. The curve may be borrowed from a device with FP64 tensor
+ * cores, so for a device without them the estimate is a lower bound of its cost.
  */
 static const double kTensorFloat64Times = 1.0, kFmaFloat64Times = 50.0;
 
@@ -205,7 +205,7 @@ double duo_sgemm_gpu_f64_cost(const duo_call *call, const duo_conditions *condit
                 kFmaFloat64Times * cube_seconds(call, conditions, DUO_sgemm_gpu_tiled, 64, 64, 16));
 }
 
-/* ---- What each accepts ---- */
+/* ---- The calls that each accepts ---- */
 
 DUO_ACCEPTS(sgemm_gpu_naive, duo_sgemm_fits_device)
 DUO_ACCEPTS(sgemm_gpu_tiled, duo_sgemm_fits_device)

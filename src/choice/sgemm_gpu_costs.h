@@ -1,4 +1,4 @@
-/* sgemm_gpu_costs.h - what the costs of sgemm_gpu_costs.c, _thin_costs.c, _wgmma_costs.c share. */
+/* sgemm_gpu_costs.h - shared by sgemm_gpu_costs.c, _thin_costs.c and _wgmma_costs.c. */
 #ifndef DUO_SGEMM_GPU_COSTS_H
 #define DUO_SGEMM_GPU_COSTS_H
 
@@ -27,13 +27,13 @@ static inline bool duo_sgemm_fits_device(const duo_call *call, const duo_conditi
     return conditions->gpu && bytes <= conditions->device_memory_bytes;
 }
 
-/* Seconds to read so many bytes of device memory: what ssum takes for them. */
+/* Seconds to read bytes of device memory: ssum's time for them. */
 static inline double duo_device_memory_seconds(const duo_conditions *conditions, double bytes)
 {
     return duo_curve_seconds(&conditions->profile->curve[DUO_ssum_gpu_shuffle], bytes / 4.0, 1);
 }
 
-/* The same without a launch; 0 where nothing was measured. */
+/* The same without a launch; 0 if nothing was measured. */
 static inline double duo_device_moving_seconds(const duo_conditions *conditions, double bytes)
 {
     if (conditions->profile->curve[DUO_ssum_gpu_shuffle].count == 0) return 0.0;
@@ -41,23 +41,23 @@ static inline double duo_device_moving_seconds(const duo_conditions *conditions,
            duo_device_memory_seconds(conditions, 0.0);
 }
 
-/* Multiprocessors of the device. Until a device was looked at those of an H100, 132: its curves are
- * used till then. */
+/* Multiprocessors of the device. Until a device was looked at: 132, an H100's, because its curves
+ * are used until then. */
 static inline double duo_multiprocessors(const duo_conditions *conditions)
 {
     return conditions->multiprocessors > 0 ? conditions->multiprocessors : 132.0;
 }
 
-/* The launch is all that the smallest cube takes. */
+/* The smallest cube takes no time but the launch. */
 static inline double duo_launch_seconds(const duo_curve *curve)
 {
     return curve->count > 0 ? curve->seconds[0] : 0.0;
 }
 
 /*
- * Seconds for memory traffic that a product of m x n x k has beyond the cube of such an edge: the
- * curve, of cubes with beta = 0, does not show it. An element of A or B moves per_element bytes,
- * one of C is written, and read where beta is not 0.
+ * Seconds for memory traffic of a product of m x n x k beyond the cube of this edge: the curve, of
+ * cubes with beta = 0, does not contain it. An element of A or B moves per_element bytes; an
+ * element of C is written, and read if beta is not 0.
  */
 static inline double duo_extra_traffic(const duo_call *call, const duo_conditions *conditions,
                                        double per_element, double m, double n, double k,
@@ -70,12 +70,12 @@ static inline double duo_extra_traffic(const duo_call *call, const duo_condition
     return extra > 0.0 ? extra : 0.0;
 }
 
-/* Bytes that an element of A or B moves where operands are split: it is read, and its planes of 2
+/* Bytes that an element of A or B moves if operands are split: it is read, and its planes of 2
  * bytes each are written and read. */
 static inline double duo_split_bytes(double planes) { return 4.0 + 2.0 * 2.0 * planes; }
 
-/* The error bound of products on tensor cores holds from so large a k on (docs/numerics.md): do not
- * lower this for speed. */
+/* The error bound of products on tensor cores holds from this k on (docs/numerics.md): do not lower
+ * it for speed. */
 enum { DUO_LEAST_TENSOR_K = 64 };
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * sgemm_gpu_thin_costs.c - what the algorithms for a small m, n or k accept, and what they cost.
+ * sgemm_gpu_thin_costs.c - calls that the algorithms for a small m, n or k accept; their costs.
  *
- * Such a product moves much for what it multiplies: the costs begin with its bytes, not, as those
- * in sgemm_gpu_costs.c do, with the cube of equal work.
+ * A thin product moves much for little multiplying: its cost begins with its bytes, and not with
+ * the cube of equal work as in sgemm_gpu_costs.c.
  */
 #include "choice/sgemm_gpu_costs.h"
 #include "gpu/skinny/clocks.h"
@@ -11,7 +11,7 @@
 static int64_t thin_side(const duo_call *call) { return call->m < call->n ? call->m : call->n; }
 static int64_t long_side(const duo_call *call) { return call->m < call->n ? call->n : call->m; }
 
-/* Seconds to move A and B, with so much of k, and C, which is read where beta is not 0. */
+/* Seconds to move A and B, with k steps, and C, which is read if beta is not 0. */
 static double moving_seconds(const duo_call *call, const duo_conditions *conditions, double k)
 {
     const double m = (double)call->m, n = (double)call->n, of_c = call->beta != 0.0f ? 8.0 : 4.0;
@@ -20,11 +20,11 @@ static double moving_seconds(const duo_call *call, const duo_conditions *conditi
 
 static const int64_t kWidest = 48; /* columns of the widest tile of sgemm_gpu_skinny */
 
-/* Is the product thin? Or are both C and the work so small that larger tiles take longer to begin
- * and to end than to multiply? */
+/* Is the product thin? Or are C and the work both so small that larger tiles would take longer to
+ * begin and end than to multiply? */
 static bool is_skinny(const duo_call *call, const duo_conditions *conditions)
 {
-    const double edge = 320.0; /* of the largest such cube on an H200 */
+    const double edge = 320.0; /* of the largest such cube (H200) */
     const double c = (double)call->m * (double)call->n;
     const bool small = c <= edge * edge && c * (double)call->k <= edge * edge * edge;
     return duo_sgemm_fits_device(call, conditions) && (thin_side(call) <= kWidest || small);
@@ -52,7 +52,7 @@ static int skinny_width(int64_t columns)
     return columns == 1 ? 1 : columns <= 32 ? (int)(columns + 7) / 8 * 8 : (int)kWidest;
 }
 
-/* Clocks with k in at most so many ranges. */
+/* Clocks with k in at most `ranges`. */
 static double skinny_tile_clocks(const skinny_tile *t, const duo_skinny_size *size, double step,
                                  double tiles, double ranges, double multiprocessors)
 {
@@ -62,14 +62,14 @@ static double skinny_tile_clocks(const skinny_tile *t, const duo_skinny_size *si
                              t->resident, t->under_way, t->sums, size, (int)multiprocessors);
 }
 
-/* Of the tiles of that width, and of a small C smaller ones, beyond the launch; with whole k, or in
- * as many ranges as give each multiprocessor the blocks that it has room for, which a second kernel
- * adds: that has a launch of its own. */
+/* The least clocks beyond the launch: of the tiles of that width, and for a small C also narrower
+ * ones. k is whole, or in as many ranges as fill each multiprocessor with blocks; a second kernel,
+ * with a launch of its own, adds these. */
 static double skinny_clocks(const duo_skinny_size *size, double multiprocessors)
 {
     const int width = skinny_width(size->columns);
     const bool small = width > 1 && size->rows * size->columns <= 1 << 16;
-    const double in_launch = duo_skinny_block + 32.0 * duo_skinny_sum; /* of the least product */
+    const double in_launch = duo_skinny_block + 32.0 * duo_skinny_sum; /* of the smallest product */
     double least = (double)INFINITY;
     for (int i = 0; i < SKINNY_TILES; i++) {
         const skinny_tile *const t = &kSkinnyTiles[i];
@@ -88,8 +88,8 @@ static double skinny_clocks(const duo_skinny_size *size, double multiprocessors)
     return least;
 }
 
-/* A clock is as long as the FMAs of sgemm_gpu_tiled at its largest size make it: 91 to 96 of a
- * multiprocessor (H100, at 1755 MHz). A clock is kept within what GPUs have: a curve that
+/* The length of a clock, from the FMAs of sgemm_gpu_tiled at its largest size: 91 to 96 per clock
+ * of a multiprocessor (H100, at 1755 MHz). It is limited to real clocks of GPUs, since a curve that
  * ends with small cubes is far off. */
 static double clock_seconds(const duo_conditions *conditions)
 {
@@ -100,8 +100,8 @@ static double clock_seconds(const duo_conditions *conditions)
     return seconds < fastest ? fastest : seconds > slowest ? slowest : seconds;
 }
 
-/* Seconds of a thin C without the launch. Memory hands out X and Y at 0.8 of the rate at which ssum
- * reads at most (ten large products on H100s). */
+/* Seconds of a thin C without the launch. X and Y are read at 0.8 of ssum's highest rate (ten large
+ * products on H100s). */
 static double thin_seconds(const duo_call *call, const duo_conditions *conditions)
 {
     const double slower = 1.25;
@@ -115,7 +115,7 @@ static double thin_seconds(const duo_call *call, const duo_conditions *condition
                 slower * moving_seconds(call, conditions, (double)size.k));
 }
 
-/* A C that is small and not thin is nearly a cube: the algorithm's own curve tells. */
+/* If C is small but not thin, the product is nearly a cube: by the algorithm's own curve. */
 double duo_sgemm_gpu_skinny_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
@@ -135,9 +135,9 @@ static bool is_rank_k(const duo_call *call, const duo_conditions *conditions)
     return duo_sgemm_fits_device(call, conditions) && call->k <= kMostRank;
 }
 
-/* The cube of this k takes as long as one tile does: the launch, and each slab of A and B. Beyond
- * it C takes the time; with k of 32 and more multiplying does, too, at the rate that
- * sgemm_gpu_tiled has at its largest size. 8 k are multiplied, or not, together. */
+/* The cube of this k takes as long as one tile: the launch, and each slab of A and B. Beyond it
+ * moving C takes the time; with k of 32 and more multiplying does, too, at sgemm_gpu_tiled's rate
+ * at its largest size. k is multiplied in steps of 8. */
 double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *conditions,
                                  int *threads)
 {
@@ -154,7 +154,8 @@ double duo_sgemm_gpu_rank_k_cost(const duo_call *call, const duo_conditions *con
            hypot(moved, multiplied);
 }
 
-/* The thin side of C for sgemm_gpu_gemv, and the least of the other one: rows of a warp. */
+/* Limits of C for sgemm_gpu_gemv: the most of its thin side, the least of the other one (rows of a
+ * warp). */
 static const int64_t kMostThin = 8, kLeastLong = 32;
 
 static bool is_gemv(const duo_call *call, const duo_conditions *conditions)
@@ -164,10 +165,10 @@ static bool is_gemv(const duo_call *call, const duo_conditions *conditions)
 }
 
 /*
- * As long as reading takes, and a little longer; with more than three columns a quarter. Where
- * neighbours of the longer operand are neighbours in k, a warp takes 128 steps as long as fewer.
- * Where rows are few, and several blocks share a long k, one of them adds their sums (32 products
- * on H100s).
+ * A little longer than reading; with more than three columns a quarter longer. If neighbours of the
+ * longer operand are neighbours in k, a warp takes the same time for any number of steps up to 128.
+ * If rows are few, several blocks share a long k, and one of them adds their sums (32 products on
+ * H100s).
  */
 double duo_sgemm_gpu_gemv_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
 {

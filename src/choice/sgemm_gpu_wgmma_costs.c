@@ -1,9 +1,8 @@
 /*
- * sgemm_gpu_wgmma_costs.c - what the algorithms on Hopper's tensor cores accept, and their costs.
+ * sgemm_gpu_wgmma_costs.c - calls that the algorithms on Hopper's tensor cores accept; their costs.
  *
- * The clocks by which the kernels choose their tile (gpu/split/wgmma/tile_clocks.h) tell how a
- * product compares with the measured cubes nearest in work. So whole waves of tiles count, and
- * slices of k.
+ * The kernels choose their tile by clocks (gpu/split/wgmma/tile_clocks.h). These compare a product
+ * with the measured cubes nearest in work, so whole waves of tiles and slices of k count.
  */
 #include "choice/sgemm_gpu_costs.h"
 #include "gpu/split/schemes.h"
@@ -32,8 +31,8 @@ typedef struct tiles {
     double clocks, stored_rows;
 } tiles;
 
-/* The number of slices of k with the least clocks: `clocks_of_k` are shared out, each slice costs
- * more. No more than multiprocessors are idle, nor than k has tiles. */
+/* The number of slices of k with the least clocks: `clocks_of_k` are shared, but each slice costs
+ * more. At most as many as multiprocessors per tile, and as k has tiles. */
 static int slices_of(const duo_tile_clocks *tile, double count, double k, double clocks_of_k,
                      double multiprocessors)
 {
@@ -69,8 +68,9 @@ static tiles cheapest(const scheme *s, double m, double n, double k, double mult
     return best;
 }
 
-/* Does the cube at a point of the curve tell how long a clock is? Not a small one, nor where the
- * launch is nearly all; and columns that do not begin on 16 bytes take longer to store. */
+/* Does the cube at a point of the curve tell how long a clock is? Not a small cube, not one that is
+ * nearly all launch, and not one with columns that do not begin on 16 bytes, which take longer to
+ * store. */
 static bool tells_clock(const duo_curve *curve, int point)
 {
     const double least = 256.0, least_share = 0.1, whole = curve->seconds[point];
@@ -78,8 +78,8 @@ static bool tells_clock(const duo_curve *curve, int point)
            whole - duo_launch_seconds(curve) > least_share * whole;
 }
 
-/* Seconds of a clock, as the cube at a point of the curve has them: too many at a point that does
- * not tell, for its launch is in them. */
+/* Seconds of a clock from the cube at a point of the curve: too many at a point that does not tell,
+ * because the launch is included. */
 static double clock_at(const scheme *s, const duo_curve *curve, int point, double multiprocessors)
 {
     const double edge = curve->size[point];
@@ -108,8 +108,8 @@ static double clock_seconds(const scheme *s, const duo_curve *curve, double edge
            clock_at(s, curve, above, multiprocessors) * part;
 }
 
-/* What is left of `seconds` where prepared operands are split already: at least half, for what is
- * saved is an estimate. */
+/* The rest of `seconds` if prepared operands are split already: at least half, because the saving
+ * is an estimate. */
 static double without_splitting(const duo_call *call, const duo_conditions *conditions, int planes,
                                 double seconds)
 {
@@ -121,9 +121,9 @@ static double without_splitting(const duo_call *call, const duo_conditions *cond
     return fmax(seconds - saved, 0.5 * seconds);
 }
 
-/* Seconds beyond storing whole columns of 16 bytes: to read C, and for rows of tiles whose columns
- * do not begin on 16 bytes. From 173 products by fp16x3 and 75 by bf16x6 on H100s, and seven whose
- * C is not read. */
+/* Extra seconds over storing C in aligned groups of 16 bytes: for reading C, and for rows of tiles
+ * if columns do not begin on 16 bytes. From 173 products by fp16x3 and 75 by bf16x6 on H100s, and
+ * seven that do not read C. */
 static double store_seconds(const duo_call *call, double rows)
 {
     const double reads = 1.3e-6, row = 0.8e-6 / 64.0, row_read = 3.2e-6 / 64.0;
@@ -162,8 +162,8 @@ double duo_sgemm_gpu_fp16x3_cost(const duo_call *call, const duo_conditions *con
     return wgmma_cost(call, conditions, &fp16x3, threads);
 }
 
-/* Over the time of sgemm_gpu_fp16x3, where there is no curve: an estimate, for it does one product
- * instead of three, but splits its operands all the same. */
+/* Relative to sgemm_gpu_fp16x3, if there is no curve: an estimate. It does one product instead of
+ * three, but also splits its operands. */
 static const double kTimesOfFp16x3 = 0.5;
 
 double duo_sgemm_gpu_fp16x1_cost(const duo_call *call, const duo_conditions *conditions,

@@ -8,23 +8,25 @@
 #include "choice/transfer_cost.h"
 #include "gpu/split/schemes.h"
 
-/* Both ways at once over one way: 90 to 101 GB/s over 55 on an H100 (PCIe 5 x16), 86 to 95 with
- * panels of a few KiB a row. With two of them at once 120 to 140 in all, on hosts with 32 cores. */
+/* The rate of both ways at once, relative to one way: 90 to 101 GB/s to 55 on an H100 (PCIe 5 x16),
+ * 86 to 95 with panels of a few KiB a row. Two H100s at once reach 120 to 140 in all, on hosts with
+ * 32 cores. */
 static double both_ways(int devices) { return devices > 1 ? 1.3 : 1.8; }
 
 /* Bytes/s from device to device: NVLink of an H100. Over PCIe it would be a tenth. */
 static const double kPeer = 350e9;
 
-/* Floats from run to run: up to here panels cut across the runs are read at nearly full speed. */
+/* Most floats from run to run with which panels cut across the runs are read at nearly full
+ * speed. */
 static const int64_t kFarApart = 8192;
 
-/* Beyond it an H100 whose multiprocessors work reads runs of 8 to 20 KiB at this part of it. */
+/* Beyond it a busy H100 reads runs of 8 to 20 KiB at this part of that speed. */
 static const double kFarRate = 0.75;
 
 /*
- * Tiles of C of 128 x 256 keep two multiprocessors busy, wave after wave; the last wave takes as
- * long as the others, however few tiles it has. Products that need only a few waves are done in
- * smaller tiles. The costs on Hopper's tensor cores and of sgemm_gpu_skinny count waves themselves.
+ * A tile of C of 128 x 256 keeps two multiprocessors busy, wave after wave; the last wave takes as
+ * long as the others, even with few tiles. Products that need only a few waves are done in smaller
+ * tiles. The costs on Hopper's tensor cores and of sgemm_gpu_skinny count waves themselves.
  */
 static double last_wave(const duo_algorithm *algorithm, const duo_conditions *conditions, int64_t m,
                         int64_t n)
@@ -57,7 +59,7 @@ static double pack_seconds(const duo_plan_problem *of, int operand, double eleme
     return duo_curve_seconds(reads, bytes / 4.0, 1);
 }
 
-/* The part of C's columns that each of the devices has, so that all end at once. */
+/* Each device's share of C's columns, so that all end at the same time. */
 static void set_shares(const duo_conditions *conditions, int devices,
                        double share[DUO_PLAN_DEVICES])
 {
@@ -70,8 +72,8 @@ static void set_shares(const duo_conditions *conditions, int devices,
     for (int d = 0; d < devices; d++) share[d] = known ? conditions->speed[d] / all : 1.0 / devices;
 }
 
-/* Does the device reach the operand itself, and not by way of stages? A device that fails while it
- * writes a C that the call reads would leave nobody to tell what of C is written. */
+/* Does the device reach the operand itself, without stages? Not a C that the call also reads: if
+ * the device failed while writing it, the written part would be unknown. */
 static bool direct(const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];
@@ -112,7 +114,7 @@ duo_plan_problem duo_stream_problem(duo_stream_model *model, const duo_call *cal
     of.down = profile->download_pinned;
     of.both = both_ways(devices) * fmax(of.up, of.down);
     of.host_up = kCopying * profile->upload_pageable;
-    /* Rows far apart go through stages, where the host copies them faster than all devices read. */
+    /* Rows far apart go through stages, if the host copies them faster than all devices read. */
     for (int i = DUO_A; i <= DUO_B; i++)
         if (of.pitch[i] > kFarApart && of.host_up > kFarRate * of.up * devices)
             of.pinned[i] = false;
@@ -150,32 +152,33 @@ double duo_stream_memory(double free_bytes)
 
 /* ---- Without a plan ---- */
 
-/* What begins a transfer takes, over a copy of its own: the second and third operand that are sent
- * follow the first; C that comes home has an event and the host to wait for. From products of a few
- * KiB on an H200. */
+/* The fixed cost of a transfer, relative to a single copy's: the second and third sent operand
+ * follow the first; a fetched C waits for an event and the host. From products of a few KiB on an
+ * H200. */
 static const double kNextSend = 0.5, kFetch = 2.0;
 
-/* The part of a product that nothing overlaps, where it is cut into panels of at least a MiB: the
- * last tile's arithmetic, and its way home. */
+/* The part of a product that nothing overlaps if it is cut into panels of at least a MiB: the last
+ * tile's arithmetic and its fetch. */
 static double last_part(double bytes)
 {
     const double panels = floor(sqrt(bytes / 0x1p21));
     return 1.0 / fmin(fmax(panels, 1.0), 16.0);
 }
 
-/* What is sent and fetched, by all devices at once. */
+/* The sends and fetches of all devices together. */
 typedef struct traffic {
     double up, down, bytes; /* seconds; bytes of the operands */
     bool pageable;
 } traffic;
 
-/* Each device has a link of its own, but the host copies pageable memory for all of them, no faster
- * than for one: all operands of 8192 to 32768 at 44 to 51 GB/s on two H100s, at 53 to 55 on one. */
+/* Each device has a link of its own. But the host copies pageable memory for all of them no faster
+ * than for one: operands of cubes of 8192 to 32768 at 44 to 51 GB/s on two H100s, at 53 to 55 on
+ * one. */
 static traffic traffic_of(const duo_call *call, const duo_conditions *conditions, int devices)
 {
     const duo_profile *const p = conditions->profile;
     const double links = devices;
-    double packed = 0.0, unpacked = 0.0; /* bytes of pageable memory that are read, and written */
+    double packed = 0.0, unpacked = 0.0; /* bytes of pageable memory, read and written */
     traffic t = {.up = 0.0};
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];

@@ -1,8 +1,8 @@
 /*
  * transfer_cost.c - seconds to move a call's operands between host and device (transfer_cost.h).
  *
- * Bytes over the rate of the link, and what data/transfer.c and data/coherence.c do besides: kept
- * arrays move with the gaps between their elements, other vectors are gathered first.
+ * Bytes over the rate of the link, plus the other work of data/transfer.c and data/coherence.c:
+ * kept arrays move with the gaps between their elements, other vectors are gathered first.
  */
 #include "choice/transfer_cost.h"
 
@@ -11,19 +11,19 @@
 #include "choice/ratios.h"
 #include "data/stage.h"
 
-/* The device takes so long for a run of elements between gaps, however short: vectors of 0.4 to 8
- * million elements, 3 to 21 apart, came home in 1.3 to 1.6 ns for each (H200). */
+/* The device's time for a short run of elements between gaps: vectors of 0.4 to 8 million elements,
+ * 3 to 21 apart, were fetched in 1.3 to 1.6 ns for each (H200). */
 static const double kRunSeconds = 1.4e-9;
 
-/* A larger copy of device memory is in pages that are new each time: malloc gives back more than 32
- * MiB at once. The system makes 11 GB of them in a second (the host of an H200, 16 threads). */
+/* A larger copy of device memory gets new pages each time, because malloc gives more than 32 MiB
+ * back at once. The system makes 11 GB of pages in a second (the host of an H200, 16 threads). */
 static const double kNewPagesBytes = 0x1p25, kNewPagesRate = 11e9;
 
-/* Is it a vector whose elements do not lie in a row? */
+/* Is it a vector with gaps between its elements? */
 static bool strided(const duo_operand *o) { return o->rows == 1 && o->columns > 1 && o->ld != 1; }
 
-/* Seconds in which the host packs a strided vector. Each element moves a line, or its part of one,
- * and the place that it is copied to is read and written. */
+/* Seconds of the host to pack a strided vector. Each element moves a line, or its part of one, and
+ * its target is read and written. */
 static double gather_seconds(const duo_operand *o, const duo_conditions *conditions)
 {
     const double line = 16.0;
@@ -44,13 +44,13 @@ static double staged_seconds(double bytes, double rate)
     return (bytes + duo_bytes_not_overlapped(bytes)) / rate;
 }
 
-/* Seconds of a kept array, of which all that is stale moves at once. */
+/* Seconds of a kept array: all its stale bytes move at once. */
 static double kept_seconds(const duo_operand *o, double stale_bytes, double rate)
 {
     return staged_seconds(stale_bytes > 0.0 ? stale_bytes : duo_operand_span_bytes(o), rate);
 }
 
-/* The least seconds that the device takes for the runs of an operand that it has with gaps. */
+/* The device's least seconds for the runs of an operand with gaps there. */
 static double runs_seconds(const duo_operand *o)
 {
     return o->ld != o->rows ? kRunSeconds * (double)o->columns : 0.0;

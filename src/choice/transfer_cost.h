@@ -4,19 +4,19 @@
 
 #include "choice/costs.h"
 
-/* Rate at which the host copies pageable memory to stages, over that at which it is sent: the link
- * takes its part of the latter. 72 and 50 GB/s on an H100 with 16 threads. */
+/* The host's rate of copying pageable memory to stages, relative to the rate of sending it, which
+ * includes the link: 72 and 50 GB/s on an H100 with 16 threads. */
 static const double kCopying = 1.5;
 
-/* Seconds to bring what the call reads to this side, and what it writes to where it belongs. On the
- * GPU without the operands that are streamed: duo_stream_seconds has those. */
+/* Seconds to bring the call's inputs to this side, and its outputs to where they belong. On the GPU
+ * without streamed operands: duo_stream_seconds includes those. */
 double duo_transfer_seconds(const duo_call *call, duo_side side, const duo_conditions *conditions);
 
 /* Seconds to move one operand over the link, to the device or from it. */
 double duo_link_seconds(const duo_operand *o, const duo_conditions *conditions, bool to_device);
 
-/* Bytes of pageable memory pass through stages: while the device copies one the host packs another,
- * but one of them with nothing to overlap it. That takes as long as to copy so many bytes more. */
+/* Pageable memory passes through stages: while the device copies one, the host packs another. Only
+ * one stage is not overlapped; it takes as long as copying this many more bytes. */
 double duo_bytes_not_overlapped(double bytes);
 
 #endif
