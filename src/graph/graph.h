@@ -1,18 +1,19 @@
 /*
- * graph.h - graphs: nodes, how they are laid out when the graph is built, and what runs them.
+ * graph.h - graphs: nodes, their layout when the graph is built, and the contexts that run them.
  *
- * A built graph is cut into parts, which a launch does in this order:
+ * A built graph is cut into parts. A launch does them in this order:
  *
- *   phase   a node that the launching thread does (host work, calls on pageable memory) is in the
- *           phase of what it depends on; what the device does behind it is in the next one
- *   early   of a phase, what the device does and the thread waits for
+ *   phase   a node of the launching thread (host work, calls on pageable memory) is in the phase of
+ *           the nodes that it depends on; work of the device that depends on it is in the next
+ *           phase
+ *   early   in a phase, the device's work that the thread waits for
  *   late    the other work of the device
- *   thread  what the thread does, wave by wave: a wave is one behind the last of the nodes that its
- *           nodes depend on
+ *   thread  the thread's work, wave by wave: a node's wave is one more than the last wave of the
+ *           nodes that it depends on
  *
- * A part of the device is recorded (backend.h) and replayed by each launch. What is recorded runs
- * in queues of contexts that the graph owns, its lanes; where it could not be recorded, calls in
- * the lanes do the part. The thread's work is shared by the team.
+ * A part of the device is recorded (backend.h), and each launch replays it. It is recorded in the
+ * queues of contexts that the graph owns, its lanes; if it could not be recorded, calls in the
+ * lanes do the part. The team shares the thread's work.
  *
  * One thread at a time uses a graph. Graphs are never freed: an ended one waits in a pool
  * (host/handle.h). docs/architecture.md tells who changes which field, and when.
@@ -25,13 +26,13 @@
 #include "call/decide.h"
 #include "data/event.h"
 
-/* Lanes on the device, and contexts for nodes that the host does at once. */
+/* Lanes on the device, and contexts for nodes that the host does side by side. */
 enum { DUO_GRAPH_LANES = 8, DUO_GRAPH_HOST_LANES = 32 };
 
 typedef enum duo_node_side {
     DUO_NODE_HOST,   /* the host does it, with others of its wave */
-    DUO_NODE_QUEUED, /* it is work of the device */
-    DUO_NODE_CALLED  /* it has memory on the device and in pageable memory: the thread calls it */
+    DUO_NODE_QUEUED, /* the device does it */
+    DUO_NODE_CALLED  /* it uses device and pageable memory: the thread calls it */
 } duo_node_side;
 
 typedef struct duo_graph_node {
@@ -40,15 +41,14 @@ typedef struct duo_graph_node {
     int afters;
 
     /* Laid out by the build. */
-    duo_memory to,
-        from; /* what its memory counts as: of a copy either end, else both are the same */
+    duo_memory to, from; /* what its memory counts as: the ends of a copy; else both are the same */
     duo_node_side side;
-    bool to_device; /* CALLED: what it writes lies on the device */
+    bool to_device; /* CALLED: its output lies on the device */
     int wave, phase;
     bool early;
     int part, lane;     /* lane: QUEUED */
-    duo_event *event;   /* where another lane follows, or CALLED to the device; else NULL */
-    duo_signal *signal; /* the same in what is recorded; made when first needed */
+    duo_event *event;   /* if another lane follows, or CALLED to the device; else NULL */
+    duo_signal *signal; /* the same in a recording; made when first needed */
 
     /* Found out when the graph is settled. */
     bool fixed; /* an operation that need not be decided again */
@@ -58,60 +58,60 @@ typedef struct duo_graph_node {
     int use;           /* the first of the graph's uses that are its own */
 
     /* Of the last launch. */
-    duo_status status; /* of its own call, or of one that it depends on */
+    duo_status status; /* of its call, or of a node that it depends on */
 } duo_graph_node;
 
-/* Nodes that a launch does at once, [from, to) of `order`. */
+/* Nodes that a launch does together, [from, to) of `order`. */
 typedef struct duo_graph_part {
     bool queued; /* on the device; else by the thread */
     int from, to;
-    duo_event *event; /* queued: behind it, where the thread waits for it; else NULL */
-    bool fetches;     /* queued: it copies to the host, for which a launch waits */
-    int at_once;      /* thread: so many nodes does the host do side by side */
+    duo_event *event; /* queued: behind it, if the thread waits for it; else NULL */
+    bool fetches;     /* queued: it copies to the host, and a launch waits for that */
+    int at_once;      /* thread: the number of nodes that the host does side by side */
 
     /* Found out when the graph is settled. */
-    int use, uses; /* of the graph's: from, and how many */
+    int use, uses; /* its uses among the graph's: the first, and how many */
     duo_recorded *recorded;
 } duo_graph_part;
 
-/* Memory that a fixed node or a copy touches, and where it was when the graph was settled: a look
- * at `changes` tells whether it is still there. */
+/* Memory that a fixed node or a copy touches, and where it was when the graph was settled. While
+ * `changes` is the same, it is still there. */
 typedef struct duo_graph_use {
     uintptr_t low, high;
     duo_region *region;   /* NULL: it was in none */
-    duo_region_kind kind; /* of that, as another one may have its address since */
+    duo_region_kind kind; /* of that; another region may have its address later */
     bool written;
-    uint64_t packed; /* number of the packed operand that is read instead; 0: none */
-    bool held;       /* the region is: while the part is recorded or replayed */
+    uint64_t packed; /* number of the packed operand read instead; 0: none */
+    bool held;       /* the region is held while the part is recorded or replayed */
 } duo_graph_use;
 
 struct duo_graph {
     duo_handled handled;
-    uint32_t serial; /* in the handles of its nodes; another one each time that it is made */
+    uint32_t serial; /* in the handles of its nodes; changes each time that it is made */
     duo_graph_node *node;
     int nodes, room;
     char detail[256];
 
     /* Laid out by the build. */
     bool built;
-    bool moved; /* memory of an update lies on another side: the next launch lays it out anew */
+    bool moved; /* an update's memory lies on another side: the next launch lays it out anew */
     int *order; /* the nodes, part by part */
     duo_graph_part *part;
     int parts;
-    int *hosts; /* room for the nodes that the host does in one part */
+    int *hosts; /* room for the host's nodes of one part */
     int lanes, host_lanes;
-    int threads; /* of the context that it was built with: duo_set_threads */
+    int threads; /* of the context that built it: duo_set_threads */
     int device;
     duo_context *lane[DUO_GRAPH_LANES];
-    duo_context *caller;                          /* does what is CALLED; NULL: nothing is */
-    duo_context *host;                            /* for nodes that the host does alone */
-    duo_context *host_lane[DUO_GRAPH_HOST_LANES]; /* for those that it does at once */
-    duo_event *begin;                             /* behind what the launching context had before */
+    duo_context *caller;                          /* for CALLED nodes; NULL: there are none */
+    duo_context *host;                            /* for nodes that the host does one by one */
+    duo_context *host_lane[DUO_GRAPH_HOST_LANES]; /* for nodes side by side */
+    duo_event *begin;                             /* behind the launching context's earlier work */
     duo_event *end;                               /* behind the last launch */
-    atomic_bool failed; /* some node of the last launch did: else all statuses are DUO_OK */
-    duo_context *last;  /* in which that was; NULL: nowhere yet */
+    atomic_bool failed; /* a node of the last launch failed: else all statuses are DUO_OK */
+    duo_context *last;  /* the context of that launch; NULL: none yet */
     duo_event *lane_end[DUO_GRAPH_LANES];     /* behind calls in a lane */
-    duo_signal *lane_signal[DUO_GRAPH_LANES]; /* behind what is recorded there; made when needed */
+    duo_signal *lane_signal[DUO_GRAPH_LANES]; /* behind its recorded work; made when needed */
 
     /* Found out when it is settled (graph_settle.h). */
     bool settled;
@@ -124,7 +124,7 @@ struct duo_graph {
 
 /* A new graph, or NULL: out of memory. */
 duo_graph *duo_graph_make(void);
-/* Ends a graph of which nothing is built any more. */
+/* Ends a graph that is not built any more. */
 void duo_graph_unmake(duo_graph *graph);
 /* The live graph of a handle; or NULL. */
 static inline duo_graph *duo_graph_of(duo_graph *handle)
@@ -132,17 +132,18 @@ static inline duo_graph *duo_graph_of(duo_graph *handle)
     return duo_handle_object(handle, DUO_HANDLE_GRAPH);
 }
 
-/* The handle of a node by its number, from 0; and back, -1: this graph has no such node. */
+/* The handle of a node from its number, which counts from 0; and back. -1: no node of this
+ * graph. */
 duo_node duo_graph_handle(const duo_graph *graph, int number);
 int duo_graph_number(const duo_graph *graph, duo_node node);
 
-/* CPU threads of each node, where the host does so many at once. */
+/* CPU threads of each node, if the host does `at_once` nodes side by side. */
 int duo_graph_threads(const duo_graph *graph, int at_once);
 
-/* What a node of this kind does, in a word; NULL: there is no such kind. */
+/* The name of a kind; NULL: there is no such kind. */
 const char *duo_graph_kind(duo_work_kind kind);
 
-/* The work that a program gave for a node (-1: a new one), as this version knows it. */
+/* The program's work for a node (-1: a new one), as this version knows it. */
 duo_status duo_graph_take_work(duo_graph *graph, int node, const duo_work *given, duo_work *work);
 
 /* Notes what is wrong with a node (-1: with none); returns the status. */

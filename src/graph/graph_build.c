@@ -13,8 +13,8 @@
 
 /* ---- Lanes ---- */
 
-/* A lane for work of the device: that of a node before it, if it is free in this wave; else any
- * that is; else the next. */
+/* A lane for work of the device: the lane of a node that it depends on, if that is free in this
+ * wave; else any free one; else the next. */
 static int lane_of(const duo_graph *g, const duo_graph_node *n, bool taken[DUO_GRAPH_LANES],
                    int in_wave)
 {
@@ -27,7 +27,7 @@ static int lane_of(const duo_graph *g, const duo_graph_node *n, bool taken[DUO_G
     return in_wave % DUO_GRAPH_LANES;
 }
 
-/* Of a part of the device. */
+/* For a part of the device. */
 static void choose_lanes_of(duo_graph *g, const duo_graph_part *part)
 {
     bool taken[DUO_GRAPH_LANES] = {false};
@@ -60,7 +60,7 @@ static void choose_lanes(duo_graph *g)
     if (g->host_lanes > DUO_GRAPH_HOST_LANES) g->host_lanes = DUO_GRAPH_HOST_LANES;
 }
 
-/* How many nodes of each part the host does at once. */
+/* How many nodes of each part the host does side by side. */
 static void share_host(duo_graph *g)
 {
     for (int i = 0; i < g->parts; i++) {
@@ -98,7 +98,7 @@ static bool followed_elsewhere(const duo_graph *g, const duo_followers *f, int n
     return false;
 }
 
-/* Does the thread wait for a part of the device: for what comes home, or to go on? */
+/* Does the thread wait for a part of the device: for copies to the host, or to go on? */
 static bool awaited(duo_graph *g, const duo_followers *f, duo_graph_part *part)
 {
     bool followed = false;
@@ -170,7 +170,7 @@ static void close_signal(duo_signal **signal)
     *signal = NULL;
 }
 
-/* Ends what the build made, once the last launch is done. The status of waiting for that. */
+/* Ends all that the build made, once the last launch is done. Returns the status of waiting. */
 static duo_status take_down(duo_graph *g)
 {
     duo_status status = g->end != NULL ? duo_event_finish(g->end) : DUO_OK;
@@ -237,7 +237,7 @@ static duo_status lay_out(duo_graph *g, duo_followers *f)
 duo_status duo_graph_lay_out(duo_graph *graph)
 {
     duo_followers f = {NULL, NULL};
-    (void)take_down(graph); /* of a loss the context of the last launch tells */
+    (void)take_down(graph); /* the context of the last launch tells of a loss */
     const duo_status status = lay_out(graph, &f);
     duo_followers_free(&f);
     graph->moved = status != DUO_OK;
@@ -304,7 +304,8 @@ static bool same_shape(const duo_work *a, const duo_work *b)
            a->height == b->height;
 }
 
-/* Is other memory what the program called that of the node? Pageable memory may become pinned. */
+/* Is the new memory of the same kind as the node's, to the program? Pageable memory may become
+ * pinned. */
 static bool same_memory(const duo_graph_node *n, const duo_node_place *place)
 {
     const bool to = place->to == DUO_MEMORY_DEVICE, from = place->from == DUO_MEMORY_DEVICE;
@@ -314,8 +315,8 @@ static bool same_memory(const duo_graph_node *n, const duo_node_place *place)
               : place->to == n->to || n->to == DUO_MEMORY_HOST;
 }
 
-/* Can it be done as it was laid out? Calls do anything; who follows what they write on the device
- * needs an event. */
+/* Does it fit the layout? Calls do anything, but if they write on the device their followers need
+ * an event. */
 static bool fits(const duo_graph_node *n, const duo_node_place *place)
 {
     if (n->side == DUO_NODE_CALLED) return !place->to_device || n->to_device;

@@ -3,8 +3,8 @@
  * graph (call/capture.h).
  *
  * Each context that takes part has a tail: the nodes that its next one depends on. A new node
- * becomes all of the tail. An event holds a copy of the tail that its context had; whoever waits
- * for it adds that to its own. Nodes depend on earlier ones alone, so there are no cycles.
+ * becomes the whole tail. An event holds a copy of its context's tail; a context that waits for it
+ * adds that to its own. Nodes depend only on earlier ones, so there are no cycles.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 
 /* A context that takes part. */
 typedef struct member {
-    duo_capture functions; /* first: the context has its address, and events have the origin's */
+    duo_capture functions; /* first: the context has its address, events have the origin's */
     duo_context *ctx;
-    struct member *origin; /* that of duo_graph_begin; perhaps this one */
-    struct member *next;   /* of all that take part, the origin first */
+    struct member *origin; /* the member of duo_graph_begin; perhaps this one */
+    struct member *next;   /* of all members, the origin first */
     duo_graph *graph;      /* the origin's */
     duo_node *tail;        /* with room for one node more */
     int tails;
@@ -34,7 +34,7 @@ static duo_node *copy_of(const duo_node *node, int nodes)
     return copy;
 }
 
-/* ---- What is captured ---- */
+/* ---- Captured calls ---- */
 
 static duo_status add(duo_context *ctx, const duo_work *work)
 {
@@ -63,7 +63,7 @@ static bool in_tail(const member *m, duo_node node)
     return false;
 }
 
-/* The tail grows by these nodes. */
+/* Adds these nodes to the tail. */
 static duo_status follow(member *m, const duo_node *node, int nodes)
 {
     duo_node *const grown = realloc(m->tail, (size_t)(m->tails + nodes + 1) * sizeof *grown);
@@ -74,7 +74,7 @@ static duo_status follow(member *m, const duo_node *node, int nodes)
     return DUO_OK;
 }
 
-/* ---- Who takes part ---- */
+/* ---- The members ---- */
 
 static duo_status enter(duo_context *ctx, member *origin, const duo_node *tail, int tails);
 
@@ -83,7 +83,7 @@ static duo_status wait_for(duo_context *ctx, duo_event *event)
     member *const origin = (member *)duo_event_capture(event), *const m = member_of(ctx);
     if (origin == NULL || (m != NULL && m->origin != origin)) return DUO_ERR_CAPTURE;
     if (m != NULL) return follow(m, event->node, event->nodes);
-    /* The program's BLAS calls are made in the default context, and want their results at once. */
+    /* The program makes its BLAS calls in the default context, and wants their results at once. */
     if (ctx == duo_context_default) return DUO_ERR_CAPTURE;
     return enter(ctx, origin, event->node, event->nodes);
 }
@@ -163,7 +163,7 @@ duo_status duo_graph_begin(duo_context *given)
     return status;
 }
 
-/* Does the origin follow all nodes: is each in its tail, or has another one behind it? */
+/* Does the origin follow all nodes? Each must be in its tail, or have a node that depends on it. */
 static duo_status check_joined(member *origin)
 {
     const duo_graph *const g = origin->graph;

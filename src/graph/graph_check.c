@@ -24,9 +24,9 @@ duo_status duo_graph_describe(const duo_work *w, duo_call *call)
     }
 }
 
-/* Where operands are: of those that the call touches, or of the others. */
+/* Where operands are: those that the call touches, or the others. */
 typedef struct sides {
-    bool host, device;       /* some count as such memory */
+    bool host, device;       /* some count as that memory */
     bool in_host, on_device; /* some lie there */
     bool output_on_device;
 } sides;
@@ -41,7 +41,7 @@ static void add_operand(const duo_operand *o, sides *found)
     found->on_device |= on_device;
 }
 
-/* Why a graph cannot have the operand; NULL: it can. */
+/* Why a graph refuses the operand; NULL: it does not. */
 static const char *why_hidden(const duo_operand *o)
 {
     if (o->crosses || o->in_kept) return "an operand is in a kept array";
@@ -49,8 +49,8 @@ static const char *why_hidden(const duo_operand *o)
     return NULL;
 }
 
-/* Those that the call does not touch, for alpha is 0, say, may be anywhere; they tell the side of a
- * call that touches none. */
+/* Operands that the call does not touch (alpha is 0, for instance) may be anywhere. If it touches
+ * none, they tell the side of the call. */
 static duo_status find_sides(duo_graph *graph, int node, const duo_call *described, bool touched,
                              sides *found)
 {
@@ -104,8 +104,8 @@ static duo_status check_operation(duo_graph *graph, int node, const duo_work *w,
 
 /* ---- Copies ---- */
 
-/* One end of a copy: what it counts as, and where it lies. Of pinned memory only what the library
- * has given. */
+/* An end of a copy: what it counts as, and where it lies. Only the library's own pinned memory
+ * counts as pinned. */
 typedef struct end {
     duo_memory counts, lies;
 } end;
@@ -149,7 +149,7 @@ static duo_status locate_range(duo_graph *graph, int node, const void *address, 
     return DUO_OK;
 }
 
-/* Bytes from the first to the last of these runs. False: they do not fit the address space. */
+/* Bytes from the first to the last of these runs. False: beyond the address space. */
 static bool span_of(const void *address, size_t pitch, size_t width, size_t height, size_t *bytes)
 {
     return !__builtin_mul_overflow(height - 1, pitch, bytes) &&

@@ -6,14 +6,14 @@
 #include "choice/select.h"
 #include "graph/graph_check.h"
 
-/* Bytes/s of copies and settings, and seconds of a function of the program: it is not known, and
- * long enough to be worth a thread of its own. */
+/* Bytes/s of copies and settings, and presumed seconds of a function of the program: enough to be
+ * worth a thread of its own. */
 static const double kBytesRate = 1e10, kFunction = 1e-4;
 
-/* Seconds to give several threads nodes, and how many times as long operations of several threads
- * take beside others than alone: on 16 threads of an H100's host three products of 192^3 took 1.2
- * times as long side by side as one after the other, where 0.5 was predicted; of 96^3 0.75, where
- * 0.44 was. */
+/* Seconds to give nodes to several threads; and how much longer operations of several threads take
+ * side by side than alone. On 16 threads of an H100's host three products of 192^3 took 1.2 times
+ * as long side by side as one after the other (predicted: 0.5), three of 96^3 0.75 times
+ * (predicted: 0.44). */
 static const double kShare = 1.2e-6, kBeside = 2.0;
 
 static double operation_seconds(const duo_graph *graph, const duo_work *work, int at_once)
@@ -40,7 +40,7 @@ static double operation_seconds(const duo_graph *graph, const duo_work *work, in
     return choice[best].seconds * (at_once > 1 && choice[best].threads > 1 ? kBeside : 1.0);
 }
 
-/* Of one node, when so many are done at once. */
+/* Seconds of one node, if `at_once` are done side by side. */
 static double seconds_of(const duo_graph *graph, const duo_work *work, int at_once)
 {
     switch (work->kind) {
@@ -66,7 +66,7 @@ int duo_graph_at_once(const duo_graph *graph, const int *node, int nodes, int mo
         together += seconds;
         longest = fmax(longest, seconds);
     }
-    /* Of nodes alike the last round may not need all. */
+    /* If nodes are alike, the last round may not be full. */
     const double rounds = ceil((double)nodes / most) * together / nodes;
     return fmax(longest, rounds) + kShare < alone ? most : 1;
 }

@@ -1,5 +1,5 @@
 /*
- * graph_launch.c - duo_graph_launch (graph.h): part by part. What was recorded is replayed in the
+ * graph_launch.c - duo_graph_launch (graph.h): part by part. Recorded parts are replayed in the
  * queue of the launching context.
  */
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 typedef struct launch {
     duo_graph *graph;
     duo_context *ctx;
-    bool by_calls; /* nothing is replayed any more: calls may have taken memory from recordings */
+    bool by_calls; /* no more replays: calls may have taken memory from recordings */
 } launch;
 
 static bool on_device(const duo_graph *g) { return g->lanes > 0 || g->caller != NULL; }
@@ -26,7 +26,7 @@ static void set_status(duo_graph *g, duo_graph_node *n, duo_status status)
     if (status != DUO_OK) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
 }
 
-/* What a node depends on has failed: so has the node. */
+/* If a node that it depends on has failed, so has the node. */
 static duo_status status_before(const duo_graph *g, const duo_graph_node *n)
 {
     if (!atomic_load_explicit(&g->failed, memory_order_relaxed)) return DUO_OK;
@@ -45,7 +45,7 @@ static bool still_packed(const duo_graph_use *u)
     return p != NULL && p->current;
 }
 
-/* The queue follows what others have on the part's memory, and others follow it there. */
+/* The queue follows others' work on the part's memory, and later work of others follows it. */
 static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     duo_status status = DUO_OK;
@@ -56,7 +56,8 @@ static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources 
     return status;
 }
 
-/* Before a replay: order. Until it is queued its memory stays, packed operands with it. */
+/* Before a replay: puts it in order, and holds its memory and packed operands until it is
+ * queued. */
 static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     const duo_graph_use *const use = &g->use[part->use];
@@ -70,7 +71,8 @@ static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_res
     return status;
 }
 
-/* After it: what it makes stale; and order again, as others may have used the memory meanwhile. */
+/* After it: marks stale packed operands, and claims once more, since others may have used the
+ * memory meanwhile. */
 static void end_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res, bool queued)
 {
     duo_residency_lock();
@@ -115,8 +117,8 @@ static void run_in_lane(duo_graph *g, duo_graph_node *n)
     if (n->event != NULL) (void)duo_event_record(lane, n->event);
 }
 
-/* The lanes follow the context. The first one follows all others, and waits for what they left on
- * the device; the context follows it. */
+/* The lanes follow the context. At the end the first lane follows all others, and takes over their
+ * unwaited outputs; the context follows it. */
 static void run_in_lanes(launch *l, const duo_graph_part *part)
 {
     duo_graph *const g = l->graph;
@@ -133,10 +135,10 @@ static void run_in_lanes(launch *l, const duo_graph_part *part)
 
 static void run_on_device(launch *l, duo_graph_part *part)
 {
-    /* The launching context may be of another device, which has work of its own to lose. */
+    /* The launching context may be on another device, with other work that could be lost. */
     duo_context *const behind = replay(l, part) ? l->ctx : l->graph->lane[0];
     if (behind == l->ctx)
-        l->ctx->resources.unwaited = true; /* before the event: who waits is told of a loss */
+        l->ctx->resources.unwaited = true; /* before the event, so that waiting tells of a loss */
     else
         run_in_lanes(l, part);
     if (part->event != NULL) duo_event_set_work(part->event, &behind->resources);
@@ -170,7 +172,7 @@ static void run_on_host(duo_graph *g, duo_graph_node *n, duo_context *ctx)
         set_status(g, n, duo_graph_run_node(ctx, n));
 }
 
-/* A piece has a context of its own, and takes one node after the other. */
+/* A piece has a context of its own, and does one node after the other. */
 static void run_some(void *job, int64_t piece)
 {
     wave *const w = job;
@@ -193,13 +195,13 @@ static void run_hosts(duo_graph *g, const int *node, int nodes, int at_once)
     duo_team_run(run_some, &w, at_once, at_once);
 }
 
-/* The event of what a node depends on on the device; NULL: it is done. */
+/* The event behind `before` on the device; NULL: it is done. */
 static duo_event *event_of(const duo_graph *g, const duo_graph_node *before)
 {
     return before->side == DUO_NODE_QUEUED ? g->part[before->part].event : before->event;
 }
 
-/* The host waits for what a node depends on on the device. */
+/* The host waits for the device's nodes that a node depends on. */
 static void wait_for_device(duo_graph *g, const duo_graph_node *n)
 {
     for (int a = 0; a < n->afters; a++) {
@@ -210,7 +212,7 @@ static void wait_for_device(duo_graph *g, const duo_graph_node *n)
     }
 }
 
-/* Behind what the node depends on; the context follows. */
+/* Calls the node behind the nodes that it depends on; the context follows it. */
 static void run_called(launch *l, duo_graph_node *n)
 {
     duo_graph *const g = l->graph;
@@ -242,8 +244,8 @@ static void run_by_thread(launch *l, const duo_graph_part *part)
 
 /* ---- The whole ---- */
 
-/* Behind the launch before, and behind what the context was given. What the thread does follows
- * that as well. */
+/* The launch follows the one before, and the context's earlier work. The thread's work follows
+ * them, too. */
 static duo_status begin(launch *l)
 {
     duo_graph *const g = l->graph;
@@ -254,7 +256,7 @@ static duo_status begin(launch *l)
     status = duo_event_record(l->ctx, g->begin);
     if (calls && status == DUO_OK) status = duo_event_wait(g->caller, g->begin);
     if (hosts && status == DUO_OK) status = duo_event_synchronize(g->begin);
-    return status == DUO_ERR_LOST ? DUO_OK : status; /* whoever uses what is lost is told */
+    return status == DUO_ERR_LOST ? DUO_OK : status; /* a later use of lost data tells of it */
 }
 
 /* Waits for copies to the host. */
@@ -284,7 +286,7 @@ static void end(launch *l)
 {
     duo_graph *const g = l->graph;
     if (!on_device(g)) return;
-    duo_resources *const res = &l->ctx->resources; /* what is on its device is its to wait for */
+    duo_resources *const res = &l->ctx->resources; /* it has to wait for the work on its device */
     if (l->by_calls && res->queue != NULL && res->queue_device == g->device)
         res->unwaited |= g->lane[0]->resources.unwaited;
     (void)duo_event_record(l->ctx, g->end);

@@ -29,13 +29,13 @@ bool duo_followers_find(const duo_graph *g, duo_followers *f)
 
 /* ---- Waves ---- */
 
-/* A node of a cycle: from one that was never reached, back along what was not reached either,
- * until one comes again. */
+/* A node of a cycle: begins at a node that was never reached, and goes back along nodes that were
+ * not reached either. */
 static int node_of_cycle(const duo_graph *g, const int *missing)
 {
     int node = 0;
     while (missing[node] == 0) node++;
-    for (int step = 0; step < g->nodes; step++) /* then it is in the cycle */
+    for (int step = 0; step < g->nodes; step++) /* after this many steps it is in the cycle */
         for (int a = 0; a < g->node[node].afters; a++)
             if (missing[g->node[node].after[a]] > 0) {
                 node = g->node[node].after[a];
@@ -45,8 +45,8 @@ static int node_of_cycle(const duo_graph *g, const int *missing)
 }
 
 /*
- * Each node behind those that it depends on, and its wave. An empty node is work of the device
- * where something that it depends on is. `missing`: of how many nodes each still waits.
+ * Puts each node behind those that it depends on, and finds its wave. An empty node is work of the
+ * device if a node that it depends on is. `missing`: for how many nodes each still waits.
  */
 static duo_status find_waves(duo_graph *g, const duo_followers *f, int *missing)
 {
@@ -105,7 +105,7 @@ static int group_of(const duo_graph_node *n)
     return n->side != DUO_NODE_QUEUED ? THREAD : n->early ? EARLY : LATE;
 }
 
-/* Nodes in the order in which a launch comes to them; 0: at once. */
+/* The order of two nodes in a launch; 0: together. */
 static int compare(const duo_graph_node *x, const duo_graph_node *y)
 {
     if (x->phase != y->phase) return x->phase < y->phase ? -1 : 1;

@@ -13,8 +13,8 @@ typedef struct duo_followers {
 bool duo_followers_find(const duo_graph *graph, duo_followers *followers);
 void duo_followers_free(duo_followers *followers);
 
-/* Puts the nodes, whose sides are known, in order, and cuts that into parts. `missing` has room for
- * all nodes, `order` and `part` as well. DUO_ERR_CYCLE: there is none. */
+/* Puts the nodes in order, and cuts the order into parts. The nodes' sides are known. `missing`,
+ * `order` and `part` have room for all nodes. DUO_ERR_CYCLE: there is no order. */
 duo_status duo_graph_put_in_order(duo_graph *graph, const duo_followers *followers, int *missing);
 
 #endif

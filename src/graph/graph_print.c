@@ -5,7 +5,7 @@
 
 #include "graph/graph.h"
 
-/* Text that is cut where there is no room for it, and counted as a whole. */
+/* Text that is cut at the end of its room, but counted as a whole. */
 typedef struct printed {
     char *text;
     size_t size, length;

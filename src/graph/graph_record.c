@@ -1,12 +1,12 @@
-/* graph_record.c - the recording of a part of the device (graph_record.h): each node in its lane,
- * behind those that it depends on. */
+/* graph_record.c - records a part of the device (graph_record.h): each node in its lane, behind the
+ * nodes that it depends on. */
 #include "graph/graph_record.h"
 
 #include "gpu/backend/devices.h"
 
 static duo_queue *queue_of(const duo_graph *g, int lane) { return g->lane[lane]->resources.queue; }
 
-/* What the node does, in its lane. */
+/* Queues the node's work in its lane. */
 static duo_status queue_node(const duo_graph *g, const duo_graph_node *n)
 {
     duo_queue *const queue = queue_of(g, n->lane);
@@ -32,7 +32,7 @@ static duo_status queue_node(const duo_graph *g, const duo_graph_node *n)
     }
 }
 
-/* Sets a signal behind what its lane was given. */
+/* Sets a signal behind the work of a lane. */
 static duo_status set_signal(const duo_graph *g, duo_signal **signal, int lane)
 {
     duo_status status = DUO_OK;
@@ -41,7 +41,7 @@ static duo_status set_signal(const duo_graph *g, duo_signal **signal, int lane)
                             : status;
 }
 
-/* A lane begins to be recorded where lane 0 begins. */
+/* The recording of a lane begins at the beginning of lane 0. */
 static duo_status join(duo_graph *g, int lane, bool joined[DUO_GRAPH_LANES])
 {
     if (joined[lane]) return DUO_OK;
@@ -88,7 +88,7 @@ duo_status duo_graph_record(duo_graph *g, duo_graph_part *part)
     for (int at = part->from; at < part->to && status == DUO_OK; at++)
         status = record_node(g, &g->node[g->order[at]], joined);
     if (status == DUO_OK) status = join_back(g, joined);
-    if (status != DUO_OK) recorded = NULL; /* what is there is not renewed by half of it */
+    if (status != DUO_OK) recorded = NULL; /* half a recording does not replace the old one */
     const duo_status ended = duo_backend_current()->record_end(res->queue, &recorded);
     if (status == DUO_OK && ended == DUO_OK) {
         part->recorded = recorded;

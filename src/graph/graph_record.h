@@ -4,8 +4,8 @@
 
 #include "graph/graph.h"
 
-/* Records a part of the device, whose operations are fixed, and whose lanes are open and have their
- * memory. On failure part->recorded stays what it was. */
+/* Records a part of the device. Its operations are fixed, its lanes are open and have their memory.
+ * On failure part->recorded is unchanged. */
 duo_status duo_graph_record(duo_graph *graph, duo_graph_part *part);
 
 #endif

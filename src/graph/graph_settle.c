@@ -91,7 +91,7 @@ static bool is_operation(const duo_graph_node *n)
     return n->work.kind >= DUO_WORK_SGEMM && n->work.kind <= DUO_WORK_SDOT;
 }
 
-/* Decides an operation, and notes what it touches. */
+/* Decides an operation, and notes the memory that it touches. */
 static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
 {
     duo_call call;
@@ -107,7 +107,7 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
         duo_operand_span(o, &low, &high);
         if (!use(g, part, low, high, o->written)) return false;
     }
-    /* Some do nothing, or store a 0: not in an array that is kept since. */
+    /* Some do nothing, or store a 0; but not in an array that has been kept since. */
     if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X]))
         return product || g->use[n->use].region == NULL || g->use[n->use].kind != DUO_REGION_KEPT;
     return duo_decide_once(queued ? g->lane[n->lane] : g->host, &n->call, n->work.math,
@@ -147,12 +147,12 @@ static bool fix_part(duo_graph *g, duo_graph_part *part)
     return all;
 }
 
-/* ---- What recording needs ---- */
+/* ---- Preparing to record ---- */
 
 /*
- * Nodes of one wave run side by side, as many as there are lanes: each counts on as much of the
- * device as it has of their work, so that all end together. An algorithm that alone would cut k to
- * fill the device does without, then, and does not write parts of C.
+ * Nodes of one wave run side by side, as many as there are lanes. Each counts on a share of the
+ * device equal to its share of their work, so that all end together. So an algorithm that would cut
+ * k to fill the whole device does not, and writes no parts of C.
  */
 static void share_device(duo_graph *g, const duo_graph_part *part)
 {
@@ -181,7 +181,7 @@ static bool open_lanes(duo_graph *g)
     return true;
 }
 
-/* Memory of the lanes, for every operation in every part: later it has to stay. */
+/* Memory of the lanes, for every operation in every part: later it must not move. */
 static bool reserve(duo_graph *g)
 {
     for (int i = 0; i < g->nodes; i++) {
@@ -227,8 +227,8 @@ static void pack_part(duo_graph *g, const duo_graph_part *part)
     }
 }
 
-/* The lanes have done all that they had to do, and no region remembers them: nobody may follow a
- * queue that records, and others may use the same memory meanwhile. */
+/* Waits for the lanes, and makes all regions forget them: nothing may follow a queue that records,
+ * and others may use the same memory meanwhile. */
 static bool leave_regions(duo_graph *g)
 {
     for (int i = 0; i < g->lanes; i++) {
@@ -258,7 +258,7 @@ void duo_graph_unsettle(duo_graph *g)
     g->settled = false;
 }
 
-/* Each call is to leave a line in the log. */
+/* Must each call leave a line in the log? */
 static bool logged(const duo_graph *g)
 {
     return (g->host != NULL && duo_report_wanted(&g->host->resources.report)) ||

@@ -24,7 +24,7 @@ static duo_status run_operation(duo_context *ctx, const duo_work *w)
     }
 }
 
-/* Runs without gaps are one. */
+/* Are there no gaps between the runs? Then they are one. */
 static bool dense(const duo_work *w)
 {
     return w->height == 1 ||

@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-/* Does it in a context of the graph. */
+/* Does the node's work in a context of the graph. */
 duo_status duo_graph_run_node(duo_context *ctx, const duo_graph_node *node);
 
 #endif
