@@ -65,6 +65,8 @@ typedef struct duo_operand {
     bool counts_as_device;   /* this region is device memory to the program, wherever it lies */
     bool in_kept;            /* this region is a kept array, with a device copy or without */
     bool crosses;            /* it overlaps regions without lying in one of them */
+    uintptr_t low, high;     /* it spans [low, high), gaps included */
+    duo_region *region;      /* that it lies in, or NULL; good while the call's `changes` is */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/decide.c) */
     double send_bytes;       /* what is stale of its kept array on the device, all of it */
     double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
@@ -95,6 +97,7 @@ typedef struct duo_call {
     duo_operand operand[DUO_OPERANDS]; /* of a batch, those of the first product */
     duo_batch *batch;                  /* the products of a batch; NULL: one product */
     uint64_t number;           /* of a call that names regions: higher than all before; or 0 */
+    uint64_t changes;          /* duo_residency_changes() when the operands were located */
     int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
     /* GPU: if not NULL, a reduction writes only its unrounded sum, here on the device. */

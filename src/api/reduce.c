@@ -65,13 +65,13 @@ static bool is_tiny(const duo_context *ctx, const duo_call *call)
            duo_reduce_plain(call->operand[DUO_RESULT].address, 1);
 }
 
-duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, const float *x,
-                      int64_t incx, const float *y, int64_t incy, float *result)
+duo_status duo_reduce(duo_context *given, duo_context *ctx, duo_operation operation, int64_t n,
+                      const float *x, int64_t incx, const float *y, int64_t incy, float *result)
 {
-    const bool first = given == NULL && duo_context_default == NULL;
-    duo_context *const ctx = duo_context_of(given);
+    const bool first = given == NULL && ctx == NULL;
     duo_call call;
     bool nothing;
+    if (first) ctx = duo_context_of(NULL);
     if (ctx == NULL) return given == NULL ? DUO_ERR_MEMORY : DUO_ERR_CONTEXT;
     const duo_status checked = check(&call, &nothing, operation, n, x, incx, y, incy, result);
     if (checked != DUO_OK) return checked;

@@ -26,8 +26,9 @@ static inline void duo_reduce_remember(duo_context *ctx, duo_operation operation
     ctx->last.algorithm = ctx->policy.tiny_algorithm[operation];
 }
 
-/* A call of any size, from its first check on. */
-duo_status duo_reduce(duo_context *given, duo_operation operation, int64_t n, const float *x,
-                      int64_t incx, const float *y, int64_t incy, float *result);
+/* A call of any size, from its first check on. ctx: the context that was given, or the thread's
+ * default; NULL: there is none yet. */
+duo_status duo_reduce(duo_context *given, duo_context *ctx, duo_operation operation, int64_t n,
+                      const float *x, int64_t incx, const float *y, int64_t incy, float *result);
 
 #endif

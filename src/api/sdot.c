@@ -14,5 +14,5 @@ duo_status duo_sdot(duo_context *given, int64_t n, const float *x, int64_t incx,
         duo_reduce_remember(ctx, DUO_SDOT, n);
         return DUO_OK;
     }
-    return duo_reduce(given, DUO_SDOT, n, x, incx, y, incy, result);
+    return duo_reduce(given, ctx, DUO_SDOT, n, x, incx, y, incy, result);
 }

@@ -12,5 +12,5 @@ duo_status duo_ssum(duo_context *given, int64_t n, const float *x, int64_t incx,
         duo_reduce_remember(ctx, DUO_SSUM, n);
         return DUO_OK;
     }
-    return duo_reduce(given, DUO_SSUM, n, x, incx, NULL, 0, result);
+    return duo_reduce(given, ctx, DUO_SSUM, n, x, incx, NULL, 0, result);
 }

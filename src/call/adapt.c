@@ -98,7 +98,6 @@ static double predict_candidate(const void *user, const duo_conditions *conditio
 void duo_adapt_end(const duo_execution *e)
 {
     const duo_adapt *const adapt = &e->adapt;
-    if (adapt->expected < 0) return;
     const double seconds = duo_adapt_clock() - adapt->start;
     const int device = e->ctx->resources.device;
     const duo_choice *const c = &e->choice[e->ran];

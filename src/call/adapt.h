@@ -16,7 +16,7 @@ extern double (*duo_adapt_clock)(void);
  */
 int duo_adapt_begin(duo_execution *e, int chosen, bool may_try);
 
-/* It ran by choice[e->ran], with success. */
+/* The call is timed (e->adapt.expected >= 0), and ran by choice[e->ran], with success. */
 void duo_adapt_end(const duo_execution *e);
 
 #endif

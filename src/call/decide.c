@@ -24,55 +24,33 @@ static duo_conditions conditions_of(const duo_policy *policy, duo_execution *e)
     duo_context *const ctx = e->ctx;
     duo_conditions conditions = duo_policy_conditions(policy, &ctx->resources);
     conditions.recorded = e->conditions.recorded;
+    if (conditions.recorded) conditions.path = DUO_PATH_GPU; /* whatever the context's path */
     if (!policy->adapt) return conditions;
     if (!e->part) duo_learned_ratios(ctx->resources.device, conditions.profile, &ctx->last.ratios);
     conditions.ratios = &ctx->last.ratios;
     return conditions;
 }
 
-/* A call that is recorded runs on the GPU, whatever the path. */
-static duo_conditions conditions_now(duo_execution *e)
-{
-    if (!e->conditions.recorded) return conditions_of(&e->ctx->policy, e);
-    duo_policy policy = e->ctx->policy;
-    policy.path = DUO_PATH_GPU;
-    return conditions_of(&policy, e);
-}
-
 /* ---- Candidates ---- */
-
-static void explain_candidates(duo_execution *e, bool short_list)
-{
-    duo_last *const last = &e->ctx->last;
-    e->short_list = short_list;
-    if (e->part) return;
-    last->short_list = short_list;
-    last->candidates = e->count;
-    last->conditions = e->conditions;
-}
 
 static void predict(duo_execution *e, bool cpu_first)
 {
     duo_memo *const memo = e->ctx->memo;
     e->losses = duo_devices_losses();
     const duo_memo *const found = duo_memo_find(memo, e->call, &e->conditions, cpu_first);
-    bool short_list;
     if (found != NULL) {
         e->count = found->count;
         memcpy(e->choice, found->choice, (size_t)found->count * sizeof e->choice[0]);
-        short_list = found->short_list;
-    } else {
-        e->count = duo_route_predict(e->call, &e->conditions, cpu_first, e->choice, &short_list);
-        duo_memo_note(memo, e->call, &e->conditions, cpu_first, short_list, e->choice, e->count);
+        e->short_list = found->short_list;
+        return;
     }
-    explain_candidates(e, short_list);
+    e->count = duo_route_predict(e->call, &e->conditions, cpu_first, e->choice, &e->short_list);
+    duo_memo_note(memo, e->call, &e->conditions, cpu_first, e->short_list, e->choice, e->count);
 }
 
 static void predict_all(duo_execution *e)
 {
-    bool short_list;
-    e->count = duo_route_predict(e->call, &e->conditions, false, e->choice, &short_list);
-    explain_candidates(e, false);
+    e->count = duo_route_predict(e->call, &e->conditions, false, e->choice, &e->short_list);
 }
 
 static int cheapest(const duo_execution *e)
@@ -85,7 +63,8 @@ static int cheapest(const duo_execution *e)
  * another BLAS, or there is none. */
 static bool opens_blas(const duo_execution *e)
 {
-    if (duo_blas_library_looked() || e->call->program != NULL) return false;
+    if (e->call->operation != DUO_SGEMM || e->call->program != NULL) return false;
+    if (duo_blas_library_looked()) return false;
     const int best = cheapest(e);
     if (best < 0 || !duo_algorithm_calls_blas(e->choice[best].algorithm->id)) return false;
     (void)duo_blas_library_get();
@@ -128,33 +107,39 @@ static void put_algorithm_first(duo_execution *e, const duo_algorithm *algorithm
         if (e->choice[i].algorithm == algorithm && e->choice[i].accepts) e->wanted = i;
 }
 
-/* May it do to predict only the CPU's algorithms? */
-static bool may_be_short(const duo_context *ctx, const duo_algorithm *by)
+/* What duo_explain_last needs of a decision. */
+static void remember(const duo_execution *e)
 {
-    return !duo_report_wanted(&ctx->resources.report) && ctx->policy.decide == NULL &&
-           (by == NULL || by->side == DUO_SIDE_CPU);
+    duo_last *const last = &e->ctx->last;
+    last->short_list = e->short_list;
+    last->candidates = e->count;
+    last->conditions = e->conditions;
 }
 
 void duo_decide_begin(duo_execution *e, const duo_algorithm *by)
 {
     duo_context *const ctx = e->ctx;
-    const bool cpu_first = may_be_short(ctx, by);
+    /* May it do to predict only the CPU's algorithms? Not if somebody is told of all. */
+    const bool cpu_first =
+        e->start == 0.0 && ctx->policy.decide == NULL && (by == NULL || by->side == DUO_SIDE_CPU);
     e->wanted = -1;
     e->offered = false;
     e->adapt.expected = -1;
-    e->conditions = conditions_now(e);
+    e->conditions = conditions_of(&e->ctx->policy, e);
     if (!e->part) duo_last_begin(&ctx->last, e->call);
     predict(e, cpu_first);
     if (opens_blas(e)) {
         if (e->start > 0.0) e->start = duo_now_seconds();
         duo_memo_forget(ctx->memo);
-        e->conditions = conditions_now(e);
+        e->conditions = conditions_of(&e->ctx->policy, e);
         predict(e, cpu_first);
     }
-    if (e->part)
+    if (e->part) {
         put_algorithm_first(e, by);
-    else
-        put_first(e);
+        return;
+    }
+    remember(e);
+    if (ctx->policy.decide != NULL || e->conditions.ratios != NULL) put_first(e);
 }
 
 int duo_decide_next(duo_execution *e)
@@ -169,9 +154,9 @@ int duo_decide_next(duo_execution *e)
 void duo_decide_without_gpu(duo_execution *e)
 {
     e->conditions.gpu = false;
-    if (!e->part) e->ctx->last.conditions.gpu = false;
     for (int i = 0; i < e->count; i++)
         if (e->choice[i].algorithm->side == DUO_SIDE_GPU) e->choice[i].accepts = false;
+    if (!e->part) remember(e);
 }
 
 /* Where only the CPU's algorithms were predicted, now all are, and this one stays declined. */
@@ -184,13 +169,15 @@ void duo_decide_declined(duo_execution *e, int candidate)
     if (!e->short_list) return;
     predict_all(e);
     for (int i = 0; i < e->count; i++) e->choice[i].declined = e->choice[i].algorithm == algorithm;
+    if (!e->part) remember(e);
 }
 
 void duo_decide_again(duo_execution *e)
 {
     e->losses = duo_devices_losses();
-    e->conditions = conditions_now(e);
+    e->conditions = conditions_of(&e->ctx->policy, e);
     predict_all(e);
+    if (!e->part) remember(e);
 }
 
 /* ---- After the call ---- */
@@ -224,7 +211,7 @@ static void credit(const duo_call *call, double seconds)
 static void earn_credit(const duo_execution *e)
 {
     const duo_call *const whole = duo_call_whole(e->call);
-    if (!duo_call_stale(whole) || e->choice[e->ran].algorithm->side == DUO_SIDE_GPU) return;
+    if (e->choice[e->ran].algorithm->side == DUO_SIDE_GPU || !duo_call_stale(whole)) return;
     const double sending = sending_seconds(whole, &e->conditions);
     double best = (double)INFINITY;
     for (int i = 0; i < e->count; i++) {
@@ -242,8 +229,8 @@ void duo_decide_end(duo_execution *e, duo_outcome outcome)
     if (e->part) return;
     if (e->wanted >= 0 && e->ran != e->wanted) last->why = DUO_WHY_CHEAPEST;
     duo_last_ran(last, &e->choice[e->ran]);
-    if (outcome == DUO_OK) duo_adapt_end(e);
-    if (outcome == DUO_OK) earn_credit(e);
+    if (outcome == DUO_OK && e->adapt.expected >= 0) duo_adapt_end(e);
+    if (outcome == DUO_OK && e->call->number != 0) earn_credit(e);
     if (e->start > 0.0) last->seconds = duo_now_seconds() - e->start;
     if (e->start > 0.0) duo_verbose_call(e->ctx);
 }

@@ -22,8 +22,6 @@
 #include "host/clock.h"
 #include "host/stack.h"
 
-static bool on_gpu(const duo_choice *choice) { return choice->algorithm->side == DUO_SIDE_GPU; }
-
 /* ---- Where the operands are ---- */
 
 /* Asks the driver about operands that are not registered. */
@@ -45,6 +43,7 @@ static duo_status locate(duo_execution *e)
     duo_batch_find(e->call, device);
     const duo_status spans = duo_locate(device, &batch->spans);
     for (int i = 0; i < DUO_OPERANDS; i++) batch->spans.operand[i].prepared = false;
+    if (e->call->number == 0) e->call->number = batch->spans.number;
     return spans;
 }
 
@@ -69,7 +68,8 @@ static duo_outcome run_rest(duo_execution *e)
 static duo_status after_declining(duo_execution *e, int candidate)
 {
     duo_resources *const res = &e->ctx->resources;
-    const bool gpu = on_gpu(&e->choice[candidate]) && !e->conditions.recorded;
+    const bool gpu =
+        e->choice[candidate].algorithm->side == DUO_SIDE_GPU && !e->conditions.recorded;
     const bool fewer = gpu && res->others != 0 && duo_devices_losses() != e->losses;
     if (fewer) duo_resources_replace_device(res);
     const duo_status located = gpu ? locate(e) : DUO_OK; /* device copies may be gone */
@@ -93,7 +93,8 @@ static duo_outcome run(duo_execution *e)
         const int i = duo_decide_next(e);
         if (i < 0) return none_left(e);
         duo_choice *const choice = &e->choice[i];
-        if (on_gpu(choice) && !e->conditions.recorded && duo_context_open(e->ctx) != DUO_OK) {
+        const bool gpu = choice->algorithm->side == DUO_SIDE_GPU;
+        if (gpu && !e->conditions.recorded && duo_context_open(e->ctx) != DUO_OK) {
             duo_decide_without_gpu(e);
             continue;
         }
@@ -115,7 +116,7 @@ static duo_outcome run(duo_execution *e)
 /* Parts may have been done by another algorithm than the candidate's. */
 static void find_last_part(duo_execution *e)
 {
-    for (int i = 0; i < e->count && e->last_part != NULL; i++)
+    for (int i = 0; i < e->count; i++)
         if (e->choice[i].algorithm == e->last_part) e->ran = i;
 }
 
@@ -136,7 +137,7 @@ static duo_status begin(duo_execution *e, bool captured)
     e->asked = captured || e->call->batch != NULL;
     if (!e->part) res->report.note[0] = '\0';
     if (captured && res->queue == NULL) return duo_captured_refuse(res);
-    if (!captured) duo_resources_replace_device(res);
+    if (!captured && res->others != 0) duo_resources_replace_device(res);
     const duo_status located = locate(e);
     return located == DUO_OK && e->asked ? ask_driver(e) : located;
 }
@@ -168,7 +169,7 @@ static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole
     (void)duo_upload_consumed(res);
     /* Nothing could run: an error before anything was written. */
     if (e.ran < 0) return outcome;
-    find_last_part(&e);
+    if (e.last_part != NULL) find_last_part(&e);
     if (whole != NULL) whole->last_part = e.choice[e.ran].algorithm;
     duo_decide_end(&e, outcome);
     return (duo_status)outcome;

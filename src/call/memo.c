@@ -14,9 +14,14 @@ static bool lasting(const duo_call *call, const duo_conditions *conditions)
 static duo_call key_of(const duo_call *call)
 {
     duo_call key = *call;
-    for (int i = 0; i < DUO_OPERANDS; i++) key.operand[i].address = NULL;
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &key.operand[i];
+        o->address = NULL;
+        o->region = NULL;
+        o->low = o->high = 0;
+    }
     key.batch = NULL;
-    key.number = 0;
+    key.number = key.changes = 0;
     return key;
 }
 
@@ -40,13 +45,12 @@ static duo_batch batch_key_of(const duo_call *call)
 static int place_of(const duo_call *call)
 {
     const uint64_t mixed = ((uint64_t)call->m * 31 + (uint64_t)call->n) * 31 + (uint64_t)call->k;
-    const uint64_t count = (uint64_t)duo_call_count(call) - 1;
+    const uint64_t count = call->batch != NULL ? (uint64_t)call->batch->count : 0;
     return (int)((mixed + (mixed >> 7) + count + (uint64_t)call->operation * 5) % DUO_MEMOS);
 }
 
 static bool same_batch(const duo_memo *m, const duo_call *call)
 {
-    if (call->batch == NULL) return m->batch.count == 0;
     const duo_batch key = batch_key_of(call);
     return memcmp(&m->batch, &key, sizeof key) == 0;
 }
@@ -59,7 +63,9 @@ const duo_memo *duo_memo_find(const duo_memo memo[DUO_MEMOS], const duo_call *ca
         m->call.n != call->n || m->call.k != call->k || m->call.operation != call->operation)
         return NULL;
     const duo_call key = key_of(call);
-    const bool same = same_batch(m, call) && memcmp(&m->call, &key, sizeof key) == 0 &&
+    const bool batch = m->batch.count > 0;
+    if (batch != (call->batch != NULL) || (batch && !same_batch(m, call))) return NULL;
+    const bool same = memcmp(&m->call, &key, sizeof key) == 0 &&
                       memcmp(&m->conditions, conditions, sizeof *conditions) == 0;
     return same ? m : NULL;
 }

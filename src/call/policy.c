@@ -12,31 +12,33 @@
 void duo_policy_devices(duo_conditions *conditions, const duo_resources *res)
 {
     int device[DUO_LANES];
-    conditions->devices = res->others != 0 ? duo_resources_devices(res, device) : 1;
+    conditions->devices = 1;
     conditions->linked = !res->unlinked;
+    if (res->others == 0) return;
+    conditions->devices = duo_resources_devices(res, device);
     for (int i = 0; i < conditions->devices && conditions->devices > 1; i++)
-        conditions->speed[i] = duo_device_speed(device[i]);
+        conditions->speed[i] = duo_device_look(device[i]).speed;
 }
 
 duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *res)
 {
-    duo_resources_settle_device(res);
+    if (res->rank_device) duo_resources_settle_device(res);
     duo_conditions conditions = {.profile = duo_profile_in_use(),
                                  .path = policy->path,
                                  .math = policy->math,
                                  .threads = duo_machine_threads_for(res->threads)};
+    const bool looked = duo_devices_looked();
     conditions.gpu = policy->path != DUO_PATH_CPU && !duo_forked() &&
-                     (!duo_devices_looked() || duo_device_usable(res->device));
-    conditions.gpu_unseen = conditions.gpu && !duo_devices_looked();
-    if (conditions.gpu) {
-        conditions.capability = duo_device_capability(res->device);
-        conditions.multiprocessors = duo_device_multiprocessors(res->device);
-        conditions.device_memory_bytes =
-            duo_device_room(res->device) + duo_device_copies(res->device);
-        for (int i = 0; i < DUO_OPERANDS; i++)
-            conditions.device_memory_bytes += (double)res->workspace[i].bytes;
-        duo_policy_devices(&conditions, res);
-    }
+                     (!looked || duo_device_usable(res->device));
+    conditions.gpu_unseen = conditions.gpu && !looked;
+    if (!conditions.gpu) return conditions;
+    const duo_device_facts facts = duo_device_look(res->device);
+    conditions.capability = facts.capability;
+    conditions.multiprocessors = facts.multiprocessors;
+    conditions.device_memory_bytes = facts.room_bytes;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        conditions.device_memory_bytes += (double)res->workspace[i].bytes;
+    duo_policy_devices(&conditions, res);
     return conditions;
 }
 
@@ -138,7 +140,8 @@ bool duo_policy_settle(duo_policy *policy, duo_resources *res, duo_operation ope
                        int64_t size)
 {
     const int64_t before = policy->tiny[operation];
-    if (!policy->unsettled[operation] || size <= before || size > most(operation)) return false;
+    if (!policy->unsettled[operation]) return false;
+    if (size <= before || size > most(operation)) return false;
     policy->unsettled[operation] = false;
     duo_stack_run(settle, &(limit){policy, res, operation});
     return policy->tiny[operation] > before;

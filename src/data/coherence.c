@@ -23,9 +23,8 @@ static bool other_is_lost(const duo_resources *res, int other)
 /* The context's queue follows one of the region's users. */
 static duo_status follow(duo_resources *res, duo_region *region, const duo_user *user)
 {
-    const int other = user->device; /* a lost device has no work to follow */
-    if (user->queue == NULL || user->queue == res->queue || !duo_device_usable(other))
-        return DUO_OK;
+    const int other = user->device;
+    if (!duo_device_usable(other)) return DUO_OK; /* a lost device has no work to follow */
     const duo_status status = duo_queue_after(res->queue, user->queue);
     if (status == DUO_OK) return DUO_OK;
     if (status != DUO_ERR_LOST || !other_is_lost(res, other))
@@ -40,10 +39,12 @@ duo_status duo_coherence_claim_read(duo_resources *res, duo_region *region)
 {
     duo_users *const users = &region->users;
     if (users->writer.queue == res->queue || duo_users_reads(users, res->queue)) return DUO_OK;
-    duo_status status = follow(res, region, &users->writer);
+    duo_status status = DUO_OK;
     int at = DUO_READERS - 1;
     while (at > 0 && users->reader[at].queue != NULL) at--;
-    if (status == DUO_OK) status = follow(res, region, &users->reader[at]);
+    if (users->writer.queue != NULL) status = follow(res, region, &users->writer);
+    if (status == DUO_OK && users->reader[at].queue != NULL)
+        status = follow(res, region, &users->reader[at]);
     if (status == DUO_OK) users->reader[at] = (duo_user){res->queue, res->queue_device};
     return status;
 }
@@ -51,9 +52,14 @@ duo_status duo_coherence_claim_read(duo_resources *res, duo_region *region)
 duo_status duo_coherence_claim_write(duo_resources *res, duo_region *region)
 {
     duo_users *const users = &region->users;
-    duo_status status = follow(res, region, &users->writer);
-    for (int i = 0; i < DUO_READERS && status == DUO_OK; i++)
-        status = follow(res, region, &users->reader[i]);
+    duo_user *const writer = &users->writer;
+    duo_status status = DUO_OK;
+    if (writer->queue != NULL && writer->queue != res->queue) status = follow(res, region, writer);
+    for (int i = 0; i < DUO_READERS && status == DUO_OK; i++) {
+        const duo_user *const reader = &users->reader[i];
+        if (reader->queue != NULL && reader->queue != res->queue)
+            status = follow(res, region, reader);
+    }
     if (status == DUO_OK) *users = (duo_users){.writer = {res->queue, res->queue_device}};
     return status;
 }

@@ -13,7 +13,8 @@ bool duo_packed_promised(const duo_packed_list *list, duo_range part)
 
 bool duo_packed_hoped(const duo_packed_list *list, duo_range part)
 {
-    if (!duo_packed_promised(list, part) || !list->full) return duo_packed_promised(list, part);
+    if (list->promised.to == 0 || !duo_packed_promised(list, part)) return false;
+    if (!list->full) return true;
     for (const duo_packed *p = list->first; p != NULL; p = p->next)
         if (p->part.from == part.from && p->part.to == part.to) return true;
     return false;

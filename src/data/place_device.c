@@ -77,20 +77,13 @@ static duo_status place_workspace(duo_resources *res, const duo_call *call, int 
                       o->residence == DUO_AT_PINNED);
 }
 
-/* Is operand i a reduction's result for the host? It comes in the pinned word, not by a copy. A
- * result in memory of another device does not. */
-static bool is_polled(const duo_call *call, int i)
+/* Places an operand in a region that has bytes on a device, and holds the region: `o->region`, or
+ * where regions have `changed` since the operand was located, what is there now. Under the residency
+ * lock. */
+static duo_outcome place_in_region(duo_resources *res, const duo_operand *o, bool changed,
+                                   duo_operand *local)
 {
-    const duo_operand *const o = &call->operand[i];
-    return call->operation != DUO_SGEMM && i == DUO_RESULT && !o->on_device &&
-           o->residence != DUO_AT_DEVICE;
-}
-
-/* Places an operand in a region that has bytes on a device, and holds the region. Since the operand
- * was located its region may have gone, and another one may have come. Under the residency lock. */
-static duo_outcome place_region(duo_resources *res, const duo_operand *o, duo_operand *local)
-{
-    duo_region *const region = duo_residency_of(o);
+    duo_region *const region = changed ? duo_residency_of(o) : o->region;
     if (region == NULL || region->leaving) return DUO_DECLINED;
     if (duo_operand_kept(o) != (region->kind == DUO_REGION_KEPT)) return DUO_DECLINED;
     const duo_range part = duo_region_part(region, o);
@@ -107,20 +100,41 @@ static duo_outcome place_region(duo_resources *res, const duo_operand *o, duo_op
     return DUO_OK;
 }
 
-static duo_outcome place_operand(duo_resources *res, const duo_call *call, duo_call *local, int i)
+/* Where an operand is placed. */
+typedef enum where { NOWHERE, IN_REGION, OUTSIDE, BY_WORD } where;
+
+/* A reduction's result for the host comes by the pinned word, not by a copy. What is in memory of
+ * another device is not on this one either. */
+static where where_to(const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];
-    const bool in_region = duo_operand_kept(o) || o->residence == DUO_AT_DEVICE;
+    const bool device = o->residence == DUO_AT_DEVICE;
+    if (!o->read && !o->written) return NOWHERE;
+    if (call->operation != DUO_SGEMM && i == DUO_RESULT && !o->on_device && !device) return BY_WORD;
+    return device || duo_operand_kept(o) ? IN_REGION : OUTSIDE;
+}
+
+/* All operands in regions, under one lock. */
+static duo_outcome place_regions(duo_resources *res, const duo_call *call, duo_call *local,
+                                 const where to[DUO_OPERANDS])
+{
     duo_outcome outcome = DUO_OK;
-    if (is_polled(call, i)) {
-        local->operand[i].address = NULL;
-    } else if (in_region) {
-        duo_residency_lock();
-        outcome = place_region(res, o, &local->operand[i]);
-        duo_residency_unlock();
-    }
-    if (outcome == DUO_OK && o->crosses) outcome = duo_place_bring_home(res, local, i);
-    if (outcome == DUO_OK && !in_region && !is_polled(call, i) && call->operation != DUO_SGEMM)
+    duo_residency_lock();
+    const bool changed = duo_residency_changes() != call->changes;
+    for (int i = 0; i < DUO_OPERANDS && outcome == DUO_OK; i++)
+        if (to[i] == IN_REGION)
+            outcome = place_in_region(res, &call->operand[i], changed, &local->operand[i]);
+    duo_residency_unlock();
+    return outcome;
+}
+
+static duo_outcome place_outside(duo_resources *res, const duo_call *call, duo_call *local, int i,
+                                 bool by_word)
+{
+    duo_outcome outcome = DUO_OK;
+    if (by_word) local->operand[i].address = NULL;
+    if (call->operand[i].crosses) outcome = duo_place_bring_home(res, local, i);
+    if (outcome == DUO_OK && !by_word && call->operation != DUO_SGEMM)
         outcome = place_workspace(res, call, i, &local->operand[i]);
     return outcome;
 }
@@ -147,14 +161,19 @@ static void find_packed(duo_resources *res, duo_algorithm_id algorithm, const du
 duo_outcome duo_place_on_device(duo_resources *res, duo_algorithm_id algorithm,
                                 const duo_call *call, duo_call *local)
 {
+    where to[DUO_OPERANDS];
+    bool any = false;
     *local = *call;
     for (int i = 0; i < DUO_OPERANDS; i++) {
-        if (!duo_operand_touched(&call->operand[i])) continue;
-        const duo_outcome outcome = place_operand(res, call, local, i);
-        if (outcome != DUO_OK) return outcome;
+        to[i] = where_to(call, i);
+        any |= to[i] == IN_REGION;
     }
-    find_packed(res, algorithm, call, local);
-    return DUO_OK;
+    duo_outcome outcome = any ? place_regions(res, call, local, to) : DUO_OK;
+    for (int i = 0; i < DUO_OPERANDS && outcome == DUO_OK; i++)
+        if (to[i] == OUTSIDE || to[i] == BY_WORD)
+            outcome = place_outside(res, call, local, i, to[i] == BY_WORD);
+    if (outcome == DUO_OK) find_packed(res, algorithm, call, local);
+    return outcome;
 }
 
 /* Work was queued that writes this operand: its bytes are newer on the device than on the host. */

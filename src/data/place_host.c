@@ -17,9 +17,7 @@
 duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 {
     const duo_operand *const o = &local->operand[i];
-    uintptr_t low, high;
-    if (!o->registered && !o->crosses) return DUO_OK;
-    duo_operand_span(o, &low, &high);
+    const uintptr_t low = o->low, high = o->high;
     duo_residency_lock();
     if (o->written) {
         local->operand[i].host_written = true;
@@ -40,11 +38,9 @@ duo_status duo_place_bring_home(duo_resources *res, duo_call *local, int i)
 
 duo_status duo_place_wrote_host(duo_resources *res, const duo_operand *o)
 {
-    uintptr_t low, high;
     if (!o->registered && !o->crosses) return DUO_OK;
-    duo_operand_span(o, &low, &high);
     duo_residency_lock();
-    const duo_status status = duo_coherence_written_all(res, low, high);
+    const duo_status status = duo_coherence_written_all(res, o->low, o->high);
     duo_residency_unlock();
     return status;
 }
@@ -130,12 +126,10 @@ duo_status duo_place_on_host(duo_resources *res, const duo_call *call, duo_call 
     duo_status status = DUO_OK;
     for (int i = 0; i < DUO_OPERANDS && status == DUO_OK; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (!duo_operand_touched(o)) continue;
-        if (o->residence == DUO_AT_DEVICE) {
+        if (o->residence == DUO_AT_DEVICE)
             status = copy_to_host(res, o, &local->operand[i]);
-            continue;
-        }
-        status = duo_place_bring_home(res, local, i);
+        else if (o->registered || o->crosses)
+            status = duo_place_bring_home(res, local, i);
     }
     return status;
 }
@@ -144,6 +138,7 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_cal
 {
     const int i = call->operation == DUO_SGEMM ? DUO_C : DUO_RESULT;
     const duo_operand *const o = &call->operand[i];
+    if (!o->registered && !o->crosses) return DUO_OK;
     if (o->residence != DUO_AT_DEVICE) return duo_place_wrote_host(res, o);
     duo_operand *const there = &local->operand[i];
     duo_status status = upload(res, o, there);
@@ -160,18 +155,16 @@ duo_status duo_place_from_host(duo_resources *res, const duo_call *call, duo_cal
 
 duo_status duo_place_result(duo_resources *res, const duo_operand *o, float value)
 {
-    uintptr_t low, high;
     if (!o->registered && !o->crosses) {
         *o->address = value;
         return DUO_OK;
     }
     /* Under the lock, so that nobody fetches old bytes over the result. On failure the old value
      * comes back: the algorithm that runs next may read it as an operand. */
-    duo_operand_span(o, &low, &high);
     duo_residency_lock();
     const float before = *o->address;
     *o->address = value;
-    const duo_status status = duo_coherence_written_all(res, low, high);
+    const duo_status status = duo_coherence_written_all(res, o->low, o->high);
     if (status != DUO_OK) *o->address = before;
     duo_residency_unlock();
     return status;
@@ -181,7 +174,6 @@ void duo_place_end(duo_resources *res, const duo_call *call, duo_call *local)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
         const duo_operand *const o = &call->operand[i];
-        if (!duo_operand_touched(o)) continue;
         if (o->residence == DUO_AT_DEVICE && local->operand[i].address != o->address)
             free(local->operand[i].address);
         duo_operand *const placed = &local->operand[i];

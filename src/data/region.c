@@ -4,13 +4,6 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
-duo_range duo_region_part(const duo_region *region, const duo_operand *o)
-{
-    uintptr_t low, high;
-    duo_operand_span(o, &low, &high);
-    return (duo_range){low - region->low, high - region->low};
-}
-
 /* Bytes of the allocation that lie before the device copy. Allocations are aligned to 256 bytes, so
  * the copy has the array's alignment, and kernels may rely on it. */
 static size_t lead_of(const duo_region *region) { return region->low % 256; }

@@ -86,8 +86,11 @@ static inline size_t duo_region_bytes(const duo_region *region)
     return region->high - region->low;
 }
 
-/* The bytes of the region that an operand within it spans. */
-duo_range duo_region_part(const duo_region *region, const duo_operand *o);
+/* The bytes of the region that an operand within it spans, as it was located. */
+static inline duo_range duo_region_part(const duo_region *region, const duo_operand *o)
+{
+    return (duo_range){o->low - region->low, o->high - region->low};
+}
 
 /* A call of this number uses the region. */
 static inline void duo_region_use(duo_region *region, uint64_t call)

@@ -39,21 +39,25 @@ void duo_residency_sweep(void)
 void duo_residency_lock(void)
 {
     duo_lock(DUO_LOCK_RESIDENCY);
-    duo_residency_sweep();
+    if (duo_devices_losses() != swept) duo_residency_sweep(); /* a lock is taken often */
 }
 
 void duo_residency_unlock(void) { duo_unlock(DUO_LOCK_RESIDENCY); }
 
+static int waiting; /* threads, in duo_residency_wait */
+
 void duo_residency_wait(void)
 {
+    waiting++;
     duo_lock_wait(DUO_LOCK_RESIDENCY);
-    duo_residency_sweep();
+    waiting--;
+    if (duo_devices_losses() != swept) duo_residency_sweep();
 }
 
 static void wake(void) { duo_lock_wake(DUO_LOCK_RESIDENCY); }
 
 /* Index of the first region that ends above low. */
-static size_t first_above(uintptr_t low)
+static inline size_t first_above(uintptr_t low)
 {
     size_t from = 0, to = count;
     while (from < to) {
@@ -174,9 +178,11 @@ void duo_residency_let_go(duo_region *region, bool writes)
     if (region->pending == 0) return; /* it was held before a fork */
     region->pending--;
     if (writes && --region->pending_writes == 0) region->writing = (duo_range){0, 0};
-    if (region->pending == 0 && duo_region_device_lost(region)) duo_region_lose(region);
-    if (duo_range_empty(region->packed.promised)) duo_region_drop_packed(region);
-    if (region->pending == 0 || (writes && region->pending_writes == 0)) wake();
+    if (region->pending == 0 && swept > 0 && duo_region_device_lost(region))
+        duo_region_lose(region);
+    if (region->packed.first != NULL && duo_range_empty(region->packed.promised))
+        duo_region_drop_packed(region);
+    if (waiting > 0) wake();
 }
 
 duo_region *duo_residency_vacate(const void *address, duo_region_kind kind, duo_region_kind other)
@@ -255,6 +261,7 @@ void duo_residency_forget_queue(const duo_queue *queue)
 static void in_child(void)
 {
     changed();
+    waiting = 0;
     host_writes = NULL; /* notes of calls in threads that the child does not have */
     for (size_t i = 0; i < count; i++) duo_region_in_child(table[i]);
 }

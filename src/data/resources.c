@@ -91,6 +91,7 @@ static duo_status open_queue(duo_resources *res, int device, void *stream)
 duo_status duo_resources_open(duo_resources *res)
 {
     const char *why;
+    if (res->queue != NULL && duo_device_usable(res->device)) return DUO_OK;
     const int count = duo_devices(&why);
     duo_resources_settle_device(res);
     if (count == 0 || !duo_device_usable(res->device)) {

@@ -14,11 +14,10 @@ static atomic_int looked;  /* 0: the driver was not asked yet */
 static int count;          /* of devices */
 static char why_none[200]; /* why there are none */
 
-/* A bit for each device that is lost. The same bits give their number: so a thread that sees a
- * device as lost also counts it. */
-static _Atomic uint64_t lost;
+/* Who sees that a device is lost counts it: how many they are is told by the same bits. */
+uint64_t duo_devices_found, duo_devices_lost;
 static atomic_int lost_before; /* devices of backends that were in use before this one */
-_Static_assert(DUO_MOST_DEVICES <= 64, "lost has a bit for each device");
+_Static_assert(DUO_MOST_DEVICES <= 64, "there is a bit for each device");
 
 static struct {
     char why[200]; /* why it was lost */
@@ -38,7 +37,9 @@ void duo_backend_install(const duo_backend *backend)
     duo_lock(DUO_LOCK_DEVICES);
     atomic_store_explicit(&installed, backend, memory_order_release);
     atomic_store_explicit(&looked, 0, memory_order_release);
-    atomic_fetch_add(&lost_before, __builtin_popcountll(atomic_exchange(&lost, 0)));
+    __atomic_store_n(&duo_devices_found, 0, __ATOMIC_RELEASE);
+    atomic_fetch_add(&lost_before, __builtin_popcountll(__atomic_exchange_n(&duo_devices_lost, 0,
+                                                                            __ATOMIC_SEQ_CST)));
     for (int i = 0; i < DUO_MOST_DEVICES; i++) {
         devices[i].why[0] = '\0';
         atomic_store(&devices[i].capability, 0);
@@ -54,6 +55,11 @@ bool duo_devices_looked(void)
 {
     return atomic_load_explicit(&looked, memory_order_acquire) != 0 ||
            duo_backend_current()->absent != NULL;
+}
+
+static uint64_t bits_of(int number)
+{
+    return number < 64 ? (UINT64_C(1) << number) - 1 : UINT64_MAX;
 }
 
 int duo_devices(const char **why)
@@ -75,6 +81,7 @@ int duo_devices(const char **why)
             if (status != DUO_OK) count = 0;
             if (count > DUO_MOST_DEVICES) count = DUO_MOST_DEVICES;
             snprintf(why_none, sizeof why_none, "%s", count > 0 ? "" : backend->detail());
+            __atomic_store_n(&duo_devices_found, bits_of(count), __ATOMIC_RELEASE);
             atomic_store_explicit(&looked, 1, memory_order_release);
         }
         duo_unlock(DUO_LOCK_DEVICES);
@@ -83,20 +90,13 @@ int duo_devices(const char **why)
     return count;
 }
 
-bool duo_device_usable(int device)
-{
-    const char *why;
-    if (!duo_devices_looked()) return false;
-    return device >= 0 && device < duo_devices(&why) && !duo_device_lost(device);
-}
-
 void duo_device_lose(int device, const char *why)
 {
     if (device < 0 || device >= DUO_MOST_DEVICES) return;
     duo_lock(DUO_LOCK_DEVICES);
     if (!duo_device_lost(device)) {
         snprintf(devices[device].why, sizeof devices[device].why, "lost: %.180s", why);
-        atomic_fetch_or_explicit(&lost, UINT64_C(1) << device, memory_order_release);
+        __atomic_fetch_or(&duo_devices_lost, UINT64_C(1) << device, __ATOMIC_RELEASE);
     }
     duo_unlock(DUO_LOCK_DEVICES);
 }
@@ -120,16 +120,10 @@ int duo_device_found_lost(int device)
     return device;
 }
 
-bool duo_device_lost(int device)
-{
-    return device >= 0 && device < DUO_MOST_DEVICES &&
-           (atomic_load_explicit(&lost, memory_order_acquire) >> device & 1) != 0;
-}
-
 int duo_devices_losses(void)
 {
     return atomic_load(&lost_before) +
-           __builtin_popcountll(atomic_load_explicit(&lost, memory_order_acquire));
+           __builtin_popcountll(__atomic_load_n(&duo_devices_lost, __ATOMIC_ACQUIRE));
 }
 
 const char *duo_device_why(int device)
@@ -162,20 +156,6 @@ int duo_device_capability(int device)
     return atomic_load_explicit(capability, memory_order_relaxed);
 }
 
-int duo_device_multiprocessors(int device)
-{
-    if (duo_device_capability(device) == 0) return 0;
-    return atomic_load_explicit(&devices[device].multiprocessors, memory_order_relaxed);
-}
-
-double duo_device_speed(int device)
-{
-    return (double)duo_device_multiprocessors(device) *
-           atomic_load_explicit(&devices[device].clock_khz, memory_order_relaxed);
-}
-
-/* ---- Memory ---- */
-
 /* Bytes that the device has in all; infinite if unknown. */
 static double memory_of(int device)
 {
@@ -184,6 +164,21 @@ static double memory_of(int device)
     const double bytes = atomic_load_explicit(known, memory_order_relaxed);
     return bytes > 0.0 ? bytes : (double)INFINITY;
 }
+
+duo_device_facts duo_device_look(int device)
+{
+    duo_device_facts facts = {.room_bytes = (double)INFINITY};
+    facts.capability = duo_device_capability(device);
+    if (facts.capability == 0) return facts;
+    facts.multiprocessors =
+        atomic_load_explicit(&devices[device].multiprocessors, memory_order_relaxed);
+    facts.speed = (double)facts.multiprocessors *
+                  atomic_load_explicit(&devices[device].clock_khz, memory_order_relaxed);
+    facts.room_bytes = duo_memory_room_and_copies(device, memory_of(device));
+    return facts;
+}
+
+/* ---- Memory ---- */
 
 duo_status duo_device_allocate(int device, size_t bytes, void **address)
 {
@@ -331,4 +326,13 @@ duo_status duo_queue_replay(duo_queue *queue, duo_recorded *recorded)
 duo_status duo_queue_drain(duo_queue *queue)
 {
     return duo_queue_finish(queue) == DUO_OK ? DUO_OK : DUO_ERR_LOST;
+}
+
+/* In a child process no device can be used. */
+static void in_child(void) { __atomic_store_n(&duo_devices_found, 0, __ATOMIC_RELEASE); }
+
+static __attribute__((constructor)) void watch_forks(void)
+{
+    static duo_fork_handler handler = {.run = in_child};
+    duo_fork_in_child(&handler);
 }

@@ -21,7 +21,25 @@ int duo_devices(const char **why);
 /* Are the devices known? Not before duo_devices has asked the driver, if there is one. */
 bool duo_devices_looked(void);
 
-bool duo_device_usable(int device);                /* looked at, there, and not lost */
+/* A bit for each device: those that were found when they were counted, and of all those that are
+ * lost. In a child process none was found. */
+extern uint64_t duo_devices_found, duo_devices_lost;
+
+/* Is it marked as lost? */
+static inline bool duo_device_lost(int device)
+{
+    return device >= 0 && device < DUO_MOST_DEVICES &&
+           (__atomic_load_n(&duo_devices_lost, __ATOMIC_ACQUIRE) >> device & 1) != 0;
+}
+
+/* Was it found, and is it not lost? */
+static inline bool duo_device_usable(int device)
+{
+    const uint64_t usable = __atomic_load_n(&duo_devices_found, __ATOMIC_ACQUIRE) &
+                            ~__atomic_load_n(&duo_devices_lost, __ATOMIC_ACQUIRE);
+    return device >= 0 && device < DUO_MOST_DEVICES && (usable >> device & 1) != 0;
+}
+
 void duo_device_lose(int device, const char *why); /* marks the device as lost, for good */
 /* Asks the device whether it is still there, and marks it if not. Takes longer than a call: only
  * for cases in which no queue of the device would tell. */
@@ -29,12 +47,19 @@ bool duo_device_answers(int device);
 /* A copy in a queue of this device found a device lost. Which: this one, or one with memory that it
  * was to read or write? */
 int duo_device_found_lost(int device);
-bool duo_device_lost(int device); /* is it marked as lost? */
-int duo_devices_losses(void);     /* how many were marked; it never falls */
-/* Facts of a device; 0 before devices were looked for. */
-int duo_device_capability(int device); /* 10 * major + minor */
-int duo_device_multiprocessors(int device);
-double duo_device_speed(int device);    /* multiprocessors times kHz: to compare devices by */
+int duo_devices_losses(void); /* how many were marked; it never falls */
+
+/* What decisions need of a device. */
+typedef struct duo_device_facts {
+    int capability; /* 10 * major + minor */
+    int multiprocessors;
+    double speed;      /* multiprocessors times kHz: to compare devices by */
+    double room_bytes; /* that may be taken, if copies and packed operands make room */
+} duo_device_facts;
+
+/* All zeros, and infinite room, of a device that is not usable. */
+duo_device_facts duo_device_look(int device);
+int duo_device_capability(int device);
 const char *duo_device_why(int device); /* why it is not usable; "" if it is */
 
 /*

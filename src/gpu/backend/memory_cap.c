@@ -44,6 +44,14 @@ double duo_memory_room(int device, double total_bytes)
     return room;
 }
 
+double duo_memory_room_and_copies(int device, double total_bytes)
+{
+    duo_lock(DUO_LOCK_DEVICES);
+    const double bytes = room_of(device, total_bytes) + copy_bytes[device];
+    duo_unlock(DUO_LOCK_DEVICES);
+    return bytes;
+}
+
 void duo_memory_count_copy(int device, double bytes)
 {
     duo_lock(DUO_LOCK_DEVICES);

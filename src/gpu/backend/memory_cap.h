@@ -20,6 +20,8 @@ void duo_memory_give(int device, size_t bytes);
 /* Bytes that may be held in all, and bytes that may still be taken. */
 double duo_memory_most(double total_bytes);
 double duo_memory_room(int device, double total_bytes);
+/* The same, if copies make room. */
+double duo_memory_room_and_copies(int device, double total_bytes);
 
 /* Of the bytes held, `bytes` more are copies that can make room for others; negative: fewer. */
 void duo_memory_count_copy(int device, double bytes);
