@@ -7,9 +7,8 @@
 #include "data/recording.h"
 #include "data/room.h"
 #include "data/stage.h"
-#include "data/stream_down.h"
 #include "data/stream_parts.h"
-#include "data/stream_up.h"
+#include "data/stream_transfers.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 

@@ -116,13 +116,10 @@ duo_call duo_stream_call(const duo_stream *s, const duo_step *step)
     return call;
 }
 
-int64_t duo_stream_piece(const duo_stream *s, const duo_ring *ring, const duo_runs *r, int64_t of,
-                         int64_t least, int64_t left)
+int64_t duo_stream_piece(const duo_pump *pump, const duo_runs *r, int64_t of, int64_t least,
+                         int64_t left)
 {
-    const int64_t most = s->plain != NULL
-                             ? DUO_LARGEST_STAGE / (int64_t)sizeof(float)
-                             : (int64_t)(ring->stage[ring->next].space.bytes / sizeof(float));
-    const int64_t wanted = of / 2 > least ? of / 2 : least;
+    const int64_t most = duo_pump_room(pump), wanted = of / 2 > least ? of / 2 : least;
     const int64_t piece = wanted < most ? wanted : most;
     if (piece >= left) return left;
     return piece > r->rows ? piece / r->rows * r->rows : piece;

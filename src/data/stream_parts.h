@@ -2,6 +2,7 @@
 #ifndef DUO_STREAM_PARTS_H
 #define DUO_STREAM_PARTS_H
 
+#include "data/pump.h"
 #include "data/resources.h"
 #include "data/runs.h"
 #include "data/stream_progress.h"
@@ -68,8 +69,8 @@ duo_call duo_stream_call(const duo_stream *s, const duo_step *step);
 
 /* Elements of the next piece of these runs: half of `of`, at least `least`, whole runs if
  * possible. */
-int64_t duo_stream_piece(const duo_stream *s, const duo_ring *ring, const duo_runs *r, int64_t of,
-                         int64_t least, int64_t left);
+int64_t duo_stream_piece(const duo_pump *pump, const duo_runs *r, int64_t of, int64_t least,
+                         int64_t left);
 
 /* Makes the queue follow the step that used the memory before. */
 duo_status duo_stream_follow(const duo_stream *s, const duo_step *step, duo_queue *queue);

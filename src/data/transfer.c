@@ -1,39 +1,27 @@
 /*
  * transfer.c - transfers between host and device (transfer.h).
  *
- * Pageable memory goes through the ring of pinned stages, packed without gaps. If nothing can be
- * pinned, pieces go one by one through plain memory.
+ * Pageable memory goes through the pump, by the ring of stages `up`.
  */
 #include "data/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/piece.h"
+#include "data/pump.h"
 #include "data/stage.h"
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 
 static int threads_of(const duo_resources *res) { return duo_machine_threads_for(res->threads); }
 
-/* Copies a piece in the context's queue. */
-static duo_status copy_piece(duo_resources *res, duo_copying copy, const duo_runs *r, float *device,
-                             int64_t device_ld, float *packed, int64_t from, int64_t count,
+/* Copies bytes in one run; `now` from or to plain memory. */
+static duo_status copy_bytes(duo_resources *res, bool now, char *device, char *here, size_t bytes,
                              bool to_device)
 {
-    const duo_status status =
-        duo_piece_copy(res->queue, copy, r, device, device_ld, packed, from, count, to_device);
-    return status == DUO_OK
-               ? DUO_OK
-               : duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
-}
-
-/* The same for bytes in one run. */
-static duo_status copy_bytes(duo_resources *res, duo_copying copy, char *device, char *here,
-                             size_t bytes, bool to_device)
-{
-    const duo_status status = to_device ? copy(res->queue, device, bytes, here, bytes, bytes, 1)
-                                        : copy(res->queue, here, bytes, device, bytes, bytes, 1);
+    char *const dst = to_device ? device : here, *const src = to_device ? here : device;
+    const duo_status status = now ? duo_queue_copy_now(res->queue, dst, bytes, src, bytes, bytes, 1)
+                                  : duo_queue_copy(res->queue, dst, bytes, src, bytes, bytes, 1);
     return status == DUO_OK
                ? DUO_OK
                : duo_stage_give_up(res, res->queue, res->queue_device, status, "queue a transfer");
@@ -86,47 +74,37 @@ duo_status duo_transfer_across(duo_resources *res, int device)
 
 /* ---- Pieces ---- */
 
-/* Elements of the next piece, if `left` are left and there is room for `bytes`. */
-static int64_t piece_of(const duo_runs *r, int64_t left, size_t bytes)
-{
-    const int64_t fits = (int64_t)(bytes / sizeof(float));
-    if (left <= fits) return left;
-    return r->whole > 0 ? fits - fits % r->whole : fits;
-}
-
-/* Makes stages that hold the largest part of the runs that may not be cut. */
-static duo_status make_stages(duo_resources *res, const duo_runs *r)
-{
-    const int64_t total = r->rows * r->columns, least = DUO_STAGES * r->whole;
-    return duo_stage_make(res, &res->up, (size_t)(total > least ? total : least) * sizeof(float));
-}
-
-/* ---- Without pinned memory ---- */
-
 /* Could no stages be pinned? Then a transfer goes through plain memory. */
 static bool go_unpinned(duo_status stages) { return stages != DUO_OK && stages != DUO_ERR_LOST; }
 
-/* Piece by piece through plain memory. *done: as in duo_download_runs. */
-static duo_status transfer_unpinned(duo_resources *res, const duo_runs *r, float *device,
-                                    int64_t device_ld, float *host, bool to_device, int64_t *done)
+/* Opens the pump for these runs. Stages hold the largest part of the runs that may not be cut. */
+static duo_status open_pump(duo_resources *res, const duo_runs *r, duo_pump *pump)
 {
-    const int64_t total = r->rows * r->columns;
-    const int64_t most = piece_of(r, total, DUO_LARGEST_STAGE);
-    const int threads = threads_of(res);
-    float *const packed = malloc((size_t)most * sizeof *packed);
-    duo_status status = packed != NULL ? DUO_OK : DUO_ERR_MEMORY;
-    for (int64_t from = 0; status == DUO_OK && from < total; from = *done) {
-        const int64_t count = piece_of(r, total - from, DUO_LARGEST_STAGE);
-        if (to_device) duo_runs_pack(r, host, packed, from, count, DUO_PACK, threads);
-        status = copy_piece(res, duo_queue_copy_now, r, device, device_ld, packed, from, count,
-                            to_device);
-        if (status == DUO_OK) status = duo_stage_still_there(res->queue_device);
-        if (status == DUO_OK && !to_device)
-            duo_runs_pack(r, host, packed, from, count, DUO_UNPACK, threads);
-        if (status == DUO_OK) *done = from + count;
-    }
-    free(packed);
-    return status;
+    const int64_t total = r->rows * r->columns, least = DUO_STAGES * r->whole;
+    const size_t most = (size_t)(total > least ? total : least) * sizeof(float);
+    *pump = (duo_pump){.res = res,
+                       .ring = &res->up,
+                       .threads = threads_of(res),
+                       .packing = duo_packing_way_of((double)total * sizeof(float))};
+    const duo_status status = duo_stage_make(res, &res->up, most);
+    if (!go_unpinned(status)) return status;
+    pump->packing = DUO_PACK;
+    pump->plain = malloc(most < DUO_LARGEST_STAGE ? most : DUO_LARGEST_STAGE);
+    return pump->plain != NULL ? DUO_OK : DUO_ERR_MEMORY;
+}
+
+/* Waits until the next piece has room: for its stage. */
+static duo_status await_room(const duo_pump *pump)
+{
+    return pump->plain != NULL ? DUO_OK : duo_stage_wait(pump->res, pump->ring, pump->ring->next);
+}
+
+/* Elements of the next piece, if `left` are left. */
+static int64_t piece_of(const duo_pump *pump, const duo_runs *r, int64_t left)
+{
+    const int64_t fits = duo_pump_room(pump);
+    if (left <= fits) return left;
+    return r->whole > 0 ? fits - fits % r->whole : fits;
 }
 
 /* ---- Transfers ---- */
@@ -136,25 +114,18 @@ duo_status duo_upload_runs(duo_resources *res, float *device, int64_t device_ld,
 {
     const int64_t total = r->rows * r->columns;
     float *const host = (float *)(uintptr_t)given; /* only read */
-    int64_t done = 0;
     if (direct && duo_runs_direct(r)) return copy_direct(res, r, device, device_ld, host, true);
-    duo_status status = make_stages(res, r);
-    if (go_unpinned(status)) return transfer_unpinned(res, r, device, device_ld, host, true, &done);
-    const int threads = threads_of(res);
-    const duo_packing_way way = duo_packing_way_of((double)total * sizeof(float));
-    while (done < total && status == DUO_OK) {
-        const int i = res->up.next;
-        const duo_space *const space = &res->up.stage[i].space;
-        const int64_t count = piece_of(r, total - done, space->bytes);
-        status = duo_stage_wait(res, &res->up, i);
+    duo_pump pump;
+    duo_piece piece = {.runs = r, .host = host, .device = device, .device_ld = device_ld};
+    duo_status status = open_pump(res, r, &pump);
+    while (status == DUO_OK && piece.from < total) {
+        status = await_room(&pump);
         if (status != DUO_OK) break;
-        duo_runs_pack(r, host, space->address, done, count, way, threads);
-        status = copy_piece(res, duo_queue_copy, r, device, device_ld, space->address, done, count,
-                            true);
-        if (status != DUO_OK) break;
-        status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
-        done += count;
+        piece.count = piece_of(&pump, r, total - piece.from);
+        status = duo_pump_up(&pump, res->queue, res->queue_device, &piece);
+        piece.from += piece.count;
     }
+    free(pump.plain);
     return status;
 }
 
@@ -163,6 +134,38 @@ duo_status duo_upload(duo_resources *res, float *device, int64_t device_ld, cons
 {
     const duo_runs r = duo_runs_of(rows, columns, ld, device_ld);
     return duo_upload_runs(res, device, device_ld, host, &r, direct);
+}
+
+/* Fetches all runs; the device copies pieces while earlier ones are unpacked. */
+static duo_status fetch_pieces(const duo_pump *pump, duo_piece *next, int64_t total, int64_t *done)
+{
+    duo_resources *const res = pump->res;
+    const int most = pump->plain != NULL ? 1 : DUO_STAGES;
+    struct { /* a ring of pieces that the device copies */
+        int stage;
+        duo_piece piece;
+    } flight[DUO_STAGES];
+    int first = 0, flying = 0;
+    duo_status status = DUO_OK;
+    while (status == DUO_OK && *done < total) {
+        if (flying < most && next->from < total) {
+            const int at = (first + flying++) % DUO_STAGES;
+            status = await_room(pump);
+            if (status != DUO_OK) break;
+            next->count = piece_of(pump, next->runs, total - next->from);
+            flight[at].piece = *next;
+            status = duo_pump_down(pump, res->queue, res->queue_device, next, &flight[at].stage);
+            next->from += next->count;
+            continue;
+        }
+        if (pump->plain == NULL) status = duo_stage_wait(res, pump->ring, flight[first].stage);
+        if (status != DUO_OK) break;
+        duo_pump_unpack(pump, flight[first].stage, &flight[first].piece);
+        *done += flight[first].piece.count;
+        first = (first + 1) % DUO_STAGES;
+        flying--;
+    }
+    return status;
 }
 
 duo_status duo_download_runs(duo_resources *res, float *host, const duo_runs *r, const float *given,
@@ -176,42 +179,11 @@ duo_status duo_download_runs(duo_resources *res, float *host, const duo_runs *r,
         if (copied == DUO_OK) *done = total;
         return copied;
     }
-    duo_status status = make_stages(res, r);
-    if (go_unpinned(status)) return transfer_unpinned(res, r, device, device_ld, host, false, done);
-    const int threads = threads_of(res);
-    struct { /* a ring of pieces that the device copies */
-        int stage;
-        int64_t from, count;
-    } flight[DUO_STAGES];
-    int first = 0, flying = 0;
-    int64_t queued = 0;
-    while (status == DUO_OK && (flying > 0 || queued < total)) {
-        while (flying < DUO_STAGES && queued < total) {
-            const int i = res->up.next;
-            const duo_space *const space = &res->up.stage[i].space;
-            const int64_t count = piece_of(r, total - queued, space->bytes);
-            status = duo_stage_wait(res, &res->up, i);
-            if (status == DUO_OK)
-                status = copy_piece(res, duo_queue_copy, r, device, device_ld, space->address,
-                                    queued, count, false);
-            if (status != DUO_OK) return status;
-            status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
-            if (status != DUO_OK) return status;
-            const int at = (first + flying++) % DUO_STAGES;
-            flight[at].stage = i;
-            flight[at].from = queued;
-            flight[at].count = count;
-            queued += count;
-        }
-        const int i = flight[first].stage;
-        status = duo_stage_wait(res, &res->up, i);
-        if (status != DUO_OK) break;
-        duo_runs_pack(r, host, res->up.stage[i].space.address, flight[first].from,
-                      flight[first].count, DUO_UNPACK, threads);
-        *done += flight[first].count;
-        first = (first + 1) % DUO_STAGES;
-        flying--;
-    }
+    duo_pump pump;
+    duo_piece piece = {.runs = r, .host = host, .device = device, .device_ld = device_ld};
+    duo_status status = open_pump(res, r, &pump);
+    if (status == DUO_OK) status = fetch_pieces(&pump, &piece, total, done);
+    free(pump.plain);
     return status;
 }
 
@@ -229,7 +201,7 @@ static duo_status transfer_rest(duo_resources *res, char *device, char *host, si
 {
     duo_status status = duo_stage_make(res, &res->up, bytes);
     if (go_unpinned(status)) {
-        status = copy_bytes(res, duo_queue_copy_now, device, host, bytes, to_device);
+        status = copy_bytes(res, true, device, host, bytes, to_device);
         return status == DUO_OK ? duo_stage_still_there(res->queue_device) : status;
     }
     const int i = res->up.next;
@@ -237,7 +209,7 @@ static duo_status transfer_rest(duo_resources *res, char *device, char *host, si
     if (status != DUO_OK) return status;
     char *const stage = res->up.stage[i].space.address;
     if (to_device) memcpy(stage, host, bytes);
-    status = copy_bytes(res, duo_queue_copy, device, stage, bytes, to_device);
+    status = copy_bytes(res, false, device, stage, bytes, to_device);
     if (status == DUO_OK) status = duo_stage_mark(res, &res->up, i, res->queue, res->queue_device);
     if (to_device || status != DUO_OK) return status;
     status = duo_stage_wait(res, &res->up, i);

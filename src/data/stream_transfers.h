@@ -1,8 +1,14 @@
-/* stream_down.h - steps of the down queue: a streamed product's fetches. */
-#ifndef DUO_STREAM_DOWN_H
-#define DUO_STREAM_DOWN_H
+/* stream_transfers.h - steps of a streamed product that move bytes: sends and fetches. */
+#ifndef DUO_STREAM_TRANSFERS_H
+#define DUO_STREAM_TRANSFERS_H
 
 #include "data/stream_parts.h"
+
+/* Queues the copy of a part of A from another device. */
+duo_status duo_stream_share(duo_stream *s, const duo_step *step);
+
+/* Begins a SEND, or goes on with it. *done: is all of it under way? *moved: was something done? */
+duo_status duo_stream_send(duo_stream *s, const duo_step *step, bool *done, bool *moved);
 
 /* Queues as many fetches as it can, of tiles whose products are queued. */
 duo_status duo_stream_fetch(duo_stream *s, bool *moved);

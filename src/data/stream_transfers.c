@@ -1,0 +1,245 @@
+/* stream_transfers.c - sends and fetches of a streamed product: from and to pinned memory, through
+ * stages, and from device to device (stream_transfers.h). */
+#include "data/stream_transfers.h"
+
+#include "data/lanes.h"
+#include "data/pump.h"
+#include "data/recording.h"
+#include "data/stage.h"
+#include "gpu/backend/devices.h"
+
+static duo_pump pump_of(const duo_stream *s, const duo_step *step, duo_ring *ring)
+{
+    return (duo_pump){.res = s->res,
+                      .ring = ring,
+                      .plain = s->plain,
+                      .threads = s->threads,
+                      .packing = s->packing,
+                      .step = step};
+}
+
+static duo_runs runs_of(const duo_part *p)
+{
+    return duo_runs_of(p->rows, p->columns, p->ld, p->device_ld);
+}
+
+static duo_piece piece_of(const duo_part *p, const duo_runs *r, int64_t from, int64_t count)
+{
+    return (duo_piece){r, p->host, p->device, p->device_ld, from, count};
+}
+
+/* ---- Up ---- */
+
+duo_status duo_stream_share(duo_stream *s, const duo_step *step)
+{
+    const duo_lane *const lane = duo_stream_lane(s, step);
+    duo_step there = *step;
+    there.device = step->source;
+    const duo_part to = duo_stream_part(s, step, step->operand),
+                   from = duo_stream_part(s, &there, step->operand);
+    const size_t width = (size_t)to.rows * sizeof(float);
+    const size_t pitch = (size_t)to.device_ld * sizeof(float);
+    const duo_lane *const source = &s->res->lane[step->source];
+    duo_status status = duo_queue_after(lane->peer, source->up);
+    duo_record_begin(s->res, step, DUO_ROW_PEER);
+    if (status == DUO_OK)
+        status = duo_queue_copy(lane->peer, to.device, pitch, from.device, pitch, width,
+                                (size_t)to.columns);
+    duo_record_end(s->res, step, DUO_ROW_PEER);
+    s->follows_peer[step->device] = true;
+    return status == DUO_OK
+               ? DUO_OK
+               : duo_lanes_failed_between(s->res, lane, source, status, "copy between devices");
+}
+
+/* The whole part in one copy from pinned memory. */
+static duo_status send_direct(duo_stream *s, const duo_step *step, const duo_part *p)
+{
+    const duo_lane *const lane = duo_stream_lane(s, step);
+    const size_t width = (size_t)p->rows * sizeof(float);
+    duo_status status = duo_stream_follow(s, step, lane->up);
+    duo_record_begin(s->res, step, DUO_ROW_UP);
+    if (status == DUO_OK)
+        status = duo_queue_copy(lane->up, p->device, (size_t)p->device_ld * sizeof(float), p->host,
+                                (size_t)p->ld * sizeof(float), width, (size_t)p->columns);
+    duo_record_end(s->res, step, DUO_ROW_UP);
+    s->follows[step->device] = true;
+    return status == DUO_OK ? DUO_OK : duo_stream_failed(s, step, status, "queue a transfer");
+}
+
+/* Sends a piece of the step; the stage is free. */
+static duo_status send_piece(duo_stream *s, const duo_step *step, const duo_part *p,
+                             const duo_runs *r)
+{
+    const duo_lane *const lane = duo_stream_lane(s, step);
+    const duo_pump pump = pump_of(s, step, &s->res->up);
+    /* Small ones first, so that the link soon has work. */
+    const int64_t least = 1 << 18;
+    const int64_t left = r->rows * r->columns - s->sent;
+    const int64_t count = duo_stream_piece(&pump, r, s->pieces, least, left);
+    const duo_piece piece = piece_of(p, r, s->sent, count);
+    duo_status status = s->sent == 0 ? duo_stream_follow(s, step, lane->up) : DUO_OK;
+    s->follows[step->device] = true;
+    if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a product");
+    s->sent += count;
+    s->pieces += count;
+    return duo_pump_up(&pump, lane->up, lane->device, &piece);
+}
+
+duo_status duo_stream_send(duo_stream *s, const duo_step *step, bool *done, bool *moved)
+{
+    const duo_part p = duo_stream_part(s, step, step->operand);
+    const duo_runs r = runs_of(&p);
+    *done = *moved = true;
+    if (s->plan->of.pinned[step->operand] && duo_runs_direct(&r)) return send_direct(s, step, &p);
+    if (s->plain == NULL) {
+        const duo_status status = duo_stage_look(s->res, &s->res->up, s->res->up.next, moved);
+        *done = false;
+        if (status != DUO_OK || !*moved) return status;
+    }
+    const duo_status status = send_piece(s, step, &p, &r);
+    *done = s->sent == r.rows * r.columns;
+    if (*done) s->sent = 0;
+    return status;
+}
+
+/* ---- Down ---- */
+
+/* Does the device itself write this part of C to host memory? */
+static bool fetched_direct(const duo_stream *s, const duo_part *p)
+{
+    const duo_runs r = runs_of(p);
+    return s->plan->of.pinned[DUO_C] && duo_runs_direct(&r);
+}
+
+/* The fetch begins after the tile's product, which is the step before it. */
+static duo_status follow_product(const duo_stream *s, int index)
+{
+    const duo_step *const step = &s->plan->step[index];
+    const duo_lane *const lane = duo_stream_lane(s, step);
+    return duo_queue_after_mark(lane->down, lane->compute, s->plan->step[index - 1].mark);
+}
+
+static duo_status mark_tile(duo_stream *s, duo_step *step)
+{
+    step->mark = DUO_FIRST_MARK + s->tiles[step->device]++ % DUO_STEP_MARKS;
+    const duo_status status = duo_queue_mark(duo_stream_lane(s, step)->down, step->mark);
+    return status == DUO_OK ? DUO_OK : duo_stream_failed(s, step, status, "mark a tile");
+}
+
+/* The device writes the tile to pinned memory itself. No more than DUO_STEP_MARKS tiles are
+ * queued. */
+static duo_status fetch_direct(duo_stream *s, int index, const duo_part *p)
+{
+    duo_step *const step = &s->plan->step[index];
+    const duo_lane *const lane = duo_stream_lane(s, step);
+    duo_status status = DUO_OK;
+    if (s->tiles[step->device] >= DUO_STEP_MARKS)
+        status = duo_queue_wait_mark(lane->down,
+                                     DUO_FIRST_MARK + s->tiles[step->device] % DUO_STEP_MARKS);
+    if (status == DUO_OK) status = follow_product(s, index);
+    duo_record_begin(s->res, step, DUO_ROW_DOWN);
+    if (status == DUO_OK)
+        status = duo_queue_copy(lane->down, p->host, (size_t)p->ld * sizeof(float), p->device,
+                                (size_t)p->device_ld * sizeof(float),
+                                (size_t)p->rows * sizeof(float), (size_t)p->columns);
+    duo_record_end(s->res, step, DUO_ROW_DOWN);
+    if (status != DUO_OK) return duo_stream_failed(s, step, status, "queue a transfer");
+    return mark_tile(s, step);
+}
+
+duo_status duo_stream_all_there(const duo_stream *s)
+{
+    const int devices = s->plan->of.devices;
+    for (int i = 0; i < devices && devices > 1; i++) {
+        const duo_lane *const lane = &s->res->lane[i];
+        bool idle;
+        duo_status status = duo_queue_idle(lane->up, &idle);
+        if (status == DUO_OK) status = duo_stage_still_there(lane->device);
+        if (status != DUO_OK)
+            return duo_resources_failed_on(s->res, lane->device, status, "ask a device");
+    }
+    return DUO_OK;
+}
+
+/* A piece of the tile has arrived. */
+static duo_status unpack(duo_stream *s, duo_step *step, int stage, const duo_piece *piece)
+{
+    const duo_pump pump = pump_of(s, step, &s->res->down);
+    const duo_status status = duo_stream_all_there(s);
+    if (status != DUO_OK) return status;
+    duo_pump_unpack(&pump, stage, piece);
+    step->done += piece->count;
+    return DUO_OK;
+}
+
+/* Queues a piece of the tile into the free stage. */
+static duo_status fetch_piece(duo_stream *s, int index, const duo_piece *piece)
+{
+    duo_step *const step = &s->plan->step[index];
+    const duo_lane *const lane = duo_stream_lane(s, step);
+    const duo_pump pump = pump_of(s, step, &s->res->down);
+    int stage;
+    const duo_status status = duo_pump_down(&pump, lane->down, lane->device, piece, &stage);
+    if (status != DUO_OK) return status;
+    if (s->plain != NULL) return unpack(s, step, stage, piece);
+    s->flying[(s->first + s->count++) % DUO_STAGES] =
+        (duo_flight){stage, index, piece->from, piece->count};
+    return DUO_OK;
+}
+
+duo_status duo_stream_fetch(duo_stream *s, bool *moved)
+{
+    duo_status status = DUO_OK;
+    while (s->fetch < s->next && status == DUO_OK) {
+        const int index = s->fetch;
+        duo_step *const step = &s->plan->step[index];
+        if (step->kind != DUO_STEP_FETCH) {
+            s->fetch++;
+            continue;
+        }
+        const duo_part p = duo_stream_part(s, step, DUO_C);
+        if (fetched_direct(s, &p)) {
+            status = fetch_direct(s, index, &p);
+            s->fetch++;
+            *moved = true;
+            continue;
+        }
+        if (s->count == DUO_STAGES) return DUO_OK;
+        const duo_runs r = runs_of(&p);
+        const int64_t left = r.rows * r.columns - s->fetched;
+        const duo_pump pump = pump_of(s, step, &s->res->down);
+        /* Small ones last: the host unpacks the last one while nothing else runs. */
+        const int64_t least = 1 << 17, count = duo_stream_piece(&pump, &r, left, least, left);
+        if (s->fetched == 0) status = follow_product(s, index);
+        if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a product");
+        const duo_piece piece = piece_of(&p, &r, s->fetched, count);
+        status = fetch_piece(s, index, &piece);
+        s->fetched += count;
+        *moved = true;
+        if (count < left || status != DUO_OK) continue;
+        s->fetched = 0;
+        s->fetch++;
+        status = mark_tile(s, step);
+    }
+    return status;
+}
+
+duo_status duo_stream_unpack(duo_stream *s, bool *moved)
+{
+    if (s->count == 0) return DUO_OK;
+    const duo_flight f = s->flying[s->first];
+    bool arrived = false;
+    duo_status status = duo_stage_look(s->res, &s->res->down, f.stage, &arrived);
+    if (status != DUO_OK || !arrived) return status;
+    duo_step *const step = &s->plan->step[f.step];
+    const duo_part p = duo_stream_part(s, step, DUO_C);
+    const duo_runs r = runs_of(&p);
+    const duo_piece piece = piece_of(&p, &r, f.from, f.count);
+    status = unpack(s, step, f.stage, &piece);
+    if (status != DUO_OK) return status;
+    s->first = (s->first + 1) % DUO_STAGES;
+    s->count--;
+    *moved = true;
+    return DUO_OK;
+}
