@@ -36,7 +36,7 @@ struct duo_batch {
     duo_list list[DUO_OPERANDS];         /* of these */
     int64_t shift[DUO_OPERANDS]; /* bytes from what a list says to the copy that is used instead */
 
-    /* Found out by call/batch_find.c. */
+    /* Found out by call/batch.c. */
     bool mixed; /* a list leads to host memory and to a device: no route takes all products */
     duo_batch_where where[DUO_OPERANDS];
     /* The spans of what is TOGETHER, as vectors, by which they are located and placed: gaps

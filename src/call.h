@@ -3,7 +3,7 @@
  *
  * The public functions translate their arguments into a duo_call: column-major matrices, vectors by
  * their logical first element. Placing replaces the addresses by those on the algorithm's side
- * (data/place_host.c, data/place_device.c). Nothing else changes on the way, so a CPU algorithm and
+ * (data/place.c). Nothing else changes on the way, so a CPU algorithm and
  * a GPU kernel read the same structure.
  */
 #ifndef DUO_CALL_H

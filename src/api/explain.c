@@ -1,6 +1,7 @@
-/* explain.c - duo_explain_last and duo_error_detail. */
+/* explain.c - duo_explain_last, duo_error_detail, texts of the status codes, and the version. */
 #include "call/context.h"
 #include "call/explain.h"
+#include "duoblas.h"
 #include "host/sized.h"
 
 /* Every version has these fields. */
@@ -27,3 +28,19 @@ const char *duo_error_detail(duo_context *given)
     const duo_context *const ctx = duo_context_of(given);
     return ctx != NULL ? ctx->resources.report.detail : "";
 }
+
+/* ---- Texts ---- */
+
+const char *duo_status_string(duo_status status)
+{
+    switch (status) {
+#define DUO_STATUS_CASE(name, value, text)                                                         \
+    case name:                                                                                     \
+        return text;
+        DUO_STATUS_LIST(DUO_STATUS_CASE)
+#undef DUO_STATUS_CASE
+    }
+    return "unknown status";
+}
+
+int duo_version(void) { return DUO_VERSION; }

@@ -1,11 +1,32 @@
-/* reduce.c - sasum, ssum and sdot of any size: check arguments, take the quick returns, hand
- * over. */
-#include "api/reduce.h"
-
+/*
+ * reduce.c - duo_sasum, duo_ssum and duo_sdot: check arguments, take the quick returns, hand over.
+ *
+ * A tiny call takes ten nanoseconds, so dispatch may take only a few: contiguous vectors in plain
+ * host memory, of at most policy.tiny elements, go straight to the CPU algorithm's kernel. The
+ * limit is computed from the algorithms' costs (call/policy.c).
+ */
 #include "api/describe.h"
 #include "call/capture.h"
 #include "call/execute.h"
+#include "data/residency.h"
 #include "cpu/lanes.h"
+
+/* Does this vector certainly lie in no region? */
+static inline bool is_plain(const float *p, int64_t n)
+{
+    return !duo_residency_near((uintptr_t)p, (uintptr_t)(p + n));
+}
+
+/* Remembers a tiny call for duo_explain_last. */
+static inline void remember(duo_context *ctx, duo_operation operation, int64_t n)
+{
+    ctx->last.tiny = true;
+    ctx->last.call.operation = operation;
+    ctx->last.call.n = n;
+    ctx->last.algorithm = ctx->policy.tiny_algorithm[operation];
+}
+
+/* ---- A call of any size ---- */
 
 /* Do n elements, inc apart, fit the address space? */
 static bool addressable(int64_t n, int64_t inc)
@@ -60,13 +81,14 @@ static bool is_tiny(const duo_context *ctx, const duo_call *call)
     const duo_operand *const x = &call->operand[DUO_X], *const y = &call->operand[DUO_Y];
     const bool dot = call->operation == DUO_SDOT;
     return call->n <= ctx->policy.tiny[call->operation] && x->ld == 1 && (!dot || y->ld == 1) &&
-           duo_reduce_plain(x->address, call->n) &&
-           (!dot || duo_reduce_plain(y->address, call->n)) &&
-           duo_reduce_plain(call->operand[DUO_RESULT].address, 1);
+           is_plain(x->address, call->n) && (!dot || is_plain(y->address, call->n)) &&
+           is_plain(call->operand[DUO_RESULT].address, 1);
 }
 
-duo_status duo_reduce(duo_context *given, duo_context *ctx, duo_operation operation, int64_t n,
-                      const float *x, int64_t incx, const float *y, int64_t incy, float *result)
+/* From the first check on. ctx: the context that was given, or the thread's default; NULL: there is
+ * none yet. */
+static duo_status reduce(duo_context *given, duo_context *ctx, duo_operation operation, int64_t n,
+                         const float *x, int64_t incx, const float *y, int64_t incy, float *result)
 {
     const bool first = given == NULL && ctx == NULL;
     duo_call call;
@@ -91,7 +113,7 @@ duo_status duo_reduce(duo_context *given, duo_context *ctx, duo_operation operat
     const bool settled = duo_policy_settle(&ctx->policy, &ctx->resources, operation, n);
     if ((first || settled) && is_tiny(ctx, &call)) {
         *result = duo_lanes_current()->whole[operation](n, x, y);
-        duo_reduce_remember(ctx, operation, n);
+        remember(ctx, operation, n);
         return DUO_OK;
     }
     return duo_execute(ctx, &call);
@@ -102,4 +124,44 @@ duo_status duo_reduce_describe(duo_call *call, duo_operation operation, int64_t 
 {
     bool nothing;
     return check(call, &nothing, operation, n, x, incx, y, incy, result);
+}
+
+/* ---- The operations ---- */
+
+duo_status duo_sasum(duo_context *given, int64_t n, const float *x, int64_t incx, float *result)
+{
+    duo_context *const ctx = given == NULL ? duo_context_default : duo_context_of(given);
+    if (ctx != NULL && n > 0 && n <= ctx->policy.tiny[DUO_SASUM] && incx == 1 && x != NULL &&
+        result != NULL && is_plain(x, n) && is_plain(result, 1)) {
+        *result = duo_lanes_current()->whole[DUO_SASUM](n, x, NULL);
+        remember(ctx, DUO_SASUM, n);
+        return DUO_OK;
+    }
+    return reduce(given, ctx, DUO_SASUM, n, x, incx, NULL, 0, result);
+}
+
+duo_status duo_ssum(duo_context *given, int64_t n, const float *x, int64_t incx, float *result)
+{
+    duo_context *const ctx = given == NULL ? duo_context_default : duo_context_of(given);
+    if (ctx != NULL && n > 0 && n <= ctx->policy.tiny[DUO_SSUM] && incx == 1 && x != NULL &&
+        result != NULL && is_plain(x, n) && is_plain(result, 1)) {
+        *result = duo_lanes_current()->whole[DUO_SSUM](n, x, NULL);
+        remember(ctx, DUO_SSUM, n);
+        return DUO_OK;
+    }
+    return reduce(given, ctx, DUO_SSUM, n, x, incx, NULL, 0, result);
+}
+
+duo_status duo_sdot(duo_context *given, int64_t n, const float *x, int64_t incx, const float *y,
+                    int64_t incy, float *result)
+{
+    duo_context *const ctx = given == NULL ? duo_context_default : duo_context_of(given);
+    if (ctx != NULL && n > 0 && n <= ctx->policy.tiny[DUO_SDOT] && incx == 1 && incy == 1 &&
+        x != NULL && y != NULL && result != NULL && is_plain(x, n) && is_plain(y, n) &&
+        is_plain(result, 1)) {
+        *result = duo_lanes_current()->whole[DUO_SDOT](n, x, y);
+        remember(ctx, DUO_SDOT, n);
+        return DUO_OK;
+    }
+    return reduce(given, ctx, DUO_SDOT, n, x, incx, y, incy, result);
 }

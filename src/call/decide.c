@@ -7,7 +7,6 @@
 #include "call/adapt.h"
 #include "call/explain.h"
 #include "call/route.h"
-#include "call/verbose.h"
 #include "choice/learned.h"
 #include "choice/transfer_cost.h"
 #include "cpu/blas_library.h"
@@ -232,7 +231,7 @@ void duo_decide_end(duo_execution *e, duo_outcome outcome)
     if (outcome == DUO_OK && e->adapt.expected >= 0) duo_adapt_end(e);
     if (outcome == DUO_OK && e->call->number != 0) earn_credit(e);
     if (e->start > 0.0) last->seconds = duo_now_seconds() - e->start;
-    if (e->start > 0.0) duo_verbose_call(e->ctx);
+    if (e->start > 0.0) duo_explain_line(e->ctx);
 }
 
 /* ---- Calls that are decided once ---- */

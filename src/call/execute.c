@@ -12,11 +12,11 @@
 
 #include "call/captured.h"
 #include "call/decide.h"
+#include "call/explain.h"
 #include "call/rest.h"
 #include "call/route.h"
-#include "call/verbose.h"
 #include "data/locate.h"
-#include "data/place_host.h"
+#include "data/place.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
@@ -235,7 +235,7 @@ duo_status duo_execute_store(duo_context *ctx, duo_operation operation, int64_t 
         status = duo_place_from_host(res, &call, &local);
     }
     duo_place_end(res, &call, &local);
-    if (status == DUO_OK) duo_verbose_call(ctx);
+    if (status == DUO_OK) duo_explain_line(ctx);
     return status;
 }
 
@@ -243,5 +243,5 @@ void duo_execute_nothing(duo_context *ctx, const duo_call *call)
 {
     remember(ctx, call);
     for (int i = 0; i < DUO_OPERANDS; i++) ctx->last.call.operand[i].residence = DUO_AT_UNUSED;
-    duo_verbose_call(ctx);
+    duo_explain_line(ctx);
 }

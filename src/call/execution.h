@@ -112,7 +112,7 @@ double duo_one_by_one_seconds(const duo_call *call, const duo_conditions *condit
 /* Are all operands in device memory, on the context's device? */
 bool duo_recordable(const duo_call *call);
 
-/* ---- batch_find.c: where the operands of a batch are ---- */
+/* ---- batch.c: where the operands of a batch are ---- */
 
 /* Sets spans and where, or mixed. */
 void duo_batch_find(duo_call *call, int device);
@@ -126,7 +126,7 @@ duo_status duo_batch_queued(duo_execution *e, bool queued);
 void duo_batch_use_copies(const duo_call *from, const duo_call *local, duo_call *call,
                           duo_batch *batch);
 
-/* ---- batch_gather.c: what a launch needs of a batch in host memory ---- */
+/* ---- batch.c: what a launch needs of a batch in host memory ---- */
 
 /* Is operand i in host memory alone? Its matrices are gathered in the workspace for a launch. */
 bool duo_batch_gathered(const duo_call *call, int i);

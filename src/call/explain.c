@@ -1,16 +1,38 @@
 /* explain.c - what is told of a call: what a small one left out, the decision, parts of the
  * predictions, and the sentence that compares the algorithm that ran with the best of the other side
- * (explain.h). */
+ * (explain.h); and the line of DUOBLAS_VERBOSE and duo_set_log. */
 #include "call/explain.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "call/line.h"
 #include "call/route.h"
 #include "choice/parts.h"
+#include "cpu/blas_library.h"
+
+/* ---- Text ---- */
+
+/* Text that is put together piece by piece, and cut where there is no more room. */
+typedef struct text_line {
+    char *text;
+    size_t size, used;
+} text_line;
+
+static void put(text_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(text_line *line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int wrote =
+        vsnprintf(line->text + line->used, line->size - line->used, format, arguments);
+    va_end(arguments);
+    if (wrote > 0) line->used += (size_t)wrote;
+    if (line->used >= line->size) line->used = line->size - 1;
+}
 
 /* ---- The decision ---- */
 
@@ -90,7 +112,7 @@ void duo_explain_decision(const duo_last *last, const char *note, duo_decision *
 
 /* ---- The reason ---- */
 
-static void put_seconds(duo_line *l, double seconds)
+static void put_seconds(text_line *l, double seconds)
 {
     static const struct {
         double one;
@@ -98,23 +120,23 @@ static void put_seconds(duo_line *l, double seconds)
     } units[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
     int i = 0;
     while (i < 3 && seconds < units[i].one) i++;
-    duo_line_put(l, "%.3g %s", seconds / units[i].one, units[i].name);
+    put(l, "%.3g %s", seconds / units[i].one, units[i].name);
 }
 
 /* "0.35 ms on the GPU, of which 0.3 ms are transfers" */
-static void put_candidate(duo_line *l, const duo_candidate *c, const duo_parts *parts,
+static void put_candidate(text_line *l, const duo_candidate *c, const duo_parts *parts,
                           int64_t count)
 {
     put_seconds(l, c->predicted_seconds);
-    if (count > 1) duo_line_put(l, " for %lld products", (long long)count);
+    if (count > 1) put(l, " for %lld products", (long long)count);
     if (c->side == DUO_SIDE_GPU)
-        duo_line_put(l, " on the GPU");
+        put(l, " on the GPU");
     else
-        duo_line_put(l, " on %d thread%s of the CPU", c->threads, c->threads == 1 ? "" : "s");
+        put(l, " on %d thread%s of the CPU", c->threads, c->threads == 1 ? "" : "s");
     if (!(parts->transfer_seconds > 0.0)) return;
-    duo_line_put(l, ", of which ");
+    put(l, ", of which ");
     put_seconds(l, parts->transfer_seconds);
-    duo_line_put(l, " are transfers");
+    put(l, " are transfers");
 }
 
 /* The cheapest that accepts, on a side or, with side < 0, on any, leaving one out; -1: none. */
@@ -129,17 +151,16 @@ static int cheapest(const duo_decision *d, int side, int without)
     return best;
 }
 
-static void put_other(duo_line *l, const duo_decision *d, int other)
+static void put_other(text_line *l, const duo_decision *d, int other)
 {
     if (other < 0) return;
-    duo_line_put(l, ", against ");
+    put(l, ", against ");
     put_candidate(l, &d->candidate[other], &d->parts[other], 1);
-    if (d->candidate[other].side == d->side)
-        duo_line_put(l, " by %s", d->candidate[other].algorithm);
+    if (d->candidate[other].side == d->side) put(l, " by %s", d->candidate[other].algorithm);
 }
 
 /* What the other side would take, or why it was out of the question. */
-static void put_other_side(duo_line *l, const duo_last *last, const char *no_gpu,
+static void put_other_side(text_line *l, const duo_last *last, const char *no_gpu,
                            const duo_decision *d)
 {
     static const char *const names[] = {[DUO_SIDE_CPU] = "CPU", [DUO_SIDE_GPU] = "GPU"};
@@ -147,19 +168,19 @@ static void put_other_side(duo_line *l, const duo_last *last, const char *no_gpu
     const int other = cheapest(d, (int)side, -1);
     if (last->conditions.path != DUO_PATH_AUTO &&
         (last->conditions.path == DUO_PATH_GPU) == (d->side == DUO_SIDE_GPU))
-        duo_line_put(l, "; the path allows the %s alone", names[d->side]);
+        put(l, "; the path allows the %s alone", names[d->side]);
     else if (other >= 0)
         put_other(l, d, other);
     else if (side == DUO_SIDE_GPU && !last->conditions.gpu)
-        duo_line_put(l, "; there is no usable GPU%s%s", *no_gpu != '\0' ? ": " : "", no_gpu);
+        put(l, "; there is no usable GPU%s%s", *no_gpu != '\0' ? ": " : "", no_gpu);
     else
-        duo_line_put(l, "; no algorithm of the %s can do this call", names[side]);
+        put(l, "; no algorithm of the %s can do this call", names[side]);
     if (side == DUO_SIDE_GPU && last->conditions.gpu && last->conditions.gpu_unseen)
-        duo_line_put(l, "; whether there is a GPU was not asked yet");
+        put(l, "; whether there is a GPU was not asked yet");
 }
 
 /* What a kept array that has to be sent does to the choice. */
-static void put_credit(duo_line *l, const duo_last *last, const duo_decision *d)
+static void put_credit(text_line *l, const duo_last *last, const duo_decision *d)
 {
     const duo_call *const whole = duo_call_whole(&last->call);
     double credit = 0.0;
@@ -169,32 +190,33 @@ static void put_credit(duo_line *l, const duo_last *last, const duo_decision *d)
     }
     if (!duo_call_stale(whole)) return;
     if (isinf(credit))
-        duo_line_put(l, "; the first sending of a kept array counts as free");
+        put(l, "; the first sending of a kept array counts as free");
     else if (d->side == DUO_SIDE_CPU)
-        duo_line_put(l, "; a kept array is sent again once that pays");
+        put(l, "; a kept array is sent again once that pays");
     else if (credit > 0.0)
-        duo_line_put(l, "; that a kept array is sent again pays by now");
+        put(l, "; that a kept array is sent again pays by now");
 }
 
-static void put_correction(duo_line *l, const duo_decision *d)
+static void put_correction(text_line *l, const duo_decision *d)
 {
     if (!(fabs(d->profile_seconds - d->predicted_seconds) > 0.01 * d->profile_seconds)) return;
-    duo_line_put(l, "; that counts what was learned: the profile alone says ");
+    put(l, "; that counts what was learned: the profile alone says ");
     put_seconds(l, d->profile_seconds);
 }
 
-static void put_reason(duo_line *l, const duo_last *last, const char *no_gpu, const duo_decision *d)
+static void put_reason(text_line *l, const duo_last *last, const char *no_gpu,
+                       const duo_decision *d)
 {
     if (d->ran < 0) {
-        duo_line_put(l, "there was nothing to compute");
+        put(l, "there was nothing to compute");
         return;
     }
     if (last->why == DUO_WHY_TINY) {
-        duo_line_put(l, "so small a call in plain host memory runs on the CPU unpredicted");
+        put(l, "so small a call in plain host memory runs on the CPU unpredicted");
         return;
     }
-    if (last->why == DUO_WHY_ASKED) duo_line_put(l, "chosen by the program: ");
-    if (last->why == DUO_WHY_TRIED) duo_line_put(l, "tried, to learn how long it takes: ");
+    if (last->why == DUO_WHY_ASKED) put(l, "chosen by the program: ");
+    if (last->why == DUO_WHY_TRIED) put(l, "tried, to learn how long it takes: ");
     put_candidate(l, &d->candidate[d->ran], &d->parts[d->ran], d->count);
     if (last->why == DUO_WHY_CHEAPEST)
         put_other_side(l, last, no_gpu, d);
@@ -202,7 +224,7 @@ static void put_reason(duo_line *l, const duo_last *last, const char *no_gpu, co
         put_other(l, d, cheapest(d, -1, d->ran));
     for (int i = 0; i < last->candidates; i++)
         if (last->choice[i].declined)
-            duo_line_put(l, "; %s could not go on", last->choice[i].algorithm->name);
+            put(l, "; %s could not go on", last->choice[i].algorithm->name);
     put_credit(l, last, d);
     put_correction(l, d);
 }
@@ -237,11 +259,105 @@ static duo_parts parts_of(const duo_last *last, const duo_choice *choice)
 
 void duo_explain_reason(const duo_last *last, const char *no_gpu, duo_decision *decision)
 {
-    duo_line line = {.text = decision->reason, .size = sizeof decision->reason};
+    text_line line = {.text = decision->reason, .size = sizeof decision->reason};
     if (decision->operation == NULL) return;
     if (last->algorithm != NULL) decision->profile_seconds = by_the_profile(last, decision->ran);
     if (decision->size <= offsetof(duo_decision, parts)) return; /* nobody asks for the rest */
     for (int i = 0; i < last->candidates; i++)
         decision->parts[i] = parts_of(last, &last->choice[i]);
     put_reason(&line, last, no_gpu, decision);
+}
+
+/* ---- The line ---- */
+
+enum { LONGEST = 1024 };
+
+/* A time with a unit that keeps three figures readable. */
+static void put_time(text_line *l, double seconds)
+{
+    if (!(seconds < 1e30))
+        put(l, "never");
+    else if (seconds < 1e-6)
+        put(l, "%.0fns", seconds * 1e9);
+    else if (seconds < 1e-3)
+        put(l, "%.2fus", seconds * 1e6);
+    else if (seconds < 1.0)
+        put(l, "%.2fms", seconds * 1e3);
+    else
+        put(l, "%.3fs", seconds);
+}
+
+/* Tells once in a process, to whoever first wants lines, what makes every sgemm slow. */
+static void warn_once(const duo_report *report)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const char *const warning = duo_blas_library_warning();
+    if (warning == NULL || atomic_flag_test_and_set(&told)) return;
+    char text[LONGEST];
+    text_line l = {.text = text, .size = sizeof text};
+    put(&l, "duoblas: event: the CPU's BLAS: %s", warning);
+    duo_report_line(report, text);
+}
+
+/* The operation, its sizes, and where its operands were. */
+static void put_call(text_line *l, const duo_call *call, const duo_decision *d)
+{
+    static const char *const residences[] = {
+        [DUO_AT_UNUSED] = "-",  [DUO_AT_PAGEABLE] = "pageable", [DUO_AT_PINNED] = "pinned",
+        [DUO_AT_KEPT] = "kept", [DUO_AT_STALE] = "stale",       [DUO_AT_DEVICE] = "device"};
+    const char *const first = residences[d->residence[0]],
+                      *const second = residences[d->residence[1]],
+                      *const third = residences[d->residence[2]];
+    put(l, "duoblas: %s", d->operation);
+    if (call->operation == DUO_SGEMM) {
+        const bool transa = call->swapped ? call->transb : call->transa;
+        const bool transb = call->swapped ? call->transa : call->transb;
+        put(l, " %c%c m=%lld n=%lld k=%lld", transa ? 't' : 'n', transb ? 't' : 'n',
+            (long long)d->m, (long long)d->n, (long long)d->k);
+        if (d->count > 1) put(l, " count=%lld", (long long)d->count);
+        put(l, " a=%s b=%s c=%s", first, second, third);
+    } else {
+        put(l, " n=%lld x=%s", (long long)d->n, first);
+        if (call->operation == DUO_SDOT) put(l, " y=%s", second);
+        put(l, " result=%s", third);
+    }
+}
+
+/* Every candidate that can do the call, with its prediction; what was chosen, and why. */
+static void put_choice(text_line *l, const duo_decision *d)
+{
+    put(l, " |");
+    for (int i = 0; i < d->candidates; i++) {
+        if (!d->candidate[i].accepts) continue;
+        put(l, " %s=", d->candidate[i].algorithm);
+        put_time(l, d->candidate[i].predicted_seconds);
+    }
+    put(l, " | side=%s algorithm=%s", d->side == DUO_SIDE_GPU ? "gpu" : "cpu", d->algorithm);
+    if (d->count > 1 && d->ran >= 0) put(l, " route=%s", d->route[d->ran]);
+    put(l, " threads=%d predicted=", d->threads);
+    put_time(l, d->predicted_seconds);
+    put(l, " took=");
+    put_time(l, d->seconds);
+    if (d->note[0] != '\0') put(l, " note=\"%s\"", d->note);
+    put(l, " reason=\"%s\"", d->reason);
+}
+
+void duo_explain_line(duo_context *ctx)
+{
+    const duo_report *const report = &ctx->resources.report;
+    if (!duo_report_wanted(report)) return;
+    const duo_conditions conditions = duo_policy_conditions(&ctx->policy, &ctx->resources);
+    duo_decision d = {.size = sizeof d};
+    duo_explain_complete(&ctx->last, &conditions);
+    duo_explain_decision(&ctx->last, report->note, &d);
+    duo_explain_reason(&ctx->last, duo_resources_no_gpu(&ctx->resources), &d);
+    warn_once(report);
+    char text[LONGEST];
+    text_line l = {.text = text, .size = sizeof text};
+    put_call(&l, &ctx->last.call, &d);
+    if (d.algorithm != NULL)
+        put_choice(&l, &d);
+    else
+        put(&l, " | nothing to do");
+    duo_report_line(report, text);
 }

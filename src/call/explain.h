@@ -2,7 +2,7 @@
 #ifndef DUO_EXPLAIN_H
 #define DUO_EXPLAIN_H
 
-#include "call/last.h"
+#include "call/context.h"
 
 /* Computes what was left out. conditions: those of the context now, for a tiny call. */
 void duo_explain_complete(duo_last *last, const duo_conditions *conditions);
@@ -15,5 +15,8 @@ void duo_explain_decision(const duo_last *last, const char *note, duo_decision *
  * decision->size has no room for them. no_gpu: why the context has no usable GPU; "": it has one, or
  * nobody knows. */
 void duo_explain_reason(const duo_last *last, const char *no_gpu, duo_decision *decision);
+
+/* Writes the line of the context's last call, if anyone wants lines. */
+void duo_explain_line(duo_context *ctx);
 
 #endif

@@ -34,12 +34,33 @@ typedef struct duo_last {
 } duo_last;
 
 /* There was no call yet. */
-void duo_last_forget(duo_last *last);
+static inline void duo_last_forget(duo_last *last)
+{
+    last->call.operation = DUO_OPERATIONS;
+    last->tiny = last->short_list = false;
+    last->seconds = -1.0;
+}
 
 /* Remembers a call that begins. Its candidates follow. */
-void duo_last_begin(duo_last *last, const duo_call *call);
+static inline void duo_last_begin(duo_last *last, const duo_call *call)
+{
+    last->tiny = last->short_list = false;
+    last->why = DUO_WHY_CHEAPEST;
+    last->call = *call;
+    if (call->batch != NULL) last->batch = *call->batch;
+    if (call->batch != NULL) last->call.batch = &last->batch;
+    last->candidates = 0;
+    last->algorithm = NULL;
+    last->seconds = -1.0;
+}
 
 /* It has run by this candidate. */
-void duo_last_ran(duo_last *last, const duo_choice *choice);
+static inline void duo_last_ran(duo_last *last, const duo_choice *choice)
+{
+    const bool cpu = choice->algorithm->side == DUO_SIDE_CPU;
+    last->algorithm = choice->algorithm;
+    last->threads = cpu && choice->threads < 1 ? 1 : choice->threads;
+    last->predicted_seconds = choice->seconds;
+}
 
 #endif

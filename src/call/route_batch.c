@@ -1,12 +1,11 @@
 /* route_batch.c - a batch on the device, in one launch. What is in host memory is sent there before,
- * and comes home after it, as a whole (batch_gather.c). */
+ * and comes home after it, as a whole (batch.c). */
 #include <math.h>
 
 #include "call/execution.h"
 #include "choice/ratios.h"
 #include "choice/transfer_cost.h"
-#include "data/place_device.h"
-#include "data/place_host.h"
+#include "data/place.h"
 #include "data/stage.h"
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
@@ -134,7 +133,7 @@ static duo_outcome launch(duo_execution *e)
     duo_outcome outcome = queue(e, &local, &call);
     duo_place_queued(res, whole, &local, outcome == DUO_OK);
     if (duo_batch_queued(e, outcome == DUO_OK) != DUO_OK)
-        (void)duo_queue_finish(res->queue); /* again: see place_host.h */
+        (void)duo_queue_finish(res->queue); /* again: see claim_again in data/place.c */
     if (outcome == DUO_OK) outcome = end(e, &call);
     duo_place_end(res, whole, &local);
     return outcome;

@@ -1,6 +1,6 @@
 /* route_cpu.c - on the CPU: place on the host, run, take home. */
 #include "call/execution.h"
-#include "data/place_host.h"
+#include "data/place.h"
 
 duo_outcome duo_run_cpu(duo_execution *e, duo_choice *choice)
 {

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "call/execution.h"
-#include "data/place_device.h"
-#include "data/place_host.h"
+#include "data/place.h"
 #include "gpu/backend/devices.h"
 
 /* Waits until a word has its ticket, and takes the result out of it. Now and then the queue is

@@ -6,7 +6,7 @@
 #include "call/execution.h"
 #include "choice/transfer_cost.h"
 #include "cpu/blas_library.h"
-#include "data/place_host.h"
+#include "data/place.h"
 #include "host/team.h"
 
 typedef struct team_job {

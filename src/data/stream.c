@@ -1,7 +1,10 @@
 /* stream.c - runs a plan (stream.h). */
+#define _GNU_SOURCE
 #include "data/stream.h"
 
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "data/recording.h"
@@ -10,6 +13,7 @@
 #include "data/stream_parts.h"
 #include "data/stream_transfers.h"
 #include "gpu/backend/devices.h"
+#include "host/clock.h"
 #include "host/machine.h"
 
 /* ---- The compute queue ---- */
@@ -40,6 +44,66 @@ static duo_status compute(duo_stream *s, duo_step *step)
     step->mark = DUO_FIRST_MARK + s->products[step->device]++ % DUO_STEP_MARKS;
     status = duo_queue_mark(lane->compute, step->mark);
     return status == DUO_OK ? DUO_OK : duo_stream_failed(s, step, status, "mark a product");
+}
+
+/* ---- Progress: an event each second, if events are told ---- */
+
+static const double kInterval = 1.0; /* seconds from event to event */
+
+static void begin_to_tell(duo_stream *s)
+{
+    const duo_report *const report = &s->res->report;
+    s->told = report->verbose >= 2 || report->log != NULL;
+    if (!s->told) return;
+    s->begin_seconds = duo_now_seconds();
+    s->tell_seconds = s->begin_seconds + kInterval;
+}
+
+/*
+ * The part of all products that is done. Looks from the last step back: on each device, every step
+ * before a mark that has passed is done. Marks older than the last DUO_STEP_MARKS of a kind have
+ * been set again behind later steps. A queue that does not answer has failed: the next wait finds
+ * that out.
+ */
+static double share_done(const duo_stream *s)
+{
+    bool passed[DUO_LANES] = {false};
+    int looked[2][DUO_LANES] = {{0}};
+    double done = 0.0, all = 0.0;
+    for (int i = s->plan->count - 1; i >= 0; i--) {
+        const duo_step *const step = &s->plan->step[i];
+        const duo_lane *const lane = &s->res->lane[step->device];
+        const bool tile = step->kind == DUO_STEP_FETCH, product = step->kind == DUO_STEP_MULTIPLY;
+        if (!tile && !product) continue;
+        const bool there = i < (tile ? s->fetch : s->next);
+        if (there && !passed[step->device] && looked[tile][step->device]++ < DUO_STEP_MARKS)
+            (void)duo_queue_passed(tile ? lane->down : lane->compute, step->mark,
+                                   &passed[step->device]);
+        const double work = (double)step->m * (double)step->n * (double)step->k;
+        if (product) all += work;
+        if (product && passed[step->device]) done += work;
+    }
+    return all > 0.0 ? done / all : 1.0;
+}
+
+/* Tells how far the product is, if it is time. */
+static void tell(duo_stream *s)
+{
+    if (!s->told) return;
+    const double now = duo_now_seconds();
+    if (now < s->tell_seconds) return;
+    s->tell_seconds += kInterval;
+    if (s->tell_seconds < now) s->tell_seconds = now + kInterval; /* the process was stopped */
+    const duo_call *const call = s->local;
+    const double share = share_done(s), spent = now - s->begin_seconds;
+    char text[160], left[48] = "";
+    if (share > 0.0)
+        (void)snprintf(left, sizeof left, ", about %.0f s left", spent * (1.0 - share) / share);
+    (void)snprintf(text, sizeof text,
+                   "sgemm m=%" PRId64 " n=%" PRId64 " k=%" PRId64 ": %.0f %% after %.1f s%s",
+                   call->swapped ? call->n : call->m, call->swapped ? call->m : call->n, call->k,
+                   100.0 * share, spent, left);
+    duo_report_event(&s->res->report, text);
 }
 
 /* ---- All steps ---- */
@@ -103,7 +167,7 @@ static duo_status run_steps(duo_stream *s)
             moved |= began;
         }
         if (status != DUO_OK) return status;
-        duo_stream_progress_tell(&s->progress, DUO_STEP_MARKS, s->next, s->fetch);
+        tell(s);
         idle = moved ? 0 : idle + 1;
         if (!moved) pause_a_moment(idle);
     }
@@ -120,7 +184,7 @@ static void tell_rest(duo_stream *s)
             if (duo_backend_current()->idle(s->plan->of.fetched ? lane->down : lane->up, &idle) !=
                 DUO_OK)
                 return;
-            duo_stream_progress_tell(&s->progress, DUO_STEP_MARKS, s->next, s->fetch);
+            tell(s);
             if (!idle) pause_a_moment(turns);
         }
     }
@@ -129,7 +193,7 @@ static void tell_rest(duo_stream *s)
 /* Waits for this call's work in the queues up, peer and down. */
 static duo_status finish_transfers(duo_stream *s)
 {
-    if (s->progress.told) tell_rest(s);
+    if (s->told) tell_rest(s);
     for (int i = 0; i < s->plan->of.devices; i++) {
         const duo_lane *const lane = &s->res->lane[i];
         duo_status status = duo_queue_finish(lane->up);
@@ -253,7 +317,7 @@ duo_outcome duo_stream_run(duo_resources *res, duo_algorithm_id algorithm, const
     if (status == DUO_OK) status = make_stages(&s);
     if (status == DUO_OK) status = follow_last_call(&s);
     if (status == DUO_OK) {
-        duo_stream_progress_begin(&s.progress, res, local);
+        begin_to_tell(&s);
         duo_recording_begin(res);
         status = run_steps(&s);
         if (status == DUO_OK) status = finish_transfers(&s);

@@ -5,7 +5,6 @@
 #include "data/pump.h"
 #include "data/resources.h"
 #include "data/runs.h"
-#include "data/stream_progress.h"
 
 /* Marks of a lane's queues: first those of the rings' stages, then those of products and tiles. A
  * mark that is set again stands behind more work than before, so waiting for it is long enough. */
@@ -45,7 +44,10 @@ typedef struct duo_stream {
     duo_flight flying[DUO_STAGES];
     int first, count; /* the ring of flights */
     int products[DUO_LANES], tiles[DUO_LANES];
-    duo_stream_progress progress;
+
+    /* Progress, if events are told. */
+    bool told;
+    double begin_seconds, tell_seconds; /* of the call; of the next event */
 } duo_stream;
 
 /* A part of an operand, in host memory and on the device. */

@@ -113,7 +113,7 @@ struct duo_graph {
     duo_event *lane_end[DUO_GRAPH_LANES];     /* behind calls in a lane */
     duo_signal *lane_signal[DUO_GRAPH_LANES]; /* behind its recorded work; made when needed */
 
-    /* Found out when it is settled (graph_settle.h). */
+    /* Found out when it is settled (graph_steps.h). */
     bool settled;
     uint64_t changes; /* duo_residency_changes() then */
     duo_graph_use *use;

@@ -1,14 +1,10 @@
 /* graph_build.c - duo_graph_build: parts and lanes (graph.h); duo_graph_update, and
  * duo_graph_destroy. */
-#include "graph/graph_build.h"
+#include "graph/graph_steps.h"
 
 #include <stdlib.h>
 
 #include "gpu/backend/devices.h"
-#include "graph/graph_check.h"
-#include "graph/graph_cost.h"
-#include "graph/graph_order.h"
-#include "graph/graph_settle.h"
 #include "host/fork.h"
 
 /* ---- Lanes ---- */

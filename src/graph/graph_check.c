@@ -1,5 +1,5 @@
-/* graph_check.c - the arguments of nodes, and where their operands are (graph_check.h). */
-#include "graph/graph_check.h"
+/* graph_check.c - the arguments of nodes, and where their operands are (graph_steps.h). */
+#include "graph/graph_steps.h"
 
 #include "api/describe.h"
 #include "data/locate.h"

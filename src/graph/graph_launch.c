@@ -7,9 +7,7 @@
 #include "data/coherence.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
-#include "graph/graph_build.h"
-#include "graph/graph_settle.h"
-#include "graph/graph_work.h"
+#include "graph/graph_steps.h"
 #include "host/team.h"
 
 typedef struct launch {

@@ -1,6 +1,6 @@
-/* graph_record.c - records a part of the device (graph_record.h): each node in its lane, behind the
+/* graph_record.c - records a part of the device (graph_steps.h): each node in its lane, behind the
  * nodes that it depends on. */
-#include "graph/graph_record.h"
+#include "graph/graph_steps.h"
 
 #include "gpu/backend/devices.h"
 

@@ -1,5 +1,4 @@
-/* graph_settle.c - see graph_settle.h */
-#include "graph/graph_settle.h"
+/* graph_settle.c - see graph_steps.h */
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,8 +7,7 @@
 #include "data/prepared.h"
 #include "data/residency.h"
 #include "gpu/backend/devices.h"
-#include "graph/graph_check.h"
-#include "graph/graph_record.h"
+#include "graph/graph_steps.h"
 #include "host/fork.h"
 
 /* ---- Memory that is used ---- */

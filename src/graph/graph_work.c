@@ -1,5 +1,5 @@
-/* graph_work.c - the work of one node, by calls (graph_work.h). */
-#include "graph/graph_work.h"
+/* graph_work.c - the work of one node, by calls (graph_steps.h). */
+#include "graph/graph_steps.h"
 
 #include <string.h>
 
