@@ -1,6 +1,6 @@
 /*
- * backend.c - the simulated device behind the backend's table: devices and memory. What works on
- * queues is in backend_queue.c, backend_wait.c and backend_signal.c.
+ * backend.c - the simulated device behind the backend's table: devices and memory. Queues are in
+ * backend_queue.c, backend_wait.c and backend_signal.c.
  */
 #include "sim/backend.h"
 

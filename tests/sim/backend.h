@@ -1,6 +1,4 @@
-/*
- * backend.h - the functions of the simulated backend that work on queues; for its table alone.
- */
+/* backend.h - the functions of the simulated backend that work on queues; only for its table. */
 #ifndef DUO_TESTS_SIM_BACKEND_H
 #define DUO_TESTS_SIM_BACKEND_H
 
@@ -46,8 +44,8 @@ duo_status sim_backend_stamp(duo_queue *queue, int number);
 duo_status sim_backend_stamp_seconds(duo_queue *queue, int number, duo_queue *since,
                                      int since_number, double *seconds);
 
-/* What these functions share. Both need the lock. */
-sim_mark sim_here(const duo_queue *queue);                 /* behind all that is queued */
-duo_status sim_wait_for(duo_queue *queue, sim_mark place); /* the host waits for that */
+/* Shared by these functions. Both need the lock. */
+sim_mark sim_here(const duo_queue *queue);                 /* behind all queued work */
+duo_status sim_wait_for(duo_queue *queue, sim_mark place); /* the host waits for it */
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * backend_queue.c - the simulated device behind the backend's table: queues, and the work on them.
- * Who waits for it is in backend_wait.c.
+ * Waiting for it is in backend_wait.c.
  */
 #include "sim/backend.h"
 
@@ -144,8 +144,8 @@ static const duo_algorithm *gpu_algorithm(duo_operation operation, duo_algorithm
     return algorithm->side == DUO_SIDE_GPU ? algorithm : NULL;
 }
 
-/* Every simulated algorithm of sgemm packs, so that packed operands are met often: a compact copy,
- * which is all that the algorithm then reads, as the operand is stored. */
+/* Every simulated algorithm of sgemm packs, so that packed operands are met often. The packed form
+ * is a compact copy of the operand as it is stored; the algorithm then reads only that. */
 size_t sim_backend_packed_bytes(duo_algorithm_id algorithm, const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];
@@ -153,8 +153,8 @@ size_t sim_backend_packed_bytes(duo_algorithm_id algorithm, const duo_call *call
     return (size_t)o->rows * (size_t)o->columns * sizeof(float);
 }
 
-/* The operand where it is packed in that memory: along its runs, or run after run, it is a range of
- * what is packed there. */
+/* The operand as it is packed in that memory: a range of the packed bytes, along its runs or run
+ * after run. */
 static duo_operand as_packed(const duo_call *call, int i, void *memory)
 {
     duo_operand f = call->operand[i];

@@ -11,7 +11,7 @@ struct duo_signal {
     int device;
     progress *progress; /* of the queue in which it was set last; NULL: never set */
     sim_mark place;
-    duo_recorded *recording; /* it is a place in that; NULL: in a queue's work */
+    duo_recorded *recording; /* `place` is in that; NULL: in a queue's work */
     int step;
 };
 

@@ -5,7 +5,7 @@
 
 #include "sim/memory.h"
 
-/* Do [low, high) belong to someone whom this device can reach? Needs the lock. */
+/* Is [low, high) memory that this device can reach? Needs the lock. */
 static bool reachable(int device, uintptr_t low, uintptr_t high, bool any_device, bool plain,
                       const char *what)
 {

@@ -1,20 +1,21 @@
 /*
- * clock.h - the virtual time of the simulated devices, and the log of what ran when: so that a test
- * can assert that two operations overlap, or that one follows the other, whatever the machine that
- * runs the test does meanwhile.
+ * clock.h - the virtual time of the simulated devices, and the log of operations and their times.
+ * With it a test can assert that two operations overlap, or that one follows the other, whatever
+ * the test's machine does meanwhile.
  *
  * Each queue has a clock, and the host has one; integer nanoseconds, 0 after sim_reset. An
  * operation (a copy or launch) is given its time when it is queued: it starts when the host has
- * queued it, its queue and what that follows have come so far, and the engines it needs are free
- * (engine.h). A device has five: a copy engine up, one down, one out to and one in from other
- * devices, and one for all that computes. How long it takes follows from its size and the rates.
+ * queued it, the work before it in its queue and the work that it follows are done, and the engines
+ * it needs are free (engine.h). A device has five engines: one for copies up, one down, one out to
+ * and one in from other devices, and one for all launches. Its duration follows from its size and
+ * the rates.
  *
- * The host's clock advances when the host waits: to the end of the work that wait_mark, finish,
- * copy_now, release or close waited for, or of which passed or idle has said that it is done. It
- * stands still while the host computes. All threads of the host have one clock.
+ * The host's clock advances when the host waits in wait_mark, finish, copy_now, release or close,
+ * or when passed or idle says that work is done: to the end of that work. It stands still while the
+ * host computes. All threads of the host have one clock.
  *
- * So times depend on which calls were made in which order, never on how fast the workers are; but
- * that order may depend on answers of passed and idle, which tell what the workers have done.
+ * So times depend on the calls and their order, never on the speed of the workers; but the order
+ * may depend on the answers of passed and idle, which depend on the workers.
  */
 #ifndef DUO_TESTS_SIM_CLOCK_H
 #define DUO_TESTS_SIM_CLOCK_H
@@ -23,8 +24,8 @@
 
 /* Bytes per microsecond of one device up, down and to another device with which it is linked; and
  * floating-point operations per microsecond (sgemm: 2 m n k). All > 0. After reset: 55000, 55000,
- * 390000 and 50000000, those of an H100. Without a link a copy to another device takes the engine
- * down of one and the engine up of the other, at the lower of their rates. */
+ * 390000 and 50000000, as an H100 has. Without a link a copy to another device takes the source's
+ * engine down and the target's engine up, at the lower of their rates. */
 void sim_set_rates(uint64_t up, uint64_t down, uint64_t across, uint64_t flops);
 
 /* Of reductions, packing and copies within a device: bytes per microsecond. */
@@ -52,18 +53,18 @@ typedef struct sim_operation {
     int device, other;   /* of the queue; SIM_ACROSS: the other one, else -1 */
     int queue;           /* queues are counted from 0 in the order of opening since sim_reset */
     uint64_t start, end; /* [start, end) */
-    uint64_t bytes;      /* that a copy moves; 0 for a launch */
+    uint64_t bytes;      /* moved by a copy; 0 for a launch */
     int64_t m, n, k;     /* of a launch */
     sim_span written, read[DUO_OPERANDS]; /* device or host; a copy reads read[0] */
 } sim_operation;
 
-/* Empties the log, and logs what is queued from now on, until sim_reset. The clocks go on. */
+/* Empties the log, and logs the work queued from now on, until sim_reset. The clocks go on. */
 void sim_log_reset(void);
 
 /* The operations since then, in the order of queueing; *log stays until the next is queued. */
 size_t sim_log(const sim_operation **log);
 
-/* Do they share time? What has no duration shares none. */
+/* Do they share time? An operation without duration shares none. */
 static inline bool sim_overlap(const sim_operation *a, const sim_operation *b)
 {
     return a->start < b->end && b->start < a->end;

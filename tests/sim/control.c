@@ -1,6 +1,4 @@
-/*
- * control.c - controls of the simulated device, and what it tells of what happened; see sim.h.
- */
+/* control.c - controls and counters of the simulated device; see sim.h. */
 #include "sim/sim.h"
 
 #include "sim/memory.h"

@@ -1,4 +1,4 @@
-/* engine.c - what a simulated engine does when; see engine.h. */
+/* engine.c - when a simulated engine is taken; see engine.h. */
 #include "sim/engine.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ static void put_gap(sim_engine *engine, int i, uint64_t from, uint64_t to)
 {
     if (from >= to) return;
     if (engine->gaps == SIM_GAPS) {
-        if (i == 0) return; /* it is the earliest itself */
+        if (i == 0) return; /* the new gap is the earliest */
         memmove(&engine->gap[0], &engine->gap[1], (SIM_GAPS - 1) * sizeof engine->gap[0]);
         engine->gaps--;
         i--;

@@ -2,8 +2,8 @@
  * engine.h - a part of a simulated device that does one operation at a time: a copy engine of one
  * direction, or all multiprocessors. Times are in nanoseconds.
  *
- * An operation starts as soon as it is ready and the engine is free for as long as it takes. What
- * was queued first is placed first; a later operation that is ready earlier takes a gap before it,
+ * An operation starts as soon as it is ready and the engine is free for its duration. Operations
+ * are placed in the order of queueing; a later one that is ready earlier takes a gap before them,
  * if there is one that is long enough.
  */
 #ifndef DUO_TESTS_SIM_ENGINE_H
@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-enum { SIM_GAPS = 64 }; /* when there would be more, the earliest is forgotten */
+enum { SIM_GAPS = 64 }; /* if there were more, the earliest is forgotten */
 
 typedef struct sim_engine {
     struct {
@@ -21,7 +21,7 @@ typedef struct sim_engine {
     uint64_t end; /* free from here on */
 } sim_engine;
 
-/* When an operation that is ready then, and takes so long, can start. */
+/* When an operation with that ready time and duration can start. */
 uint64_t sim_engine_fit(const sim_engine *engine, uint64_t ready, uint64_t duration);
 
 /* Gives the engine to an operation at a time that sim_engine_fit has found for it. */

@@ -1,6 +1,4 @@
-/*
- * kernels.c - what the simulated device computes: plain loops, no code of src/.
- */
+/* kernels.c - the arithmetic of the simulated device: plain loops, no code of src/. */
 #include "sim/kernels.h"
 
 #include "choice/algorithm.h"

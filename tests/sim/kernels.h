@@ -1,6 +1,4 @@
-/*
- * kernels.h - what the simulated device computes.
- */
+/* kernels.h - the arithmetic of the simulated device. */
 #ifndef DUO_TESTS_SIM_KERNELS_H
 #define DUO_TESTS_SIM_KERNELS_H
 

@@ -3,18 +3,18 @@
  *
  * Device addresses lie in a range that the host may not touch; the bytes behind them are in a
  * shadow of the same size, at a fixed distance, that only the workers and sim_read/sim_write use.
- * All of these need the lock, but for sim_in_range, sim_device_of and sim_behind.
+ * All functions here except sim_in_range, sim_device_of and sim_behind need the lock.
  */
 #ifndef DUO_TESTS_SIM_MEMORY_H
 #define DUO_TESTS_SIM_MEMORY_H
 
 #include "sim/state.h"
 
-#define SIM_POISON_BYTES ((size_t)16 << 20) /* so much of a new allocation is filled with NaN */
+#define SIM_POISON_BYTES ((size_t)16 << 20) /* of a new allocation, filled with NaN */
 
 bool sim_in_range(const void *address); /* a device address? */
 
-/* The device whose range an address is in, live or not; -1: host memory. */
+/* The device that has this address in its range, live or not; -1: host memory. */
 int sim_device_of(const void *address);
 
 /* Where the bytes of a device address are; pinned addresses are their own. */
@@ -28,7 +28,7 @@ int sim_find_block(const void *address, block_kind kind);
 /* The live block that holds [low, high), or NULL. */
 const block *sim_block_around(uintptr_t low, uintptr_t high);
 
-/* Addresses are handed out upwards and come back late, so that use after release is seen. */
+/* Addresses are handed out upwards and used again late, so that use after release is seen. */
 duo_status sim_take_memory(int device, size_t bytes, block_kind kind, void **address);
 void sim_drop_block(int index);
 

@@ -16,8 +16,8 @@ typedef struct step {
 
 struct duo_recorded {
     int device, steps, room, queues;
-    duo_queue *queue[MOST_QUEUES]; /* the first is where it began, and what follows the others */
-    bool joined[MOST_QUEUES];      /* does that one follow all that this one was given? */
+    duo_queue *queue[MOST_QUEUES]; /* [0]: where recording began; the others joined */
+    bool joined[MOST_QUEUES];      /* does queue[0] follow all work of this one? */
     step *step;
 };
 
@@ -64,7 +64,7 @@ duo_status sim_record_after(duo_queue *later, duo_recorded *recording, int at)
     }
     const work w = {.kind = WORK_AFTER, .target = at < 0 ? UINT64_MAX : (uint64_t)at};
     const duo_status status = sim_record(later, &w);
-    if (later == recording->queue[0] && at >= 0) { /* all of that queue up to there */
+    if (later == recording->queue[0] && at >= 0) { /* all of the earlier queue up to that step */
         const duo_queue *const earlier = recording->step[at].queue;
         bool all = true;
         for (int i = at + 1; i < recording->steps; i++) all &= recording->step[i].queue != earlier;
@@ -81,7 +81,7 @@ duo_status sim_backend_reserve(duo_queue *queue, duo_algorithm_id id, const duo_
     return DUO_OK;
 }
 
-/* Simulated algorithms take what there is. */
+/* Simulated algorithms take the whole device. */
 void sim_backend_share(duo_queue *queue, double part)
 {
     (void)queue;

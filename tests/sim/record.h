@@ -1,6 +1,6 @@
 /*
  * record.h - work of the simulated device that is recorded: steps of several queues, and replays of
- * them in these queues. All of these need the lock.
+ * them in these queues. All functions here need the lock.
  */
 #ifndef DUO_TESTS_SIM_RECORD_H
 #define DUO_TESTS_SIM_RECORD_H
@@ -13,7 +13,7 @@ duo_status sim_record(duo_queue *queue, const work *what);
 /* The queue's last step so far; -1: none. */
 int sim_recorded_step(const duo_queue *queue);
 
-/* What the queue is given from now on is recorded, too, and follows that step. */
+/* From now on the queue's work is recorded, too, and follows that step. */
 duo_status sim_record_after(duo_queue *later, duo_recorded *recording, int step);
 
 #endif

@@ -2,10 +2,10 @@
  * sim.h - a simulated GPU behind the backend (src/gpu/backend/backend.h).
  *
  * Its memory has real addresses that the host can neither read nor write. Copies and kernels are
- * queued and carried out later, by one worker thread per queue, so that a wait that was forgotten
- * shows. Every address that the work touches must lie whole in a live allocation or in live pinned
- * memory; anything else is counted as a violation. It can be told to fail. What ran when, in a
- * time of its own, is in clock.h.
+ * queued and carried out later, by one worker thread per queue, so that a forgotten wait shows.
+ * Every address that the work touches must lie whole in a live allocation or in live pinned memory;
+ * anything else is counted as a violation. It can be told to fail. Its virtual time and its log are
+ * in clock.h.
  *
  * Device numbers 0 .. SIM_DEVICES - 1; one device unless told otherwise. Controls may be called
  * from any thread; they act at once. `nth` counts from 1 = the next.
@@ -24,8 +24,8 @@ enum { SIM_DEVICES = 4 };
 const duo_backend *sim_backend(void);
 
 /* The calls of the backend. SIM_WAIT: wait_mark and finish. SIM_IDLE: idle and passed. SIM_AFTER:
- * after and after_mark; of signals likewise, and SIM_MARK signal_set, SIM_OPEN signal_open.
- * SIM_RECORD: record_begin and record_end. */
+ * after and after_mark. Signals count likewise: SIM_MARK is also signal_set, SIM_OPEN also
+ * signal_open. SIM_RECORD: record_begin and record_end. */
 typedef enum sim_kind {
     SIM_COUNT,
     SIM_LOAD,
@@ -60,15 +60,15 @@ void sim_set_memory(uint64_t bytes); /* of each device */
 void sim_set_pinned(uint64_t bytes); /* most that can be pinned; unlimited after reset */
 void sim_give_again(void); /* the next allocations take addresses that were freed, as drivers do */
 void sim_set_links(bool direct);      /* can devices reach each other's memory? After reset: yes */
-void sim_set_delay(int microseconds); /* the worker sleeps up to so long, at random, before each
+void sim_set_delay(int microseconds); /* most that the worker sleeps, at random, before each
                                          operation */
 void sim_hold(bool hold);             /* true: workers stop before their next operation */
 
 /*
- * The nth such call from now answers `status`, and so do the `times` - 1 after it (times < 0: all
- * after it). DUO_ERR_MEMORY, DUO_ERR_DEVICE: that call alone failed. DUO_ERR_LOST: its device is
- * lost from then on. One such order per kind; nth = 0 withdraws it. Counting: status DUO_OK and 0
- * devices.
+ * The nth call of this kind from now answers `status`, and so do the `times` - 1 after it (times <
+ * 0: all after it). DUO_ERR_MEMORY, DUO_ERR_DEVICE: only that call failed. DUO_ERR_LOST: its device
+ * is lost from then on. There is one order per kind; nth = 0 withdraws it. Counting: status DUO_OK
+ * and 0 devices.
  */
 void sim_fail(sim_kind kind, int nth, duo_status status, int times);
 
@@ -85,7 +85,7 @@ uint64_t sim_count(sim_kind kind); /* calls since reset, failed ones included */
 uint64_t sim_uploaded_bytes(void); /* queued, host to device */
 uint64_t sim_downloaded_bytes(void);
 duo_algorithm_id sim_last_algorithm(void); /* of the last launch accepted; DUO_ALGORITHMS: none */
-int sim_violations(void); /* what broke the backend's contract; each is told on stderr */
+int sim_violations(void); /* breaches of the backend's contract; each is told on stderr */
 int sim_leaks(void);      /* allocations (not of lost devices), pinned blocks, queues alive */
 uint64_t sim_allocated_bytes(int device);
 int sim_queues(int device, duo_priority priority); /* open ones that have it */

@@ -1,6 +1,5 @@
 /*
- * state.h - what the simulated device knows of itself, and how a call of the backend enters and
- * leaves it.
+ * state.h - the state of the simulated device, and how a call of the backend enters and leaves it.
  *
  * One lock guards all bookkeeping; the work itself runs outside it. Whenever a call answers that
  * the device is lost, nothing runs on that device any more, as with a real sticky error.
@@ -32,7 +31,7 @@ typedef struct progress {
     int references;
 } progress;
 
-/* A place in a queue, behind so many operations. */
+/* A place in a queue: behind its first `queued` operations. */
 typedef struct sim_mark {
     bool set;
     uint64_t queued;
@@ -53,7 +52,7 @@ struct duo_queue {
     int stamps;
     int number;              /* queues are counted from 0 since sim_reset */
     uint64_t clock;          /* virtual time: when all that is queued is done (timing.h) */
-    duo_recorded *recording; /* what is queued goes there; NULL: it is carried out */
+    duo_recorded *recording; /* queued work goes there; NULL: it is carried out */
     bool closing;
     uint64_t random;
     struct duo_queue *next;
@@ -84,12 +83,12 @@ typedef struct sim_state {
     bool async_garbage;
 
     int opened;   /* queues since sim_reset */
-    int signals;  /* that are open */
-    int recorded; /* works that were recorded and not forgotten */
+    int signals;  /* open ones */
+    int recorded; /* recorded works that are not forgotten */
     uint64_t count[SIM_KINDS], uploaded, downloaded;
     duo_algorithm_id last_algorithm;
     int violations;
-    bool wait_failed; /* was a wait told to fail? Then callers cannot know what is done */
+    bool wait_failed; /* was a wait told to fail? Then callers cannot know which work is done */
 } sim_state;
 
 extern sim_state sim;
@@ -100,32 +99,32 @@ extern pthread_cond_t sim_changed; /* an operation was queued or done, or a cont
 void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *sim_said(void);
 
-/* ---- All of these need the lock ---- */
+/* ---- All of these functions need the lock ---- */
 
-/* Counts and tells of something that breaks the backend's contract. */
+/* Counts and tells a breach of the backend's contract. */
 void sim_violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Is this call one that has been told to answer *status? Counts down to it. */
+/* Has this call been told to answer *status? Counts down to it. */
 bool sim_told(sim_kind kind, duo_status *status);
 
 duo_queue *sim_queue_of(const void *stream); /* the open queue whose own stream this is; or NULL */
 
-/* A violation if what is queued in it is recorded, or captured in the caller's stream. */
+/* A violation if the queue's work is recorded, or captured in the caller's stream. */
 void sim_must_not_wait(const duo_queue *queue, const char *who);
 
 bool sim_drained(int device); /* has all queued work of the device been done? */
 
-/* Every answer "lost" goes through here: waits until nothing runs on the device any more. */
+/* Every answer "lost" goes through here. It waits until nothing runs on the device any more. */
 duo_status sim_answer_lost(int device);
 
 /* ---- Entering and leaving ---- */
 
-bool sim_in_child(void); /* of the process that used the device first */
+bool sim_in_child(void); /* is this a child of the process that used the device first? */
 bool sim_forked(void);   /* the same, and a violation if so */
 
 /*
- * Counts a call and answers what it has been told to answer. Takes the lock, which the caller gives
- * back with sim_leave(). Sets *go if the call is to be carried out.
+ * Counts a call and gives the answer that it has been told to give. Takes the lock, which the
+ * caller gives back with sim_leave(). Sets *go if the call is to be carried out.
  */
 duo_status sim_enter(sim_kind kind, int device, bool *go);
 duo_status sim_leave(duo_status status);

@@ -31,7 +31,7 @@ typedef struct needs {
     uint64_t duration;
 } needs;
 
-/* Nanoseconds of so much at a rate per microsecond, rounded up. */
+/* Nanoseconds that an amount takes at a rate per microsecond, rounded up. */
 static uint64_t nanoseconds(uint64_t amount, uint64_t rate)
 {
     return amount / rate * 1000 + (amount % rate * 1000 + rate - 1) / rate;

@@ -1,5 +1,6 @@
 /*
- * timing.h - how the simulated devices keep the clocks of clock.h. All of these need the lock.
+ * timing.h - how the simulated devices keep the clocks of clock.h. All functions here need the
+ * lock.
  */
 #ifndef DUO_TESTS_SIM_TIMING_H
 #define DUO_TESTS_SIM_TIMING_H
@@ -10,17 +11,17 @@
 /* Gives a copy or launch its time, advances the queue's clock to its end, and logs it. */
 void sim_timing_queued(duo_queue *queue, const work *w);
 
-/* What is queued in it from now on starts no earlier. */
+/* Work queued in it from now on starts no earlier. */
 void sim_timing_follow(duo_queue *later, uint64_t time);
 
-/* The host has waited until then, or was told that what ends then is done. */
+/* The host has waited until then, or was told that work that ends then is done. */
 void sim_timing_waited(uint64_t time);
 
 uint64_t sim_timing_here(const duo_queue *queue); /* when its work is done; now if it is */
 uint64_t sim_timing_end(int device);              /* of all work of its open queues */
 void sim_timing_reset(void);
 
-/* A copy or launch as the log has it, but for its times. */
+/* The log's entry for a copy or launch, without its times. */
 sim_operation sim_log_entry(const duo_queue *queue, const work *w);
 void sim_log_add(const sim_operation *operation); /* if there is a log */
 void sim_log_stop(void);

@@ -14,7 +14,7 @@ struct work {
     work_kind kind;
     bool fails, garbage; /* an asynchronous failure */
     bool plain;          /* a copy whose host memory need not be pinned */
-    bool fills;          /* a copy of `value` instead of what is at src, which is dst */
+    bool fills;          /* no copy: `value` fills dst, and src is dst */
     unsigned char value;
 
     char *dst; /* copy */

@@ -7,18 +7,17 @@
 
 #include "choice/algorithm.h"
 
-/* Vectors by their logical first elements; y is read by DUO_SDOT alone. */
+/* Vectors by their logical first elements; only DUO_SDOT reads y. */
 typedef float (*reference_function)(duo_operation operation, int64_t n, const float *x,
                                     int64_t incx, const float *y, int64_t incy);
 
 typedef struct algorithm_order {
     const char *name; /* of the algorithm, without its operation */
-    duo_math math;    /* under which the public functions take it */
+    duo_math math;    /* the public functions take it under this */
     reference_function order;
 } algorithm_order;
 
-/* NULL for an algorithm without a line in the table: the test that walks the list must then
- * fail. */
+/* NULL if the algorithm has no line in the table; the test that walks the list must then fail. */
 const algorithm_order *order_of_algorithm(const duo_algorithm *algorithm);
 
 #endif

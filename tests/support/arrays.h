@@ -1,6 +1,4 @@
-/*
- * arrays.h - matrices and vectors in guarded memory: what is written outside of them shows.
- */
+/* arrays.h - matrices and vectors in guarded memory: a write outside of them shows. */
 #ifndef DUO_TESTS_ARRAYS_H
 #define DUO_TESTS_ARRAYS_H
 
@@ -18,15 +16,15 @@ typedef struct test_array {
     float *data;
     int64_t length, runs, ld;
     size_t bytes; /* from data to the end of the last run; 0 if it has none */
-    char *block;  /* what is allocated */
+    char *block;  /* as allocated */
     size_t block_bytes;
 } test_array;
 
-/* Elements start as poison. offset: floats past a 64-byte boundary. Ends the program without
+/* Elements start as poison. offset: floats past a 64-byte boundary. Ends the program if there is no
  * memory. */
 test_array test_array_new(int64_t length, int64_t runs, int64_t ld, int64_t offset);
-/* The stored matrix of which op is rows x columns; its leading dimension exceeds the least one by
- * `extra`. */
+/* The stored matrix X for an op(X) of rows x columns; its leading dimension exceeds the least one
+ * by `extra`. */
 test_array test_array_matrix(bool row_major, bool transposed, int64_t rows, int64_t columns,
                              int64_t extra, int64_t offset);
 void test_array_fill(test_array *array, test_rng *rng, test_data data);

@@ -13,8 +13,8 @@ float bits_to_float(uint32_t bits)
     return v;
 }
 
-/* Special values come at rates from 1/64 to 1/65536 that change along the pool, so that short
- * vectors meet them as long ones do. */
+/* The rate of special values changes along the pool, from 1/64 to 1/65536, so that short and long
+ * vectors meet them. */
 static bool now_and_then(test_rng *rng, int64_t i)
 {
     return test_random(rng) % (UINT64_C(64) << 2 * (i / 4096 % 6)) == 0;
@@ -61,7 +61,7 @@ static float draw_nans(test_rng *rng, int64_t i)
     return now_and_then(rng, i) ? bits_to_float((uint32_t)test_random(rng) | 0x7F800001) : x;
 }
 
-/* A third of it, and long runs of nothing else: the sum of whole blocks of -0 is +0. */
+/* A third of all elements, and long runs of -0: the sum of whole blocks of -0 is +0. */
 static float draw_negative_zeros(test_rng *rng, int64_t i)
 {
     const float x = plain(rng);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* As callers declare them, but for the integers that the C functions take by value: the width of
- * those is the question, so they are registers here. */
+/* As callers declare them. Only the integers that the C functions take by value are registers here:
+ * the tests try their width. */
 #define DECLARE(INT, FORTRAN, CBLAS)                                                               \
     void FORTRAN(sgemm)(const char *, const char *, const INT *, const INT *, const INT *,         \
                         const float *, const float *, const INT *, const float *, const INT *,     \
@@ -28,10 +28,10 @@ DECLARE(int64_t, FORTRAN64, CBLAS64)
 
 static const uint64_t garbage = 0xa5b6c7d800000000u;
 
-/* The register that a caller with integers of 32 bits may leave. */
+/* The register as a caller with integers of 32 bits may leave it. */
 static int64_t narrow(int64_t x) { return (int64_t)(garbage | (uint32_t)x); }
 
-/* The memory that such a caller points to. */
+/* The memory to which a caller with integers of 32 bits points. */
 typedef struct narrow_integer {
     int32_t value, garbage;
 } narrow_integer;

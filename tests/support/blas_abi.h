@@ -2,8 +2,8 @@
  * blas_abi.h - one operation, called by each of its names in BLAS.
  *
  * The drop-in's own sources are linked into the test program. Calls are made as badly as the ABI
- * lets a caller make them: integers of 32 bits that go by value have garbage in the upper half of
- * their register, those that go by address have garbage behind them.
+ * allows: 32-bit integers by value have garbage in the upper half of their register, 32-bit
+ * integers by address have garbage behind them.
  */
 #ifndef DUO_TESTS_BLAS_ABI_H
 #define DUO_TESTS_BLAS_ABI_H
@@ -27,11 +27,11 @@ const char *blas_abi_name(blas_abi abi);
 bool blas_abi_is_cblas(blas_abi abi);
 bool blas_abi_is_wide(blas_abi abi); /* integers of 64 bits */
 
-/* A distance of elements of which three need more than the ABI's integers of 32 bits have, or of
- * which one does where they have 64. */
+/* A distance of elements: three times it needs more than 32 bits. If the ABI's integers have 64
+ * bits, the distance itself does. */
 int64_t blas_wide_step(blas_abi abi);
 
-/* Wrong values are handed on as they are: a letter that is none of NnTtCc as its number. */
+/* Wrong values are handed on as they are; a letter other than NnTtCc goes as its number. */
 typedef struct blas_product {
     int layout;
     char transa, transb;
@@ -54,7 +54,7 @@ duo_status blas_sgemm(blas_abi abi, const blas_product *p);
 int blas_transpose(char letter);
 bool blas_is_transposed(char letter);
 
-/* DUO_SASUM, DUO_SSUM or DUO_SDOT; y and incy are for DUO_SDOT alone. */
+/* DUO_SASUM, DUO_SSUM or DUO_SDOT; y and incy are only for DUO_SDOT. */
 float blas_reduce(blas_abi abi, duo_operation operation, int64_t n, const float *x, int64_t incx,
                   const float *y, int64_t incy);
 

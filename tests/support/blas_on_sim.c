@@ -1,5 +1,5 @@
-/* blas_on_sim.c - makes of the drop-in, or of the tool, one that stands on the simulated device:
- * for tests on machines without a GPU. */
+/* blas_on_sim.c - puts the drop-in, or the tool, on the simulated device: for tests on machines
+ * without a GPU. */
 #include "gpu/backend/devices.h"
 #include "sim/sim.h"
 

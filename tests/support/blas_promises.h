@@ -1,5 +1,5 @@
 /*
- * blas_promises.h - what BLAS promises, a table of it: each promise through every name of BLAS and
+ * blas_promises.h - a table of the promises of BLAS: each is tried through every name of BLAS and
  * on every path.
  */
 #ifndef DUO_TESTS_BLAS_PROMISES_H
@@ -17,7 +17,7 @@ typedef struct blas_promise {
 /* Keeps every promise of the table; no handler of errors may be called on the way. */
 void run_promises(const char *kind, const blas_promise *promises, int count);
 
-extern const char *promise_name; /* of the one at work, with its ABI and path */
+extern const char *promise_name; /* of the present one, with its ABI and path */
 extern duo_path path_now;
 
 #endif

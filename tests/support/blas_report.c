@@ -1,7 +1,4 @@
-/*
- * blas_report.c - handlers of the drop-in's error exits, as an application has them; see
- * blas_report.h.
- */
+/* blas_report.c - an application's handlers of the drop-in's error exits; see blas_report.h. */
 #define _GNU_SOURCE
 #include "support/blas_report.h"
 

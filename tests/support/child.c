@@ -63,7 +63,8 @@ int test_child_wait(int pid, int limit_seconds)
     }
 }
 
-/* Takes what is there; what does not fit is read and dropped. False at the end of the stream. */
+/* Reads the bytes that are there and drops those that do not fit. False at the end of the
+ * stream. */
 static bool drain(int fd, char *text, size_t size, size_t *used)
 {
     char spill[4096];

@@ -1,9 +1,9 @@
 /*
  * child.h - runs the test program itself again, in a fresh process with another environment.
  *
- * The environment and the machine are read once per process, so whatever depends on them is tried
- * in a child process: main() asks test_child_task first and, if there is a task, does it and
- * returns.
+ * The environment and the machine are read once per process, so everything that depends on them is
+ * tried in a child process. main() asks test_child_task first; if there is a task, it does the task
+ * and returns.
  */
 #ifndef DUO_TESTS_CHILD_H
 #define DUO_TESTS_CHILD_H

@@ -1,8 +1,8 @@
 /*
  * copied_in_graph.cu - a kernel writes an array, and a copy behind it in the same CUDA graph reads
- * it. The result is right. CUDA 13.0's initcheck says that the copy reads what nothing has written:
- * it judges the copy at the launch, before the kernel has ended. So the kernel takes its time here;
- * a short one has ended now and then. The library's graphs have the same alarm
+ * it. The result is right. CUDA 13.0's initcheck says that the copy reads bytes that nothing has
+ * written: it judges the copy at the launch, before the kernel has ended. So the kernel is slow
+ * here; a short one has sometimes ended by then. The library's graphs have the same alarm
  * (scripts/compute-sanitizer). The exit status is 0 if the result was right.
  */
 #include <cuda_runtime.h>

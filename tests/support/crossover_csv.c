@@ -8,7 +8,7 @@
 #include "bench/tool/options.h"
 #include "support/harness.h"
 
-/* The family of a product: where n stands. */
+/* The family of a product, by the place of n in its shape. */
 static const char *family_of(const duo_problem *problem)
 {
     const int64_t *const s = problem->shape;
@@ -45,7 +45,7 @@ static int series_of(const char *residence, const duo_algorithm *algorithm, int 
     return (threads > 1 ? DUO_SERIES_ALL : DUO_SERIES_ONE) + (int)algorithm->id;
 }
 
-/* Takes a line of figures; false: it is none. */
+/* Takes a line of figures; false: the line has none. */
 static bool take_figure(duo_crossover *x, const char *line)
 {
     char operation[16], residence[16], algorithm[32], predicted[16];

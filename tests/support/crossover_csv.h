@@ -1,4 +1,4 @@
-/* crossover_csv.h - what `duoblas crossover --csv` once wrote, as if it had just been measured. */
+/* crossover_csv.h - an old output of `duoblas crossover --csv`, as if just measured. */
 #ifndef DUO_TESTS_CROSSOVER_CSV_H
 #define DUO_TESTS_CROSSOVER_CSV_H
 

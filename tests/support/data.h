@@ -12,7 +12,7 @@ typedef struct test_rng {
     uint64_t state;
 } test_rng;
 
-/* A generator for one test: depends on -seed and on the label alone. */
+/* A generator for one test; it depends only on -seed and on the label. */
 test_rng test_rng_for(const char *label);
 uint64_t test_random(test_rng *rng);
 int64_t test_between(test_rng *rng, int64_t low, int64_t high); /* both ends included */

@@ -23,7 +23,7 @@ static char *read_all(const char *path)
     return text;
 }
 
-/* The comment of a declaration, as one line without its stars and what is in parentheses. */
+/* The comment of a declaration as one line, without stars and parenthesized text. */
 static void flatten(const char *from, const char *to, char *line, size_t size)
 {
     size_t length = 0;
@@ -96,7 +96,7 @@ static uint32_t of(const documented *function, int count, const char *name, size
     return 0;
 }
 
-/* Those of the functions that it refers to, which stand before it. */
+/* The statuses of the functions to which the paragraph refers; they are declared before it. */
 static uint32_t referred(const documented *function, int count, const char *line)
 {
     uint32_t statuses = 0;

@@ -2,7 +2,7 @@
  * documented.h - the statuses that the header says a function returns.
  *
  * They stand in the paragraph `Returns` of its comment, by name. `as duo_x`, and `what duo_x
- * returns`, stand for those of that function. What is in parentheses is commentary.
+ * returns`, stand for the statuses of that function. Text in parentheses is commentary.
  */
 #ifndef DUO_TESTS_DOCUMENTED_H
 #define DUO_TESTS_DOCUMENTED_H
@@ -16,7 +16,7 @@ typedef struct documented {
     uint32_t statuses; /* bit -s stands for status s */
 } documented;
 
-/* Every function of the header that returns a status; how many. */
+/* Finds every function of the header that returns a status. Returns how many there are. */
 int documented_read(const char *header, documented function[DOCUMENTED_MOST]);
 
 #endif

@@ -11,7 +11,7 @@
 #include "support/data.h"
 #include "support/harness.h"
 
-/* Bytes sent to the simulated device since it had counted so many. */
+/* Bytes sent to the simulated device since its count was `before`. */
 static inline uint64_t sent_since(uint64_t before) { return sim_uploaded_bytes() - before; }
 
 static inline float *new_floats(int64_t n)
@@ -65,7 +65,7 @@ static inline bool same_floats(const float *x, const float *y, int64_t n)
     return true;
 }
 
-/* What an explicit context took must be given back with it. */
+/* An explicit context must give back all that it took when it ends. */
 static inline void end_without_leaks(duo_context *ctx)
 {
     test_context_end(ctx);

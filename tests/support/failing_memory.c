@@ -7,8 +7,7 @@
 
 #include "support/sanitizers.h"
 
-static __thread int
-    left; /* allocations until the first that fails, itself included; 0: none does */
+static __thread int left; /* allocations up to the first that fails; 0: none fails */
 static __thread bool empty;
 
 #if UNDER_SANITIZER || !defined(__GLIBC__)

@@ -1,6 +1,6 @@
 /*
- * fence.h - memory between two pages that cannot be touched: what is read or written beyond either
- * end ends the process.
+ * fence.h - memory between two pages that cannot be touched: a read or write beyond either end ends
+ * the process.
  */
 #ifndef DUO_TESTS_FENCE_H
 #define DUO_TESTS_FENCE_H
@@ -11,7 +11,7 @@ typedef struct fence {
     float *low, *high; /* the first float, and behind the last */
 } fence;
 
-/* Ends the program without memory. */
+/* Ends the program if there is no memory. */
 fence fence_new(int pages);
 void fence_free(fence *f);
 

@@ -17,12 +17,12 @@ duo_work work_product(int64_t n, const float *a, const float *b, float beta, flo
 duo_work work_reduction(duo_work_kind kind, int64_t n, const float *x, float *result);
 duo_work work_copying(void *dst, const void *src, size_t bytes);
 duo_work work_calling(void (*function)(void *), void *user);
-/* Sound work of each kind, in less than 400 floats; of the host's, nothing. */
+/* Sound work of each kind, in less than 400 floats; a function of the host does nothing. */
 duo_work work_sample(duo_work_kind kind, const float *in, float *out);
 
 bool work_reduces(duo_work_kind kind);
 
-/* A function of the host: which one of several that share `taken` was it? */
+/* For a function of the host: which of several that share `taken` was called? */
 typedef struct branch {
     atomic_int *taken;
     int rank;
@@ -33,7 +33,7 @@ void work_take_rank(void *user);
 duo_graph *graph_new(void);
 /* work NULL: empty. */
 duo_node graph_add(duo_graph *graph, const duo_work *work, const duo_node *after, int count);
-/* A graph of these works, each after the one before or side by side. node: NULL, or the nodes. */
+/* A graph of these works, in a chain or side by side. node: NULL, or the nodes. */
 duo_graph *graph_built(duo_context *ctx, const duo_work *works, int count, bool chain,
                        duo_node *node);
 

@@ -71,7 +71,7 @@ void *world_image(const world *w, const void *p)
     abort();
 }
 
-/* Poison is as good as poison, and -0 as 0, also where its lower bytes were written since. */
+/* All poison is alike, also if its lower bytes were written since; so are -0 and 0. */
 static bool alike(float x, float y)
 {
     return test_same(x, y) || x == y || (fabsf(x) < 1e-37f && fabsf(x) == fabsf(y));
@@ -160,7 +160,7 @@ void world_do(const world *w, const duo_work *work)
         c.from = world_image(w, c.from), c.to = world_image(w, c.to);
         v.user = &c;
     } else {
-        v.function = NULL; /* what others do is no matter of the images */
+        v.function = NULL; /* other functions do not change the images */
     }
     work_do(&v);
 }

@@ -1,5 +1,5 @@
 /*
- * graph_world.h - memory on both sides, and the same work done in plain C in images of it.
+ * graph_world.h - memory on both sides, and images of it in which the same work is done in plain C.
  */
 #ifndef DUO_TESTS_GRAPH_WORLD_H
 #define DUO_TESTS_GRAPH_WORLD_H
@@ -10,10 +10,9 @@
 #include "support/data.h"
 
 /*
- * A world is a block of arrays in host memory, one of duo_malloc, and images of both, in which the
- * same work is done in plain C. Whole blocks are compared, so that what is written elsewhere shows.
- * Without a GPU both blocks are host memory. The block in host memory is pinned in half of all
- * worlds.
+ * A world is a block of arrays in host memory, a block from duo_malloc, and images of both, in
+ * which the same work is done in plain C. Whole blocks are compared, so that a stray write shows.
+ * Without a GPU both blocks are host memory. The first block is pinned in half of all worlds.
  *
  * The first and the last array of a block hold poison and guard the others.
  */
@@ -29,20 +28,20 @@ typedef struct world {
     float *block[SIDES], *image[SIDES];
 } world;
 
-/* New memory, filled; the label decides of the data. world_end also ends its context. */
+/* New memory, filled; the data depend on the label. world_end also ends its context. */
 world world_begin(const char *label, int64_t length);
 void world_free(world *w);
 void world_end(world *w);
 
 float *world_array(const world *w, int side, int64_t i);
-/* Where that is in the images. */
+/* The place of p in the images. */
 void *world_image(const world *w, const void *p);
 
 /* New data in the images: small integers other than 0. */
 void world_draw(world *w);
-/* The blocks become what the images are. */
+/* Copies the images to the blocks. */
 void world_send(const world *w);
-/* The blocks are what the images are. */
+/* Checks that the blocks equal the images. */
 void world_check(const world *w);
 
 /* For functions of the host: makes `count` floats of others. */

@@ -45,7 +45,7 @@ static void check_contract(void)
 void test_reset(void)
 {
     if (mode != MODE_SIM) return;
-    check_contract(); /* of what came before, which the reset forgets */
+    check_contract(); /* of all before; the reset forgets it */
     sim_reset();
     duo_backend_install(sim_backend());
 }
@@ -95,8 +95,7 @@ void test_contains(const char *text, const char *what)
 
 void test_skip(const char *why) { printf("    SKIPPED: %s\n", why); }
 
-/* Read by the sanitizers, where there is one: asking for too much memory is a test, not an
- * error. */
+/* Sanitizers read it: a test asks for too much memory on purpose. */
 const char *__asan_default_options(void);
 const char *__tsan_default_options(void);
 const char *__asan_default_options(void) { return "allocator_may_return_null=1"; }
@@ -121,8 +120,8 @@ static void announce(const CU_pTest test, const CU_pSuite suite)
     fflush(stdout);
 }
 
-/* Tests decide for themselves; the user's settings and profile do not count. Where the workspace is
- * small, results are as right as elsewhere. */
+/* Tests make their own settings; the user's settings and profile do not count. A small workspace
+ * must not change results. */
 static void forget_environment(void)
 {
     static const char *const names[] = {

@@ -1,6 +1,4 @@
-/*
- * known_work.c - calls whose results are known; see known_work.h.
- */
+/* known_work.c - calls with known results; see known_work.h. */
 #define _GNU_SOURCE
 #include "support/known_work.h"
 

@@ -1,6 +1,6 @@
 /*
- * known_work.h - calls whose results are known: all data are small integers, so that sgemm is exact
- * with every algorithm, and so are the reductions.
+ * known_work.h - calls with known results: all data are small integers, so sgemm is exact with
+ * every algorithm, and so are the reductions.
  */
 #ifndef DUO_TESTS_KNOWN_WORK_H
 #define DUO_TESTS_KNOWN_WORK_H

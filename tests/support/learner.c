@@ -15,7 +15,7 @@ int clock_reads;
 static double now;
 static uint64_t launches; /* when the call began */
 
-/* Read before and after a call: the second time, what the call took has gone by. */
+/* Read before and after a call. The second reading is later by the time of the call. */
 static double made_clock(void)
 {
     if (clock_reads++ % 2 == 0)

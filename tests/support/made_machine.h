@@ -1,6 +1,6 @@
 /*
  * made_machine.h - a machine made by hand, with flat curves and round rates, so that each
- * prediction can be worked out in the head; and calls on small integers, whose results are exact.
+ * prediction can be worked out in the head; and calls on small integers, with exact results.
  */
 #ifndef DUO_TESTS_MADE_MACHINE_H
 #define DUO_TESTS_MADE_MACHINE_H
@@ -12,7 +12,7 @@
 
 extern duo_profile machine; /* in use since new_machine; tests change it */
 
-/* This algorithm takes so long, whatever the size. */
+/* This algorithm takes `seconds` for every size. */
 void algorithm_takes(duo_algorithm_id id, double seconds);
 
 /* All algorithms take `cpu` or `gpu` seconds; one thread; a link of 1 GB/s pageable, 10 GB/s

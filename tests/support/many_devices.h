@@ -1,6 +1,6 @@
 /*
  * many_devices.h - products of host arrays on several devices: a machine on which they always pay,
- * and products of small integers, which are exact however they are divided.
+ * and products of small integers, which are exact in any division.
  */
 #ifndef DUO_TESTS_MANY_DEVICES_H
 #define DUO_TESTS_MANY_DEVICES_H
@@ -10,12 +10,12 @@
 #include "support/places.h"
 
 /*
- * From now on sgemm takes 10^-6 s per multiply-add by this algorithm, ten times as long by the
- * others of the GPU, and longer still on the CPU: so every device that may be used is used.
+ * From now on sgemm takes 10^-6 s per multiply-add by this algorithm, ten times as long by others
+ * of the GPU, and longer still on the CPU: so every device that may be used is used.
  */
 void arithmetic_is_slow(duo_algorithm_id algorithm);
 
-/* A column-major product whose arrays are all in such places. */
+/* A column-major product with each array in one of these places. */
 typedef struct many_product {
     test_place place;
     float beta;
@@ -34,7 +34,7 @@ void many_take(many_product *p, duo_context *ctx);
 
 duo_status many_call(const many_product *p, duo_context *ctx);
 
-/* Is C what it should be, and everything else as it was? Checks it. */
+/* Checks that C is right and everything else is as it was. */
 void many_check(const many_product *p);
 
 /* A bit for each device that computes in the log of the simulated devices (sim/clock.h). */

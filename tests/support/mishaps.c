@@ -1,6 +1,4 @@
-/*
- * mishaps.c - what the tests of failures share; see mishaps.h.
- */
+/* mishaps.c - shared by the tests of failures; see mishaps.h. */
 #define _GNU_SOURCE
 #include "support/mishaps.h"
 

@@ -1,6 +1,4 @@
-/*
- * oracle.c - references and the error bounds that the public header promises.
- */
+/* oracle.c - references, and the error bounds of the public header. */
 #include "support/oracle.h"
 
 #include "bench/reference/exact_sum.h"

@@ -1,8 +1,8 @@
 /*
- * oracle.h - what the operations should give, and how far off they may be.
+ * oracle.h - right results of the operations, and how far off they may be.
  *
- * Written from the definitions of BLAS; shares no code with src/. Matrices in float64; the
- * reductions exactly, so that a sum that nearly cancels is known as well as any other.
+ * Written from the definitions of BLAS; shares no code with src/. Products are in float64.
+ * Reductions are exact, so that a sum that nearly cancels is as well known as any other.
  */
 #ifndef DUO_TESTS_ORACLE_H
 #define DUO_TESTS_ORACLE_H
@@ -34,13 +34,13 @@ typedef struct oracle_product {
  */
 void oracle_sgemm(const oracle_product *p, double *want, double *bound);
 
-/* From that bound the one of DUO_MATH_TF32, which is 2^-10 |alpha| |A||B| more. */
+/* The bound of DUO_MATH_TF32: 2^-10 |alpha| |A||B| more than `bound`. */
 void oracle_tf32_bound(const oracle_product *p, const double *bound, double *tf32_bound);
 
 /* Element C(i,j) in memory, either layout. */
 int64_t oracle_index(duo_layout layout, int64_t i, int64_t j, int64_t ld);
 
-/* NaN where NaN is wanted, that infinity where one is wanted, else within the bound. */
+/* NaN if NaN is wanted, the same infinity if one is wanted, else within the bound. */
 bool oracle_close(double want, double bound, float got);
 
 /*

@@ -18,14 +18,14 @@ typedef enum test_place {
 typedef struct test_placed {
     test_place place;
     test_array *array; /* its host image */
-    float *address;    /* what to pass to the library */
-    void *memory;      /* what to free */
+    float *address;    /* to pass to the library */
+    void *memory;      /* to free */
 } test_placed;
 
 const char *test_place_name(test_place place);
 /* Puts the array there (gaps and all). An array without elements stays where it is. */
 test_placed test_put(duo_context *ctx, test_place place, test_array *array);
-/* Brings what is there now back to the host image, waits for it, and lets the place go. */
+/* Brings the array back to its host image, waits for that, and lets the place go. */
 void test_take(duo_context *ctx, test_placed *placed);
 
 #endif

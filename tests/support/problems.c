@@ -1,6 +1,4 @@
-/*
- * problems.c - products with their operands and what they should give (problems.h).
- */
+/* problems.c - products with their operands and right results (problems.h). */
 #include "support/problems.h"
 
 #include <stdlib.h>
@@ -21,7 +19,7 @@ void test_problem_name(const test_problem *p, const char *suite, const char *whe
               (intmax_t)p->offset, test_data_name(p->data));
 }
 
-/* Of which op is rows x columns. */
+/* The stored matrix X for an op(X) of rows x columns. */
 static test_array new_matrix(const test_problem *p, duo_transpose trans, int64_t rows,
                              int64_t columns, int64_t extra)
 {

@@ -1,6 +1,4 @@
-/*
- * problems.h - products for tests: their operands in guarded memory, and what they should give.
- */
+/* problems.h - products for tests: their operands in guarded memory, and their right results. */
 #ifndef DUO_TESTS_PROBLEMS_H
 #define DUO_TESTS_PROBLEMS_H
 
@@ -30,11 +28,11 @@ void test_problem_name(const test_problem *p, const char *suite, const char *whe
 /* The problem for the oracle. */
 oracle_product test_problem_product(const test_problem *p, const test_operands *o);
 
-/* Where A, B or C are not to be read they hold NaN. */
+/* An operand that must not be read holds NaN. */
 test_operands test_operands_make(const test_problem *p, test_rng *rng);
 void test_operands_free(test_operands *o);
 
-/* Assertions for the status and for all of C; its gaps, and guards of all operands, included. */
+/* Assertions for the status, for all of C with its gaps, and for the guards of all operands. */
 void test_operands_check(const test_problem *p, const test_operands *o, int status);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whole: nothing is left that a prediction would miss. */
+/* Has it all that predictions need? */
 static bool whole(const duo_profile *p)
 {
     bool ok = p->cpu_bandwidth > 0.0 && p->sgemm_efficiency > 0.0 && p->upload_pageable > 0.0;
@@ -25,7 +25,7 @@ static bool whole(const duo_profile *p)
 
 int report_profile(void)
 {
-    (void)duo_blas_library_get(); /* until then any is presumed */
+    (void)duo_blas_library_get(); /* before that any is presumed */
     const duo_profile *const p = duo_profile_in_use();
     const duo_profile *const measured = duo_profile_measured();
     const bool ok = p != NULL && duo_profile_in_use() == p && sane(p) && whole(p);
@@ -42,7 +42,7 @@ int report_profile(void)
                                                                                         : "not");
     if (p != NULL) printf("link=%s ", p->upload_pageable == 5e9 ? "own" : "other");
     printf("measured=%d|", measured == NULL ? 0 : measured->curve[ids[0]].count > 0 ? 2 : 1);
-    /* It must serve a call, whatever it is. */
+    /* Any profile must serve a call. */
     float x[100], sum = 0.0f;
     for (int i = 0; i < 100; i++) x[i] = 1.0f;
     return ok && duo_ssum(NULL, 100, x, 1, &sum) == DUO_OK && sum == 100.0f ? 0 : 1;

@@ -1,14 +1,16 @@
 /*
- * profile_reports.h - which profile is in use in a child of the test, since it is decided once.
+ * profile_reports.h - which profile is in use in a child of the test; a process decides it only
+ * once.
  */
 #ifndef DUO_TESTS_PROFILE_REPORTS_H
 #define DUO_TESTS_PROFILE_REPORTS_H
 
-/* In the child: prints it, with where its parts come from; 0, if it is whole and serves a call. */
+/* In the child: prints the profile and the origin of its parts; 0 if it is whole and serves a
+ * call. */
 int report_profile(void);
 
-/* Does the child with these settings use what is expected, for a reason that contains `why`? Its
- * task is "in_use", at which the test calls report_profile. */
+/* Checks that the child with these settings uses the profile of `origin`, for a reason that
+ * contains `why`. For its task, "in_use", the test calls report_profile. */
 void check_in_use(const char *const *settings, const char *origin, const char *why);
 
 #endif

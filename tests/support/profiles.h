@@ -1,6 +1,6 @@
 /*
- * profiles.h - profile files in the test's own folder: a good one, its text, and what may be read
- * from a damaged one.
+ * profiles.h - profile files in the test's own folder: a good one, its text, and checks for damaged
+ * ones.
  */
 #ifndef DUO_TESTS_PROFILES_H
 #define DUO_TESTS_PROFILES_H
@@ -10,21 +10,21 @@
 
 #include "choice/profile.h"
 
-/* The path of a file in the test's folder; the string lives until the next but 63. */
+/* The path of a file in the test's folder; the string lives until the 64th call after this one. */
 const char *in_folder(const char *name);
 int entries(void); /* of that folder */
 void write_bytes(const char *path, const void *bytes, size_t count);
 char *read_text(const char *path); /* to be freed */
 
-/* Of this machine, with every number different. */
+/* A profile of this machine, with every number different. */
 const duo_profile *good_profile(void);
-char *good_text(void); /* its file's, which is good.ini in the folder; to be freed */
+char *good_text(void); /* of its file, good.ini in the folder; to be freed */
 void check_equal(const duo_profile *got, const duo_profile *want);
 
 /* The text with the first `from` replaced; to be freed. */
 char *replaced(const char *text, const char *from, const char *to);
 
-/* Is every number in it one that the cost model can live with? */
+/* Can the cost model use every number in it? */
 bool sane(const duo_profile *p);
 
 #endif

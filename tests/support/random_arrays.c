@@ -57,7 +57,7 @@ void *image_of(actor *a, const void *address)
 
 /* ---- What may be tried again ---- */
 
-/* After some tries nothing is told to fail any more. */
+/* After some tries no call is told to fail any more. */
 static bool again(actor *a, duo_status status, int try)
 {
     if (status != DUO_ERR_DEVICE && status != DUO_ERR_MEMORY) return false;
@@ -116,7 +116,7 @@ static void take_memory(actor *a, array *v, context *c)
 {
     void *memory = NULL;
     const size_t bytes = bytes_of(v);
-    /* A context may have got another device in the place of a lost one. */
+    /* A context may have another device in place of a lost one. */
     if (v->place == ADOPTED && CALL(a, duo_set_device(c->ctx, c->device), "context %d: device %d",
                                     (int)(c - a->context), c->device) != DUO_OK)
         v->place = ON_DEVICE;
@@ -244,7 +244,7 @@ void refill(actor *a, array *v)
         }
         return;
     }
-    if (is_kept(v)) (void)fetch(a, v); /* or it is lost: until all of it is written */
+    if (is_kept(v)) (void)fetch(a, v); /* otherwise it may be lost until all of it is written */
     memcpy(v->x, v->truth, bytes_of(v));
     if (is_kept(v)) change(a, v, v->kept_from, v->kept_to);
     v->newer = false;

@@ -40,7 +40,7 @@ duo_status perform(actor *a, context *c, const duo_work *v)
     }
 }
 
-/* What the call left. spared: one that failed has not touched its output. */
+/* Checks the arrays after a call. spared: if it failed, it has not touched its output. */
 static void after(actor *a, bool done, bool spared, array *out, array *const *list, int count)
 {
     if (done) {
@@ -70,16 +70,17 @@ static void make_call(actor *a, context *c, const duo_work *v)
         return;
     }
     const duo_status status = perform(a, c, v);
-    if (out != NULL) out->newer |= is_kept(out); /* by a part that went before */
+    if (out != NULL) out->newer |= is_kept(out); /* by an earlier part */
     for (int i = 0; i < count; i++) may_lose |= lossy(list[i]);
     const bool done = judge(a, status, MAY_LOSE | MAY_FAIL, may_lose, "a call");
-    /* One that fails on its way has transferred a part, and what a copy has written is not said. */
+    /* A call that fails on its way has transferred a part, and nobody says what a copy has
+     * written. */
     const bool spared =
         v->kind != DUO_WORK_COPY && status == DUO_ERR_LOST && duo_devices_losses() == losses;
     after(a, done, spared, out, list, count);
 }
 
-/* A reduction whose result is no element of an array. */
+/* A reduction with its result outside all arrays. */
 static void reduce_home(actor *a, context *c, duo_work *v)
 {
     array *list[4];
@@ -89,7 +90,7 @@ static void reduce_home(actor *a, context *c, duo_work *v)
     if (c->results == AWAITED) synchronize(a, c);
     bool may_lose = false;
     const int count = named(a, v, list);
-    float *const result = malloc(sizeof *result); /* for itself: who writes late is seen */
+    float *const result = malloc(sizeof *result); /* a block of its own: a late write is seen */
     if (result == NULL) abort();
     *result = test_poison();
     v->result = result;
@@ -110,7 +111,7 @@ static void reduce_home(actor *a, context *c, duo_work *v)
 
 static const choice_of anywhere = {.side = -1};
 
-/* Is that a result which an asynchronous context may write later? */
+/* May an asynchronous context write the result later? */
 static bool comes_later(actor *a, const duo_work *v)
 {
     const array *const out = array_around(a, v->result);
@@ -144,7 +145,7 @@ void do_batch(actor *a)
     array *list[3 * BATCH + 3];
     int lists = 0;
     if (v.m > BATCH_EDGE || v.n > BATCH_EDGE) return;
-    /* Each C behind the one before, now and then with a gap. */
+    /* Each C behind the one before, sometimes with a gap. */
     const int64_t step = s.c + any(a, 0, 2), sa = any(a, 0, s.a + 1), sb = any(a, 0, s.b + 1);
     float *const first = area(a, &anywhere, step * BATCH, true);
     const float *const fa = area(a, &anywhere, sa * (BATCH - 1) + s.a, false),
@@ -188,12 +189,12 @@ void do_batch(actor *a)
                    "context %d: batch of %d, %ld x %ld x %ld, %g, %g, %p", (int)(c - a->context),
                    count, (long)v.m, (long)v.n, (long)v.k, (double)v.alpha, (double)v.beta,
                    (void *)first);
-    int there = 0; /* matrices without elements are nowhere */
+    int there = 0; /* without matrices that have no elements */
     for (int i = 0; i < lists; i++)
         if (list[i] != NULL) list[there++] = list[i];
     lists = there;
-    out->newer |= is_kept(out); /* by the products that went before */
+    out->newer |= is_kept(out); /* by earlier products */
     for (int i = 0; i < lists; i++) may_lose |= lossy(list[i]);
     const bool done = judge(a, status, MAY_LOSE | MAY_FAIL, may_lose, "a batch");
-    after(a, done, false, out, list, lists); /* what was written before an error is */
+    after(a, done, false, out, list, lists); /* not spared: earlier products were written */
 }

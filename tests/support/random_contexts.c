@@ -5,7 +5,7 @@
 
 /* ---- Results that may come later ---- */
 
-/* The first `count` results are there, or, if some may be lost, as they were. */
+/* The first `count` results are there. If some may be lost, these may be as they were. */
 static void check_results(actor *a, const context *c, int count, bool some_lost)
 {
     for (int i = 0; i < count && !stopped(a); i++) {
@@ -16,7 +16,7 @@ static void check_results(actor *a, const context *c, int count, bool some_lost)
     }
 }
 
-/* Whoever waits for all of them is done. */
+/* The context has waited for all its results. */
 static void settle_results(actor *a, context *c, bool some_lost)
 {
     check_results(a, c, c->results, some_lost || c->told);

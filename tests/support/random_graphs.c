@@ -23,7 +23,7 @@ static bool any_node(actor *a, duo_work_kind kind, int device, int half, duo_wor
 
 static bool writes(const duo_work *w) { return w->kind != DUO_WORK_EMPTY; }
 
-/* Does one write what the other touches? */
+/* Does one write an array that the other touches? */
 static bool conflict(actor *a, const duo_work *x, const duo_work *y)
 {
     array *xs[4], *ys[4];
@@ -104,7 +104,7 @@ static void add_nodes(actor *a, graph *g, int device)
     }
 }
 
-/* The operands are on `device`, that of the context with which the graph is built. */
+/* The operands are on `device`, the device of the context that builds the graph. */
 static void calls_in(actor *a, graph *g, context *c, int device, int half, int count)
 {
     for (int i = 0; i < count && g->nodes < NODES; i++) {
@@ -134,7 +134,7 @@ static void join(actor *a, context *from, context *to, event *e)
     e->of = NULL;
 }
 
-/* Can nodes be named by their numbers? Calls that would touch nothing are none. */
+/* Names nodes by their numbers, if it can: calls that would touch nothing make no node. */
 static void name_nodes(actor *a, graph *g)
 {
     duo_node beyond;
@@ -193,7 +193,7 @@ static void make_graph(actor *a, graph *g)
 
 /* ---- Updating ---- */
 
-/* Another place in the same array for what spans so many floats. */
+/* Another place in the same array for an operand of that span. */
 static void *slide(actor *a, const void *address, int64_t span)
 {
     const array *const v = array_around(a, address);
@@ -264,7 +264,7 @@ static void after_failure(actor *a, graph *g, context *c, duo_status status)
     bool output[INVOLVED];
     for (int i = 0; i < g->used; i++) output[i] = is_output(a, g, g->uses[i]);
     synchronize(a, c);
-    if (status != DUO_ERR_LOST || one_in(a, 2)) end_graph(a, g); /* waits for what goes on */
+    if (status != DUO_ERR_LOST || one_in(a, 2)) end_graph(a, g); /* waits for running launches */
     for (int i = 0; i < was.used && !stopped(a); i++) {
         unstash(was.uses[i]);
         if (output[i])
@@ -293,7 +293,7 @@ static void launch(actor *a, graph *g)
         after_failure(a, g, c, status);
         return;
     }
-    for (int i = 0; i < g->used; i++) /* what is in host memory is there */
+    for (int i = 0; i < g->used; i++) /* results in host memory are there */
         if (!on_device(g->uses[i])) look(a, g->uses[i]);
     if (reads_pinned(a, g)) synchronize(a, c);
 }

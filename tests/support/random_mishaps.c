@@ -1,4 +1,4 @@
-/* random_mishaps.c - what goes wrong in random programs (random_program.h), and forks. */
+/* random_mishaps.c - mishaps in random programs (random_program.h), and forks. */
 #define _GNU_SOURCE
 #include <execinfo.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ void call_off(actor *a)
     for (int kind = 0; kind < SIM_KINDS; kind++) sim_fail((sim_kind)kind, 0, DUO_OK, 0);
 }
 
-/* A kind of calls of the backend that may fail without a device being lost, and be tried again. */
+/* A kind of calls of the backend that may fail without a loss and be tried again. */
 static sim_kind any_kind(actor *a)
 {
     for (;;) {

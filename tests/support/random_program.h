@@ -2,13 +2,13 @@
  * random_program.h - random programs over the whole API on two simulated devices, with an exact
  * oracle.
  *
- * A program is a process: threads (actors) with contexts, arrays, events and graphs of their own,
- * and arrays that all read. Each actor makes random calls and does the same in plain C in images of
- * its arrays. Data are small integers, so that every sum is exact in any order, and what is right
- * is equal. A program's mood says what may go wrong beside it: nothing, calls of the backend that
- * fail, devices that are lost. A status other than DUO_OK is wrong unless the mood explains it.
- * Memory may be lost only where the sole current copy was on a device; the actor looks what became
- * of each array that a failed call named.
+ * A program is a process: threads (actors) with their own contexts, arrays, events and graphs, and
+ * shared arrays that all read. Each actor makes random calls and does the same in plain C in images
+ * of its arrays. Data are small integers, so every sum is exact in any order, and right results are
+ * equal. A program's mood says what may go wrong: nothing, calls of the backend that fail, devices
+ * that are lost. A status other than DUO_OK is wrong unless the mood explains it. Data may be lost
+ * only if the sole current copy was on a device. After a failed call the actor looks at each array
+ * that the call named.
  */
 #ifndef DUO_TESTS_RANDOM_PROGRAM_H
 #define DUO_TESTS_RANDOM_PROGRAM_H
@@ -32,13 +32,13 @@ typedef enum place { PLAIN, PINNED, ON_DEVICE, ADOPTED, PLACES } place;
 
 typedef struct array {
     place place;
-    float *x, *truth, *stash; /* where it is, what is in it, and what was before a call */
+    float *x, *truth, *stash; /* its place, its content, and the content before a call */
     int64_t count;
     int64_t kept_from, kept_to; /* kept elements; none if equal */
     bool newer;                 /* kept: the device copy may be newer */
     int device;                 /* of ON_DEVICE and ADOPTED */
-    int graphs;                 /* so many graphs use it: it stays where it is */
-    bool shared;                /* nobody writes */
+    int graphs;                 /* number of graphs that use it; it stays in place */
+    bool shared;                /* only read */
 } array;
 
 typedef struct context {
@@ -54,8 +54,8 @@ typedef struct context {
 
 typedef struct event {
     duo_event *event;
-    context *of; /* results of this context, */
-    int results; /* so many, are before it */
+    context *of; /* the event follows the first `results` */
+    int results; /* results of this context */
 } event;
 
 typedef struct graph {
@@ -113,24 +113,25 @@ static inline bool stopped(const actor *a) { return atomic_load(&a->program->wro
 
 /* Statuses other than DUO_OK that a function may return, each only where the mood explains it. */
 enum { MAY_LOSE = 1, MAY_DEVICE = 2, MAY_MEMORY = 4, MAY_FAIL = MAY_DEVICE | MAY_MEMORY };
-/* Is that so? some_lost: what was named may be lost. Returns whether the call did its work. */
+/* Does the mood explain the status? some_lost: a named array may be lost. Returns whether the call
+ * did its work. */
 bool judge(actor *a, duo_status status, int may, bool some_lost, const char *what);
 
 /* ---- Arrays (random_arrays.c) ---- */
 
 context *any_context(actor *a);
 bool is_kept(const array *v);
-bool on_device(const array *v);       /* and not in host memory for want of a device */
-bool on_device_alone(const array *v); /* may its newest data be there alone? */
+bool on_device(const array *v);       /* not in host memory because there is no device */
+bool on_device_alone(const array *v); /* may its newest data be only there? */
 bool lossy(const array *v);           /* may these be lost by now? */
 array *array_around(actor *a, const void *address);
-/* Where that is in the images; what is in no array is its own image. */
+/* Its place in the images; an address outside all arrays is its own image. */
 void *image_of(actor *a, const void *address);
 
 void make_array(actor *a, array *v, context *c);
 void end_array(actor *a, array *v);
 void refill(actor *a, array *v); /* new data, all of it */
-/* Is it what it should be, or rightly lost? Then it is filled anew. */
+/* Checks that the array is right, or rightly lost; then it is filled anew. */
 void look(actor *a, array *v);
 void do_array(actor *a); /* one of the verbs of memory and residency */
 
@@ -141,7 +142,7 @@ typedef struct choice_of {
     bool graph; /* none that is kept or shared */
     int side;   /* -1: any; 0: in host memory; 1: on `device` */
     int device;
-    int half; /* 0: all; else only those whose number is odd (1), or even (2) */
+    int half; /* 0: all; 1: only even indexes; 2: only odd ones */
 } choice_of;
 
 /* Floats that the operands of a product span. */
@@ -149,7 +150,7 @@ typedef struct spans {
     int64_t a, b, c;
 } spans;
 
-/* So many floats somewhere in an array; those that are written, in no shared one. NULL: nowhere. */
+/* `span` floats somewhere in an array; written ones in no shared array. NULL: there is no place. */
 float *area(actor *a, const choice_of *of, int64_t span, bool written);
 spans any_shape(actor *a, duo_work *product); /* and scalars */
 bool any_work(actor *a, duo_work_kind kind, const choice_of *of, duo_work *work);
@@ -177,7 +178,7 @@ void do_event(actor *a);
 
 /* ---- Mishaps (random_mishaps.c) ---- */
 
-void call_off(actor *a); /* what the backend was told to fail */
+void call_off(actor *a); /* withdraws the orders to fail */
 void do_mishap(actor *a);
 void do_fork(actor *a);
 

@@ -1,8 +1,7 @@
 /*
- * reference_order.h - the documented order of summation (docs/numerics.md), taken literally.
- *
- * One addition at a time, in scalar code that shares nothing with src/ but the names of the
- * operations. Every reduction of the library must give these bits, on every side.
+ * reference_order.h - the documented order of summation (docs/numerics.md), taken literally. One
+ * addition at a time, in scalar code that shares only the names of the operations with src/. Every
+ * reduction of the library must give these bits, on every side.
  */
 #ifndef REFERENCE_ORDER_H
 #define REFERENCE_ORDER_H
@@ -14,8 +13,8 @@
 
 /*
  * DUO_SASUM, DUO_SSUM or DUO_SDOT of n elements; n <= 0 gives 0. x and y point to their logical
- * first elements, element i is x[i*incx]; y is read by DUO_SDOT alone. Needs the default rounding
- * mode, without flushing of subnormals.
+ * first elements, element i is x[i*incx]; only DUO_SDOT reads y. Needs the default rounding mode,
+ * without flushing of subnormals.
  */
 float reference_order(duo_operation operation, int64_t n, const float *x, int64_t incx,
                       const float *y, int64_t incy);

@@ -80,7 +80,7 @@ static duo_status make_arena(size_t bytes)
     return status;
 }
 
-/* An operand's place in the arena. Its elements are those of the host, at the same or a shorter
+/* An operand's place in the arena. Its elements equal the host's and lie at the same or a shorter
  * distance. */
 typedef struct image {
     size_t first; /* byte offset of its logical first element */
@@ -114,7 +114,7 @@ static void fill_image(const duo_operand *o, const image *im)
         memcpy(first + j * im->ld, o->address + j * o->ld, (size_t)o->rows * sizeof(float));
 }
 
-/* Takes the elements home and leaves poison where they were. */
+/* Takes the elements home and leaves poison in their place. */
 static void empty_image(const duo_operand *o, const image *im)
 {
     float *first = (float *)(void *)(arena.pinned + im->first);
@@ -125,8 +125,7 @@ static void empty_image(const duo_operand *o, const image *im)
     for (int64_t j = 0; j < o->columns; j++) test_fill_poison(first + j * im->ld, o->rows);
 }
 
-/* Where the algorithm packs operands, products are done by turns with none packed, A, B, and
- * both. */
+/* If the algorithm packs operands, successive products pack none, A, B, and both. */
 static duo_status write_packed(const duo_algorithm *algorithm, duo_call *moved)
 {
     static unsigned product;

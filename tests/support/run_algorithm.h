@@ -12,20 +12,20 @@ int test_algorithms(duo_operation operation, const duo_algorithm *algorithm[DUO_
 
 bool test_algorithm_rounds(const duo_algorithm *algorithm); /* its operands, to TF32? */
 
-/* Does the algorithm take the call where nothing is ruled out: no path, no lack of memory? */
+/* Does the algorithm take the call if neither a path nor a lack of memory rules it out? */
 bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call);
 
 /*
- * Runs a call whose operands are in host memory on this very algorithm: one of the CPU directly,
- * one of the GPU through the backend in use (allocate, copy, launch, copy back). On the device the
- * operands lie `offset` floats past a 256-byte boundary between poison, which must be the same
- * afterwards; very long gaps are left out there. by_pinned: a reduction answers through pinned
- * memory, with a ticket, instead of device memory. DUO_OK, DUO_DECLINED, or a status.
+ * Runs a call with operands in host memory by this very algorithm. One of the CPU is called
+ * directly, one of the GPU goes through the backend in use (allocate, copy, launch, copy back). On
+ * the device the operands lie `offset` floats past a 256-byte boundary between poison, which must
+ * be the same afterwards; very long gaps are left out there. by_pinned: a reduction answers through
+ * pinned memory, with a ticket, instead of device memory. DUO_OK, DUO_DECLINED, or a status.
  */
 int test_run_algorithm(const duo_algorithm *algorithm, const duo_call *call, int64_t offset,
                        bool by_pinned);
 
-/* Gives back the memory that test_run_algorithm keeps from call to call, as the harness does after
+/* Gives back the memory that test_run_algorithm keeps from call to call. The harness calls it after
  * each test. */
 void test_release_arena(void);
 

@@ -1,7 +1,7 @@
 /*
- * status_scenarios.h - the calls of test_statuses.c, which includes this in a switch: a function, a
- * call of it, and what else it is tried with. 1: the backend fails, and devices are lost. 2: the
- * heap is empty as well, where the call does not come to the simulated device, which needs one.
+ * status_scenarios.h - the calls of test_statuses.c, which includes this in a switch: a function,
+ * the mishaps, and a call of it. 1: the backend fails, and devices are lost. 2: the heap is empty,
+ * too; not where a call uses the simulated device, which needs the heap.
  */
 
 /* Contexts */

@@ -1,6 +1,5 @@
-/* wheels_blas.c - a BLAS that names its functions as those of PyPI's wheels do, with integers of 32
- * or of 64 bits. Its batch is by strides, and for TEST_CRASHES crashes, or for TEST_LISTS by lists.
- */
+/* wheels_blas.c - a BLAS with the names of PyPI's wheels, with 32-bit or 64-bit integers. Its batch
+ * is by strides; with TEST_CRASHES it crashes, with TEST_LISTS it is by lists. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,7 +13,7 @@ typedef int32_t integer;
 #define CONFIG      "OpenBLAS 0.0.0 of the tests"
 #endif
 
-/* Begins a function: declares it as well. */
+/* Begins a function and declares it. */
 #define FUNCTION(name, ...)                                                                        \
     void NAMED(name)(__VA_ARGS__);                                                                 \
     void NAMED(name)(__VA_ARGS__)
