@@ -21,10 +21,10 @@ static float x[LONGEST], y[LONGEST];
 /* ---- Data ---- */
 
 /*
- * SHARP elements that make each of the seven float32 additions above 1, and the last rounding, err
- * upwards by u, and for the product one more: the bound itself. In each lane 1 (or just above) is
- * met on every level by a little more than u = 2^-24, half of the last place; and so is at last the
- * sum of the lanes, by the second block.
+ * SHARP elements with which the error equals the bound: each of the seven float32 additions above 1
+ * errs upwards by u, so does the last rounding, and for the product one more. In each lane, 1 (or
+ * just above) meets on every level a little more than u = 2^-24, half of the last place. The sum of
+ * the lanes at last meets the second block in this way.
  */
 static void fill_against_the_order(bool dot)
 {

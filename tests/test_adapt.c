@@ -1,5 +1,5 @@
 /*
- * test_adapt.c - what is learned from calls (duo_set_adapt), and from which calls. Trials are in
+ * test_adapt.c - learning from calls (duo_set_adapt), and which calls teach. Trials are in
  * test_adapt_trials.c, processes and threads in test_adapt_threads.c.
  */
 #include <math.h>
@@ -18,7 +18,7 @@ static double predicted(const duo_decision *d, const char *name)
     return c != NULL ? c->predicted_seconds : (double)NAN;
 }
 
-/* The GPU is said to be faster than the CPU, and takes four times as long as was said. */
+/* The GPU is said to be faster than the CPU, but takes four times as long as said. */
 static void algorithm_too_cheap(void)
 {
     test_case("too-cheap/on");
@@ -54,7 +54,7 @@ static void link_too_cheap(void)
               (double)ratios.work[DUO_ssum_gpu_shuffle][i]);
 
     test_case("link/another-operation");
-    float result; /* who sends the same way is expected to take as long */
+    float result; /* it sends the same way, so it is expected to be as slow */
     CHECK_STATUS(DUO_OK, duo_sasum(ctx, VECTOR, vector, 1, &result));
     check_side(ctx, DUO_SIDE_CPU);
 
@@ -68,7 +68,7 @@ static void link_too_cheap(void)
     learner_end(ctx);
 }
 
-/* A neighbour makes one call 100 times longer: those that follow stay where they are best. */
+/* A neighbour makes one call 100 times longer: later calls stay on the best side. */
 static void outlier(void)
 {
     test_case("outlier");

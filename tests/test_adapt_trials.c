@@ -1,6 +1,6 @@
 /*
- * test_adapt_trials.c - calls that run by another algorithm than the cheapest, to learn how long
- * that takes: that they pay, and what they must not do.
+ * test_adapt_trials.c - calls that run by another algorithm than the cheapest, to learn its time:
+ * they pay, and do nothing that they must not.
  */
 #include <string.h>
 

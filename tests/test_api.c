@@ -1,7 +1,7 @@
 /*
  * test_api.c - every status of the public functions that make, set and describe; texts, and
- * silence. What takes operands is in test_api_operations.c, memory in test_api_memory.c, what tells
- * of the last call in test_api_explain.c.
+ * silence. Operations are in test_api_operations.c, memory in test_api_memory.c, functions that
+ * tell of the last call in test_api_explain.c.
  */
 #define _GNU_SOURCE
 #include <math.h>

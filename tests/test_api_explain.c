@@ -1,5 +1,5 @@
 /*
- * test_api_explain.c - what duo_explain_last tells of a call: of its operands and algorithm, of
+ * test_api_explain.c - duo_explain_last tells the operands and the algorithm of a call, also of
  * calls with nothing to do, and after errors.
  */
 #include <fenv.h>
@@ -59,8 +59,7 @@ static void explanations(void)
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
 
-/* Predictions of sizes that are 0 divide and take logarithms: the program's flags show none of
- * it. */
+/* Predictions for sizes of 0 divide and take logarithms. The program's flags must not show it. */
 static void quiet_explanations(void)
 {
     static float x[320 * 320];

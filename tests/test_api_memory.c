@@ -193,8 +193,8 @@ static void adopting(void)
     CHECK_STATUS(DUO_OK, duo_destroy(ctx));
 }
 
-/* Device pointers that were never adopted, wherever an operand can be. Twice: large calls are
- * always checked. */
+/* Device pointers that were never adopted, for every operand. Twice: large calls are always
+ * checked. */
 static void foreign_pointers(void)
 {
     if (!test_on_sim()) {
@@ -242,7 +242,7 @@ static void foreign_pointers(void)
 
 /* ---- A lost device ---- */
 
-/* What was only on a device is gone with it. */
+/* Data that were only on a device are lost with it. */
 static void lost_device(void)
 {
     if (!test_on_sim()) {

@@ -1,6 +1,6 @@
 /*
- * test_async.c - results that come later than their calls return (duo_set_async): when they are
- * there, who delivers them, and what becomes of them when a device is lost.
+ * test_async.c - results that come after their calls return (duo_set_async): when they are there,
+ * which calls deliver them, and what happens to them when a device is lost.
  *
  * A held simulated device shows that calls return before their work is done. On a GPU, and without
  * one, the same calls have to give the same bits.
@@ -23,7 +23,7 @@ enum { N = 4096, CALLS = 200 };
 
 static const float untouched = -77.0f;
 
-/* A context whose results may come later, with a vector on its device. */
+/* A context with results that may come later, and a vector on its device. */
 typedef struct caller {
     duo_context *ctx;
     float *x;
@@ -101,7 +101,7 @@ static bool awaits(duo_context *ctx)
     return duo_deferred_awaited(duo_context_of(ctx)->resources.deferred).of != NULL;
 }
 
-/* ---- What is there, and when ---- */
+/* ---- Which results are there, and when ---- */
 
 static void arguments(void)
 {
@@ -115,7 +115,7 @@ static void arguments(void)
     end_without_leaks(ctx);
 }
 
-/* The bits are those of calls that wait; calls that wait may come between. */
+/* The bits equal those of calls that wait; calls that wait may come between. */
 static void results(void)
 {
     float expected[CALLS], got[CALLS], host[N];
@@ -165,7 +165,7 @@ static void returns_early(void)
     check_no_leaks();
 }
 
-/* Whoever asks often enough gets the results without waiting. */
+/* A caller that asks often enough gets the results without waiting. */
 static void asking(void)
 {
     float expected[CALLS], got[CALLS];
@@ -206,7 +206,7 @@ static void overflow(void)
     check_no_leaks();
 }
 
-/* Whatever closes the queue, or ends the context, delivers first. */
+/* A call that closes the queue or ends the context delivers first. */
 static void closing(void)
 {
     enum { HELD = 30, WAYS = 7 };
@@ -264,7 +264,7 @@ static void off_again(void)
     check_no_leaks();
 }
 
-/* ---- What is waited for all the same ---- */
+/* ---- Results that are waited for all the same ---- */
 
 static void say_nothing(void *user, const char *line) { (void)user, (void)line; }
 
@@ -289,7 +289,7 @@ static void waited_for(void)
     CHECK(same_bits(&got[1], &expected[1], 1), "not there");
     CHECK_STATUS(DUO_OK, duo_set_log(c.ctx, NULL, NULL));
     test_case("async/waited-for/words");
-    sim_fail(SIM_PIN, 1, DUO_ERR_MEMORY, 1); /* for want of words */
+    sim_fail(SIM_PIN, 1, DUO_ERR_MEMORY, 1); /* there are no words for results */
     reduce(c.ctx, c.x, 2, &got[2]);
     CHECK(same_bits(&got[2], &expected[2], 1), "not there");
     sim_set_delay(0);
@@ -339,7 +339,7 @@ static double counted_clock(void)
     return duo_now_seconds();
 }
 
-/* Nothing is learned from a call that returns early, nor from one that waits for it. */
+/* Nothing is learned from a call that returns early, or from one that waits for it. */
 static void learning(void)
 {
     enum { SIDE = 32 };
@@ -426,7 +426,7 @@ static void *wait_again_and_again(void *argument)
     return NULL;
 }
 
-/* An event is recorded by turns in two contexts while another thread waits for it. */
+/* An event is recorded alternately in two contexts while another thread waits for it. */
 static void recorded_anew(void)
 {
     static float expected[CALLS], got[2][CALLS];
@@ -456,7 +456,7 @@ static void recorded_anew(void)
 
 /* ---- What goes wrong ---- */
 
-/* Results that are awaited are lost with the device, whoever asks first; delivered ones are not. */
+/* Awaited results are lost with the device, no matter who asks first; delivered ones are not. */
 static void device_is_lost(void)
 {
     enum { HELD = 20, WAYS = 3 };
@@ -500,7 +500,7 @@ static void device_is_lost(void)
         }
 }
 
-/* Another device takes the place of the lost one; what was lost is told later. */
+/* Another device takes the place of the lost one; the loss is told later. */
 static void device_is_replaced(void)
 {
     float expected[2], got[2], x[N];

@@ -93,7 +93,7 @@ static void elements(void)
     duo_buffers_close(&buffers);
 }
 
-/* What was done is not what is checked. */
+/* A check of arguments other than those that were used. */
 static void arguments(void)
 {
     duo_batch_problem p = {

@@ -1,7 +1,7 @@
 /*
- * test_batched_tiles.c - batches so large that a GPU is full: by its choice of tiles each edge is
- * multiplied by another one there, and every product gets the bits that it has in a small batch.
- * Which tile was chosen is not seen from here.
+ * test_batched_tiles.c - batches so large that a GPU is full. There the choice of tiles takes
+ * another tile for each edge, and every product gets the bits that it has in a small batch. The
+ * test does not see which tile was chosen.
  *
  * All products have one A and one B, so that one is enough to be checked by the oracle.
  */

@@ -2,9 +2,9 @@
  * test_bits.c - the reductions bit by bit: every algorithm, clone and thread count against the
  * literal order of summation, on random problems.
  *
- * A case is one problem, for which the reference runs once; a comparison is one result held against
- * it. As ctest runs it, it makes a few thousand comparisons; DUOBLAS_TEST_LONG=1 makes more than
- * 100 000 in each mode, in a few minutes.
+ * A case is one problem with one run of the reference; a comparison is one result against it. Under
+ * ctest it makes a few thousand comparisons; with DUOBLAS_TEST_LONG=1 more than 100 000 in each
+ * mode, in a few minutes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -146,7 +146,7 @@ static duo_call call_of(const problem *p, float *x, float *y, float *result)
     return test_reduce_call(p->operation, p->n, x + p->x, p->incx, y + p->y, p->incy, result);
 }
 
-/* ---- Comparisons, and what was compared ---- */
+/* ---- Comparisons, and their counts ---- */
 
 enum group { BY_DATA, BY_OPERATION, BY_RUNNER, BY_THREADS, GROUPS };
 
@@ -164,7 +164,7 @@ static void count(enum group group, const char *name)
     t->comparisons++;
 }
 
-/* Says what was compared, and lets the counts go. */
+/* Prints the counts of comparisons, and frees them. */
 static void report(void)
 {
     printf("    %jd comparisons, %jd differences\n", (intmax_t)comparisons, (intmax_t)differences);
@@ -276,7 +276,8 @@ static void by_both_results(const duo_algorithm *algorithm, duo_math math, const
     compare(p, kind, "API", 0, by_api(p, math, 1), want);
 }
 
-/* The case's name, the algorithm's order, and what it gives. False if the algorithm has none. */
+/* Sets the case's name, and the result of the algorithm's order. False if the algorithm has
+ * none. */
 static bool expect(const duo_algorithm *algorithm, const problem *p, const char *kind,
                    duo_math *math, float *want)
 {
@@ -322,7 +323,7 @@ static void random_problems(void)
     report();
 }
 
-/* Whatever mode the application has set: the same bits, and its mode is back afterwards. */
+/* Every mode that an application may set: the same bits, and afterwards the mode is as before. */
 static void float_modes(void)
 {
 #if defined(__x86_64__)
@@ -452,7 +453,7 @@ static int sum_with_traps_of_all(duo_operation operation, int64_t n, int64_t inc
     return wrong + sum_with_trap_of(FLAGS, operation, n, inc, 0.1f);
 }
 
-/* In a child process, which a trap ends: the number of what went wrong. */
+/* In a child process, which a trap ends. Returns the number of errors. */
 static int sum_with_traps(void)
 {
     int wrong = 0;
@@ -502,7 +503,7 @@ static void float_flags(void)
 #endif
 }
 
-/* Each clone once, the best one in use; where AVX-512 runs, both of its clones. */
+/* Each clone once, with the best one in use; if AVX-512 runs, both of its clones. */
 static void clones(void)
 {
     int count = 0, of_avx512 = 0;

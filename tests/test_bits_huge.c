@@ -2,7 +2,7 @@
  * test_bits_huge.c - the reductions bit by bit where 32-bit counts end: n = 2^31 + 5, and others
  * of more than one wave of the CPU's units, against the literal order of summation.
  *
- * Runs with DUOBLAS_TEST_HUGE=1 alone: it takes 8.6 GB of host memory (in `gpu` mode as much of the
+ * Runs only with DUOBLAS_TEST_HUGE=1: it takes 8.6 GB of host memory (in `gpu` mode as much of the
  * device's) and a few minutes. y of the dot product is x from its second element on, so that one
  * array serves.
  */

@@ -124,7 +124,8 @@ static void wrong_arguments_are_reported(void)
     printf("    %d wrong calls\n", calls);
 }
 
-/* What is wrong is so whatever there is to do: C empty, nothing to add, leading dimensions 0. */
+/* A wrong argument is wrong also when there is nothing to do: C empty, nothing to add, leading
+ * dimensions 0. */
 static void arguments_are_checked_before_anything_is_skipped(void)
 {
     float c[16];
@@ -152,7 +153,7 @@ static void arguments_are_checked_before_anything_is_skipped(void)
     }
 }
 
-/* With 64 bits: numbers whose lower half alone would be right, or would be wrong. */
+/* With 64 bits: numbers of which only the lower half would be right, or would be wrong. */
 static void whole_integers_are_looked_at(void)
 {
     static const int64_t two_32 = (int64_t)1 << 32;

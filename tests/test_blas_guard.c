@@ -1,9 +1,9 @@
 /*
- * test_blas_guard.c - random calls of the drop-in whose operands end, or begin, exactly where the
- * memory that may be touched does.
+ * test_blas_guard.c - random calls of the drop-in. Their operands end, or begin, exactly at the
+ * end, or the beginning, of memory that may be touched.
  *
  * All values are small integers, so every result is exact and is compared too. A stray access ends
- * the program with a line that says which call it was.
+ * the program with a line that names the call.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -23,8 +23,8 @@ enum { PAGES = 48, FLOATS = PAGES * FENCE_PAGE / (int)sizeof(float), STRAY = 3 }
 
 /* ---- Stray accesses ---- */
 
-static char call_text[256];      /* read by the handler, from whatever thread */
-static char handler_stack[8192]; /* of the main thread alone: the others have room */
+static char call_text[256];      /* read by the handler, on any thread */
+static char handler_stack[8192]; /* only for the main thread: the others have room */
 
 static void say(const char *text) { (void)!write(STDERR_FILENO, text, strlen(text)); }
 
@@ -97,8 +97,8 @@ static int64_t span(int64_t length, int64_t runs, int64_t ld)
     return length > 0 && runs > 0 ? (runs - 1) * ld + length : 0;
 }
 
-/* c: from what it held before the call to what it should hold after it. by_row: do the runs of C,
- * op(A) and op(B) hold rows? */
+/* c: before, its content before the call; afterwards, the expected result. by_row: do the runs of
+ * C, op(A) and op(B) hold rows? */
 static void multiply(const blas_product *p, float *c, const bool by_row[3])
 {
     const bool product = p->alpha != 0.0f;
@@ -166,7 +166,7 @@ static void one_product(test_rng *rng, const fence f[3])
 
 /* ---- Reductions ---- */
 
-/* The first address of a vector that is passed, and what lies there. */
+/* The value of element i of a vector that is passed by its first address. */
 static float value(const operand *o, int64_t i, int64_t n, int64_t inc)
 {
     return o->x[inc < 0 ? (i - (n - 1)) * inc : i * inc];
@@ -234,7 +234,7 @@ static void reductions_stay_inside_their_operands(void)
     printf("    %d random shapes\n", calls_of_mode());
 }
 
-/* What is to be caught is caught: one float more than there is, at either end. */
+/* An access to one float too many is caught, at either end. */
 static void stray_accesses_are_told(void)
 {
     for (int side = 0; side < 2; side++) {

@@ -11,8 +11,8 @@
 #include "support/harness.h"
 #include "support/oracle.h"
 
-/* The host copy of C is current at return, also where the device is slow, and where C is a part of
- * what is kept. */
+/* The host copy of C is current at return, also if the device is slow, and if C is a part of the
+ * kept memory. */
 static void kept_arrays(void)
 {
     enum { KEPT = 40 * 40 };

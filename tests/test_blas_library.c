@@ -1,9 +1,8 @@
 /*
  * test_blas_library.c - the inner BLAS: an instance of our own that nobody else in the process
- * sees, on one thread, with kernels for this CPU, and integers of 32 or 64 bits.
- *
- * What it is depends on the environment and on what the process has opened before, so each case
- * runs in a child process.
+ * sees, on one thread, with kernels for this CPU, and integers of 32 or 64 bits. The choice depends
+ * on the environment and on the libraries that the process has opened before, so each case runs in
+ * a child process.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -115,7 +114,7 @@ static int threads_here(void)
 
 /* ---- In children ---- */
 
-/* What the program itself has opened under this name. */
+/* The library that the program itself has opened under this name. */
 typedef struct own_blas {
     void *sgemm;
     int (*get_threads)(void);
@@ -164,8 +163,8 @@ static int program_after(bool use_ours)
     return right && (!use_ours || all_sizes()) ? 0 : 1;
 }
 
-/* Nobody who asks for the library by name is given ours; it is set to one thread, and has no
- * others. */
+/* A program that asks for the library by name does not get ours. Ours is set to one thread and has
+ * no others. */
 static int unseen(void)
 {
     const int before = threads_here();
@@ -258,7 +257,7 @@ static int in_use(void)
 
 typedef struct multiplied {
     bool right;
-    int threads; /* of the process, before those end that GNU's made for this one */
+    int threads; /* of the process, before GNU's threads for this one end */
 } multiplied;
 
 static void *multiply_here(void *result)
@@ -288,7 +287,7 @@ static int with_libomp(void)
     return here.right && there.right ? 0 : 1;
 }
 
-/* With no room for the file in memory: what it is, is known all the same. */
+/* Without room for the file in memory its kind is known all the same. */
 static int looked_into(void)
 {
     unsigned long pages = 0;
@@ -487,7 +486,7 @@ static void asked_for(void)
 static void little_room(void)
 {
     test_child child;
-    if (UNDER_SANITIZER) { /* whose shadow is larger than any limit */
+    if (UNDER_SANITIZER) { /* their shadow is larger than any limit */
         test_skip("no limit of address space");
         return;
     }

@@ -1,7 +1,6 @@
 /*
- * test_blas_reductions.c - the drop-in's sasum, ssum and sdot: what BLAS promises, promise by
- * promise, through every name of them; and the caller's floating-point environment, which no call
- * may change.
+ * test_blas_reductions.c - the drop-in's sasum, ssum and sdot: the promises of BLAS one by one,
+ * through every name; and the caller's floating-point environment, which no call may change.
  */
 #define _GNU_SOURCE
 #include <fenv.h>
@@ -136,7 +135,7 @@ enum { TROUBLE = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW, LARGEST
 static unsigned control_word(void)
 {
 #if defined(__x86_64__)
-    return _mm_getcsr() & ~0x3fu; /* but for the flags */
+    return _mm_getcsr() & ~0x3fu; /* without the flags */
 #else
     return 0;
 #endif
@@ -152,8 +151,8 @@ static void flush_subnormals(bool flush)
 #endif
 }
 
-/* Every size once as m, n or k, with data whose results are exact however they are rounded. New
- * memory holds large numbers, so that what should not be read overflows. */
+/* Every size once as m, n or k, with data that give exact results in every rounding mode. New
+ * memory holds large numbers, so that a wrong read overflows. */
 static void the_environment_is_left_alone(blas_abi abi, const void *facts)
 {
     static const int modes[] = {FE_TONEAREST, FE_UPWARD};

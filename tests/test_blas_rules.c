@@ -1,6 +1,6 @@
 /*
- * test_blas_rules.c - the rules of BLAS one by one, through the public API: what is read, what is
- * written, and what the special values do. "Not read" is shown with pages that cannot be read.
+ * test_blas_rules.c - the rules of BLAS one by one, through the public API: which memory is read,
+ * which is written, and special values. "Not read" is shown with pages that cannot be read.
  */
 #define _GNU_SOURCE
 #include <float.h>
@@ -187,7 +187,7 @@ static void gaps_are_neither_read_nor_written(void)
         for (int j = 0; j + 1 < COLUMNS; j++)
             mprotect(x[i] + (2 * j + 1) * PAGE_FLOATS, FENCE_PAGE, PROT_NONE);
     }
-    /* A is PAGE_FLOATS x 3, B is 3 x 3 within three such columns, C like A. */
+    /* A is PAGE_FLOATS x 3, B is 3 x 3 within three columns as long, C like A. */
     for (int t = 0; t < 2; t++) {
         test_case("sgemm/gaps/transb=%d", t);
         for (int64_t j = 0; j < COLUMNS; j++) {
@@ -226,8 +226,7 @@ static void gaps_are_neither_read_nor_written(void)
     test_context_end(ctx);
 }
 
-/* Each algorithm of the CPU, whichever of them the call itself took. All elements of A and B are
- * 1. */
+/* Each algorithm of the CPU, not only the one that the call took. All elements of A and B are 1. */
 static void algorithms_stay_inside(bool transa, bool transb, int64_t m, int64_t n, int64_t k,
                                    float *const x[3])
 {

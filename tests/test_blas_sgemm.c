@@ -1,7 +1,4 @@
-/*
- * test_blas_sgemm.c - the drop-in's sgemm: what BLAS promises, promise by promise, through every
- * name of it.
- */
+/* test_blas_sgemm.c - the drop-in's sgemm: the promises of BLAS one by one, through every name. */
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>
@@ -35,7 +32,7 @@ typedef enum fill {
 typedef struct gemm_facts {
     float alpha, beta;
     fill a, b, c;
-    int64_t k; /* OF_SIZE: of the sizes below; else this */
+    int64_t k; /* OF_SIZE: as in `sizes`; else this */
 } gemm_facts;
 
 enum { OF_SIZE = -1 };
@@ -120,7 +117,7 @@ static void check_product(blas_abi abi, const gemm_facts *f, blas_product *p)
         for (int64_t j = 0; j < p->n; j++) {
             const int64_t at = oracle_index((duo_layout)p->layout, i, j, p->ldc);
             const double error = exact ? 0.0 : bound[i * p->n + j];
-            /* What overflows in float32 is infinity, whatever float64 makes of it. */
+            /* A value that overflows in float32 is infinity, though not in float64. */
             const double value = fabs(want[i * p->n + j]) > (double)FLT_MAX
                                      ? copysign(INFINITY, want[i * p->n + j])
                                      : want[i * p->n + j];
@@ -160,7 +157,7 @@ static void products(blas_abi abi, const void *facts)
     }
 }
 
-/* Beyond what any path keeps for small products, and no multiple of any tile. */
+/* Too large for every path for small products, and no multiple of any tile. */
 static void one_large_product(blas_abi abi, const void *facts)
 {
     static const gemm_facts integers = {2.0f, -1.0f, INTEGERS, INTEGERS, INTEGERS, OF_SIZE};
@@ -256,7 +253,7 @@ static void row_major_is_the_transposed_product(blas_abi abi, const void *facts)
     }
 }
 
-/* Whatever is said of C, it has no elements. */
+/* C has no elements: m, n, or both are 0. */
 static void an_empty_c_is_left_alone(blas_abi abi, const void *facts)
 {
     (void)facts;

@@ -1,7 +1,7 @@
 /*
  * test_captured_stream.c - contexts on a stream that the program captures for a CUDA graph of its
- * own: what becomes part of the graph, and what is refused. The program is played by a queue of the
- * backend, whose stream the contexts are given.
+ * own: which work becomes part of the graph, and which calls are refused. A queue of the backend
+ * plays the program: the contexts are given its stream.
  */
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void captured(void)
         CHECK(s.pinned[0] == s.sum, "sum %g, expected %g", (double)s.pinned[0], (double)s.sum);
         CHECK(s.pinned[1] == 0.0f, "a sum of nothing is %g", (double)s.pinned[1]);
         check_sum(s.ctx, s.device[1], COUNT, s.sum);
-        /* What the graph has written is not packed as it was. */
+        /* The packed form of an operand that the graph has written is not used. */
         CHECK_STATUS(DUO_OK, square(s.ctx, EDGE, s.device[2], s.device[2], 0.0f, s.device[3]));
         float fourth[COUNT], got[COUNT];
         multiply(EDGE, s.product, s.product, fourth);
@@ -98,7 +98,7 @@ static void captured(void)
     end(&s);
 }
 
-/* Whatever would have to wait, allocate or bring something is refused, and the capture goes on. */
+/* A call that would have to wait, allocate or bring data is refused, and the capture goes on. */
 static void refused(void)
 {
     if (!test_gpu_side()) return;
@@ -244,7 +244,7 @@ static void beside(void)
     end(&s);
 }
 
-/* Workspace that a captured graph uses stays where it is, whatever is called later. */
+/* Workspace that a captured graph uses stays in place through all later calls. */
 static void memory_stays(void)
 {
     /* The simulated device is slow. */

@@ -29,7 +29,7 @@ static void two_contexts(void)
         CHECK_STATUS(DUO_OK, duo_changed(reader, a, N * N * sizeof *a));
         multiply(N, a, a, expected);
         const float sum = sum_of(expected, N * N);
-        /* One writes, the other reads what it wrote; then the other way about. */
+        /* One writes, the other reads the result; then the other way about. */
         CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, c));
         check_sum(reader, c, N * N, sum);
         CHECK_STATUS(DUO_OK, square(writer, N, a, a, 0.0f, device));
@@ -64,7 +64,7 @@ static void two_contexts(void)
     free(expected);
 }
 
-/* A kept array whose device copy belongs to one device is used on another. */
+/* A kept array with its copy on one device is used on another. */
 static void two_devices(void)
 {
     enum { N = 40 };
@@ -116,7 +116,8 @@ static void two_devices(void)
     free(expected);
 }
 
-/* Every queue of a context has its priority: its own, and those of streamed products. */
+/* Every queue of a context has the context's priority: its own, and the queues of streamed
+ * products. */
 static void priorities(void)
 {
     enum { N = 96 };

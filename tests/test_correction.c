@@ -105,7 +105,7 @@ static void cost_is_corrected(void)
                 .profile = &profile, .math = DUO_MATH_IEEE, .threads = threads};
             memset(profile.correction, 0, sizeof profile.correction);
             const double model = duo_sgemm_cpu_uncorrected(corrected, &call, &conditions);
-            /* What is not asked about must not be chosen. */
+            /* The number of threads that is not asked about must not be chosen. */
             duo_correction *const of = profile.correction[corrected];
             duo_correction *const asked = &of[threads - 1], *const other = &of[2 - threads];
             *asked = random_correction("asked");
@@ -121,13 +121,13 @@ static void cost_is_corrected(void)
         }
 }
 
-/* Where m and n are multiples of 16 a product is spared what odd sizes cost a BLAS: the correction
- * of the cube on one thread, which fades out from 250 to 1000. */
+/* If m and n are multiples of 16, a product is spared the cost of odd sizes in a BLAS: the
+ * correction of the cube on one thread, which fades out from 250 to 1000. */
 static void whole_vectors(void)
 {
     static const struct {
         int64_t shape[3];
-        double share; /* of what odd sizes cost */
+        double share; /* of the cost of odd sizes */
     } made[] = {{{256, 512, 77}, 744.0 / 750.0}, {{16, 48, 1000}, 1.0},
                 {{2048, 640, 9}, 360.0 / 750.0}, {{1008, 1024, 5}, 0.0},
                 {{256, 250, 77}, 0.0},           {{250, 256, 77}, 0.0}};
@@ -147,7 +147,7 @@ static void whole_vectors(void)
         of[DUO_CORRECTED_ONE_THREAD] = random_correction("one");
         of[DUO_CORRECTED_ALL_THREADS] = random_correction("all");
         duo_correction *const asked = &of[threads - 1], *const other = &of[2 - threads];
-        /* What is not asked about must not be chosen; the cubes of one thread count. */
+        /* The others must not be chosen; the cubes of one thread count. */
         for (int at_size = 0; at_size < SIZES * SIZES * SIZES; at_size++)
             (&other->factor[1][0][0][0])[at_size] = 1e6F;
         for (int size = 0; size < SIZES; size++)

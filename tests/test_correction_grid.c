@@ -1,6 +1,6 @@
 /*
- * test_correction_grid.c - factors of shapes that are not measured come from those that are, and
- * from nothing else: what is not set yet is NaN here.
+ * test_correction_grid.c - factors of unmeasured shapes come only from measured ones: a factor that
+ * is not set yet is NaN here.
  */
 #include "bench/crossover/correction_grid.h"
 
@@ -91,8 +91,8 @@ static void layout(void)
     free(c);
 }
 
-/* What differs from its surroundings without transposes differs as much with them, up to what a
- * profile may hold. */
+/* A factor that differs from its surroundings without transposes differs as much with them, up to
+ * the limits of a profile. */
 static void layout_keeps_detail(void)
 {
     static const int kAt[3] = {1, 2, 3};

@@ -1,8 +1,8 @@
 /*
  * test_cpp.cpp - duoblas.hpp: views, operations, scopes, errors.
  *
- * That the operations are right is tested in C. Here every argument has to reach them: layouts,
- * gaps, transposes, increments, scalars; every scope has to end what it began, and every status has
+ * The results of the operations are tested in C. Here every argument has to reach them: layouts,
+ * gaps, transposes, increments, scalars. Every scope has to end what it began, and every status has
  * to be thrown.
  */
 #include <duoblas.hpp>
@@ -44,7 +44,7 @@ std::vector<float> random_floats(const char *label, int64_t count)
     return x;
 }
 
-/* Is this what the call throws? */
+/* Does the call throw this status? */
 template <class Call>
 bool throws(duo_status expected, const Call &call)
 {
@@ -121,7 +121,7 @@ void strides_tell_layouts()
     }
 }
 
-/* What is no operand does not compile. */
+/* Things that are no operands do not compile. */
 void only_floats_in_memory()
 {
     using scaled = made_like_mdspan<float, 2, float>;
@@ -157,7 +157,7 @@ float &element(const duo::matrix_view<float> &x, int64_t i, int64_t j)
     return x.data[x.layout == DUO_COL_MAJOR ? i + j * x.ld : i * x.ld + j];
 }
 
-/* A view of random memory with gaps, or of the first of `count` such matrices. */
+/* A view of random memory with gaps, or of the first of `count` matrices with gaps. */
 duo::matrix_view<float> placed(std::vector<float> &memory, bool by_rows, int64_t rows,
                                int64_t columns, int64_t gap, int64_t count = 1)
 {
@@ -348,7 +348,7 @@ void batches_of_mdspans()
 #endif
 }
 
-/* Shapes and counts that do not fit, C that overlap, what is missing, and no products. */
+/* Shapes and counts that do not fit, C that overlap, missing lists, and no products. */
 void batches_that_are_refused()
 {
     const duo::context ctx = forced();
@@ -414,7 +414,7 @@ void reductions_of_what_a_program_has()
     CHECK(std::fabs(static_cast<double>(duo::sum(ctx, x) - sum)) < 1e-3, "sum in float64");
 }
 
-/* Contexts whose results come later: the float that is returned is there all the same. */
+/* Contexts with results that come later: a returned float is there all the same. */
 void results_that_come_later()
 {
     duo::context ctx = forced();

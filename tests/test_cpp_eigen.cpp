@@ -117,7 +117,8 @@ constexpr bool is_operand = std::is_convertible_v<R, duo::vector_view>;
 template <class R>
 constexpr bool is_kept = std::is_constructible_v<duo::kept, duo_context *, R>;
 
-/* Blocks have gaps, expressions no memory. Of parts of matrices no type tells whether they have. */
+/* Blocks have gaps, expressions have no memory. No type tells whether parts of matrices have
+ * gaps. */
 template <class Matrix>
 void refused_of()
 {
@@ -164,7 +165,7 @@ void refused()
     static_assert(std::is_convertible_v<VectorXf &, duo::detail::lasting_view>);
 }
 
-/* What is contiguous is copied, and kept. */
+/* Contiguous objects can be copied and kept. */
 void whole_arrays()
 {
     const duo::context ctx = on_cpu();

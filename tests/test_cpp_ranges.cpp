@@ -1,8 +1,7 @@
 /*
  * test_cpp_ranges.cpp - duoblas.hpp: which ranges of a program are operands, how long they have to
- * last, and what moved from objects are.
- *
- * What must not compile is in test_cpp_refused.sh as well; vectors of Eigen are in test_cpp_eigen.
+ * last, and the state of moved-from objects. Code that must not compile is also in
+ * test_cpp_refused.sh; vectors of Eigen are in test_cpp_eigen.
  */
 #include <duoblas.hpp>
 
@@ -44,7 +43,7 @@ bool throws(duo_status expected, const Call &call)
     return false;
 }
 
-/* ---- What others have ---- */
+/* ---- Types of other libraries ---- */
 
 /* As a Kokkos::View with LayoutStride: size and data, and gaps. */
 template <class T>
@@ -174,7 +173,7 @@ void only_what_has_no_gaps()
     REFUSED(is_prepared, std::deque<float> &);
 }
 
-/* What is noted by address is no temporary, unless that is a view of another array. */
+/* An operand noted by address must not be a temporary, unless it is a view of another array. */
 void only_what_lasts()
 {
     test_case("ranges/temporaries");
@@ -200,7 +199,7 @@ void only_what_lasts()
     REFUSED(is_list, std::deque<float *> &);
 }
 
-/* From C++20 on a range says what it is. */
+/* From C++20 on a range tells its properties. */
 void only_what_says_so()
 {
 #if __cplusplus >= 202002L

@@ -1,6 +1,4 @@
-/*
- * test_crossing.c - from what size on the GPU wins, by made figures and by measured ones.
- */
+/* test_crossing.c - the size from which the GPU wins, by made figures and by measured ones. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 #include "support/data.h"
 #include "support/harness.h"
 
-/* ---- Made figures: the CPU takes n ns, the GPU what the test says ---- */
+/* ---- Made figures: the CPU takes n ns, the GPU as the test says ---- */
 
 static const double kPerElement = 1e-9;
 
@@ -140,7 +138,7 @@ static void reuse(void)
     free(x);
 }
 
-/* ---- What the terminal shows of a ladder ---- */
+/* ---- Lines of a ladder on the terminal ---- */
 
 static void selection(void)
 {
@@ -174,8 +172,8 @@ static void selection(void)
 
 /* ---- How far predictions of a GPU are off ---- */
 
-/* What is said of predictions has to hold where there are figures to compare: an H100's, by its own
- * profile and by the H200's. */
+/* The words about predictions have to hold for known figures: an H100's, by its own profile and by
+ * the H200's. */
 static void prediction_range(void)
 {
     static const char *const profiles[] = {"h100", "h200"};
@@ -201,7 +199,7 @@ static void prediction_range(void)
     free(x);
 }
 
-/* Without a GPU two are looked at, and what is known of errors makes a range. */
+/* Without a GPU the outlook takes two, and the known errors make a range. */
 static void outlook(void)
 {
     duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
@@ -220,7 +218,7 @@ static void outlook(void)
         CHECK(early->between < 344 && late->between > 344, "%g to %g", early->between,
               late->between);
     }
-    test_case("outlook/noise"); /* what the CPU's figures may be off is in the range */
+    test_case("outlook/noise"); /* the range has the error of the CPU's figures */
     const duo_crossing early = x->outlook[0].early[DUO_SGEMM], late = x->outlook[0].late[DUO_SGEMM];
     x->noise = (duo_noise){.looks = 5, .error = 0.09};
     duo_crossover_outlook(x);

@@ -1,6 +1,6 @@
 /*
- * test_crossover_plan.c - what the crossover benchmark measures: what fits into the time, which
- * sizes come between those of the ladders, and what was disturbed. On made figures.
+ * test_crossover_plan.c - the measurements of the crossover benchmark: which fit into the time,
+ * which sizes come between the steps of the ladders, and which were disturbed. On made figures.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static void expected_time(void)
 {
     const duo_effort effort = {.sample_seconds = 0.01, .rounds = 7, .budget_seconds = 2.0};
     test_case("crossover/budget/seconds");
-    /* Short calls: 7 samples and what counts the calls. Long ones: twice, and those that fit. */
+    /* Short calls: 7 samples, and the time to count the calls. Long ones: twice, and all that
+     * fit. */
     CHECK(fabs(duo_budget_seconds(&effort, 1e-6) - 0.075) < 1e-4, "%g",
           duo_budget_seconds(&effort, 1e-6));
     CHECK(fabs(duo_budget_seconds(&effort, 0.1) - 0.9) < 1e-9, "%g",
@@ -130,7 +131,7 @@ static duo_figure figure(double seconds)
                         .algorithm = "made"};
 }
 
-/* The CPU takes n ns; a GPU takes 100 us and a tenth of that from pageable memory. */
+/* The CPU takes n ns; a GPU takes 100 us and a tenth of n ns from pageable memory. */
 static void measure_made(duo_case *c)
 {
     const double n = (double)c->n;
@@ -251,7 +252,7 @@ static void disturbed(void)
     free(x);
 }
 
-/* What was measured hides what was predicted of an algorithm for which there was no time. */
+/* A measured algorithm hides the predictions for one for which there was no time. */
 static void measured_first(void)
 {
     test_case("crossover/measured-first");
@@ -273,9 +274,9 @@ static void measured_first(void)
     free(x);
 }
 
-/* ---- What comes first ---- */
+/* ---- Order of measurements ---- */
 
-/* What a series of a case is worth; -1: it is not timed. */
+/* The worth of a series of a case; -1: it is not timed. */
 static int value_of(const duo_crossover *x, const duo_case *c, int series)
 {
     duo_source source[DUO_MOST_SOURCES];
@@ -315,7 +316,7 @@ static void float64_steps(void)
         }
 }
 
-/* Our own loops, which no BLAS should need, are measured as far as they win. */
+/* Our own loops are measured as far as they win; beside a good BLAS nobody needs them. */
 static void loops_that_win(void)
 {
     duo_crossover *const x = new_crossover(false);

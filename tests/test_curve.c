@@ -49,7 +49,7 @@ static void growth(void)
     }
 }
 
-/* Exact for a fixed cost plus a rate, which is what most algorithms take. */
+/* Exact for a fixed cost plus a rate, as most algorithms have. */
 static void line(void)
 {
     test_case("curve/line");
@@ -80,7 +80,7 @@ static void not_monotone(void)
     }
 }
 
-/* What a curve promises beyond its end does not count where another one goes further. */
+/* The times of a curve beyond its end do not count if another one goes further. */
 static void ends_before(void)
 {
     const duo_curve further = {.count = 3, .size = {16, 512, 1024}, .seconds = {1e-7, 1e-2, 0.9}};

@@ -1,6 +1,6 @@
 /*
  * test_decide.c - the program's say in decisions (duo_set_decide), on a machine made by hand: what
- * it is told, what of its answers counts, and which calls ask.
+ * it is told, which of its answers count, and which calls ask.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "support/harness.h"
 #include "support/made_machine.h"
 
-/* What the program answers, and what it was told. */
+/* The program's answers, and the facts that it was told. */
 typedef struct program {
     const char *wants; /* the candidate of this name; NULL: `answer` */
     int answer;
@@ -115,8 +115,8 @@ static void bad_answers(void)
     duo_profile_reset();
 }
 
-/* The candidate that the program wants declines: the cheapest others follow, and nobody is asked
- * again. */
+/* The candidate that the program wants declines: the cheapest others follow, and the program is not
+ * asked again. */
 static void declined(void)
 {
     program p;
@@ -203,7 +203,7 @@ static void what_is_told(void)
     duo_profile_reset();
 }
 
-/* Tiny calls ask, too; those that have nothing to compute do not. */
+/* Tiny calls ask, too; calls with nothing to compute do not. */
 static void which_calls_ask(void)
 {
     program p;
@@ -239,8 +239,8 @@ static void count_lines(void *user, const char *line)
     *(int *)user += strncmp(line, "duoblas: sgemm", 14) == 0;
 }
 
-/* A product of which a part came home before the device failed: the rest does not ask, and the call
- * has one line. */
+/* A part of a product came home before the device failed: the rest does not ask, and the call has
+ * one line. */
 static void rest_is_not_asked_about(void)
 {
     enum { E = 1500, K = 32 };

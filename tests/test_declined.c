@@ -1,6 +1,6 @@
 /*
- * test_declined.c - what runs where an algorithm declines, and where there is no GPU: the next
- * cheapest, and a note says why.
+ * test_declined.c - if an algorithm declines, or there is no GPU, the next cheapest runs, and a
+ * note says why.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

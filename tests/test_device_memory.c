@@ -1,6 +1,6 @@
 /*
  * test_device_memory.c - memory of the device: allocated, copied to and from, adopted; results that
- * stay there; and what happens where it is full or capped.
+ * stay there; and a device that is full or capped.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -289,8 +289,8 @@ static void results_on_device(void)
     free(x);
 }
 
-/* A call returns when its pinned operands may be written to, also where its result stays on the
- * device and nobody waits for it. */
+/* A call returns when its pinned operands may be written to, also if its result stays on the device
+ * and nobody waits for it. */
 static void pinned_operands_are_free_at_return(void)
 {
     enum { N = 4000, ROUNDS = 30 };

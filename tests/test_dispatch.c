@@ -53,8 +53,7 @@ static void cheapest(void)
     duo_profile_reset();
 }
 
-/* The algorithm that rounds to TF32, though by far the cheapest, runs where that was asked for
- * alone. */
+/* The algorithm that rounds to TF32 is by far the cheapest, but runs only on request. */
 static void tf32_on_request(void)
 {
     static const duo_math maths[] = {DUO_MATH_TF32, DUO_MATH_ACCURATE, DUO_MATH_IEEE,
@@ -73,7 +72,7 @@ static void tf32_on_request(void)
         CHECK(d.algorithm != NULL && (strcmp(d.algorithm, rounds) == 0) == asked, "algorithm %s",
               d.algorithm == NULL ? "none" : d.algorithm);
         CHECK((candidate(&d, rounds) != NULL) == asked, "is it a candidate?");
-        /* Whatever is more accurate than asked for may serve too. */
+        /* Algorithms that are more accurate than the request may serve, too. */
         CHECK(!asked || d.candidates == serving_algorithms() + 1, "%d candidates", d.candidates);
         algorithm_takes(DUO_sgemm_gpu_fp16x1, 1.0);
         duo_memo_forget(
@@ -226,8 +225,8 @@ static void same_call_changes_side(void)
     duo_profile_reset();
 }
 
-/* What was evicted is sent again once calls have lost as much time: here sending takes 1 ms, and
- * each call on the CPU loses half of one. */
+/* An evicted array is sent again once calls have lost as much time: here sending takes 1 ms, and
+ * each call on the CPU loses 0.5 ms. */
 static void sent_again_when_it_pays(void)
 {
     enum { VECTOR_BYTES = 4 * VECTOR };
@@ -277,7 +276,7 @@ static void paths(void)
             check_side(ctx, side);
             multiply_ones(ctx);
             check_side(ctx, side);
-            float sum; /* of so few that it may be tiny, and not so few that it is anywhere */
+            float sum; /* so few that it may be tiny, not so few that it always is */
             CHECK_STATUS(DUO_OK, duo_ssum(ctx, 2000, vector, 1, &sum));
             check_side(ctx, side);
             test_context_end(ctx);

@@ -1,10 +1,9 @@
 /*
- * test_drop_pairs.c - every verb that drops, frees or moves what the library holds, in one thread,
- * beside every kind of call that uses it, in two others.
- *
- * A kept matrix, the same on the device, and pinned memory are shared by all; each thread has a
- * context and results of its own. All data are small integers: every result is exact. Each pair is
- * tried for some calls, or with DUOBLAS_TEST_LONG=1 a hundred times as many.
+ * test_drop_pairs.c - every verb that drops, frees or moves memory that the library holds, in one
+ * thread, beside every kind of call that uses it, in two others. All share a kept matrix, the same
+ * on the device, and pinned memory; each thread has a context and results of its own. All data are
+ * small integers: every result is exact. Each pair is tried for some calls, or with
+ * DUOBLAS_TEST_LONG=1 a hundred times as many.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,17 +17,17 @@
 
 enum { N = 24, FLOATS = N * N, BYTES = FLOATS * (int)sizeof(float), USERS = 2, MEMORY = 1 << 20 };
 
-/* What all share: the same values at each place. */
+/* Shared by all: the same values at each place. */
 static float values[FLOATS], squared[FLOATS], *kept, *on_device, *pinned;
 static float sum;
 
-/* ---- Those who use it ---- */
+/* ---- Calls that use the memory ---- */
 
 typedef struct user {
     duo_context *ctx;
     int number;
     float *c;    /* on the device */
-    float *mine; /* a kept array that this thread alone writes; others release and keep it */
+    float *mine; /* a kept array; only this thread writes it, others release and keep it */
     float *host; /* results */
     duo_graph *graph;
     bool (*uses)(struct user *u); /* once; true: all is right */
@@ -115,7 +114,7 @@ static bool use_new_graph(user *u)
     return duo_graph_destroy(graph) == DUO_OK && good;
 }
 
-/* ---- Those who drop it ---- */
+/* ---- Verbs that drop the memory ---- */
 
 typedef struct dropping {
     duo_context *ctx;
@@ -191,7 +190,7 @@ static bool drop_context(dropping *d)
            duo_destroy(ctx) == DUO_OK;
 }
 
-/* Neighbours of what is used come and go. */
+/* Neighbours of the used memory come and go. */
 static bool drop_neighbours(dropping *d)
 {
     void *device = NULL, *host = NULL, *const foreign = sim_foreign_malloc(0, 4096);
@@ -204,7 +203,7 @@ static bool drop_neighbours(dropping *d)
     return duo_free(d->ctx, device) == DUO_OK && duo_free_host(d->ctx, host) == DUO_OK && good;
 }
 
-/* Not duo_changed: who changes an array that others read races with them. */
+/* Not duo_changed: a change of an array that others read is a race with them. */
 static bool drop_newer(dropping *d)
 {
     bool good = duo_fetch(d->ctx, kept, BYTES) == DUO_OK;

@@ -1,6 +1,6 @@
 /*
- * test_environment.c - the environment, which a process reads once and is therefore tried in
- * children: good values count, bad ones are passed over, and what was asked for in vain is told of.
+ * test_environment.c - the environment. A process reads it once, so each test is in a child: good
+ * values count, bad ones are passed over, and requests in vain are told of.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -63,7 +63,7 @@ static int count_lines(const char *text, const char *beginning)
     return lines;
 }
 
-/* Runs the child; its report must contain `expected` and it must print so many lines. */
+/* Runs the child; its report must contain `expected`, and it must print `lines` lines. */
 static void check_environment(const char *setting, const char *expected, int lines)
 {
     test_child child;

@@ -1,9 +1,7 @@
 /*
- * test_events.c - events: what follows them, who waits for them, and what becomes of them when a
- * device is lost or cannot do what it is asked.
- *
- * That one operation follows another is seen by the virtual clocks of the simulated device. On a
- * GPU, and without one, the same calls have to give the same results.
+ * test_events.c - events: work that follows them, waits for them, and their fate when a device is
+ * lost or refuses. The virtual clocks of the simulated device show that one operation follows
+ * another. On a GPU, and without one, the same calls have to give the same results.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -33,7 +31,7 @@ static int queried(duo_event *event)
     return done;
 }
 
-/* A context on a device with N x N operands there, of which C is one. */
+/* A context on a device with N x N operands there, C among them. */
 typedef struct worker {
     duo_context *ctx;
     float *a, *c;
@@ -118,7 +116,7 @@ static void arguments(void)
 
 /* ---- Order ---- */
 
-/* Results, on every side: what was recorded is there when the event is reached. */
+/* Results, on every side: recorded work is done when the event is reached. */
 static void results(void)
 {
     float a[N * N], expected[N * N], got[N * N];
@@ -144,7 +142,7 @@ static void results(void)
     check_no_leaks();
 }
 
-/* The host waits for what came before the event, and for no more; meanwhile it can ask. */
+/* The host waits only for the work before the event; meanwhile it can ask. */
 static void the_host_waits(void)
 {
     if (!test_on_sim()) return;
@@ -188,7 +186,7 @@ static bool follows(bool waits, int device)
     CHECK_STATUS(DUO_OK, duo_event_record(first.ctx, event));
     work(&first);
     if (waits) CHECK_STATUS(DUO_OK, duo_event_wait(second.ctx, event));
-    CHECK_STATUS(DUO_OK, duo_event_record(first.ctx, event)); /* does not move what follows it */
+    CHECK_STATUS(DUO_OK, duo_event_record(first.ctx, event)); /* moves no earlier wait */
     work(&second);
     const sim_operation *log, *product[3] = {NULL, NULL, NULL};
     const size_t count = sim_log(&log);
@@ -219,7 +217,7 @@ static void a_context_follows(void)
     CHECK(!follows(false, 1), "it would have been later anyhow");
 }
 
-/* An event may be recorded anywhere, again and again; that of an ended context stays. */
+/* An event may be recorded anywhere, again and again; the event of an ended context stays. */
 static void recorded_anew(void)
 {
     two_simulated_devices();
@@ -292,7 +290,8 @@ static void not_waited_for(void)
     check_no_leaks();
 }
 
-/* Only results that were on the lost device alone are missed, by whoever waits for them. */
+/* Only results that were on the lost device and nowhere else are missing; any wait for them tells
+ * it. */
 static void device_is_lost(void)
 {
     if (!test_on_sim()) return;

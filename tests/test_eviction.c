@@ -1,9 +1,7 @@
 /*
  * test_eviction.c - a device that is too small for all kept arrays: which copies make room, which
- * do not, and what becomes of newer bytes in them.
- *
- * On the simulated device of 1 MiB, three arrays of 300 KiB fit. Random sequences are those of
- * test_eviction_model.
+ * do not, and what happens to newer bytes in them. On the simulated device of 1 MiB, three arrays
+ * of 300 KiB fit. Random sequences are in test_eviction_model.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -24,7 +22,7 @@ enum { N = 75 << 10, BYTES = 4 * N, ARRAYS = 6, MEMORY = 1 << 20, EDGE = 32 };
 typedef struct small {
     duo_context *ctx;
     float *x[ARRAYS]; /* kept */
-    int evictions;    /* told of so far, and the last */
+    int evictions;    /* number told so far, and the last */
     void *evicted;
     bool fetched;
 } small;
@@ -221,8 +219,8 @@ static void more_than_all(void)
     end(&s);
 }
 
-/* Packed operands are evicted alone where the array is device memory of the program's own. All
- * operands are, so that nothing else is packed. */
+/* If the array is the program's own device memory, only packed operands are evicted. All operands
+ * here are, so that nothing else is packed. */
 static void packed_operands(void)
 {
     enum { E = 128, PACKED = 4 * E * E };
@@ -314,12 +312,12 @@ static void pending_arrays(void)
 enum { THREADS = 4, ROUNDS = 60 };
 
 typedef struct worker {
-    const small *s; /* whose arrays all threads read */
+    const small *s; /* all threads read its arrays */
     int number;
 } worker;
 
-/* Reads the arrays of all by turns, twice each so that they get room, and writes to one of its own
- * on the device: its newer bytes are evicted by other threads. */
+/* Reads the shared arrays in turn, twice each so that they get room, and writes to one of its own
+ * on the device: other threads evict its newer bytes. */
 static void *work(void *argument)
 {
     const worker *const w = argument;
@@ -390,7 +388,7 @@ static void write_back_fails(void)
     for (int i = 1; i < 3; i++) CHECK_STATUS(DUO_OK, duo_fetch(s.ctx, s.x[i], BYTES));
     end(&s);
 
-    /* The device is lost by it: the call that wanted room is right, what was newer is lost. */
+    /* Eviction loses the device: the call that wanted room is right, the newer bytes are lost. */
     s = begin(3);
     test_case("evict/lost");
     for (int i = 0; i < 3; i++) {

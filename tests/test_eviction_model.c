@@ -1,12 +1,12 @@
 /*
  * test_eviction_model.c - random calls on kept arrays that do not all fit on the device, against
- * plain loops over what every element should be.
+ * plain loops over the right values.
  *
  * Each sequence has a device of 1 to 64 MB, some arrays that together are one to three times as
  * large, and blocks of device memory that come and go. On a real GPU the cap DUOBLAS_DEVICE_MEMORY
- * makes it small, in one child process for each size. As ctest runs it, there are a hundred
- * sequences; DUOBLAS_TEST_LONG=1 makes thousands. With DUOBLAS_CHECK nothing may be reported, as
- * every change is told.
+ * makes it small, in one child process for each size. Under ctest there are a hundred sequences;
+ * DUOBLAS_TEST_LONG=1 makes thousands. With DUOBLAS_CHECK nothing may be reported, as every change
+ * is told.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -50,7 +50,7 @@ static void expect(model *w, bool ok, const char *what)
 
 static void ok(model *w, duo_status status, const char *what) { expect(w, status == DUO_OK, what); }
 
-/* A part, often all of it: that of a reduction is sent and kept with the whole array. */
+/* A part, often the whole array: a part for a reduction is sent and kept with the whole array. */
 static void any_part(model *w, const array *a, int64_t *from, int64_t *count)
 {
     const bool all = any(w, 0, 1) == 0;

@@ -1,6 +1,4 @@
-/*
- * test_explain.c - what is told of a call: duo_explain_last, and the verbose line.
- */
+/* test_explain.c - the facts told of a call: duo_explain_last, and the verbose line. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 
 /* ---- Explaining ---- */
 
-/* duo_explain_last tells a decision as it was made, whatever was set since. */
+/* duo_explain_last tells a decision as it was made, not as it would be after later settings. */
 static void explain_after_another_policy(void)
 {
     new_machine(1e-7, 1e-3);
@@ -217,7 +215,7 @@ static void verbose_line(void)
     duo_backend_install(sim_backend());
     duo_context *const without = context_on(DUO_PATH_AUTO);
     CHECK_STATUS(DUO_OK, duo_set_log(without, write_journal, &j));
-    for (int i = 0; i < 3; i++) { /* in each line, not in the first alone */
+    for (int i = 0; i < 3; i++) { /* in each line, not only in the first */
         sum_all(without, vector);
         test_contains(j.text, "; there is no usable GPU: simulated driver: no device\"");
     }

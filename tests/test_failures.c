@@ -2,10 +2,10 @@
  * test_failures.c - the GPU fails, the answer does not.
  *
  * For every operation and mix of residences: the n-th call of each kind at the backend fails, n =
- * 1, 2, 3, ... until the work no longer gets so far; with each status, once or from then on; or the
- * n-th piece of queued work takes the device down while it runs, leaving garbage. Each time the
- * answer must be right and the status DUO_OK. Only where the one current copy was on a device that
- * is lost may it be DUO_ERR_LOST, and never a wrong answer. All data are small integers, so that
+ * 1, 2, 3, ... until the work makes fewer; with each status, once or from then on; or the n-th
+ * piece of queued work takes the device down while it runs, and leaves garbage. Each time the
+ * answer must be right and the status DUO_OK. If the one current copy was on a device that is lost,
+ * the status may be DUO_ERR_LOST, but never a wrong answer. All data are small integers, so that
  * sgemm is exact too. A watchdog ends the program if anything hangs.
  */
 #define _GNU_SOURCE
@@ -29,8 +29,8 @@ typedef enum way {
     ON_CPU,
     PACKED, /* on the GPU, with A and B packed ahead by duo_prepare */
     BATCH,  /* on the GPU, as PRODUCTS products with columns of B and C each */
-    PIECES, /* on the GPU, with device memory for pieces of the vectors in host memory alone */
-    BLOCKS  /* on the GPU, with device memory for blocks of the matrices in host memory alone */
+    PIECES, /* on the GPU, with device memory only for pieces of the vectors in host memory */
+    BLOCKS  /* on the GPU, with device memory only for blocks of the matrices in host memory */
 } way;
 
 typedef struct scenario {
@@ -38,7 +38,7 @@ typedef struct scenario {
     duo_operation operation;
     test_place a, b, c; /* of sgemm; x, y, result of the reductions */
     float beta;
-    int64_t m, n, k; /* reductions: n alone */
+    int64_t m, n, k; /* reductions: only n */
     way way;
 } scenario;
 
@@ -116,7 +116,7 @@ static group group_of(const scenario *s)
     return s->n > 1000000 || s->m * s->n > 1000000 ? LARGE : SMALL;
 }
 
-/* Host images of what the operands hold at first, and of what the output must hold in the end. */
+/* Host images of the operands at first, and of the right output. */
 typedef struct world {
     const scenario *s;
     test_array a, b, c, expected;
@@ -261,7 +261,7 @@ static duo_status take_output(world *w, duo_context *ctx)
     }
 }
 
-/* Gives everything back; what the device had may be lost. */
+/* Gives everything back; data on the device may be lost. */
 static void drop_operands(world *w, duo_context *ctx, bool may_be_lost)
 {
     for (int i = 0; i < 3; i++) {
@@ -343,7 +343,7 @@ static uint64_t events(const scenario *s, const mishap *what)
     return sim_count(SIM_COPY) + sim_count(SIM_LAUNCH) * works + sim_count(SIM_PACK);
 }
 
-/* Twice the call under test, the nth event of which goes wrong. False: it never came so far. */
+/* Twice the call under test; its nth event goes wrong. False: it has fewer events. */
 static bool run(world *w, const mishap *what, int nth)
 {
     const scenario *const s = w->s;
@@ -409,7 +409,7 @@ static bool run(world *w, const mishap *what, int nth)
 
 /* ---- Every failure of a kind ---- */
 
-static int points; /* failures that calls came so far as to meet */
+static int points; /* failures that calls have met */
 
 static void every_nth(const mishap *what, group of)
 {

@@ -1,6 +1,6 @@
 /*
- * test_figures.c - figures that are kept beside the profile: what comes back, what is stale, and
- * what is damaged.
+ * test_figures.c - figures that are kept beside the profile: good ones come back, stale and damaged
+ * ones do not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static void round_trip(void)
     test_folder_end();
 }
 
-/* What stands beside a profile never has its name. */
+/* A file beside a profile never has its name. */
 static void beside(void)
 {
     static const struct {
@@ -136,7 +136,7 @@ static void beside(void)
     CHECK(duo_files_beside("a/b.ini", ".csv", path, 8), "it fits");
 }
 
-/* On a noisy machine the profile, and what stands beside it, take the place of nothing. */
+/* On a noisy machine the profile and the file beside it replace nothing. */
 static void noisy(void)
 {
     static duo_profile was, got;
@@ -187,7 +187,7 @@ static void stale(void)
     write_measured(path, false);
     duo_crossover *x = new_crossover(false);
     test_case("figures/stale/threads");
-    x->threads = 3; /* what used all, and the API */
+    x->threads = 3; /* stale: the series with all threads, and the API's */
     CHECK(taken(x, path) == 3, "kept");
     test_case("figures/stale/gpu");
     x = new_crossover(false);

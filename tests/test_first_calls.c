@@ -1,7 +1,8 @@
 /*
- * test_first_calls.c - the first calls of processes that have little: what opens no BLAS; limits of
- * files and memory, small stacks, closed streams, another malloc, none at all. Each is a child that
- * sets its limit, and then is a guest (limits/guest.c), with both builds of OpenBLAS.
+ * test_first_calls.c - the first calls of processes that have little: calls that open no BLAS;
+ * limits of files and memory, small stacks, closed streams, another malloc, no memory at all. Each
+ * is a child that sets its limit and then runs as a guest (limits/guest.c), with both builds of
+ * OpenBLAS.
  */
 #include <stdio.h>
 #include <stdlib.h>

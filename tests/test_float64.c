@@ -1,6 +1,6 @@
 /*
- * test_float64.c - what DUO_MATH_FLOAT64 promises of the reductions: faithful sums of data that
- * cancel, and the same bits whatever algorithm serves the call.
+ * test_float64.c - the promises of DUO_MATH_FLOAT64 for the reductions: faithful sums of data that
+ * cancel, and the same bits from every algorithm.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -49,7 +49,7 @@ static const double kHighestCondition = 1e6; /* of the promise */
 typedef struct data {
     duo_operation operation;
     int64_t n;
-    test_array x, y; /* y: sdot alone */
+    test_array x, y; /* y: only sdot */
     duo_exact_sum sum;
     double condition;    /* sum of magnitudes / |sum| */
     float bits, bits_32; /* of the orders in float64 and in float32 */
@@ -85,8 +85,8 @@ static void set_facts(data *d)
 
 /*
  * In random order: pairs of terms that cancel, and `stay` terms that do not, each much smaller than
- * the one before, whose sum is about that of magnitudes over `condition`. With stay = 1 the sum is
- * a float. sasum has nothing to cancel.
+ * the one before. Their sum is about the sum of magnitudes over `condition`. With stay = 1 the sum
+ * is a float. sasum has nothing to cancel.
  */
 static data new_data(duo_operation operation, int64_t n, int stay, double condition, test_rng *rng)
 {
@@ -218,9 +218,9 @@ static void exact_where_representable(void)
     test_context_end(ctx);
 }
 
-/* ---- The bits are those of float64, whatever serves ---- */
+/* ---- The bits of float64, from every algorithm ---- */
 
-/* Data on which the two orders differ. */
+/* Data for which the two orders differ. */
 static data telling_data(duo_operation operation, int64_t n, test_rng *rng)
 {
     data d = new_data(operation, n, 3, 5e5, rng);
@@ -239,7 +239,7 @@ static void check_algorithm(duo_context *ctx, const char *part)
           d.algorithm == NULL ? "none" : d.algorithm, part);
 }
 
-/* A tiny call, for which the short way of float32 must not be taken; and then back to float32. */
+/* A tiny call must not take the short way of float32. Then back to float32. */
 static void change_of_math(void)
 {
     test_rng rng = test_rng_for("change");

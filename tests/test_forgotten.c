@@ -15,8 +15,9 @@
 
 enum { N = 75 << 10 };
 
-/* In a child with DUOBLAS_CHECK=1: what was told is not reported; what was not is, and the results
- * are right all the same. Prints the address that has to be named. */
+/* In a child with DUOBLAS_CHECK=1: a change that was told is not reported. A change that was not
+ * told is reported, and the results are right all the same. Prints the address that the report has
+ * to name. */
 static int forget_to_tell(void)
 {
     static float x[N], y[1000];

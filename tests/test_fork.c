@@ -25,7 +25,7 @@
 
 /* ---- After use ---- */
 
-/* In a child of a process that had used everything: the number of what went wrong. */
+/* In a child of a process that had used everything. Returns the number of errors. */
 static int live_on_as_child(duo_context *ctx, const known_work *s, float *kept, float kept_sum,
                             float *newer, void *device)
 {
@@ -37,7 +37,7 @@ static int live_on_as_child(duo_context *ctx, const known_work *s, float *kept, 
     wrong += !all_four(NULL, s);
     wrong += !all_four(ctx, s);
     wrong += duo_explain_last(ctx, &d) != DUO_OK || d.side != DUO_SIDE_CPU || d.threads != 1;
-    /* An array whose host copy is current serves; what only the device has is out of reach. */
+    /* An array with a current host copy serves; data only on the device are out of reach. */
     wrong += duo_ssum(ctx, 1000, kept, 1, &sum) != DUO_OK || sum != kept_sum;
     if (test_gpu_side()) {
         wrong += duo_ssum(ctx, 100, newer, 1, &sum) != DUO_ERR_LOST;
@@ -91,7 +91,7 @@ static void fork_after_use(void)
         CHECK_STATUS(DUO_OK, duo_set_path(ctx, test_path()));
         CHECK_STATUS(DUO_OK, duo_ssum(ctx, 1000, kept, 1, &sum));
         CHECK_STATUS(DUO_OK,
-                     duo_ssum(ctx, 100, newer, 1, &sum)); /* sends it, so what is next stays */
+                     duo_ssum(ctx, 100, newer, 1, &sum)); /* sends it; the next sum stays there */
         CHECK_STATUS(DUO_OK, duo_ssum(ctx, 10, kept, 1, newer + 50));
         fflush(stdout);
         const pid_t pid = fork();
@@ -155,7 +155,7 @@ static void fork_after_copy(void)
 
 static atomic_bool stop;
 
-/* Large enough for several threads each: data, and what comes out. */
+/* Large enough for several threads each: data, and results. */
 enum { LONG_FLOATS = 1 << 20, LONG_EDGE = 200 };
 
 typedef struct large {
@@ -235,7 +235,7 @@ static void *busy(void *argument)
     return NULL;
 }
 
-/* All of it in a child; the number of what went wrong. */
+/* All of it in a child. Returns the number of errors. */
 static int live_in_a_storm(const known_work *s, const large *l)
 {
     int wrong = 0;
@@ -255,7 +255,7 @@ static int live_in_a_storm(const known_work *s, const large *l)
 
 /*
  * A fork while other threads are in the middle of calls: no lock may stay taken in the child.
- * DUOBLAS_TEST_FORKS=10000 makes so many forks.
+ * DUOBLAS_TEST_FORKS=10000 makes 10000 forks.
  */
 static void fork_while_busy(void)
 {
@@ -408,9 +408,9 @@ static const char *algorithm_of_sgemm(duo_context *ctx, const known_work *s)
 }
 
 /*
- * That another thread is inside the inner BLAS at a fork cannot be arranged, so the mark that says
- * so is set by hand. The child must then do without the inner BLAS, whose locks may stay taken for
- * ever.
+ * The test cannot arrange that another thread is inside the inner BLAS at a fork, so it sets the
+ * mark for that by hand. The child must then do without the inner BLAS: its locks may stay taken
+ * for ever.
  */
 static void fork_inside_blas(void)
 {

@@ -1,7 +1,7 @@
 /*
- * test_graph_capture.c - graphs that are captured: the same calls are carried out in one memory and
- * captured and launched in another, which then hold the same bits; random captures against a model
- * of what depends on what; and all that is refused.
+ * test_graph_capture.c - captured graphs: the same calls are carried out in one memory, and
+ * captured and launched in another, and both then hold the same bits; random captures against a
+ * model of dependencies; and all refusals.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -38,7 +38,7 @@ static void end_parts(parts *p)
     if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
 }
 
-/* Context `to` goes on behind what `from` was given. */
+/* Context `to` goes on behind the work so far of `from`. */
 static void lead(const parts *p, int from, int to, int event)
 {
     CHECK_STATUS(DUO_OK, duo_event_record(p->ctx[from], p->event[event]));
@@ -95,7 +95,7 @@ typedef struct memory {
 
 static float *array(const memory *m, int side, int i) { return m->block[side] + i * SIZE; }
 
-/* The same data each time: small integers other than 0, and one array of large spread. */
+/* Always the same data: small integers other than 0, and one array of large spread. */
 static memory new_memory(duo_context *ctx)
 {
     test_rng rng = test_rng_for("capture");
@@ -269,7 +269,7 @@ static void altered(void)
     end_parts(&p);
 }
 
-/* ---- What depends on what ---- */
+/* ---- Dependencies ---- */
 
 /* A model: sets of nodes are bits. */
 enum { NODES = 40 };
@@ -318,7 +318,7 @@ static void join_all(const parts *p, model *o)
     }
 }
 
-/* The graph as text is that of the model. */
+/* Checks that the graph as text equals the model's. */
 static void check_model(duo_graph *graph, const model *o)
 {
     char text[TEXT], line[64];
@@ -455,7 +455,8 @@ static void refused(void)
     end_parts(&p);
 }
 
-/* Bad arguments have the call's status, and are no node; nor is what touches nothing. */
+/* Bad arguments have the call's status and make no node. Neither does a call that touches
+ * nothing. */
 static void bad_calls(void)
 {
     float x[16], c[16], *const none = NULL;
@@ -509,7 +510,7 @@ static int never(void *user, const duo_decision *decision, int chosen)
 
 static void ignore(void *user, const char *line) { (void)user, (void)line; }
 
-/* Settings leave the context capturing, whatever they say of tiny calls; and memory is had at
+/* The context goes on capturing after any setting, also one for tiny calls; and memory comes at
  * once. */
 static void meanwhile(void)
 {
@@ -600,7 +601,7 @@ static void unjoined(void)
     end_parts(&p);
 }
 
-/* A context that took part ends: its nodes stay. The origin ends: so does the capture. */
+/* A context that took part ends: its nodes stay. The origin ends: the capture ends, too. */
 static void contexts_end(void)
 {
     float x[10], sum[2] = {0.0f, 0.0f};
@@ -700,7 +701,7 @@ static void threads(void)
     if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
 }
 
-/* A child goes on with the capture, as does its parent. */
+/* A child goes on with the capture; so does its parent. */
 static void after_a_fork(void)
 {
     if (UNDER_TSAN) return; /* it does not take forks with threads */

@@ -1,7 +1,7 @@
 /*
- * test_graphs.c - graphs: what building and updating refuse, every kind of work on either side,
- * order within a graph and with its contexts, and what becomes of a graph when its device is lost
- * or its process forks.
+ * test_graphs.c - graphs: refusals of building and updating, every kind of work on either side,
+ * order within a graph and with its contexts, and the fate of a graph when its device is lost or
+ * its process forks.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ static void sound(duo_graph *graph, duo_context *ctx)
     CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
 }
 
-/* Launches what does these works, and does them in the images. */
+/* Launches the graph of these works, and does them in the images. */
 static void launch(const world *w, duo_graph *graph, duo_context *ctx, const duo_work *works,
                    int count)
 {
@@ -68,7 +68,7 @@ static void is_no_graph(duo_graph *none, duo_context *ctx)
     CHECK(duo_graph_detail(none) != NULL, "NULL");
 }
 
-/* What duo_graph_add and duo_graph_alter refuse. alien: nodes of another graph. */
+/* Refusals of duo_graph_add and duo_graph_alter. alien: nodes of another graph. */
 static void refused_nodes(duo_graph *graph, duo_node first, const duo_node alien[2])
 {
     const duo_work good = work_of(DUO_WORK_EMPTY), none = {.kind = DUO_WORK_EMPTY};
@@ -146,7 +146,7 @@ static void arguments(void)
     end_without_leaks(ctx);
 }
 
-/* ---- What building refuses ---- */
+/* ---- Refusals of building ---- */
 
 /* Cycles of some nodes, between one that they follow and one that follows them. */
 static void cycles(void)
@@ -167,7 +167,7 @@ static void cycles(void)
     end_without_leaks(ctx);
 }
 
-/* One field of a sample that is other than it was, and what is said of it. */
+/* A change of one field of a sample, and its status. */
 typedef struct change {
     duo_work_kind kind;
     size_t offset, bytes; /* of the field */
@@ -180,7 +180,7 @@ typedef struct change {
         DUO_WORK_##kind, offsetof(duo_work, f), sizeof((duo_work){0}.f), value, DUO_ERR_##said     \
     }
 
-/* Of a node that is added; SHAPE: of an update. */
+/* The status for a node that is added; SHAPE: for an update. */
 static const change changes[] = {
     OF(SGEMM, math, 17, ENUM),     OF(SGEMM, layout, 0, ENUM),     OF(SGEMM, transa, 0, ENUM),
     OF(SGEMM, transb, 110, ENUM),  OF(SASUM, math, 17, ENUM),      OF(SSUM, math, -1, ENUM),
@@ -274,7 +274,7 @@ static void hidden(void)
     world_end(&w);
 }
 
-/* The bits of sums that are not exact are those of plain calls, in every math. */
+/* Sums that are not exact have the bits of plain calls, in every math. */
 static void bits(void)
 {
     enum { COUNT = 6000 };
@@ -306,7 +306,7 @@ static void bits(void)
 
 /* ---- Order ---- */
 
-/* One function, then three, and a sum of what another made, side by side; then one. All is there
+/* One function; then side by side three, and a sum of the data of another; then one. All is done
  * when the launch returns. */
 static void fork_join(void)
 {
@@ -346,7 +346,7 @@ static void fork_join(void)
     end_without_leaks(ctx);
 }
 
-/* Many nodes side by side; and as many in a chain, where each copies what the last one copied. */
+/* Many nodes side by side; and as many in a chain of copies. */
 static void many(void)
 {
     enum { MANY = 300 };
@@ -374,8 +374,8 @@ static void many(void)
     world_end(&w);
 }
 
-/* On the device: a product, a graph that reads it, by way of the host too, and a product of what
- * the graph made. */
+/* On the device: a product, a graph that reads it, by way of the host too, and a product of the
+ * graph's results. */
 static void contexts(void)
 {
     enum { EDGE = 8, SIZE = EDGE * EDGE };
@@ -391,7 +391,7 @@ static void contexts(void)
         work_copying(h[0], d[2], SIZE * sizeof *c.to), work_calling(world_convert, &c),
         work_copying(d[4], h[1], SIZE * sizeof *c.to)};
     duo_graph *const graph = graph_built(builder, works, 5, true, NULL);
-    test_context_end(builder); /* what the graph has of it is the graph's */
+    test_context_end(builder); /* the graph owns its parts of the context */
     for (int round = 0; round < 20; round++) {
         test_case("graphs/contexts/%d", round);
         world_draw(&w);
@@ -522,7 +522,7 @@ static void updates_on(world *w, int side)
         if (i == DUO_WORK_HOST) works[i] = work_calling(work_take_rank, &b);
         CHECK_STATUS(DUO_OK, duo_graph_update(graph, node[i], &works[i]));
     }
-    /* What is refused changes nothing: all that follow write elsewhere. */
+    /* A refused update changes nothing: all updates that follow write elsewhere. */
     for (int i = 0; i < CHANGES + KINDS; i++) {
         const change *const how = &changes[i < CHANGES ? i : 0];
         duo_work v = work_sample((duo_work_kind)(i % KINDS), world_array(w, side, 4),
@@ -606,7 +606,7 @@ static void print(void)
 
 /* ---- What goes wrong ---- */
 
-/* A graph in host memory does not miss the device; of one that has its data there, what depends on
+/* A graph in host memory does not miss the device. If a graph has data there, work that depends on
  * them is not done. */
 static void device_is_lost(void)
 {

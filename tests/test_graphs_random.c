@@ -1,6 +1,6 @@
 /*
- * test_graphs_random.c - random graphs against the same work done in plain C, with nodes altered
- * before they are built and updated between launches; of one node of each kind, too. With
+ * test_graphs_random.c - random graphs against the same work in plain C, with nodes altered before
+ * they are built and updated between launches; also graphs of one node of each kind. With
  * DUOBLAS_TEST_LONG=1 there are 3600 graphs, launched 10 800 times.
  */
 #include <pthread.h>
@@ -12,8 +12,8 @@
 #include "support/graph_world.h"
 #include "support/harness.h"
 
-/* Values are bounded so that all sums are exact, and factors so that they are exact in whatever
- * format products are done. What is no integer any more is not computed with. */
+/* Values are bounded so that all sums are exact, factors so that they are exact in every format of
+ * products. Values that are no integers any more are not used. */
 enum { STEPS = 60, MOST = 1 << 22, NO_NUMBER, FACTOR = 100 };
 
 /* Array i of side s is slot s * ARRAYS + i, and bit of that number in sets of arrays. */
@@ -34,7 +34,7 @@ typedef struct program {
     duo_graph *graph;
     int count;
     step step[STEPS];
-    int64_t bound[SLOTS]; /* of the values behind the steps so far */
+    int64_t bound[SLOTS]; /* of the values after the steps so far */
 } program;
 
 static float *slot(const program *p, int i) { return world_array(p->w, i / ARRAYS, i % ARRAYS); }
@@ -48,7 +48,7 @@ static int pick(test_rng *rng, int side, int first, int last, int but)
     return i != but ? i : pick(rng, side, first, last, but);
 }
 
-/* Kind and sizes, of 0 too; those of a copy are in units of 1 or 4 bytes. */
+/* Kind and sizes, also 0; sizes of a copy are in units of 1 or 4 bytes. */
 static duo_work random_shape(test_rng *rng, duo_work_kind kind, int64_t edge, int64_t unit)
 {
     duo_work v = work_of(kind);
@@ -73,7 +73,7 @@ static duo_work random_shape(test_rng *rng, duo_work_kind kind, int64_t edge, in
     return v;
 }
 
-/* Where so many runs fit into a slot. */
+/* A random place in a slot for the runs of v. */
 static void *somewhere(const program *p, int i, size_t pitch, const duo_work *v, int64_t unit)
 {
     const size_t taken = v->height > 0 ? (v->height - 1) * pitch + v->width : 0;
@@ -81,8 +81,8 @@ static void *somewhere(const program *p, int i, size_t pitch, const duo_work *v,
     return (char *)slot(p, i) + unit * test_between(&p->w->rng, 0, room / unit);
 }
 
-/* Chooses operands and scalars of one of both works. Returns the bound of what is written, or -1:
- * not with these. */
+/* Chooses operands and scalars for one of the step's works. Returns the bound of the written
+ * values, or -1 if these do not go. */
 static int64_t aim(const program *p, step *s, int version, int from, int64_t unit)
 {
     test_rng *const rng = &p->w->rng;
@@ -145,8 +145,8 @@ static void random_step(program *p, step *s, int kind)
     }
 }
 
-/* Step i comes behind those before it that touch what it writes, or write what it reads: it need
- * not depend on each directly. Some more are thrown in, and some named twice. */
+/* Step i comes behind earlier steps that touch its output or write its input; it need not depend on
+ * each directly. Some more are thrown in, and some are named twice. */
 static int dependencies(program *p, int i, duo_node *after)
 {
     test_rng *const rng = &p->w->rng;
@@ -191,7 +191,7 @@ static void assemble(program *p)
     }
 }
 
-/* A random graph of so many nodes is right at each launch, with some nodes updated in between. A
+/* A random graph of `count` nodes is right at each launch, with some nodes updated in between. A
  * single node writes into poison. */
 static void run_random(world *w, int64_t edge, int count, int launches, int kind)
 {

@@ -1,6 +1,6 @@
 /*
- * test_handles.c - an ended context, event or graph stays dead: whatever is made after it, in this
- * process or in a child, and whatever the library does with what it was.
+ * test_handles.c - an ended context, event or graph stays dead: after all things made later, in
+ * this process or in a child, and when the library uses its memory again.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -140,7 +140,8 @@ static void for_a_thousand_others(void)
     CHECK(alive == 0, "%d of %d were alive again", alive, 3 * OTHERS);
 }
 
-/* What the library makes for itself of ended contexts and events is nobody's. */
+/* No handle of the program names the contexts and events that the library makes for itself from
+ * ended ones. */
 static void for_the_library(void)
 {
     enum { N = 8 };
@@ -167,7 +168,7 @@ static void for_the_library(void)
     test_context_end(ctx);
 }
 
-/* One kind of handle is none of another. */
+/* A handle of one kind is none of another. */
 static void of_its_kind(void)
 {
     duo_context *const ctx = new_context();

@@ -1,9 +1,8 @@
 /*
- * test_holds.c - what a call has found stays until the call has used it, whoever drops it
- * meanwhile: at the very moments between finding and using.
- *
- * The backend is the simulated one, but that the test is told before the next launch, recording or
- * packing: nothing of the call is queued then, and all of its operands are placed.
+ * test_holds.c - memory that a call has found stays until the call has used it, even if it is
+ * dropped at the very moment between finding and using. The backend is the simulated one, but it
+ * tells the test before the next launch, recording or packing: then all operands of the call are
+ * placed and none of its work is queued.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -23,7 +22,7 @@ enum { N = 24, FLOATS = N * N, BYTES = FLOATS * (int)sizeof(float) };
 /* ---- Between placing and queueing ---- */
 
 static duo_backend watched;
-static void (*meanwhile)(void); /* what happens before the next such call; once */
+static void (*meanwhile)(void); /* called before the next such call; once */
 
 static void happen(void)
 {
@@ -39,7 +38,7 @@ static duo_status launch(duo_queue *queue, duo_algorithm_id algorithm, const duo
     return sim_backend()->launch(queue, algorithm, call, pinned_result, ticket);
 }
 
-static void (*fetching)(void); /* what happens before the next copy; once */
+static void (*fetching)(void); /* called before the next copy; once */
 
 static duo_status copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                        size_t src_pitch, size_t width, size_t height)
@@ -84,11 +83,11 @@ static void no_violations(void) { CHECK(sim_violations() == 0, "%d violations", 
 
 /* ---- Another thread that drops ---- */
 
-/* The verbs that only forget memory, in the form of those that free it. */
+/* The verbs that only forget memory, in the form of the verbs that free it. */
 static duo_status release(duo_context *ctx, void *memory) { return duo_release(ctx, memory); }
 static duo_status disown(duo_context *ctx, void *memory) { return duo_disown(ctx, memory); }
 
-static void *dropped; /* what it is to drop */
+static void *dropped; /* the memory to drop */
 static duo_status (*drop)(duo_context *ctx, void *memory);
 static atomic_bool gone;
 static pthread_t dropper;
@@ -227,7 +226,7 @@ static void use_list(duo_context *ctx, float *x)
     free(home);
 }
 
-/* Writes all of the array; where it is in the end, the caller sees. */
+/* Writes all of the array; the caller checks where it is in the end. */
 static void use_written(duo_context *ctx, float *x)
 {
     CHECK_STATUS(DUO_OK, square(ctx, N, values, values, 0.0f, x));
@@ -299,8 +298,8 @@ static void fetched(void)
     end_values();
 }
 
-/* Two at once: one of them does it. That both wait nobody can see, so it is tried some times, with
- * a moment for the second one. */
+/* Two at once: one of them releases. The test cannot see that both wait, so it tries some times,
+ * with a moment for the second one. */
 static atomic_int releasing;
 
 static void *run_release(void *ctx)
@@ -407,7 +406,7 @@ static void found(void)
 
 /* ---- Packed operands ---- */
 
-static uint64_t bytes_packed; /* on the device beside those of the test, while the call goes on */
+static uint64_t bytes_packed; /* more on the device during the call than the test has */
 static uint64_t bytes_before;
 
 static void end_promise(void)
@@ -418,7 +417,7 @@ static void end_promise(void)
     bytes_packed = held - bytes_before;
 }
 
-/* A promise ends while a call is about to use what was packed: it goes after the call. */
+/* A promise ends while a call is about to use the packed operands: they go after the call. */
 static void unprepared(void)
 {
     watch();
@@ -451,7 +450,7 @@ static void unprepared(void)
 
 enum { MEMORY = 4 << 20 };
 
-/* Asks for more than is free: had only if something is evicted. */
+/* Asks for more than is free: only eviction could give it. */
 static void squeeze(void)
 {
     void *memory = NULL;
@@ -521,8 +520,8 @@ static void kept_in_call(void)
 
 /* ---- A device that counts as lost ---- */
 
-/* The device goes on with what it has, so that it would read what is gone. Whoever takes the lock
- * notes what is lost. */
+/* The device goes on with its work, so it would read freed memory. The next taker of the lock notes
+ * the loss. */
 static void lose(void)
 {
     const uint64_t before = sim_allocated_bytes(0);
@@ -538,8 +537,8 @@ static void use_packed(duo_context *ctx, float *x)
     use_streamed(ctx, x);
 }
 
-/* The host has what was lost, and the CPU does what the device began. The first time makes what the
- * context needs. */
+/* The host has the lost data, and the CPU does the device's work. The first round makes the memory
+ * that the context needs. */
 static void lost_beside(const char *what, use *uses, void (**when)(void))
 {
     uint64_t others = 0;
@@ -566,7 +565,7 @@ static void lost_beside(const char *what, use *uses, void (**when)(void))
     end_values();
 }
 
-/* The device alone has the result. */
+/* Only the device has the result. */
 static void lost_result(void)
 {
     watch();
@@ -612,7 +611,7 @@ static void lost_in_placing(void)
     end_values();
 }
 
-/* A graph replays what was packed. */
+/* A graph replays packed operands. */
 static void lost_in_graph(void)
 {
     watch();
@@ -684,10 +683,10 @@ static void lost(void)
     lost_and_changed(); /* last: the device does not come back */
 }
 
-/* ---- Behind what is queued ---- */
+/* ---- Behind queued work ---- */
 
-/* `loses`: the other context's device, for which the memory was pinned, and which replays nothing.
- */
+/* `loses`: the other context's device is lost. The memory was pinned for it, and it replays
+ * nothing. */
 static void drop_behind_replay(const char *what, duo_status (*how)(duo_context *, void *),
                                bool loses)
 {
@@ -739,7 +738,7 @@ static void replayed(void)
 /* ---- Two that write to host memory ---- */
 
 static duo_host_write first_note; /* of the call that began first, and ends first */
-static atomic_bool ends, ended;   /* relaxed: so ThreadSanitizer sees what the library orders */
+static atomic_bool ends, ended;   /* relaxed: so ThreadSanitizer sees the library's order */
 
 static void *end_first(void *unused)
 {

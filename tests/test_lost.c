@@ -1,6 +1,6 @@
 /*
- * test_lost.c - a device is lost between calls, with work in its queue, or beside another one: what
- * the host has survives, what the device alone had is told to be lost, and later calls are right.
+ * test_lost.c - a device is lost between calls, with work in its queue, or beside another one: data
+ * on the host survive, data only on the device are told to be lost, and later calls are right.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #include "support/mishaps.h"
 #include "support/reference_order.h"
 
-/* Kept arrays whose host copy is current survive a loss; newer device content does not. */
+/* Kept arrays with a current host copy survive a loss; newer device content does not. */
 static void lost_between_calls(void)
 {
     enum { N = 5000, E = 20 };
@@ -170,7 +170,7 @@ static void lost_without_data(void)
     free(x);
 }
 
-/* ---- One of two devices is lost: who works on the other loses nothing ---- */
+/* ---- One of two devices is lost: work on the other loses nothing ---- */
 
 enum { NEIGHBOUR_EDGE = 30, NEIGHBOUR_FLOATS = NEIGHBOUR_EDGE * NEIGHBOUR_EDGE };
 
@@ -250,7 +250,7 @@ static void neighbour_lost(void)
 }
 
 /* The device is lost while a pinned operand is on its way there. When the call fails, nothing reads
- * that operand any more; nor does a queue that has ended. */
+ * that operand any more, and neither does a queue that has ended. */
 static void lost_while_sent(void)
 {
     enum { BYTES = NEIGHBOUR_FLOATS * sizeof(float) };
@@ -297,7 +297,8 @@ static void *lose_all(void *unused)
     return NULL;
 }
 
-/* Whoever sees that a device is lost counts it: so regions are swept before they are looked at. */
+/* The first call that sees a lost device counts it, so that regions are swept before they are
+ * looked at. */
 static void counted_when_lost(void)
 {
     enum { ROUNDS = 500 };

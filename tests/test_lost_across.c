@@ -1,6 +1,6 @@
 /*
  * test_lost_across.c - one of two devices is lost while a context of the one works on memory of the
- * other: what was not transferred is never taken for what it should be.
+ * other: data that did not arrive are never taken for right.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -102,7 +102,7 @@ static void downloads(void)
     end(&p);
 
     begin(&p, "lost_across/download from a lost device");
-    CHECK_STATUS(DUO_OK, duo_destroy(p.ctx[1])); /* whose work would be followed */
+    CHECK_STATUS(DUO_OK, duo_destroy(p.ctx[1])); /* no work of it to follow */
     sim_lose(1);
     CHECK_STATUS(DUO_ERR_LOST, duo_copy(p.ctx[0], p.host, p.on[1], BYTES));
     CHECK(duo_device_usable(0) && !duo_device_usable(1), "which is lost?");
@@ -137,7 +137,7 @@ static void fetches(void)
     }
 }
 
-/* What did not come to the memory of a device that goes on is told, or sent again. */
+/* Data that did not arrive on a device that goes on are told, or sent again. */
 static void uploads(void)
 {
     pair p;
@@ -179,7 +179,7 @@ static void on_the_host(void)
     pair p;
     float sum = test_poison();
     begin(&p, "lost_across/on the host");
-    sim_fail(SIM_COPY, 1, DUO_ERR_LOST, 1); /* of device 0, whose queue transfers */
+    sim_fail(SIM_COPY, 1, DUO_ERR_LOST, 1); /* device 0: its queue transfers */
     CHECK_STATUS(DUO_OK, duo_ssum(p.ctx[0], FLOATS, p.on[1], 1, &sum));
     CHECK(sum == 2.0f * FLOATS, "%g", (double)sum);
     CHECK(!duo_device_usable(0) && duo_device_usable(1), "which is lost?");
@@ -223,7 +223,7 @@ static void in_pieces(void)
     }
 }
 
-/* A context whose own device is lost launches a graph of the other one. */
+/* A context of the lost device launches a graph of the other one. */
 static void launch(bool awaited)
 {
     pair p;

@@ -1,7 +1,7 @@
 /*
- * test_machine.c - what the library learns of the machine: a container's CPU quota from made-up
- * trees, the threads it may use from the environment, OpenMP and the affinity mask (in child
- * processes), the CPU's name and forks.
+ * test_machine.c - the library's facts of the machine: a container's CPU quota from made-up trees,
+ * the threads it may use by the environment, OpenMP and the affinity mask (in child processes), the
+ * CPU's name, and forks.
  */
 #define _GNU_SOURCE
 #include <omp.h>
@@ -209,7 +209,7 @@ static void threads_of_environment(void)
         test_case("threads/%s", setting);
         check_threads(setting, 5);
     }
-    /* What OpenMP refuses counts as not set. */
+    /* A value that OpenMP refuses counts as not set. */
     static const char *const bad[] = {"",   "1x", "1 2", "1;",  "1.0",  "1,",  ",1",  "1,x",
                                       "1,", "0",  "-1",  "0x1", "1,,2", "1,0", "abc", "1,2x"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -339,7 +339,7 @@ static void affinity_changes(void)
     CHECK(wide == before, "%d threads again, before %d", wide, before);
 }
 
-/* Helpers of a thread that OpenMP has bound to a place may run wherever the process may. */
+/* Helpers of a thread that OpenMP has bound to a place may run on all processors of the process. */
 static void *affinity_here(void *count)
 {
     cpu_set_t mask;

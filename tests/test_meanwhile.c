@@ -1,12 +1,11 @@
 /*
- * test_meanwhile.c - what other callers do to the arrays of a call between two of its steps:
- * locating its operands, bringing them to a side, launching, marking what was written, fetching the
- * result.
+ * test_meanwhile.c - other callers use the arrays of a call between two of its steps: locating its
+ * operands, bringing them to a side, launching, marking the output, fetching the result.
  *
  * The test's own backend lets another caller act just before or after a launch, or before it
  * opens a queue of the simulated device: it changes an array, computes into it, reads it, or loses
- * the device. The result must be right in the end, or reported as lost; and of threads that write
- * to disjoint parts of one array none loses what it wrote.
+ * the device. The result must be right in the end, or reported as lost. If threads write to
+ * disjoint parts of one array, none loses its data.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -61,8 +60,8 @@ static void watch_launches(void)
     duo_backend_install(&backend);
 }
 
-/* Reads the element behind what the kernel is about to write: of the same array, so that the two
- * follow each other, and of no value in common. */
+/* Reads the element behind the kernel's output: it is in the same array, so that one follows the
+ * other, but they have no value in common. */
 static void read_behind(const duo_call *call)
 {
     const duo_operand *const c = &call->operand[DUO_C];
@@ -70,8 +69,8 @@ static void read_behind(const duo_call *call)
                  duo_ssum(intruder, 1, c->address + c->ld * c->columns, 1, intruder_result));
 }
 
-/* Two contexts write and read one array. The reader comes after the writer was given the device
- * copy and before its launch, and again after it: the second time it must see what was written. */
+/* Two contexts write and read one array. The reader comes between the writer's claim of the device
+ * copy and its launch, and again after the launch: then it must see the new values. */
 static void claimed_meanwhile(void)
 {
     enum { N = 24, ROUNDS = 30 };
@@ -171,7 +170,7 @@ static void moved_meanwhile(void)
 enum { E = 12, PART = E * E };
 static float *parts, *right;
 
-/* The sum of the first part sends what changed there, but must not send what lies between the two
+/* The sum of the first part sends the changes there. It must not send the bytes between the two
  * changed parts, where the launch writes. */
 static void change_around(const duo_call *call)
 {
@@ -375,7 +374,7 @@ static void find_loss_and_move(const duo_call *call)
     check_sum(now->ctx[1], now->array, PART, 5.0f * PART);
 }
 
-/* Device 0, which nobody has looked at before, is too small for the array. */
+/* Device 0, not used before, is too small for the array. */
 static void refuse_array(void)
 {
     sim_set_memory(sizeof now->array - 1);
@@ -390,7 +389,8 @@ static void compute_and_fail(const duo_call *call)
     sim_fail(SIM_COPY, 1, DUO_ERR_DEVICE, 2);
 }
 
-/* What only the lost device had is reported as lost, and no older content is taken for it. */
+/* Data that were only on the lost device are reported as lost, and older content does not replace
+ * them. */
 static void lost_meanwhile(void)
 {
     if (!test_on_sim()) {
@@ -448,7 +448,7 @@ static void lost_meanwhile(void)
         end_scene(&s);
     }
 
-    /* Nor is it taken for an operand when the CPU does the call again. */
+    /* It is no operand either when the CPU does the call again. */
     test_case("meanwhile/result among the operands");
     begin_scene(&s, 1);
     CHECK_STATUS(DUO_OK, duo_keep(s.ctx[0], s.array, sizeof s.array));
@@ -461,9 +461,9 @@ static void lost_meanwhile(void)
     end_scene(&s);
 }
 
-/* C := C + 1 comes home in tiles, each in pieces, into an array of which the first part is kept.
- * The nth call of that kind fails, and what has not come home is computed again: the device's copy
- * of the kept part is old everywhere. False: the product makes no n calls of that kind. */
+/* C := C + 1 comes home in tiles, each in pieces, into an array whose first part is kept. The nth
+ * call of that kind fails, and the rest is computed again: the device's copy of the kept part is
+ * old everywhere. False: the product makes fewer calls of that kind. */
 enum { PIECES_ROWS = 1024, PIECES_KEPT = 100, PIECES_COLUMNS = 5200 };
 
 static bool add_in_pieces(sim_kind kind, int nth, const float *ones, float *c)
@@ -494,7 +494,7 @@ static void crossing_in_pieces(void)
     static const struct {
         const char *name;
         sim_kind kind;
-        int least, most; /* so many calls of the kind fail, each in a run of its own */
+        int least, most; /* calls of the kind that fail, each in a run of its own */
     } kinds[] = {
         {"wait", SIM_WAIT, 2, 100},
         {"copy", SIM_COPY, 8, 100},
@@ -518,7 +518,7 @@ static void crossing_in_pieces(void)
     free(ones);
 }
 
-/* A matrix of two blocks of rows: of each column one half belongs to either block. */
+/* A matrix of two blocks of rows: each has one half of every column. */
 enum { ROWS_EACH = 4, COLUMNS_ALL = 40, COLUMNS_KEPT = 30, LD = 2 * ROWS_EACH };
 static float halves[LD * COLUMNS_ALL];
 
@@ -534,8 +534,8 @@ static void add_to_other_rows(const duo_call *call)
     add_ones(now->ctx[1], now->ones, COLUMNS_KEPT, halves + ROWS_EACH);
 }
 
-/* A call whose C reaches beyond the end of a kept array writes to the host's copy, while another
- * call writes the rows between those of its C. */
+/* A call with a C that reaches beyond the end of a kept array writes to the host's copy, while
+ * another call writes the rows between the rows of C. */
 static void rows_between(void)
 {
     if (!test_on_sim()) {
@@ -575,7 +575,7 @@ static void start_even_columns(const duo_call *call)
     usleep(500);
 }
 
-/* One column is kept, computed into and released, while another thread writes to those around
+/* One column is kept, computed into and released, while another thread writes to the columns around
  * it. */
 static void columns_between(void)
 {

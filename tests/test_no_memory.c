@@ -1,7 +1,6 @@
 /*
- * test_no_memory.c - default contexts where allocations of the library fail (dropin/no_memory.c is
- * linked in): what BLAS promises is right all the same, in first calls, on many threads at once,
- * and in a child.
+ * test_no_memory.c - default contexts when allocations of the library fail (dropin/no_memory.c is
+ * linked in): BLAS is right all the same, in first calls, on many threads at once, and in a child.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -21,7 +20,7 @@ enum { THREADS = 24, EDGE = 12, PRODUCTS = 30, LARGE = 150 };
 
 static pthread_barrier_t all_there;
 
-/* A thread's first calls, at the same time as those of all others. */
+/* A thread's first calls, at the same time as the other threads'. */
 static void *one_thread(void *work)
 {
     pthread_barrier_wait(&all_there);
@@ -43,7 +42,7 @@ static int wrong_in_threads(known_work *work)
     return wrong;
 }
 
-/* One that is cut along k, for which memory is wanted. */
+/* A product that is cut along k, which takes memory. */
 static int wrong_in_large(void)
 {
     static float a[LARGE * LARGE], ones[LARGE * LARGE], c[LARGE * LARGE];

@@ -1,4 +1,4 @@
-/* test_noise.c - was the machine quiet? On made evidence, and on that of this machine. */
+/* test_noise.c - was the machine quiet? On made evidence, and on this machine's. */
 #include <math.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void verdicts(void)
     n.others = (double)INFINITY;
     check_verdict("infinite", n, true, DUO_NOISE_MOST);
     n = quiet();
-    n.figures_spread = 50.0; /* more than is told apart */
+    n.figures_spread = 50.0; /* more than the verdict tells apart */
     check_verdict("most", n, true, DUO_NOISE_MOST);
     duo_noise_judge(&n);
     CHECK(n.error <= DUO_NOISE_MOST, "an error of %g", n.error);
@@ -102,7 +102,7 @@ static void texts(void)
                "NOISY: the same work took now longer, now shorter; figures may be off by 50 %");
 }
 
-/* What is found on this machine, quiet or not, is what can be. */
+/* The evidence of this machine, quiet or not, is possible. */
 static void watched(void)
 {
     test_case("noise/not-begun");
@@ -137,7 +137,7 @@ static bool uneven(void *user, int64_t calls)
     return true;
 }
 
-/* Whoever measures looks for noise: nobody has to think of it. */
+/* Every measurement looks for noise by itself. */
 static void measured(void)
 {
     int turn = 0;
@@ -154,7 +154,7 @@ static void measured(void)
     effort.rounds = 2;
     duo_measure(&b, 1, &effort);
     CHECK(duo_noise_told(1).figures_spread == 0.0, "spread %g", duo_noise_told(1).figures_spread);
-    test_case("noise/short-samples"); /* nor do those of what takes as long as a tick */
+    test_case("noise/short-samples"); /* nor do quartiles of calls as long as a tick */
     effort = (duo_effort){.sample_seconds = 5e-4, .rounds = 20, .budget_seconds = 1.0};
     duo_measure(&b, 1, &effort);
     CHECK(duo_noise_told(1).figures_spread == 0.0, "spread %g", duo_noise_told(1).figures_spread);

@@ -1,6 +1,6 @@
 /*
- * test_owed.c - what a device took with it is told exactly once, by duo_synchronize or duo_destroy,
- * whatever happens in between; and nobody hears of a loss whose results came.
+ * test_owed.c - results lost with a device are told exactly once, by duo_synchronize or
+ * duo_destroy, after all events in between; and no loss is told if the results came.
  */
 #include <pthread.h>
 #include <string.h>
@@ -12,11 +12,11 @@ enum { N = 4096 };
 
 static float vector[N], result, other;
 
-/* ---- What is under way ---- */
+/* ---- Work under way ---- */
 
 typedef struct work {
     duo_context *ctx;
-    float *x, *y; /* on device 0; y is what is written */
+    float *x, *y; /* on device 0; y is written */
     float *kept;
 } work;
 
@@ -205,7 +205,7 @@ static void told_once(void)
     }
 }
 
-/* ---- What came ---- */
+/* ---- Results that came ---- */
 
 /* A reduction's result in a kept array is in host memory when the call returns. */
 static void not_lost(void)
@@ -231,7 +231,7 @@ static void check_event(duo_event *event, duo_status status)
     CHECK_STATUS(status, duo_event_synchronize(event));
 }
 
-/* Device 0 takes a result with it, that of device 1 is delivered, device 1 takes another. */
+/* Device 0 takes a result with it, device 1 delivers one and then takes another with it. */
 static void delivered_between(bool pooled)
 {
     work w;
@@ -306,7 +306,7 @@ static void *ask_twice(void *user)
     return NULL;
 }
 
-/* A thread ends without waiting; whoever has its default context next is told. */
+/* A thread ends without waiting; the next thread with its default context is told. */
 static void default_contexts(void)
 {
     pthread_t thread;

@@ -3,10 +3,10 @@
  * algorithm of a GPU that packs.
  *
  * A and B are cut into ranges of rows of op(A), and columns of op(B). The ranges are packed in any
- * order, each to its place in memory that is poison before, and after each comes a product of what
- * has been packed by then. So a product that reads what is not its own meets NaN, and NaN in a part
- * that has no part in a product must not show. At last the packed memory has to be the same, bit by
- * bit, as if each operand had been packed at once.
+ * order, each to its place in memory that holds poison. After each comes a product of the parts
+ * packed by then. So a product that reads more than its own parts meets NaN, and NaN in other parts
+ * must not show. At last the packed memory has to be the same, bit by bit, as if each operand had
+ * been packed at once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum { GRAIN = 64, MOST_PARTS = 64 }; /* rows: parts begin and end at its multip
 
 /* ---- Problems ---- */
 
-/* By columns, C := op(A) op(B), and what it should be. C is poison before each product. */
+/* By columns, C := op(A) op(B), and the right result. C is poison before each product. */
 typedef struct problem {
     bool transa, transb;
     int64_t m, n, k, offset;
@@ -105,7 +105,7 @@ static void free_operands(problem *p)
 typedef struct parts {
     int count;
     int64_t cut[MOST_PARTS + 1];
-    int order[MOST_PARTS]; /* in which they are packed */
+    int order[MOST_PARTS]; /* of packing */
     bool packed[MOST_PARTS];
 } parts;
 
@@ -357,7 +357,7 @@ static void random_parts(void)
     if (packing == 0) test_skip("no algorithm of this device packs");
 }
 
-/* Of elements so far apart that the guard refuses fp16x3 for all tiles. */
+/* Data with elements so far apart that the guard refuses fp16x3 for all tiles. */
 static const duo_sgemm_data *wide_data(void)
 {
     const duo_sgemm_data *data = duo_sgemm_kinds;

@@ -1,7 +1,7 @@
 /*
  * test_plan.c - plans of streamed products, without any device: does every plan compute the
- * product, from parts that are there, in slots that nobody else uses, within its memory; and are
- * its predictions those of its steps?
+ * product, from parts that are there, in slots that are free, within its memory, and do its
+ * predictions agree with its steps?
  */
 #include <math.h>
 #include <stdio.h>
@@ -60,10 +60,10 @@ static void name_case(const char *test, const duo_plan_problem *of)
               of->memory_bytes);
 }
 
-/* ---- What the slots hold ---- */
+/* ---- Contents of the slots ---- */
 
-/* A part of an operand in a slot, [first, first + m) by [column, column + n) of it. It holds of C
- * rows from i and columns from j; of A and B rows, or columns, from i and k from j. */
+/* A part of an operand in a slot, [first, first + m) by [column, column + n) of it. It holds rows
+ * from i and columns from j of C; of A and B, rows or columns from i, and k from j. */
 typedef struct held {
     int64_t first, column, m, n, i, j;
     bool there, packed;
@@ -123,7 +123,8 @@ static int64_t shared(const held *a, const held *b)
            shared_length(a->column, a->n, b->column, b->n);
 }
 
-/* Puts a part into a slot. What it overwrites was used before, by the step that it follows. */
+/* Puts a part into a slot. The part that it overwrites must have been used by the step that it
+ * follows. */
 static void put(checking *c, slot *to, held part, int follows, int operand)
 {
     const duo_plan_space *const space = &c->plan->space[operand];
@@ -413,7 +414,7 @@ static bool is_compute(const duo_step *s)
     return s->kind == DUO_STEP_PACK || s->kind == DUO_STEP_MULTIPLY;
 }
 
-/* Steps begin when those that they follow are done, by the rules of plan.h. */
+/* Steps begin when the steps that they follow are done, by the rules of plan.h. */
 static void check_times(const duo_plan *plan)
 {
     double up[DUO_PLAN_DEVICES] = {0.0}, compute[DUO_PLAN_DEVICES] = {0.0};
@@ -539,8 +540,8 @@ static void edges(void)
     duo_plan_free(&plan);
 }
 
-/* Panels that are too deep for what memory there is are cut; products beyond all bounds are left
- * to others, and do not take the host's memory. */
+/* Panels that are too deep for the memory are cut. Products beyond all bounds get no plan, and do
+ * not take the host's memory. */
 static void little_memory(void)
 {
     duo_plan plan = {.step = NULL};
@@ -561,10 +562,10 @@ static void little_memory(void)
     duo_plan_free(&plan);
 }
 
-/* What two devices are sent of one operand, in the order in which they are. */
+/* Checks the order in which two devices are sent one operand. */
 static void check_turns(const duo_plan *plan, int operand, double most_bytes)
 {
-    double ahead = 0.0; /* bytes of device 0 over those of device 1, since others were sent */
+    double ahead = 0.0; /* bytes of device 0 minus bytes of device 1, since another operand */
     int sends = 0;
     for (int i = 0; i < plan->count; i++) {
         const duo_step *const s = &plan->step[i];
@@ -584,8 +585,8 @@ static void check_turns(const duo_plan *plan, int operand, double most_bytes)
     CHECK(sends > 0, "nothing is sent");
 }
 
-/* Pageable operands of several devices go up by turns, a stage each; of pinned ones, whole panels
- * are in turn. A is shared out by rows where a panel is one range of memory, else by k. */
+/* Pageable operands of several devices go up in turn, a stage each; pinned ones in whole panels. A
+ * is divided by rows if a panel is one range of memory, else by k. */
 static void by_turns(void)
 {
     const double stage = 0x1p23;

@@ -1,6 +1,6 @@
 /*
- * test_predictions.c - what calls are predicted to take: prepared operands, the shapes of sgemm on
- * the CPU, and random calls on every built-in profile.
+ * test_predictions.c - predicted times of calls: prepared operands, the shapes of sgemm on the CPU,
+ * and random calls on every built-in profile.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -18,7 +18,7 @@
 
 /* ---- Prepared operands ---- */
 
-/* What an algorithm saves by them grows with each, and only those that split save any. */
+/* An algorithm that splits operands saves more with each prepared one; others save nothing. */
 static void prepared_operands(void)
 {
     const duo_profile *const profile = duo_profile_built_in("h200");
@@ -66,9 +66,9 @@ static void prepared_operands(void)
     }
 }
 
-/* ---- What sgemm costs on the CPU, by the shape ---- */
+/* ---- Cost of sgemm on the CPU, by the shape ---- */
 
-/* The algorithm's cost for m x n x k, A and B without gaps, on at most so many threads. */
+/* The algorithm's cost for m x n x k, A and B without gaps, on at most `most` threads. */
 static double cpu_cost(duo_algorithm_id id, const duo_profile *profile, int64_t m, int64_t n,
                        int64_t k, int most, int *threads)
 {
@@ -98,8 +98,8 @@ static void shapes_on_the_cpu(void)
         }
     }
 
-    /* What was measured of OpenBLAS, on a disturbed machine too, is not beaten by a figure of the
-     * plain algorithm that nobody measured. */
+    /* An unmeasured figure of the plain algorithm does not beat measured ones of OpenBLAS, even
+     * from a disturbed machine. */
     test_case("shapes/plain/beyond-its-curve");
     static duo_profile disturbed;
     disturbed = *generic;
@@ -234,7 +234,7 @@ static void predictions_are_sane(void)
             if (!conditions.gpu)
                 CHECK(choice[i].algorithm->side == DUO_SIDE_CPU || !choice[i].accepts, "no GPU");
         }
-        /* Where the CPU's algorithms alone are predicted, the whole prediction chooses the same. */
+        /* If only the CPU's algorithms are predicted, the whole prediction chooses the same. */
         duo_choice alone[DUO_CANDIDATES];
         const int few = duo_predict_cpu(&call, &conditions, alone);
         if (few == 0 || best < 0) continue;
@@ -251,7 +251,8 @@ static void predictions_are_sane(void)
 
 /* ---- A factor of zero ---- */
 
-/* With alpha = 0 nothing is multiplied: what accepts both takes as long as with k = 0. */
+/* With alpha = 0 nothing is multiplied: an algorithm that accepts both takes as long as with k =
+ * 0. */
 static void nothing_to_multiply(void)
 {
     const duo_conditions conditions = {.profile = duo_profile_built_in("h100"),

@@ -4,9 +4,9 @@
  *
  * Every change of a prepared array has to reach the next product, whether the program, a call on
  * either side, or a kernel of the program's own wrote it. On the simulated device each algorithm
- * reads its packed operands alone, so that an old one shows; and how often operands are packed is
- * counted. All data are small integers: every product is exact. The model of test_residency_model
- * prepares at random; test_failures lets packing fail.
+ * reads only its packed operands, so that an old one shows; and packings are counted. All data are
+ * small integers: every product is exact. The model of test_residency_model prepares at random;
+ * test_failures lets packing fail.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -29,8 +29,8 @@
 static int64_t edge(void) { return test_mode_now() == MODE_GPU ? 600 : 24; }
 
 /*
- * How many operands were packed since the last time. On the simulated device every algorithm packs,
- * and C is in host memory: each call packs what is not prepared once for itself.
+ * Number of operands packed since the last time. On the simulated device every algorithm packs, and
+ * C is in host memory: each call packs operands that are not prepared once for itself.
  */
 static uint64_t packed_written(void)
 {
@@ -79,7 +79,7 @@ static void check_product(duo_context *ctx, bool transa, bool transb, const floa
     free(expected);
 }
 
-/* Two factors, kept or on the device, and what they hold. */
+/* Two factors, kept or on the device, and their values. */
 typedef struct factors {
     test_place place;
     size_t bytes;
@@ -140,7 +140,7 @@ static void product(duo_context *ctx, const factors *f)
 
 static const test_place places[] = {PLACE_KEPT, PLACE_DEVICE};
 
-/* Does the algorithm of the last call pack? Of a GPU's those for Hopper do. */
+/* Does the algorithm of the last call pack? On a GPU, algorithms for Hopper do. */
 static void check_packed(duo_context *ctx)
 {
     duo_decision d = {.size = sizeof d};
@@ -175,7 +175,7 @@ static void split_once(void)
         }
 }
 
-/* One packed operand for each way in which a matrix is used; A transposed is B as it is. */
+/* A matrix has one packed operand for each way of use; A transposed is B as it is. */
 static void ways(void)
 {
     test_case("prepare/ways");
@@ -348,7 +348,7 @@ static void no_room(void)
     end_without_leaks(ctx);
 }
 
-/* Operands have their places before anything is packed: what is kept fits as it did before. */
+/* Operands have their places before anything is packed: kept arrays fit as before. */
 static void places_first(void)
 {
     if (!test_on_sim()) {
@@ -462,7 +462,7 @@ static void taken_back_meanwhile(void)
     duo_backend_install(sim_backend());
 }
 
-/* A child computes on the CPU, and lets go of what its parent prepared. */
+/* A child computes on the CPU, and forgets what its parent prepared. */
 static void forked(void)
 {
     test_case("prepare/forked");

@@ -1,6 +1,6 @@
 /*
- * test_product_sample.c - the sample by which large products are judged: it takes right ones for
- * right, in every layout, and finds what is wrong.
+ * test_product_sample.c - the sample by which large products are judged: it accepts right ones, in
+ * every layout, and finds errors.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -62,7 +62,7 @@ static void round_trip(void)
     CHECK(duo_profile_read(path, &got, why, sizeof why), "%s", why);
     check_equal(&got, &other);
 
-    /* What was not measured is not in the file. */
+    /* Figures that were not measured are not in the file. */
     test_case("profile/without-a-gpu");
     other.upload_pageable = other.cpu_bandwidth = other.sgemm_efficiency = 0.0;
     CHECK(duo_profile_write(&other, path, why, sizeof why), "%s", why);
@@ -257,7 +257,7 @@ static void locales(void)
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8",  "fr_FR.UTF-8", "fr_FR.utf8",
                                         "nl_NL.UTF-8", "ru_RU.UTF-8", "es_ES.UTF-8"};
     test_case("profile/locale");
-    const char *found = NULL; /* of ours: what setlocale returns lasts until its next call */
+    const char *found = NULL; /* ours: setlocale's string lasts until its next call */
     for (size_t i = 0; i < sizeof names / sizeof *names && found == NULL; i++)
         if (setlocale(LC_ALL, names[i]) != NULL) found = names[i];
     if (found == NULL) {

@@ -164,8 +164,8 @@ static void refused_text(void)
     free(bad);
     free(longer);
 
-    /* Cut anywhere in the first lines and the last, where only the last newline may be missing; in
-     * those between, which are alike, here and there. */
+    /* Cut anywhere in the first lines and the last, where only the last newline may be missing. The
+     * lines between are alike: there the cuts are further apart. */
     const size_t length = strlen(text), alike = (size_t)(strstr(text, "\nnn 9 1 =") - text);
     for (size_t cut = 0; cut + 1 < length;) {
         char *const start = strndup(text, cut);

@@ -1,6 +1,6 @@
 /*
- * test_profile_in_use.c - which profile serves, and which of its parts: in children, since it is
- * decided once. Where its files are looked for is in test_profile_paths.c.
+ * test_profile_in_use.c - which profile serves, and which of its parts: in children, since a
+ * process decides it once. The places of its files are in test_profile_paths.c.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -17,7 +17,7 @@
 #include "support/profile_reports.h"
 #include "support/profiles.h"
 
-/* In a child: what is in use, and what once a GPU was opened. */
+/* In a child: prints the profile in use, before and after a GPU is opened. */
 static int report_gpu(const char *gpu)
 {
     printf("%s|%s|", duo_profile_in_use()->origin, duo_profile_why());
@@ -115,7 +115,7 @@ static void one_for_each_gpu(void)
     write_bytes(a, "x", 1);
     check_in_use(settings, b, "gpu-a.ini refused: ");
 
-    /* What was taken when no GPU had been looked at gives way to the file of the GPU. */
+    /* A profile that was taken before any GPU was looked at gives way to the file of the GPU. */
     test_case("profile/places/gpu-is-opened");
     const char *said;
     (void)write_for("config", "GPU A", 3);

@@ -1,10 +1,9 @@
 /*
  * test_random_programs.c - random programs over the whole API (support/random_program.h), each in a
- * process of its own, as a device that is lost stays so.
- *
- * As ctest runs it there are some dozens, and with DUOBLAS_TEST_LONG=0, as under sanitizers, fewer;
- * with 1 as many as make two million calls, or DUOBLAS_TEST_CALLS of them. -seed is the number of
- * the first one. A failure tells a program's number, by which it runs alone:
+ * process of its own, as a lost device stays lost. Under ctest there are some dozens, with
+ * DUOBLAS_TEST_LONG=0, as under sanitizers, fewer; with 1 they go on for two million calls, or for
+ * DUOBLAS_TEST_CALLS. -seed is the number of the first one. A failure tells a program's number, by
+ * which it runs alone:
  *
  *     DUOBLAS_CPU_BLAS=/none test_random_programs child NUMBER
  *
@@ -27,9 +26,9 @@
 
 enum { STEPS = 300, PROGRAMS = 40, PATIENCE_SECONDS = 120, LONG_CALLS = 2000000 };
 
-/* ---- What is told ---- */
+/* ---- Reports ---- */
 
-static program *running; /* for who waits in vain */
+static program *running; /* for the alarm */
 static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 
 static char *remembered(actor *a, uint64_t step) { return a->remembered[step % REMEMBERED]; }
@@ -77,7 +76,7 @@ void wrong(actor *a, const char *format, ...)
 
 bool judge(actor *a, duo_status status, int may, bool some_lost, const char *what)
 {
-    /* What cannot be waited for, however often it is tried, counts as lost, too. */
+    /* A device on which every wait fails counts as lost, too. */
     const int lost = duo_devices_losses();
     const bool fails = lost > 0 || atomic_load(&a->program->trouble) > 0;
     if (status == DUO_OK) return true;
@@ -184,7 +183,7 @@ static void end_program(actor *a, program *p)
     for (int i = 0; i < SHARED_ARRAYS; i++) end_array(a, &p->shared[i]);
     for (int i = 0; i < CONTEXTS; i++) close_context(a, &a->context[i]);
     if (sim_violations() > 0) wrong(a, "%d violations of the backend's contract", sim_violations());
-    /* A default context is there for another thread, and what was lost stays where it was. */
+    /* A default context stays for another thread, and lost memory stays allocated. */
     if (!p->defaults && duo_devices_losses() == 0 && sim_leaks() > 0)
         wrong(a, "%d things are still alive", sim_leaks());
 }
@@ -207,7 +206,7 @@ static int run_program(uint64_t seed)
     for (int i = 0; i < p.actors; i++) calls += p.actor[i].calls;
     printf("%" PRIu64 " calls, %s\n", calls, atomic_load(&p.wrong) ? "WRONG" : "right");
     fflush(stdout);
-    if (atomic_load(&p.wrong)) _exit(1); /* what goes on may go on */
+    if (atomic_load(&p.wrong)) _exit(1); /* other threads may go on */
     return 0;
 }
 

@@ -38,7 +38,7 @@ static void doublings(void)
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* What the classes are named for. */
+/* Does the shape have the property that the class is named for? */
 static bool belongs(duo_shape_class shape_class, const int64_t s[3])
 {
     const int64_t least = smaller(s[0], s[1]);
@@ -115,7 +115,7 @@ static void layout(void)
     CHECK(gaps > 100 && gaps < 400, "%d of 500 with gaps", gaps);
 }
 
-/* Batches keep their limits, and reach what they may. */
+/* Batches keep their limits, and come up to them. */
 static void batches(void)
 {
     enum { BATCHES = 4000 };

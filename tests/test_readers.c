@@ -1,6 +1,6 @@
 /*
- * test_readers.c - contexts that read one array run side by side; who writes it follows them all,
- * and who reads packed operands follows the packing.
+ * test_readers.c - contexts that read one array run side by side. A writer follows them all, and a
+ * reader of packed operands follows the packing.
  */
 #include <stdlib.h>
 
@@ -61,7 +61,7 @@ static void side_by_side(void)
     free(values);
 }
 
-/* More readers than a region remembers, of which one is slow: who writes waits for that one. */
+/* More readers than a region remembers, and one is slow: a writer waits for that one. */
 static void all_are_followed(void)
 {
     if (!test_on_sim()) {

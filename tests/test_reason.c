@@ -14,7 +14,7 @@
 #include "support/harness.h"
 #include "support/made_machine.h"
 
-/* A curve of an algorithm: `launch` for one element, and so much more at 2^18 elements. */
+/* A curve of an algorithm: `launch` for one element, and `more` on top at 2^18 elements. */
 static void grows(duo_algorithm_id id, double launch, double more)
 {
     machine.curve[id] =
@@ -105,8 +105,8 @@ static void reductions(void)
     duo_profile_reset();
 }
 
-/* What moves while the GPU works is no transfer: the parts of a streamed product have the same sum
- * as the prediction, and those of a resident one no transfers. */
+/* Copies while the GPU works are no transfers. The parts of a streamed product have the prediction
+ * as their sum; a resident one has no transfers. */
 static void products(void)
 {
     new_machine(1.0, 20e-3);
@@ -218,7 +218,7 @@ static void other_reasons(void)
     (void)reason_on(DUO_PATH_GPU); /* looks for one */
     test_contains(reason_on(DUO_PATH_AUTO), "10 us on 1 thread of the CPU; there is no usable GPU");
 
-    test_case("reason/no-driver"); /* nobody has to be asked */
+    test_case("reason/no-driver"); /* no driver is asked */
     duo_backend without = *sim_backend();
     without.absent = "built for no GPU";
     duo_backend_install(&without);

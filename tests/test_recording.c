@@ -1,5 +1,5 @@
 /*
- * test_recording.c - when the steps of a streamed product ran, and what its log is told meanwhile.
+ * test_recording.c - the times of the steps of a streamed product, and the messages to its log.
  *
  * The steps have to be in the order of the plan's rules (data/plan.h) by the devices' own clocks:
  * virtual ones on the simulated device, events on a GPU.
@@ -16,7 +16,7 @@
 #include "sim/sim.h"
 #include "support/harness.h"
 
-/* Seconds by which a GPU's events may be off; the simulated clock counts nanoseconds. */
+/* Seconds that a GPU's events may be off; the simulated clock counts nanoseconds. */
 static double slack(void) { return test_on_sim() ? 1e-9 : 3e-6; }
 
 enum { M = 1024, N = 896, K = 64 };
@@ -199,7 +199,7 @@ static void in_blocks(void)
     if (!test_on_sim()) return;
     test_case("recording/blocks");
     sim_set_memory(3 << 20);
-    duo_backend_install(sim_backend()); /* what is known of the device is asked again */
+    duo_backend_install(sim_backend()); /* the device's properties are asked again */
     record_products(true, true);
 }
 
@@ -262,7 +262,7 @@ static void progress_of(bool pinned)
     operands o;
     told t = {.rising = true, .worded = true};
     sim_set_memory(3 << 20);
-    duo_backend_install(sim_backend()); /* what is known of the device is asked again */
+    duo_backend_install(sim_backend()); /* the device's properties are asked again */
     duo_context *const ctx = test_context();
     if (make(&o, ctx, pinned)) {
         multiply(&o);

@@ -1,6 +1,6 @@
 /*
- * test_reduction_predictions.c - what reductions are predicted to take: strides, transfers,
- * threads, short curves and fetched vectors.
+ * test_reduction_predictions.c - predicted times of reductions: strides, transfers, threads, short
+ * curves and fetched vectors.
  */
 #include <math.h>
 
@@ -26,8 +26,8 @@ static double strided_cost(duo_operation operation, int64_t n, int64_t inc)
     return table.algorithm[i].cost(&call, &conditions, &threads);
 }
 
-/* What is not in a row is gathered one by one, backwards too; the further apart, the more lines
- * are moved, up to one for each element. */
+/* Elements that are not in a row are gathered one by one, backwards too; the further apart, the
+ * more lines are moved, up to one for each element. */
 static void strides(void)
 {
     for (int operation = DUO_SASUM; operation <= DUO_SDOT; operation++)
@@ -50,10 +50,10 @@ static void strides(void)
         }
 }
 
-/* ---- What moves ---- */
+/* ---- Transfers ---- */
 
-/* Seconds of the transfers of ssum alone, of n elements `inc` apart, on a machine whose copies take
- * nothing but the time of their bytes: 1 GB/s over the link, 4 in the host's memory. */
+/* Seconds of only the transfers of ssum, of n elements `inc` apart, on a machine on which copies
+ * take only the time of their bytes: 1 GB/s over the link, 4 in the host's memory. */
 static double moving(int64_t n, int64_t inc, duo_residence at, duo_side side, double stale_bytes)
 {
     duo_call call = duo_call_reduction(DUO_SSUM, n);
@@ -83,7 +83,7 @@ static void transfers(void)
     const double part = moving(N, 19, DUO_AT_STALE, DUO_SIDE_GPU, 3e9);
     CHECK(test_close(part, (3e9 + stage / 1.5) / 1e9, 1e-9), "%g s for 3 GB that are stale", part);
     test_case("transfers/gathered");
-    /* Of 16 elements, or as many as it is apart, one is wanted; its place is read and written. */
+    /* One of `inc` elements, at most of 16, is wanted; its place is read and written. */
     for (int64_t inc = 2; inc <= 64; inc *= 2) {
         const double line = inc < 16 ? (double)inc : 16.0, pinned = (line + 2.0) * bytes / 4e9;
         const double got = moving(N, inc, DUO_AT_PINNED, DUO_SIDE_GPU, 0.0);
@@ -110,8 +110,8 @@ static void transfers(void)
     duo_profile_reset();
 }
 
-/* On the GPU a strided element moves up to 64 bytes, in a kept array that is sent, too; two vectors
- * move what both need. */
+/* On the GPU a strided element moves up to 64 bytes, also in a kept array that is sent; two vectors
+ * move the bytes of both. */
 static void strides_on_the_gpu(void)
 {
     new_machine(1.0, 1.0);
@@ -141,8 +141,8 @@ static void strides_on_the_gpu(void)
 
 /* ---- Curves of reductions ---- */
 
-/* ssum of n elements in host memory on the made machine: 16 threads, of which one adds an element
- * in 10 ps in its caches. */
+/* ssum of n elements in host memory on the made machine: 16 threads; one adds an element in 10 ps
+ * in its caches. */
 static double summing(duo_algorithm_id id, int64_t n, int most, int *threads)
 {
     const duo_call call = duo_call_reduction(DUO_SSUM, n);
@@ -219,8 +219,8 @@ static void short_curves(void)
     duo_profile_reset();
 }
 
-/* One thread reads what was just fetched as slowly as memory, and finds no gaps in it; the team at
- * half the rate of memory. */
+/* One thread reads a vector just fetched as slowly as memory, and without gaps; the team reads it
+ * at half the rate of memory. */
 static void fetched_vectors(void)
 {
     int threads;

@@ -23,7 +23,7 @@ enum { OPERATIONS = 3 };
 static const duo_math maths[] = {DUO_MATH_ACCURATE, DUO_MATH_FLOAT64};
 enum { MATHS = 2 };
 
-/* One problem; the increments are those of the call, of any sign. */
+/* One problem; the increments are as in the call, of any sign. */
 typedef struct problem {
     duo_operation operation;
     int64_t n, incx, incy, offset;
@@ -31,7 +31,7 @@ typedef struct problem {
 } problem;
 
 typedef struct vectors {
-    test_array x, y; /* y: sdot alone */
+    test_array x, y; /* y: only sdot */
     double want, bound;
     float bits; /* the documented result */
 } vectors;
@@ -52,7 +52,7 @@ static test_array new_vector(int64_t n, int64_t inc, int64_t offset, test_data d
     return x;
 }
 
-/* Sets the expected result, and its bound, of what the vectors hold now. */
+/* Sets the expected result, and its bound, for the present data of the vectors. */
 static void expect(const problem *p, duo_math math, vectors *v)
 {
     const bool two = p->operation == DUO_SDOT, float64 = math == DUO_MATH_FLOAT64;

@@ -15,7 +15,7 @@
 #include "support/mishaps.h"
 #include "support/reference_order.h"
 
-/* What is called at the start alone fails. */
+/* Calls of the backend that are made only at the start fail. */
 static void fail_at_the_start(void)
 {
     float x[300], sum;
@@ -145,9 +145,9 @@ static void fail_after(void)
 /* ---- For a while ---- */
 
 /*
- * For a while the device refuses every call of one kind. What only it has is not lost by that: each
- * function that needs it says that it failed, and succeeds afterwards, unless the device had to be
- * given up.
+ * For a while the device refuses every call of one kind. Data that only the device has are not lost
+ * by that: each function that needs them says that it failed, and succeeds afterwards, unless the
+ * device had to be given up.
  */
 typedef enum verb { FETCH, RELEASE, COPY, SUM_KEPT, SUM_DEVICE, SYNCHRONIZE, VERBS } verb;
 

@@ -1,7 +1,7 @@
 /*
  * test_replays.c - the work of graphs on the device, which is recorded once and replayed: how often
- * that happens, that it follows what changes between launches, and that nothing is lost where it
- * cannot be recorded.
+ * that happens, that it follows changes between launches, and that nothing is lost if it cannot be
+ * recorded.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 
 enum { EDGE = 24, COUNT = EDGE * EDGE, BYTES = COUNT * sizeof(float) };
 
-/* Device memory of small integers, and what is in it. */
+/* Device memory of small integers, and its values. */
 typedef struct matrix {
     float *device;
     float is[COUNT];
@@ -97,7 +97,7 @@ static void free_all(duo_context *ctx, float *const *memory, int count)
     if (test_on_sim()) CHECK(sim_violations() == 0, "%d violations", sim_violations());
 }
 
-/* ---- What is replayed ---- */
+/* ---- Replays ---- */
 
 /* A launch is one replay, and no launch of a kernel, until something is updated. */
 static void once_each(void)
@@ -161,8 +161,8 @@ static void pinned_copies(void)
 
 /* ---- Order ---- */
 
-/* A product of two that were made side by side; then another context changes what they read, and
- * the next launch follows that: without a wait of the host. */
+/* A product of two that were made side by side. Then another context changes their operands, and
+ * the next launch follows that without a wait of the host. */
 static void in_order(void)
 {
     enum { ROUNDS = 12 };
@@ -199,7 +199,7 @@ static void in_order(void)
     free_all(ctx, (float *[]){x, results}, 2);
 }
 
-/* What a launch copies from pageable memory is there when its context has been waited for. */
+/* A launch's copies from pageable memory are done when its context has been waited for. */
 static void copied_from_host(void)
 {
     duo_context *const ctx = test_context();
@@ -241,7 +241,7 @@ static void many(void)
     free_all(ctx, (float *[]){a.device, c}, 2);
 }
 
-/* ---- What changes between launches ---- */
+/* ---- Changes between launches ---- */
 
 /* An operand under duo_prepare is packed once, and again when it has changed; never where the graph
  * itself writes it. */
@@ -310,7 +310,7 @@ static void packed_elsewhere(void)
     free_all(ctx, (float *[]){x, c, b.device}, 3);
 }
 
-/* Another thread reads what a graph reads while that is recorded, again and again. */
+/* Another thread reads the graph's operand again and again while the graph is recorded. */
 typedef struct reader {
     duo_context *ctx;
     const matrix *a;
@@ -388,7 +388,7 @@ static void moved(void)
         check_product(ctx, a.is, a.is, c);
         CHECK(s == sum_of(a.is, COUNT), "%g", (double)s);
         if (other != NULL) CHECK_STATUS(DUO_OK, duo_free(ctx, other));
-        if (round == 3) { /* what the host reads is kept now: still the host's */
+        if (round == 3) { /* the host's operand is kept now: the host still reads it */
             CHECK_STATUS(DUO_OK, duo_keep(ctx, a.is, BYTES));
             CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
             CHECK_STATUS(DUO_OK, duo_release(ctx, a.is));
@@ -421,7 +421,7 @@ static void kept_since(void)
 
 /* ---- What goes wrong ---- */
 
-/* Wherever one call of the driver fails, while the graph is built or launched, the work is done. */
+/* Any one call of the driver fails while the graph is built or launched: the work is done. */
 static void failures(void)
 {
     static const sim_kind kinds[] = {SIM_RECORD, SIM_REPLAY, SIM_LAUNCH, SIM_COPY,    SIM_OPEN,

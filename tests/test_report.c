@@ -1,6 +1,6 @@
 /*
- * test_report.c - what people and programs get of a crossover: terminal, HTML, SVG, JSON, CSV. The
- * figures are an H100's, as published.
+ * test_report.c - the outputs of a crossover for people and programs: terminal, HTML, SVG, JSON,
+ * CSV. The figures are an H100's, as published.
  */
 #define _GNU_SOURCE
 #include <cJSON.h>
@@ -34,7 +34,7 @@ static const char *read_back(const char *path)
     return text;
 }
 
-/* The same machine without its GPU, whose figures are then predicted. */
+/* The same machine without its GPU: the GPU's figures are then predicted. */
 static duo_crossover *without_gpu(void)
 {
     duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);
@@ -307,7 +307,7 @@ static void json(void)
 
 /* ---- CSV ---- */
 
-/* What is written can be read, and has the same answer. */
+/* The CSV can be read again, and has the same answer. */
 static void csv(void)
 {
     char path[600];
@@ -343,7 +343,7 @@ static void check_first(const char *shown, const char *before, const char *first
           "first comes %.100s", at != NULL ? at + strlen(before) : shown);
 }
 
-/* First of all, wherever it is shown; and there is no verdict. */
+/* The noise is told first in every output, and there is no verdict. */
 static void noise(void)
 {
     char path[600], lines[300] = "";
@@ -403,7 +403,7 @@ static double width_of_example(const duo_crossover *x)
     return high / low;
 }
 
-/* What is known of the noise is in what is said, not beside it. */
+/* The noise is in the ranges that are told, not beside them. */
 static void noise_in_ranges(void)
 {
     duo_crossover *const x = without_gpu();

@@ -1,5 +1,6 @@
 /*
- * test_residency.c - kept arrays: what is sent, what stays on the device, what comes home and when.
+ * test_residency.c - kept arrays: which bytes are sent, stay on the device, and come home, and
+ * when.
  *
  * All data are small integers, so every result is exact and every wrong byte shows. On the
  * simulated device the bytes sent are counted; on a real one the counts are left out.
@@ -260,7 +261,7 @@ static void ranges(void)
     float *const expected = new_floats(N), *const id = new_floats(100);
     memcpy(expected, x, N * sizeof *x);
     for (int i = 0; i < 100; i++) id[i] = i % 11 == 0 ? 1.0f : 0.0f;
-    /* 10 x 10 into the kept part alone, across its start, and across its end */
+    /* 10 x 10 only into the kept part, across its start, and across its end */
     static const int64_t at[] = {300, 95, 1095};
     for (int i = 0; i < 3; i++) {
         CHECK_STATUS(DUO_OK, duo_sgemm(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 10, 10, 10,
@@ -316,7 +317,7 @@ static void partly_kept(void)
             memcpy(expected, x, N * sizeof *x);
             CHECK_STATUS(DUO_OK, duo_changed(ctx, x, N * sizeof *x));
         }
-        /* What is not kept is always current. */
+        /* Memory that is not kept is always current. */
         CHECK(same_floats(x, expected, 500) && same_floats(x + 1000, expected + 1000, 200) &&
                   same_floats(x + 1900, expected + 1900, N - 1900),
               "host memory that is not kept is not current");
@@ -331,7 +332,7 @@ static void partly_kept(void)
     free(x);
 }
 
-/* Plain arrays need no verb: what the program writes between calls is seen, gaps are left alone. */
+/* Plain arrays need no verb: calls see the program's writes between them, and do not touch gaps. */
 static void plain_arrays(void)
 {
     duo_context *const ctx = test_context();

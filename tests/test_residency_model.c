@@ -1,6 +1,6 @@
 /*
- * test_residency_model.c - random calls on one large array, of which changing parts are kept, and
- * on some blocks of device memory, against plain loops over what every element should be.
+ * test_residency_model.c - random calls on one large array with changing kept parts, and on some
+ * blocks of device memory, against plain loops over the right values.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -14,8 +14,8 @@
 #include "support/harness.h"
 
 /*
- * One host array, of which parts are kept, and some blocks of device memory; `truth` is what each
- * element should be. Every value is a small integer, so sums and products are exact.
+ * One host array with kept parts, and some blocks of device memory; `truth` has the right value of
+ * each element. Every value is a small integer, so sums and products are exact.
  */
 enum { BLOCKS = 4, BLOCK_FLOATS = 2000, CONTEXTS = 3, LARGEST_VALUE = 1 << 12, FACTORS = 6 };
 
@@ -76,7 +76,8 @@ static bool kept_anywhere(const model *w, int64_t from, int64_t to)
     return false;
 }
 
-/* Host memory that is not kept must always be current: looks around what a call touched. */
+/* Host memory that is not kept must always be current: looks around the elements that a call
+ * touched. */
 static void check_around(model *w, int64_t from, int64_t to)
 {
     const space *const s = &w->space[0];

@@ -1,9 +1,7 @@
 /*
  * test_several_devices.c - products of host arrays that several devices share (duo_set_devices):
- * results, which devices compute, what moves between them, and what that takes in the time of the
- * simulated devices. What happens when devices fail is in test_several_failures.c.
- *
- * On GPUs at least two are needed.
+ * results, which devices compute, the copies between them, and their times on the simulated
+ * devices. Failures of devices are in test_several_failures.c. With GPUs, at least two are needed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -189,7 +187,7 @@ static void resident(void)
         }
 }
 
-/* ---- What moves, and when ---- */
+/* ---- Copies, and their times ---- */
 
 static uint64_t bytes_of(sim_operation_kind kind)
 {
@@ -235,8 +233,8 @@ static void panels_go_up_once(void)
             }
 }
 
-/* Every product begins after what its device was sent, and copied from others, before it was
- * queued; every copy between devices after what was sent to its source. */
+/* Every product begins after all copies to its device that were queued before it; every copy
+ * between devices after all that was sent to its source. */
 static void check_order(void)
 {
     const sim_operation *log;
@@ -331,7 +329,7 @@ static void choice(void)
     c.devices = 0;
     CHECK(chosen(DUO_AT_PAGEABLE, &c, &less) == 1, "more than there are");
     /* Pageable arrays with little arithmetic are bound by the host, which copies them for all;
-     * pinned ones by the links alone. */
+     * pinned ones only by the links. */
     algorithm_takes(DUO_sgemm_gpu_naive, 1e-5);
     c = conditions_of(4, true);
     CHECK(chosen(DUO_AT_PAGEABLE, &c, &seconds) == 1, "several share the host's time");

@@ -1,11 +1,11 @@
 /*
  * test_several_failures.c - one of the devices that share a product fails, the answer does not.
  *
- * The n-th call of each kind at the backend fails, n = 1, 2, 3, ... until the product no longer
- * gets so far, which meets every operation on every device; with each status, once or from then on;
+ * The n-th call of each kind at the backend fails, n = 1, 2, 3, ... until the product makes fewer;
+ * so every operation on every device fails once. It fails with each status, once or from then on;
  * or the n-th piece of queued work takes its device down while it runs, so that the others go on
- * with what they copied from it; or a device is lost at a random moment. Each time the product must
- * be right and the status DUO_OK, and the next one is computed by the devices that are left.
+ * with their copies from it; or a device is lost at a random moment. Each time the product must be
+ * right and the status DUO_OK, and the devices that are left compute the next one.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -100,7 +100,7 @@ static void check_next(many_product *p, duo_context *ctx)
     many_check(p);
 }
 
-/* False: the call never came so far. */
+/* False: the call makes fewer. */
 static bool run(const scenario *s, many_product *p, const mishap *what, int nth)
 {
     duo_context *const ctx = begin(s);
@@ -267,8 +267,8 @@ static void first_is_lost(void)
     alarm(0);
 }
 
-/* The second device is lost when nothing of the context is there any more. So nothing is lost with
- * it, though the stages by which the first device gets a kept array were last the second's. */
+/* The second device is lost when it has nothing of the context any more. So no data are lost with
+ * it, though it was the last to use the stages that now send a kept array to the first device. */
 static void second_is_lost(void)
 {
     enum { FLOATS = 300000 }; /* in all stages */

@@ -147,7 +147,7 @@ static void algorithm_scalars(void)
     }
 }
 
-/* C alone, in several pieces of a thread each: of columns, and of parts of long ones. */
+/* Only C, in several pieces, each for a thread: columns, and parts of long ones. */
 static void algorithm_scales(void)
 {
     static const int64_t shapes[][2] = {{211, 331}, {70001, 2}, {1, 70001}, {32768, 2}};
@@ -174,7 +174,7 @@ static void algorithm_odd_shapes(void)
         {640, 3, 5},    {3, 640, 5},     {192, 160, 96},  {256, 256, 16},  {255, 129, 31},
         {130, 258, 66}, {131, 33, 4004}, {29, 203, 8004}, {45, 9001, 130},
     };
-    const bool on_sim = test_on_sim(); /* whose kernels are all one: a layout of each shape */
+    const bool on_sim = test_on_sim(); /* its algorithms have one kernel: one layout per shape */
     test_rng rng = test_rng_for("sgemm odd shapes");
     const duo_algorithm *algorithms[DUO_CANDIDATES];
     const int count = test_algorithms(DUO_SGEMM, algorithms);
@@ -192,7 +192,7 @@ static void algorithm_odd_shapes(void)
     }
 }
 
-/* As many floats as make the leading dimension of so many rows a multiple of 4, or not. */
+/* The gap that makes the leading dimension for `rows` a multiple of 4, or not. */
 static int64_t gap_of(int64_t rows, bool multiple) { return (4 - rows % 4) % 4 + !multiple; }
 
 /* Few columns or rows of C: every tile of sgemm_gpu_skinny on an H100 but the 128 x 32 along k, X

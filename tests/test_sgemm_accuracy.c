@@ -3,7 +3,7 @@
  * of duo_sgemm, against the bounds of the public header, on the data of sgemm_data.h; and the
  * Frobenius norm of the error against that of a plain fp32 FMA chain.
  *
- * DUOBLAS_TEST_LONG=1 makes twenty times the cases, and larger ones; 0, as for sanitizers, a
+ * DUOBLAS_TEST_LONG=1 makes twenty times the cases, and larger ones; with 0, as for sanitizers, a
  * twentieth.
  */
 #include <math.h>
@@ -65,7 +65,7 @@ static float scalar(test_rng *rng)
 
 static int64_t extra(test_rng *rng) { return test_between(rng, 0, 1) * test_between(rng, 1, 9); }
 
-/* Some algorithms are for k >= 64 alone: half of the problems are theirs. */
+/* Some algorithms are only for k >= 64: half of the problems are for them. */
 static problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t work)
 {
     problem p = {.layout = DUO_COL_MAJOR, .data = data};
@@ -91,7 +91,7 @@ static problem random_problem(test_rng *rng, const duo_sgemm_data *data, int64_t
     p.extra_b = extra(rng);
     p.extra_c = extra(rng);
     p.offset = test_between(rng, 0, 1) * test_between(rng, 1, 7);
-    /* What was in C would outweigh most of these products, and hide their errors. */
+    /* The old C would outweigh most of these products, and hide their errors. */
     if (data->apart > 0) p.beta = 0.0f;
     return p;
 }
@@ -111,7 +111,7 @@ static test_array new_matrix(const problem *p, bool trans, int64_t rows, int64_t
     return test_array_matrix(p->layout == DUO_ROW_MAJOR, trans, rows, columns, more, p->offset);
 }
 
-/* The call as the algorithms see it: of a row-major problem, C' = op(B)' op(A)'. */
+/* The call as the algorithms see it: for a row-major problem, C' = op(B)' op(A)'. */
 static duo_call call_of(const problem *p, const operands *o, float *c)
 {
     return p->layout == DUO_COL_MAJOR
@@ -206,7 +206,8 @@ static double check_result(const problem *p, const operands *o, const test_array
 
 /* ---- Algorithms ---- */
 
-/* Those of this mode's side that serve a math. Whatever serves the default one serves TF32. */
+/* The algorithms of this mode's side that serve a math. All that serve the default one serve
+ * TF32. */
 static int algorithms_for(duo_math math, const duo_algorithm *algorithm[DUO_SGEMM_ALGORITHMS])
 {
     const duo_side side = test_gpu_side() ? DUO_SIDE_GPU : DUO_SIDE_CPU;
@@ -299,7 +300,7 @@ static void algorithm_large(void)
         int64_t m, n, k;
         bool transa, transb;
         bool panels; /* with a workspace of 8 MB too, in panels where operands are split */
-        bool gpu;    /* on a GPU alone: for tiles of C that are large */
+        bool gpu;    /* only on a GPU: for large tiles of C */
     } shapes[] = {
         /* m    n     k       trans A, B    panels gpu */
         {2051, 2305, 65, false, true, false, false},  {4099, 1283, 64, true, true, false, false},
@@ -317,8 +318,8 @@ static void algorithm_large(void)
     const duo_algorithm *algorithms[DUO_SGEMM_ALGORITHMS];
     const int count = algorithms_for(DUO_MATH_TF32, algorithms);
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof shapes[0]; i++) {
-        /* With the last shape the guard refuses fp16x3 for all tiles, several of which one block
-         * computes. */
+        /* With the last shape the guard refuses fp16x3 for all tiles; one block computes several of
+         * these. */
         const bool last = i / 2 == sizeof shapes / sizeof shapes[0] - 1;
         if (shapes[i / 2].gpu && test_mode_now() != MODE_GPU) continue;
         if (small_workspace && !shapes[i / 2].panels) continue;
@@ -357,7 +358,7 @@ static void algorithm_large(void)
 
 enum { BLOCK = 64 }; /* rows, and columns, of C that are computed one way */
 
-/* Row BLOCK * b + BLOCK / 2 of C for all b: what it should be, and its bounds. */
+/* Row BLOCK * b + BLOCK / 2 of C for all b: its right values and bounds. */
 typedef struct sample {
     int64_t count;
     double *want, *bound, *tf32_bound; /* [b][j] */
@@ -571,9 +572,8 @@ static double squares(const problem *p, const operands *o, const float *c, int64
     return sum;
 }
 
-/* Two norms of so many roundings differ by some percent. On the CPU also the product is rounded
- * where there is no fused multiply-add: 1.06 times a chain's norm, measured where few terms
- * count. */
+/* Two norms of as many roundings differ by some percent. On a CPU without fused multiply-add the
+ * product is rounded, too: 1.06 times a chain's norm, measured where few terms count. */
 static double allowed_ratio(const duo_algorithm *algorithm)
 {
     return algorithm->side == DUO_SIDE_CPU ? 1.1 : 1.05;

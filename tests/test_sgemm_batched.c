@@ -1,6 +1,6 @@
 /*
- * test_sgemm_batched.c - batches of products: each against the oracle, wherever its operands are,
- * with nothing written between them.
+ * test_sgemm_batched.c - batches of products: each against the oracle, with operands in every
+ * place, and nothing written between them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 
 enum { MOST = 40 }; /* products */
 
-/* Memory of one operand of all products: where the library sees it, and what is expected there. */
+/* Memory of one operand of all products: its place for the library, and the values expected
+ * there. */
 typedef enum place { HOST, PINNED, FOREIGN, KEPT, DEVICE, PLACES } place;
 static const char *const place_names[PLACES] = {"host", "pinned", "pinned elsewhere", "kept",
                                                 "device"};
@@ -22,7 +23,7 @@ static const char *const place_names[PLACES] = {"host", "pinned", "pinned elsewh
 typedef struct array {
     place place;
     int64_t floats;
-    float *host; /* data; for KEPT it is what the library sees */
+    float *host; /* data; for KEPT the library sees it */
     float *seen; /* by the library */
 } array;
 
@@ -60,7 +61,7 @@ static array new_array(duo_context *ctx, test_rng *rng, place where, int64_t flo
     return x;
 }
 
-/* Brings what the library sees to what `host` says, or the other way about. */
+/* Copies `host` to the memory that the library sees, or the other way about. */
 static void to_library(duo_context *ctx, const array *x)
 {
     const size_t bytes = (size_t)x->floats * sizeof(float);
@@ -122,7 +123,7 @@ static duo_status run(const batch *b)
                              b->lda, bs, b->ldb, b->beta, c, b->ldc, b->count);
 }
 
-/* Checks what came of `before`: every product, and what is between them. */
+/* Checks every product, with C as in `before`, and the memory between them. */
 static void check_all(const batch *b, const float *before)
 {
     const int64_t elements = b->m * b->n;
@@ -285,7 +286,7 @@ static void end_batch(batch *b)
     end_array(b->ctx, &b->c);
 }
 
-/* Several products, of which C changes. */
+/* Several products that change C. */
 static bool is_launched(const batch *b)
 {
     return b->count > 1 && (b->alpha != 0.0f || b->beta != 1.0f);
@@ -321,7 +322,7 @@ static void random_batches(void)
     if (test_on_sim()) CHECK(sim_leaks() == 0, "%d things are still alive", sim_leaks());
 }
 
-/* Every product in memory of its own; where those of each operand are, by turns. */
+/* Every product in memory of its own. where: places of each operand, alternating by product. */
 static const struct {
     const char *name;
     place where[3][2];
@@ -353,7 +354,7 @@ static void scattered(void)
                 x[i][p] = new_array(ctx, &rng, lists[l].where[i][p % 2], FLOATS);
                 to_library(writer, &x[i][p]);
             }
-        /* What the products read comes late. */
+        /* The operands of the products come late. */
         for (int p = 0; p < COUNT && comes_late; p++) {
             void *source = NULL;
             CHECK_STATUS(DUO_OK, duo_malloc(writer, FLOATS * sizeof(float), &source));
@@ -361,7 +362,7 @@ static void scattered(void)
             CHECK_STATUS(DUO_OK, duo_copy(writer, source, x[0][p].host, FLOATS * sizeof(float)));
             late[p] = source;
         }
-        for (int p = COUNT - 1; p >= 0 && comes_late; p--) /* that of the first product last */
+        for (int p = COUNT - 1; p >= 0 && comes_late; p--) /* the first product's comes last */
             CHECK_STATUS(DUO_OK, duo_copy(writer, x[0][p].seen, late[p], FLOATS * sizeof(float)));
         for (int p = 0; p < COUNT; p++) {
             a[p] = x[0][p].seen;
@@ -440,7 +441,7 @@ static void arguments(void)
     CHECK_STATUS(DUO_OK, duo_sgemm_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, 4, 4, 4,
                                            1.0f, NULL, 4, NULL, 4, 0.0f, NULL, 4, 0));
     CHECK(test_all_poison(c, FLOATS), "nothing wrote something");
-    test_case("batched/between-columns"); /* columns of each C between those of the others */
+    test_case("batched/between-columns"); /* columns of each C between columns of the others */
     CHECK_STATUS(DUO_OK, strided(ctx, DUO_NO_TRANS, 4, a, 4, 16, c, 12, 4, 3));
     for (int e = 0; e < 48; e++) CHECK(c[e] == 0.0f, "element %d", e);
     CHECK(test_all_poison(c + 48, FLOATS - 48), "wrote behind");
@@ -449,8 +450,8 @@ static void arguments(void)
     test_context_end(ctx);
 }
 
-/* A product has the bits that it has alone: on the CPU those of duo_sgemm; in one launch those of
- * any batch. */
+/* A product has the same bits in every batch: on the CPU the bits of duo_sgemm; in one launch those
+ * of any other launch. */
 static void same_bits(void)
 {
     test_rng rng = test_rng_for("bits");
@@ -498,7 +499,7 @@ static void same_bits(void)
     test_context_end(ctx);
 }
 
-/* Matrices that are larger than what is sent at once. */
+/* Matrices that are larger than one transfer. */
 static void long_k(void)
 {
     enum { N = 4, K = 600000, COUNT = 3 };
@@ -532,7 +533,7 @@ static double predicted_seconds(duo_context *ctx, place where)
     return d.predicted_seconds;
 }
 
-/* What is sent and fetched is in the price, at the rates of the link. */
+/* The price has the bytes sent and fetched, at the rates of the link. */
 static void predicted(void)
 {
     if (!test_gpu_side()) {
@@ -628,7 +629,7 @@ static void refused(void)
     test_context_end(ctx);
 }
 
-/* Bytes of what a launch needs on the device of operands in host memory. */
+/* Bytes on the device that a launch needs for operands in host memory. */
 static uint64_t sent_bytes(const batch *b)
 {
     const int64_t floats[3] = {b->m * b->k, b->k * b->n, b->m * b->n};
@@ -640,8 +641,8 @@ static uint64_t sent_bytes(const batch *b)
     return (uint64_t)all * sizeof(float);
 }
 
-/* The device has memory for a part of what is in host memory; it was seen to, or others have taken
- * it since; or it refuses to give more at first. */
+/* The device has memory only for a part of the operands in host memory. This is known, or others
+ * have taken the memory since, or the device at first refuses to give more. */
 static void short_of_memory(void)
 {
     enum { KNOWN, TAKEN, REFUSED, WAYS };
@@ -654,7 +655,7 @@ static void short_of_memory(void)
     for (int round = 0; round < 45; round++) {
         const int way = round % WAYS;
         test_reset();
-        duo_context *ctx = way != KNOWN ? test_context() : NULL; /* nobody has looked yet */
+        duo_context *ctx = way != KNOWN ? test_context() : NULL; /* its memory is not known yet */
         batch b = new_batch(ctx, &rng, way != KNOWN && round % 4 == 0 ? DEVICE : HOST, HOST,
                             way != KNOWN && round % 2 == 0 ? PINNED : HOST);
         name_case(names[way], &b);
@@ -662,7 +663,7 @@ static void short_of_memory(void)
         const uint64_t there = sim_allocated_bytes(0), sent = sent_bytes(&b);
         const bool parted = b.count > 8 && sent > 1 << 14 && b.stride[0] != 0 && b.stride[1] != 0 &&
                             b.alpha != 0.0f;
-        if (way == REFUSED) /* also after looking for what to evict, and without workspace */
+        if (way == REFUSED) /* also after an attempt to evict, and without workspace */
             sim_fail(SIM_ALLOCATE, 1, DUO_ERR_MEMORY, 4);
         else
             sim_set_memory(there + sent / 2 + 1024);

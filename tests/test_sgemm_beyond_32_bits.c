@@ -1,5 +1,5 @@
 /*
- * test_sgemm_beyond_32_bits.c - products of matrices whose columns lie so far apart that indices of
+ * test_sgemm_beyond_32_bits.c - products of matrices with columns so far apart that indices of
  * elements, or offsets in bytes, do not fit 32 bits: every algorithm, and duo_sgemm.
  */
 #define _GNU_SOURCE
@@ -54,7 +54,7 @@ static int call_vast(const duo_algorithm *algorithm, const vast_problem *p, cons
     return status;
 }
 
-/* Small integers in matrices whose columns are far apart; on one algorithm, or through the public
+/* Small integers in matrices with columns far apart; by one algorithm, or through the public
  * function if algorithm is NULL. */
 static void run_vast(const duo_algorithm *algorithm, const vast_problem *p)
 {

@@ -2,8 +2,8 @@
  * test_sgemm_float64.c - duo_sgemm under DUO_MATH_FLOAT64 and its algorithms, against the exact
  * result: the promised bound on data that cancel, 0.51 ulp on ordinary data.
  *
- * What sgemm may read and write, shapes, alignment and special values: test_sgemm.c, whose tests
- * walk these algorithms with all others.
+ * Reads and writes, shapes, alignment and special values are in test_sgemm.c: its tests walk these
+ * algorithms with all others.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -46,7 +46,7 @@ typedef struct operands {
     test_array a, b, c, c_before;
 } operands;
 
-/* Of which op is rows x columns. */
+/* The stored matrix X for an op(X) of rows x columns. */
 static test_array new_matrix(const problem *p, duo_transpose trans, int64_t rows, int64_t columns,
                              int64_t extra)
 {
@@ -61,7 +61,7 @@ static float *element(const problem *p, const test_array *x, duo_transpose trans
                                             : oracle_index(p->layout, j, i, x->ld));
 }
 
-/* Pairs of steps of k whose products cancel, and one that stays; in random order. */
+/* Pairs of steps of k with products that cancel, and one that stays; in random order. */
 static void fill_cancelling(const problem *p, operands *o, test_rng *rng)
 {
     int64_t *const order = malloc((size_t)p->k * sizeof *order);
@@ -127,9 +127,9 @@ static void name_case(const problem *p, const char *where)
 
 /* ---- The judge ---- */
 
-/* Of all elements judged so far. */
+/* All elements judged so far. */
 typedef struct tally {
-    int64_t elements, ordinary; /* of these, those to which the promise of 0.51 ulp applies */
+    int64_t elements, ordinary; /* ordinary: with the promise of 0.51 ulp */
     double worst_ulp;           /* of the latter */
     int64_t beyond_bound;       /* of all */
 } tally;
@@ -280,8 +280,7 @@ static void small_shapes(void)
     test_context_end(ctx);
 }
 
-/* Within the bound; and sums in float32 are beyond it, so the data are as hard as they should
- * be. */
+/* Results are within the bound. Sums in float32 are beyond it, so the data are hard enough. */
 static void data_that_cancel(void)
 {
     static const int64_t sizes[][3] = {{7, 9, 33}, {33, 18, 501}, {70, 66, 1001}, {5, 6, 20001}};
@@ -307,7 +306,8 @@ static void data_that_cancel(void)
     test_context_end(ctx);
 }
 
-/* Sums and products beyond the range of float32, on the way alone and in the end; and below it. */
+/* Sums and products beyond the range of float32, only on the way or also in the end; and below
+ * it. */
 static void range(void)
 {
     duo_context *const ctx = float64_context();
@@ -446,8 +446,7 @@ static void cpu_without_memory(void)
 
 /* ---- The choice of an algorithm ---- */
 
-/* DUO_MATH_FLOAT64 has two algorithms, of which the CPU's takes every call; no other math has
- * either. */
+/* DUO_MATH_FLOAT64 has two algorithms, and the CPU's takes every call; no other math has either. */
 static void an_algorithm_for_every_math(void)
 {
     for (int math = DUO_MATH_ACCURATE; math <= DUO_MATH_FLOAT64; math++) {
@@ -472,7 +471,7 @@ static void an_algorithm_for_every_math(void)
     }
 }
 
-/* A tiny call, for which the short way of float32 must not be taken; and then back to float32. */
+/* A tiny call must not take the short way of float32. Then back to float32. */
 static void change_of_math(void)
 {
     test_rng rng = test_rng_for("sgemm float64 change");

@@ -125,7 +125,7 @@ static void multiply_in_threads(fortran_sgemm own, void (*set_own_threads)(int))
     printf("    %jd products\n", (intmax_t)calls);
 }
 
-/* A number of threads drawn anew for each call. DUOBLAS_TEST_SECONDS=600 goes on for so long. */
+/* A number of threads drawn anew for each call. DUOBLAS_TEST_SECONDS=600 goes on for 600 s. */
 static void sgemm_threads_mixed(void)
 {
     test_case("sgemm-threads-mixed");

@@ -33,7 +33,7 @@ static void check_tiles(int64_t m, int64_t n, int64_t k)
     CHECK(t.down == 1 || t.rows % 16 == 0, "%jd rows", (intmax_t)t.rows);
     CHECK(t.across == 1 || t.columns % 4 == 0, "%jd columns", (intmax_t)t.columns);
     CHECK(memcmp(&t, &again, sizeof t) == 0, "other tiles the second time");
-    /* What is put beside C (sgemm_cpu_openblas.c) */
+    /* Parts that are put beside C (sgemm_cpu_openblas.c) */
     const double bytes = (double)(t.parts - 1) * (double)m * (double)n * sizeof(float);
     CHECK(bytes <= 200.0 * 1024.0, "%g bytes beside C", bytes);
     /* Tiny products are one piece, as long as that is no longer than a tile may be. */

@@ -1,6 +1,6 @@
 /*
  * test_shape_costs.c - the published figures of random products (bench/results/h100/shapes.csv),
- * and what the built-in profile of that GPU predicts for the algorithms that did them.
+ * and the predictions of that GPU's built-in profile for their algorithms.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -68,7 +68,7 @@ static double predicted(const figure *f)
     return duo_algorithm_seconds(f->algorithm, &f->call, &conditions, &threads);
 }
 
-/* Fitted to these and to other figures alike: a model that loses what it knows falls below. */
+/* The limits fit these and other figures alike: a model that forgets something falls below. */
 static void published(void)
 {
     char line[512];
@@ -123,7 +123,7 @@ static void no_faster_than_memory(void)
     CHECK(checked >= 2000, "only %d were checked", checked);
 }
 
-/* What was not measured is chosen for nothing: it costs infinitely much, and is never NaN. */
+/* An unmeasured algorithm is never chosen: its cost is infinite, never NaN. */
 static void without_curves(void)
 {
     static const int64_t depths[] = {1, 100, 500, 800, 5000};

@@ -1,5 +1,5 @@
 /*
- * test_sim_clock.c - what tests of overlap stand on: queues that follow marks, polls, copies
+ * test_sim_clock.c - the base of the tests of overlap: queues that follow marks, polls, copies
  * between devices, and the virtual time and the log of the simulated devices (sim/clock.h).
  */
 #include <stdlib.h>
@@ -132,7 +132,8 @@ static void one_queue(void)
     CHECK(sim_log(&log) == 0, "the log is not empty");
 }
 
-/* Two queues want one engine: turns; what is ready earlier takes the gap before what is not. */
+/* Two queues want one engine: they take turns. An operation that is ready earlier takes the gap
+ * before one that is not. */
 static void one_engine(void)
 {
     test_case("engine/gap");
@@ -168,7 +169,7 @@ static void engine_against_list(void)
         int wrong = 0;
         for (int i = 0; i < PLACED; i++) {
             const uint64_t ready = (uint64_t)(rand() % 300), duration = 1 + (uint64_t)(rand() % 9);
-            uint64_t first = ready; /* the first time at which nothing is in the way */
+            uint64_t first = ready; /* the first free time */
             for (int j = 0; j < i; j++)
                 if (placed[j].start < first + duration && first < placed[j].end) {
                     first = placed[j].end;
@@ -262,7 +263,7 @@ static void overlap(void)
         CHECK(!sim_span_meets(p.log[2 + 3 * t].read[DUO_A], p.log[4 + 3 * t].written), "the same");
     }
 
-    /* Whatever the workers do meanwhile. */
+    /* The times are the same at any speed of the workers. */
     for (int round = 0; round < 5; round++) {
         test_case("pipeline/again/%d", round);
         const pipeline first = p;
@@ -437,7 +438,7 @@ static void lost(void)
         if (!queued) CHECK_STATUS(DUO_ERR_LOST, copy(queue, one, two, KB));
         CHECK_STATUS(DUO_ERR_LOST, gpu()->link(0, 1, &direct));
         CHECK(!direct, "direct");
-        CHECK_STATUS(DUO_OK, duo_queue_finish(queue)); /* that of device 0 works on */
+        CHECK_STATUS(DUO_OK, duo_queue_finish(queue)); /* device 0's works on */
         char got[KB];
         sim_read(got, one, KB);
         CHECK(memcmp(got, host, KB) == 0, "it was copied");

@@ -1,9 +1,7 @@
 /*
- * test_statuses.c - every status that a function returns is documented, and every one that is
- * documented is returned.
- *
- * Scenarios call each function: with arguments that are wrong, and with good ones while a call of
- * the backend fails, or an allocation, or a device is lost. What they return is compared with the
+ * test_statuses.c - every status that a function returns is documented, and every documented one is
+ * returned. Scenarios call each function: with wrong arguments, and with good ones while a call of
+ * the backend or an allocation fails, or a device is lost. Their statuses are compared with the
  * header's text (support/documented.h).
  */
 #define _GNU_SOURCE
@@ -25,7 +23,7 @@ static duo_context *there;     /* on device 1 */
 static duo_context *in_graph;  /* a graph is captured in it */
 static duo_context *in_stream; /* it is on a stream that the program captures */
 static duo_queue *program;
-static float *x, *y, *far, *pinned; /* on device 0; on device 1; of duo_malloc_host */
+static float *x, *y, *far, *pinned; /* x, y: device 0; far: device 1; pinned: host */
 static float kept[N], plain[N], result;
 static duo_event *event, *captured_event, *awaited_event;
 static duo_graph *graph, *built;
@@ -148,7 +146,7 @@ static void stop_capture(void)
     captured_graph = NULL;
 }
 
-/* Whatever the scenario did. */
+/* Ends every scenario. */
 static void end(void)
 {
     sim_fail(SIM_COUNT, 0, DUO_OK, 0);
@@ -301,7 +299,7 @@ static duo_status destroy_event(void)
     return duo_event_destroy(ended);
 }
 
-/* Neither the device can follow it, nor the host wait for it. */
+/* The device cannot follow it, and the host cannot wait for it. */
 static duo_status wait_in_vain(void)
 {
     sim_fail(SIM_AFTER, 1, DUO_ERR_DEVICE, -1);
@@ -443,7 +441,7 @@ static duo_status destroy_lost(void)
     return destroy_graph();
 }
 
-/* Some of so many contexts never had results that come later. */
+/* Some of these contexts never had results that come later. */
 static duo_status asynchronous_without_memory(void)
 {
     duo_context *made[MANY] = {NULL};
@@ -586,7 +584,7 @@ static void with_failing_backend(int number)
     static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_LOST};
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
         for (int i = 0; i < 3; i++)
-            for (int nth = 1; nth <= 2; nth++) { /* all from the first on, or the second alone */
+            for (int nth = 1; nth <= 2; nth++) { /* all from the first on, or only the second */
                 begin();
                 sim_fail(kinds[k], nth, statuses[i], nth == 1 ? -1 : 1);
                 try(number);
@@ -605,7 +603,7 @@ static void with_empty_heap(int number)
     }
 }
 
-/* Devices are lost, and who looks finds out; or the library knows already. */
+/* Devices are lost; the library finds it out or knows it already. */
 static void with_lost_devices(int number)
 {
     for (int lost = 1; lost < 8; lost++) {

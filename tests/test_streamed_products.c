@@ -1,10 +1,8 @@
 /*
  * test_streamed_products.c - products of arrays in host memory, which pass through the device in
- * panels, or where they do not fit in blocks and in slabs of k: against the oracle, and as an order
- * of events.
- *
- * On the simulated device there is room for a few MB beside the operands that are on it. On a GPU
- * the cap is that of DUOBLAS_DEVICE_MEMORY.
+ * panels or, if they do not fit, in blocks and in slabs of k: against the oracle, and as an order
+ * of events. On the simulated device there is room for a few MB beside the operands that are on it.
+ * On a GPU the cap is DUOBLAS_DEVICE_MEMORY.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -100,14 +98,14 @@ static void widen(const test_problem *p, test_operands *o)
         }
 }
 
-/* Sums in float64 are rounded to float32 at the end alone. */
+/* Sums in float64 are rounded to float32 only at the end. */
 static void round_once(const test_problem *p, test_operands *o)
 {
     for (int64_t i = 0; i < p->m * p->n; i++)
         o->bound[i] = 0x1.02p-24 * fabs(o->want[i]) + 0x1p-26 * o->bound[i];
 }
 
-/* What plans have been met. */
+/* Plans seen so far. */
 typedef struct plans {
     int streamed, held, blocks, slabs, by_cpu;
 } plans;
@@ -156,8 +154,7 @@ static void run_public(duo_context *ctx, const test_problem *p, const mixture *x
     test_operands_free(&o);
 }
 
-/* Room for what is placed on the device, with twice as much for prepared operands, and for so much
- * more. */
+/* Room for the operands on the device, with twice as much for prepared ones, and `room` more. */
 static void set_room(const test_problem *p, const mixture *x, int64_t room)
 {
     const int64_t elements[DUO_OPERANDS] = {(p->m + 16) * (p->k + 16), (p->n + 16) * (p->k + 16),
@@ -243,7 +240,7 @@ static void little_memory(void)
         }
         test_reset();
         if (!deep && i % 2 != 0) p.m += 200 * scale(), p.n += 200 * scale();
-        /* Dispatch wants room for the operands alone, if they are so small. */
+        /* Room for the operands and little more: dispatch wants that much for small ones. */
         const int64_t bytes = 4 * (p.m * p.k + p.k * p.n + p.m * p.n);
         const int64_t room = bytes / 100 * test_between(&rng, 102, 140);
         set_room(&p, &x, deep ? 12 * MB : room < MB * 5 / 4 ? MB * 5 / 4 : room);

@@ -1,10 +1,9 @@
 /*
  * test_streamed_reductions.c - sums of vectors in host memory that pass through the device piece by
- * piece: the bits of the documented order, whatever the length of a piece.
- *
- * On the simulated device there is room for about 1 to 8 MiB beside the vectors that are on it. On
- * a GPU the cap is that of DUOBLAS_DEVICE_MEMORY; the test `huge` runs with DUOBLAS_TEST_HUGE=1
- * alone, and takes 8 GB of host memory.
+ * piece: the bits of the documented order, for every length of a piece. On the simulated device
+ * there is room for about 1 to 8 MiB beside the vectors that are on it. On a GPU the cap is
+ * DUOBLAS_DEVICE_MEMORY; the test `huge` runs only with DUOBLAS_TEST_HUGE=1, and takes 8 GB of host
+ * memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -120,7 +119,7 @@ static void run_problem(const problem *p, uint64_t room, test_rng *rng)
 static int64_t random_increment(const problem *p, test_rng *rng)
 {
     static const int64_t increments[] = {1, 1, 1, 2, 3, -1, -3, 0};
-    const int last = p->operation == DUO_SDOT ? 7 : 4; /* others take positive ones alone */
+    const int last = p->operation == DUO_SDOT ? 7 : 4; /* others take only positive ones */
     return increments[test_between(rng, 0, last)];
 }
 
@@ -162,14 +161,14 @@ static void pieces(void)
         p.y = (test_place)test_between(&rng, 0, PLACES - 1);
         p.result = (test_place)test_between(&rng, 0, PLACES - 1);
         if (on_device(p.x) && (!has_y(&p) || on_device(p.y))) p.x = PLACE_PAGEABLE;
-        /* Dispatch counts n elements of a kept array, be they one in memory. */
+        /* Dispatch counts n elements of a kept array, even if they are one in memory. */
         if (p.x == PLACE_KEPT && p.incx == 0) p.x = PLACE_DEVICE;
         if (p.y == PLACE_KEPT && p.incy == 0) p.y = PLACE_DEVICE;
         run_problem(&p, room, &rng);
     }
 }
 
-/* One call after another in one context, the first of which leaves it a large workspace for x. */
+/* Several calls in one context: the first leaves it a large workspace for x. */
 static void one_context(void)
 {
     if (!test_on_sim()) {
@@ -203,7 +202,7 @@ static void one_context(void)
     test_context_end(ctx);
 }
 
-/* A vector that runs over a kept array whose newer copy is on the device. */
+/* A vector that runs over a kept array with its newer copy on the device. */
 static void over_kept(void)
 {
     enum { EDGE = 8, FROM = 1000 };
@@ -226,8 +225,8 @@ static void over_kept(void)
     test_array_free(&x);
 }
 
-/* Blocks and pieces that overflow in float32 alone, NaN, sums of -0, and pieces that cancel each
- * other in pairs alone: (2^53 + 1) + (1 - 2^53) is 1 in float64, from left to right it is 0. */
+/* Blocks and pieces that overflow only in float32, NaN, sums of -0, and pieces that cancel each
+ * other only in pairs: (2^53 + 1) + (1 - 2^53) is 1 in float64, from left to right it is 0. */
 static void special_values(void)
 {
     test_rng rng = test_rng_for("streamed special values");

@@ -1,6 +1,6 @@
 /*
  * test_team.c - the team of threads: every piece once, no more members than asked for, nobody waits
- * for a thread that has not begun, and what is left where there can be no threads.
+ * for a thread that has not begun, and it works where there can be no threads.
  *
  * The pieces of a test write to memory of their own without any lock: ThreadSanitizer then sees
  * whether the team orders them before the caller's return.
@@ -137,7 +137,7 @@ static void jobs_in_pieces(void)
     for (int i = 0; i < 40; i++) CHECK(right[i], "piece %d", i);
 }
 
-/* ---- Who works ---- */
+/* ---- Members at work ---- */
 
 typedef struct crowd {
     atomic_int now, most; /* members at work */
@@ -307,7 +307,7 @@ static void late_helpers(void)
     CHECK(l.confined == 0, "%d pieces by helpers that have not all processors", l.confined);
 }
 
-/* ---- Nobody waits for who has not begun ---- */
+/* ---- Nobody waits for a member that has not begun ---- */
 
 typedef struct gate {
     atomic_int inside;

@@ -151,8 +151,8 @@ static void *call_device(void *argument)
     return NULL;
 }
 
-/* A thread that ends leaves its default context to the next one: no more than were alive at once.
- * Of twice so many at most, each opens a queue for every direction of a streamed product. */
+/* A thread that ends leaves its default context to the next one: there are as many as threads at
+ * once, at most twice as many. Each opens a queue for every direction of a streamed product. */
 static void churn(void)
 {
     enum { AT_ONCE = 6, BATCHES = 50 };
@@ -240,7 +240,7 @@ static void *read_without_waiting(void *argument)
     return NULL;
 }
 
-/* What readers have queued comes before what is written after they returned. */
+/* The readers' queued work comes before data written after they returned. */
 static void write_after_readers(void)
 {
     enum { THREADS = 4, ROUNDS = 40 };
@@ -389,8 +389,7 @@ static void *sum_in_a_thread(void *values)
     return good && same ? values : NULL;
 }
 
-/* In a process of its own, whose first call finds every key in use: the number of what went
- * wrong. */
+/* In a process of its own; its first call finds every key in use. Returns the number of errors. */
 static int use_every_key(void)
 {
     static const void *before[PTHREAD_KEYS_MAX];
@@ -407,7 +406,7 @@ static int use_every_key(void)
     return wrong;
 }
 
-/* Default contexts work without a key, and leave those of others alone. */
+/* Default contexts work without a key, and do not touch the keys of others. */
 static void no_keys_left(void)
 {
     if (UNDER_TSAN) {

@@ -1,6 +1,6 @@
 /*
- * test_unreached.c - what a summary says of calls that did not come: the test program runs itself
- * as `duoblas run` would, with plug-ins that call a BLAS which is of no use.
+ * test_unreached.c - the words of a summary about calls that did not come: the test program runs
+ * itself as `duoblas run` would, with plug-ins that call a useless BLAS.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 
 /* ---- The program ---- */
 
-/* What a plug-in, opened so, gives for 2 times 3: 6 by the drop-in. */
+/* The answer of a plug-in, opened in this way, for 2 times 3: 6 by the drop-in. */
 static double call_plug(const char *file, int how)
 {
     double (*plug)(double, double);
@@ -118,7 +118,7 @@ static void reasons(void)
     test_contains(said, "  sgemm           1          1");
     test_contains(said, "plug_double.so asks for dgemm_, which is float64 and is not served");
 
-    said = summary_of("many"); /* then it is known what the program works with */
+    said = summary_of("many"); /* then the program's own work is known */
     test_contains(said, "  sgemm           9          9");
     lacks(said, "float64");
 

@@ -99,7 +99,7 @@ static void check_problem(const duo_verified *v, int left_out)
     CHECK(v->api_seconds > 0.0, "the public function was not timed");
 }
 
-/* Every candidate that accepts is timed, on both sides, whatever the problem. */
+/* Every candidate that accepts is timed, on both sides, for every problem. */
 static void every_candidate(void)
 {
     duo_verify_arrays arrays = open_arrays();

@@ -9,7 +9,7 @@
 
 enum { DRAWS = 4000 };
 
-/* How many draws had what. */
+/* Numbers of draws by their properties. */
 typedef struct counts {
     int operation[DUO_OPERATIONS], math[DUO_MATH_FLOAT64 + 1], shape_class[DUO_SHAPE_CLASSES];
     int input[DUO_AT_DEVICE + 1], output[DUO_AT_DEVICE + 1], layout[4];
@@ -94,8 +94,8 @@ static bool same(const duo_drawn *a, const duo_drawn *b)
            a->alpha == b->alpha && a->problem.beta == b->problem.beta;
 }
 
-/* A problem can be drawn again by its number, whatever was drawn before; other numbers and other
- * seeds give others. */
+/* A problem can be drawn again by its number, after any other draws; other numbers and seeds give
+ * others. */
 static void reproducible(void)
 {
     test_case("verify_draw/reproducible");

@@ -12,7 +12,7 @@ enum { PROBLEMS = 24 };
 
 static duo_verified made[PROBLEMS];
 
-/* So many seconds, give or take a share of them. */
+/* `seconds`, give or take a share of them. */
 static duo_timed timed(duo_algorithm_id id, int threads, double predicted, double seconds,
                        double share)
 {
@@ -67,7 +67,7 @@ static void right_and_wrong(void)
     CHECK(test_close(v.policy_seconds[DUO_SIDES_ABOVE_2048], 15.0, 1e-12), "sides above 2048");
 }
 
-/* What overlaps may be noise, and is told as raw alone. */
+/* Regret of figures that overlap may be noise, and is told only as raw. */
 static void noise(void)
 {
     made[0] = product(100, 1.10, 9.0, 1.0, 0);
@@ -81,7 +81,7 @@ static void noise(void)
     CHECK(test_close(v.algorithm_raw.median, 0.1, 1e-12), "raw %g", v.algorithm_raw.median);
 }
 
-/* Without a GPU there is no side to choose; what could not be timed is not judged. */
+/* Without a GPU there is no side to choose; untimed problems are not judged. */
 static void incomplete(void)
 {
     made[0] = product(100, 1.0, 2.0, 3.0, 1);
@@ -100,7 +100,7 @@ static void incomplete(void)
     CHECK(none.algorithm.problems == 0 && none.ratios.pairs == 0 && none.offenders == 0, "none");
 }
 
-/* The p95 of 20 is the second largest; one problem alone is each of its quantiles. */
+/* The p95 of 20 is the second largest; a single problem is each of its quantiles. */
 static void quantiles(void)
 {
     test_case("verify_regret/quantiles");
@@ -120,7 +120,7 @@ static void predictions(void)
     made[0] = product(100, 1.0, 2.0, 3.0, 0);
     made[0].drawn.shape_class = DUO_SHAPE_FLAT;
     made[0].candidate[0].predicted_seconds = 0.81; /* took 1.23 times as long */
-    made[0].candidate[1].predicted_seconds = 2.6;  /* 1.3 times as long as it took */
+    made[0].candidate[1].predicted_seconds = 2.6;  /* 1.3 times the real time */
     made[0].candidate[2].predicted_seconds = 2.3;  /* took 1.30 times as long */
     made[1] = product(100, 19e-6, 21e-6, 1.0, 0);  /* the first is too short to count */
     made[1].candidate[2].predicted_seconds = 0.0;  /* the model knows nothing of it */
@@ -138,8 +138,8 @@ static void predictions(void)
           "classes");
 }
 
-/* A CPU that takes twice as long as in the profile: its predictions count double where they are
- * told by its pace, and those of the GPU do not. */
+/* A CPU that takes twice as long as in the profile: where predictions follow its pace, its own
+ * count double, and the GPU's do not. */
 static void pace(void)
 {
     made[0] = product(100, 2.0, 3.0, 4.0, 0);
@@ -162,7 +162,7 @@ static void pace(void)
           "%g, %d close", v.pace.median, v.pace.close);
 }
 
-/* The worst ten, worst first, whatever their order. */
+/* The worst ten, worst first, in any order of problems. */
 static void offenders(void)
 {
     test_case("verify_regret/offenders");
@@ -212,7 +212,7 @@ static void parts(void)
     CHECK(part(cpu, 2, 0.0, 9.0, 0.0, 0.0, 4.0) == DUO_PART_THREADS, "so many were not thought of");
 }
 
-/* What is printed has the figures, in 80 columns. */
+/* The text has the figures, in 80 columns. */
 static void printed(void)
 {
     static char text[20000];

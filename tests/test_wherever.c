@@ -1,10 +1,9 @@
 /*
- * test_wherever.c - a program needs one code path only: memory of duo_malloc behaves alike wherever
- * it lies. Each verb x where its operands are x duo_set_async on and off x call or graph: the same
- * values, and the same statuses.
- *
- * duo_malloc gives host memory in three ways: the device is full, the context's path is the CPU,
- * the context's device is lost. Without a GPU it does so always, and the statuses are these still.
+ * test_wherever.c - a program needs one code path only: memory of duo_malloc behaves alike in every
+ * place. Each verb x place of its operands x duo_set_async on and off x call or graph: the same
+ * values, and the same statuses. duo_malloc gives host memory for three reasons: the device is
+ * full, the context's path is the CPU, the context's device is lost. Without a GPU it always does,
+ * with the same statuses.
  */
 #include <string.h>
 
@@ -22,7 +21,7 @@ static const char *const name_of[PLACES] = {"device", "full",   "path cpu", "dev
 
 static bool is_malloc(place p) { return p <= LOST_DEVICE; }
 
-/* The context of the calls, one whose path is the CPU, and one whose device is lost. */
+/* The context of the calls, one with the path to the CPU, and one with a lost device. */
 static duo_context *ctx, *on_cpu, *without_device;
 
 static float plain[4][N];
@@ -232,7 +231,7 @@ static bool uses(const verb *v, int operand) { return operand == 2 || operand < 
 
 static duo_status run(test *t) { return t->v->run(t->memory[0], t->memory[1], t->memory[2]); }
 
-/* All of the output is what it has to be. */
+/* Checks that all of the output is right. */
 static void check_values(const test *t, const float *got)
 {
     int wrong = 0;
@@ -241,8 +240,8 @@ static void check_values(const test *t, const float *got)
           (double)t->want[0]);
 }
 
-/* What the program may do with an output: host memory it reads once it has waited; of what it calls
- * device memory, and of kept arrays, the library's next call has the newest bytes. */
+/* Uses an output as the program may: it reads host memory after a wait; of device memory, as it
+ * calls it, and of kept arrays, the library's next call has the newest bytes. */
 static void check_output(const test *t)
 {
     float got[N], one = 1.0f, first = 0.0f;
@@ -329,7 +328,7 @@ static void check_everywhere(bool graph)
 static void calls(void) { check_everywhere(false); }
 static void graphs(void) { check_everywhere(true); }
 
-/* ---- A graph whose memory changes ---- */
+/* ---- A graph with changing memory ---- */
 
 static duo_work sum_of(const float *x, float *result)
 {
@@ -341,7 +340,8 @@ static duo_work sum_of(const float *x, float *result)
                       .result = result};
 }
 
-/* Updating takes pointers of the same side: what the program has called device memory, or not. */
+/* An update takes pointers of the same side: device memory, as the program has called it, or
+ * not. */
 static void updates(void)
 {
     float values[N], got;
@@ -422,7 +422,7 @@ static void touches_nothing(void)
     end();
 }
 
-/* ---- What is refused ---- */
+/* ---- Refusals ---- */
 
 static void refusals(void)
 {
@@ -457,8 +457,8 @@ static void refusals(void)
     end();
 }
 
-/* A kept array that is larger than the device is in host memory alone; it is a kept array still,
- * for whose results a context of duo_set_async waits. */
+/* A kept array that is larger than the device is only in host memory. It still is a kept array: a
+ * context of duo_set_async waits for its results. */
 static void refused_kept(void)
 {
     enum { LARGE = 1 << 20 };

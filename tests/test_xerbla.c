@@ -1,5 +1,5 @@
-/* test_xerbla.c - a program without handlers of its own, and a BLAS library whose handlers would
- * end it: a wrong argument costs one line on stderr, and nothing else. */
+/* test_xerbla.c - a program without handlers of its own, and a BLAS library with handlers that
+ * would end it: a wrong argument costs one line on stderr, and nothing else. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

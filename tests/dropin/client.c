@@ -1,6 +1,5 @@
 /*
- * client.c - a program of BLAS for test_dropin.sh; says what it was asked to try, and fails if a
- * result is wrong.
+ * client.c - a program of BLAS for test_dropin.sh; says its task, and fails if a result is wrong.
  *
  *   client calls [TIMES]   sgemm and sdot and sasum, by their Fortran and C names, TIMES times
  *   client large           one product that is worth threads
@@ -170,7 +169,7 @@ static void batch_is_right(void)
         if (c[i] != (float)N * a[i]) wrong("a product of the batch");
 }
 
-/* Through both names, and C is to be left alone. */
+/* Through both names. C must stay as it is. */
 static void wrong_arguments(void)
 {
     const float one = 1.0f, x[16] = {0};

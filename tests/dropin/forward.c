@@ -24,7 +24,7 @@ static const char *file_of(const void *address)
     return slash != NULL ? slash + 1 : info.dli_fname;
 }
 
-/* 3 to those who look at 32 bits, and less than 0 to others. */
+/* `n` is 3 for a BLAS that reads 32 bits, and negative for one that reads 64. */
 static int bits(const void *address)
 {
     const int64_t n = (int64_t)0xffffffff00000003, one = 1;

@@ -1,6 +1,6 @@
 /*
- * leap.c - a BLAS for test_dropin.sh whose sgemm_ hands its work to cblas_sgemm, by name: to
- * whoever owns that name in the process.
+ * leap.c - a BLAS for test_dropin.sh. Its sgemm_ hands its work to cblas_sgemm by name, so to the
+ * owner of that name in the process.
  */
 void cblas_sgemm(int, int, int, int, int, int, float, const float *, int, const float *, int, float,
                  float *, int);

@@ -1,7 +1,7 @@
 /*
- * own_blas.c - a BLAS for test_dropin.sh that is no use: its functions give nothing, so that a
- * client of it fails unless the drop-in serves. isamax_ and dgemm_, which the drop-in has not, do
- * as much as is asked of them. With -DMKL it passes for MKL, and its sgemm_ works and says so.
+ * own_blas.c - a useless BLAS for test_dropin.sh: its functions give nothing, so a client of it
+ * fails unless the drop-in serves. isamax_ and dgemm_, which the drop-in lacks, do what the client
+ * needs. With -DMKL it passes for MKL, and its sgemm_ works and says so.
  */
 #include <stdio.h>
 

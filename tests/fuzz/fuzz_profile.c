@@ -1,8 +1,8 @@
 /*
  * fuzz_profile.c - the parser of profiles against any bytes, by libFuzzer.
  *
- * What is refused has a reason. What is accepted is finite and monotone, and printed and parsed
- * again it is the same: in every number, every text, and in the text that is printed.
+ * A refused file has a reason. An accepted profile is finite and monotone. Printed and parsed
+ * again, it has the same numbers and texts, and prints the same text.
  */
 #include <math.h>
 #include <stdint.h>

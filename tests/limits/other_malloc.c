@@ -1,5 +1,5 @@
-/* other_malloc.c - a malloc that is not the C library's, as jemalloc's is none: preloaded. It gives
- * each piece out once; the C library's free would end the process on what it has given. */
+/* other_malloc.c - a preloaded malloc other than the C library's, as jemalloc is. It gives each
+ * piece out once; the C library's free would end the process on such a piece. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
