@@ -1,7 +1,7 @@
 # Run at every build, as cmake -DSOURCE=FOLDER -DOUTPUT=FILE [-DCOMMIT=NAME] -P Commit.cmake: writes
 # a C file that holds the short commit of the sources, with -dirty behind it where tracked files
 # differ from it, or "unknown" where git or its folder is missing. Measurements carry it. The file
-# is left alone if nothing has changed.
+# stays as it is if nothing has changed.
 
 set(commit unknown)
 find_package(Git QUIET)

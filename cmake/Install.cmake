@@ -1,6 +1,6 @@
 # cmake --install: header, libraries, tool, pkg-config modules, the CMake package and the documents.
-# All of it may be moved afterwards: nothing in it names the prefix. Components: runtime (what
-# programs need), dev (what their making needs) and tools.
+# All of it may be moved afterwards: nothing in it names the prefix. Components: runtime (for
+# running programs), dev (for building them) and tools.
 
 set(duo_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/duoblas")
 
@@ -27,7 +27,7 @@ install(FILES README.md CHANGELOG.md CITATION.cff LICENSE SECURITY.md
 install(DIRECTORY docs examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev OPTIONAL
     PATTERN CMakeLists.txt EXCLUDE)
 
-# A folder with the archive alone, for pkg-config --static: of a folder with both the linker takes
+# A folder with only the archive, for pkg-config --static: from a folder with both, the linker takes
 # the shared library.
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/static")
 file(CREATE_LINK ../../libduoblas.a "${PROJECT_BINARY_DIR}/static/libduoblas.a" SYMBOLIC)
@@ -64,7 +64,7 @@ install(FILES
     DESTINATION "${duo_package_dir}" COMPONENT dev)
 install(EXPORT duoblasTargets NAMESPACE duoblas:: DESTINATION "${duo_package_dir}" COMPONENT dev)
 
-# Takes away what the last cmake --install from this folder has put there.
+# Takes away the files of the last cmake --install from this folder.
 if(PROJECT_IS_TOP_LEVEL)
     add_custom_target(uninstall
         COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}"
@@ -73,8 +73,8 @@ if(PROJECT_IS_TOP_LEVEL)
         VERBATIM)
 endif()
 
-# The Python package's wheel (python/pyproject.toml) takes the library alone, as one file: a wheel
-# holds no links. Its CPU's BLAS is that of the package scipy-openblas32, two folders above.
+# The Python package's wheel (python/pyproject.toml) takes only the library, as one file: a wheel
+# holds no links. Its CPU's BLAS is in the package scipy-openblas32, two folders above.
 if(SKBUILD)
     set_target_properties(duoblas PROPERTIES
         VERSION ${duo_soversion}

@@ -1,5 +1,5 @@
-# The HTML manual, by Sphinx: cmake --build BUILD --target manual, then BUILD/manual/html. What is
-# missing for it is told when it is made.
+# The HTML manual, by Sphinx: cmake --build BUILD --target manual, then BUILD/manual/html. Missing
+# programs are told when it is made.
 
 option(DUOBLAS_MANUAL "Make the HTML manual with all else, and install it" OFF)
 find_package(Python3 COMPONENTS Interpreter QUIET)

@@ -4,7 +4,7 @@ add_library(duoblas_reference STATIC ${duo_reference_sources})
 target_include_directories(duoblas_reference PUBLIC "${PROJECT_SOURCE_DIR}")
 target_link_libraries(duoblas_reference PUBLIC duoblas_build)
 
-# All of the tool but main.c: tests link what they need of it.
+# All of the tool except main.c: tests link the parts that they need.
 add_library(duoblas_tool_parts STATIC ${duo_tool_sources})
 target_link_libraries(duoblas_tool_parts PUBLIC duoblas_reference duoblas_build
     PRIVATE PkgConfig::cjson)
@@ -30,7 +30,7 @@ add_dependencies(duoblas_tool_parts duoblas_commit)
 target_sources(duoblas_tool_parts PRIVATE "${PROJECT_BINARY_DIR}/commit.c")
 target_link_libraries(duoblas_tool PRIVATE duoblas_tool_parts duoblas_static)
 if(DUOBLAS_CUDA)
-    # Peers alone, for the tool alone; CUB's headers drag iostreams in.
+    # Only peers, and only for the tool; CUB's headers drag iostreams in.
     target_sources(duoblas_tool PRIVATE ${duo_tool_cuda_sources})
     target_compile_features(duoblas_tool PRIVATE cuda_std_17)
     set_target_properties(duoblas_tool PROPERTIES CUDA_EXTENSIONS OFF CUDA_RUNTIME_LIBRARY Static)

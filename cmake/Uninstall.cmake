@@ -1,6 +1,6 @@
 # cmake -DBUILD=FOLDER -P Uninstall.cmake: removes the files that the last cmake --install from that
-# build folder, or each of its components, has written, and what this leaves empty of the folders
-# that are DuoBLAS's own, by their name. Where DESTDIR was set then, it has to be set now.
+# build folder, or each of its components, has written, and then the empty folders that are
+# DuoBLAS's own, by their name. Where DESTDIR was set then, it has to be set now.
 
 file(GLOB manifests "${BUILD}/install_manifest*.txt")
 if(NOT manifests)
