@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-# From the top. Those in one tuple do not know each other.
+# From the top. Modules in one tuple do not know each other.
 LAYERS = [('blas', 'graph'), ('api',), ('call',), ('choice',), ('data',), ('cpu', 'gpu'),
           ('host',), ('',)]
 RANK = {folder: i for i, layer in enumerate(LAYERS) for folder in layer}
@@ -123,7 +123,7 @@ def main(source, build):
 
     declared = re.compile(r'^[a-z][\w \*]*?\b(duo_\w+)\(', re.M)
     for path in paths:
-        # One without a source of its own declares what several define.
+        # A header without a source of its own declares functions of several sources.
         if not any(path == module_of(p) + '.h' for p in paths if p.endswith(('.c', '.cu'))):
             continue
         with open(os.path.join(root, path), encoding='utf-8') as file:

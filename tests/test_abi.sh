@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test_abi.sh SOURCE - the binary interfaces of libduoblas and libduoblas-blas are those of
-# tests/abi, but for functions and values that came (docs/stability.md). A function that goes, a
-# value of an enumeration that changes and a field that moves would be seen. Skipped without
-# libabigail's tools.
+# test_abi.sh SOURCE - the binary interfaces of libduoblas and libduoblas-blas equal those in
+# tests/abi, except for new functions and values (docs/stability.md). The test sees a function that
+# goes, a value of an enumeration that changes and a field that moves. Skipped without libabigail's
+# tools.
 set -euo pipefail
 
 source=$1

@@ -26,12 +26,12 @@ checks=$((checks + 2))
 [ "$(grep -c '^  [cg]pu .* strided ' "$place/out")" -eq 16 ] || fail "there are not eight squares"
 ! grep -q '^  gpu  8\^3.* calls' "$place/out" || fail "tiny products are called one by one"
 
-# rows SIDE: which batches the CSV has of a side, without what was measured.
+# rows SIDE: the batches of a side in the CSV, without the measurements.
 rows() {
     sed -n "s/^$1,\(.*\),\"strided\",[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,/\1,/p" "$place/out"
 }
 
-# Random ones: the same for a seed, on whatever side, and others for another seed.
+# Random ones: the same for a seed, on every side, and others for another seed.
 eight() { expect 0 bench batched --random 8 --quick --csv "$@"; }
 eight --seed 5 --side cpu
 rows cpu >"$place/first"
@@ -59,7 +59,7 @@ diff "$place/first" "$place/second" >/dev/null || fail "a seed gives other batch
 [ "$(sort "$place/first" "$place/third" | uniq -d | wc -l)" -eq 0 ] ||
     fail "another seed gives the same batches"
 
-# Their table, and the peers: PyPI's names, a batch by strides, or by lists alone.
+# Their table, and the peers: PyPI's names, a batch by strides, or only by lists.
 for library in "$blas" "$blas_lists"; do
     DUOBLAS_CPU_BLAS=$library expect 0 bench batched --random 3 --seed 2 --quick --side cpu
     says out '^3 random batches, seed 2; '
@@ -72,7 +72,7 @@ for library in "$blas" "$blas_lists"; do
     says out '^cpu: 3 batches in [0-9]+ s$'
 done
 
-# ... whose integers have 32 bits, and whose batch does not crash: others are no peers.
+# ... with integers of 32 bits, and a batch that does not crash: others are no peers.
 DUOBLAS_CPU_BLAS=$blas_64 expect 0 bench batched --random 1 --seed 2 --quick --side cpu
 checks=$((checks + 1))
 ! grep -q 'OpenBLAS, ' "$place/out" || fail "a library with integers of 64 bits is a peer"

@@ -50,7 +50,7 @@ for what in 'graphs --only stal' 'graphs --only chain,' 'graphs --only=' 'graphs
     says err '^Usage: duoblas'
 done
 
-# The CPU's side alone.
+# Only the CPU's side.
 expect 0 "$tool" bench graphs --quick --side cpu
 narrow
 for what in '^  cpu  20 ops n = 64 +calls ' '^  cpu  5 sgemm 128\^3 +graph ' \
@@ -73,7 +73,7 @@ says out '^  ssum 100000 +float64 .* (yes|no|partly) .* (yes|no|partly) *$'
 says out '^  worst of 2 processes '
 says out '^  no raw CUDA graph: '
 
-# CSV: every row has a time, and those that are compared have a ratio.
+# CSV: every row has a time, and compared ones have a ratio.
 expect 0 "$sim" bench graphs --quick --rounds 1 --csv
 checks=$((checks + 1))
 awk -F, '/^#/ { next }

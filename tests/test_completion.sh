@@ -13,7 +13,7 @@ failed=0
 # shellcheck source=/dev/null
 source "$source/completions/duoblas"
 
-# What bash offers for the last of these words, sorted.
+# Bash's offers for the last of these words, sorted.
 # shellcheck disable=SC2317 # called by name
 bash_offers() {
     COMP_WORDS=(duoblas "$@") COMP_CWORD=$#
@@ -21,7 +21,7 @@ bash_offers() {
     printf '%s\n' "${COMPREPLY[@]}" | sed '/^$/d' | sort
 }
 
-# What zsh offers, which itself leaves out what does not begin with the word.
+# Zsh's offers. Zsh itself leaves out words with another beginning.
 cat >"$work/stand-ins" <<'END'
 compadd() { shift; print -rl -- $* }
 compset() { }
@@ -73,7 +73,7 @@ for shell in $shells; do
     offers '' "$shell" nothing --
 done
 
-# What has begun, which is bash's to look at; it sees --path=g as three words.
+# Only words that have begun: bash leaves that to the completion. It sees --path=g as three words.
 offers 'crossover' bash cr
 offers '--gpu-profile' bash crossover --gpu
 offers 'shapes' bash bench sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test_cpp_refused.sh SOURCE - what duoblas.hpp must not take does not compile, as C++17 and C++20,
-# by every compiler that is here. Each line of `snippets` has a statement that has to be refused,
-# and after a bar one like it that has to compile. And without exceptions the header compiles, and
-# an error ends the program.
+# test_cpp_refused.sh SOURCE - code that duoblas.hpp must not take does not compile, as C++17 and
+# C++20, by every compiler that is here. Each line of `snippets` has a statement that must be
+# refused, and after a bar a similar one that must compile. Without exceptions the header compiles,
+# and an error ends the program.
 set -euo pipefail
 
 include=$1/include

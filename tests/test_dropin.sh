@@ -46,13 +46,13 @@ expect() {
 
 says() { check "output" grep -Eq -- "$2" "$work/$1"; }    # FILE PATTERN
 is_empty() { check "nothing in std$1" test ! -s "$work/$1"; }
-# FILE COUNT; what is told of the CPU's BLAS is not counted
+# FILE COUNT; lines about the CPU's BLAS are not counted
 lines() {
     check "lines of std$1" \
         test "$(grep -vc "^duoblas: event: the CPU's BLAS: " "$work/$1")" -eq "$2"
 }
 
-# served FILE OPERATION CALLS: the summary in FILE counts so many, all on the CPU
+# served FILE OPERATION CALLS: the summary in FILE counts CALLS, all on the CPU
 served() { says "$1" "^  $2 +$3 +$3 +0 "; }
 not_served() { check "no summary" test ! -e "$work/summary"; }
 
@@ -142,7 +142,7 @@ done
 # Once it did, the product is computed by us.
 expect 0 DUOBLAS_CPU_BLAS="$work/leap.so" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
 says err 'sgemm_cpu_plain'
-# The drop-in itself and what is no library are passed over: another is found.
+# The drop-in itself, and files that are no library, are passed over: another is found.
 for name in "$preload" "$build/libblas/libblas.so.3" "$work/nothing.so"; do
     expect 0 DUOBLAS_CPU_BLAS="$name" DUOBLAS_VERBOSE=1 LD_PRELOAD="$preload" "$client" large
     says err 'WARNING: DUOBLAS_CPU_BLAS is ignored'
@@ -158,7 +158,7 @@ if [[ -e $reference64 ]]; then
     says err 'libblas64.*serves itself'
     lines err 1
     not_served
-    # With one of 32-bit integers beside it nobody knows who calls: these are served.
+    # With one of 32-bit integers beside it the caller is unknown: 32-bit integers are served.
     expect 0 LD_LIBRARY_PATH="${reference64%/*}:${reference%/*}" "$summary" \
         LD_PRELOAD="$preload:$reference64" "$client" calls 10
     is_empty err
@@ -198,7 +198,7 @@ done
 with_library scipy_mkl '' -DMKL
 expect 0 LD_PRELOAD="$preload" "$work/scipy_mkl" large
 says out "^its own sgemm$"
-# These names have 32-bit integers, whatever the plain ones have.
+# These names have 32-bit integers, even if the plain ones have 64.
 if [[ -e $reference64 ]]; then
     expect 0 LD_LIBRARY_PATH="${reference64%/*}" LD_PRELOAD="$preload:$reference64" \
         "$work/scipy32" calls 10
@@ -219,11 +219,11 @@ because 'client would call (cblas_)?s[a-z]*_? here, and did not: only float32 is
 expect 0 "$tool" run -- "$work/doubles" nothing
 lines err 3
 because 'doubles asks for dgemm_, which is float64 and is not served$'
-expect 0 "$tool" run -- "$work/doubles" calls # too few and small to be what it works with
+expect 0 "$tool" run -- "$work/doubles" calls # too few and small to be its main work
 served err sgemm 2
 because 'doubles asks for dgemm_, which is float64 and is not served$'
-# A program of duoblas.h; also one that finds it by dlsym: the copy of the CPU's BLAS, which the
-# library has opened itself, is none of the program's.
+# A program of duoblas.h; also one that finds it by dlsym. The library has opened its copy of the
+# CPU's BLAS itself: it is not the program's.
 "$cc" -o "$work/own_calls" "$source/examples/first_call.c" -I"$source/include" -L"$build" \
     -lduoblas -Wl,-rpath,"$build"
 unreached "$work/own_calls"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test_exports.sh FOLDER SOURCE - the shared library in FOLDER exports exactly what
-# src/duoblas.map lists, which is what the header declares, and the drop-in beside it exactly what
-# src/blas/blas.map lists. Both can be loaded anywhere: nothing of CUDA and no BLAS is needed, the
-# code has no text relocations, and they stay loaded.
+# test_exports.sh FOLDER SOURCE - the shared library in FOLDER exports exactly the names in
+# src/duoblas.map, which are the header's, and the drop-in beside it exactly those in
+# src/blas/blas.map. Both can be loaded anywhere: nothing of CUDA and no BLAS is needed, the code
+# has no text relocations, and they stay loaded.
 set -euo pipefail
 
 folder=$1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# test_fortran_header.sh SOURCE - the constants of duoblas.f90 are those of duoblas.h, all but the
-# graphs', and the C functions that it names are declared there with as many arguments. No Fortran
-# compiler is needed.
+# test_fortran_header.sh SOURCE - the constants of duoblas.f90 equal those of duoblas.h, except for
+# the graphs', and its C functions are declared there with as many arguments. No Fortran compiler is
+# needed.
 set -euo pipefail
 
 include=$1/include

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_fortran_stops.sh SOURCE PROGRAM COMPILER - without a status an error of the Fortran module
-# ends the program, and names the call. What is to be kept is no expression and has the attribute
-# target, or it does not compile.
+# ends the program, and names the call. An array to be kept must be no expression and have the
+# attribute target, or it does not compile.
 set -euo pipefail
 
 source=$1 program=$2 compiler=$3

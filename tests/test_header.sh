@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test_header.sh SOURCE - the public header compiles alone and without warnings, as C11 and as
 # C++17, by every compiler that is here; it includes no CUDA and defines no macro outside DUO_, and
-# what is DUO_DEPRECATED warns.
-# Likewise duoblas.hpp, and what its test makes of it, as C++17, C++20 and C++23.
+# names with DUO_DEPRECATED warn. The same holds for duoblas.hpp and its test, as C++17, C++20 and
+# C++23.
 set -euo pipefail
 
 include=$1/include

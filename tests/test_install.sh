@@ -68,7 +68,7 @@ read -ra static <<<"$(pkg-config --libs duoblas-static)"
     "${shared[@]}"
 "$work/example" | tee "$work/printed"
 
-# README shows that program, what it prints, and lines of another, apart from their indentation.
+# README shows that program, its output, and lines of another, apart from their indentation.
 code() { # N: the N-th block of C in README
     awk -v n="$1" '/^```c$/ { inside = 1; block++; next } /^```$/ { inside = 0 }
         inside && block == n' "$source/README.md" | sed 's/^ *//'

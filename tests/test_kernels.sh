@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test_kernels.sh LIBRARY SOURCE NVCC [OBJECT...] - what became of the kernels: those of every
-# algorithm keep all their data in registers on every architecture, the float32 products do no
-# float64 arithmetic, and the library stays small. OBJECT.ptxas is what ptxas said when the object
-# was compiled (cmake/keep-ptxas).
+# test_kernels.sh LIBRARY SOURCE NVCC [OBJECT...] - the compiled kernels: those of every algorithm
+# keep all their data in registers on every architecture, the float32 products do no float64
+# arithmetic, and the library stays small. OBJECT.ptxas has the output of ptxas from the compilation
+# (cmake/keep-ptxas).
 set -euo pipefail
 
 library=$1 source=$2 nvcc=$3

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test_limits.sh BUILD SOURCE - first calls of programs that have little: what opens no BLAS, limits
-# of files, memory, threads and stack, closed descriptors, another malloc. Each has the right
+# test_limits.sh BUILD SOURCE - first calls of programs that have little: calls that open no BLAS,
+# limits of files, memory, threads and stack, closed descriptors, another malloc. Each has the right
 # results, in bounded time.
 set -euo pipefail
 
@@ -13,7 +13,7 @@ unset "${!DUOBLAS_@}" "${!OMP_@}" LD_PRELOAD LD_LIBRARY_PATH OPENBLAS_NUM_THREAD
 export XDG_CONFIG_HOME=$work LC_ALL=C DUOBLAS_PATH=cpu
 checks=0 failures=0
 
-# in_limits LIMITS COMMAND...: a shell sets the limits, or closes descriptors. What is printed goes
+# in_limits LIMITS COMMAND...: a shell sets the limits, or closes descriptors. The output goes
 # through a pipe, which no limit of files ends.
 in_limits() {
     local limits=$1 got=0
@@ -80,7 +80,7 @@ for program in "$work/native" "$work/blas"; do
     done
 done
 
-# Root may have any number of threads. Those of a user count together, so this is one of its own.
+# Root may have any number of threads. Threads of a user count together, so this user has no others.
 [[ $(id -u) -eq 0 ]] && nobody=(setpriv "--reuid=$((100000 + $$))" --clear-groups) || nobody=()
 chmod 755 "$work"
 if "${nobody[@]}" "$work/native" sums 4 2>/dev/null; then

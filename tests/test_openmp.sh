@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test_openmp.sh BUILD SOURCE - two OpenMP runtimes in one process: programs of clang with LLVM's
-# libomp, and of gcc with libomp preloaded, on the library and the drop-in as they are shipped,
-# whose inner BLAS has GNU's. Results are right in parent and child, limits hold, and nobody makes
+# libomp, and of gcc with libomp preloaded, on the library and the drop-in as they are shipped;
+# their inner BLAS has GNU's. Results are right in parent and child, limits hold, and nobody makes
 # threads in a parallel region. Exit status 77 without clang and libomp.
 set -euo pipefail
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # test_python.sh SOURCE LIBRARY SIMULATED [-only TEXT] - the tests of the Python package, or those
-# with the text in their names: with the library as it is shipped, and with that on the simulated
-# device, where each call runs where it is predicted to finish first, or on the device. Needs a
-# Python with NumPy and pytest.
+# with TEXT in their names: with the library as it is shipped, and with the library on the simulated
+# device. There each call runs on the side that is predicted to finish first, or on the device.
+# Needs a Python with NumPy and pytest.
 set -euo pipefail
 
 source=$1 library=$2 simulated=$3

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# test_scripts.sh SOURCE TOOL - the two commands of README without what they take long for:
+# test_scripts.sh SOURCE TOOL - the two commands of README without their long work:
 # `scripts/crossover --help` lists the tool's options and does nothing else, and the last line of
-# `scripts/test` names what failed; what scripts/install-dependencies would install; presets.
+# `scripts/test` names the failures; the packages that scripts/install-dependencies would install;
+# presets.
 set -euo pipefail
 
 source=$1
@@ -55,7 +56,7 @@ installs libcunit1-dev help2man -- --tests
 installs file dpkg-dev help2man -- --packages
 installs no-such-package another-one -- --also no-such-package another-one no-such-package
 
-# What scripts/crossover has left out stays out only where that is asked for again.
+# A part that scripts/crossover has left out stays out only on request.
 if ! grep -q '"BUILD_TESTING": "ON"' "$source/CMakePresets.json"; then
     echo "FAILED: a preset takes the tests from an old cache"
     exit 1

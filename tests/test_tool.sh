@@ -37,8 +37,8 @@ says out '^  b .*host, kept, current on the GPU \(prepared\)$'
 expect 0 explain ssum 100 --path cpu
 says out 'cpu_lanes.*<-'
 
-# ... and the plan of a product that the GPU would do with operands in host memory: every element
-# goes up once and comes home once, whatever the parts; with little memory A or B goes up again.
+# ... and the plan of a product on the GPU with operands in host memory: every element goes up once
+# and comes home once, in any division; with little memory A or B goes up again.
 expect 0 explain sgemm 40000 40000 8192 --path gpu --pinned a,b --memory 70G --devices 2
 for line in '^Plan of sgemm_gpu_.* on 2 GPUs: ' \
     '^Its slots take .* of 70 GiB each' '^  A, sent .* 1.2 GiB' \
@@ -64,7 +64,7 @@ expect 0 explain sgemm 4096 4096 4096 --resident all --path gpu
 checks=$((checks + 1))
 ! grep -q '^Plan' "$place/out" || fail "a product of resident operands has no plan"
 
-# narrow: what was printed fits 80 columns, but for the names of files.
+# narrow: the output fits 80 columns, except for the names of files.
 narrow() {
     checks=$((checks + 1))
     grep -Ev "$place" "$place/out" | awk 'length > 79 { bad = 1 } END { exit bad }' ||
@@ -100,7 +100,7 @@ expect 0 info
 says out "in use +$place/profile.ini"
 unset DUOBLAS_PROFILE
 
-# What a noisy machine gave is marked wherever it decides.
+# Figures of a noisy machine are marked wherever they decide.
 sed 's/^noise_millionths = .*/noise_millionths = 5440000/' "$place/profile.ini" >"$place/noisy.ini"
 export DUOBLAS_PROFILE="$place/noisy.ini"
 expect 0 info
@@ -116,8 +116,8 @@ unset DUOBLAS_PROFILE
 expect 0 info --json
 says out '"noisy":[[:space:]]*false'
 
-# It is written beside the place where programs look, unless that is asked for; which of both came
-# depends on what else this machine does.
+# It is written beside the place where programs look, unless that place is asked for. Which of the
+# two came depends on the other work of this machine.
 mkdir "$place/beside"
 "$tool" crossover --quick --operations ssum --max-seconds 2 --profile "$place/beside/my.ini" \
     >"$place/out" 2>"$place/err" </dev/null
@@ -131,7 +131,7 @@ else
 fi
 rm -r "$place/beside"
 
-# Without --profile it goes to the user's own place, and --no-profile leaves that alone.
+# Without --profile it goes to the user's own place, and --no-profile does not touch that.
 expect 0 crossover --quick --operations ssum --max-seconds 3 --no-profile
 checks=$((checks + 1))
 [ ! -e "$XDG_CONFIG_HOME/duoblas" ] || fail "--no-profile wrote a profile"
@@ -143,7 +143,7 @@ says out 'ssum +quick run of 20[0-9-]+, commit'
 says out 'sgemm +borrowed'
 says out 'because .*; sgemm, sasum, sdot on the CPU from built-in generic, as not measured'
 
-# Algorithms that were not measured are not in the file; those measured before stay there.
+# Algorithms that were not measured are not in the file; ones measured before stay there.
 algorithms_of() { grep -oE '^\[algorithm [a-z]+_cpu' "$own" | sort -u | tr -d '\n'; }
 checks=$((checks + 2))
 [ "$(algorithms_of)" = '[algorithm ssum_cpu' ] || fail "a profile of ssum has $(algorithms_of)"
@@ -151,7 +151,7 @@ expect 0 crossover --quick --ignore-noise --operations sdot --max-seconds 3
 [ "$(algorithms_of)" = '[algorithm sdot_cpu[algorithm ssum_cpu' ] ||
     fail "a profile of ssum and sdot has $(algorithms_of)"
 
-# What was not measured this time keeps its date and its figures.
+# Operations that were not measured this time keep their dates and figures.
 checks=$((checks + 2))
 sed '/^\[measured ssum\]/,/^$/s/^date = .*/date = 2026-01-02/' "$own" >"$own.new"
 mv "$own.new" "$own"
@@ -160,7 +160,7 @@ sed -n '/^\[measured ssum\]/,/^$/p' "$own" | grep -q '^date = 2026-01-02$' ||
     fail 'ssum is dated as if it had been measured again'
 grep -q '^ssum,' "${own%.ini}.figures.csv" || fail 'the figures of ssum are gone'
 
-# A quick run replaces no full one unless it is told to; an update keeps what is there.
+# A quick run replaces no full one unless it is told to; an update keeps the other figures.
 sed '/^\[measured ssum\]/,/^$/s/^effort = .*/effort = full/' "$own" >"$own.new"
 mv "$own.new" "$own"
 expect 1 crossover --quick --ignore-noise --operations ssum --max-seconds 3
@@ -173,7 +173,7 @@ says out '[0-9]+ figures kept'
 expect 0 crossover --quick --ignore-noise --operations ssum --max-seconds 3 --force
 says out '^Noise: (quiet|NOISY): '
 
-# Nor does it hide one that an earlier version wrote.
+# It does not hide one of an earlier version either.
 sed '/^noise/d; s/^effort = .*/effort = full/; s/^format = .*/format = 4/' "$own" \
     >"$XDG_CONFIG_HOME/duoblas/profile.ini"
 rm -r "$XDG_CONFIG_HOME/duoblas/profiles"
@@ -183,15 +183,15 @@ expect 0 crossover --quick --ignore-noise --operations ssum --max-seconds 3 \
     --profile "$place/profile.ini"
 rm -r "$XDG_CONFIG_HOME"
 
-# A BLAS of the CPU that is not what it could be is told of in every head.
+# A BLAS of the CPU that could be better is told of in every head.
 for command in 'crossover --quick --operations ssum --max-seconds 3 --no-profile' \
     'bench ssum --quick -n 100' info; do
     DUOBLAS_CPU_BLAS=/nonexistent/libblas.so expect 0 $command
     says out 'WARNING: DUOBLAS_CPU_BLAS is ignored|^  none: '
 done
 
-# crossover --verify judges the profile in use: figures, sums and every candidate in the CSV; what
-# was drawn does not depend on the machine, and no profile is written.
+# crossover --verify judges the profile in use: figures, sums and every candidate in the CSV; the
+# draws do not depend on the machine, and no profile is written.
 expect 0 crossover --verify=12 --quick --ignore-noise --seed 5 --operations sgemm,ssum \
     --report "$place/verified.html" \
     --max-seconds 20 --csv "$place/verified.csv"
@@ -217,7 +217,7 @@ rm "$place/verified.csv"
 expect 1 crossover --verify --csv "$place/no/such/folder/verified.csv"
 says err 'cannot write'
 
-# What cannot be written is refused before anything is measured.
+# Files that cannot be written are refused before anything is measured.
 for option in --csv --plot --json= --report; do
     case $option in *=) ;; *) option="$option " ;; esac
     # shellcheck disable=SC2086 # the option and its value
@@ -225,7 +225,7 @@ for option in --csv --plot --json= --report; do
     says err 'cannot write'
 done
 
-# The plot, the page and JSON; on stdout JSON is alone.
+# The plot, the page and JSON; on stdout there is only JSON.
 short='crossover --quick --ignore-noise --operations ssum --max-seconds 2'
 mkdir "$place/files"
 expect 0 $short --profile "$place/files/mine.ini" --plot "$place/figures.svg" \
@@ -259,14 +259,14 @@ END
 fi
 rm -r "$place/files" "$place/figures.svg"
 
-# --no-files writes the profile alone.
+# --no-files writes only the profile.
 mkdir "$place/files"
 expect 0 $short --no-files --profile "$place/files/mine.ini"
 checks=$((checks + 1))
 [ "$(ls "$place/files" | tr '\n' ' ')" = 'mine.figures.csv mine.ini ' ] ||
     fail "--no-files wrote $(ls "$place/files" | tr '\n' ' ')"
 
-# All there is fits 80 columns too, and names who did it.
+# The whole output fits 80 columns, too, and names the algorithms.
 expect 0 $short --no-profile --full
 says out '^ +16 CPU +ssum_cpu_lanes '
 narrow
@@ -293,8 +293,8 @@ fi
 rm -r "$place/files"
 
 # On a terminal of 50 columns the progress fits one line and is gone in the end, after Ctrl-C too.
-# on_terminal COMMAND [interrupted]: what it writes to a terminal is in lines, as the cursor began
-# them anew
+# on_terminal COMMAND [interrupted]: its output on a terminal in lines, split where the cursor began
+# anew
 on_terminal() {
     rm -f "$place/process"
     env --default-signal=INT script -qec \
@@ -384,7 +384,7 @@ if has_gpu; then # without a GPU: test_tool_usage.sh
     if grep -q ' cpu ' "$place/out"; then fail "--side gpu shows the CPU"; fi
 fi
 
-# bench: what no memory can hold is said, also where its bytes are beyond 64 bits.
+# bench: sizes that no memory can hold are told, also if their bytes are beyond 64 bits.
 for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^40' \
     'shapes -n 2^32' 'accuracy -n 2^40' 'accuracy sgemm -n 2^32' \
     'host -n 64,2^32' 'large -n 2^32'; do
@@ -394,7 +394,7 @@ for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^
 done
 expect 0 explain sgemm 1099511627776 1099511627776 1099511627776
 
-# bench draws: what cannot be written is refused before anything is measured.
+# bench draws: files that cannot be written are refused before anything is measured.
 expect 1 bench ssum -n 64 --plot "$place/no/such/folder/bench.gp"
 says err 'cannot write'
 expect 0 bench ssum -n 2^4..2^6 --quick --side cpu --plot "$place/bench.gp"
@@ -492,7 +492,7 @@ says out '^  call 3 .* GFLOP/s  error [0-9.]+  [cg]pu sgemm_'
 expect 0 bench large -n 96 --csv
 says out '^pageable,96,96,96,nn,2,[0-9.e+-]+,[0-9.e+-]+,[cg]pu,sgemm_'
 
-# A timeline: what is no step is told by its line, and every lane and device has its row.
+# A timeline: a line that is no step is told by its number, and every lane and device has its row.
 {
     echo device,lane,step,begin_ms,end_ms
     echo '# a comment'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_tool_usage.sh - what the duoblas tool says to what it is asked: mistakes and their statuses,
-# values, help, versions. With and without a GPU; nothing is measured for long.
+# test_tool_usage.sh - the answers of the duoblas tool: mistakes and their statuses, values, help,
+# versions. With and without a GPU; nothing is measured for long.
 #
 #   test_tool_usage.sh PATH/TO/duoblas
 set -u
@@ -132,7 +132,7 @@ mistake bench timeline --plot bench.svg
 mistake bench timeline steps.csv
 mistake bench timeline steps.csv more.csv --plot bench.svg
 
-# ... which name what is good.
+# ... which name the good ones.
 mistake crossover --operations sger
 says err 'bad value for --operations: sger; it may be sgemm\|sasum\|ssum\|sdot\[,...\]$'
 mistake crossover --plot figures.jpeg
@@ -160,7 +160,7 @@ says err 'ssum, operand y: there are x, result$'
 mistake explain sgemm 10 10 10 --kept a --pinned a
 says err 'sgemm, operand a: it cannot be in two places$'
 
-# Sizes are whole numbers, however they are written.
+# Sizes are whole numbers, in any spelling.
 expect 0 explain sgemm 2^10 1e3 2.5e3
 says out '^sgemm 1024 x 1000 x 2500, '
 expect 0 explain ssum 1e12
@@ -177,7 +177,7 @@ says out '^sgemm 16 x 10 x 12 nn$'
 mistake bench ssum -n 1e1..1e3
 mistake bench ssum -n 1.5
 
-# What cannot be printed is a failure.
+# Output that cannot be printed is a failure.
 if [ -c /dev/full ]; then
     for command in --help --version info 'info --json' 'crossover --help' 'explain ssum 100' \
         'bench ssum -n 64 --quick --side cpu --csv' 'run --help'; do
@@ -190,8 +190,8 @@ if [ -c /dev/full ]; then
     done
 fi
 
-# Without a GPU nothing can be measured on one, and explain tells what runs here from what would run
-# on a machine that has one.
+# Without a GPU nothing can be measured on one, and explain tells which algorithm runs here and
+# which would run on a machine with one.
 if ! has_gpu; then
     for what in 'ssum -n 64' 'shapes -s 8x8x8'; do
         # shellcheck disable=SC2086 # words
@@ -233,7 +233,7 @@ fi
 expect 1 crossover --quick --operations ssum --max-seconds 3 --profile "$place/file/profile.ini"
 says err "^duoblas: cannot write the profile $place/file/profile.ini: Not a directory$"
 
-# Values that are not understood are all told by every command, before it does what it does.
+# Every command tells all values that are not understood before it does its work.
 DUOBLAS_PATH=left DUOBLAS_WORKSPACE=lots expect 0 explain ssum 100
 says err '^duoblas explain: DUOBLAS_PATH=left is not understood and ignored$'
 says err '^duoblas explain: DUOBLAS_WORKSPACE=lots is not understood and ignored$'

@@ -1,5 +1,5 @@
 # cxx.sh - C++ libraries that multiply with BLAS, on a program each: single-precision results beside
-# those of loops in double.
+# loops in double.
 
 packages_armadillo=(libarmadillo-dev libblas3 liblapack3)
 packages_opencv=(libopencv-core-dev libblas3)
@@ -7,7 +7,7 @@ packages_dlib=(libdlib-dev libblas3)
 
 has_header() { c++ -x c++ -E "$@" - >/dev/null 2>&1; }
 
-# The program's sum of squared differences, relative to the squares of what is right.
+# The program's sum of squared differences, relative to the squares of the right values.
 run_cxx() { # FLAG... ; the program on stdin
     c++ -x c++ -O1 -w - -x none "$@" -o program
     client ./program >out

@@ -1,6 +1,7 @@
-# kit.sh - what a machine needs that can install nothing: packages, testers compiled, these scripts.
+# kit.sh - the kit for a machine that can install nothing: packages, compiled testers, these
+# scripts.
 
-# Of Debian 12: what the testers, a Python of its own and its modules need beside libc and
+# From Debian 12: the needs of the testers, a Python of its own and its modules beside libc and
 # libstdc++.
 kit_packages=(libblas-test libblas3 liblapack-test liblapack3 libtmglib3 libgfortran5 libquadmath0
     libgomp1 libopenblas0-openmp libinih1 libcjson1

@@ -1,10 +1,10 @@
-# lapack.sh - LAPACK's single-precision testers on our routines and the reference's others, held to
-# what the reference library alone makes of the same input in the same run.
+# lapack.sh - LAPACK's single-precision testers on our routines and the reference's others, compared
+# with the reference library alone on the same input in the same run.
 #
-# A sum that is rounded otherwise can lift a test of theirs just above its threshold: one in double
-# does so in the RFP tests, and so does the reference in those of symmetric eigenvalues with another
-# seed. So where more tests fail than with the reference, they may be one in 10,000, and none with
-# ten times the threshold. A product that is off by 1e-5 makes hundreds fail.
+# Another rounding of a sum can lift one of their tests just above its threshold. A sum in double
+# does so in the RFP tests, and with another seed the reference does so in the tests of symmetric
+# eigenvalues. So one more test in 10,000 may fail than with the reference, and none with ten times
+# the threshold. A product that is off by 1e-5 makes hundreds fail.
 
 lapack=$libraries/lapack
 packages_lapack_linear=(liblapack-test libblas-test libblas3 liblapack3)
@@ -45,7 +45,7 @@ shorter() { # INPUT
 }
 tenfold() { sed -E 's/^([0-9]+)\.0( +Threshold value)/\10.0\2/'; }
 
-# Runs all inputs under a runner, and leaves what they print in a folder.
+# Runs all inputs under a runner, and leaves their output in a folder.
 run_testers() { # FOLDER RUNNER FILTER TESTER INPUT...
     local folder=$1 runner=$2 filter=$3 tester=$4 input
     mkdir "$folder"

@@ -1,5 +1,5 @@
 # netlib.sh - the testers of the reference BLAS, which Debian ships linked to libblas.so.3. They end
-# with status 0 also when they fail, so what counts is what they print. Level 3 is limited to gemm.
+# with status 0 also when they fail, so their output counts. Level 3 is limited to gemm.
 
 netlib=$libraries/blas
 packages_netlib_level1=(libblas-test libblas3)
@@ -12,7 +12,7 @@ no_failure_in() { # FILE...
     found=$(grep -aE 'FAIL|FATAL|SUSPECT|\*{5}' "$@") || return 0
     fail "$(head -n 1 <<<"$found")"
 }
-says() { # FILE LINE, whose blanks stand for any number of them
+says() { # FILE LINE; a blank stands for any number of blanks
     tr -s ' ' <"$1" | grep -aqF "$2" || fail "$1 does not say: $2"
 }
 
@@ -34,7 +34,7 @@ suite_netlib_level1() {
     note "$all routines, 4 of them ours"
 }
 
-# The testers' own numbers of calls are what the drop-in must have counted.
+# The drop-in must have counted the testers' own numbers of calls.
 level3() { # FILTER of the input
     needs "$netlib/xblat3s" "$netlib/xscblat3" "$netlib/sblat3.in" "$netlib/sin3"
     sed -E 's/^(SSYMM |STRMM |STRSM |SSYRK |SSYR2K) T/\1 F/' "$netlib/sblat3.in" | "$1" >sblat3.in

@@ -69,7 +69,7 @@ suite_sklearn_pypi() {
     suite_sklearn
 }
 
-run_python() { # what prints True; the program on stdin
+run_python() { # the program, on stdin, prints True
     client "$python" - >out
     [[ $(tail -n 1 out) == True ]] || fail "$(tail -n 1 out)"
 }
