@@ -1,5 +1,5 @@
-"""Numbers and names that callers give. What ctypes would cut off, or refuse by an error of its own,
-is refused here."""
+"""Numbers and names that callers give. Values that ctypes would cut off, or refuse by an error of
+its own, are refused here."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def integers(values: Iterable[Any], name: str) -> list[int]:
 
 
 def real(value: Any, name: str) -> float:
-    """A C float, as the library sees it: what is too small for one is 0."""
+    """A C float, as the library sees it: a value too small for one is 0."""
     try:
         if type(value) is float or not np.iscomplexobj(value):
             return ctypes.c_float(value).value

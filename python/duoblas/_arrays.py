@@ -1,8 +1,8 @@
-"""Operands: where an array's elements are, whatever made the array.
+"""Operands: the place of an array's elements, for arrays of any library.
 
-What is not NumPy's is seen by DLPack where the array has it, as CuPy's, PyTorch's and JAX's do,
-because that tells where the memory is and can be told a stream; else device memory by the CUDA
-array interface, as Numba's, and host memory as NumPy sees it.
+Arrays other than NumPy's are seen by DLPack if they have it, as CuPy's, PyTorch's and JAX's do: it
+tells the place of the memory and can be told a stream. Else device memory is seen by the CUDA array
+interface, as Numba's, and host memory by NumPy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Operand:
         self.shape = shape
         self.strides = strides
         self.device = device
-        self.holder = holder  # what keeps the memory alive while the operand is used
+        self.holder = holder  # keeps the memory alive while the operand is used
 
     def span(self) -> tuple[int, int]:
         """The bytes from its lowest element to its highest: address and length."""
@@ -57,7 +57,7 @@ def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
     _check_dtype(array.dtype, name)
     if written and not array.flags.writeable:
         raise ValueError(f"{name} is read-only")
-    if not array.flags.aligned:  # be it in the distances between them
+    if not array.flags.aligned:  # also if only their distances are not
         if written:
             raise ValueError(f"{name} has elements that are not aligned to 4 bytes")
         array = array.copy()
@@ -66,8 +66,8 @@ def _of_numpy(array: np.ndarray, name: str, written: bool) -> Operand:
 
 
 def _as_numpy(array: Any, name: str, written: bool) -> np.ndarray:
-    """What NumPy sees of an array of another library. An output's memory has to be its own: a copy
-    would be elsewhere the next time."""
+    """An array of another library as NumPy sees it. An output's memory has to be the array's own: a
+    copy would be elsewhere the next time."""
     tells = hasattr(array, "__array_interface__")
     seen = np.asarray(array)
     if written and not (tells and np.asarray(array).ctypes.data == seen.ctypes.data):
@@ -86,10 +86,10 @@ def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _is_locked(array: Any, address: int) -> bool:
-    """Where NumPy sees the same memory it may know what DLPack before 1.0 cannot tell."""
+    """If NumPy sees the same memory, it may know this; DLPack before 1.0 cannot tell it."""
     try:
         seen = np.asarray(array)
-    except Exception:  # it has its reasons to be seen by DLPack alone
+    except Exception:  # it allows only DLPack
         return False
     return seen.ctypes.data == address and not seen.flags.writeable
 
@@ -149,8 +149,8 @@ def _of_interface(array: Any, name: str, written: bool, stream: Optional[int]) -
 # ---- Any array ----
 
 def device_of(array: Any) -> Optional[int]:
-    """The device whose memory the array is in; None: it is in host memory, or in managed memory,
-    which is used there."""
+    """The device that has the array in its memory; None: the array is in host memory, or in managed
+    memory, which is used there."""
     if isinstance(array, np.ndarray):
         return None
     if hasattr(array, "__dlpack_device__"):
@@ -202,7 +202,7 @@ def empty_like(array: Any, shape: tuple[int, ...]) -> Any:
 
 
 class _Addresses:
-    """Elements as NumPy sees them, wherever they are."""
+    """Elements as NumPy sees them, in any memory."""
 
     def __init__(self, o: Operand) -> None:
         self.__array_interface__ = {"version": 3, "typestr": _FLOAT.str, "shape": o.shape,

@@ -1,4 +1,4 @@
-"""Contexts, and which of them a call uses."""
+"""Contexts, and the choice of one for a call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Context(Locked, Unique):
 
     path          "auto", the default: each call runs where it is predicted to finish first. "cpu",
                   "gpu": there. "gpu" without a GPU runs on the CPU.
-    math          "accurate", the default: errors as of fp32 multiply-adds; "ieee": these alone;
+    math          "accurate", the default: errors as of fp32 multiply-adds; "ieee": only these;
                   "tf32": faster, and less accurate; "float64": products and sums in float64.
     threads       most CPU threads of a call; 0: the default.
     device        number of the GPU; devices: several of them, for products of host arrays.
@@ -49,7 +49,7 @@ class Context(Locked, Unique):
     adapt         learn from the calls where the predictions are off.
     priority      "normal" or "high", of its work on the device.
 
-    What is not given is as the environment (DUOBLAS_PATH and others) has it.
+    Arguments that are not given are as in the environment (DUOBLAS_PATH and others).
     """
 
     def __init__(self, *, path: Optional[Path] = None, math: Optional[Math] = None,
@@ -158,7 +158,7 @@ class Context(Locked, Unique):
         self._call(library.duo_trim)
 
     def explain(self) -> Explanation:
-        """What its last call chose, and why. See duoblas.explain."""
+        """The choice of its last call, and why. See duoblas.explain."""
         with self._lock:
             return explained(last_decision(self.handle))
 
@@ -215,7 +215,7 @@ class Context(Locked, Unique):
     def __del__(self) -> None:
         try:
             self.close()
-        except Exception:  # nobody is there to be told
+        except Exception:  # nobody can be told
             pass
 
     # ---- For the package ----
@@ -226,7 +226,7 @@ class Context(Locked, Unique):
             check(function(self.handle, *arguments), self._handle)
 
     def _moved(self, device: int) -> None:
-        """This is its device now, on which a stream of another one is of no use."""
+        """This is its device now. A stream of another device is of no use here."""
         if device != self._device and self._stream is not None:
             self.set_stream(None)
         self._device = device
@@ -259,13 +259,13 @@ class Context(Locked, Unique):
             self._last = weakref.ref(last)
 
     def _settle_last(self, handle: int) -> None:
-        """Whoever made the last call can explain it from now on without the context."""
+        """From now on the thread of the last call can explain it without the context."""
         last = self._last()
         if last is not None:
             last.settle(handle)
 
     def _adopt(self, o: Operand, lasting: bool) -> Range:
-        """Makes the allocation that an operand on the device is in known to the library."""
+        """Makes the allocation of an operand on the device known to the library."""
         device = o.device
         assert device is not None
         if self._device is None:
@@ -290,13 +290,13 @@ def _of_thread(device: Optional[int]) -> Context:
 
 
 def default_context() -> Context:
-    """The context that calls without `ctx` on host arrays use here: that of the innermost `with`
-    block, else the thread's own."""
+    """The context for calls without `ctx` on host arrays: the innermost `with` block's, else the
+    thread's own."""
     return context_for(None, [])
 
 
 def context_for(ctx: Optional[Context], devices: Sequence[Optional[int]]) -> Context:
-    """The context of a call whose arrays are on these devices (None: in host memory)."""
+    """The context for a call with arrays on these devices (None: in host memory)."""
     if ctx is None:
         ctx = _scope.innermost()
     elif not isinstance(ctx, Context):
@@ -305,9 +305,9 @@ def context_for(ctx: Optional[Context], devices: Sequence[Optional[int]]) -> Con
 
 
 def explain(ctx: Optional[Context] = None) -> Explanation:
-    """What the last call chose, and why: the algorithm, where the operands were, and all candidates
-    with their predicted seconds. Of a context, or else of this thread's last call, also where its
-    context is closed. LookupError: there was no call yet.
+    """The choice of the last call, and why: the algorithm, the places of the operands, and all
+    candidates with their predicted seconds. For a context, or else for this thread's last call,
+    also if its context is closed. LookupError: there was no call yet.
     """
     if ctx is not None:
         return context_for(ctx, []).explain()

@@ -1,7 +1,7 @@
-"""What the package asks the CUDA driver itself: of arrays on a device that others have made.
+"""Questions of the package to the CUDA driver: about arrays of others on a device.
 
-The driver is opened when such an array is first seen. Without one, which happens on the simulated
-device of the tests alone, nothing is known and nothing is waited for.
+The driver is opened when the first of them is seen. Without a driver, as only on the simulated
+device of the tests, nothing is known and nothing is waited for.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def synchronize(stream: int, device: int) -> None:
 
 
 def _attribute(which: int, address: int) -> int:
-    """0 where nobody knows."""
+    """0 if it is not known."""
     cuda, value = _driver(), c_int(0)
     if cuda is not None and address:
         cuda.cuPointerGetAttribute(byref(value), which, address)
@@ -74,7 +74,7 @@ def _attribute(which: int, address: int) -> int:
 
 
 def device_of(address: int) -> int:
-    """The device whose memory this is."""
+    """The device that has this memory."""
     return _attribute(_DEVICE_ORDINAL, address)
 
 
@@ -84,8 +84,8 @@ def is_managed(address: int) -> bool:
 
 
 def allocation_of(address: int, bytes: int, device: int) -> tuple[int, int]:
-    """The allocation that holds these bytes: its address and length. What is not known of is taken
-    as it is."""
+    """The allocation that holds these bytes: its address and length. Unknown memory is taken as it
+    is."""
     cuda, base, size = _driver(), c_uint64(), c_size_t()
     if cuda is not None:
         with _current(cuda, device):

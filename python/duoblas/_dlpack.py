@@ -1,4 +1,4 @@
-"""Arrays by DLPack, wherever they are."""
+"""Arrays by DLPack, in any memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _get_pointer.restype = c_void_p
 
 
 class View(NamedTuple):
-    """What a capsule tells. Strides are in elements."""
+    """The contents of a capsule. Strides are in elements."""
 
     address: int
     shape: tuple[int, ...]

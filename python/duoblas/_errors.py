@@ -37,10 +37,10 @@ class Status(enum.IntEnum):
 
 
 class DuoBLASError(Exception):
-    """A call of the library failed. `status` is its duo_status, `detail` what it said beyond."""
+    """A call of the library failed. `status` is its duo_status, `detail` its further words."""
 
     def __init__(self, status: int, detail: str = "") -> None:
-        super().__init__(status, detail)  # what copies are made of, in other processes too
+        super().__init__(status, detail)  # copies are made of these, in other processes too
         self.status = Status(status) if status in Status.__members__.values() else status
         self.detail = detail
 
@@ -74,7 +74,7 @@ _CLASSES[Status.ERR_LOST] = DeviceLostError
 
 
 def check(status: int, handle: Optional[int] = None) -> None:
-    """Raises what a status stands for. handle: the context, for what it has to say."""
+    """Raises the exception of a status. handle: the context, for its words about the error."""
     if status == Status.OK:
         return
     detail = library.duo_error_detail(handle).decode(errors="replace") if handle else ""

@@ -14,7 +14,7 @@ __all__ = ["Event"]
 
 
 class Event(Unique):
-    """A place in a context's work, that other contexts follow and the host waits for."""
+    """A place in a context's work. Other contexts can follow it, and the host can wait for it."""
 
     def __init__(self) -> None:
         self._handle: Optional[int] = None
@@ -23,13 +23,12 @@ class Event(Unique):
         self._handle = handle.value
 
     def record(self, ctx: Optional[Context] = None) -> Event:
-        """The event is behind all that the context was given so far."""
+        """The event is behind all calls in the context so far."""
         context_for(ctx, [])._call(library.duo_event_record, self._handle)
         return self
 
     def wait(self, ctx: Optional[Context] = None) -> None:
-        """What the context is given from now on begins when the event is reached. The host goes
-        on."""
+        """Later calls in the context begin when the event is reached. The host goes on."""
         context_for(ctx, [])._call(library.duo_event_wait, self._handle)
 
     def synchronize(self) -> None:

@@ -1,4 +1,4 @@
-"""What a call chose, and why, as dictionaries."""
+"""The choices of calls, and why, as dictionaries."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _candidates(d: Decision) -> list[Candidate]:
 
 
 def last_decision(handle: int) -> Decision:
-    """That of the context's last call."""
+    """The decision of the context's last call."""
     d = Decision(size=ctypes.sizeof(Decision))
     check(library.duo_explain_last(handle, ctypes.byref(d)), handle)
     return d

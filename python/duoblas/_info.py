@@ -29,7 +29,7 @@ class Device(TypedDict):
 
 
 class Info(TypedDict):
-    """What info() returns."""
+    """The result of info()."""
 
     version: str  # of the library
     library: str
@@ -56,13 +56,13 @@ def _device(number: int) -> Device:
 
 
 def info() -> Info:
-    """The library, what it does products on the CPU with, and the GPUs."""
+    """The library, its algorithm for products on the CPU, and the GPUs."""
     factor = np.zeros((512, 512), np.float32)
     last = _scope.thread.last
     with Context(path="cpu") as ctx:
         sgemm(factor, factor, ctx=ctx)
         told = ctx.explain()
-    _scope.thread.last = last  # this call was none of the program's
+    _scope.thread.last = last  # this call was not the program's
     return Info(version=library_version, library=library_path, cpu_sgemm=told["algorithm"] or "",
                 cpu_threads=told["threads"], devices=[_device(i) for i in range(device_count())],
                 environment={k: v for k, v in os.environ.items() if k.startswith("DUOBLAS_")})

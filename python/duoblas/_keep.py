@@ -16,7 +16,7 @@ __all__ = ["Kept", "keep", "prepare"]
 
 
 def _whole(array: Any, name: str, stream: Optional[int]) -> Operand:
-    """The operand of an array without gaps, whose own bytes all of its span are."""
+    """The operand of an array without gaps: it owns all bytes of its span."""
     o = operand(array, name, stream=stream)
     if o.device is None and not is_in_place(o, array, name):
         raise ValueError(f"{name} is not an array that can be kept where it is")
@@ -56,8 +56,8 @@ class Kept(Unique):
             self._ctx._call(library.duo_prepare, low, length)
 
     def fetch(self) -> None:
-        """Make the arrays in host memory current: before the program reads what calls have put
-        there. Waits for these calls."""
+        """Make the arrays in host memory current, before the program reads results in them. Waits
+        for these calls."""
         for ranges, _, o in self._held:
             if ranges is kept:
                 self._ctx._call(library.duo_fetch, *o.span())
@@ -65,7 +65,7 @@ class Kept(Unique):
                 self._ctx.synchronize()
 
     def changed(self) -> None:
-        """The program has written to the arrays: what is on the device is not current."""
+        """The program has written to the arrays: their copies on the device are not current."""
         for ranges, _, o in self._held:
             if ranges is kept or self._prepared:
                 self._ctx._call(library.duo_changed, *o.span())
@@ -99,7 +99,7 @@ class Kept(Unique):
         forgotten = repr(self) if self._held else None
         try:
             self.release()
-        except Exception:  # nobody is there to be told
+        except Exception:  # nobody can be told
             pass
         if forgotten:
             warnings.warn(f"{forgotten} was neither released nor used in a `with` block",
@@ -114,8 +114,8 @@ def keep(*arrays: Any, ctx: Optional[Context] = None) -> Kept:
     """These arrays stay on the device as well, until the block ends. (As a statement of its own,
     without `with`, it keeps nothing.)
 
-    A host array is sent at its first use there and not again; results in it stay there until they
-    are fetched. Without a GPU, or without memory on it, it is used where it is.
+    A host array is sent only at its first use there; results in it stay there until they are
+    fetched. Without a GPU, or without memory on it, it is used where it is.
 
         with duoblas.keep(a, x, y) as arrays:
             for _ in range(100):
@@ -129,13 +129,12 @@ def keep(*arrays: Any, ctx: Optional[Context] = None) -> Kept:
 
     arrays   float32, without gaps (of any shape, in C or F order).
 
-    Whoever forgets `changed` or `fetch` computes with, or reads, old data.
+    Without `changed`, calls compute with old data; without `fetch`, the program reads old data.
     """
     return _make(arrays, ctx, False)
 
 
 def prepare(*arrays: Any, ctx: Optional[Context] = None) -> Kept:
-    """As keep, and the arrays are factors of many products before they change: what sgemm makes of
-    them on the GPU is made once. After a change `changed` has to be called, for arrays on a device
-    too."""
+    """As keep, for arrays that are factors of many products before they change: sgemm prepares them
+    on the GPU only once. After a change `changed` has to be called, for arrays on a device too."""
     return _make(arrays, ctx, True)

@@ -1,7 +1,7 @@
 """Locks that are free in a forked child.
 
-A child process has one thread. Locks that other threads of the parent held at the fork have nobody
-there who frees them, so they are made anew.
+A child process has one thread. Nobody there frees the locks that other threads of the parent held
+at the fork, so they are made anew.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _process = os.getpid()
 
 
 class Locked:
-    """What one thread at a time uses."""
+    """An object that one thread at a time uses."""
 
     def __init__(self) -> None:
         self._own = threading.RLock()

@@ -18,14 +18,14 @@ __all__ = ["sasum", "sdot", "sgemm", "sgemm_batched", "ssum"]
 # ---- Matrices ----
 
 class _Stored(NamedTuple):
-    """How BLAS is told of a matrix: the order that its elements are stored in."""
+    """A matrix as BLAS is told of it: the order of its elements in memory."""
 
     order: str  # "row", "column"
     ld: int
 
 
 def _stored(o: Operand) -> Optional[_Stored]:
-    """None: BLAS cannot be told of such strides."""
+    """None: BLAS cannot be told of these strides."""
     for order, slow in (("row", 0), ("column", 1)):
         fast = 1 - slow
         width, count = o.shape[fast], o.shape[slow]
@@ -78,9 +78,9 @@ def sgemm(a: Any, b: Any, c: Any = None, alpha: float = 1.0, beta: float = 0.0, 
     c     (m, n) float32; written, and returned. With beta == 0 it is not read. None: a new array,
           in C order, of the library that made `a`.
 
-    For a transposed factor give `a.T`. Views whose rows, or columns, are contiguous are used where
-    they are, in C or F order, also as parts of larger arrays. Any other a and b in host memory are
-    copied; any other c is a ValueError, and so is a c that shares elements with a or b.
+    For a transposed factor give `a.T`. Views with contiguous rows, or contiguous columns, are used
+    where they are, in C or F order, also as parts of larger arrays. Any other a and b in host
+    memory are copied; any other c is a ValueError, and so is a c that shares elements with a or b.
 
     Arrays may be NumPy's, or anything with __dlpack__ or __cuda_array_interface__; those on a
     device are used there. See docs/python.md for when a call waits, and duoblas.h for errors.
@@ -123,7 +123,7 @@ class _Stack(NamedTuple):
 
 def _stack(array: Any, name: str, stream: Optional[int], count: Optional[int],
            written: bool = False) -> tuple[_Stack, Optional[int]]:
-    """A, B or C, and how many matrices it has; count: that others have."""
+    """A, B or C, and its number of matrices; count: the number in others."""
     o = operand(array, name, written, stream)
     if len(o.shape) not in ((3,) if written else (2, 3)):
         wanted = "3" if written else "2 or 3"
@@ -218,14 +218,14 @@ def _reduce(function: Any, arrays: dict[str, Any], out: Any, ctx: Optional[Conte
 def sasum(x: Any, *, out: Any = None, ctx: Optional[Context] = None) -> Any:
     """Sum of absolute values of x.
 
-    x     (n,) float32, with any stride: an array in host memory whose stride is negative or 0 is
+    x     (n,) float32, with any stride: an array in host memory with a negative stride, or 0, is
           copied.
-    out   an array of one float32, which the result is put into, and which is returned. On a device
-          the call need not wait for it. None: the result is returned as numpy.float32.
+    out   an array of one float32: the result is put into it, and it is returned. On a device the
+          call need not wait for it. None: the result is returned as numpy.float32.
 
     The bits are the same on CPU and GPU, for every stride and number of threads. The result is
-    there when the call returns, but in an asynchronous context, which returns an array without
-    dimensions: its value is there after `ctx.synchronize()`.
+    there when the call returns. Only an asynchronous context returns an array without dimensions:
+    its value is there after `ctx.synchronize()`.
     """
     return _reduce(library.duo_sasum, {"x": x}, out, ctx, 1)
 

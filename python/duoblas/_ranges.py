@@ -1,7 +1,7 @@
 """Ranges of addresses that the library is told of while somebody needs them.
 
-The library knows each address once, in the whole process. So where several calls, blocks and
-threads need the same one, the first tells it and the last takes it back.
+The library knows each address once, in the whole process. So if several calls, blocks and threads
+need the same one, the first tells it and the last takes it back.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Range:
         self.low = low
         self.high = high
         self.needed = 0
-        self.lasting = 0  # those of them that outlast a call
+        self.lasting = 0  # needs that outlast a call
 
 
 class Ranges(Locked):
-    """What is known at present, by one pair of the library's functions.
+    """The ranges that are known at present, by one pair of the library's functions.
 
-    In a forked child all of it stays known, as to the library. A thread that is not there may have
-    been in the middle of a change: a range that it was telling is told again when somebody needs
-    it, and one that it was taking back is needed by nobody.
+    In a forked child all of it stays known, as to the library. A thread that is gone may have been
+    in the middle of a change: a range that it was telling is told again when it is needed, and
+    nobody needs one that it was taking back.
     """
 
     def __init__(self, tell: Callable[..., int], take_back: Callable[..., int]) -> None:
@@ -57,7 +57,7 @@ class Ranges(Locked):
             return held
 
     def let_go(self, handle: _Handle, held: Range, lasting: bool) -> None:
-        """Nobody is left: takes it back. Where that fails the range stays known."""
+        """Nobody is left: takes it back. If that fails, the range stays known."""
         with self._lock:
             held.needed -= 1
             held.lasting -= lasting

@@ -1,7 +1,7 @@
-"""Whose contexts calls use: the blocks that they are made in, and the last call of each thread.
+"""The contexts that calls use: the blocks around them, and the last call of each thread.
 
-Blocks belong to a thread, a task of asyncio, or whatever else runs in a contextvars.Context. They
-need not end in the order in which they began, nor there: a generator may end its own in another
+Blocks belong to a thread, a task of asyncio, or other code in a contextvars.Context. They need not
+end in the order of their beginnings, or in the same place: a generator may end its own in another
 thread.
 """
 
@@ -48,8 +48,8 @@ def innermost() -> Optional[Context]:
 
 
 class LastCall:
-    """The last call of a thread. Its context tells of it, and hands over what it knows before the
-    call of another thread, or the context's end."""
+    """The last call of a thread. Its context tells of it, and hands over its knowledge before
+    another thread's call, or at its end."""
 
     __slots__ = ("__weakref__", "_ctx", "_decision")
 

@@ -1,4 +1,4 @@
-"""Objects that own something of the library's, which a second one would end a second time."""
+"""Objects that own something of the library's; a copy would end it a second time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Unique"]
 
 
 class Unique:
-    """Has no copies, neither here nor in other processes."""
+    """Has no copies, here or in other processes."""
 
     def __reduce__(self) -> Any:
         raise TypeError(f"a duoblas.{type(self).__name__} can be neither copied nor pickled: "
