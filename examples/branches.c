@@ -23,7 +23,7 @@ static void check(duo_status status, duo_graph *graph)
     exit(1);
 }
 
-/* Memory on the device that begins with what the host has; without a GPU host memory. */
+/* Memory on the device, with the host's data at first; without a GPU host memory. */
 static float *on_device(const float *host, size_t count)
 {
     void *memory;
@@ -90,7 +90,7 @@ int main(void)
     check(duo_graph_build(graph, NULL), graph);
 
     for (int step = 0; step < STEPS; step++) {
-        if (step == STEPS / 2) /* behind the launches so far, and before those that follow */
+        if (step == STEPS / 2) /* behind the launches so far, before all later ones */
             check(duo_copy(NULL, w, weights(step), 2 * sizeof(float)), NULL);
         check(duo_graph_launch(graph, NULL), graph);
     }

@@ -1,5 +1,5 @@
 /*
- * device_result.c - results that stay on the device. A reduction whose result is there does not
+ * device_result.c - results that stay on the device. A reduction with its result there does not
  * wait: three are queued, the CPU is free meanwhile, and one copy brings their results back.
  * Without a GPU duo_malloc gives host memory, and the same program computes at once.
  */
@@ -21,7 +21,7 @@ static void check(duo_status status)
 
 int main(void)
 {
-    duo_context *ctx; /* an in-order queue: what is called first is done first */
+    duo_context *ctx; /* an in-order queue: calls run in their order */
     void *memory;
     float results[3] = {NAN, NAN, NAN};
     for (int i = 0; i < N; i++) host[i] = i % 4 == 0 ? -2 : 1;

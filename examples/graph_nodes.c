@@ -30,9 +30,9 @@ static void check(duo_status status, duo_graph *graph)
     exit(1);
 }
 
-/* What the launches found, each in its turn. */
+/* The results of the launches, in their order. */
 typedef struct notes {
-    const float *sums; /* pinned memory, in which node 7 puts sum |y| and y . y */
+    const float *sums; /* pinned memory; node 7 puts sum |y| and y . y there */
     float absolute[LAUNCHES + 1], square[LAUNCHES + 1];
     int count;
 } notes;
@@ -73,12 +73,12 @@ int main(void)
     for (int i = 0; i < N; i++) host_a[i + i * N] = -2.0f;
     check(duo_copy(NULL, a, host_a, sizeof host_a), NULL);
 
-    /* An empty graph. A work says what a node does; its size comes first, and what its kind does
-     * not need stays 0. */
+    /* An empty graph. A work says what a node does; its size comes first, and fields that its kind
+     * does not need stay 0. */
     duo_graph *graph;
     check(duo_graph_create(&graph), NULL);
 
-    /* 1: a copy of one run of bytes. That of pinned memory is done by the device. */
+    /* 1: a copy of one run of bytes. The device copies pinned memory itself. */
     const duo_work send = {.size = sizeof send,
                            .kind = DUO_WORK_COPY,
                            .dst = x,
@@ -96,7 +96,7 @@ int main(void)
     check(duo_graph_add(graph, &send, NULL, 0, &ready[0]), graph); /* NULL, 0: after nothing */
     check(duo_graph_add(graph, &zero, NULL, 0, &ready[1]), graph);
 
-    /* 3: nothing, after both. Who depends on it depends on both. */
+    /* 3: nothing, after both. A node that depends on it depends on both. */
     const duo_work empty = {.size = sizeof empty, .kind = DUO_WORK_EMPTY};
     check(duo_graph_add(graph, &empty, ready, 2, &both), graph);
 
@@ -119,7 +119,7 @@ int main(void)
                          .ldc = N};
     check(duo_graph_add(graph, &multiply, &both, 1, &product), graph);
 
-    /* 5 and 6: side by side, as both depend on the product alone. */
+    /* 5 and 6: side by side, as both depend only on the product. */
     duo_work add_up = {.size = sizeof add_up,
                        .kind = DUO_WORK_SSUM,
                        .n = N,

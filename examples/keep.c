@@ -1,6 +1,6 @@
 /*
- * keep.c - an iteration whose matrix stays on the GPU: the largest eigenvalue by the power method.
- * A is sent once, at its first use there. In each step only the vectors of 4 KB move.
+ * keep.c - an iteration with its matrix on the GPU: the largest eigenvalue by the power method. A
+ * is sent once, at its first use there. In each step only the vectors of 4 KB move.
  */
 #include <duoblas.h>
 #include <math.h>

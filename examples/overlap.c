@@ -1,13 +1,13 @@
 /*
  * overlap.c - products that do not depend on each other, each in a context of its own: a context is
- * a queue, and the device works on several at once. Each has two parts; the program uses what came
+ * a queue, and the device works on several at once. Each has two parts; the program uses the result
  * of the first while the device does the second.
  *
  *     context i:  C := A B   s := sum C   [event i]   D := C B
  *     the host:                         waits for event i, uses s
  *
  * Each context has memory of its own. Calls that use the same memory of duo_malloc, if only to read
- * it, follow each other, in whichever contexts they are.
+ * it, follow each other in all contexts.
  */
 #include <duoblas.h>
 #include <math.h>
@@ -68,7 +68,7 @@ static void queue_work(part *p)
 static int count_wrong(const part *p, float value)
 {
     int wrong = 0;
-    check(duo_copy(p->ctx, host, p->array[D], sizeof host)); /* waits for this context alone */
+    check(duo_copy(p->ctx, host, p->array[D], sizeof host)); /* waits only for this context */
     for (int e = 0; e < N * N; e++) wrong += !(fabsf(host[e] - value) < 0.001f);
     return wrong;
 }

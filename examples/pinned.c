@@ -35,7 +35,7 @@ int main(void)
                     0, c, N)); /* C is there when it returns, as with plain memory */
 
     int wrong = 0;
-    for (int j = 0; j < N; j++) /* C(i,j) = i j, but for the rounding of 1/N and of the sum */
+    for (int j = 0; j < N; j++) /* C(i,j) = i j, except for the rounding of 1/N and of the sum */
         for (int i = 0; i < N; i++)
             wrong += !(c[i + j * N] >= 0.9999f * (float)(i * j) &&
                        c[i + j * N] <= 1.0001f * (float)(i * j));

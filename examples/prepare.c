@@ -1,6 +1,6 @@
 /*
  * prepare.c - one factor, many products: the weights of a layer and a stream of batches. On GPUs
- * whose tensor cores serve sgemm, a factor is first split into 16-bit parts. duo_prepare has the
+ * with tensor cores for sgemm, a factor is first split into 16-bit parts. duo_prepare has the
  * weights split once, not in every product.
  */
 #include <duoblas.h>
@@ -52,7 +52,7 @@ int main(void)
             check(duo_changed(NULL, weights, sizeof weights));
         }
     }
-    check(duo_release(NULL, weights)); /* what was prepared goes with the array */
+    check(duo_release(NULL, weights)); /* the prepared form goes with the array */
     printf("%d batches through a layer of %d x %d: %s\n", BATCHES, OUTPUTS, INPUTS,
            ok ? "right" : "WRONG");
     return ok ? 0 : 1;

@@ -1,6 +1,6 @@
 /*
  * stream.cu - the program's own CUDA stream and memory: its kernels and the library's calls follow
- * each other in one stream, and the host waits for the last one alone. x := x / |x|.
+ * each other in one stream, and the host waits only for the last one. x := x / |x|.
  *
  *     nvcc stream.cu -o stream $(pkg-config --cflags --libs duoblas)
  */

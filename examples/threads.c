@@ -16,7 +16,7 @@ static void *multiply(void *first)
 {
     float *const block = first;
     const long column = (block - c) / N;
-    duo_context *ctx; /* for this thread alone. With NULL each thread has a default one, too. */
+    duo_context *ctx; /* only for this thread. With NULL each thread has a default one, too. */
     if (duo_create(&ctx) != DUO_OK) return first;
     duo_status status = duo_set_threads(ctx, 1); /* the CPU's cores are shared by hand here */
     if (status == DUO_OK)

@@ -52,7 +52,7 @@ int main(void)
     for (int i = 0; i < N; i++) host_a[i + i * N] = 3.0f; /* A = 3 I */
     check(duo_copy(NULL, a, host_a, sizeof host_a), NULL);
 
-    /* The works stay in the program: it changes in them what is to be other, and hands them in. */
+    /* The works stay in the program: it changes fields in them, and hands them in. */
     duo_work send = {.size = sizeof send,
                      .kind = DUO_WORK_COPY,
                      .dst = x,
