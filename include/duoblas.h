@@ -22,10 +22,10 @@
  *              (duo_malloc_host), on the device (duo_malloc, duo_adopt), or a host array with a
  *              device copy (duo_keep), in any mix. Any other device pointer is refused with
  *              DUO_ERR_FOREIGN if the call is large enough to ask the driver.
- *   Return     A call whose outputs are host memory returns when they are there. A call whose
- *              outputs are on the device, or kept, returns when it is queued, and its host inputs
- *              are consumed by then; duo_synchronize() or duo_fetch() waits. In a context of
- *              duo_set_async() some results in host memory come later, too.
+ *   Return     A call with outputs in host memory returns when they are there. A call with outputs
+ *              on the device, or kept, returns when it is queued, and its host inputs are consumed
+ *              by then; duo_synchronize() or duo_fetch() waits. In a context of duo_set_async()
+ *              some results in host memory come later, too.
  *   Status     Every function returns DUO_OK (0) or a negative duo_status. On a bad argument
  *              nothing is touched. A GPU that is missing, full, broken or lost costs time, not the
  *              answer: other devices of the context or the CPU finish the job and the status is
@@ -274,9 +274,9 @@ DUO_API duo_status duo_set_threads(duo_context *ctx, int threads);
 DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
 
 /**
- * duo_set_adapt - learn from the calls of this context how far the profile is off, and choose by
- * what was learned. For machines that the profile does not fit: it was measured on another one, a
- * neighbour is busy, clocks are throttled.
+ * duo_set_adapt - learn the errors of the profile from the calls of this context, and choose by
+ * them. For machines that the profile does not fit: it was measured on another one, a neighbour is
+ * busy, clocks are throttled.
  *
  *   on   not 0: learn. 0, the default: every prediction is the profile's; no clock is read.
  *
@@ -297,7 +297,7 @@ DUO_API duo_status duo_set_cpu_sgemm(duo_context *ctx, void (*sgemm)(void));
  * Numerics   each result is right to the same bounds, and the reductions have the same bits. Which
  *            algorithm runs may change from call to call and from run to run, and with it the last
  *            bits of sgemm.
- * Threads    what is learned is shared without a lock.
+ * Threads    contexts share the learned errors without a lock.
  * Cost       about a microsecond for a timed call. No memory is allocated.
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
  * Since      1.0
@@ -553,7 +553,7 @@ DUO_API duo_status duo_event_query(duo_event *event, int *done);
 
 /*
  * The caller fills `size` with sizeof(duo_device_info) first; later versions may append fields, and
- * fill in as many as `size` has room for. Fields that the library does not know are left alone.
+ * fill in as many as `size` has room for. Fields that the library does not know stay as they are.
  */
 typedef struct duo_device_info {
     size_t size;
@@ -601,7 +601,7 @@ DUO_API duo_status duo_device_describe(int device, duo_device_info *info);
  *   b        [in] k x n, or n x k if transposed. May be NULL where not read.
  *   ldb      as lda, for the stored B.
  *   beta     with beta == 0 C is written and never read: it may start uninitialised.
- *   c        [in,out] may be NULL if m or n is zero. The gaps between its columns are left alone.
+ *   c        [in,out] may be NULL if m or n is zero. The gaps between its columns stay as they are.
  *   ldc      at least m (n if row-major), and at least 1.
  *
  * Overlap    C must not overlap A or B; this is not checked. A and B may be the same.
@@ -656,7 +656,7 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            when the call returns. The same A or B may stand in a list often. A list may be NULL
  *            where duo_sgemm's operand may, and if count is 0.
  *   count    >= 0 products; with 0 nothing is read or written.
- *   others   those of duo_sgemm, for every product.
+ *   others   as in duo_sgemm, for every product.
  *
  * Overlap    no C may overlap another C, or any A or B; this is not checked.
  * Residence  any mix; see Conventions. The batch is decided once. On the device it is one launch:
@@ -694,7 +694,7 @@ DUO_API duo_status duo_sgemm_batched(duo_context *ctx, duo_layout layout, duo_tr
  *             be negative, and shorter than the matrix.
  *   stride_c  the same for C. The C must not overlap: they lie one behind the other, or the columns
  *             of each lie between the others' columns.
- *   others    those of duo_sgemm_batched.
+ *   others    as in duo_sgemm_batched.
  *
  * Returns    what duo_sgemm_batched returns; DUO_ERR_LD also for a stride_c at which C overlap, and
  *            DUO_ERR_SIZE for strides beyond the address space.
@@ -927,8 +927,8 @@ DUO_API duo_status duo_keep(duo_context *ctx, const void *host, size_t bytes);
 DUO_API duo_status duo_changed(duo_context *ctx, const void *host, size_t bytes);
 
 /**
- * duo_fetch - make the host copy current: waits for the work that writes it, and copies back what
- * is newer on the device. Every kept array that the range touches becomes current as a whole.
+ * duo_fetch - make the host copy current: waits for the work that writes it, and copies back the
+ * newer bytes on the device. Every kept array that the range touches becomes current as a whole.
  *
  *   host, bytes   as in duo_changed.
  *
@@ -958,7 +958,7 @@ DUO_API duo_status duo_release(duo_context *ctx, const void *host);
 
 /**
  * duo_prepare - promise that matrices in this range will be factors of many products before they
- * change. On GPUs whose tensor cores do sgemm, each call first splits A and B into 16-bit parts,
+ * change. On GPUs with tensor cores for sgemm, each call first splits A and B into 16-bit parts,
  * the packed operands. Those of a prepared factor are written once, by the first product that needs
  * them, and kept.
  *
@@ -1001,12 +1001,12 @@ DUO_API duo_status duo_prepare(duo_context *ctx, const void *address, size_t byt
  *     for (...) duo_graph_launch(g, NULL);
  *     duo_graph_destroy(g);
  *
- * Sides      An operation whose operands are all in host memory runs on the CPU; one whose operands
- *            are all on the device (duo_malloc, duo_adopt) runs there. Only DUO_WORK_COPY copies:
- *            any other mix, and kept arrays, are DUO_ERR_HIDDEN when the graph is built. Memory of
- *            duo_malloc counts as on the device even if it lies in host memory. Then work on only
- *            such memory runs on the CPU, and the launching thread calls an operation that has
- *            other operands on the device. Without a GPU the CPU does all the work.
+ * Sides      An operation with all operands in host memory runs on the CPU; one with all operands
+ *            on the device (duo_malloc, duo_adopt) runs there. Only DUO_WORK_COPY copies: any other
+ *            mix, and kept arrays, are DUO_ERR_HIDDEN when the graph is built. Memory of duo_malloc
+ *            counts as on the device even if it lies in host memory. Then work on only such memory
+ *            runs on the CPU, and the launching thread calls an operation that has other operands
+ *            on the device. Without a GPU the CPU does all the work.
  * Order      A launch follows all work that its context was given before, and the context goes on
  *            behind it. Work of the host, and copies to host memory, are done when the launch
  *            returns; the launching thread waits for the work on the device that they depend on.
@@ -1186,7 +1186,7 @@ DUO_API duo_status duo_graph_end(duo_context *ctx, duo_graph **graph);
  *
  *   ctx   its threads and its device are the graph's. Nothing is queued in it.
  *
- * Operands have to be allocated, and need not be filled. Those on a device are on the device of
+ * Operands have to be allocated, and need not be filled. Operands on a device are on the device of
  * ctx.
  *
  * Returns    DUO_OK, or with the graph not built: DUO_ERR_GRAPH, DUO_ERR_CONTEXT, DUO_ERR_BUILT,
@@ -1272,7 +1272,7 @@ typedef struct duo_parts {
 
 /*
  * The caller fills `size` with sizeof(duo_decision) first; later versions may append fields, and
- * fill in as many as `size` has room for. Fields that the library does not know are left alone.
+ * fill in as many as `size` has room for. Fields that the library does not know stay as they are.
  */
 typedef struct duo_decision {
     size_t size;
