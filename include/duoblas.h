@@ -672,7 +672,7 @@ DUO_API duo_status duo_sgemm(duo_context *ctx, duo_layout layout, duo_transpose 
  *            and sums are used, and a product has the same bits in every batch, on every device.
  * Explain    a batch is one call: the program is asked once (duo_set_decide), the log has one line.
  *            duo_explain_last tells sizes and residences of the first product; count, candidates,
- *            side, algorithm, threads, and predicted and measured seconds are those of the batch.
+ *            side, algorithm, threads, and predicted and measured seconds are the batch's.
  * Returns    what duo_sgemm returns. With no C written: DUO_ERR_SIZE also for count < 0, and
  *            DUO_ERR_NULL for any NULL in a list. An error that comes later leaves some C written.
  * Since      1.0
@@ -1297,7 +1297,7 @@ typedef struct duo_decision {
 
     int64_t count;                     /* products of a batch; 1: the call was no batch */
     const char *route[DUO_CANDIDATES]; /* how each candidate carries the call out, a literal of the
-                                          library (docs/dispatch.md#routes); "" where it does not
+                                          library (docs/dispatch.md#routes); "" if it does not
                                           accept */
 } duo_decision;
 
@@ -1328,11 +1328,11 @@ typedef int (*duo_decide)(void *user, const duo_decision *decision, int chosen);
  *
  * Calls      that have nothing to compute (m = 0, n <= 0) do not ask. Tiny calls do: while decide
  *            is set they are predicted as all others are, which takes about a microsecond. A call
- *            asks once, and so does a batch, whose candidates are for all of its products
- *            (decision->count). Where the candidate cannot go on, the cheapest others follow, and
- *            the rest of a call that is partly done is not asked about.
+ *            asks once, and so does a batch: its candidates are for all of its products
+ *            (decision->count). If the candidate cannot go on, the cheapest others follow, and a
+ *            call that is partly done does not ask about its rest.
  * Threads    decide is called on the thread of the call, and no lock is held. It must return, and
- *            must not use this context (nor NULL, where this is the thread's default); it may make
+ *            must not use this context (or NULL, if this is the thread's default); it may make
  *            calls of other contexts.
  * Numerics   every candidate is right to the bounds of the context's math.
  * Returns    DUO_OK, DUO_ERR_CONTEXT.
