@@ -9,8 +9,8 @@
 
 static double bytes_of(duo_range r) { return (double)(r.to - r.from); }
 
-/* The operand overlaps regions without lying in one. At the end of device memory that is a mistake,
- * at the end of a kept array it is allowed. */
+/* The operand overlaps regions without lying in one. That is a mistake at the end of device memory,
+ * and allowed at the end of a kept array. */
 static duo_status check_crossing(const duo_operand *o)
 {
     for (const duo_region *r = duo_residency_first(o->low, o->high); r != NULL;

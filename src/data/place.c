@@ -249,9 +249,9 @@ static duo_status place_workspace(duo_resources *res, const duo_call *call, int 
                       o->residence == DUO_AT_PINNED);
 }
 
-/* Places an operand in a region that has bytes on a device, and holds the region: `o->region`, or
- * where regions have `changed` since the operand was located, what is there now. Under the residency
- * lock. */
+/* Places an operand in a region that has bytes on a device, and holds the region: `o->region`, or,
+ * if regions have `changed` since the operand was located, the region that is there now. Under the
+ * residency lock. */
 static duo_outcome place_in_region(duo_resources *res, const duo_operand *o, bool changed,
                                    duo_operand *local)
 {
@@ -275,8 +275,8 @@ static duo_outcome place_in_region(duo_resources *res, const duo_operand *o, boo
 /* Where an operand is placed. */
 typedef enum where { NOWHERE, IN_REGION, OUTSIDE, BY_WORD } where;
 
-/* A reduction's result for the host comes by the pinned word, not by a copy. What is in memory of
- * another device is not on this one either. */
+/* A reduction's result for the host comes by the pinned word, not by a copy. An operand in memory
+ * of another device is not on this one either. */
 static where where_to(const duo_call *call, int i)
 {
     const duo_operand *const o = &call->operand[i];

@@ -10,7 +10,7 @@ duo_status duo_stream_share(duo_stream *s, const duo_step *step);
 /* Begins a SEND, or goes on with it. *done: is all of it under way? *moved: was something done? */
 duo_status duo_stream_send(duo_stream *s, const duo_step *step, bool *done, bool *moved);
 
-/* Queues as many fetches as it can, of tiles whose products are queued. */
+/* Queues as many fetches of tiles with queued products as it can. */
 duo_status duo_stream_fetch(duo_stream *s, bool *moved);
 
 /* Unpacks the first piece in flight if it has arrived. */
