@@ -14,7 +14,7 @@ static atomic_int looked;  /* 0: the driver was not asked yet */
 static int count;          /* of devices */
 static char why_none[200]; /* why there are none */
 
-/* Who sees that a device is lost counts it: how many they are is told by the same bits. */
+/* A thread that sees a lost device also sees it counted: the losses are a count of these bits. */
 uint64_t duo_devices_found, duo_devices_lost;
 static atomic_int lost_before; /* devices of backends that were in use before this one */
 _Static_assert(DUO_MOST_DEVICES <= 64, "there is a bit for each device");

@@ -21,8 +21,8 @@ int duo_devices(const char **why);
 /* Are the devices known? Not before duo_devices has asked the driver, if there is one. */
 bool duo_devices_looked(void);
 
-/* A bit for each device: those that were found when they were counted, and of all those that are
- * lost. In a child process none was found. */
+/* A bit for each device: the devices that were found when they were counted, and all lost ones. In
+ * a child process none was found. */
 extern uint64_t duo_devices_found, duo_devices_lost;
 
 /* Is it marked as lost? */
@@ -47,9 +47,9 @@ bool duo_device_answers(int device);
 /* A copy in a queue of this device found a device lost. Which: this one, or one with memory that it
  * was to read or write? */
 int duo_device_found_lost(int device);
-int duo_devices_losses(void); /* how many were marked; it never falls */
+int duo_devices_losses(void); /* the number of marked ones; it never falls */
 
-/* What decisions need of a device. */
+/* Facts of a device for decisions. */
 typedef struct duo_device_facts {
     int capability; /* 10 * major + minor */
     int multiprocessors;
@@ -57,7 +57,7 @@ typedef struct duo_device_facts {
     double room_bytes; /* that may be taken, if copies and packed operands make room */
 } duo_device_facts;
 
-/* All zeros, and infinite room, of a device that is not usable. */
+/* All zeros, and infinite room, for a device that is not usable. */
 duo_device_facts duo_device_look(int device);
 int duo_device_capability(int device);
 const char *duo_device_why(int device); /* why it is not usable; "" if it is */
