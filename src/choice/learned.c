@@ -97,7 +97,7 @@ double duo_learned_count(int device, duo_algorithm_id id, double work)
 
 /* ---- Learning ---- */
 
-/* A prediction, and the copy of the ratios under which it is made again. */
+/* A prediction, and the conditions with other ratios for making it again. */
 typedef struct changed {
     duo_prediction predict;
     const void *of;
@@ -105,7 +105,7 @@ typedef struct changed {
     double predicted;
 } changed;
 
-/* By how much of itself the prediction grows where one ratio does. */
+/* The share of one ratio in the prediction: growth of the prediction over growth of the ratio. */
 static double share_of(const changed *c, float *ratio)
 {
     const float more = 1.0625f, before = *ratio;

@@ -20,9 +20,9 @@ typedef double (*duo_prediction)(const void *of, const duo_conditions *condition
 
 /*
  * A call took `seconds` by the algorithm and was predicted to take `predicted` under these
- * conditions. The difference is attributed to the parts of the prediction by how much each counts in
- * it. work: seconds of the algorithm's work by the profile, which tell short calls from long ones.
- * The first time that an algorithm runs counts for nothing: it loads and allocates.
+ * conditions. The difference is divided among the parts of the prediction by their weights in it.
+ * work: seconds of the algorithm's work by the profile, which tell short calls from long ones. The
+ * first time that an algorithm runs counts for nothing: it loads and allocates.
  */
 void duo_learn(int device, const duo_conditions *conditions, duo_algorithm_id id, double work,
                duo_prediction predict, const void *of, double predicted, double seconds);
