@@ -66,10 +66,10 @@ typedef struct duo_operand {
     bool in_kept;            /* this region is a kept array, with a device copy or without */
     bool crosses;            /* it overlaps regions without lying in one of them */
     uintptr_t low, high;     /* it spans [low, high), gaps included */
-    duo_region *region;      /* that it lies in, or NULL; good while the call's `changes` is */
+    duo_region *region;      /* it lies in this, or NULL; good while the call's `changes` is */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/decide.c) */
-    double send_bytes;       /* what is stale of its kept array on the device, all of it */
-    double fetch_bytes;      /* the same on the host; 0 stands for what the operand spans */
+    double send_bytes;       /* all stale bytes of its kept array on the device */
+    double fetch_bytes;      /* the same on the host; 0 stands for the operand's span */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */
 
     /* Set by placing, only in the placed copy of the call. */
@@ -94,9 +94,9 @@ typedef struct duo_call {
     bool transa, transb;
     int64_t m, n, k; /* reductions: only n; m = 1, k = 0 */
     float alpha, beta;
-    duo_operand operand[DUO_OPERANDS]; /* of a batch, those of the first product */
+    duo_operand operand[DUO_OPERANDS]; /* of a batch: of the first product */
     duo_batch *batch;                  /* the products of a batch; NULL: one product */
-    uint64_t number;           /* of a call that names regions: higher than all before; or 0 */
+    uint64_t number;           /* if the call names regions: higher than all before; else 0 */
     uint64_t changes;          /* duo_residency_changes() when the operands were located */
     int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */

@@ -46,7 +46,7 @@ typedef struct product {
     float *c;
 } product;
 
-/* Of a tiny product no more is set: to fill in a duo_call takes as long as to multiply, and
+/* For a tiny product this is all: filling in a whole duo_call takes as long as multiplying, and
  * duo_explain_last finds out the rest (call/explain.c). */
 static void set_problem(duo_call *call, const product *p)
 {
