@@ -50,8 +50,8 @@ def _candidates(d: Decision) -> list[Candidate]:
     return [
         Candidate(algorithm=c.algorithm.decode(), side=SIDES[c.side], accepts=bool(c.accepts),
                   route=r.decode(), ran=i == d.ran, threads=c.threads,
-                  predicted_seconds=c.predicted_seconds, transfer_seconds=p.transfer_seconds, launch_seconds=p.launch_seconds,
-                  compute_seconds=p.compute_seconds)
+                  predicted_seconds=c.predicted_seconds, transfer_seconds=p.transfer_seconds,
+                  launch_seconds=p.launch_seconds, compute_seconds=p.compute_seconds)
         for i, (c, p, r) in enumerate(zip(d.candidate[:d.candidates], d.parts, d.route))
     ]
 
