@@ -1,6 +1,6 @@
 /*
- * test_decisions.c - a batch, a call in parts and a call alone are decided in one place: each is
- * decided once, earns credit, is learned from, explains itself and leaves one line in the log.
+ * test_decisions.c - a batch, a call in parts and a single call are decided in one place: each is
+ * decided once, earns credit, teaches its context, explains itself and leaves one line in the log.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -53,7 +53,7 @@ static void batches_earn_credit(void)
     test_context_end(ctx);
 }
 
-/* Products that go one by one are parts of the batch, which alone earns credit. */
+/* Products that go one by one are parts of the batch: only the batch earns credit. */
 static void parts_earn_nothing(void)
 {
     test_case("credit/parts");
@@ -122,7 +122,7 @@ static void take_line(void *user, const char *line)
     (void)snprintf(l->last, sizeof l->last, "%s", line);
 }
 
-/* What is told of a batch is told of all its products together. */
+/* The words about a batch are about all its products together. */
 static void batches_explain_themselves(void)
 {
     static const struct {
