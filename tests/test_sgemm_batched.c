@@ -450,8 +450,8 @@ static void arguments(void)
     test_context_end(ctx);
 }
 
-/* A product has the same bits in every batch: on the CPU the bits of duo_sgemm; in one launch those
- * of any other launch. */
+/* A product has the same bits in every batch: on the CPU the bits of duo_sgemm; in one launch the
+ * bits of any other launch. */
 static void same_bits(void)
 {
     test_rng rng = test_rng_for("bits");

@@ -243,8 +243,8 @@ typedef struct lateness {
     int processors; /* that helpers may have */
 } lateness;
 
-/* Does this thread get to the caller's processor (or, with there = false, to another one) within so
- * many ms? */
+/* Does this thread get to the caller's processor (or, with there = false, to another one) within
+ * `ms`? */
 static bool gets_to(const lateness *l, bool there, int64_t ms)
 {
     struct timespec now, begun;
