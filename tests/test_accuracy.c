@@ -116,7 +116,7 @@ static double random_product(test_rng *rng)
     return (double)a * (double)b;
 }
 
-/* Terms that cancel all but one: float64 would lose that one nearly always. */
+/* All terms but one cancel: float64 would nearly always lose that one. */
 static void exact_sum(void)
 {
     enum { PAIRS = 40 };

@@ -82,7 +82,7 @@ static void outlier(void)
     learner_end(ctx);
 }
 
-/* Where it meets an early call, that does not turn the choice either. */
+/* If it meets an early call, the choice does not turn either. */
 static void early_outlier(void)
 {
     test_case("early-outlier");

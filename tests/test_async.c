@@ -242,7 +242,7 @@ static void closing(void)
     }
 }
 
-/* A context that takes an ended one's place waits for its results. */
+/* A context that takes the place of an ended one waits for its results. */
 static void off_again(void)
 {
     float expected[3], got[3];

@@ -1,6 +1,6 @@
 /*
- * test_batched_error.c - the check of `duoblas bench batched`: batches that are right pass it, of
- * all layouts, and any wrong element does not.
+ * test_batched_error.c - the check of `duoblas bench batched`: right batches of all layouts pass
+ * it, and a batch with one wrong element does not.
  */
 #include <math.h>
 
@@ -19,7 +19,7 @@ static bool small(const duo_batch_problem *p)
     return true;
 }
 
-/* Of few products, so that one of them is most of the work. */
+/* Batches of few products, so that one of them is most of the work. */
 static duo_batch_problem next_small(uint64_t *random)
 {
     duo_batch_problem p;

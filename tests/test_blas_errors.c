@@ -95,7 +95,7 @@ static void expect_report(blas_abi abi, const blas_product *p, int argument, con
           blas_report.row_major);
 }
 
-/* One argument wrong; and every argument after it as well, where the first is to be told. */
+/* One wrong argument; or wrong ones from it to the last: the first is to be told. */
 static void wrong_arguments_are_reported(void)
 {
     static const int arguments[] = {LAYOUT, TRANSA, TRANSB, M, N, K, LDA, LDB, LDC};

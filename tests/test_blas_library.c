@@ -62,7 +62,7 @@ enum { OPENBLAS_BUILDS = sizeof openblas_builds / sizeof openblas_builds[0] };
 
 /* ---- Products, of integers ---- */
 
-/* Is it right by this algorithm, in all four orders of storage? */
+/* Is this algorithm right, in all four orders of storage? */
 static bool multiplies(int (*run)(const duo_call *), int64_t m, int64_t n, int64_t k)
 {
     float *const a = malloc((size_t)(m * k) * sizeof *a),
@@ -140,7 +140,8 @@ static bool is_ours(const own_blas *own)
     return library != NULL && memcmp(&library->sgemm, &own->sgemm, sizeof own->sgemm) == 0;
 }
 
-/* The program opens the library first, sets its threads, and finds them so ever after. */
+/* The program opens the library first, sets its threads, and always finds this setting
+ * afterwards. */
 static int program_first(void)
 {
     own_blas own;
@@ -458,7 +459,7 @@ static void asked_for(void)
         test_case("asked-for/%s", names[i]);
         run_child("in_use", setting, NULL, &child);
         CHECK(sscanf(child.out, "asked=%d right=%d", &asked, &right) == 2, "%s", child.out);
-        /* One that calls another library is replaced by that. */
+        /* A library that calls another one is replaced by the other. */
         CHECK(asked == 1 || strstr(names[i], "/libblas") != NULL, "another one serves");
         CHECK(right == 1, "wrong products");
         CHECK(strstr(child.out, "is ignored") == NULL, "%s", child.out);

@@ -141,7 +141,7 @@ static unsigned control_word(void)
 #endif
 }
 
-/* As programs set it that were compiled with -ffast-math. */
+/* As set by programs compiled with -ffast-math. */
 static void flush_subnormals(bool flush)
 {
 #if defined(__x86_64__)

@@ -53,8 +53,8 @@ static void measured_sizes(void)
                 }
 }
 
-/* Between two sizes between their factors, rising or falling all the way; beyond the last as
- * there. */
+/* A factor between two sizes is between their factors, rising or falling all the way; beyond the
+ * last size it is the last factor. */
 static void between_sizes(void)
 {
     test_case("correction/between_sizes");

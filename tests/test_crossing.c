@@ -73,7 +73,7 @@ static void lost_again(void)
     free(x);
 }
 
-/* Where noise hides between which sizes the curves meet, the crossing is still on the CPU's. */
+/* If noise hides where the curves meet, the crossing is still on the CPU's. */
 static void among_noise(void)
 {
     static const double sizes[] = {380, 390, 410, 420}, noise[] = {1.0, 1.0, 0.95, 1.0};

@@ -29,7 +29,7 @@ static void fitting(void)
     CHECK(all == 6.0, "%g seconds", all);
     CHECK(item[0].owner == 2, "the first is %d", item[0].owner);
 
-    /* Of a ladder the largest go, and none between others. */
+    /* The largest sizes of a ladder are left out, never one between others. */
     test_case("crossover/budget/ladder");
     duo_budget_item ladder[10];
     for (int i = 0; i < 10; i++) ladder[i] = (duo_budget_item){1, i * i, false, i};
@@ -195,7 +195,7 @@ static double found_in_noise(test_rng *rng)
     return found.verdict == DUO_WINS_FROM ? found.between : (double)NAN;
 }
 
-/* Of two runs the crossings lie within 5 % of each other. */
+/* The crossings of two runs lie within 5 % of each other. */
 static void two_runs(void)
 {
     enum { PAIRS = 200 };
@@ -225,7 +225,7 @@ static void bends(void)
     CHECK(count >= 1, "no size");
     for (int i = 0; i < count; i++)
         CHECK(list[i].n > 1 << 18 && list[i].n < 1 << 22, "%lld", (long long)list[i].n);
-    /* Where quartiles lie as far apart as the curve is wrong, it may not be wrong. */
+    /* If the quartiles lie as far apart as the curve is off, the curve may be right. */
     for (int i = 0; i < x->cases; i++)
         x->item[i].figure[DUO_SERIES_ONE + DUO_ssum_cpu_lanes].high_seconds *= 4.0;
     CHECK(duo_crossover_refine(x, list, 16) == 0, "noise is taken for a bend");

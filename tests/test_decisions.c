@@ -26,7 +26,8 @@ static void batch(duo_context *ctx)
 
 /* ---- Credit ---- */
 
-/* A kept array that is changed once is sent again after some calls that would have gained by it. */
+/* A kept array that is changed once is sent again after some calls to which this would be a
+ * gain. */
 static void batches_earn_credit(void)
 {
     test_case("credit/batch");

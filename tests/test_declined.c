@@ -67,7 +67,7 @@ static void declined(void)
     test_context_end(ctx);
 
     test_case("declined/no-room");
-    /* Where not even a piece of the operands fits the device, they are not accepted there. */
+    /* If not even a piece of the operands fits the device, it does not accept them. */
     sim_set_memory(1 << 17);
     duo_backend_install(sim_backend());
     duo_context *const small = context_on(DUO_PATH_GPU);
@@ -122,8 +122,8 @@ static int report_next_algorithm(void)
     return sim_violations() != 0;
 }
 
-/* The next to run is the cheapest of all that are left, also where at first only the CPU's
- * algorithms had been predicted. */
+/* The next to run is the cheapest of all that are left, also if at first only the CPU's algorithms
+ * were predicted. */
 static void declined_by_cpu(void)
 {
     static test_child child;

@@ -1,6 +1,6 @@
 /*
  * test_dispatch.c - which algorithm runs, with profiles made by hand (support/made_machine.h): the
- * cheapest that accepts, by where the operands are, and as the context's policy says.
+ * cheapest that accepts, by the places of the operands and the context's policy.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -326,7 +326,7 @@ static void threads_count(void)
             if (openblas->threads == 4) check_predicted(&d, "sgemm_cpu_openblas", 0.25e-3 + 1.4e-6);
         }
     }
-    /* On vector in memory all threads are twice as fast as one, so nowhere more. */
+    /* For a vector in memory all threads are only twice as fast as one. */
     test_case("threads/memory");
     const duo_curve *const serial = &machine.curve[DUO_ssum_cpu_lanes];
     machine.cpu_bandwidth = 2.0 * 4.0 * serial->size[1] / serial->seconds[1];

@@ -169,7 +169,7 @@ static bool one_sum(duo_context *ctx)
 
 static bool drop_trim(dropping *d) { return one_sum(d->ctx) && duo_trim(d->ctx) == DUO_OK; }
 
-/* A kept array goes where it is used: its copy leaves the device that the users are on. */
+/* A kept array follows its use: its copy leaves the users' device. */
 static bool drop_device(dropping *d)
 {
     return duo_set_device(d->ctx, 1) == DUO_OK && one_sum(d->ctx) &&

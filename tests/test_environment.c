@@ -78,8 +78,8 @@ static void check_environment(const char *setting, const char *expected, int lin
           "%d lines: %.400s", count_lines(child.err, ""), child.err);
 }
 
-/* That the inner BLAS asked for is not there is told once, before the line of the first product,
- * which has looked for it. */
+/* If the requested inner BLAS is not there, this is told once, before the line of the first
+ * product, which looks for it. */
 static void warnings(void)
 {
     static const char *const verbose[] = {"DUOBLAS_VERBOSE=0", "DUOBLAS_VERBOSE=1",

@@ -73,7 +73,8 @@ static void follow(small *s)
     CHECK_STATUS(DUO_OK, duo_set_log(s->ctx, hear, s));
 }
 
-/* Uses the array as a whole. Its device copy was evicted by then or not, and is sent or not. */
+/* Uses the array as a whole. Checks whether its device copy was evicted before, and whether it is
+ * sent. */
 static void use(small *s, int i, bool on_gpu, bool sent)
 {
     const uint64_t before = sim_uploaded_bytes();

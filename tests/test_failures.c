@@ -71,7 +71,7 @@ static const scenario scenarios[] = {
     {"sgemm/pageable/b=-1",            DUO_SGEMM, HOST, HOST, HOST, -1,   37,      29, 17, ON_GPU},
     {"sgemm/pinned/b=2",               DUO_SGEMM, PIN,  PIN,  PIN,   2,   37,      29, 17, ON_GPU},
     {"sgemm/pinned/b=0",               DUO_SGEMM, PIN,  PIN,  PIN,   0,   37,      29, 17, ON_GPU},
-    /* columns long enough for the device to read and write them in place */
+    /* columns so long that the device reads and writes them in place */
     {"sgemm/pinned-direct/b=2",        DUO_SGEMM, PIN,  PIN,  PIN,   2,   80,      29, 17, ON_GPU},
     {"sgemm/pinned-direct/b=0",        DUO_SGEMM, PIN,  PIN,  PIN,   0,   80,      29, 17, ON_GPU},
     {"sgemm/kept/b=0",                 DUO_SGEMM, KEPT, KEPT, KEPT,  0,   37,      29, 17, ON_GPU},
@@ -348,8 +348,8 @@ static bool run(world *w, const mishap *what, int nth)
 {
     const scenario *const s = w->s;
     const bool loses = what->kind == SIM_KINDS || what->status == DUO_ERR_LOST;
-    /* Where even the CPU needs the device to get at the data, a device that refuses for good leaves
-     * no way to it; but there is one without pinned memory, and one without marks. */
+    /* If even the CPU needs the device to get at the data, a device that refuses for good leaves no
+     * way to them; but there is a way without pinned memory, and one without marks. */
     const bool refuses = what->times < 0 && what->kind != SIM_PIN && what->kind != SIM_MARK;
     const bool may_fail = (loses || refuses) && only_copy_on_device(s);
     duo_context *ctx = NULL;
@@ -418,7 +418,8 @@ static void every_nth(const mishap *what, group of)
         if (group_of(&scenarios[i]) != of) continue;
         world w;
         new_world(&w, &scenarios[i]);
-        /* How often a streamed product asks whether a mark has passed is up to the machine. */
+        /* The machine's speed decides how often a streamed product asks whether a mark has
+         * passed. */
         const int most = what->kind == SIM_IDLE ? 12 : 1000;
         const int stride = of == STREAMED ? 11 : 1;
         for (int nth = 1; nth < most; nth = mishap_after(nth, 3, stride)) {
@@ -447,7 +448,7 @@ static void each_status(sim_kind kind)
                 /* A new context has most to allocate, a warm one is soonest in the middle. */
                 const bool makes = kind == SIM_OPEN || kind == SIM_ALLOCATE || kind == SIM_PIN;
                 if (makes ? warm == 0 : warm != ever) every_nth(&what, STREAMED);
-                /* once more with large operands where it matters where the pieces fall */
+                /* once more with large operands, if the cuts between pieces matter */
                 if (kind == SIM_COPY || kind == SIM_WAIT || kind == SIM_MARK)
                     if (warm != 0 && ever == 0) every_nth(&what, LARGE);
                 if (kind == SIM_PIN && warm == 0 && ever != 0 && i == 0) every_nth(&what, LARGE);

@@ -71,7 +71,7 @@ static void write_measured(const char *path, bool quick)
     end(x);
 }
 
-/* How many figures a run that differs in one thing takes over. */
+/* The number of figures that a run with one difference takes over. */
 static int taken(duo_crossover *x, const char *path)
 {
     char why[200] = "";
@@ -317,7 +317,7 @@ static void damage(void)
         end(x);
         free(bad);
     }
-    /* Cut anywhere it is refused, or some lines are missing. */
+    /* A file cut at any place is refused, or some lines are missing. */
     const size_t length = strlen(text);
     for (size_t cut = 0; cut < length; cut += 7) {
         char why[200] = "";

@@ -33,7 +33,7 @@ static int compare(duo_exact_sum sum, float value)
     return sign(&sum);
 }
 
-/* Is `got` the sum itself where that is a float, else one of the two floats around it? False for a
+/* Is `got` the sum itself, if that is a float, else one of the two floats around it? False for a
  * NaN. */
 static bool is_faithful(const duo_exact_sum *sum, float got)
 {
@@ -360,7 +360,7 @@ static void an_algorithm_for_every_math(void)
 
 /* ---- The environment, in children ---- */
 
-/* Exit status 64 where the default and a new context both sum in float64, 32 where in float32. */
+/* Exit status: 64 if the default and a new context both sum in float64, 32 if both in float32. */
 static int report_environment(void)
 {
     test_rng rng = test_rng_for("environment");

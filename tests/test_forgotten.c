@@ -1,7 +1,7 @@
 /*
  * test_forgotten.c - DUOBLAS_CHECK: a forgotten duo_changed is found, the array is named, and the
- * results are right all the same. That nothing is reported where every change was told, random
- * sequences of calls show in test_eviction_model.
+ * results are right all the same. Random sequences of calls in test_eviction_model show that
+ * nothing is reported if every change was told.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

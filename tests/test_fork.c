@@ -124,7 +124,7 @@ static void fork_after_use(void)
     free_known_work(&s);
 }
 
-/* A queue that only transfers had opened, before any call looked at its device. */
+/* A queue that was opened only for transfers, before any call looked at its device. */
 static void fork_after_copy(void)
 {
     if (UNDER_TSAN || !test_on_sim()) {

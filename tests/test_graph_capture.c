@@ -490,7 +490,7 @@ static void bad_calls(void)
     CHECK_STATUS(DUO_OK, duo_graph_build(graph, ctx));
     CHECK_STATUS(DUO_OK, duo_graph_launch(graph, ctx));
     CHECK_STATUS(DUO_OK, duo_graph_destroy(graph));
-    /* Where operands are is seen when the graph is built. */
+    /* The build sees the places of operands. */
     CHECK_STATUS(DUO_OK, duo_keep(ctx, x, sizeof x));
     begin(&p);
     CHECK_STATUS(DUO_OK, duo_ssum(ctx, 16, x, 1, c));

@@ -17,7 +17,7 @@
 #include "support/harness.h"
 #include "support/sanitizers.h"
 
-/* It can be built now, and launched; and is ended. */
+/* The graph can be built and launched now, and is ended. */
 static void sound(duo_graph *graph, duo_context *ctx)
 {
     CHECK_STATUS(DUO_OK, duo_graph_build(graph, ctx));
@@ -414,7 +414,8 @@ static void contexts(void)
 
 static void note_clock(void *user) { *(uint64_t *)user = sim_clock_host(); }
 
-/* Of this kind, in the order of queueing; none: as if at the beginning of time. */
+/* The nth operation of this kind, in the order of queueing; none: as if at the beginning of
+ * time. */
 static sim_operation logged(sim_operation_kind kind, int nth)
 {
     const sim_operation *log;

@@ -114,7 +114,7 @@ static void ended_stays_dead(void)
 
 /* ---- Many after it ---- */
 
-/* A handle comes again only after as many others as the header says. */
+/* A handle is used again only after as many others as the header says. */
 static void for_a_thousand_others(void)
 {
     enum { OTHERS = DUO_HANDLES - 2 };

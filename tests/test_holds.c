@@ -137,7 +137,7 @@ static void make_values(void)
     multiply(N, values, values, expected);
 }
 
-/* It would have the other thread wait longer, and the next one even longer. */
+/* It would make the other thread wait longer, and the next one even longer. */
 static void sum_late(void)
 {
     const uint64_t launches = sim_count(SIM_LAUNCH);
@@ -209,7 +209,7 @@ static void use_batch(duo_context *ctx, float *x)
     free(home);
 }
 
-/* By lists that lead to several arrays of the device. */
+/* Lists that lead to several arrays of the device. */
 static void use_list(duo_context *ctx, float *x)
 {
     float *const c = new_device(ctx, BYTES), *const y = new_on_device(ctx);

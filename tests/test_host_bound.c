@@ -1,6 +1,4 @@
-/*
- * test_host_bound.c - the bound that products of host arrays are judged by.
- */
+/* test_host_bound.c - the bound by which products of host arrays are judged. */
 #include <math.h>
 
 #include "bench/measure/host_bound.h"

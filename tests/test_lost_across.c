@@ -117,7 +117,7 @@ static void downloads(void)
     end(&p);
 }
 
-/* Where the data of the device are newer, none is fetched that has not come. */
+/* If the device's data are newer, only data that have arrived are fetched. */
 static void fetches(void)
 {
     pair p;

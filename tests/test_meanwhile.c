@@ -196,8 +196,8 @@ static void read_around(const duo_call *call)
     check_sum(intruder, parts, PART, sum_of(right, PART));
 }
 
-/* Another context is the last that used the array now, and the device is lost when that one's work
- * is waited for. */
+/* Another context is now the last user of the array, and the device is lost during the wait for its
+ * work. */
 static void lose_device(const duo_call *call)
 {
     read_around(call);
@@ -498,7 +498,7 @@ static void crossing_in_pieces(void)
     } kinds[] = {
         {"wait", SIM_WAIT, 2, 100},
         {"copy", SIM_COPY, 8, 100},
-        {"passed", SIM_IDLE, 1, 12}, /* how often it is asked is up to the machine */
+        {"passed", SIM_IDLE, 1, 12}, /* the machine's speed decides how often it is asked */
     };
     if (!test_on_sim()) {
         test_skip("needs a device that can be told to fail");

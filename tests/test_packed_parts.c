@@ -47,8 +47,8 @@ static duo_call call_of(const problem *p)
                            p->b.data, p->b.ld, 0.0f, p->c.data, p->c.ld);
 }
 
-/* Makes the operands of a problem that has sizes and data. plant: there is a NaN in one row of
- * op(A) or one column of op(B), so that one part has it and the others do not. */
+/* Makes the operands of a problem with sizes and data. plant: one row of op(A), or one column of
+ * op(B), has a NaN, so that only one part has it. */
 static void make_operands(problem *p, test_rng *rng, bool plant)
 {
     const size_t count = (size_t)(p->m * p->n);
@@ -316,7 +316,7 @@ static void pack_and_multiply(const duo_algorithm *algorithm, const problem *p, 
     end_machine(&on);
 }
 
-/* All algorithms that pack take the problem; how many there are. */
+/* Runs the problem by all algorithms that pack. Returns how many there are. */
 static int all_algorithms(const problem *p, test_rng *rng)
 {
     const duo_algorithm *algorithm[DUO_CANDIDATES];

@@ -283,7 +283,8 @@ static void check_share(checking *c, const duo_step *s)
     put(c, slot_of(c, s->device, s, s->operand), part, s->follows, s->operand);
 }
 
-/* A range begins at a multiple of 64, and ends at one or with all that share the slot (call.h). */
+/* A range begins at a multiple of 64, and ends at one or at the end of the slot's parts
+ * (call.h). */
 static void check_range(checking *c, const duo_step *s, int operand)
 {
     const int64_t first = s->first[operand], all = s->all[operand];
@@ -453,7 +454,7 @@ static void check_plan(duo_plan *plan)
 
 /* ---- Tests ---- */
 
-/* Of every magnitude alike; often about a multiple of a tile. */
+/* Every magnitude is as likely; often about a multiple of a tile. */
 static int64_t random_size(test_rng *rng, int64_t most)
 {
     const double size = exp(test_unit(rng) * log((double)most));
@@ -462,7 +463,7 @@ static int64_t random_size(test_rng *rng, int64_t most)
     return chosen < 1 ? 1 : chosen > most ? most : chosen;
 }
 
-/* Device memory for blocks of at least a 40th of each size, so that plans are of some thousand
+/* Device memory for blocks of at least a 40th of each size, so that plans have some thousand
  * steps. */
 static double least_memory(const duo_plan_problem *of)
 {

@@ -114,7 +114,7 @@ static void shapes_on_the_cpu(void)
         CHECK(plain >= openblas, "edge %d: %g s, OpenBLAS %g", (int)edge, plain, openblas);
     }
 
-    /* A tile of the plain algorithm has 64 rows, however few there are, and is for one thread. */
+    /* A tile of the plain algorithm has up to 64 rows, and is for one thread. */
     test_case("shapes/plain/1x1x1000000");
     const double dot = cpu_cost(DUO_sgemm_cpu_plain, generic, 1, 1, 1000000, 16, &threads);
     CHECK(dot > 4e-3 && dot < 0.1 && threads == 1, "%g s on %d threads", dot, threads);

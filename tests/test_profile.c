@@ -186,7 +186,7 @@ static void signature(void)
           "why \"%s\"", why);
     CHECK(duo_machine_cpu_id()[0] != '\0' && strcmp(duo_machine_cpu_id(), p.cpu_id) != 0, "\"%s\"",
           duo_machine_cpu_id());
-    /* The inner BLAS and the number of threads do not refuse the whole. */
+    /* Another inner BLAS or number of threads does not refuse the whole file. */
     p = *good_profile();
     snprintf(p.blas, sizeof p.blas, "another BLAS");
     p.threads = 77;

@@ -1,5 +1,5 @@
 /*
- * test_profile_damage.c - profile files with damage: every kind of it is refused with a reason, and
+ * test_profile_damage.c - profile files with damage: every kind is refused with a reason, and
  * random damage is never read as nonsense.
  */
 #define _GNU_SOURCE

@@ -98,7 +98,7 @@ static void write_only(duo_algorithm_id id, const char *path)
     CHECK(duo_profile_write(&p, path, why, sizeof why), "%s", why);
 }
 
-/* Of a file that fits in part the other parts come from elsewhere, and that is told. */
+/* If a file fits in part, the other parts come from elsewhere, and that is told. */
 static void parts(void)
 {
     static duo_profile p;
@@ -179,7 +179,7 @@ static int report_presumed(void)
     return ok ? 0 : 1;
 }
 
-/* Sums and predictions do not open it: it is presumed to be the one that was measured with. */
+/* Sums and predictions do not open it: it is presumed to be the measured one. */
 static void presumed(void)
 {
     static duo_profile p;

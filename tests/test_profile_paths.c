@@ -1,6 +1,6 @@
 /*
- * test_profile_paths.c - one profile for each CPU and GPU: its name, the folders where it is looked
- * for, and which serves once a GPU was opened.
+ * test_profile_paths.c - one profile for each CPU and GPU: its name, the folders in which it is
+ * sought, and the one that serves once a GPU was opened.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static int report_gpu(const char *gpu)
     return sane(duo_profile_in_use()) ? 0 : 1;
 }
 
-/* Writes a profile of this CPU and a GPU to a folder's file for that GPU; its path. */
+/* Writes a profile of this CPU and a GPU to a folder's file for that GPU. Returns its path. */
 static const char *write_for(const char *folder, const char *gpu, int threads)
 {
     static duo_profile p;

@@ -7,7 +7,7 @@
  *
  *     DUOBLAS_CPU_BLAS=/none test_random_programs child NUMBER
  *
- * What threads do beside each other is another each time.
+ * The order of work in several threads differs each time.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>

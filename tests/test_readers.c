@@ -31,7 +31,8 @@ static sim_operation latest(size_t i)
     return CHECK(i < count, "only %zu operations", count) ? log[count - 1 - i] : (sim_operation){0};
 }
 
-/* One context multiplies slowly, another reads the same matrix by a copy; then that is written. */
+/* One context multiplies slowly, another reads the same matrix by a copy; then the matrix is
+ * written. */
 static void side_by_side(void)
 {
     if (!test_on_sim()) {

@@ -250,8 +250,8 @@ static void hear(void *user, const char *line)
     t->share = share;
     t->seconds = seconds;
     t->lines++;
-    /* Some 30 operations in the compute queue, each 0.1 s on average: the next line is from
-     * between, or, where the processors are busy with other work, one of the next. */
+    /* Some 30 operations in the compute queue, each 0.1 s on average: the next line comes between
+     * them, or, if the processors are busy with other work, soon after. */
     if (t->lines == 1) sim_set_delay(200000);
     if (t->lines == 1) sim_hold(false);
     if (t->share > 0.0) sim_set_delay(0);

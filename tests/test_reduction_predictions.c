@@ -104,7 +104,7 @@ static void transfers(void)
     machine.download_pageable = 1e12;
     const double apart = moving(N, 3, DUO_AT_DEVICE, DUO_SIDE_CPU, 0.0);
     CHECK(apart > 1e-9 * N && apart < 2e-9 * N, "%g s: each element is a run of a copy", apart);
-    /* Of 64 MiB each page is new, and that takes longer than this link. */
+    /* Each page of 64 MiB is new, and that takes longer than this link. */
     const double large = moving(4 * N, 1, DUO_AT_DEVICE, DUO_SIDE_CPU, 0.0);
     CHECK(large > 4.0 * bytes / 20e9 && large < 4.0 * bytes / 5e9, "%g s for new pages", large);
     duo_profile_reset();
@@ -182,7 +182,8 @@ static void teams(void)
     test_case("teams/more");
     const double more = summing(DUO_ssum_cpu_lanes, 100000000, 64, &threads);
     CHECK(threads == 64 && test_close(more, all, 1e-9), "%g s on 64 threads", more);
-    /* Noise does not share a vector that one thread adds before the team has begun. */
+    /* Noise does not make the team share a vector that one thread adds before the team has
+     * begun. */
     test_case("teams/short");
     const double few = summing(DUO_ssum_cpu_lanes, 100, 16, &threads);
     CHECK(threads == 1 && few == 1e-9, "%g s on %d threads", few, threads);

@@ -398,7 +398,7 @@ static void moved(void)
     free_all(ctx, (float *[]){a.device, c}, 2);
 }
 
-/* An array is kept that the host only stores a 0 in: the device's copy of the rest is newer. */
+/* The host only stores a 0 in a kept array: the device's copy of the rest is newer. */
 static void kept_since(void)
 {
     duo_context *const ctx = test_context();

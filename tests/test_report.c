@@ -112,7 +112,7 @@ static void terminal_predicted(void)
     free(x);
 }
 
-/* Of the example: on arrays that stay on the GPU the CPU may win, or nothing may be known. */
+/* The example's words: on arrays that stay on the GPU the CPU may win, or nothing may be known. */
 static void terminal_resident(void)
 {
     duo_crossover *const x = test_read_crossover(TEST_CROSSOVER_CSV);

@@ -34,7 +34,7 @@ typedef struct piece {
 typedef struct model {
     space space[1 + BLOCKS]; /* the array, then the blocks */
     piece factor[FACTORS];   /* places where A or B often is */
-    int *owner;              /* of each element of the array: the kept range it is in, 0: none */
+    int *owner;              /* each element's kept range; 0: none */
     int next_owner;
     int64_t longest; /* of a kept range */
     duo_context *context[CONTEXTS];

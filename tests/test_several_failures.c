@@ -115,7 +115,7 @@ static bool run(const scenario *s, many_product *p, const mishap *what, int nth)
     else
         sim_fail(what->kind, 0, DUO_OK, 0);
     const bool loses = what->kind == SIM_KINDS || what->status == DUO_ERR_LOST;
-    /* Of two devices the right one is given up, and no other. */
+    /* The right one of two devices is given up, and no other. */
     if (!reached) CHECK(usable() == DEVICES, "%d are left", usable());
     if (reached && loses && what->times == 1) CHECK(usable() == 1, "%d are left", usable());
     many_take(p, ctx);
@@ -140,7 +140,7 @@ static void every_nth(const mishap *what, bool large)
     for (int i = 0; i < SCENARIOS; i++) {
         if (scenarios[i].large != large) continue;
         many_product p = product_of(&scenarios[i]);
-        /* Work that dies while it runs leaves most to find out: nearly every point of it. */
+        /* Work that dies while it runs leaves most to find out, so nearly every point is tried. */
         const bool dies = what->kind == SIM_KINDS;
         const int stride = dies ? (large ? 9 : 1) : large ? 41 : 13;
         for (int nth = 1; nth < 1000; nth = mishap_after(nth, 3, stride)) {
@@ -290,7 +290,7 @@ static void second_is_lost(void)
     alarm(0);
 }
 
-/* Of three the second is lost: the third moves up to its place. */
+/* The second of three devices is lost: the third moves up to its place. */
 static void middle_is_lost(void)
 {
     static const unsigned computed[] = {7, 7, 5, 5};

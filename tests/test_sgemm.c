@@ -195,8 +195,8 @@ static void algorithm_odd_shapes(void)
 /* The gap that makes the leading dimension for `rows` a multiple of 4, or not. */
 static int64_t gap_of(int64_t rows, bool multiple) { return (4 - rows % 4) % 4 + !multiple; }
 
-/* Few columns or rows of C: every tile of sgemm_gpu_skinny on an H100 but the 128 x 32 along k, X
- * copied by 16 bytes or not, k in one range and in several. */
+/* Few columns or rows of C: every tile of sgemm_gpu_skinny on an H100 except the 128 x 32 along k,
+ * X copied by 16 bytes or not, k in one range and in several. */
 static void algorithm_thin(void)
 {
     static const int64_t thin[] = {1, 2, 3, 4, 6, 8, 13, 23, 27, 41, 48};
@@ -269,7 +269,7 @@ static void algorithm_same_bits(void)
                                    ? test_run_algorithm(algorithms[r], &call, p.offset, false)
                                    : (int)DUO_DECLINED;
             if (status != DUO_DECLINED) test_operands_check(&p, &o, status);
-            /* Of four runs with packed operands each has another of A, B, both or none packed. */
+            /* Four runs with packed operands: A, B, both or none is packed. */
             for (int run = 1; run < 4 && status != DUO_DECLINED; run++) {
                 test_array other = test_array_copy(&before);
                 call.operand[DUO_C].address = other.data;

@@ -24,7 +24,7 @@ static bool long_run(void)
     return text != NULL && strcmp(text, "1") == 0;
 }
 
-/* For tools that make everything slow, such as sanitizers. */
+/* For tools that make everything slow, like sanitizers. */
 static bool short_run(void) { return getenv("DUOBLAS_TEST_LONG") != NULL && !long_run(); }
 
 static int cases_of(int usual)
@@ -121,7 +121,7 @@ static duo_call call_of(const problem *p, const operands *o, float *c)
                                  o->b.ld, o->a.data, o->a.ld, p->beta, c, o->c.ld);
 }
 
-/* The header's bound, which leaves underflow out: it adds half of the least subnormal for every
+/* The header's bound, which leaves underflow out, plus half of the least subnormal for every
  * operation. */
 static void add_underflow(const problem *p, double *bound)
 {
@@ -299,7 +299,7 @@ static void algorithm_large(void)
     static const struct {
         int64_t m, n, k;
         bool transa, transb;
-        bool panels; /* with a workspace of 8 MB too, in panels where operands are split */
+        bool panels; /* also with a workspace of 8 MB, in panels if operands are split */
         bool gpu;    /* only on a GPU: for large tiles of C */
     } shapes[] = {
         /* m    n     k       trans A, B    panels gpu */
@@ -429,8 +429,8 @@ static void wide_columns(const problem *p, operands *o, test_rng *rng)
         }
 }
 
-/* Of every other BLOCK rows of op(A) one that is not sampled holds NaN, or all are smaller from the
- * second BLOCK of k on. */
+/* In every second BLOCK of rows of op(A), one row that is not sampled holds NaN, or all rows are
+ * smaller from the second BLOCK of k on. */
 static void nan_rows(const problem *p, operands *o, test_rng *rng)
 {
     (void)rng;
@@ -444,10 +444,10 @@ static void shrinking_rows(const problem *p, operands *o, test_rng *rng)
             o->a.data[i + l * o->a.ld] *= 0x1p-12f;
 }
 
-/* Of the tiles of C that one block of a kernel computes one after the other, or of the BLOCK x
- * BLOCK parts of a tile, some are computed in another way, or with another scale, than their
- * neighbours. The last mix has no whole tiles at the edges and columns that do not begin at
- * multiples of 16 bytes, in matrices large enough to be packed ahead. */
+/* One block of a kernel computes several tiles of C in turn. Some of these, or some BLOCK x BLOCK
+ * parts of a tile, are computed in another way, or with another scale, than their neighbours. The
+ * last mix has partial tiles at the edges and columns that do not begin at multiples of 16 bytes,
+ * in matrices large enough to be packed ahead. */
 static void algorithm_mixed(void)
 {
     static const struct {
@@ -579,7 +579,7 @@ static double allowed_ratio(const duo_algorithm *algorithm)
     return algorithm->side == DUO_SIDE_CPU ? 1.1 : 1.05;
 }
 
-/* Where few elements outweigh all others a norm compares single roundings, which says nothing. */
+/* If few elements outweigh all others, a norm compares single roundings, which says nothing. */
 static bool has_norm(const duo_sgemm_data *data)
 {
     return data->spread <= 20 && data->apart == 0 && data->planted == 0 && !data->exact;

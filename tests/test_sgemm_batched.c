@@ -249,7 +249,7 @@ static batch dense_batch(duo_context *ctx, test_rng *rng, place where, int64_t m
     return x;
 }
 
-/* C as it is where beta reads it; else poisoned, as all that is between the products. */
+/* C as it is if beta reads it; else poisoned, like all memory between the products. */
 static float *prepare(const batch *b)
 {
     const size_t bytes = (size_t)b->c.floats * sizeof(float);

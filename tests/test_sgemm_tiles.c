@@ -1,6 +1,6 @@
 /*
- * test_sgemm_tiles.c - how a product is shared out: tiles that cover C, and by them the same bits
- * on any number of threads.
+ * test_sgemm_tiles.c - how a product is divided: tiles that cover C, and so the same bits on any
+ * number of threads.
  */
 #include "cpu/sgemm_tiles.h"
 #include "support/arrays.h"

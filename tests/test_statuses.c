@@ -532,7 +532,7 @@ static duo_status keep_plain(void)
     return status;
 }
 
-/* How many lines of the list there are is known when it ends. */
+/* The end of the list tells the number of its lines. */
 enum { FIRST = __COUNTER__ + 1 };
 
 typedef struct scenario {

@@ -189,7 +189,7 @@ static void helpers_come(void)
     }
 }
 
-/* The length of this thread's time slices, in ns; 0 where the kernel does not tell it (Linux before
+/* The length of this thread's time slices, in ns; 0 if the kernel does not tell it (Linux before
  * 6.12), or has none for its scheduling policy. */
 static uint64_t turn_here(void)
 {
@@ -387,7 +387,7 @@ static void all_slots_taken(void)
 
 /* ---- The caller's floating-point mode ---- */
 
-/* As float's arithmetic shows it: fegetround asks x86's other unit. */
+/* By an addition of floats: fegetround asks x86's other unit. */
 typedef struct mode_seen {
     bool up, down, flushes;
 } mode_seen;

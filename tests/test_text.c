@@ -64,7 +64,7 @@ static void durations(void)
 
 /* ---- Lines ---- */
 
-/* The longest line of a text, and how many there are. */
+/* The longest line of a text, and the number of lines. */
 static size_t longest_line(const char *text, int *lines)
 {
     size_t longest = 0;
@@ -125,7 +125,7 @@ static void progress_bar(void)
     test_contains(text, "100 %  0:00 left");
 }
 
-/* Sizes are whole numbers in [1, 2^40], however they are written; 0 stands for none. */
+/* Sizes are whole numbers in [1, 2^40], in any spelling; 0 stands for none. */
 static void sizes(void)
 {
     static const struct {

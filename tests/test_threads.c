@@ -63,7 +63,7 @@ static void *mixed_calls(void *argument)
     return NULL;
 }
 
-/* Starts `count` threads with this body, joins them; the number of things that went wrong. */
+/* Starts `count` threads with this body and joins them. Returns the number of errors. */
 static int crowd(int count, void *(*body)(void *), worker *workers)
 {
     pthread_t *const threads = calloc((size_t)count, sizeof *threads);

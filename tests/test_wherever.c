@@ -318,7 +318,7 @@ static void check_everywhere(bool graph)
         for (int async = 0; async <= 1; async++)
             for (int i = 0; i < PLACES * PLACES * PLACES; i++) {
                 const place at[3] = {i % PLACES, i / PLACES % PLACES, i / PLACES / PLACES};
-                bool same = true; /* operands that the verb does not have are where the output is */
+                bool same = true; /* operands that the verb lacks are at the output's place */
                 for (int o = 0; o < 2; o++) same &= uses(&verbs[v], o) || at[o] == at[2];
                 if (same) check_case(&verbs[v], at, async != 0, graph);
             }
