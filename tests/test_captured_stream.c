@@ -114,12 +114,16 @@ static void refused(void)
     CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
     CHECK_STATUS(DUO_OK, duo_event_create(&event));
     CHECK_STATUS(DUO_OK, duo_keep(s.ctx, kept, sizeof kept));
+    fill(kept, COUNT, 1);
+    CHECK_STATUS(DUO_OK, square(s.ctx, EDGE, kept, d[0], 0.0f, d[1])); /* has a device copy now */
+    CHECK_STATUS(DUO_OK, duo_synchronize(s.ctx));
     CHECK_STATUS(DUO_OK, duo_graph_create(&graph));
     CHECK_STATUS(DUO_OK, duo_backend_current()->record_begin(s.program));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, COUNT, d[0], 1, &sum));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, 0, d[0], 1, &sum));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_ssum(s.ctx, 3, host, 1, &sum));
     CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, EDGE, d[0], host, 0.0f, d[1]));
+    CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, EDGE, kept, d[0], 0.0f, d[1]));
     CHECK_STATUS(DUO_ERR_CAPTURE, square(s.ctx, 2, host, host, 0.0f, host + 8));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, d[0], host, BYTES));
     CHECK_STATUS(DUO_ERR_CAPTURE, duo_copy(s.ctx, host, d[0], BYTES));

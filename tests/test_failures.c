@@ -311,30 +311,6 @@ static void check_blocks(duo_context *ctx)
 
 /* ---- One run ---- */
 
-typedef struct mishap {
-    sim_kind kind; /* SIM_KINDS: asynchronous, when the nth operation is carried out */
-    duo_status status;
-    int times; /* 1, or -1: from then on */
-    bool garbage;
-    bool warm; /* the context has been used before: queue and workspace are there */
-} mishap;
-
-static void arm(const mishap *what, int nth)
-{
-    if (what->kind == SIM_KINDS)
-        sim_fail_async(nth, what->garbage);
-    else
-        sim_fail(what->kind, nth, what->status, what->times);
-}
-
-static void disarm(const mishap *what)
-{
-    if (what->kind == SIM_KINDS)
-        sim_fail_async(0, false);
-    else
-        sim_fail(what->kind, 0, DUO_OK, 0);
-}
-
 /* The simulated device does the products of a batch one by one. */
 static uint64_t events(const scenario *s, const mishap *what)
 {
@@ -365,13 +341,13 @@ static bool run(world *w, const mishap *what, int nth)
     put_operands(w, ctx);
     CHECK_STATUS(DUO_OK, duo_set_path(ctx, s->way == ON_CPU ? DUO_PATH_CPU : DUO_PATH_GPU));
 
-    arm(what, nth);
+    mishap_arm(what, nth);
     const uint64_t before = events(s, what);
     duo_status status = call(w, ctx);
     if (status == DUO_OK) status = duo_synchronize(ctx);
     if (status == DUO_OK) status = take_output(w, ctx);
     const bool reached = events(s, what) - before >= (uint64_t)nth;
-    disarm(what);
+    mishap_disarm(what);
 
     const bool lost = status == DUO_ERR_LOST;
     CHECK(status == DUO_OK || (may_fail && reached), "status %d (%s)", (int)status,
@@ -413,7 +389,6 @@ static int points; /* failures that calls have met */
 
 static void every_nth(const mishap *what, group of)
 {
-    static const char *const how[] = {"once", "from-then-on"};
     for (int i = 0; i < SCENARIOS; i++) {
         if (group_of(&scenarios[i]) != of) continue;
         world w;
@@ -423,10 +398,9 @@ static void every_nth(const mishap *what, group of)
         const int most = what->kind == SIM_IDLE ? 12 : 1000;
         const int stride = of == STREAMED ? 11 : 1;
         for (int nth = 1; nth < most; nth = mishap_after(nth, 3, stride)) {
-            char name[200];
-            snprintf(name, sizeof name, "%s/%s-%d=%d/%s%s%s", scenarios[i].name,
-                     kind_name(what->kind), nth, (int)what->status, how[what->times < 0],
-                     what->garbage ? "/garbage" : "", what->warm ? "/warm" : "");
+            char name[200], how[80];
+            if (!mishap_covers(what, i, nth)) continue;
+            snprintf(name, sizeof name, "%s/%s", scenarios[i].name, mishap_name(what, nth, how));
             begin_case(name);
             if (!run(&w, what, nth)) break;
             points++;
@@ -436,51 +410,41 @@ static void every_nth(const mishap *what, group of)
     alarm(0);
 }
 
-static void each_status(sim_kind kind)
+static void sweep(const mishap *what)
 {
-    static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_LOST};
-    for (int i = 0; i < 3; i++)
-        for (int ever = 0; ever < 2; ever++)
-            for (int warm = 0; warm < 2; warm++) {
-                const mishap what = {
-                    .kind = kind, .status = statuses[i], .times = ever ? -1 : 1, .warm = warm != 0};
-                every_nth(&what, SMALL);
-                /* A new context has most to allocate, a warm one is soonest in the middle. */
-                const bool makes = kind == SIM_OPEN || kind == SIM_ALLOCATE || kind == SIM_PIN;
-                if (makes ? warm == 0 : warm != ever) every_nth(&what, STREAMED);
-                /* once more with large operands, if the cuts between pieces matter */
-                if (kind == SIM_COPY || kind == SIM_WAIT || kind == SIM_MARK)
-                    if (warm != 0 && ever == 0) every_nth(&what, LARGE);
-                if (kind == SIM_PIN && warm == 0 && ever != 0 && i == 0) every_nth(&what, LARGE);
-            }
+    const sim_kind kind = what->kind;
+    /* A new context has most to allocate, a warm one is soonest in the middle. */
+    const bool makes = kind == SIM_OPEN || kind == SIM_ALLOCATE || kind == SIM_PIN;
+    const bool cuts = kind == SIM_COPY || kind == SIM_WAIT || kind == SIM_MARK;
+    const bool runs = kind == SIM_KINDS;
+    mishap streamed = *what, large = *what;
+    streamed.warm = runs ? what->warm : !makes && what->times > 0;
+    streamed.row = large.row = -1;
+    large.warm = true;
+    every_nth(what, SMALL);
+    every_nth(&streamed, STREAMED);
+    /* once more with large operands, if the cuts between pieces matter */
+    if ((cuts && what->times > 0) || (runs && what->warm)) every_nth(&large, LARGE);
 }
 
-static void fail_open(void) { each_status(SIM_OPEN); }
-static void fail_allocate(void) { each_status(SIM_ALLOCATE); }
-static void fail_pin(void) { each_status(SIM_PIN); }
-static void fail_copy(void) { each_status(SIM_COPY); }
-static void fail_launch(void) { each_status(SIM_LAUNCH); }
-static void fail_pack(void) { each_status(SIM_PACK); }
-static void fail_mark(void) { each_status(SIM_MARK); }
-static void fail_wait(void) { each_status(SIM_WAIT); }
-static void fail_idle(void) { each_status(SIM_IDLE); }
-static void fail_after(void) { each_status(SIM_AFTER); }
-static void fail_classify(void) { each_status(SIM_CLASSIFY); }
-
-static void fail_while_running(void)
+static void fail_pin(void)
 {
-    for (int garbage = 0; garbage < 2; garbage++)
-        for (int warm = 0; warm < 2; warm++) {
-            const mishap what = {.kind = SIM_KINDS,
-                                 .status = DUO_ERR_LOST,
-                                 .times = 1,
-                                 .garbage = garbage != 0,
-                                 .warm = warm != 0};
-            every_nth(&what, SMALL);
-            every_nth(&what, STREAMED);
-            if (warm != 0) every_nth(&what, LARGE);
-        }
+    const mishap no_stages = {.kind = SIM_PIN, .status = DUO_ERR_MEMORY, .times = -1, .row = -1};
+    each_mishap(SIM_PIN, sweep);
+    every_nth(&no_stages, LARGE);
 }
+
+static void fail_open(void) { each_mishap(SIM_OPEN, sweep); }
+static void fail_allocate(void) { each_mishap(SIM_ALLOCATE, sweep); }
+static void fail_copy(void) { each_mishap(SIM_COPY, sweep); }
+static void fail_launch(void) { each_mishap(SIM_LAUNCH, sweep); }
+static void fail_pack(void) { each_mishap(SIM_PACK, sweep); }
+static void fail_mark(void) { each_mishap(SIM_MARK, sweep); }
+static void fail_wait(void) { each_mishap(SIM_WAIT, sweep); }
+static void fail_idle(void) { each_mishap(SIM_IDLE, sweep); }
+static void fail_after(void) { each_mishap(SIM_AFTER, sweep); }
+static void fail_classify(void) { each_mishap(SIM_CLASSIFY, sweep); }
+static void fail_while_running(void) { each_mishap(SIM_KINDS, sweep); }
 
 static const test_entry tests[] = {
     {"fail_open", fail_open},

@@ -42,22 +42,7 @@ static const scenario scenarios[] = {
 };
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0], DEVICES = 2 };
 
-typedef struct mishap {
-    sim_kind kind; /* SIM_KINDS: when the nth operation is carried out */
-    duo_status status;
-    int times; /* 1, or -1: from then on */
-    bool garbage, warm;
-} mishap;
-
 static int points; /* runs in which something failed */
-
-static void arm(const mishap *what, int nth)
-{
-    if (what->kind == SIM_KINDS)
-        sim_fail_async(nth, what->garbage);
-    else
-        sim_fail(what->kind, nth, what->status, what->times);
-}
 
 static uint64_t events(const mishap *what)
 {
@@ -106,14 +91,11 @@ static bool run(const scenario *s, many_product *p, const mishap *what, int nth)
     duo_context *const ctx = begin(s);
     if (what->warm) check_next(p, ctx);
     many_put(p, ctx);
-    arm(what, nth);
+    mishap_arm(what, nth);
     const uint64_t before = events(what);
     CHECK_STATUS(DUO_OK, many_call(p, ctx));
     const bool reached = events(what) - before >= (uint64_t)nth;
-    if (what->kind == SIM_KINDS)
-        sim_fail_async(0, false);
-    else
-        sim_fail(what->kind, 0, DUO_OK, 0);
+    mishap_disarm(what);
     const bool loses = what->kind == SIM_KINDS || what->status == DUO_ERR_LOST;
     /* The right one of two devices is given up, and no other. */
     if (!reached) CHECK(usable() == DEVICES, "%d are left", usable());
@@ -144,10 +126,9 @@ static void every_nth(const mishap *what, bool large)
         const bool dies = what->kind == SIM_KINDS;
         const int stride = dies ? (large ? 9 : 1) : large ? 41 : 13;
         for (int nth = 1; nth < 1000; nth = mishap_after(nth, 3, stride)) {
-            char name[200];
-            snprintf(name, sizeof name, "%s/%s-%d=%d/times=%d%s%s", scenarios[i].name,
-                     kind_name(what->kind), nth, (int)what->status, what->times,
-                     what->garbage ? "/garbage" : "", what->warm ? "/warm" : "");
+            char name[200], how[80];
+            if (!mishap_covers(what, i, nth)) continue;
+            snprintf(name, sizeof name, "%s/%s", scenarios[i].name, mishap_name(what, nth, how));
             begin_case(name);
             if (!run(&scenarios[i], &p, what, nth)) break;
         }
@@ -156,44 +137,31 @@ static void every_nth(const mishap *what, bool large)
     alarm(0);
 }
 
-static void each_status(sim_kind kind)
+static void sweep(const mishap *what)
 {
-    static const duo_status statuses[] = {DUO_ERR_MEMORY, DUO_ERR_DEVICE, DUO_ERR_LOST};
-    for (int i = 0; i < 3; i++)
-        for (int way = 0; way < 3; way++) { /* once, cold and warm; from then on */
-            const mishap what = {
-                .kind = kind, .status = statuses[i], .times = way == 2 ? -1 : 1, .warm = way == 1};
-            every_nth(&what, false);
-            const bool matters = kind == SIM_COPY || kind == SIM_AFTER || kind == SIM_WAIT;
-            if (matters && what.status == DUO_ERR_LOST && what.warm) every_nth(&what, true);
-        }
+    const sim_kind kind = what->kind;
+    const bool runs = kind == SIM_KINDS;
+    const bool matters = kind == SIM_COPY || kind == SIM_AFTER || kind == SIM_WAIT;
+    mishap large = *what;
+    large.warm = true;
+    large.row = -1;
+    every_nth(what, false);
+    if (runs ? what->warm : matters && what->status == DUO_ERR_LOST && what->times > 0)
+        every_nth(&large, true);
 }
 
-static void fail_open(void) { each_status(SIM_OPEN); }
-static void fail_link(void) { each_status(SIM_LINK); }
-static void fail_allocate(void) { each_status(SIM_ALLOCATE); }
-static void fail_pin(void) { each_status(SIM_PIN); }
-static void fail_copy(void) { each_status(SIM_COPY); }
-static void fail_launch(void) { each_status(SIM_LAUNCH); }
-static void fail_pack(void) { each_status(SIM_PACK); }
-static void fail_mark(void) { each_status(SIM_MARK); }
-static void fail_wait(void) { each_status(SIM_WAIT); }
-static void fail_idle(void) { each_status(SIM_IDLE); }
-static void fail_after(void) { each_status(SIM_AFTER); }
-
-static void fail_while_running(void)
-{
-    for (int garbage = 0; garbage < 2; garbage++)
-        for (int warm = 0; warm < 2; warm++) {
-            const mishap what = {.kind = SIM_KINDS,
-                                 .status = DUO_ERR_LOST,
-                                 .times = 1,
-                                 .garbage = garbage != 0,
-                                 .warm = warm != 0};
-            every_nth(&what, false);
-            if (warm != 0) every_nth(&what, true);
-        }
-}
+static void fail_open(void) { each_mishap(SIM_OPEN, sweep); }
+static void fail_link(void) { each_mishap(SIM_LINK, sweep); }
+static void fail_allocate(void) { each_mishap(SIM_ALLOCATE, sweep); }
+static void fail_pin(void) { each_mishap(SIM_PIN, sweep); }
+static void fail_copy(void) { each_mishap(SIM_COPY, sweep); }
+static void fail_launch(void) { each_mishap(SIM_LAUNCH, sweep); }
+static void fail_pack(void) { each_mishap(SIM_PACK, sweep); }
+static void fail_mark(void) { each_mishap(SIM_MARK, sweep); }
+static void fail_wait(void) { each_mishap(SIM_WAIT, sweep); }
+static void fail_idle(void) { each_mishap(SIM_IDLE, sweep); }
+static void fail_after(void) { each_mishap(SIM_AFTER, sweep); }
+static void fail_while_running(void) { each_mishap(SIM_KINDS, sweep); }
 
 /* ---- At any moment ---- */
 

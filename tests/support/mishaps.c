@@ -78,3 +78,60 @@ int mishap_after(int nth, int all, int stride)
     const int fewer = how != NULL && *how == '0' ? 8 : 1;
     return nth < all / fewer ? nth + 1 : nth + fewer * stride;
 }
+
+void mishap_arm(const mishap *what, int nth)
+{
+    if (what->kind == SIM_KINDS)
+        sim_fail_async(nth, what->garbage);
+    else
+        sim_fail(what->kind, nth, what->status, what->times);
+}
+
+void mishap_disarm(const mishap *what)
+{
+    if (what->kind == SIM_KINDS)
+        sim_fail_async(0, false);
+    else
+        sim_fail(what->kind, 0, DUO_OK, 0);
+}
+
+bool mishap_covers(const mishap *what, int scenario, int nth)
+{
+    return what->row < 0 || (what->row + scenario + nth) % 2 == 0;
+}
+
+const char *mishap_name(const mishap *what, int nth, char text[80])
+{
+    snprintf(text, 80, "%s-%d=%d/%s%s%s", kind_name(what->kind), nth, (int)what->status,
+             what->times < 0 ? "from-then-on" : "once", what->garbage ? "/garbage" : "",
+             what->warm ? "/warm" : "");
+    return text;
+}
+
+static void each_while_running(void (*sweep)(const mishap *what))
+{
+    for (int i = 0; i < 4; i++)
+        sweep(&(mishap){.kind = SIM_KINDS,
+                        .status = DUO_ERR_LOST,
+                        .times = 1,
+                        .garbage = i / 2 != 0,
+                        .warm = i % 2 != 0,
+                        .row = -1});
+}
+
+void each_mishap(sim_kind kind, void (*sweep)(const mishap *what))
+{
+    static const mishap rows[] = {{.status = DUO_ERR_MEMORY, .times = 1, .warm = false},
+                                  {.status = DUO_ERR_MEMORY, .times = -1, .warm = true},
+                                  {.status = DUO_ERR_DEVICE, .times = 1, .warm = true},
+                                  {.status = DUO_ERR_DEVICE, .times = -1, .warm = false},
+                                  {.status = DUO_ERR_LOST, .times = 1, .warm = false},
+                                  {.status = DUO_ERR_LOST, .times = -1, .warm = true}};
+    if (kind == SIM_KINDS) each_while_running(sweep);
+    for (int i = 0; i < (int)(sizeof rows / sizeof rows[0]) && kind != SIM_KINDS; i++) {
+        mishap what = rows[i];
+        what.kind = kind;
+        what.row = i;
+        sweep(&what);
+    }
+}

@@ -17,6 +17,34 @@ void begin_case(const char *name); /* as test_case, and winds the watchdog up; a
 /* The name of a call of the backend; SIM_KINDS: of work that fails while it runs. */
 const char *kind_name(sim_kind kind);
 
+/* A failure. */
+typedef struct mishap {
+    sim_kind kind; /* SIM_KINDS: asynchronous, when the nth operation is carried out */
+    duo_status status;
+    int times;    /* 1, or -1: from then on */
+    bool garbage; /* asynchronous: the operation leaves garbage */
+    bool warm;    /* the context has been used before: queue and workspace are there */
+    int row;      /* of a covering array; -1: of none */
+} mishap;
+
+/* The nth call, or operation, goes wrong, until it is disarmed. */
+void mishap_arm(const mishap *what, int nth);
+void mishap_disarm(const mishap *what);
+
+/* Does this mishap's row of the covering array have the nth point of a scenario? A point has every
+ * second row. */
+bool mishap_covers(const mishap *what, int scenario, int nth);
+
+/* The end of a case's name. */
+const char *mishap_name(const mishap *what, int nth, char text[80]);
+
+/*
+ * Sweeps through the failures of a kind: each status, once or from then on, in a new context or a
+ * warm one. In the rows of the covering array, every pair of two of these stands. Or through what
+ * may fail while it runs: with garbage or without, in a new context or a warm one.
+ */
+void each_mishap(sim_kind kind, void (*sweep)(const mishap *what));
+
 /* Plain calls after any mishap. They must be right, and with must_be_cpu on the CPU. */
 void check_later_calls(duo_context *ctx, bool must_be_cpu);
 
