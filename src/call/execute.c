@@ -162,7 +162,7 @@ static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole
     const duo_status begun = begin(&e, res->stream != NULL && duo_resources_captured(res));
     if (begun != DUO_OK) return begun;
     duo_decide_begin(&e, whole != NULL ? whole->by : NULL);
-    if (ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
+    if (!e.part && ctx->policy.path == DUO_PATH_GPU && !e.conditions.gpu)
         (void)duo_context_open(ctx); /* for the note that says why */
     const duo_outcome outcome = run(&e);
     /* A failure here is met again by whoever waits for the data. */
