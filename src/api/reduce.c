@@ -45,11 +45,6 @@ static duo_operand vector(const float *x, int64_t n, int64_t inc)
         .address = (float *)(uintptr_t)first, .rows = 1, .columns = n, .ld = inc, .read = true};
 }
 
-static duo_operand scalar(float *result)
-{
-    return (duo_operand){.address = result, .rows = 1, .columns = 1, .ld = 1, .written = true};
-}
-
 /* Checks the arguments, and describes the call. *nothing: nothing is read, and the result is 0. */
 static duo_status check(duo_call *call, bool *nothing, duo_operation operation, int64_t n,
                         const float *x, int64_t incx, const float *y, int64_t incy, float *result)
@@ -57,7 +52,8 @@ static duo_status check(duo_call *call, bool *nothing, duo_operation operation, 
     if (result == NULL) return DUO_ERR_NULL;
     const bool dot = operation == DUO_SDOT;
     *call = (duo_call){.operation = operation, .m = 1, .n = n, .threads = 1};
-    call->operand[DUO_RESULT] = scalar(result);
+    call->operand[DUO_RESULT] =
+        (duo_operand){.address = result, .rows = 1, .columns = 1, .ld = 1, .written = true};
     *nothing = n <= 0 || (!dot && incx <= 0);
     if (*nothing) return DUO_OK;
     if (x == NULL || (dot && y == NULL)) return DUO_ERR_NULL;

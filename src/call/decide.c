@@ -35,7 +35,7 @@ static duo_conditions conditions_of(const duo_policy *policy, duo_execution *e)
 static void predict(duo_execution *e, bool cpu_first)
 {
     duo_memo *const memo = e->ctx->memo;
-    e->losses = duo_devices_losses();
+    if (e->ctx->resources.others != 0) e->losses = duo_devices_losses();
     const duo_memo *const found = duo_memo_find(memo, e->call, &e->conditions, cpu_first);
     if (found != NULL) {
         e->count = found->count;
@@ -62,8 +62,7 @@ static int cheapest(const duo_execution *e)
  * another BLAS, or there is none. */
 static bool opens_blas(const duo_execution *e)
 {
-    if (e->call->operation != DUO_SGEMM || e->call->program != NULL) return false;
-    if (duo_blas_library_looked()) return false;
+    if (e->call->program != NULL || duo_blas_library_looked()) return false;
     const int best = cheapest(e);
     if (best < 0 || !duo_algorithm_calls_blas(e->choice[best].algorithm->id)) return false;
     (void)duo_blas_library_get();
@@ -127,7 +126,7 @@ void duo_decide_begin(duo_execution *e, const duo_algorithm *by)
     e->conditions = conditions_of(&e->ctx->policy, e);
     if (!e->part) duo_last_begin(&ctx->last, e->call);
     predict(e, cpu_first);
-    if (opens_blas(e)) {
+    if (e->call->operation == DUO_SGEMM && opens_blas(e)) {
         if (e->start > 0.0) e->start = duo_now_seconds();
         duo_memo_forget(ctx->memo);
         e->conditions = conditions_of(&e->ctx->policy, e);
@@ -145,7 +144,7 @@ int duo_decide_next(duo_execution *e)
 {
     const bool offered = e->offered;
     e->offered = true;
-    return e->wanted >= 0 && !offered ? e->wanted : cheapest(e);
+    return e->wanted >= 0 && !offered ? e->wanted : duo_select(e->choice, e->count, &e->conditions);
 }
 
 /* ---- After a candidate has declined ---- */

@@ -47,11 +47,13 @@ static duo_status locate(duo_execution *e)
     return spans;
 }
 
-/* Is the call so long that asking the driver about an operand takes less than 2 % of it? */
-static bool worth_asking(const duo_execution *e, const duo_choice *choice)
+/* Asks if the call is so long that asking about an operand takes less than 2 % of it. */
+static duo_status ask_if_worth_it(duo_execution *e, const duo_choice *choice)
 {
     enum { SHARE = 50 };
-    return choice->seconds > SHARE * e->conditions.profile->query_seconds;
+    if (!(choice->seconds > SHARE * e->conditions.profile->query_seconds)) return DUO_OK;
+    e->asked = true;
+    return duo_locate_ask(&e->ctx->resources.report, e->call); /* no batch: that has been asked */
 }
 
 /* ---- Candidates, one after the other ---- */
@@ -98,11 +100,8 @@ static duo_outcome run(duo_execution *e)
             duo_decide_without_gpu(e);
             continue;
         }
-        if (!e->asked && worth_asking(e, choice)) {
-            e->asked = true;
-            const duo_status foreign = ask_driver(e);
-            if (foreign != DUO_OK) return foreign;
-        }
+        const duo_status foreign = e->asked ? DUO_OK : ask_if_worth_it(e, choice);
+        if (foreign != DUO_OK) return foreign;
         const duo_outcome outcome = duo_routes[choice->route].run(e, choice);
         if (outcome != DUO_DECLINED || e->partly) {
             e->ran = i;
@@ -166,7 +165,7 @@ static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole
         (void)duo_context_open(ctx); /* for the note that says why */
     const duo_outcome outcome = run(&e);
     /* A failure here is met again by whoever waits for the data. */
-    (void)duo_upload_consumed(res);
+    if (res->reading_host) (void)duo_upload_consumed(res);
     /* Nothing could run: an error before anything was written. */
     if (e.ran < 0) return outcome;
     if (e.last_part != NULL) find_last_part(&e);

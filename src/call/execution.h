@@ -49,7 +49,7 @@ struct duo_execution {
     duo_adapt adapt;
 
     bool asked;        /* was the driver asked about operands that are not registered? */
-    int losses;        /* of devices, when the candidates were predicted */
+    int losses;        /* of several devices, when the candidates were predicted */
     duo_status failed; /* of the last recording that was not possible */
 
     /* Where a route declines that has done a part of the call: `partly`. The rest is computed as

@@ -58,7 +58,9 @@ static const duo_algorithm *algorithm_for(const duo_conditions *conditions, duo_
 
 /* The largest limits of tiny calls. Beyond them a prediction takes a small part of the call's time;
  * sgemm_cpu_openblas.h counts on the edge. */
-static const int64_t kLargestTinyEdge = 512, kLargestTinyLength = 32768;
+enum { LARGEST_EDGE = 512, LARGEST_LENGTH = 32768 };
+static const int64_t kMost[DUO_OPERATIONS] = {LARGEST_EDGE, LARGEST_LENGTH, LARGEST_LENGTH,
+                                              LARGEST_LENGTH};
 
 /*
  * The limits before anything was predicted. A GPU takes microseconds to begin, and a CPU tenths of
@@ -69,11 +71,6 @@ static const int64_t kFirstEdge = DUO_SGEMM_LOOPS_EDGE, kFirstLength = 1024;
 static int64_t first_limit(duo_operation operation)
 {
     return operation == DUO_SGEMM ? kFirstEdge : kFirstLength;
-}
-
-static int64_t most(duo_operation operation)
-{
-    return operation == DUO_SGEMM ? kLargestTinyEdge : kLargestTinyLength;
 }
 
 /* The CPU's algorithm that does what is below the first limit. */
@@ -92,7 +89,7 @@ static void find_limit(duo_policy *policy, const duo_conditions *conditions,
     int64_t size = 2 * first_limit(operation);
     const duo_algorithm *const algorithm = algorithm_for(conditions, operation, size);
     if (algorithm == NULL || algorithm->side != DUO_SIDE_CPU) return;
-    while (2 * size <= most(operation) &&
+    while (2 * size <= kMost[operation] &&
            algorithm_for(conditions, operation, 2 * size) == algorithm)
         size *= 2;
     policy->tiny[operation] = size;
@@ -141,7 +138,7 @@ bool duo_policy_settle(duo_policy *policy, duo_resources *res, duo_operation ope
 {
     const int64_t before = policy->tiny[operation];
     if (!policy->unsettled[operation]) return false;
-    if (size <= before || size > most(operation)) return false;
+    if (size <= before || size > kMost[operation]) return false;
     policy->unsettled[operation] = false;
     duo_stack_run(settle, &(limit){policy, res, operation});
     return policy->tiny[operation] > before;

@@ -182,7 +182,7 @@ static int threads_at(int64_t now)
 {
     pthread_once(&once, look);
     const int quota = quota_now(now);
-    return quota > 0 ? smaller(threads, quota) : threads;
+    return quota > 0 && quota < threads ? quota : threads;
 }
 
 int duo_machine_threads(void) { return threads_at(coarse_ns()); }
@@ -190,8 +190,9 @@ int duo_machine_threads(void) { return threads_at(coarse_ns()); }
 int duo_machine_threads_now(void)
 {
     const int64_t now = coarse_ns();
-    const int most = smaller(threads_at(now), omp_get_max_threads()), here = processors_now(now);
-    return here < processors ? smaller(most, here) : most;
+    const int ours = threads_at(now), theirs = omp_get_max_threads(), here = processors_now(now);
+    const int most = ours < theirs ? ours : theirs;
+    return here < processors && here < most ? here : most;
 }
 
 int duo_machine_threads_for(int asked)
