@@ -62,14 +62,18 @@ for shell in $shells; do
         options=$("$tool" "$command" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p')
         offers "$options" "$shell" "$command" --
     done
-    experiments=$({ "$tool" bench sger 2>&1 || true; } | sed -n 's/.* it may be //p' | tr -d ,)
-    offers "$experiments" "$shell" bench --quick ''
+    benchmarks=$({ "$tool" bench sger 2>&1 || true; } | sed -n 's/.* it may be //p' | tr -d ,)
+    offers "$benchmarks" "$shell" bench ''
+    for benchmark in $benchmarks; do
+        options=$("$tool" bench "$benchmark" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p')
+        offers "$options" "$shell" bench "$benchmark" --
+    done
     offers "$operations" "$shell" explain ''
     offers 'auto cpu gpu' "$shell" explain ssum 10 --path ''
     offers "$operations" "$shell" crossover --operations ''
-    offers 'a b a,b' "$shell" bench --prepared ''
+    offers 'a b' "$shell" bench sgemm --prepared ''
     offers '' "$shell" crossover --plot ''
-    offers '' "$shell" bench --timeline ''
+    offers '' "$shell" bench sgemm --plot ''
     offers '' "$shell" nothing --
 done
 

@@ -35,7 +35,12 @@ while read -r command; do
     [[ -d $build/man1 ]] || continue # there was no help2man
     pages+=("$made")
     plain "$made" | grep -oE -- '--[a-z][a-z-]*' | sort -u >"$work/there"
-    "$tool" "$command" --help | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p' | sort >"$work/options"
+    {
+        "$tool" "$command" --help
+        [[ $command != bench ]] || while read -r benchmark; do
+            "$tool" bench "$benchmark" --help </dev/null
+        done < <("$tool" bench --help | sed -n '/^Benchmarks:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+    } | sed -nE 's/^ +(-., )?(--[a-z-]+).*/\2/p' | sort -u >"$work/options"
     check "duoblas-$command.1 has every option" \
         test -s "$work/options" -a -z "$(comm -23 "$work/options" "$work/there")"
     check "duoblas-$command.1 has its name" grep -q "^duoblas-$command - " <(plain "$made")

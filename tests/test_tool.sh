@@ -389,7 +389,7 @@ for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^
     'shapes -n 2^32' 'accuracy -n 2^40' 'accuracy sgemm -n 2^32' \
     'host -n 64,2^32' 'large -n 2^32'; do
     # shellcheck disable=SC2086 # words
-    expect 1 bench $what --quick
+    expect 1 bench $what
     says err ' takes [0-9.]+ TiB: this machine has less memory$'
 done
 expect 0 explain sgemm 1099511627776 1099511627776 1099511627776

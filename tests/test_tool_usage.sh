@@ -85,7 +85,9 @@ mistake bench sgemm -s 10x10
 mistake bench ssum --transpose nt
 mistake bench sgemm --transpose nn,tt
 mistake bench sgemm --math exact
-mistake bench ssum --overhead
+mistake bench --overhead
+mistake bench overhead --quick
+mistake bench --quick ssum
 mistake bench accuracy -s 10x10x10
 mistake bench accuracy ssum
 mistake bench accuracy sgemm sgemm
@@ -148,9 +150,11 @@ says err 'it may be h100\|h200\|generic$'
 mistake bench host --devices 0
 says err 'bad value for --devices: 0; it may be 1 to [0-9]+$'
 mistake bench sger
-says err 'no such operation: sger; it may be sgemm, sasum, ssum, sdot, .*, batched$'
-mistake bench mixed --random 5
-says err '--random is for shapes, without -s or -n, and batched, not: mixed$'
+says err 'no such benchmark: sger; it may be sgemm, sasum, ssum, sdot, .*, overhead$'
+mistake bench sgemm --random 5
+says err '--random is for shapes, batched, not for sgemm$'
+mistake bench shapes --random 5 -n 64
+says err '--random draws its own shapes'
 mistake explain sger 10
 says err 'no such operation: sger; it may be sgemm, sasum, ssum, sdot$'
 mistake explain sgemm 10 10 10 --path left
@@ -276,7 +280,23 @@ says out '^Usage: duoblas COMMAND'
 expect 0 --version
 says out '^duoblas [0-9]+\.[0-9]+\.[0-9]+'
 version=$(cat "$place/out")
-for command in info crossover explain bench run; do
+# ... on one screen, which lists every benchmark, whose own help has its own options.
+expect 0 bench --help
+checks=$((checks + 1))
+awk 'length > 79 { bad = 1 } END { exit bad || NR > 40 }' "$place/out" ||
+    fail 'bench --help is no screen of 40 lines'
+benchmarks=$(sed -n '/^Benchmarks:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$place/out" | sort -u)
+for benchmark in $benchmarks 'accuracy sgemm'; do
+    # shellcheck disable=SC2086 # words
+    expect 0 bench $benchmark --help
+    says out "^Usage: duoblas bench $benchmark"
+done
+expect 0 bench ssum --help
+checks=$((checks + 1))
+! grep -Eq -- '--(random|transpose|only|rounds)' "$place/out" ||
+    fail 'the help of bench ssum has options of others'
+# shellcheck disable=SC2086 # words
+for command in info crossover explain bench 'bench host' run; do
     expect 0 $command --help
     says out "^Usage: duoblas $command"
     expect 0 $command --usage

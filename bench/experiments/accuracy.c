@@ -233,8 +233,10 @@ static bool measure_line(const duo_bench *b, const duo_problem *problem,
     return true;
 }
 
-int duo_bench_accuracy(duo_bench *b, const int64_t *size, int sizes)
+int duo_bench_accuracy(duo_bench *b)
 {
+    const int64_t *size = b->size;
+    int sizes = b->sizes;
     static const int64_t usual[] = {1 << 6,  1 << 8,  1 << 10, 1 << 12, 1 << 14,
                                     1 << 16, 1 << 18, 1 << 20, 1 << 24};
     if (sizes == 0) {

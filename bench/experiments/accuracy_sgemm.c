@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/experiments/error.h"
 #include "bench/experiments/experiments.h"
@@ -24,7 +25,7 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0], QUICK_SHAPES = 2 };
 /* Two norms of some hundred roundings may differ by so much and mean the same. */
 static const double kClearly = 1.01;
 
-enum { MOST_LINES = DUO_SGEMM_ALGORITHMS + 4, MOST_COLUMNS = 64 };
+enum { MOST_LINES = DUO_SGEMM_ALGORITHMS + 4, MOST_COLUMNS = DUO_MOST_PROBLEMS };
 
 static const char *const kChosen[] = {"chosen on the CPU", "chosen on the GPU"};
 
@@ -239,18 +240,16 @@ static void print_summary(const duo_bench *b, const table *t)
     }
 }
 
-int duo_bench_accuracy_sgemm(duo_bench *b, const duo_problem *problem, int problems)
+int duo_bench_accuracy_sgemm(duo_bench *b)
 {
-    duo_problem usual[SHAPES];
-    for (int i = 0; i < SHAPES && problems == 0; i++)
-        usual[i] = (duo_problem){.operation = DUO_SGEMM,
-                                 .shape = {shapes[i][0], shapes[i][1], shapes[i][2]}};
-    if (problems == 0) {
-        problem = usual;
-        problems = b->quick ? QUICK_SHAPES : SHAPES;
+    duo_problem problem[DUO_MOST_PROBLEMS];
+    if (b->sizes + b->shapes == 0) {
+        b->shapes = b->quick ? QUICK_SHAPES : SHAPES;
+        memcpy(b->shape, shapes, sizeof shapes);
     }
+    const int problems = duo_bench_problems(b, DUO_SGEMM, problem);
     table *const t = calloc(1, sizeof *t);
-    bool good = t != NULL && problems <= MOST_COLUMNS && duo_bench_open(b, problem, problems);
+    bool good = t != NULL && duo_bench_open(b, problem, problems);
     const bool opened = good;
     if (good) {
         t->problem = problem;

@@ -199,9 +199,10 @@ static bool open_stocks(const duo_bench *b, experiment *x)
 static bool run_experiment(duo_bench *b)
 {
     static const duo_problem largest = {.operation = DUO_SDOT, .shape = {1, 1, 1}};
+    static const char *const profiles[] = {"h100", "h200", "generic"}; /* as --profile has them */
     experiment x = {.calls = b->quick ? QUICK_CALLS : CALLS};
     if (!duo_bench_open(b, &largest, 1)) return false;
-    if (b->profile != NULL) duo_profile_use(duo_profile_built_in(b->profile));
+    if (b->profile >= 0) duo_profile_use(duo_profile_built_in(profiles[b->profile]));
     x.context = b->context;
     x.call = calloc((size_t)x.calls, sizeof *x.call);
     const bool good = x.call != NULL && duo_set_path(x.context, DUO_PATH_AUTO) == DUO_OK &&

@@ -11,11 +11,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/experiments/error.h"
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/peak.h"
 #include "bench/peers/openblas.h"
+#include "bench/tool/options.h"
 #include "bench/tool/tool.h"
 
 /* Its side's fastest bare read, or its side's peer; NULL: there is none that works. */
@@ -124,8 +126,22 @@ static void measure(duo_bench *b, duo_ladder *ladder)
     for (int i = 0; i < ladder->count; i++) duo_benchmark_close(&ladder->measurement[i].benchmark);
 }
 
-int duo_bench_ladder(duo_bench *b, const duo_problem *problem, int problems)
+/* The usual ones, if none were given. */
+static int problems_of(duo_bench *b, duo_problem problem[DUO_MOST_PROBLEMS])
 {
+    static const int64_t edges[] = {256, 1000, 2048}, lengths[] = {1 << 12, 1 << 20, 1 << 24};
+    const duo_operation operation = duo_tool_operation(b->experiment->name);
+    if (b->sizes + b->shapes == 0) {
+        b->sizes = 3;
+        memcpy(b->size, operation == DUO_SGEMM ? edges : lengths, sizeof edges);
+    }
+    return duo_bench_problems(b, operation, problem);
+}
+
+int duo_bench_ladder(duo_bench *b)
+{
+    duo_problem problem[DUO_MOST_PROBLEMS];
+    const int problems = problems_of(b, problem);
     duo_ladder *const ladder = calloc((size_t)problems, sizeof *ladder);
     bool good = ladder != NULL && duo_bench_open(b, problem, problems);
     if (good) duo_ladder_head(b);

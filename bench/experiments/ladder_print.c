@@ -9,7 +9,7 @@ void duo_ladder_head(const duo_bench *b)
 {
     duo_bench_head(b);
     if (b->csv)
-        printf("# data  uniform in (-1, 1), seed %" PRIu64 ", %" PRId64
+        printf("# data  uniform in (-1, 1), seed %" PRIu64 ", %d"
                " floats behind a boundary; caches %s\n# GPU   data resident, %s\n",
                b->seed, b->offset_floats, b->cold ? "cold" : "warm",
                b->wait ? "the host waits for each call" : "queue busy");

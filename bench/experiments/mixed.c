@@ -218,8 +218,11 @@ static bool run(duo_bench *b, duo_mix *x, const int64_t product[3], int64_t leng
     return true;
 }
 
-int duo_bench_mixed(duo_bench *b, const int64_t product[3], int64_t length)
+int duo_bench_mixed(duo_bench *b)
 {
+    static const int64_t usual[3] = {384, 384, 384};
+    const int64_t *const product = b->shapes > 0 ? b->shape[0] : usual;
+    const int64_t length = b->sizes > 0 ? b->size[0] : 1 << 20;
     /* First of all: the neighbours are to be processes of one thread with nothing open. */
     bool good = duo_neighbours_open(b->neighbours);
     if (!good) fprintf(stderr, "duoblas: cannot start %d processes\n", b->neighbours);

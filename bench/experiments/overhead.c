@@ -144,8 +144,9 @@ static void print(const tiny *work, const duo_benchmark *benchmark, int count, i
     }
 }
 
-int duo_bench_overhead(void)
+int duo_bench_overhead(duo_bench *b)
 {
+    (void)b;
     static const duo_effort effort = {.sample_seconds = 0.005, .rounds = 41, .budget_seconds = 5.0};
     tiny work[BENCHMARKS];
     duo_benchmark benchmark[BENCHMARKS];

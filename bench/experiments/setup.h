@@ -7,31 +7,31 @@
 
 #include "bench/measure/implementation.h"
 
+enum { DUO_MOST_PROBLEMS = 64 };
+
 typedef struct duo_bench {
-    /* Options: */
-    bool csv, cold, quick;
-    bool wait;         /* the host waits for each call, and of a reduction for the result */
-    bool reads;        /* every bare read, every layout of cuBLAS: not the fastest alone */
-    bool algorithms;   /* shapes: every algorithm is timed, not the chosen one alone */
-    int random;        /* shapes, batched: so many random ones; 0: those of their own lists */
-    int layout;        /* shapes: this one alone, 2 * transa + transb; -1: all */
+    const struct duo_experiment *experiment;
+
+    /* Options, as its --help describes them. Numbers: 0 stands for the usual one. */
+    bool csv, cold, quick, wait, reads, algorithms;
+    const char *word; /* that is no option; NULL: none */
+    int sizes, shapes;
+    int64_t size[DUO_MOST_PROBLEMS], shape[DUO_MOST_PROBLEMS][3];
+    int side;          /* duo_side; -1: both */
     bool sides[2];     /* duo_side: does it take part? */
-    unsigned prepared; /* sgemm: a bit for A and for B */
+    int layout;        /* 2 * transa + transb; -1: nn, of shapes all */
     int math;          /* duo_math that its algorithms must serve; -1: any */
+    int memory;        /* duo_place of the operands; -1: each, or the usual one */
+    unsigned prepared; /* a bit for A and for B */
+    unsigned parts;    /* graphs: a bit for each (graphs.h); 0: all */
     uint64_t seed;
-    int threads;
-    int64_t offset_floats; /* from a boundary of 256 bytes to every operand */
-    const char *plot;      /* NULL: none */
-    int neighbours;        /* mixed, adapt: busy processes */
-    const char *profile;   /* adapt: a built-in profile; NULL: that in use */
-    const char *beside;    /* mixed: the program's own BLAS; NULL: none */
-    int memory;            /* host, large: duo_place of the operands; -1: each, or the usual one */
-    int devices;           /* host: of the rates, of cuBLASXt and of the bound */
-    int rounds;            /* host, large, graphs; 0: the usual number */
-    const char *timeline;  /* host: the CSV of the last product's steps; NULL: none */
-    double max_seconds;    /* host, graphs: about how long it may take */
-    unsigned parts;        /* graphs: a bit for each (graphs.h); 0: all */
+    int threads, devices, rounds, random, max_seconds;
+    int offset_floats; /* from a boundary of 256 bytes to every operand */
+    const char *plot, *timeline;
     const char *stall_child; /* graphs: this is a process of stall, "warm" or "cold"; else NULL */
+    int neighbours;          /* busy processes */
+    int profile;             /* adapt: a built-in profile; -1: that in use */
+    const char *beside;      /* mixed: the program's own BLAS; NULL: none */
 
     /* The machine: */
     bool gpu;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/policy.h"
@@ -204,12 +205,13 @@ static int run_random(duo_bench *b)
     return status;
 }
 
-int duo_bench_shapes(duo_bench *b, const duo_problem *problem, int problems)
+int duo_bench_shapes(duo_bench *b)
 {
-    duo_problem usual[DUO_SHAPES];
+    duo_problem problem[DUO_MOST_PROBLEMS];
     if (b->random > 0) return run_random(b);
-    for (int i = 0; i < DUO_SHAPES && problems == 0; i++)
-        usual[i] = (duo_problem){.operation = DUO_SGEMM,
-                                 .shape = {duo_shapes[i][0], duo_shapes[i][1], duo_shapes[i][2]}};
-    return problems > 0 ? run(b, problem, problems) : run(b, usual, DUO_SHAPES);
+    if (b->sizes + b->shapes == 0) {
+        b->shapes = DUO_SHAPES;
+        memcpy(b->shape, duo_shapes, sizeof duo_shapes);
+    }
+    return run(b, problem, duo_bench_problems(b, DUO_SGEMM, problem));
 }

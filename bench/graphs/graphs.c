@@ -31,31 +31,15 @@ static const struct {
      "queue"},
 };
 
-unsigned duo_graphs_parts_of(const char *list)
-{
-    unsigned bits = 0;
-    for (const char *word = list;; word++) {
-        const size_t length = strcspn(word, ",");
-        int part = 0;
-        while (part < DUO_PARTS &&
-               (strlen(parts[part].name) != length || strncmp(word, parts[part].name, length) != 0))
-            part++;
-        if (part == DUO_PARTS) return 0;
-        bits |= 1u << part;
-        word += length;
-        if (*word == '\0') return bits;
-    }
-}
-
 bool duo_graphs_draws(const duo_bench *b)
 {
-    return b->sides[DUO_SIDE_GPU] && (b->parts == 0 || (b->parts >> DUO_PART_OVERLAP & 1u));
+    return b->side != DUO_SIDE_CPU && (b->parts == 0 || (b->parts >> DUO_PART_OVERLAP & 1u));
 }
 
 static duo_graphs graphs_of(const duo_bench *b)
 {
     const int rounds = b->rounds > 0 ? b->rounds : b->quick ? 3 : 15;
-    const double seconds = b->max_seconds > 0.0 ? b->max_seconds : 60.0;
+    const double seconds = b->max_seconds > 0 ? b->max_seconds : 60.0;
     return (duo_graphs){.bench = b,
                         .effort = {.sample_seconds = b->quick ? 0.002 : 0.02,
                                    .warm_seconds = b->quick ? 0.0 : 0.005,

@@ -7,7 +7,8 @@
 
 #include "bench/experiments/setup.h"
 
-/* The parts, in the order in which they are done; each is in the file of its name. */
+/* The parts, in the order in which they are done, and of --only; each is in the file of its name.
+ */
 typedef enum duo_graphs_part {
     DUO_PART_OVERLAP,
     DUO_PART_CHAIN,
@@ -17,8 +18,6 @@ typedef enum duo_graphs_part {
     DUO_PARTS
 } duo_graphs_part;
 
-/* "overlap,fork-join": a bit for each part; 0: it has another word, or none. */
-unsigned duo_graphs_parts_of(const char *list);
 /* Do the options have overlap on the GPU, of which there is a picture? */
 bool duo_graphs_draws(const duo_bench *bench);
 

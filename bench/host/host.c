@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/experiments/experiments.h"
 #include "bench/host/rates.h"
@@ -185,9 +186,19 @@ static bool measure_all(duo_host *h, const duo_problem *problem, int problems)
     return true;
 }
 
-int duo_bench_host(duo_bench *b, const duo_problem *problem, int problems)
+int duo_bench_host(duo_bench *b)
 {
-    duo_host h = {.bench = b, .begin = duo_now_seconds(), .seconds = b->max_seconds};
+    static const int64_t usual[] = {512, 1024, 2048, 4096, 8192, 16384};
+    duo_problem problem[DUO_MOST_PROBLEMS];
+    if (b->sizes == 0) {
+        b->sizes = sizeof usual / sizeof usual[0];
+        memcpy(b->size, usual, sizeof usual);
+    }
+    if (b->devices == 0) b->devices = 1;
+    const int problems = duo_bench_problems(b, DUO_SGEMM, problem);
+    duo_host h = {.bench = b,
+                  .begin = duo_now_seconds(),
+                  .seconds = b->max_seconds > 0 ? b->max_seconds : 120.0};
     bool good = open_machine(&h, problem, problems);
     if (good) {
         measure_rates(&h);

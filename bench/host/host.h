@@ -67,6 +67,9 @@ bool duo_host_run(void *line, int64_t calls);
  */
 bool duo_host_record(const duo_host *host, duo_host_group *group);
 
+/* timeline.c: draws such a CSV. */
+bool duo_timeline_draw(const char *csv, const char *picture);
+
 /* ---- host_print.c: as a table or as CSV ---- */
 
 void duo_host_head(const duo_host *host);

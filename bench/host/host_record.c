@@ -39,5 +39,5 @@ bool duo_host_record(const duo_host *h, duo_host_group *g)
                 called ? "did not work in steps on a GPU" : "failed");
     good = good && write_records(&recording, &res->plan, b->timeline);
     free(recording.record);
-    return good && (b->plot == NULL || duo_bench_timeline(b->timeline, b->plot) == EXIT_SUCCESS);
+    return good && (b->plot == NULL || duo_timeline_draw(b->timeline, b->plot));
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench/experiments/experiments.h"
+#include "bench/host/host.h"
 #include "bench/tool/picture.h"
 #include "bench/tool/tool.h"
 #include "gpu/backend/backend.h"
@@ -175,11 +176,16 @@ static bool draw(const timeline *t, const char *path)
     return duo_picture_close(&picture);
 }
 
-int duo_bench_timeline(const char *csv, const char *path)
+bool duo_timeline_draw(const char *csv, const char *path)
 {
     timeline t = {.devices = 0};
     for (int lane = 0; lane < ALWAYS; lane++) t.drawn[lane] = true;
     const bool good = read_steps(csv, &t) && draw(&t, path);
     free(t.step);
-    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+    return good;
+}
+
+int duo_bench_timeline(duo_bench *b)
+{
+    return duo_timeline_draw(b->word, b->plot) ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }

@@ -1,0 +1,197 @@
+/* experiments.c - the experiments of `duoblas bench` for users, and the options that they take. */
+#include "bench/experiments/experiments.h"
+
+#include "bench/graphs/graphs.h"
+
+/* ---- Experiments ---- */
+
+enum {
+    SGEMM = 1 << 0,
+    REDUCTION = 1 << 1,
+    SHAPES = 1 << 2,
+    BATCHED = 1 << 3,
+    HOST = 1 << 4,
+    GRAPHS = 1 << 5,
+    ACCURACY = 1 << 6,
+    ACCURACY_SGEMM = 1 << 7,
+    OVERHEAD = 1 << 8
+};
+
+static const char *refuse_shapes(const duo_bench *b)
+{
+    return b->random > 0 && b->sizes + b->shapes + (b->layout >= 0) > 0
+               ? "--random draws its own shapes: without -n, -s and --transpose"
+               : NULL;
+}
+
+static const char *refuse_host(const duo_bench *b)
+{
+    return b->plot != NULL && b->timeline == NULL ? "--plot draws what --timeline writes" : NULL;
+}
+
+static const char *refuse_graphs(const duo_bench *b)
+{
+    return b->plot != NULL && !duo_graphs_draws(b) ? "--plot draws what overlap does on the GPU"
+                                                   : NULL;
+}
+
+#define REDUCTION_DOC                                                                              \
+    "Times every algorithm of the reduction beside OpenBLAS, cuBLAS, CUB, OpenMP's simd loop and " \
+    "a bare read of the operands, with their errors. GPU algorithms work on resident data, in a "  \
+    "busy queue.\v"                                                                                \
+    "Examples:\n"
+
+static const duo_experiment experiments[] = {
+    {.name = "sgemm",
+     .what = "every algorithm of sgemm, beside OpenBLAS and cuBLAS",
+     .bit = SGEMM,
+     .run = duo_bench_ladder,
+     .doc = "Times every algorithm of sgemm beside OpenBLAS and cuBLAS, with their errors. GPU "
+            "algorithms work on resident data, in a busy queue.\v"
+            "Examples:\n"
+            "  $ duoblas bench sgemm -n 1000,4092\n"
+            "  $ duoblas bench sgemm -s 4096x4096x64"},
+    {.name = "sasum",
+     .what = "every algorithm of sasum, beside OpenBLAS, cuBLAS and CUB",
+     .bit = REDUCTION,
+     .run = duo_bench_ladder,
+     .doc = REDUCTION_DOC "  $ duoblas bench sasum -n 2^10..2^28"},
+    {.name = "ssum",
+     .what = "the same of ssum, beside OpenBLAS and CUB",
+     .bit = REDUCTION,
+     .run = duo_bench_ladder,
+     .doc = REDUCTION_DOC "  $ duoblas bench ssum -n 2^10..2^28 --plot ssum.svg"},
+    {.name = "sdot",
+     .what = "the same of sdot, beside OpenBLAS, cuBLAS and CUB",
+     .bit = REDUCTION,
+     .run = duo_bench_ladder,
+     .doc = REDUCTION_DOC "  $ duoblas bench sdot -n 2^20 --wait  # as the host sees it"},
+    {.name = "shapes",
+     .what = "what dispatch chooses for many shapes of sgemm",
+     .bit = SHAPES,
+     .run = duo_bench_shapes,
+     .refuse = refuse_shapes,
+     .doc = "Times the algorithm that dispatch chooses for 60 shapes in all layouts, beside "
+            "cuBLAS; on the CPU beside OpenBLAS.\v"
+            "Examples:\n"
+            "  $ duoblas bench shapes --side cpu --transpose nn\n"
+            "  $ duoblas bench shapes --random 400 --seed 7"},
+    {.name = "batched",
+     .what = "batches of small products, beside cuBLAS's and OpenBLAS's",
+     .bit = BATCHED,
+     .run = duo_bench_batched,
+     .doc = "Times batches of eight squares in each of our ways, beside cuBLAS's batches; on the "
+            "CPU beside OpenBLAS's, and its calls.\v"
+            "Example:\n"
+            "  $ duoblas bench batched --random 200 --seed 3"},
+    {.name = "host",
+     .what = "products of host arrays, beside copies + cuBLAS and cuBLASXt",
+     .bit = HOST,
+     .run = duo_bench_host,
+     .refuse = refuse_host,
+     .doc = "Times products of host arrays beside the bound that follows from the machine's "
+            "rates, copies + cuBLAS, and cuBLASXt.\v"
+            "Examples:\n"
+            "  $ duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
+            "  $ duoblas bench host -n 16384 --timeline STEPS.csv --plot STEPS.svg"},
+    {.name = "graphs",
+     .what = "graphs beside their calls; contexts side by side",
+     .bit = GRAPHS,
+     .run = duo_bench_graphs,
+     .refuse = refuse_graphs,
+     .doc = "Times queues and graphs: overlap (products in eight contexts beside one), chain and "
+            "fork-join (a graph beside its calls and its parts, and a CUDA graph), stall (first "
+            "calls beside a long queue), launch (what one costs the host).\v"
+            "Example:\n"
+            "  $ duoblas bench graphs --only chain,launch"},
+    {.name = "accuracy",
+     .what = "errors of the reductions on random vectors",
+     .bit = ACCURACY,
+     .run = duo_bench_accuracy,
+     .doc = "Shows errors of the reductions on random vectors, beside OpenBLAS's and cuBLAS's on "
+            "the same vectors."},
+    {.name = "accuracy sgemm",
+     .what = "errors of sgemm on matrices of all kinds",
+     .bit = ACCURACY_SGEMM,
+     .run = duo_bench_accuracy_sgemm,
+     .doc = "Shows errors of every algorithm of sgemm on matrices of all kinds, beside OpenBLAS's "
+            "and cuBLAS's."},
+    {.name = "overhead",
+     .what = "what dispatch adds to a tiny call",
+     .bit = OVERHEAD,
+     .run = duo_bench_overhead,
+     .doc = "Times tiny calls of this library beside the CBLAS of the CPU's own library, in "
+            "nanoseconds."},
+    {.name = NULL},
+};
+
+/* ---- Options ---- */
+
+enum {
+    LADDER = SGEMM | REDUCTION,
+    PRODUCTS = SGEMM | SHAPES | ACCURACY_SGEMM,
+    TIMED = LADDER | SHAPES,
+    ALL = TIMED | BATCHED | HOST | GRAPHS | ACCURACY | ACCURACY_SGEMM
+};
+
+static const duo_bench_option options[] = {
+    {"size", 'n', DUO_SIZES_VALUE, PRODUCTS | HOST, DUO_SIZES,
+     "Edges of cubes: whole numbers, as in 1000, 2^10 or 1e3, and ranges of powers of two"},
+    {"size", 'n', DUO_SIZES_VALUE, REDUCTION | ACCURACY, DUO_SIZES,
+     "Lengths: whole numbers, as in 1000, 2^20 or 1e6, and ranges of powers of two"},
+    {"shape", 's', "MxNxK", PRODUCTS, DUO_SHAPE, "One shape; may be given again"},
+    {"transpose", 0, "nn|nt|tn|tt", SGEMM | ACCURACY_SGEMM, DUO_CHOICE(layout),
+     "A and B, t for transposed"},
+    {"transpose", 0, "nn|nt|tn|tt", SHAPES, DUO_CHOICE(layout),
+     "Only this layout of A and B, t for transposed"},
+    {"random", 0, "N", SHAPES, DUO_NUMBER(random, 1, 100000),
+     "N products, drawn by --seed, with gaps between columns and a beta; names the worst ten"},
+    {"random", 0, "N", BATCHED, DUO_NUMBER(random, 1, 100000),
+     "N batches, drawn by --seed, with gaps between columns and a beta"},
+    {"side", 0, "cpu|gpu", TIMED | ACCURACY_SGEMM | GRAPHS | BATCHED, DUO_CHOICE(side),
+     "Only this side"},
+    {"math", 0, "accurate|ieee|tf32|float64", TIMED | ACCURACY_SGEMM, DUO_CHOICE(math),
+     "Only algorithms that serve this math"},
+    {"prepared", 0, "a|b[,...]", SGEMM, DUO_CHOICES(prepared),
+     "On the GPU algorithms that split these have done it before, as after duo_prepare"},
+    {"algorithms", 0, NULL, SHAPES, DUO_FLAG(algorithms),
+     "Every algorithm, to see what the choice loses"},
+    {"reads", 0, NULL, SGEMM, DUO_FLAG(reads), "Every layout of cuBLAS, not only the fastest"},
+    {"reads", 0, NULL, REDUCTION, DUO_FLAG(reads), "Every way of reading, not only the fastest"},
+    {"wait", 0, NULL, TIMED, DUO_FLAG(wait),
+     "The host waits for each call on the GPU, and for its result"},
+    {"cold", 0, NULL, TIMED, DUO_FLAG(cold),
+     "Every call on other data, so that none comes from a cache"},
+    {"offset", 0, "FLOATS", TIMED, DUO_NUMBER(offset_floats, 0, DUO_OFFSETS - 1),
+     "Every operand begins as far behind a boundary of 256 bytes (0 to 63)"},
+    {"memory", 0, "pageable|pinned", HOST, DUO_CHOICE(memory),
+     "Only operands in this kind of memory"},
+    {"devices", 0, "N", HOST, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
+     "Rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)"},
+    {"only", 0, "overlap|chain|fork-join|stall|launch[,...]", GRAPHS, DUO_CHOICES(parts),
+     "Only these parts"},
+    {"stall-child", 0, "warm|cold", GRAPHS, DUO_TEXT_OPTION(stall_child), NULL},
+    {"rounds", 0, "N", HOST, DUO_NUMBER(rounds, 1, 64),
+     "Samples of each (default 9; quick: 5, or 3 from 16384 on), fewer of what is slow"},
+    {"rounds", 0, "N", GRAPHS, DUO_NUMBER(rounds, 1, 64),
+     "Samples of each (default 15), and at most 3 processes of stall"},
+    {"max-seconds", 0, "SECONDS", HOST, DUO_NUMBER(max_seconds, 1, 86400),
+     "About how long it may take (default 120); slow peers get fewer rounds, or none"},
+    {"max-seconds", 0, "SECONDS", GRAPHS, DUO_NUMBER(max_seconds, 1, 86400),
+     "About how long it may take (default 60)"},
+    {"timeline", 0, "FILE", HOST, DUO_TEXT_OPTION(timeline),
+     "Write when the steps of duo_sgemm's last product ran, as CSV"},
+    {"plot", 0, DUO_PICTURE_VALUE, SGEMM, DUO_PICTURE,
+     "Draw GFLOP/s against size, by gnuplot; .gp: its commands"},
+    {"plot", 0, DUO_PICTURE_VALUE, REDUCTION, DUO_PICTURE,
+     "Draw GB/s against size, by gnuplot; .gp: its commands"},
+    {"plot", 0, DUO_PICTURE_VALUE, HOST, DUO_PICTURE, "Draw the timeline, by gnuplot"},
+    {"plot", 0, DUO_PICTURE_VALUE, GRAPHS, DUO_PICTURE, "Draw overlap's products, by gnuplot"},
+    {"threads", 0, "N", ALL, DUO_NUMBER(threads, 1, 1 << 16), "CPU threads"},
+    {"seed", 0, "N", ALL, DUO_SEED, "Seed of the random data (default 1)"},
+    {"quick", 'q', NULL, ALL, DUO_FLAG(quick), "Fewer and shorter rounds"},
+    {"csv", 0, NULL, ALL, DUO_FLAG(csv), "Comma-separated values instead of a table"},
+    {.name = NULL},
+};
+
+const duo_experiments duo_user_experiments = {experiments, options};

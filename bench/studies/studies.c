@@ -1,0 +1,90 @@
+/* studies.c - experiments of `duoblas bench` that answered a question once, and their options. */
+#include "bench/experiments/experiments.h"
+
+enum { INTRODUCTION = 1 << 0, MIXED = 1 << 1, ADAPT = 1 << 2, LARGE = 1 << 3, TIMELINE = 1 << 4 };
+
+static const char *refuse_mixed(const duo_bench *b)
+{
+    return b->sizes > 1 || b->shapes > 1
+               ? "one length of the reductions and one shape of sgemm are for mixed"
+               : NULL;
+}
+
+static const char *refuse_large(const duo_bench *b)
+{
+    return b->sizes + b->shapes != 1 ? "one shape is for large" : NULL;
+}
+
+static const char *refuse_timeline(const duo_bench *b)
+{
+    return b->plot == NULL ? "--plot is missing" : NULL;
+}
+
+static const duo_experiment experiments[] = {
+    {.name = "introduction",
+     .bit = INTRODUCTION,
+     .run = duo_bench_introduction,
+     .doc = "Times sums of 2^12 to 2^27 elements and two products, as an introduction to GPUs has "
+            "them."},
+    {.name = "mixed",
+     .bit = MIXED,
+     .run = duo_bench_mixed,
+     .refuse = refuse_mixed,
+     .doc = "Times sgemm, sasum and sdot by turns on the CPU, call by call.\v"
+            "Example:\n"
+            "  $ duoblas bench mixed --busy 8  # beside 8 busy processes"},
+    {.name = "adapt",
+     .bit = ADAPT,
+     .run = duo_bench_adapt,
+     .doc = "Times random calls with and without learning.\v"
+            "Example:\n"
+            "  $ duoblas bench adapt --profile h100"},
+    {.name = "large",
+     .bit = LARGE,
+     .run = duo_bench_large,
+     .refuse = refuse_large,
+     .doc = "Times and checks one product: for DUOBLAS_DEVICE_MEMORY, and arrays beyond the "
+            "device's memory.\v"
+            "Example:\n"
+            "  $ DUOBLAS_DEVICE_MEMORY=2G duoblas bench large -s 60000x60000x2000"},
+    {.name = "timeline",
+     .bit = TIMELINE,
+     .run = duo_bench_timeline,
+     .refuse = refuse_timeline,
+     .words = "STEPS.csv",
+     .doc = "Draws lines of device,lane,step,begin_ms,end_ms; lanes are up, multiply, down, peer "
+            "and host.\v"
+            "Example:\n"
+            "  $ duoblas bench timeline STEPS.csv --plot STEPS.svg"},
+    {.name = NULL},
+};
+
+enum { TIMED = INTRODUCTION | MIXED | ADAPT | LARGE };
+
+static const duo_bench_option options[] = {
+    {"size", 'n', "N|2^E", MIXED, DUO_SIZES, "Length of the reductions (default 2^20)"},
+    {"size", 'n', "N|2^E", LARGE, DUO_SIZES, "Edge of a cube"},
+    {"shape", 's', "MxNxK", MIXED, DUO_SHAPE, "Shape of sgemm (default 384x384x384)"},
+    {"shape", 's', "MxNxK", LARGE, DUO_SHAPE, "Shape of the product"},
+    {"transpose", 0, "nn|nt|tn|tt", LARGE, DUO_CHOICE(layout), "A and B, t for transposed"},
+    {"busy", 0, "N", MIXED, DUO_NUMBER(neighbours, 0, 4096),
+     "Then again beside N busy processes; as many as processors: one for each"},
+    {"busy", 0, "N", ADAPT, DUO_NUMBER(neighbours, 0, 4096), "Beside N busy processes"},
+    {"beside", 0, "LIBRARY", MIXED, DUO_TEXT_OPTION(beside),
+     "This BLAS does a product before each call, as a program does that has its own"},
+    {"profile", 0, "h100|h200|generic", ADAPT, DUO_CHOICE(profile),
+     "This built-in profile (default: the one in use)"},
+    {"memory", 0, "pageable|pinned", LARGE, DUO_CHOICE(memory),
+     "Operands in this kind of memory (default pageable)"},
+    {"rounds", 0, "N", LARGE, DUO_NUMBER(rounds, 1, 64), "Calls (default 2)"},
+    {"plot", 0, DUO_PICTURE_VALUE, TIMELINE, DUO_PICTURE,
+     "The picture, drawn by gnuplot; .gp: its commands"},
+    {"threads", 0, "N", TIMED, DUO_NUMBER(threads, 1, 1 << 16), "CPU threads"},
+    {"seed", 0, "N", TIMED, DUO_SEED, "Seed of the random data (default 1)"},
+    {"quick", 'q', NULL, INTRODUCTION | MIXED | ADAPT, DUO_FLAG(quick), "Fewer, shorter rounds"},
+    {"csv", 0, NULL, MIXED | ADAPT | LARGE, DUO_FLAG(csv),
+     "Comma-separated values instead of a table"},
+    {.name = NULL},
+};
+
+const duo_experiments duo_studies = {experiments, options};
