@@ -51,12 +51,10 @@ says out '^  C, fetched .* 6.0 GiB'
 says out '^Its slots take [0-9.]+ [GM]iB of 2\.0 GiB\.$'
 says out '^  host .* 6.0 GiB'
 expect 0 explain sgemm 4096 4096 4096 --path gpu --csv
-cp "$place/out" "$place/predicted.csv"
 says out '^device,lane,step,begin_ms,end_ms$'
 says out '^0,up,A 0,'
 says out '^0,multiply,C 0 0,'
 says out '^0,down,C 0 0,'
-expect 0 bench timeline "$place/predicted.csv" --plot "$place/predicted.gp"
 expect 1 explain sgemm 4096 4096 4096 --path cpu --csv
 says err 'has no plan'
 expect 1 explain sgemm 4096 4096 4096 --path gpu --memory 1 --csv
@@ -386,8 +384,7 @@ fi
 
 # bench: sizes that no memory can hold are told, also if their bytes are beyond 64 bits.
 for what in 'sgemm -n 2^32' 'sgemm -s 1x1099511627776x1099511627776' 'sdot -n 2^40' \
-    'shapes -n 2^32' 'accuracy -n 2^40' 'accuracy sgemm -n 2^32' \
-    'host -n 64,2^32' 'large -n 2^32'; do
+    'shapes -n 2^32' 'accuracy -n 2^40' 'accuracy sgemm -n 2^32' 'host -n 64,2^32'; do
     # shellcheck disable=SC2086 # words
     expect 1 bench $what
     says err ' takes [0-9.]+ TiB: this machine has less memory$'
@@ -449,27 +446,6 @@ checks=$((checks + 1))
 expect 0 bench shapes --random 2 --seed 3 --quick --side cpu --csv
 says out '^[0-9]+,[0-9]+,[0-9]+,(nn|nt|tn|tt),sgemm_cpu_.*,[0-6],[0-6],[0-6],(0|0\.5|1)$'
 
-# Mixed: each operation in four ways, without and with a neighbour; another BLAS in the turns.
-expect 0 bench mixed -n 1000 -s 20x16x12 --quick --busy 1
-says out '^No neighbours'
-says out '^ +1 busy neighbour '
-says out '^  sgemm +20 x 16 x 12 +alone '
-expect 0 bench mixed -n 1000 -s 20x16x12 --quick --busy 1 --csv
-checks=$((checks + 1))
-awk -F, '/^#/ { next }
-    !head { head = NF; next }
-    { lines++; if (NF != head || !($7 > 0) || !($8 > 0) || !($9 >= $8) || !($10 >= $9)) bad = 1 }
-    END { exit !(lines == 24 && head == 14 && !bad) }' "$place/out" ||
-    fail "the CSV of bench mixed is not as documented"
-expect 1 bench mixed --quick --beside "$place/no/such/library.so"
-says err 'cannot open'
-"$tool" info >"$place/out"
-blas=$(sed -n 's/^  library  *//p' "$place/out")
-if [ -n "$blas" ]; then
-    expect 0 bench mixed -n 1000 -s 20x16x12 --quick --beside "$blas"
-    says out '^  their sgemm +20 x 16 x 12 +alone '
-fi
-
 # Host arrays: both kinds of memory, with the rates of the machine, and right. A bound is below the
 # time; without a GPU there is none.
 expect 0 bench host -n 64,200 --quick
@@ -485,69 +461,5 @@ awk -F, '/^#/ { next }
     END { exit !(ours == 2 && head == 15 && !bad &&
                  columns ~ /^memory,n,implementation,.*,predicted_seconds$/) }' \
     "$place/out" || fail "the CSV of bench host is not as documented"
-
-# Large products: every call is checked.
-expect 0 bench large -s 300x20x500 --transpose tt --memory pinned --rounds 3
-says out '^  call 3 .* GFLOP/s  error [0-9.]+  [cg]pu sgemm_'
-expect 0 bench large -n 96 --csv
-says out '^pageable,96,96,96,nn,2,[0-9.e+-]+,[0-9.e+-]+,[cg]pu,sgemm_'
-
-# A timeline: a line that is no step is told by its number, and every lane and device has its row.
-{
-    echo device,lane,step,begin_ms,end_ms
-    echo '# a comment'
-    echo '0,up,panel of A,0,1.5'
-    echo '1,multiply,tile 0 0,1.5,2'
-    echo '1,down,tile 0 0,2,2.25'
-} >"$place/steps.csv"
-expect 0 bench timeline "$place/steps.csv" --plot "$place/steps.gp"
-for line in "'GPU 1 down' 2\)" "set label 'panel of A' at 0.75,8 " '^0.75 8 0 1.5 7.6 8.4$'; do
-    checks=$((checks + 1))
-    grep -Eq "$line" "$place/steps.gp" || fail "the timeline does not have: $line"
-done
-if command -v gnuplot >/dev/null; then
-    expect 0 bench timeline "$place/steps.csv" --plot "$place/steps.svg"
-    checks=$((checks + 1))
-    grep -q '</svg>' "$place/steps.svg" || fail "the timeline is no whole SVG"
-fi
-{ cat "$place/steps.csv" && echo '0,host,C 0 0,2,3'; } >"$place/with_host.csv"
-expect 0 bench timeline "$place/with_host.csv" --plot "$place/steps.gp"
-for line in "'GPU 1 host' 2\)" '^2.5 7 2 3 6.6 7.4$'; do
-    checks=$((checks + 1))
-    grep -Eq "$line" "$place/steps.gp" || fail "the timeline with a host does not have: $line"
-done
-for step in '0,sideways,x,0,1' '0,up,x,2,1' '0,up,x,0' '0,up,x,0,1,2' '-1,up,x,0,1' \
-    '0,up,x,0,nan'; do
-    { cat "$place/steps.csv" && echo "$step"; } >"$place/bad.csv"
-    expect 1 bench timeline "$place/bad.csv" --plot "$place/bad.gp"
-    says err 'line 6: not device,lane,step,begin_ms,end_ms$'
-done
-expect 1 bench timeline "$place/no/such/steps.csv" --plot "$place/bad.gp"
-says err 'cannot read'
-checks=$((checks + 1))
-[ ! -e "$place/bad.gp" ] || fail "a timeline that is wrong was drawn"
-
-# ... and one of a product that had no steps on a GPU is refused.
-DUOBLAS_PATH=cpu expect 1 bench host -n 64 --quick --memory pinned --max-seconds 5 \
-    --timeline "$place/none.csv"
-says err 'no timeline: duo_sgemm did not work in steps on a GPU'
-checks=$((checks + 1))
-[ ! -e "$place/none.csv" ] || fail "a timeline without steps was written"
-
-# Ctrl-C, or worse: its neighbours end with it.
-lonely() { [ "$(readlink /proc/[0-9]*/exe | grep -c "^$place/lonely")" -eq "$1" ]; }
-for signal in INT KILL; do
-    cp "$tool" "$place/lonely"
-    started_as=$place/lonely start bench mixed --busy 2
-    wait_until lonely 3
-    wait_until catches_interrupt
-    interrupt $signal
-    checks=$((checks + 1))
-    case $signal$got in
-    INT130 | KILL137) ;;
-    *) fail "bench mixed, $signal: exit status $got" ;;
-    esac
-    wait_until lonely 0
-done
 
 tool_summary

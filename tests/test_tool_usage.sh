@@ -80,7 +80,6 @@ mistake bench ssum -n 2^0..2^40,2^0..2^40
 mistake bench ssum --offset 64
 mistake bench ssum --offset -1
 mistake bench ssum --side left
-mistake bench introduction --plot bench.svg
 mistake bench sgemm -s 10x10
 mistake bench ssum --transpose nt
 mistake bench sgemm --transpose nn,tt
@@ -108,31 +107,16 @@ mistake bench batched --random 5 --transpose nn
 mistake bench batched --random 5 --algorithms
 mistake bench batched --random 5 --seed -1
 mistake bench sgemm --algorithms
-mistake bench mixed -n 16,32
-mistake bench mixed -s 16x16x16 -s 8x8x8
-mistake bench mixed --busy -1
-mistake bench mixed --plot bench.svg
-mistake bench ssum --busy 1
-mistake bench mixed --profile h100
-mistake bench adapt --profile h300
-mistake bench adapt -n 16
-mistake bench shapes --beside libblas.so.3
 mistake bench host -s 10x10x10
 mistake bench host --memory resident
 mistake bench host --devices 0
 mistake bench host --rounds 65
 mistake bench host --max-seconds soon
 mistake bench host --plot bench.svg
-mistake bench large -n 16 --timeline steps.csv
+mistake bench graphs --plot bench.svg
 mistake bench sgemm --memory pinned
-mistake bench large -n 16 --devices 1
-mistake bench large
-mistake bench large -n 16,32
 mistake bench ssum --plot bench.jpeg
 mistake bench ssum --plot "it's.svg"
-mistake bench timeline --plot bench.svg
-mistake bench timeline steps.csv
-mistake bench timeline steps.csv more.csv --plot bench.svg
 
 # ... which name the good ones.
 mistake crossover --operations sger
@@ -144,9 +128,7 @@ says err 'bad value for --side: left; it may be cpu\|gpu$'
 mistake bench ssum --plot bench.jpeg
 says err 'bad value for --plot: bench.jpeg; it may be FILE.svg\|FILE.png\|FILE.gp$'
 mistake bench graphs --only chains
-says err 'bad value for --only: chains; it may be overlap\|chain\|fork-join\|stall\|launch'
-mistake bench adapt --profile h300
-says err 'it may be h100\|h200\|generic$'
+says err 'bad value for --only: chains; it may be overlap\|chain\|fork-join\|launch'
 mistake bench host --devices 0
 says err 'bad value for --devices: 0; it may be 1 to [0-9]+$'
 mistake bench sger

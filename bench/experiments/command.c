@@ -33,7 +33,7 @@ static void tell_noise(const duo_bench *b)
 {
     char text[160], line[200];
     const duo_noise noise = duo_noise_told(b->threads > 0 ? b->threads : duo_machine_threads());
-    if (noise.looks == 0 || b->neighbours > 0 || b->stall_child != NULL) return;
+    if (noise.looks == 0 || b->neighbours > 0 || b->child != NULL) return;
     snprintf(line, sizeof line, "%s%s.", noise.noisy ? "" : "Machine ",
              duo_noise_text(&noise, text, sizeof text));
     if (b->csv)

@@ -1,8 +1,6 @@
 /* experiments.c - the experiments of `duoblas bench` for users, and the options that they take. */
 #include "bench/experiments/experiments.h"
 
-#include "bench/graphs/graphs.h"
-
 /* ---- Experiments ---- */
 
 enum {
@@ -22,17 +20,6 @@ static const char *refuse_shapes(const duo_bench *b)
     return b->random > 0 && b->sizes + b->shapes + (b->layout >= 0) > 0
                ? "--random draws its own shapes: without -n, -s and --transpose"
                : NULL;
-}
-
-static const char *refuse_host(const duo_bench *b)
-{
-    return b->plot != NULL && b->timeline == NULL ? "--plot draws what --timeline writes" : NULL;
-}
-
-static const char *refuse_graphs(const duo_bench *b)
-{
-    return b->plot != NULL && !duo_graphs_draws(b) ? "--plot draws what overlap does on the GPU"
-                                                   : NULL;
 }
 
 #define REDUCTION_DOC                                                                              \
@@ -88,20 +75,17 @@ static const duo_experiment experiments[] = {
      .what = "products of host arrays, beside copies + cuBLAS and cuBLASXt",
      .bit = HOST,
      .run = duo_bench_host,
-     .refuse = refuse_host,
      .doc = "Times products of host arrays beside the bound that follows from the machine's "
             "rates, copies + cuBLAS, and cuBLASXt.\v"
-            "Examples:\n"
-            "  $ duoblas bench host -n 2^9..2^15 --memory pinned --devices 2\n"
-            "  $ duoblas bench host -n 16384 --timeline STEPS.csv --plot STEPS.svg"},
+            "Example:\n"
+            "  $ duoblas bench host -n 2^9..2^15 --memory pinned --devices 2"},
     {.name = "graphs",
      .what = "graphs beside their calls; contexts side by side",
      .bit = GRAPHS,
      .run = duo_bench_graphs,
-     .refuse = refuse_graphs,
      .doc = "Times queues and graphs: overlap (products in eight contexts beside one), chain and "
-            "fork-join (a graph beside its calls and its parts, and a CUDA graph), stall (first "
-            "calls beside a long queue), launch (what one costs the host).\v"
+            "fork-join (a graph beside its calls and its parts, and a CUDA graph), launch (what "
+            "one costs the host).\v"
             "Example:\n"
             "  $ duoblas bench graphs --only chain,launch"},
     {.name = "accuracy",
@@ -168,25 +152,19 @@ static const duo_bench_option options[] = {
      "Only operands in this kind of memory"},
     {"devices", 0, "N", HOST, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
      "Rates, cuBLASXt, the bound and duo_sgemm on the first N devices (default 1)"},
-    {"only", 0, "overlap|chain|fork-join|stall|launch[,...]", GRAPHS, DUO_CHOICES(parts),
+    {"only", 0, "overlap|chain|fork-join|launch[,...]", GRAPHS, DUO_CHOICES(parts),
      "Only these parts"},
-    {"stall-child", 0, "warm|cold", GRAPHS, DUO_TEXT_OPTION(stall_child), NULL},
     {"rounds", 0, "N", HOST, DUO_NUMBER(rounds, 1, 64),
      "Samples of each (default 9; quick: 5, or 3 from 16384 on), fewer of what is slow"},
-    {"rounds", 0, "N", GRAPHS, DUO_NUMBER(rounds, 1, 64),
-     "Samples of each (default 15), and at most 3 processes of stall"},
+    {"rounds", 0, "N", GRAPHS, DUO_NUMBER(rounds, 1, 64), "Samples of each (default 15)"},
     {"max-seconds", 0, "SECONDS", HOST, DUO_NUMBER(max_seconds, 1, 86400),
      "About how long it may take (default 120); slow peers get fewer rounds, or none"},
     {"max-seconds", 0, "SECONDS", GRAPHS, DUO_NUMBER(max_seconds, 1, 86400),
      "About how long it may take (default 60)"},
-    {"timeline", 0, "FILE", HOST, DUO_TEXT_OPTION(timeline),
-     "Write when the steps of duo_sgemm's last product ran, as CSV"},
     {"plot", 0, DUO_PICTURE_VALUE, SGEMM, DUO_PICTURE,
      "Draw GFLOP/s against size, by gnuplot; .gp: its commands"},
     {"plot", 0, DUO_PICTURE_VALUE, REDUCTION, DUO_PICTURE,
      "Draw GB/s against size, by gnuplot; .gp: its commands"},
-    {"plot", 0, DUO_PICTURE_VALUE, HOST, DUO_PICTURE, "Draw the timeline, by gnuplot"},
-    {"plot", 0, DUO_PICTURE_VALUE, GRAPHS, DUO_PICTURE, "Draw overlap's products, by gnuplot"},
     {"threads", 0, "N", ALL, DUO_NUMBER(threads, 1, 1 << 16), "CPU threads"},
     {"seed", 0, "N", ALL, DUO_SEED, "Seed of the random data (default 1)"},
     {"quick", 'q', NULL, ALL, DUO_FLAG(quick), "Fewer and shorter rounds"},

@@ -47,17 +47,4 @@ int duo_bench_graphs(duo_bench *bench);
  * CPU's BLAS. */
 int duo_bench_batched(duo_bench *bench);
 
-/* ---- ../studies ---- */
-
-/* The operations by turns, beside busy neighbours and another BLAS. */
-int duo_bench_mixed(duo_bench *bench);
-/* Random calls with and without learning from them. */
-int duo_bench_adapt(duo_bench *bench);
-/* Sums of 2^12..2^27 and two products, as an introduction to GPUs has them. */
-int duo_bench_introduction(duo_bench *bench);
-/* One product that is larger than some memory, and is it right? */
-int duo_bench_large(duo_bench *bench);
-/* Draws the steps of a streamed product, from a CSV. */
-int duo_bench_timeline(duo_bench *bench);
-
 #endif

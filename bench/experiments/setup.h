@@ -27,11 +27,12 @@ typedef struct duo_bench {
     uint64_t seed;
     int threads, devices, rounds, random, max_seconds;
     int offset_floats; /* from a boundary of 256 bytes to every operand */
-    const char *plot, *timeline;
-    const char *stall_child; /* graphs: this is a process of stall, "warm" or "cold"; else NULL */
-    int neighbours;          /* busy processes */
-    int profile;             /* adapt: a built-in profile; -1: that in use */
-    const char *beside;      /* mixed: the program's own BLAS; NULL: none */
+    const char *plot;
+    /* ... of studies: */
+    int neighbours;     /* busy processes */
+    int profile;        /* built-in; -1: that in use */
+    const char *beside; /* a BLAS of the program's own */
+    const char *child;  /* this is a process of stall's, "warm" or "cold" */
 
     /* The machine: */
     bool gpu;

@@ -1,9 +1,7 @@
 /* graphs.c - the run of `duoblas bench graphs`: part by part, the GPU first. */
 #include "bench/graphs/graphs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/experiments/experiments.h"
 #include "bench/tool/tool.h"
@@ -22,21 +20,12 @@ static const struct {
     {"fork-join", false,
      "an operation, three that depend on it, one that depends on these; each part is a graph, too, "
      "and these are launched by turns; ratio: graph / its parts"},
-    {"stall", true,
-     "the first calls of their kind in a process, until the host has the result, while another "
-     "context has a long queue; medians of processes. running: the queue still was, after the "
-     "call"},
     {"launch", false,
      "time until a launch returns, of a graph of tiny sums; on the GPU behind products in the "
      "queue"},
 };
 
-bool duo_graphs_draws(const duo_bench *b)
-{
-    return b->side != DUO_SIDE_CPU && (b->parts == 0 || (b->parts >> DUO_PART_OVERLAP & 1u));
-}
-
-static duo_graphs graphs_of(const duo_bench *b)
+duo_graphs duo_graphs_of(const duo_bench *b)
 {
     const int rounds = b->rounds > 0 ? b->rounds : b->quick ? 3 : 15;
     const double seconds = b->max_seconds > 0 ? b->max_seconds : 60.0;
@@ -48,8 +37,7 @@ static duo_graphs graphs_of(const duo_bench *b)
                                    .until_seconds = duo_now_seconds() + seconds},
                         .edge = b->quick ? 64 : 256,
                         .long_edge = b->quick ? 128 : 1000,
-                        .queued = b->quick ? 20 : 1000,
-                        .processes = rounds < 3 ? rounds : 3};
+                        .queued = b->quick ? 20 : 1000};
 }
 
 static bool run_side(duo_graphs *g, duo_graphs_part part, duo_side side)
@@ -61,8 +49,6 @@ static bool run_side(duo_graphs *g, duo_graphs_part part, duo_side side)
         return duo_graphs_chain(g, side);
     case DUO_PART_FORK_JOIN:
         return duo_graphs_fork_join(g, side);
-    case DUO_PART_STALL:
-        return duo_graphs_stall(g);
     default:
         return duo_graphs_launch(g, side);
     }
@@ -76,7 +62,7 @@ static bool run_part(duo_graphs *g, duo_graphs_part part)
     if (!gpu && !cpu) return true;
     g->part = parts[part].name;
     duo_graphs_title(g, parts[part].what);
-    if (part != DUO_PART_STALL) duo_graphs_columns(g);
+    duo_graphs_columns(g);
     if (gpu) good = run_side(g, part, DUO_SIDE_GPU);
     if (cpu) good = run_side(g, part, DUO_SIDE_CPU) && good;
     return good;
@@ -88,10 +74,6 @@ static bool run(duo_graphs *g)
     duo_graphs_head(g);
     for (int part = 0; part < DUO_PARTS; part++)
         if (g->bench->parts >> part & 1u) good = run_part(g, (duo_graphs_part)part) && good;
-    if (g->bench->plot != NULL && !g->bench->gpu) {
-        fprintf(stderr, "duoblas: no picture: overlap needs a GPU\n");
-        return false;
-    }
     return good;
 }
 
@@ -99,10 +81,7 @@ int duo_bench_graphs(duo_bench *b)
 {
     static const duo_problem small = {.operation = DUO_SGEMM, .shape = {64, 64, 64}};
     if (b->parts == 0) b->parts = (1u << DUO_PARTS) - 1u;
-    duo_graphs g = graphs_of(b);
-    if (b->stall_child != NULL)
-        return duo_graphs_stall_child(&g, strcmp(b->stall_child, "warm") == 0) ? EXIT_SUCCESS
-                                                                               : DUO_EXIT_FAILURE;
+    duo_graphs g = duo_graphs_of(b);
     const bool good = duo_bench_open(b, &small, 1) && run(&g);
     duo_bench_close(b);
     return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;

@@ -1,6 +1,6 @@
 /*
- * graphs.h - `duoblas bench graphs`: contexts side by side, graphs beside the calls that they stand
- * for, and first calls beside a busy queue.
+ * graphs.h - `duoblas bench graphs`: contexts side by side, and graphs beside the calls that they
+ * stand for.
  */
 #ifndef DUO_GRAPHS_H
 #define DUO_GRAPHS_H
@@ -13,13 +13,9 @@ typedef enum duo_graphs_part {
     DUO_PART_OVERLAP,
     DUO_PART_CHAIN,
     DUO_PART_FORK_JOIN,
-    DUO_PART_STALL,
     DUO_PART_LAUNCH,
     DUO_PARTS
 } duo_graphs_part;
-
-/* Do the options have overlap on the GPU, of which there is a picture? */
-bool duo_graphs_draws(const duo_bench *bench);
 
 typedef struct duo_graphs {
     const duo_bench *bench;
@@ -27,37 +23,19 @@ typedef struct duo_graphs {
     int edge;         /* of products that do not fill a GPU */
     int long_edge;    /* of those that keep it busy, */
     int queued;       /* and so many of them do */
-    int processes;    /* stall: of each kind */
     const char *part; /* the name of the one that is under way */
 } duo_graphs;
+
+/* By the options; no part is under way. */
+duo_graphs duo_graphs_of(const duo_bench *bench);
 
 /* False, and said on stderr: it could not be done, or a result is wrong. */
 bool duo_graphs_overlap(duo_graphs *graphs);
 bool duo_graphs_chain(duo_graphs *graphs, duo_side side);
 bool duo_graphs_fork_join(duo_graphs *graphs, duo_side side);
-bool duo_graphs_stall(duo_graphs *graphs);
 bool duo_graphs_launch(duo_graphs *graphs, duo_side side);
 
-/* overlap_lanes.c: draws when products of eight contexts ran, and the same of one. work[i] is that
- * of context[i]. */
-enum { DUO_OVERLAPPING = 8 };
-bool duo_graphs_draw(const duo_graphs *graphs, duo_context *const context[DUO_OVERLAPPING],
-                     const duo_work work[DUO_OVERLAPPING]);
-
-/* ---- stall_child.c: what stall's processes do ---- */
-
-typedef struct duo_first_call {
-    duo_work_kind kind;
-    duo_math math;
-    int64_t m, n, k; /* of a reduction, n */
-} duo_first_call;
-
-enum { DUO_FIRST_CALLS = 12 };
-extern const duo_first_call duo_first_calls[DUO_FIRST_CALLS];
-
-/* Measures them in this process, and prints for each: its number, the seconds, and whether the
- * other queue still ran (0 or 1). */
-bool duo_graphs_stall_child(const duo_graphs *graphs, bool warm);
+enum { DUO_OVERLAPPING = 8 }; /* contexts, of overlap */
 
 /* ---- graphs_print.c ---- */
 

@@ -140,7 +140,6 @@ bool duo_graphs_overlap(duo_graphs *g)
     overlap o = {0};
     bool good = open(&o, g) && measure_all(g, &o);
     if (!good) fprintf(stderr, "duoblas: overlap: a product failed, or is wrong\n");
-    if (good && g->bench->plot != NULL) good = duo_graphs_draw(g, o.context, o.work);
     for (int i = 0; i < DUO_OVERLAPPING; i++) duo_buffers_close(&o.buffers[i]);
     return good;
 }

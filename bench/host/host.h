@@ -47,7 +47,6 @@ typedef struct duo_host {
     duo_host_rates one, all; /* of the first device, and of all of them at once */
     double begin, seconds;   /* when measuring began, and what it may take */
     bool wrong;              /* some result was */
-    bool unrecorded;         /* a timeline was asked for, and there is none */
 } duo_host;
 
 /* ---- host_list.c: the lines of a group ---- */
@@ -59,16 +58,6 @@ void duo_host_open_device(const duo_host *host, duo_host_group *group);
 void duo_host_close_device(const duo_host *host, duo_host_group *group);
 /* A benchmark's run: so many calls of the line. */
 bool duo_host_run(void *line, int64_t calls);
-
-/* ---- host_record.c: when the steps of a product ran ---- */
-
-/* Two more calls of duo_sgemm: writes the steps of the second as the CSV of the options, and draws
- * them if these say so. False, and said on stderr: it had no steps on a GPU, or there is no file.
- */
-bool duo_host_record(const duo_host *host, duo_host_group *group);
-
-/* timeline.c: draws such a CSV. */
-bool duo_timeline_draw(const char *csv, const char *picture);
 
 /* ---- host_print.c: as a table or as CSV ---- */
 

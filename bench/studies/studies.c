@@ -1,7 +1,15 @@
 /* studies.c - experiments of `duoblas bench` that answered a question once, and their options. */
-#include "bench/experiments/experiments.h"
+#include "bench/studies/studies.h"
 
-enum { INTRODUCTION = 1 << 0, MIXED = 1 << 1, ADAPT = 1 << 2, LARGE = 1 << 3, TIMELINE = 1 << 4 };
+enum {
+    INTRODUCTION = 1 << 0,
+    MIXED = 1 << 1,
+    ADAPT = 1 << 2,
+    LARGE = 1 << 3,
+    TIMELINE = 1 << 4,
+    STALL = 1 << 5,
+    LANES = 1 << 6
+};
 
 static const char *refuse_mixed(const duo_bench *b)
 {
@@ -16,6 +24,12 @@ static const char *refuse_large(const duo_bench *b)
 }
 
 static const char *refuse_timeline(const duo_bench *b)
+{
+    if (b->sizes > 1) return "one size is for timeline";
+    return b->plot == NULL && b->sizes == 0 ? "-n or --plot is missing" : NULL;
+}
+
+static const char *refuse_lanes(const duo_bench *b)
 {
     return b->plot == NULL ? "--plot is missing" : NULL;
 }
@@ -53,17 +67,27 @@ static const duo_experiment experiments[] = {
      .refuse = refuse_timeline,
      .words = "STEPS.csv",
      .doc = "Draws lines of device,lane,step,begin_ms,end_ms; lanes are up, multiply, down, peer "
-            "and host.\v"
+            "and host. With -n it writes them first, from a product of host arrays.\v"
             "Example:\n"
-            "  $ duoblas bench timeline STEPS.csv --plot STEPS.svg"},
+            "  $ duoblas bench timeline STEPS.csv -n 16384 --memory pinned --plot STEPS.svg"},
+    {.name = "stall",
+     .bit = STALL,
+     .run = duo_bench_stall,
+     .doc = "Times the first calls of their kind in a process beside a long queue of another "
+            "context, with and without a warm-up."},
+    {.name = "lanes",
+     .bit = LANES,
+     .run = duo_bench_lanes,
+     .refuse = refuse_lanes,
+     .doc = "Draws when products of eight contexts ran, and below them those of one."},
     {.name = NULL},
 };
 
-enum { TIMED = INTRODUCTION | MIXED | ADAPT | LARGE };
+enum { COMPUTED = INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES };
 
 static const duo_bench_option options[] = {
     {"size", 'n', "N|2^E", MIXED, DUO_SIZES, "Length of the reductions (default 2^20)"},
-    {"size", 'n', "N|2^E", LARGE, DUO_SIZES, "Edge of a cube"},
+    {"size", 'n', "N|2^E", LARGE | TIMELINE, DUO_SIZES, "Edge of a cube"},
     {"shape", 's', "MxNxK", MIXED, DUO_SHAPE, "Shape of sgemm (default 384x384x384)"},
     {"shape", 's', "MxNxK", LARGE, DUO_SHAPE, "Shape of the product"},
     {"transpose", 0, "nn|nt|tn|tt", LARGE, DUO_CHOICE(layout), "A and B, t for transposed"},
@@ -74,15 +98,20 @@ static const duo_bench_option options[] = {
      "This BLAS does a product before each call, as a program does that has its own"},
     {"profile", 0, "h100|h200|generic", ADAPT, DUO_CHOICE(profile),
      "This built-in profile (default: the one in use)"},
-    {"memory", 0, "pageable|pinned", LARGE, DUO_CHOICE(memory),
+    {"memory", 0, "pageable|pinned", LARGE | TIMELINE, DUO_CHOICE(memory),
      "Operands in this kind of memory (default pageable)"},
+    {"devices", 0, "N", TIMELINE, DUO_NUMBER(devices, 1, DUO_MOST_DEVICES),
+     "On the first N devices (default 1)"},
     {"rounds", 0, "N", LARGE, DUO_NUMBER(rounds, 1, 64), "Calls (default 2)"},
-    {"plot", 0, DUO_PICTURE_VALUE, TIMELINE, DUO_PICTURE,
+    {"rounds", 0, "N", STALL, DUO_NUMBER(rounds, 1, 3), "Processes of each kind (default 3)"},
+    {"child", 0, "warm|cold", STALL, DUO_TEXT_OPTION(child), NULL},
+    {"plot", 0, DUO_PICTURE_VALUE, TIMELINE | LANES, DUO_PICTURE,
      "The picture, drawn by gnuplot; .gp: its commands"},
-    {"threads", 0, "N", TIMED, DUO_NUMBER(threads, 1, 1 << 16), "CPU threads"},
-    {"seed", 0, "N", TIMED, DUO_SEED, "Seed of the random data (default 1)"},
-    {"quick", 'q', NULL, INTRODUCTION | MIXED | ADAPT, DUO_FLAG(quick), "Fewer, shorter rounds"},
-    {"csv", 0, NULL, MIXED | ADAPT | LARGE, DUO_FLAG(csv),
+    {"threads", 0, "N", COMPUTED, DUO_NUMBER(threads, 1, 1 << 16), "CPU threads"},
+    {"seed", 0, "N", COMPUTED | TIMELINE, DUO_SEED, "Seed of the random data (default 1)"},
+    {"quick", 'q', NULL, INTRODUCTION | MIXED | ADAPT | STALL | LANES, DUO_FLAG(quick),
+     "Fewer and shorter rounds, smaller products"},
+    {"csv", 0, NULL, MIXED | ADAPT | LARGE | STALL, DUO_FLAG(csv),
      "Comma-separated values instead of a table"},
     {.name = NULL},
 };

@@ -1,6 +1,6 @@
 /*
  * steps.h - steps of a streamed product (data/plan.h) as lines of
- * device,lane,step,begin_ms,end_ms: what `duoblas bench timeline` draws.
+ * device,lane,step,begin_ms,end_ms: what the study `timeline` draws.
  */
 #ifndef DUO_STEPS_H
 #define DUO_STEPS_H

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/experiments/experiments.h"
-#include "bench/experiments/neighbours.h"
+#include "bench/studies/neighbours.h"
 #include "bench/measure/noise.h"
 #include "bench/measure/random_shape.h"
+#include "bench/studies/studies.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"

@@ -7,6 +7,7 @@
 #include "bench/graphs/buffers.h"
 #include "bench/graphs/graphs.h"
 #include "bench/graphs/works.h"
+#include "bench/studies/studies.h"
 
 /* The products of several shapes are done by several algorithms. */
 const duo_first_call duo_first_calls[DUO_FIRST_CALLS] = {
@@ -84,10 +85,11 @@ static bool first_call(const stall *s, int number)
     return good;
 }
 
-bool duo_graphs_stall_child(const duo_graphs *g, bool warm)
+bool duo_stall_child(const duo_bench *b, bool warm)
 {
     stall s = {0};
-    bool good = open(&s, g, warm);
+    const duo_graphs g = duo_graphs_of(b);
+    bool good = open(&s, &g, warm);
     for (int i = 0; i < DUO_FIRST_CALLS && good; i++) good = first_call(&s, i);
     close(&s);
     return good;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The first launch of a kernel beside a long queue, with numba-cuda: for comparison with
-`duoblas bench graphs --only stall`.
+`duoblas bench stall`.
 
 1000 kernels that each keep the GPU busy for some 50 us are queued in one stream. Then a kernel is
 launched in another stream and waited for: one that was compiled and loaded before, and one that

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/experiments/experiments.h"
 #include "bench/host/arrays.h"
 #include "bench/reference/product_sample.h"
+#include "bench/studies/studies.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 

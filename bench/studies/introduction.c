@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/experiments.h"
 #include "bench/experiments/policy.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
+#include "bench/studies/studies.h"
 #include "bench/tool/tool.h"
 
 enum { FIRST_EXPONENT = 12, LAST_EXPONENT = 27 };

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "bench/experiments/mixed.h"
+#include "bench/studies/mixed.h"
 #include "bench/measure/statistics.h"
 #include "bench/tool/text.h"
 

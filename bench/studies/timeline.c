@@ -1,6 +1,7 @@
 /*
  * timeline.c - `duoblas bench timeline`: when which panel went up, which product ran and which tile
- * came home, as a picture.
+ * came home, as a picture. With -n of a product of host arrays, whose steps it records first, by
+ * the devices' own clocks.
  *
  * A row for each lane of each device, a box for each step. Reads lines of
  * device,lane,step,begin_ms,end_ms, in any order; # begins a comment, and a head may name the
@@ -11,12 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/experiments.h"
-#include "bench/host/host.h"
+#include "bench/host/arrays.h"
+#include "bench/studies/studies.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/steps.h"
 #include "bench/tool/tool.h"
+#include "call/context.h"
+#include "data/recording.h"
 #include "gpu/backend/backend.h"
 
+/* As duo_row has them. */
 static const struct {
     const char *name, *title, *colour; /* colours that the colour-blind can tell apart */
 } lanes[] = {{"up", "A and B go up", "#E69F00"},
@@ -176,16 +181,87 @@ static bool draw(const timeline *t, const char *path)
     return duo_picture_close(&picture);
 }
 
-bool duo_timeline_draw(const char *csv, const char *path)
+static bool draw_steps(const char *csv, const char *picture)
 {
     timeline t = {.devices = 0};
     for (int lane = 0; lane < ALWAYS; lane++) t.drawn[lane] = true;
-    const bool good = read_steps(csv, &t) && draw(&t, path);
+    const bool good = read_steps(csv, &t) && draw(&t, picture);
     free(t.step);
+    return good;
+}
+
+/* ---- Recording ---- */
+
+static bool write_records(const duo_recording *recording, const duo_plan *plan, const char *path)
+{
+    FILE *const file = fopen(path, "w");
+    if (file == NULL) {
+        fprintf(stderr, "duoblas: cannot write %s\n", path);
+        return false;
+    }
+    duo_steps_head(file);
+    for (int i = 0; i < recording->count; i++) {
+        const duo_record *const r = &recording->record[i];
+        duo_steps_line(file, &plan->step[r->step], lanes[r->row].name, r->begin, r->end);
+    }
+    const bool good = !ferror(file);
+    return (fclose(file) == 0) & good;
+}
+
+/* Writes the steps of the second of two calls; the first makes the stamps. */
+static bool record_call(duo_context *context, const duo_call *call, const char *path)
+{
+    const duo_implementation ours = duo_api_implementation(context, NULL, true);
+    duo_resources *const res = &duo_context_of(context)->resources;
+    duo_recording recording = {.count = 0};
+    res->recording = &recording;
+    const bool called = ours.call(&ours, call) && ours.call(&ours, call) && ours.finish(&ours);
+    res->recording = NULL;
+    const bool good = called && recording.complete && recording.count > 0;
+    if (!good)
+        fprintf(stderr, "duoblas: no timeline: duo_sgemm %s\n",
+                called ? "did not work in steps on a GPU" : "failed");
+    const bool written = good && write_records(&recording, &res->plan, path);
+    free(recording.record);
+    return written;
+}
+
+static bool open_context(const duo_bench *b, duo_context **context)
+{
+    int device[DUO_MOST_DEVICES];
+    for (int i = 0; i < DUO_MOST_DEVICES; i++) device[i] = i;
+    if (duo_create(context) == DUO_OK &&
+        (b->devices == 0 || duo_set_devices(*context, device, b->devices) == DUO_OK) &&
+        duo_warm_up(*context) == DUO_OK)
+        return true;
+    fprintf(stderr, "duoblas: the devices could not be opened\n");
+    return false;
+}
+
+static bool record(const duo_bench *b)
+{
+    duo_context *context = NULL;
+    duo_arrays arrays = {.context = NULL};
+    duo_problem problem[DUO_MOST_PROBLEMS];
+    const duo_place place = b->memory < 0 ? DUO_PLACE_PAGEABLE : (duo_place)b->memory;
+    (void)duo_bench_problems(b, DUO_SGEMM, problem);
+    bool good = open_context(b, &context);
+    if (good && !duo_arrays_open(&arrays, context, place, problem, 1, b->seed)) {
+        fprintf(stderr, "duoblas: out of memory\n");
+        good = false;
+    }
+    if (good) {
+        const duo_call call = duo_arrays_call(&arrays, problem);
+        good = record_call(context, &call, b->word);
+    }
+    duo_arrays_close(&arrays);
+    if (context != NULL) (void)duo_destroy(context);
     return good;
 }
 
 int duo_bench_timeline(duo_bench *b)
 {
-    return duo_timeline_draw(b->word, b->plot) ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+    const bool good =
+        (b->sizes == 0 || record(b)) && (b->plot == NULL || draw_steps(b->word, b->plot));
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }

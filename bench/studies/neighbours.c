@@ -1,6 +1,6 @@
 /* neighbours.c - see neighbours.h */
 #define _GNU_SOURCE
-#include "bench/experiments/neighbours.h"
+#include "bench/studies/neighbours.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

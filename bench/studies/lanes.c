@@ -1,16 +1,20 @@
 /*
- * overlap_lanes.c - when the products of eight contexts ran, each with a thread, by the device's
- * clock, as a picture: a row for each context, and below them one context that does as many.
+ * lanes.c - `duoblas bench lanes`: when the products of eight contexts ran, each with a thread, by
+ * the device's clock, as a picture: a row for each context, and below them one that does as many.
  *
  * A product is drawn from when the device came to it to when it was done. Stamps between products
  * cost a little time, too.
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "bench/graphs/buffers.h"
 #include "bench/graphs/graphs.h"
 #include "bench/graphs/works.h"
+#include "bench/studies/studies.h"
 #include "bench/tool/picture.h"
+#include "bench/tool/tool.h"
 #include "call/context.h"
 #include "gpu/backend/devices.h"
 
@@ -85,10 +89,11 @@ static void send(FILE *file, const char *name, const interval ran[PRODUCTS], int
     fprintf(file, "EOD\n");
 }
 
-static bool draw(const duo_graphs *g, const interval eight[PRODUCTS], const interval one[PRODUCTS])
+static bool draw(const duo_bench *b, int edge, const interval eight[PRODUCTS],
+                 const interval one[PRODUCTS])
 {
     duo_picture picture;
-    if (!duo_picture_open(&picture, g->bench->plot, 1100, 320)) return false;
+    if (!duo_picture_open(&picture, b->plot, 1100, 320)) return false;
     FILE *const file = picture.gnuplot;
     send(file, "eight", eight, DUO_OVERLAPPING);
     send(file, "one", one, 1);
@@ -102,16 +107,37 @@ static bool draw(const duo_graphs *g, const interval eight[PRODUCTS], const inte
             "set style fill solid 1.0 border rgb '#ffffff'\n"
             "plot $eight using 1:2:3:4:5:6 with boxxyerror lc rgb '#0072B2', "
             "$one using 1:2:3:4:5:6 with boxxyerror lc rgb '#E69F00'\n",
-            DUO_OVERLAPPING + 1.7, PRODUCTS, g->edge, g->edge, g->edge);
+            DUO_OVERLAPPING + 1.7, PRODUCTS, edge, edge, edge);
     return duo_picture_close(&picture);
 }
 
-bool duo_graphs_draw(const duo_graphs *g, duo_context *const context[DUO_OVERLAPPING],
-                     const duo_work work[DUO_OVERLAPPING])
+static bool run(const duo_bench *b, duo_buffers buffers[DUO_OVERLAPPING])
 {
+    enum { A, B, C, ARRAYS };
+    duo_work work[DUO_OVERLAPPING];
+    duo_context *context[DUO_OVERLAPPING];
     interval eight[PRODUCTS], one[PRODUCTS];
+    const int n = duo_graphs_of(b).edge;
+    for (int i = 0; i < DUO_OVERLAPPING; i++) {
+        duo_buffers *const own = &buffers[i];
+        if (!duo_buffers_open(own, b, DUO_SIDE_GPU, ARRAYS, (size_t)n * (size_t)n)) return false;
+        context[i] = own->context;
+        work[i] = duo_work_product(n, n, n, 1.0f, own->at[A], own->at[B], own->at[C]);
+    }
     if (record(context, DUO_OVERLAPPING, work, eight) && record(context, 1, work, one))
-        return draw(g, eight, one);
+        return draw(b, n, eight, one);
     fprintf(stderr, "duoblas: no picture: the device's times could not be had\n");
     return false;
+}
+
+int duo_bench_lanes(duo_bench *b)
+{
+    static const duo_problem small = {.operation = DUO_SGEMM, .shape = {64, 64, 64}};
+    duo_buffers buffers[DUO_OVERLAPPING] = {{.count = 0}};
+    bool good = duo_bench_open(b, &small, 1);
+    if (good && !b->gpu) fprintf(stderr, "duoblas: lanes needs a GPU\n");
+    good = good && b->gpu && run(b, buffers);
+    for (int i = 0; i < DUO_OVERLAPPING; i++) duo_buffers_close(&buffers[i]);
+    duo_bench_close(b);
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }

@@ -9,17 +9,17 @@
  * slow ones that count. With neighbours all that once on the idle machine, then beside
  * them. --beside: a BLAS of the program's own does a product before each of our calls.
  */
-#include "bench/experiments/mixed.h"
+#include "bench/studies/mixed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "bench/experiments/experiments.h"
-#include "bench/experiments/neighbours.h"
+#include "bench/studies/neighbours.h"
 #include "bench/measure/noise.h"
 #include "bench/peers/openblas.h"
+#include "bench/studies/studies.h"
 #include "bench/tool/interrupt.h"
 #include "bench/tool/tool.h"
 #include "host/machine.h"

@@ -7,13 +7,17 @@
 #include <math.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/crossover/verify_draw.h"
 #include "bench/graphs/graphs.h"
 #include "bench/measure/statistics.h"
+#include "bench/studies/studies.h"
 #include "bench/tool/text.h"
+#include "bench/tool/tool.h"
 
 enum { WARM, COLD, WAYS, MOST_PROCESSES = 3 };
 
@@ -34,8 +38,8 @@ static bool start(const duo_graphs *g, const char *how, pid_t *pid, FILE **out)
 {
     char *const arguments[] = {"duoblas",
                                "bench",
-                               "graphs",
-                               "--stall-child",
+                               "stall",
+                               "--child",
                                (char *)(uintptr_t)how,
                                g->bench->quick ? "--quick" : NULL,
                                NULL};
@@ -140,15 +144,44 @@ static void print_table(times of[DUO_FIRST_CALLS][WAYS])
            duo_text_seconds(worst[COLD], text[COLD]));
 }
 
-bool duo_graphs_stall(duo_graphs *g)
+static bool run(duo_graphs *g, times of[DUO_FIRST_CALLS][WAYS])
 {
-    times of[DUO_FIRST_CALLS][WAYS] = {0};
+    const int asked = g->bench->rounds, processes = asked > 0 ? asked : MOST_PROCESSES;
     bool good = true;
-    for (int i = 0; i < g->processes && good; i++)
+    for (int i = 0; i < processes && good; i++)
         for (int way = 0; way < WAYS && good; way++) good = run_process(g, of, way);
     if (!good) fprintf(stderr, "duoblas: stall: a process failed\n");
-    if (!good) return false;
+    return good;
+}
+
+static bool compare(duo_graphs *g)
+{
+    times of[DUO_FIRST_CALLS][WAYS] = {0};
+    duo_graphs_head(g);
+    duo_graphs_title(g,
+                     "the first calls of their kind in a process, until the host has the result, "
+                     "while another context has a long queue; medians of processes. running: "
+                     "the queue still was, after the call");
+    if (!run(g, of)) return false;
     for (int i = 0; i < DUO_FIRST_CALLS && g->bench->csv; i++) print_csv(g, i, of[i]);
     if (!g->bench->csv) print_table(of);
     return true;
+}
+
+static bool without_gpu(void)
+{
+    fprintf(stderr, "duoblas: stall needs a GPU\n");
+    return false;
+}
+
+int duo_bench_stall(duo_bench *b)
+{
+    static const duo_problem small = {.operation = DUO_SGEMM, .shape = {64, 64, 64}};
+    if (b->child != NULL)
+        return duo_stall_child(b, strcmp(b->child, "warm") == 0) ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
+    duo_graphs g = duo_graphs_of(b);
+    g.part = "stall";
+    const bool good = duo_bench_open(b, &small, 1) && (b->gpu ? compare(&g) : without_gpu());
+    duo_bench_close(b);
+    return good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
 }

@@ -1,0 +1,7 @@
+/* none.c - stands in for studies.c where no study is built. */
+#include "bench/experiments/experiments.h"
+
+static const duo_experiment experiments[] = {{.name = NULL}};
+static const duo_bench_option options[] = {{.name = NULL}};
+
+const duo_experiments duo_studies = {experiments, options};

@@ -1,0 +1,40 @@
+/*
+ * studies.h - experiments that answered a question once. They are built into `duoblas bench` on
+ * request (CMake's DUOBLAS_STUDIES); its help does not list them. Each is in the file of its name.
+ */
+#ifndef DUO_STUDIES_H
+#define DUO_STUDIES_H
+
+#include "bench/experiments/experiments.h"
+
+/* Sums of 2^12..2^27 and two products, as an introduction to GPUs has them. */
+int duo_bench_introduction(duo_bench *bench);
+/* The operations by turns, beside busy neighbours and another BLAS. */
+int duo_bench_mixed(duo_bench *bench);
+/* Random calls with and without learning from them. */
+int duo_bench_adapt(duo_bench *bench);
+/* One product that is larger than some memory, and is it right? */
+int duo_bench_large(duo_bench *bench);
+/* When the steps of a streamed product ran, as a picture. */
+int duo_bench_timeline(duo_bench *bench);
+/* First calls of a process beside a busy queue. */
+int duo_bench_stall(duo_bench *bench);
+/* When products of several contexts ran, as a picture. */
+int duo_bench_lanes(duo_bench *bench);
+
+/* ---- stall_child.c: what stall's processes do ---- */
+
+typedef struct duo_first_call {
+    duo_work_kind kind;
+    duo_math math;
+    int64_t m, n, k; /* of a reduction, n */
+} duo_first_call;
+
+enum { DUO_FIRST_CALLS = 12 };
+extern const duo_first_call duo_first_calls[DUO_FIRST_CALLS];
+
+/* Measures them in this process, and prints for each: its number, the seconds, and whether the
+ * other queue still ran (0 or 1). */
+bool duo_stall_child(const duo_bench *bench, bool warm);
+
+#endif
