@@ -127,7 +127,7 @@ expect 0 explain sgemm 4096 4096 4096 --path gpu --csv
 cp "$place/out" "$place/predicted.csv"
 expect 0 bench timeline "$place/predicted.csv" --plot "$place/predicted.gp"
 
-# Processes of stall, and the picture of lanes: a box for each product, of eight contexts and of one.
+# Processes of stall, and the picture of lanes: a box for each product.
 if [ -n "$sim" ]; then
     tool=$sim expect 0 bench stall --quick --rounds 2
     says out '^GPU   Simulated GPU'
