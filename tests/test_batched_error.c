@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "bench/batched/batched.h"
-#include "bench/measure/random_shape.h"
+#include "bench/measure/problem.h"
 #include "support/harness.h"
 
 enum { BATCHES = 40, FLOATS = 1 << 17 };

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/crossover/budget.h"
 #include "bench/crossover/crossover.h"
 #include "cpu/blas_library.h"
 #include "support/data.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/reference/product_sample.h"
+#include "bench/reference/product_error.h"
 #include "bench/reference/random.h"
 #include "support/harness.h"
 

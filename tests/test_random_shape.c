@@ -1,7 +1,7 @@
 /*
  * test_random_shape.c - shapes drawn at random: in their range, and the whole of it.
  */
-#include "bench/measure/random_shape.h"
+#include "bench/measure/problem.h"
 #include "bench/measure/stock.h"
 #include "support/harness.h"
 

@@ -10,7 +10,7 @@
 #include "bench/batched/batched.h"
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/shapes.h"
-#include "bench/measure/random_shape.h"
+#include "bench/measure/problem.h"
 #include "bench/tool/tool.h"
 
 /* The batches of a side: what the time of each peer is to ours. */

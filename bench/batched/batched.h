@@ -6,7 +6,7 @@
 #define DUO_BATCHED_H
 
 #include "batch.h"
-#include "bench/graphs/buffers.h"
+#include "bench/graphs/works.h"
 #include "bench/tool/text.h"
 
 /* The buffers of a side, for all of its batches by turns: all As, all Bs, all Cs, and what all Cs

@@ -1,5 +1,4 @@
-/* checkpoint.c - see checkpoint.h */
-#include "bench/crossover/checkpoint.h"
+/* checkpoint.c - keeps figures as they are measured (figures.h) */
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +6,7 @@
 
 #include "bench/crossover/figures.h"
 #include "bench/measure/benchmark.h"
-#include "bench/tool/interrupt.h"
+#include "bench/tool/progress.h"
 #include "choice/profile_file.h"
 #include "choice/profile_in_use.h"
 #include "choice/profile_parts.h"

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/crossover/checkpoint.h"
 #include "bench/crossover/crossover.h"
+#include "bench/crossover/figures.h"
 #include "bench/crossover/files.h"
 #include "bench/crossover/verify.h"
 #include "bench/measure/benchmark.h"
-#include "bench/tool/interrupt.h"
 #include "bench/tool/options.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"

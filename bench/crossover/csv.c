@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "bench/crossover/crossover.h"
-#include "bench/crossover/series.h"
+#include "bench/crossover/selection.h"
 #include "bench/tool/output.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"

@@ -1,5 +1,4 @@
-/* curves.c - see curves.h */
-#include "bench/crossover/curves.h"
+/* curves.c - the curves of a panel (panel.h) */
 
 #include <math.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/crossover/figures_head.h"
 #include "bench/tool/options.h"
 #include "bench/tool/output.h"
 #include "choice/profile_file.h"

@@ -1,5 +1,5 @@
-/* figures_head.c - see figures_head.h */
-#include "bench/crossover/figures_head.h"
+/* figures_head.c - the machine of kept figures (figures.h) */
+#include "bench/crossover/figures.h"
 
 #include <string.h>
 

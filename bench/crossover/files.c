@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bench/crossover/figures.h"
-#include "bench/tool/interrupt.h"
 #include "bench/tool/output.h"
+#include "bench/tool/progress.h"
 #include "choice/profile_file.h"
 #include "choice/profile_paths.h"
 

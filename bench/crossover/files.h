@@ -8,7 +8,7 @@
 typedef struct duo_files {
     const char *profile;       /* NULL: the user's own */
     bool named;                /* the profile, by --profile */
-    char figures[4096];        /* beside the profile: checkpoint.h */
+    char figures[4096];        /* beside the profile: figures.h */
     const char *csv, *plot;    /* NULL: beside the profile, if there is one */
     const char *json, *report; /* NULL: none */
     bool no_profile;           /* nor anything beside it */

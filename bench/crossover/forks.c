@@ -4,7 +4,6 @@
 
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
-#include "bench/measure/statistics.h"
 #include "host/team.h"
 
 enum { MOST_TEAMS = 12, FORKS = 4096, LEAST_UNDISTURBED = 8, PASSES = 3 };

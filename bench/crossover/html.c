@@ -1,7 +1,7 @@
 /* html.c - see html.h */
 #include "bench/crossover/html.h"
 
-#include "bench/crossover/style.h"
+#include "bench/crossover/panel.h"
 
 void duo_html_text(const char *text, FILE *file)
 {

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "bench/crossover/crossover.h"
+
 /* Text with what is markup in HTML and SVG made harmless. */
 void duo_html_text(const char *text, FILE *file);
 /* <tag>text</tag> */
@@ -20,5 +22,10 @@ void duo_html_row_begin(const char *title, FILE *file);
 void duo_html_cell(const char *text, bool predicted, FILE *file);
 void duo_html_row_end(FILE *file);
 void duo_html_table_end(FILE *file);
+
+/* ---- report_sizes.c: from what size on the GPU is faster ---- */
+
+/* In one call; where arrays are sent once and used often; as GPU-BLOB defines it. */
+void duo_report_sizes(const duo_crossover *x, FILE *file);
 
 #endif

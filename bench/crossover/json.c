@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/crossover/crossover.h"
-#include "bench/crossover/series.h"
+#include "bench/crossover/selection.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 

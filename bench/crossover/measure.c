@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/crossover/budget.h"
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
 #include "bench/tool/progress.h"

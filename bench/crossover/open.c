@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "bench/crossover/crossover.h"
-#include "bench/measure/available.h"
 #include "bench/measure/benchmark.h"
+#include "bench/measure/stock.h"
 #include "bench/tool/text.h"
 #include "choice/profile_built_in.h"
 #include "gpu/backend/devices.h"

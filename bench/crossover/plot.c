@@ -1,8 +1,7 @@
 /* plot.c - the curves of all operations as one SVG picture. */
 #include "bench/crossover/crossover.h"
-#include "bench/crossover/curves.h"
 #include "bench/crossover/html.h"
-#include "bench/crossover/style.h"
+#include "bench/crossover/panel.h"
 #include "bench/tool/output.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"

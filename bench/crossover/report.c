@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
-#include "bench/crossover/curves.h"
 #include "bench/crossover/html.h"
-#include "bench/crossover/report_sizes.h"
+#include "bench/crossover/panel.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 

@@ -1,5 +1,4 @@
-/* report_sizes.c - see report_sizes.h */
-#include "bench/crossover/report_sizes.h"
+/* report_sizes.c - the tables of a page that tell from what size on the GPU is faster */
 
 #include "bench/crossover/html.h"
 

@@ -1,7 +1,10 @@
 /* selection.c - see selection.h */
 #include "bench/crossover/selection.h"
 
+#include <math.h>
 #include <string.h>
+
+/* ---- Sizes ---- */
 
 /* What people ask for first. */
 static const int64_t kRound = 1000;
@@ -53,4 +56,27 @@ int duo_crossover_select(const duo_crossover *x, duo_operation operation, const 
     for (int i = 0; i < count; i++)
         if (shown[i]) at[listed++] = all[i];
     return listed;
+}
+
+/* ---- Figures ---- */
+
+static void hand_over(const duo_case *c, int series, const char *residence, duo_side side,
+                      duo_take_figure take, void *user)
+{
+    const duo_figure *const f = &c->figure[series];
+    if (f->median_seconds > 0.0 && isfinite(f->median_seconds)) take(user, c, residence, side, f);
+}
+
+void duo_series_each(const duo_case *c, duo_take_figure take, void *user)
+{
+    const duo_algorithm_table table = duo_algorithm_tables[c->problem.operation];
+    for (int i = 0; i < table.count; i++) {
+        const int id = (int)table.algorithm[i].id;
+        const duo_side side = table.algorithm[i].side;
+        const bool cpu = side == DUO_SIDE_CPU;
+        hand_over(c, DUO_SERIES_ONE + id, cpu ? "host" : "queue", side, take, user);
+        if (cpu) hand_over(c, DUO_SERIES_ALL + id, "host", side, take, user);
+    }
+    for (int place = 0; place < DUO_PLACES; place++)
+        hand_over(c, DUO_SERIES_GPU + place, duo_place_names[place], DUO_SIDE_GPU, take, user);
 }

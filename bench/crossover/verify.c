@@ -4,9 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/crossover/verify_pace.h"
 #include "bench/crossover/verify_time.h"
-#include "bench/measure/available.h"
+#include "bench/measure/stock.h"
 #include "bench/tool/progress.h"
 #include "call/context.h"
 #include "gpu/backend/devices.h"
@@ -20,7 +19,7 @@ typedef struct verifier {
     const duo_verify_options *options;
     duo_verification *v;
     duo_verify_arrays arrays;
-    duo_context *alone; /* verify_pace.h */
+    duo_context *alone; /* verify_time.h */
     duo_drawn *drawn;
     duo_verified *problem;
     int count;
@@ -203,4 +202,25 @@ bool duo_verify(const duo_verify_options *options, duo_verification *v)
     close_all(&w);
     if (!good) fprintf(stderr, "duoblas: out of memory\n");
     return good;
+}
+
+/* ---- The command ---- */
+
+bool duo_verify_run(const duo_verify_options *options, const char *csv, const char *report)
+{
+    duo_verification v;
+    duo_interrupt_watch();
+    duo_verification_head(options, "", stdout);
+    printf("\n");
+    fflush(stdout);
+    bool good = duo_verify(options, &v);
+    if (good) duo_verification_print(&v, stdout);
+    fflush(stdout);
+    duo_interrupt_hold();
+    /* Figures of a noisy machine are kept, and say that they are. */
+    if (good && csv != NULL && v.problems > 0) good = duo_verification_csv(&v, options, csv);
+    if (good && v.judged && report != NULL) good = duo_verification_report(&v, options, report);
+    duo_interrupt_allow();
+    free((void *)v.problem);
+    return good && v.judged;
 }

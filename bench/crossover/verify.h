@@ -34,7 +34,7 @@ typedef struct duo_verified {
     int count, chosen; /* chosen < 0: what was chosen could not be timed */
     duo_timed candidate[DUO_MOST_TIMED];
     double api_seconds; /* of the public function on the path auto */
-    double pace;        /* of the CPU just before (verify_pace.h) */
+    double pace;        /* of the CPU just before (verify_time.h) */
 } duo_verified;
 
 /* ---- What is made of it ---- */

@@ -9,7 +9,6 @@
 #define DUO_VERIFY_DRAW_H
 
 #include "bench/measure/problem.h"
-#include "bench/measure/random_shape.h"
 
 typedef struct duo_drawn {
     int64_t number; /* from 0 */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "bench/crossover/verify.h"
-#include "bench/measure/statistics.h"
+#include "bench/measure/benchmark.h"
 
 const char *const duo_fixed_policy_names[DUO_FIXED_POLICIES] = {
     [DUO_ALWAYS_CPU] = "always the CPU",

@@ -1,13 +1,23 @@
 /* verify_trial.c - see verify_trial.h */
 #include "bench/crossover/verify_trial.h"
 
-#include "bench/crossover/verify_arrays.h"
 #include "bench/measure/benchmark.h"
 #include "bench/measure/implementation.h"
 #include "call/context.h"
 #include "call/execute.h"
 #include "data/locate.h"
 #include "data/transfer.h"
+
+/* ---- Calls ---- */
+
+static bool run_on_gpu(const duo_trial *t, const duo_call *call)
+{
+    bool partly;
+    return duo_context_open(duo_context_of(t->context)) == DUO_OK &&
+           duo_run_gpu(duo_context_of(t->context), call, t->candidate->algorithm, t->conditions,
+                       &partly) == DUO_OK &&
+           duo_upload_consumed(&duo_context_of(t->context)->resources) == DUO_OK;
+}
 
 static bool run_candidate(const duo_trial *t)
 {
@@ -46,4 +56,87 @@ double duo_trial_look(duo_trial *t)
         seconds = duo_now_seconds() - begin;
     }
     return seconds;
+}
+
+/* ---- Operands ---- */
+
+enum { SEED = 1, LEAST_FLOATS = 64 };
+
+bool duo_verify_arrays_open(duo_verify_arrays *arrays)
+{
+    const int places = arrays->gpu ? DUO_PLACES : 1;
+    for (int place = 0; place < places; place++)
+        for (int i = 0; i < DUO_OPERANDS; i++) {
+            const int64_t floats = arrays->floats[i];
+            const duo_stock *const from =
+                place == DUO_PLACE_PAGEABLE ? NULL : &arrays->stock[DUO_PLACE_PAGEABLE][i];
+            if (!duo_stock_open(&arrays->stock[place][i], arrays->context, (duo_place)place,
+                                (size_t)(floats > 0 ? floats : LEAST_FLOATS), LEAST_FLOATS, SEED,
+                                from))
+                return false;
+        }
+    return true;
+}
+
+void duo_verify_arrays_close(duo_verify_arrays *arrays)
+{
+    for (int place = DUO_PLACES - 1; place >= 0; place--)
+        for (int i = 0; i < DUO_OPERANDS; i++) duo_stock_close(&arrays->stock[place][i]);
+}
+
+/* Kept arrays are plain host memory, too. */
+static duo_place place_of(duo_residence at)
+{
+    return at == DUO_AT_DEVICE   ? DUO_PLACE_DEVICE
+           : at == DUO_AT_PINNED ? DUO_PLACE_PINNED
+                                 : DUO_PLACE_PAGEABLE;
+}
+
+static bool is_kept(const duo_drawn *drawn, int i)
+{
+    return drawn->at[i] == DUO_AT_KEPT || drawn->at[i] == DUO_AT_STALE;
+}
+
+static size_t bytes_of(const duo_drawn *drawn, int i)
+{
+    return 4 * (size_t)duo_drawn_floats(drawn, i);
+}
+
+/* Keeps an array, and has it sent: by a call that uses all of it on the GPU. */
+static bool keep(duo_context *context, float *address, size_t bytes)
+{
+    float sum;
+    const bool good = duo_keep(context, address, bytes) == DUO_OK &&
+                      duo_set_path(context, DUO_PATH_GPU) == DUO_OK &&
+                      duo_ssum(context, (int64_t)(bytes / 4), address, 1, &sum) == DUO_OK;
+    return duo_set_path(context, DUO_PATH_AUTO) == DUO_OK && good;
+}
+
+bool duo_verify_place(duo_verify_arrays *arrays, const duo_drawn *drawn, duo_call *call)
+{
+    bool good = true;
+    *call = duo_drawn_call(drawn);
+    for (int i = 0; i < DUO_OPERANDS; i++) {
+        duo_operand *const o = &call->operand[i];
+        if (drawn->at[i] == DUO_AT_UNUSED) continue;
+        o->address = arrays->stock[place_of(drawn->at[i])][i].input;
+        if (is_kept(drawn, i)) good = good && keep(arrays->context, o->address, bytes_of(drawn, i));
+    }
+    return good;
+}
+
+void duo_verify_place_end(duo_verify_arrays *arrays, const duo_drawn *drawn, const duo_call *call)
+{
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (is_kept(drawn, i)) (void)duo_release(arrays->context, call->operand[i].address);
+}
+
+bool duo_verify_make_stale(duo_context *context, const duo_drawn *drawn, const duo_call *call)
+{
+    bool good = true;
+    for (int i = 0; i < DUO_OPERANDS; i++)
+        if (drawn->at[i] == DUO_AT_STALE)
+            good = good &&
+                   duo_changed(context, call->operand[i].address, bytes_of(drawn, i)) == DUO_OK;
+    return good;
 }

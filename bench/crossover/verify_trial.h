@@ -9,6 +9,8 @@
 #define DUO_VERIFY_TRIAL_H
 
 #include "bench/crossover/verify.h"
+#include "bench/crossover/verify_draw.h"
+#include "bench/measure/stock.h"
 #include "choice/costs.h"
 
 typedef struct duo_trial {
@@ -24,5 +26,30 @@ bool duo_trial_run(void *user, int64_t calls);
 
 /* Seconds of one call, of the second one if the first was short; negative: it failed. */
 double duo_trial_look(duo_trial *trial);
+
+/* ---- Operands ---- */
+
+/* An array of random numbers for each operand in each kind of memory, as large as the largest
+ * problem needs. */
+typedef struct duo_verify_arrays {
+    duo_context *context;
+    bool gpu; /* without one there is plain host memory alone */
+    int64_t floats[DUO_OPERANDS];
+    duo_stock stock[DUO_PLACES][DUO_OPERANDS];
+} duo_verify_arrays;
+
+/* floats[] of `arrays` says how many each operand has. False: there is not so much memory. */
+bool duo_verify_arrays_open(duo_verify_arrays *arrays);
+void duo_verify_arrays_close(duo_verify_arrays *arrays);
+
+/*
+ * Gives the call of a problem its addresses, and keeps what is to be kept: copies on the device are
+ * current then. False: it is not possible. To be ended in both cases.
+ */
+bool duo_verify_place(duo_verify_arrays *arrays, const duo_drawn *drawn, duo_call *call);
+void duo_verify_place_end(duo_verify_arrays *arrays, const duo_drawn *drawn, const duo_call *call);
+
+/* Makes the copies on the device stale where the problem wants that: before each call. */
+bool duo_verify_make_stale(duo_context *context, const duo_drawn *drawn, const duo_call *call);
 
 #endif

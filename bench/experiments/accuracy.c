@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench/experiments/experiments.h"
-#include "bench/measure/statistics.h"
+#include "bench/measure/benchmark.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
 #include "bench/reference/accuracy_data.h"

@@ -10,7 +10,7 @@
 
 #include "bench/experiments/error.h"
 #include "bench/experiments/experiments.h"
-#include "bench/experiments/policy.h"
+#include "bench/experiments/setup.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
 #include "bench/reference/sgemm_data.h"

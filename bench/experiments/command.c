@@ -3,7 +3,7 @@
 
 #include "bench/experiments/experiments.h"
 #include "bench/measure/noise.h"
-#include "bench/tool/picture.h"
+#include "bench/tool/output.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "host/machine.h"

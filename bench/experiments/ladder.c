@@ -15,7 +15,6 @@
 
 #include "bench/experiments/error.h"
 #include "bench/experiments/experiments.h"
-#include "bench/experiments/peak.h"
 #include "bench/peers/openblas.h"
 #include "bench/tool/options.h"
 #include "bench/tool/tool.h"

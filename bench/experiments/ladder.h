@@ -6,6 +6,7 @@
 #define DUO_LADDER_H
 
 #include "bench/experiments/setup.h"
+#include "choice/algorithm.h"
 
 /* A reduction: 2 algorithms of each side, the API, cuBLAS, CUB, 7 bare reads on the GPU; OpenBLAS,
  * 4 loops, 4 bare reads on the CPU. A product: its algorithms, the API, 4 layouts of cuBLAS,
@@ -44,5 +45,15 @@ void duo_ladder_foot(const duo_bench *bench, bool matrix);
 /* ---- ladder_plot.c: rates against sizes ---- */
 
 bool duo_ladder_plot(const duo_bench *bench, const duo_ladder *ladder, int ladders);
+
+/* ---- peak.c ---- */
+
+/*
+ * FLOP/s of a product by this algorithm of the GPU. On tensor cores: what the sheet says of their
+ * type, over the products of that type that make one of float32's. On FP32 lanes, and where there
+ * is no algorithm of ours (NULL): in each cycle of the device's highest clock a fused multiply-add
+ * on every lane. 0: not known here.
+ */
+double duo_peak_flops(const duo_algorithm *algorithm, const duo_device_info *device);
 
 #endif

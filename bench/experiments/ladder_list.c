@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/experiments/ladder.h"
-#include "bench/experiments/policy.h"
+#include "bench/experiments/setup.h"
 #include "bench/peers/cpu_loops.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/gpu_peers.h"

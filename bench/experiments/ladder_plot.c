@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/experiments/ladder.h"
-#include "bench/tool/picture.h"
+#include "bench/tool/output.h"
 #include "host/machine.h"
 
 /* Colours that the colour-blind can tell apart, and marks beside them; grey for the reads. */

@@ -7,7 +7,7 @@
 
 #include "bench/experiments/experiments.h"
 #include "bench/tool/options.h"
-#include "bench/tool/picture.h"
+#include "bench/tool/output.h"
 
 /* ---- Values ---- */
 

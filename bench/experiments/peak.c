@@ -1,5 +1,5 @@
-/* peak.c - see peak.h */
-#include "bench/experiments/peak.h"
+/* peak.c - the most that a GPU's units can give a product (ladder.h) */
+#include "bench/experiments/ladder.h"
 
 #include "gpu/split/schemes.h"
 

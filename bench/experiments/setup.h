@@ -6,6 +6,7 @@
 #define DUO_SETUP_H
 
 #include "bench/measure/implementation.h"
+#include "choice/select.h"
 
 enum { DUO_MOST_PROBLEMS = 64 };
 
@@ -56,5 +57,19 @@ duo_effort duo_bench_effort(const duo_bench *bench);
 duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem *problem);
 /* The lines above every table. */
 void duo_bench_head(const duo_bench *bench);
+
+/* ---- Which algorithms an experiment times, and which the library would choose ---- */
+
+/* Does it serve the math of --math? Without that: more than TF32, which nobody gets unasked? */
+bool duo_bench_wants(const duo_bench *bench, const duo_algorithm *algorithm);
+
+/* The conditions under which an algorithm takes a call, if --math lets it. False: under none. */
+bool duo_bench_conditions(const duo_bench *bench, const duo_algorithm *algorithm,
+                          const duo_call *call, duo_conditions *conditions);
+
+/* The algorithms of a side that take the call, cheapest first, in the math of --math or else the
+ * default's; returns how many. */
+int duo_bench_choose(const duo_bench *bench, const duo_call *call, duo_side side,
+                     duo_choice chosen[DUO_CANDIDATES]);
 
 #endif

@@ -13,12 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/experiments.h"
-#include "bench/experiments/policy.h"
 #include "bench/experiments/shapes.h"
-#include "bench/experiments/shapes_list.h"
-#include "bench/experiments/shapes_random.h"
-#include "bench/measure/statistics.h"
+#include "bench/experiments/experiments.h"
+#include "bench/experiments/setup.h"
+#include "bench/measure/benchmark.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
 #include "bench/tool/text.h"

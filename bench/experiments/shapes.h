@@ -5,6 +5,8 @@
 #ifndef DUO_SHAPES_H
 #define DUO_SHAPES_H
 
+#include <stdint.h>
+
 #include "bench/experiments/setup.h"
 #include "bench/tool/text.h"
 #include "choice/algorithm.h"
@@ -70,5 +72,14 @@ void duo_shapes_print_group(const duo_bench *bench, const char *name, const duo_
                             duo_side side);
 void duo_shapes_print_summary(const duo_bench *bench, const duo_shapes_summary *summary,
                               duo_side side, double seconds);
+
+/* ---- shapes_list.c ---- */
+
+enum { DUO_SHAPES = 60 };
+extern const int64_t duo_shapes[DUO_SHAPES][3]; /* m, n, k */
+
+/* Draws bench->random products by bench->seed, of every class, that a GPU does in some 0.1 s, or
+ * that a CPU does where there is none. */
+void duo_shapes_draw(const duo_bench *bench, duo_problem *problem);
 
 #endif

@@ -2,7 +2,10 @@
  * shapes_list.c - sixty shapes of sgemm: squares, primes, products that are tall, wide, deep or
  * flat, and those of neural networks. None takes long on a large GPU.
  */
-#include "bench/experiments/shapes_list.h"
+#include "bench/experiments/shapes.h"
+
+#include "bench/measure/problem.h"
+#include "gpu/backend/devices.h"
 
 const int64_t duo_shapes[DUO_SHAPES][3] = {
     /* squares: powers of two, round numbers, just off, primes */
@@ -72,3 +75,20 @@ const int64_t duo_shapes[DUO_SHAPES][3] = {
     {12544, 256, 64},
     {49, 512, 4608},
 };
+
+/* ---- Random ones ---- */
+
+/* Some 0.1 s of a large GPU, and of a CPU with two threads. */
+static const double kMostFlopsOfGpu = 5e12, kMostFlopsOfCpu = 1e10;
+
+void duo_shapes_draw(const duo_bench *bench, duo_problem *problem)
+{
+    const char *why;
+    const bool gpu = bench->sides[DUO_SIDE_GPU] && duo_devices(&why) > 0;
+    const double most = gpu ? kMostFlopsOfGpu : kMostFlopsOfCpu;
+    uint64_t random = bench->seed;
+    for (int i = 0; i < bench->random; i++) {
+        do problem[i] = duo_random_product(&random, (duo_shape_class)(i % DUO_SGEMM_CLASSES));
+        while (duo_problem_flops(&problem[i]) > most);
+    }
+}

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "bench/experiments/shapes.h"
-#include "bench/peers/blas_instance.h"
+#include "bench/peers/openblas.h"
 
 /* ---- Head ---- */
 

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/graphs/buffers.h"
 #include "bench/graphs/graphs.h"
 #include "bench/graphs/works.h"
-#include "bench/peers/cuda_graph.h"
+#include "bench/peers/gpu_peers.h"
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 

@@ -4,10 +4,9 @@
  */
 #include <stdio.h>
 
-#include "bench/graphs/buffers.h"
 #include "bench/graphs/graphs.h"
 #include "bench/graphs/works.h"
-#include "bench/measure/statistics.h"
+#include "bench/measure/benchmark.h"
 
 enum {
     FLOATS = 16,

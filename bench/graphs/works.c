@@ -1,7 +1,11 @@
 /* works.c - see works.h */
 #include "bench/graphs/works.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "gpu/backend/devices.h"
 
 duo_work duo_work_product(int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                           const float *b, float *c)
@@ -88,4 +92,111 @@ bool duo_works_run(void *user, int64_t times)
             status = duo_work_call(w->context, &w->work[i]);
     }
     return (duo_synchronize(w->context) == DUO_OK) & (status == DUO_OK);
+}
+
+/* ---- Arrays ---- */
+
+enum { LINE = 64 };
+
+/* Of the largest magnitude: far above what the order of sums makes, far below a wrong element. */
+static const double kRounding = 1e-3;
+
+duo_context *duo_buffers_context(const duo_bench *bench, duo_side side)
+{
+    duo_context *context = NULL;
+    if (duo_create(&context) == DUO_OK &&
+        duo_set_path(context, side == DUO_SIDE_CPU ? DUO_PATH_CPU : DUO_PATH_GPU) == DUO_OK &&
+        duo_set_threads(context, bench->threads) == DUO_OK)
+        return context;
+    (void)duo_destroy(context);
+    return NULL;
+}
+
+/* Memory of duo_malloc is in host memory where the device has none left. */
+static bool is_on_device(const void *address)
+{
+    duo_memory memory;
+    return duo_backend_current()->classify(address, &memory) == DUO_OK &&
+           memory == DUO_MEMORY_DEVICE;
+}
+
+static float *take(duo_buffers *b, uint64_t seed)
+{
+    void *device = NULL;
+    const size_t bytes = sizeof(float) * b->floats;
+    float *const host = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
+    if (host == NULL) return NULL;
+    duo_fill_random(host, b->floats, seed);
+    if (b->side == DUO_SIDE_CPU) return host;
+    if (duo_malloc(b->context, bytes, &device) == DUO_OK &&
+        (!is_on_device(device) || duo_copy(b->context, device, host, bytes) != DUO_OK)) {
+        (void)duo_free(b->context, device);
+        device = NULL;
+    }
+    free(host);
+    return device;
+}
+
+bool duo_buffers_open(duo_buffers *b, const duo_bench *bench, duo_side side, int count,
+                      size_t floats)
+{
+    *b = (duo_buffers){.side = side, .floats = floats};
+    b->context = duo_buffers_context(bench, side);
+    bool good = b->context != NULL;
+    while (good && b->count < count) {
+        b->at[b->count] = take(b, bench->seed + (uint64_t)b->count);
+        good = b->at[b->count] != NULL;
+        if (good) b->count++;
+    }
+    good = good && duo_synchronize(b->context) == DUO_OK;
+    if (!good) fprintf(stderr, "duoblas: out of memory\n");
+    if (!good) duo_buffers_close(b);
+    return good;
+}
+
+void duo_buffers_close(duo_buffers *b)
+{
+    while (b->count > 0) {
+        float *const last = b->at[--b->count];
+        if (b->side == DUO_SIDE_CPU)
+            free(last);
+        else
+            (void)duo_free(b->context, last);
+    }
+    (void)duo_destroy(b->context);
+    b->context = NULL;
+}
+
+float *duo_buffers_read(const duo_buffers *b, int which)
+{
+    float *const to = malloc(sizeof(float) * b->floats);
+    if (to != NULL && duo_synchronize(b->context) == DUO_OK &&
+        duo_copy(b->context, to, b->at[which], sizeof(float) * b->floats) == DUO_OK)
+        return to;
+    free(to);
+    return NULL;
+}
+
+bool duo_buffers_spoil(const duo_buffers *b, int which)
+{
+    float *const from = malloc(sizeof(float) * b->floats);
+    if (from == NULL) return false;
+    for (size_t i = 0; i < b->floats; i++) from[i] = NAN;
+    const bool good =
+        duo_copy(b->context, b->at[which], from, sizeof(float) * b->floats) == DUO_OK &&
+        duo_synchronize(b->context) == DUO_OK;
+    free(from);
+    return good;
+}
+
+bool duo_buffers_agree(const duo_buffers *b, int which, const float *expected)
+{
+    double largest = 0.0;
+    float *const found = duo_buffers_read(b, which);
+    bool good = found != NULL;
+    for (size_t i = 0; i < b->floats; i++) largest = fmax(largest, fabs((double)expected[i]));
+    for (size_t i = 0; i < b->floats && good; i++)
+        good = fabs((double)found[i] - (double)expected[i]) <= kRounding * largest;
+    free(found);
+    return good;
 }

@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "bench/experiments/experiments.h"
-#include "bench/host/rates.h"
-#include "bench/peers/cublasxt.h"
-#include "bench/reference/product_sample.h"
+#include "bench/peers/cublas.h"
+#include "bench/reference/product_error.h"
 #include "bench/tool/tool.h"
 #include "data/plan.h"
 #include "gpu/backend/devices.h"

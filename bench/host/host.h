@@ -7,6 +7,7 @@
 
 #include "bench/experiments/setup.h"
 #include "bench/host/arrays.h"
+#include "bench/measure/benchmark.h"
 #include "bench/measure/host_bound.h"
 
 /* duo_sgemm, the same on resident data, copies + cuBLAS, and three block sizes of cuBLASXt. */
@@ -25,7 +26,7 @@ typedef struct duo_host_line {
     bool hidden;             /* cuBLASXt, and not its best block */
     double expected_seconds; /* of one call, by the size before this one; 0: not known */
     duo_benchmark benchmark;
-    double error; /* see product_sample.h; negative: not looked at */
+    double error; /* see product_error.h; negative: not looked at */
     bool wrong;
 } duo_host_line;
 
@@ -64,5 +65,14 @@ bool duo_host_run(void *line, int64_t calls);
 void duo_host_head(const duo_host *host);
 void duo_host_print(const duo_host *host, const duo_host_group *group);
 void duo_host_foot(const duo_host *host);
+
+/* ---- rates.c ---- */
+
+/* Sets up, down and both: pinned memory and `count` devices from `first` on, all at once, each with
+ * memory of its own. False: they could not be used; the rates are 0. */
+bool duo_rates_of_link(int first, int count, const duo_effort *effort, duo_host_rates *rates);
+
+/* Sets in and out: memcpy by so many threads of the library. False: out of memory. */
+bool duo_rates_of_copies(int threads, const duo_effort *effort, duo_host_rates *rates);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "bench/host/host.h"
 #include "bench/peers/cublas.h"
-#include "bench/peers/cublasxt.h"
 #include "gpu/backend/devices.h"
 
 /* ---- Device memory ---- */

@@ -1,5 +1,5 @@
-/* rates.c - see rates.h */
-#include "bench/host/rates.h"
+/* rates.c - how fast host memory and links are (host.h) */
+#include "bench/host/host.h"
 
 #include <stdlib.h>
 #include <string.h>

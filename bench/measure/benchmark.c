@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "bench/measure/noise.h"
-#include "bench/measure/statistics.h"
 #include "bench/reference/random.h"
 
 enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
@@ -186,4 +185,36 @@ void duo_measure(duo_benchmark *benchmark, int count, const duo_effort *effort)
         if (!benchmark[i].failed) sum_up(&benchmark[i], &p[i], effort);
     free(p);
     free(order);
+}
+
+/* ---- Medians and quantiles ---- */
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double duo_median(double *value, int count)
+{
+    qsort(value, (size_t)count, sizeof value[0], ascending);
+    return 0.5 * (value[count / 2] + value[(count - 1) / 2]);
+}
+
+double duo_quantile(double *value, int count, double share)
+{
+    qsort(value, (size_t)count, sizeof value[0], ascending);
+    return value[(int)(share * (double)(count - 1) + 0.5)];
+}
+
+double duo_low_quantile(double *value, int count)
+{
+    qsort(value, (size_t)count, sizeof value[0], ascending);
+    return value[count / 5];
+}
+
+double duo_high_quantile(double *value, int count)
+{
+    qsort(value, (size_t)count, sizeof value[0], ascending);
+    return value[count - 1 - count / 10];
 }

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "bench/measure/benchmark.h"
-#include "bench/measure/statistics.h"
 #include "choice/profile_parts.h"
 
 /* ---- Judging ---- */

@@ -1,6 +1,7 @@
 /* stock.c - see stock.h */
 #include "bench/measure/stock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,4 +195,27 @@ duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, in
         call.operand[DUO_Y] = operand(stock, at(input, rounded(m)), 1, m, false);
     call.operand[DUO_RESULT] = operand(stock, output, 1, 1, true);
     return call;
+}
+
+double duo_available_bytes(void)
+{
+    double available = 1e300;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        long long kilobytes;
+        if (sscanf(line, "MemAvailable: %lld", &kilobytes) == 1)
+            available = 1024.0 * (double)kilobytes;
+    }
+    if (file != NULL) fclose(file);
+    double limit = 1e300, used = 0.0; /* of a container */
+    if ((file = fopen("/sys/fs/cgroup/memory.max", "r")) != NULL) {
+        if (fscanf(file, "%lf", &limit) != 1) limit = 1e300;
+        fclose(file);
+    }
+    if ((file = fopen("/sys/fs/cgroup/memory.current", "r")) != NULL) {
+        if (fscanf(file, "%lf", &used) != 1) used = 0.0;
+        fclose(file);
+    }
+    return limit - used < available ? limit - used : available;
 }

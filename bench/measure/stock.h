@@ -56,4 +56,7 @@ int64_t duo_stock_slots(const duo_stock *stock, const duo_problem *problem);
  */
 duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, int64_t slot);
 
+/* Of the machine, or of the container if that has less. 1e300: not known. */
+double duo_available_bytes(void);
+
 #endif

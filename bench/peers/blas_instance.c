@@ -1,6 +1,6 @@
-/* blas_instance.c - see blas_instance.h */
+/* blas_instance.c - another instance of the inner BLAS (openblas.h) */
 #define _GNU_SOURCE
-#include "bench/peers/blas_instance.h"
+#include "bench/peers/openblas.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

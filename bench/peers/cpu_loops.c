@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "bench/peers/cpu_loops_clones.h"
-
 /* Chosen before anything is timed. */
 static const duo_cpu_loops *loops;
 

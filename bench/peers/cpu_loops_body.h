@@ -1,11 +1,11 @@
 /*
- * cpu_loops_body.h - the loops; see cpu_loops_clones.h. Included by cpu_loops_<isa>.c, which
+ * cpu_loops_body.h - the loops; see cpu_loops.h. Included by cpu_loops_<isa>.c, which
  * defines LOOPS, the table's name, and VECTOR_BYTES.
  */
 #include <math.h>
 #include <omp.h>
 
-#include "bench/peers/cpu_loops_clones.h"
+#include "bench/peers/cpu_loops.h"
 
 /* ---- Shares of all threads ---- */
 

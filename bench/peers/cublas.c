@@ -1,7 +1,6 @@
 /* cublas.c - see cublas.h */
 #define _GNU_SOURCE
 #include "bench/peers/cublas.h"
-#include "bench/peers/cublas_batched.h"
 
 #include <dlfcn.h>
 #include <string.h>

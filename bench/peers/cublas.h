@@ -2,6 +2,7 @@
 #ifndef DUO_CUBLAS_H
 #define DUO_CUBLAS_H
 
+#include "batch.h"
 #include "bench/measure/implementation.h"
 
 /* The library, opened at the first call; NULL: there is none, which is why: */
@@ -20,5 +21,27 @@ bool duo_peer_cublas(duo_implementation *peer, duo_operation operation, const du
  * pointer mode, which waits by itself). */
 bool duo_peer_cublas_to_host(duo_implementation *peer, duo_operation operation,
                              const duo_stock *stock);
+
+/* ---- Batches ---- */
+
+/* Resident operands; where the batch has lists, these are in device memory. False: it is not open,
+ * lacks the function, or failed. */
+bool duo_peer_cublas_batch(const duo_call *call, const duo_batch *batch);
+
+/* The host waits for all of it. */
+bool duo_peer_cublas_finish(void);
+
+/* ---- cublasxt.c ---- */
+
+/* The peer for products in host memory: cuBLASXt, which cuts them into square blocks and sends
+ * these to one or several GPUs. It is in cuBLAS's library. */
+
+/* On devices 0 to devices - 1, fp32 arithmetic alone (its default). NULL if it is there; otherwise
+ * why not. */
+const char *duo_peer_cublasxt_open(int devices);
+
+/* With blocks of so many rows and columns; a call returns when C is there. False: it is not
+ * open. */
+bool duo_peer_cublasxt(duo_implementation *peer, int block);
 
 #endif

@@ -1,6 +1,5 @@
-/* cublasxt.c - see cublasxt.h */
+/* cublasxt.c - see cublas.h */
 #define _GNU_SOURCE
-#include "bench/peers/cublasxt.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* cuda_graph.c - see cuda_graph.h */
+/* cuda_graph.c - a CUDA graph of recorded calls (gpu_peers.h) */
 #define _GNU_SOURCE
-#include "bench/peers/cuda_graph.h"
+#include "bench/peers/gpu_peers.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-/* openblas_batched.c - see openblas_batched.h */
+/* openblas_batched.c - see openblas.h */
 #define _GNU_SOURCE
-#include "bench/peers/openblas_batched.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* product_sample.c - see product_sample.h */
-#include "bench/reference/product_sample.h"
+/* product_sample.c - see product_error.h */
+#include "bench/reference/product_error.h"
 
 #include <math.h>
 #include <stdlib.h>

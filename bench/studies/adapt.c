@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/studies/neighbours.h"
 #include "bench/measure/noise.h"
-#include "bench/measure/random_shape.h"
+#include "bench/measure/problem.h"
+#include "bench/studies/neighbours.h"
 #include "bench/studies/studies.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_built_in.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/policy.h"
+#include "bench/experiments/setup.h"
 #include "bench/peers/cublas.h"
 #include "bench/peers/openblas.h"
 #include "bench/studies/studies.h"

@@ -9,11 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/graphs/buffers.h"
 #include "bench/graphs/graphs.h"
 #include "bench/graphs/works.h"
 #include "bench/studies/studies.h"
-#include "bench/tool/picture.h"
+#include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 #include "call/context.h"
 #include "gpu/backend/devices.h"

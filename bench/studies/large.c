@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "bench/host/arrays.h"
-#include "bench/reference/product_sample.h"
+#include "bench/reference/product_error.h"
 #include "bench/studies/studies.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"

@@ -16,11 +16,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/studies/neighbours.h"
 #include "bench/measure/noise.h"
 #include "bench/peers/openblas.h"
+#include "bench/studies/neighbours.h"
 #include "bench/studies/studies.h"
-#include "bench/tool/interrupt.h"
+#include "bench/tool/progress.h"
 #include "bench/tool/tool.h"
 #include "host/machine.h"
 

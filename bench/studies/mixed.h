@@ -6,7 +6,7 @@
 
 #include "bench/experiments/error.h"
 #include "bench/experiments/setup.h"
-#include "bench/peers/blas_instance.h"
+#include "bench/peers/openblas.h"
 
 /* How each is called. */
 typedef enum duo_way {

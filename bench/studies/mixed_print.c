@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "bench/measure/benchmark.h"
 #include "bench/studies/mixed.h"
-#include "bench/measure/statistics.h"
 #include "bench/tool/text.h"
 
 static const char *const way_names[DUO_WAYS] = {

@@ -14,7 +14,7 @@
 
 #include "bench/crossover/verify_draw.h"
 #include "bench/graphs/graphs.h"
-#include "bench/measure/statistics.h"
+#include "bench/measure/benchmark.h"
 #include "bench/studies/studies.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"

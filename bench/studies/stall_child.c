@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 
-#include "bench/graphs/buffers.h"
 #include "bench/graphs/graphs.h"
 #include "bench/graphs/works.h"
 #include "bench/studies/studies.h"

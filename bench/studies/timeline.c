@@ -14,8 +14,8 @@
 
 #include "bench/host/arrays.h"
 #include "bench/studies/studies.h"
-#include "bench/tool/picture.h"
-#include "bench/tool/steps.h"
+#include "bench/tool/explain.h"
+#include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 #include "call/context.h"
 #include "data/recording.h"

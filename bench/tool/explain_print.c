@@ -1,5 +1,5 @@
-/* explain_print.c - see explain_print.h */
-#include "bench/tool/explain_print.h"
+/* explain_print.c - operands, candidates, and the reason (explain.h) */
+#include "bench/tool/explain.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bench/measure/noise.h"
-#include "bench/tool/info.h"
 #include "bench/tool/options.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"

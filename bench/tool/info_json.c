@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/tool/info.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"

@@ -3,6 +3,7 @@
  * what became of its BLAS calls when it ends.
  */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "bench/tool/options.h"
-#include "bench/tool/run_static.h"
 #include "bench/tool/tool.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */
@@ -61,6 +61,44 @@ static const struct argp argp = {options,
                                  duo_tool_help,
                                  NULL,
                                  NULL};
+
+/* ---- Is a program linked statically? ---- */
+
+/* Opens the file that execvp would run; NULL: there is none. */
+static FILE *open_program(const char *program)
+{
+    const char *folder = getenv("PATH");
+    if (strchr(program, '/') != NULL || folder == NULL) return fopen(program, "rbe");
+    while (true) {
+        const char *const end = strchrnul(folder, ':');
+        char path[PATH_MAX];
+        const int length = snprintf(path, sizeof path, "%.*s%s%s", (int)(end - folder), folder,
+                                    end > folder ? "/" : "", program);
+        if (length < PATH_MAX && access(path, X_OK) == 0) return fopen(path, "rbe");
+        if (*end == '\0') return NULL;
+        folder = end + 1;
+    }
+}
+
+static bool is_static(const char *program)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr part;
+    FILE *const file = open_program(program);
+    if (file == NULL) return false;
+    bool is_static = fread(&head, sizeof head, 1, file) == 1 &&
+                     memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
+                     head.e_ident[EI_CLASS] == ELFCLASS64;
+    for (int i = 0; is_static && i < head.e_phnum; i++) {
+        const long place = (long)head.e_phoff + (long)i * head.e_phentsize;
+        is_static = fseek(file, place, SEEK_SET) == 0 && fread(&part, sizeof part, 1, file) == 1 &&
+                    part.p_type != PT_INTERP;
+    }
+    fclose(file);
+    return is_static;
+}
+
+/* ---- The command ---- */
 
 /* Beside this tool, as it was built, or in the lib folder beside its own, as installed. */
 static bool find_library(char path[PATH_MAX])
@@ -126,7 +164,7 @@ int duo_tool_run(int argc, char **argv)
         return CANNOT_RUN;
     }
     if (setenv("LD_PRELOAD", preload, 1) != 0) return DUO_EXIT_FAILURE;
-    if (r.summary != NULL && duo_tool_program_is_static(r.program[0]))
+    if (r.summary != NULL && is_static(r.program[0]))
         fprintf(stderr, "duoblas: no BLAS call of %s will reach DuoBLAS: it is linked statically\n",
                 r.program[0]);
     execvp(r.program[0], r.program);

@@ -4,6 +4,8 @@
 #ifndef DUO_TOOL_H
 #define DUO_TOOL_H
 
+#include <stdbool.h>
+
 /* Exit statuses beside 0. */
 enum { DUO_EXIT_FAILURE = 1, DUO_EXIT_USAGE = 2, DUO_EXIT_INTERRUPTED = 130 };
 
@@ -19,5 +21,13 @@ int duo_tool_crossover(int argc, char **argv);
 int duo_tool_explain(int argc, char **argv);
 int duo_tool_bench(int argc, char **argv);
 int duo_tool_run(int argc, char **argv);
+
+/* ---- info.c ---- */
+
+/* The variables that change what the library does; ends with NULL. */
+extern const char *const duo_info_variables[];
+
+/* Prints all as JSON; docs/dispatch.md has the keys. False, and said on stderr: no memory. */
+bool duo_info_json(void);
 
 #endif
