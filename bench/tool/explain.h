@@ -1,6 +1,6 @@
 /*
- * explain.h - what `duoblas explain` prints: the plan of a streamed product (parts, bytes, seconds),
- * its steps, and the candidates.
+ * explain.h - what `duoblas explain` prints: the plan of a streamed product (parts, bytes,
+ * seconds), its steps, and the candidates.
  */
 #ifndef DUO_EXPLAIN_H
 #define DUO_EXPLAIN_H
