@@ -16,19 +16,20 @@ trap 'rm -rf "$place"' EXIT
 unset DUOBLAS_PROFILE DUOBLAS_PATH DUOBLAS_VERBOSE DUOBLAS_MATH DUOBLAS_DEVICE DUOBLAS_CPU_BLAS
 . "$(dirname "$0")/support/tool_checks.sh"
 
-# The squares, on both sides; the table is as it was published.
+# The squares, on both sides.
 tool=$sim expect 0 bench batched --quick
-for what in 'gpu  8\^3 x 5000    strided' 'gpu  8\^3 x 5000    by lists' \
-    'gpu  256\^3 x 10    calls' 'cpu  64\^3 x 200    strided' 'cpu  64\^3 x 200    calls'; do
-    says out "^  $what +[0-9]+ +[0-9.]+ .?s +[0-9.]+ +([0-9.]+ +)?[0-9.]+$"
+for what in 'gpu   8 x 8 x 8 nn x 5000 +strided' 'gpu   8 x 8 x 8 nn x 5000 +by lists' \
+    'gpu   256 x 256 x 256 nn x 10 +calls' 'cpu   64 x 64 x 64 nn x 200 +strided' \
+    'cpu   64 x 64 x 64 nn x 200 +calls'; do
+    says out "^  $what +[0-9.]+ .?s +[0-9.]+ +(-|[0-9.]+) +[0-9.e-]+$"
 done
 checks=$((checks + 2))
 [ "$(grep -c '^  [cg]pu .* strided ' "$place/out")" -eq 16 ] || fail "there are not eight squares"
-! grep -q '^  gpu  8\^3.* calls' "$place/out" || fail "tiny products are called one by one"
+! grep -q '^  gpu   8 x 8 x 8 .* calls' "$place/out" || fail "tiny products are called one by one"
 
 # rows SIDE: the batches of a side in the CSV, without the measurements.
 rows() {
-    sed -n "s/^$1,\(.*\),\"strided\",[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,/\1,/p" "$place/out"
+    sed -n "s/^$1,\(.*\),strided,[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,/\1,/p" "$place/out"
 }
 
 # Random ones: the same for a seed, on every side, and others for another seed.
@@ -38,12 +39,12 @@ rows cpu >"$place/first"
 checks=$((checks + 1))
 awk -F, '/^#/ { next }
     !head { head = 19; columns = $0; next }
-    { for (i = 8; i <= NF && $i !~ /"$/; i++) ; at = i - 8 # a name may have a comma
+    { at = $8 ~ /^"/ # a name may have a comma
       if (NF - at != head || !($(10 + at) > 0) || !($(13 + at) >= 0) || !($(13 + at) <= $4 + 3) ||
           $5 !~ /^[nt][nt]$/ || $6 !~ /^(0|0.5|1)$/ || !($7 >= 2)) bad = 1
       for (i = 2; i <= 4; i++) if ($i < 1 || $i > 256) bad = 1
       for (i = 14; i <= 19; i++) if ($(i + at) !~ /^[0-6]$/) bad = 1
-      if ($8 == "\"strided\"") batches++ }
+      if ($8 == "strided") batches++ }
     END { exit !(batches == 8 && !bad &&
                  columns == "side,m,n,k,transposes,beta,count,way,rounds,seconds_median," \
                             "seconds_min,x_peer,error_u,gap_a,gap_b,gap_c,product_gap_a," \
@@ -63,7 +64,7 @@ diff "$place/first" "$place/second" >/dev/null || fail "a seed gives other batch
 for library in "$blas" "$blas_lists"; do
     DUOBLAS_CPU_BLAS=$library expect 0 bench batched --random 3 --seed 2 --quick --side cpu
     says out '^3 random batches, seed 2; '
-    row='^  cpu  [0-9]+ x [0-9]+ x [0-9]+ +[nt][nt] .* (strided|OpenBLAS, (calls|batch)) '
+    row='^  cpu   [0-9]+ x [0-9]+ x [0-9]+ [nt][nt] .* (strided|OpenBLAS, (calls|batch)) '
     checks=$((checks + 1))
     [ "$(grep -Ec "$row" "$place/out")" -eq 9 ] || fail "three ways of three batches are not there"
     for way in calls batch; do

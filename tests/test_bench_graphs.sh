@@ -51,9 +51,9 @@ done
 # Only the CPU's side.
 expect 0 "$tool" bench graphs --quick --side cpu
 narrow
-for what in '^  cpu  20 ops n = 64 +calls ' '^  cpu  5 sgemm 128\^3 +graph ' \
-    '^  cpu  5 sdot 100000 +its parts ' '^  cpu  5 functions +graph ' \
-    '^  cpu  100 nodes +side by side '; do
+for what in '^  cpu   20 ops n = 64 +calls ' '^  cpu   5 sgemm 128\^3 +graph ' \
+    '^  cpu   5 sdot 100000 +its parts ' '^  cpu   5 functions +graph ' \
+    '^  cpu   100 nodes +side by side '; do
     says out "$what"
 done
 checks=$((checks + 1))
@@ -65,7 +65,7 @@ narrow
 says out '^GPU   Simulated GPU'
 for what in overlap chain fork-join launch; do says out "^$what: "; done
 for what in 'eight contexts' 'eight in threads' 'graph: 8 chains'; do
-    says out "^  gpu  sgemm 64\\^3 +$what "
+    says out "^  gpu   sgemm 64\\^3 +$what "
 done
 says out '^  no raw CUDA graph: '
 

@@ -34,15 +34,20 @@ void duo_html_begin(const char *title, FILE *file)
 
 void duo_html_end(FILE *file) { fprintf(file, "</main>\n</body>\n</html>\n"); }
 
+void duo_html_title(const char *text, bool first, FILE *file)
+{
+    if (first) fprintf(file, "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
+    fprintf(file, "<th scope=\"col\">");
+    duo_html_text(text, file);
+    fprintf(file, "</th>");
+}
+
+void duo_html_titles_end(FILE *file) { fprintf(file, "</tr></thead>\n<tbody>\n"); }
+
 void duo_html_table_begin(const char *const *titles, FILE *file)
 {
-    fprintf(file, "<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
-    for (; *titles != NULL; titles++) {
-        fprintf(file, "<th scope=\"col\">");
-        duo_html_text(*titles, file);
-        fprintf(file, "</th>");
-    }
-    fprintf(file, "</tr></thead>\n<tbody>\n");
+    for (int i = 0; titles[i] != NULL; i++) duo_html_title(titles[i], i == 0, file);
+    duo_html_titles_end(file);
 }
 
 void duo_html_row_begin(const char *title, FILE *file)

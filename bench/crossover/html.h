@@ -16,7 +16,10 @@ void duo_html_element(const char *tag, const char *text, FILE *file);
 void duo_html_begin(const char *title, FILE *file);
 void duo_html_end(FILE *file);
 
-/* A table that scrolls where the page is narrow. The titles of its columns end with NULL. */
+/* A table that scrolls where the page is narrow, begins with the titles of its columns. */
+void duo_html_title(const char *text, bool first, FILE *file);
+void duo_html_titles_end(FILE *file);
+/* All of them; they end with NULL. */
 void duo_html_table_begin(const char *const *titles, FILE *file);
 void duo_html_row_begin(const char *title, FILE *file);
 void duo_html_cell(const char *text, bool predicted, FILE *file);

@@ -147,7 +147,7 @@ int duo_bench_ladder(duo_bench *b)
     for (int i = 0; i < problems && good; i++) {
         ladder[i].problem = problem[i];
         measure(b, &ladder[i]);
-        duo_ladder_print(b, &ladder[i]);
+        duo_ladder_print(b, &ladder[i], i == 0);
     }
     if (good) duo_ladder_foot(b, problem[0].operation == DUO_SGEMM);
     if (good && b->plot != NULL) good = duo_ladder_plot(b, ladder, problems);

@@ -39,7 +39,7 @@ void duo_ladder_list(const duo_bench *bench, duo_ladder *ladder);
 /* ---- ladder_print.c: as a table or as CSV ---- */
 
 void duo_ladder_head(const duo_bench *bench);
-void duo_ladder_print(const duo_bench *bench, const duo_ladder *ladder);
+void duo_ladder_print(const duo_bench *bench, const duo_ladder *ladder, bool first);
 void duo_ladder_foot(const duo_bench *bench, bool matrix);
 
 /* ---- ladder_plot.c: rates against sizes ---- */

@@ -5,46 +5,7 @@
 
 #include "bench/experiments/shapes.h"
 #include "bench/peers/openblas.h"
-
-/* ---- Head ---- */
-
-/* The CPU's: its kernels are ours, its threads its own. */
-static void print_peer(const duo_bench *b)
-{
-    char text[384];
-    const duo_blas_instance *const peer = duo_blas_instance_get();
-    if (peer == NULL) return;
-    printf("%sPeer  %s, in an instance of its own with %d thread%s\n", b->csv ? "# " : "",
-           duo_text_blas_says(peer->config, peer->core, text, sizeof text), b->threads,
-           b->threads == 1 ? "" : "s");
-}
-
-static void print_title(const duo_bench *b, duo_side side, const char *peer)
-{
-    printf("\nsgemm, the algorithm that the %s side chooses beside %s%s\n",
-           side == DUO_SIDE_GPU ? "GPU" : "CPU", peer,
-           side == DUO_SIDE_GPU ? "; operands resident, queue busy" : "");
-    if (b->random > 0)
-        printf("%d random products, seed %" PRIu64 "; + gaps between columns of A, B and C\n"
-               "  %-21s %-14s %-18s %10s  %6s\n",
-               b->random, b->seed, "m x n x k", "op", "algorithm", "ours   ", "x peer");
-    else
-        printf("  %-24s %s  %-20s %10s %10s  %9s  %6s\n", "m x n x k", "op", "algorithm", "ours   ",
-               peer, "GFLOP/s", "x peer");
-}
-
-void duo_shapes_print_head(const duo_bench *b, duo_side side)
-{
-    duo_bench_head(b);
-    if (side == DUO_SIDE_CPU) print_peer(b);
-    if (b->csv && b->random > 0)
-        printf("# %d random products, seed %" PRIu64 "\n", b->random, b->seed);
-    if (b->csv)
-        printf("m,n,k,transposes,algorithm,seconds,peer_seconds,times_peer,fastest_algorithm,"
-               "fastest_times_peer,gap_a,gap_b,gap_c,beta\n");
-    else
-        print_title(b, side, side == DUO_SIDE_GPU ? "cuBLAS" : "OpenBLAS");
-}
+#include "bench/tool/table.h"
 
 /* ---- One case ---- */
 
@@ -60,53 +21,81 @@ const char *duo_shapes_layout(const duo_problem *p, char text[DUO_TEXT])
     return text;
 }
 
-static void print_csv(const duo_problem *p, const duo_comparison *c)
-{
-    const int64_t *const s = p->shape;
-    const int best = duo_shapes_fastest(c);
-    printf("%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%.4e,%.4e,%.4g,%s,%.4g,%" PRId64 ",%" PRId64
-           ",%" PRId64 ",%g\n",
-           s[0], s[1], s[2], duo_text_transposes(p->transa, p->transb),
-           c->implementation[DUO_SHAPES_CHOSEN].name,
-           c->benchmark[DUO_SHAPES_CHOSEN].median_seconds,
-           c->benchmark[DUO_SHAPES_PEER].median_seconds, duo_shapes_ratio(c, DUO_SHAPES_CHOSEN),
-           c->implementation[best].name, duo_shapes_ratio(c, best), p->gap[0], p->gap[1], p->gap[2],
-           (double)p->beta);
-}
-
 /* Marks a failure, and tells what each other algorithm would have given. */
-static void print_others(const duo_comparison *c)
+static void add_note(const duo_comparison *c, char *text, size_t size)
 {
     const duo_side side = c->implementation[DUO_SHAPES_PEER].side;
     const bool low = duo_shapes_ratio(c, DUO_SHAPES_CHOSEN) < duo_shapes_least_ratio(side);
-    if (low || c->count > DUO_SHAPES_CHOSEN + 1) printf(low ? "  <-" : "    ");
-    for (int i = DUO_SHAPES_CHOSEN + 1; i < c->count; i++)
+    size_t length = (size_t)snprintf(text, size, low ? "<-" : "");
+    for (int i = DUO_SHAPES_CHOSEN + 1; i < c->count && length < size; i++)
         if (!c->benchmark[i].failed)
-            printf("  %s %.2f", c->implementation[i].name, duo_shapes_ratio(c, i));
-    printf("\n");
+            length += (size_t)snprintf(text + length, size - length, "  %s %.2f",
+                                       c->implementation[i].name, duo_shapes_ratio(c, i));
+}
+
+static void print_row(duo_table *t, const duo_problem *p, const duo_comparison *c)
+{
+    char shape[DUO_TEXT], layout[DUO_TEXT], note[512];
+    const int64_t *const s = p->shape;
+    const int best = duo_shapes_fastest(c);
+    const double seconds = c->benchmark[DUO_SHAPES_CHOSEN].median_seconds;
+    add_note(c, note, sizeof note);
+    duo_cell_word(t, NULL, "m x n x k", -21, duo_text_shape(DUO_SGEMM, s, shape));
+    duo_cell_count(t, "m", NULL, 0, s[0]);
+    duo_cell_count(t, "n", NULL, 0, s[1]);
+    duo_cell_count(t, "k", NULL, 0, s[2]);
+    duo_cell_word(t, NULL, "op", -14, duo_shapes_layout(p, layout));
+    duo_cell_word(t, "transposes", NULL, 0, duo_text_transposes(p->transa, p->transb));
+    duo_cell_word(t, "algorithm", "algorithm", -20, c->implementation[DUO_SHAPES_CHOSEN].name);
+    duo_cell_seconds(t, "seconds", "ours", seconds);
+    duo_cell_seconds(t, "peer_seconds", "peer", c->benchmark[DUO_SHAPES_PEER].median_seconds);
+    duo_cell_number(t, NULL, "GFLOP/s", 9, 1, duo_problem_flops(p) / seconds * 1e-9);
+    duo_cell_number(t, "times_peer", "x peer", 6, 2, duo_shapes_ratio(c, DUO_SHAPES_CHOSEN));
+    duo_cell_word(t, "fastest_algorithm", NULL, 0, c->implementation[best].name);
+    duo_cell_number(t, "fastest_times_peer", NULL, 0, 0, duo_shapes_ratio(c, best));
+    duo_cell_count(t, "gap_a", NULL, 0, p->gap[0]);
+    duo_cell_count(t, "gap_b", NULL, 0, p->gap[1]);
+    duo_cell_count(t, "gap_c", NULL, 0, p->gap[2]);
+    duo_cell_number(t, "beta", NULL, 0, 0, (double)p->beta);
+    duo_cell_word(t, NULL, "", 0, note);
+    duo_row_end(t);
 }
 
 void duo_shapes_print_case(const duo_bench *b, const duo_problem *problem, const duo_comparison *c)
 {
-    char shape[DUO_TEXT], layout[DUO_TEXT], ours[DUO_TEXT], peer[DUO_TEXT];
-    const char *const algorithm = c->implementation[DUO_SHAPES_CHOSEN].name;
-    const double seconds = c->benchmark[DUO_SHAPES_CHOSEN].median_seconds;
-    const double ratio = duo_shapes_ratio(c, DUO_SHAPES_CHOSEN);
-    duo_text_shape(DUO_SGEMM, problem->shape, shape);
-    duo_text_seconds(seconds, ours);
-    duo_shapes_layout(problem, layout);
-    if (b->csv) {
-        print_csv(problem, c);
-    } else if (b->random > 0) {
-        printf("  %-21s %-14s %-18s %s  %6.2f", shape, layout, algorithm, ours, ratio);
-        print_others(c);
-    } else {
-        duo_text_seconds(c->benchmark[DUO_SHAPES_PEER].median_seconds, peer);
-        printf("  %-24s %s  %-20s %s  %s  %9.1f  %6.2f", shape, layout, algorithm, ours, peer,
-               duo_problem_flops(problem) / seconds * 1e-9, ratio);
-        print_others(c);
-    }
+    duo_table table = duo_table_open(b->csv);
+    table.titles = false;
+    print_row(&table, problem, c);
     fflush(stdout);
+}
+
+/* ---- Head ---- */
+
+/* The CPU's: its kernels are ours, its threads its own. */
+static void print_peer(const duo_bench *b)
+{
+    char text[384];
+    const duo_blas_instance *const peer = duo_blas_instance_get();
+    if (peer == NULL) return;
+    printf("%sPeer  %s, in an instance of its own with %d thread%s\n", b->csv ? "# " : "",
+           duo_text_blas_says(peer->config, peer->core, text, sizeof text), b->threads,
+           b->threads == 1 ? "" : "s");
+}
+
+void duo_shapes_print_head(const duo_bench *b, duo_side side)
+{
+    static const duo_comparison none;
+    const char *const mark = b->csv ? "# " : "";
+    duo_table table = duo_table_open(b->csv);
+    duo_bench_head(b);
+    if (side == DUO_SIDE_CPU) print_peer(b);
+    printf("%s%ssgemm, the algorithm that the %s\n", b->csv ? "" : "\n", mark,
+           side == DUO_SIDE_GPU ? "GPU side chooses beside cuBLAS; operands resident, queue busy"
+                                : "CPU side chooses beside OpenBLAS");
+    if (b->random > 0)
+        printf("%s%d random products, seed %" PRIu64 "; + gaps between columns of A, B and C\n",
+               mark, b->random, b->seed);
+    print_row(&table, &(duo_problem){.operation = DUO_SGEMM}, &none);
 }
 
 /* ---- Summary ---- */

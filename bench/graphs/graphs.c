@@ -1,10 +1,12 @@
 /* graphs.c - the run of `duoblas bench graphs`: part by part, the GPU first. */
 #include "bench/graphs/graphs.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/experiments/experiments.h"
+#include "bench/tool/table.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 
@@ -64,7 +66,7 @@ static bool run_part(duo_graphs *g, duo_graphs_part part)
     if (!gpu && !cpu) return true;
     g->part = parts[part].name;
     duo_graphs_title(g, parts[part].what);
-    duo_graphs_columns(g);
+    if (!g->bench->csv) duo_graphs_columns(g);
     if (gpu) good = run_side(g, part, DUO_SIDE_GPU);
     if (cpu) good = run_side(g, part, DUO_SIDE_CPU) && good;
     return good;
@@ -99,8 +101,7 @@ void duo_graphs_head(const duo_graphs *g)
         printf("%sQuick: products of %d x %d x %d and %d x %d x %d, of which %d make a queue.\n",
                b->csv ? "# " : "", g->edge, g->edge, g->edge, g->long_edge, g->long_edge,
                g->long_edge, g->queued);
-    if (b->csv)
-        printf("part,side,what,way,rounds,seconds_median,seconds_min,seconds_max,ratio,running\n");
+    if (b->csv) duo_graphs_columns(g);
 }
 
 void duo_graphs_title(const duo_graphs *g, const char *what)
@@ -112,35 +113,27 @@ void duo_graphs_title(const duo_graphs *g, const char *what)
     duo_text_wrap(label, what, stdout);
 }
 
-void duo_graphs_columns(const duo_graphs *g)
+static void print_row(const duo_graphs *g, const duo_graphs_row *r, bool titles)
 {
-    if (g->bench->csv) return;
-    printf("  %-4s %-16s %-16s %6s  %9s  %9s  ratio\n", "side", "what", "way", "rounds", "median ",
-           "least  ");
-}
-
-static void print_csv(const duo_graphs *g, const duo_graphs_row *row)
-{
-    printf("%s,%s,%s,%s,%d,%.4e,%.4e,", g->part, duo_text_side(row->side), row->what, row->way,
-           row->rounds, row->median, row->least);
-    if (row->most > 0.0) printf("%.4e", row->most);
-    printf(",");
-    if (row->ratio > 0.0) printf("%.4g", row->ratio);
-    printf(",%s\n", row->running != NULL ? row->running : "");
-}
-
-void duo_graphs_print(const duo_graphs *g, const duo_graphs_row *row)
-{
-    char median[DUO_TEXT], least[DUO_TEXT], ratio[DUO_TEXT] = "";
-    if (row->ratio > 0.0) snprintf(ratio, sizeof ratio, "%7.2f", row->ratio);
-    if (g->bench->csv)
-        print_csv(g, row);
-    else
-        printf("  %-4s %-16s %-16s %6d  %s  %s%s\n", duo_text_side(row->side), row->what, row->way,
-               row->rounds, duo_text_seconds(row->median, median),
-               duo_text_seconds(row->least, least), ratio);
+    duo_table t = duo_table_open(g->bench->csv);
+    t.titles = titles;
+    duo_cell_word(&t, "part", NULL, 0, g->part);
+    duo_cell_word(&t, "side", "side", -4, duo_text_side(r->side));
+    duo_cell_word(&t, "what", "what", -16, r->what);
+    duo_cell_word(&t, "way", "way", -16, r->way);
+    duo_cell_count(&t, "rounds", "rounds", 6, r->rounds);
+    duo_cell_seconds(&t, "seconds_median", "median", r->median);
+    duo_cell_seconds(&t, "seconds_min", "least", r->least);
+    duo_cell_seconds(&t, "seconds_max", NULL, r->most > 0.0 ? r->most : (double)NAN);
+    duo_cell_number(&t, "ratio", "ratio", 5, 2, r->ratio > 0.0 ? r->ratio : (double)NAN);
+    duo_cell_word(&t, "running", NULL, 0, r->running);
+    duo_row_end(&t);
     fflush(stdout);
 }
+
+void duo_graphs_columns(const duo_graphs *g) { print_row(g, &(duo_graphs_row){.rounds = 0}, true); }
+
+void duo_graphs_print(const duo_graphs *g, const duo_graphs_row *row) { print_row(g, row, false); }
 
 duo_graphs_row duo_graphs_row_of(duo_side side, const char *what, const char *way,
                                  const duo_benchmark *benchmark, double times)

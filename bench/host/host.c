@@ -144,7 +144,7 @@ static bool measure(duo_host *h, duo_host_group *g, const duo_host_group *before
         g->bound = duo_host_bound_of(&g->problem, resident / h->devices, &h->all, pageable);
     duo_host_close_device(h, g);
     duo_product_sample_close(&sample);
-    duo_host_print(h, g);
+    duo_host_print(h, g, h->groups++ == 0);
     return true;
 }
 

@@ -47,6 +47,7 @@ typedef struct duo_host {
     duo_arrays arrays;
     duo_host_rates one, all; /* of the first device, and of all of them at once */
     double begin, seconds;   /* when measuring began, and what it may take */
+    int groups;              /* printed so far */
     bool wrong;              /* some result was */
 } duo_host;
 
@@ -63,7 +64,7 @@ bool duo_host_run(void *line, int64_t calls);
 /* ---- host_print.c: as a table or as CSV ---- */
 
 void duo_host_head(const duo_host *host);
-void duo_host_print(const duo_host *host, const duo_host_group *group);
+void duo_host_print(const duo_host *host, const duo_host_group *group, bool first);
 void duo_host_foot(const duo_host *host);
 
 /* ---- rates.c ---- */

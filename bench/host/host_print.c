@@ -1,8 +1,9 @@
 /* host_print.c - products of host arrays as a table that people read, or as CSV. */
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "bench/host/host.h"
+#include "bench/tool/table.h"
 #include "bench/tool/text.h"
 
 /* Of one device or several: 0 is not known. */
@@ -26,9 +27,6 @@ void duo_host_head(const duo_host *h)
     if (h->devices > 1) print_rates(mark, who, h->all.up, h->all.down, h->all.both);
     printf("%smemcpy, %d thread%s: %.1f GB/s from plain into pinned memory, %.1f back\n", mark,
            b->threads, b->threads == 1 ? "" : "s", 1e-9 * h->one.in, 1e-9 * h->one.out);
-    if (b->csv)
-        printf("memory,n,implementation,block,rounds,seconds_median,seconds_min,gflops,times_ours,"
-               "bound_seconds,percent_of_bound,error_u,side,algorithm,predicted_seconds\n");
     fflush(stdout);
 }
 
@@ -41,61 +39,54 @@ static double share_of(const duo_host_group *g, const duo_host_line *line)
                                     : 100.0 * g->bound.seconds / line->benchmark.median_seconds;
 }
 
-static double ours_of(const duo_host_group *g, const duo_host_line *line)
+static const char *name_of(const duo_host_line *line, char text[DUO_TEXT])
 {
-    return line->benchmark.median_seconds / g->line[DUO_OURS_LINE].benchmark.median_seconds;
-}
-
-static void print_csv(const duo_host *h, const duo_host_group *g, const duo_host_line *line)
-{
-    const double seconds = line->benchmark.median_seconds;
-    const bool ours = line == &g->line[DUO_OURS_LINE];
-    printf("%s,%" PRId64 ",\"%s\",%d,%d,%.4e,%.4e,%.5g,%.4g,", duo_place_names[h->arrays.place],
-           g->problem.shape[0], line->name, line->implementation.variant, line->benchmark.rounds,
-           seconds, line->benchmark.minimum_seconds,
-           1e-9 * duo_problem_flops(&g->problem) / seconds, ours_of(g, line));
-    if (share_of(g, line) > 0.0)
-        printf("%.4e,%.4g,", g->bound.seconds, share_of(g, line));
-    else
-        printf(",,");
-    if (line->error >= 0.0) printf("%.4g", line->error);
-    if (ours)
-        printf(",%s,%s,%.4e\n", duo_text_side(g->decision.side), g->decision.algorithm,
-               g->decision.predicted_seconds);
-    else
-        printf(",,,\n");
-}
-
-static void print_name(const duo_host_line *line)
-{
-    char name[DUO_TEXT];
+    snprintf(text, DUO_TEXT, "%.40s", line->name != NULL ? line->name : "");
     if (line->implementation.variant > 0)
-        snprintf(name, sizeof name, "%s, block %d", line->name, line->implementation.variant);
-    else
-        snprintf(name, sizeof name, "%s", line->name);
-    printf("  %-22s", name);
+        snprintf(text, DUO_TEXT, "%.40s, block %d", line->name, line->implementation.variant);
+    return text;
 }
 
-static void print_line(const duo_host_group *g, const duo_host_line *line)
+static const char *note_of(const duo_host_line *line, char text[2 * DUO_TEXT])
 {
-    char median[DUO_TEXT], minimum[DUO_TEXT], error[16] = "-", share[16] = "-";
-    const double seconds = line->benchmark.median_seconds;
-    print_name(line);
-    if (line->too_long) {
-        printf("  left out: about %s a call\n", duo_text_seconds(line->expected_seconds, median));
-        return;
-    }
-    if (line->benchmark.failed) {
-        printf("  cannot do it\n");
-        return;
-    }
-    if (line->error >= 0.0) snprintf(error, sizeof error, "%.3g", line->error);
-    if (share_of(g, line) > 0.0) snprintf(share, sizeof share, "%.1f", share_of(g, line));
-    printf(" %6d  %s  %s  %9.0f  %6.2f  %7s  %8s%s\n", line->benchmark.rounds,
-           duo_text_seconds(seconds, median),
-           duo_text_seconds(line->benchmark.minimum_seconds, minimum),
-           1e-9 * duo_problem_flops(&g->problem) / seconds, ours_of(g, line), share, error,
-           line->wrong ? "  WRONG" : "");
+    char seconds[DUO_TEXT];
+    if (line->wrong) return "WRONG";
+    if (line->benchmark.failed) return "cannot do it";
+    if (!line->too_long) return NULL;
+    snprintf(text, 2 * DUO_TEXT, "left out: about %s a call",
+             duo_text_time(line->expected_seconds, seconds));
+    return text;
+}
+
+static void print_row(duo_table *t, const char *memory, const duo_host_group *g,
+                      const duo_host_line *line)
+{
+    char name[DUO_TEXT], note[2 * DUO_TEXT];
+    const bool measured = line->benchmark.rounds > 0 && !line->benchmark.failed;
+    const bool ours = line == &g->line[DUO_OURS_LINE];
+    const double seconds = measured ? line->benchmark.median_seconds : (double)NAN;
+    const double share = measured ? share_of(g, line) : 0.0;
+    duo_cell_word(t, "memory", NULL, 0, memory);
+    duo_cell_count(t, "n", NULL, 0, g->problem.shape[0]);
+    duo_cell_word(t, "implementation", NULL, 0, line->name);
+    duo_cell_count(t, "block", NULL, 0, line->implementation.variant);
+    duo_cell_word(t, NULL, "", -22, name_of(line, name));
+    duo_cell_count(t, "rounds", "rounds", 6, line->benchmark.rounds);
+    duo_cell_seconds(t, "seconds_median", "median", seconds);
+    duo_cell_seconds(t, "seconds_min", "least",
+                     measured ? line->benchmark.minimum_seconds : (double)NAN);
+    duo_cell_number(t, "gflops", "GFLOP/s", 9, 0, 1e-9 * duo_problem_flops(&g->problem) / seconds);
+    duo_cell_number(t, "times_ours", "x ours", 6, 2,
+                    seconds / g->line[DUO_OURS_LINE].benchmark.median_seconds);
+    duo_cell_seconds(t, "bound_seconds", NULL, share > 0.0 ? g->bound.seconds : (double)NAN);
+    duo_cell_number(t, "percent_of_bound", "% bound", 7, 1, share > 0.0 ? share : (double)NAN);
+    duo_cell_number(t, "error_u", "error/u", 8, -1, line->error < 0.0 ? (double)NAN : line->error);
+    duo_cell_word(t, "side", NULL, 0, ours ? duo_text_side(g->decision.side) : NULL);
+    duo_cell_word(t, "algorithm", NULL, 0, ours ? g->decision.algorithm : NULL);
+    duo_cell_seconds(t, "predicted_seconds", NULL,
+                     ours ? g->decision.predicted_seconds : (double)NAN);
+    duo_cell_word(t, NULL, "", 0, note_of(line, note));
+    duo_row_end(t);
 }
 
 static void print_decision(const duo_host_group *g)
@@ -114,22 +105,21 @@ static void print_decision(const duo_host_group *g)
     printf("\n");
 }
 
-void duo_host_print(const duo_host *h, const duo_host_group *g)
+void duo_host_print(const duo_host *h, const duo_host_group *g, bool first)
 {
     char shape[DUO_TEXT];
-    if (!h->bench->csv)
-        printf("\n%s, %s\n  %-22s %6s  %9s  %9s  %9s  %6s  %7s  %8s\n",
-               duo_place_names[h->arrays.place], duo_text_shape(DUO_SGEMM, g->problem.shape, shape),
-               "", "rounds", "median ", "least  ", "GFLOP/s", "x ours", "% bound", "error/u");
+    const bool csv = h->bench->csv;
+    const char *const memory = duo_place_names[h->arrays.place];
+    duo_table table = duo_table_open(csv);
+    if (!csv) printf("\n%s, %s\n", memory, duo_text_shape(DUO_SGEMM, g->problem.shape, shape));
+    if (!csv || first) print_row(&table, memory, g, &g->line[DUO_OURS_LINE]);
+    table.titles = false;
     for (int i = 0; i < DUO_HOST_LINES; i++) {
         const duo_host_line *const line = &g->line[i];
-        if (line->name == NULL) continue;
-        if (h->bench->csv && line->benchmark.rounds > 0)
-            print_csv(h, g, line);
-        else if (!h->bench->csv && !line->hidden)
-            print_line(g, line);
+        if (line->name != NULL && (csv ? line->benchmark.rounds > 0 : !line->hidden))
+            print_row(&table, memory, g, line);
     }
-    if (!h->bench->csv) print_decision(g);
+    if (!csv) print_decision(g);
     fflush(stdout);
 }
 
