@@ -136,13 +136,11 @@ typedef struct duo_verify_options {
 /* Measures. False, and said on stderr: there is no memory. The caller frees v->problem. */
 bool duo_verify(const duo_verify_options *options, duo_verification *v);
 
-/* ---- verify_run.c ---- */
-
 /* Measures, prints to stdout, and writes the files that are not NULL. False: it was not judged, or
  * a file could not be written, which was said on stderr. */
 bool duo_verify_run(const duo_verify_options *options, const char *csv, const char *report);
 
-/* ---- verify_head.c, verify_print.c, verify_csv.c, verify_report.c ---- */
+/* ---- verify_print.c ---- */
 
 /* Machine, profile and seed, each line behind the mark. */
 void duo_verification_head(const duo_verify_options *options, const char *mark, FILE *file);
