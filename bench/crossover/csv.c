@@ -1,5 +1,6 @@
 /* csv.c - every figure, as comma-separated values. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "bench/crossover/crossover.h"
@@ -8,19 +9,43 @@
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 
-static void csv_line(void *to, const duo_case *c, const char *residence, duo_side side,
-                     const duo_figure *f)
+void duo_figure_row(duo_table *t, const duo_case *c, const char *where, duo_side side,
+                    const duo_figure *f)
 {
-    FILE *const file = to;
+    char shape[DUO_TEXT];
     const int64_t *const s = c->problem.shape;
-    const bool matrix = c->problem.operation == DUO_SGEMM;
-    fprintf(file, "%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%s,%s,%d,%.4e,%.4e,%.5g,%.5g,%s\n",
-            duo_operation_name(c->problem.operation), matrix ? s[0] : 1, matrix ? s[1] : s[0],
-            matrix ? s[2] : 0, residence, duo_text_side(side),
-            f->algorithm != NULL ? f->algorithm : "", f->threads, f->median_seconds,
-            f->minimum_seconds, duo_problem_flops(&c->problem) / f->median_seconds * 1e-9,
-            duo_problem_bytes(&c->problem) / f->median_seconds * 1e-9,
-            f->predicted ? "predicted" : "measured");
+    const bool matrix = c->problem.operation == DUO_SGEMM, csv = t->form == DUO_AS_CSV;
+    const double low = f->low_seconds > 0.0 ? f->low_seconds : (double)NAN;
+    const double high = f->high_seconds > 0.0 ? f->high_seconds : (double)NAN;
+    if (csv) {
+        duo_cell_word(t, "operation", NULL, 0, duo_operation_name(c->problem.operation));
+        duo_cell_count(t, "m", NULL, 0, matrix ? s[0] : 1);
+        duo_cell_count(t, "n", NULL, 0, matrix ? s[1] : s[0]);
+        duo_cell_count(t, "k", NULL, 0, matrix ? s[2] : 0);
+    }
+    duo_cell_word(t, NULL, "shape", 18, duo_text_shape(c->problem.operation, s, shape));
+    duo_cell_word(t, "residence", "arrays", -6, where);
+    duo_cell_word(t, "side", NULL, 0, duo_text_side(side));
+    duo_cell_word(t, "algorithm", "algorithm", -18, f->algorithm);
+    duo_cell_count(t, "threads", "thr", 3, f->threads);
+    duo_cell_seconds(t, "seconds_median", "time", f->median_seconds);
+    duo_cell_seconds(t, "seconds_min", NULL, f->minimum_seconds);
+    duo_cell_seconds(t, csv ? NULL : "seconds_low", "from", low);
+    duo_cell_seconds(t, csv ? NULL : "seconds_high", "to", high);
+    if (csv) {
+        const double seconds = 1e9 * f->median_seconds;
+        duo_cell_number(t, "gflops", NULL, 0, 0, duo_problem_flops(&c->problem) / seconds);
+        duo_cell_number(t, "gbytes_per_second", NULL, 0, 0,
+                        duo_problem_bytes(&c->problem) / seconds);
+        duo_cell_word(t, "predicted", NULL, 0, f->predicted ? "predicted" : "measured");
+    }
+    duo_row_end(t);
+}
+
+static void print_row(void *table, const duo_case *c, const char *residence, duo_side side,
+                      const duo_figure *f)
+{
+    duo_figure_row(table, c, residence, side, f);
 }
 
 bool duo_crossover_csv(const duo_crossover *x, const char *path)
@@ -49,10 +74,10 @@ bool duo_crossover_csv(const duo_crossover *x, const char *path)
         "# warm-up: at least one call of each; medians of interleaved rounds\n"
         "# cache: %s\n# data: uniform in (-1, 1), seed %" PRIu64 "\n"
         "# residence: host = CPU algorithms; pageable, pinned = host arrays with all transfers; "
-        "resident = on the GPU; queue = the kernel alone in a busy queue\n"
-        "operation,m,n,k,residence,side,algorithm,threads,seconds_median,seconds_min,gflops,"
-        "gbytes_per_second,predicted\n",
+        "resident = on the GPU; queue = the kernel alone in a busy queue\n",
         x->cold ? "cold (data rotate)" : "warm (same data every call)", x->seed);
-    for (int i = 0; i < x->cases; i++) duo_series_each(&x->item[i], csv_line, file);
+    duo_table table = {.form = DUO_AS_CSV, .file = file, .titles = true};
+    duo_figure_row(&table, &(duo_case){.n = 0}, NULL, DUO_SIDE_CPU, &(duo_figure){.threads = 0});
+    for (int i = 0; i < x->cases; i++) duo_series_each(&x->item[i], print_row, &table);
     return duo_output_close(&output, true);
 }

@@ -68,17 +68,9 @@ static void add_options(const duo_crossover *x, cJSON *to)
 static void add_figure(void *list, const duo_case *c, const char *residence, duo_side side,
                        const duo_figure *f)
 {
-    cJSON *const to = add_object(list);
-    (void)c;
-    (void)cJSON_AddStringToObject(to, "residence", residence);
-    (void)cJSON_AddStringToObject(to, "side", duo_text_side(side));
-    (void)cJSON_AddStringToObject(to, "algorithm", f->algorithm != NULL ? f->algorithm : "");
-    (void)cJSON_AddNumberToObject(to, "threads", f->threads);
-    add_number(to, "seconds_median", f->median_seconds, true);
-    add_number(to, "seconds_min", f->minimum_seconds, true);
-    add_number(to, "seconds_low", f->low_seconds, f->low_seconds > 0.0);
-    add_number(to, "seconds_high", f->high_seconds, f->high_seconds > 0.0);
-    (void)cJSON_AddBoolToObject(to, "predicted", f->predicted);
+    duo_table table = {.form = DUO_AS_JSON, .object = add_object(list)};
+    duo_figure_row(&table, c, residence, side, f);
+    (void)cJSON_AddBoolToObject(table.object, "predicted", f->predicted);
 }
 
 static void add_case(const duo_case *c, cJSON *list)

@@ -160,30 +160,22 @@ static void print_marks(const duo_crossover *x, bool full, FILE *file)
 
 /* ---- Details ---- */
 
-static void print_detail(const duo_case *c, const char *where, const duo_figure *f, FILE *file)
+static void print_detail(duo_table *t, const duo_case *c, const char *where, const duo_figure *f)
 {
-    char shape[DUO_TEXT], low[DUO_TEXT], high[DUO_TEXT];
-    if (!(f->median_seconds > 0.0)) return;
-    fprintf(file, "%18s %-6s %-18s %3d",
-            duo_text_shape(c->problem.operation, c->problem.shape, shape), where, f->algorithm,
-            f->threads);
-    print_figure(f, file);
-    if (f->low_seconds > 0.0)
-        fprintf(file, " %9s %9s", duo_text_time(f->low_seconds, low),
-                duo_text_time(f->high_seconds, high));
-    fputc('\n', file);
+    if (f->median_seconds > 0.0) duo_figure_row(t, c, where, DUO_SIDE_CPU, f);
 }
 
 static void print_details(const duo_crossover *x, FILE *file)
 {
     static const char *const where[DUO_PLACES] = {"plain", "pinned", "on GPU"};
-    fprintf(file, "\n%18s %-6s %-18s %3s %9s %19s\n", "shape", "arrays", "algorithm", "thr", "time",
-            "half of them in");
+    duo_table table = {.form = DUO_AS_TEXT, .file = file, .titles = true, .dense = true};
+    fputc('\n', file);
+    duo_figure_row(&table, &x->item[0], NULL, DUO_SIDE_CPU, &(duo_figure){.threads = 0});
     for (int i = 0; i < x->cases; i++) {
         const duo_case *const c = &x->item[i];
-        print_detail(c, "CPU", duo_crossover_cpu(c), file);
+        print_detail(&table, c, "CPU", duo_crossover_cpu(c));
         for (int place = 0; place < DUO_PLACES; place++)
-            print_detail(c, where[place], duo_crossover_gpu(c, (duo_place)place), file);
+            print_detail(&table, c, where[place], duo_crossover_gpu(c, (duo_place)place));
     }
     fprintf(file, "\nthr: threads of the CPU. Half of the rounds took between the last two "
                   "times.\n");

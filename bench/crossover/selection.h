@@ -3,6 +3,7 @@
 #define DUO_SELECTION_H
 
 #include "bench/crossover/crossover.h"
+#include "bench/tool/table.h"
 
 /*
  * Lists at most `most` cases of a family (at least 9), in the order of their sizes: the first, the
@@ -23,5 +24,9 @@ typedef void (*duo_take_figure)(void *user, const duo_case *c, const char *resid
  * (duo_place_names).
  */
 void duo_series_each(const duo_case *c, duo_take_figure take, void *user);
+
+/* csv.c: prints a figure. */
+void duo_figure_row(duo_table *table, const duo_case *c, const char *where, duo_side side,
+                    const duo_figure *f);
 
 #endif

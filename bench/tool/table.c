@@ -20,8 +20,9 @@ duo_table duo_table_open(bool csv)
 
 static void put_text(duo_table *t, int width, const char *text)
 {
-    t->length +=
-        (size_t)snprintf(t->line + t->length, sizeof t->line - t->length, "  %*s", width, text);
+    const char *const before = t->dense ? " " : "  ";
+    const size_t room = sizeof t->line - t->length;
+    t->length += (size_t)snprintf(t->line + t->length, room, "%s%*s", before, width, text);
     if (t->length >= sizeof t->line) t->length = sizeof t->line - 1;
 }
 

@@ -19,6 +19,7 @@ typedef struct duo_table {
     duo_form form;
     FILE *file;
     bool titles;
+    bool dense;   /* one blank between columns of text, not two */
     void *object; /* of JSON, which takes the next row: a cJSON */
     int cells;    /* of the row, so far */
     char line[1024];
