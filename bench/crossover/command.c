@@ -10,7 +10,7 @@
 #include "bench/crossover/files.h"
 #include "bench/crossover/verify.h"
 #include "bench/measure/benchmark.h"
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
@@ -28,163 +28,87 @@ static const char doc[] =
     "  $ duoblas crossover --update  # go on where Ctrl-C ended it\n"
     "  $ duoblas crossover --verify  # how good are the choices?";
 
-enum {
-    OPTION_CSV = 256,
-    OPTION_PLOT,
-    OPTION_PROFILE,
-    OPTION_NO_PROFILE,
-    OPTION_OPERATIONS,
-    OPTION_SEED,
-    OPTION_MAX_SECONDS,
-    OPTION_COLD,
-    OPTION_UPDATE,
-    OPTION_FORCE,
-    OPTION_FULL,
-    OPTION_JSON,
-    OPTION_REPORT,
-    OPTION_NO_FILES,
-    OPTION_GPU_PROFILE,
-    OPTION_VERIFY,
-    OPTION_IGNORE_NOISE
-};
-
-static const struct argp_option options[] = {
-    {"quick", 'q', NULL, 0, "Fewer sizes and rounds, in half a minute", 0},
-    {"operations", OPTION_OPERATIONS, "sgemm|sasum|ssum|sdot[,...]", 0, "These alone", 0},
-    {"full", OPTION_FULL, NULL, 0, "Print all sizes and shapes, who did them and quartiles", 0},
-    {"report", OPTION_REPORT, "FILE", 0, "Write a page of HTML: verdict, curves, tables", 0},
-    {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
-     "Write everything for programs, to stdout alone without FILE", 0},
-    {"csv", OPTION_CSV, "FILE", 0, "Write every figure to FILE, not beside the profile", 0},
-    {"plot", OPTION_PLOT, "FILE.svg", 0, "Draw the curves there, not beside the profile", 0},
-    {"no-files", OPTION_NO_FILES, NULL, 0, "No CSV and no plot beside the profile", 0},
-    {"gpu-profile", OPTION_GPU_PROFILE, "FILE", 0,
-     "Tell what the GPU of this profile would bring to this machine", 0},
-    {"profile", OPTION_PROFILE, "FILE", 0, "Write the profile to FILE, not to the user's own", 0},
-    {"no-profile", OPTION_NO_PROFILE, NULL, 0, "Write no profile, and nothing beside it", 0},
-    {"max-seconds", OPTION_MAX_SECONDS, "N", 0,
-     "Be done in N seconds (default 300, quick 30); what does not fit is predicted", 0},
-    {"update", OPTION_UPDATE, NULL, 0,
-     "Go on with an interrupted run, or measure only what is missing or stale", 0},
-    {"force", OPTION_FORCE, NULL, 0, "Let a quick run replace what a full run has measured", 0},
-    {"cold", OPTION_COLD, NULL, 0, "Every call on other data, so that none comes from a cache", 0},
-    {"seed", OPTION_SEED, "N", 0, "Seed of the random data (default 1)", 0},
-    {"verify", OPTION_VERIFY, "N", OPTION_ARG_OPTIONAL,
-     "Measure no profile: draw N random calls (default 200, quick 60) by --seed, time every "
-     "algorithm on each, and tell how far dispatch is from the best",
-     0},
-    {"ignore-noise", OPTION_IGNORE_NOISE, NULL, 0,
-     "Give a verdict and write the profile, or judge, on a noisy machine, too", 0},
-    {0},
-};
-
 typedef struct arguments {
-    duo_crossover *x;
+    duo_crossover x;
     duo_files files;
     duo_checkpoint checkpoint;
     const char *gpu_profile;
     bool full;
     bool verify;
-    int64_t problems; /* to verify by; 0: the usual number */
+    int problems;        /* to verify by; 0: the usual number */
+    int max_seconds;     /* 0: the usual number */
+    unsigned operations; /* bits; 0: all */
 } arguments;
 
-/* What would have no effect is refused. */
-static error_t check_options(const arguments *a, struct argp_state *state)
+/* ---- Options ---- */
+
+enum { MEASURE = 1, VERIFY = 2 };
+
+static const char *names(unsigned takers) { return takers == MEASURE ? "a profile" : "--verify"; }
+
+static error_t parse_json(const duo_option *option, struct argp_state *state, const char *value)
 {
-    const duo_files *const f = &a->files;
-    const struct {
-        const char *name;
-        bool given;
-    } measuring[] = {{"--full", a->full},
-                     {"--json", f->json != NULL || f->json_alone},
-                     {"--plot", f->plot != NULL},
-                     {"--profile", f->named},
-                     {"--gpu-profile", a->gpu_profile != NULL},
-                     {"--cold", a->x->cold},
-                     {"--update", a->checkpoint.update},
-                     {"--force", a->checkpoint.force}};
-    for (size_t i = 0; i < sizeof measuring / sizeof *measuring && a->verify; i++)
-        if (measuring[i].given)
-            return duo_tool_refuse(state, "it does not go with --verify", measuring[i].name);
+    duo_files *const files = duo_option_target(option, state);
+    files->json = value;
+    files->json_alone = value == NULL;
     return 0;
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static error_t parse_plot(const duo_option *option, struct argp_state *state, const char *value)
 {
-    arguments *const a = state->input;
-    int64_t number = 0;
-    error_t refused = 0;
-    switch (key) {
-    case 'q':
-        a->x->quick = true;
-        return 0;
-    case OPTION_OPERATIONS:
-        return duo_tool_operations(value, a->x->wanted)
-                   ? 0
-                   : duo_tool_bad_value(state, "--operations", value);
-    case OPTION_CSV:
-        a->files.csv = value;
-        return 0;
-    case OPTION_PLOT:
-        a->files.plot = value;
-        return duo_files_is_svg(value) ? 0 : duo_tool_bad_value(state, "--plot", value);
-    case OPTION_PROFILE:
-        a->files.profile = value;
-        a->files.named = true;
-        return 0;
-    case OPTION_NO_PROFILE:
-        a->files.no_profile = true;
-        return 0;
-    case OPTION_MAX_SECONDS:
-        refused = duo_tool_number_option(state, "--max-seconds", value, 1, 1000000, &number);
-        a->x->most_seconds = (double)number;
-        return refused;
-    case OPTION_COLD:
-        a->x->cold = true;
-        return 0;
-    case OPTION_UPDATE:
-        a->checkpoint.update = true;
-        return 0;
-    case OPTION_FORCE:
-        a->checkpoint.force = true;
-        return 0;
-    case OPTION_SEED:
-        refused = duo_tool_number_option(state, "--seed", value, 0, INT64_MAX, &number);
-        a->x->seed = (uint64_t)number;
-        return refused;
-    case OPTION_FULL:
-        a->full = true;
-        return 0;
-    case OPTION_REPORT:
-        a->files.report = value;
-        return 0;
-    case OPTION_JSON:
-        a->files.json = value;
-        a->files.json_alone = value == NULL;
-        return 0;
-    case OPTION_NO_FILES:
-        a->files.no_files = true;
-        return 0;
-    case OPTION_GPU_PROFILE:
-        a->gpu_profile = value;
-        return 0;
-    case OPTION_VERIFY:
-        a->verify = true;
-        if (value == NULL) return 0;
-        return duo_tool_number_option(state, "--verify", value, 1, 100000, &a->problems);
-    case OPTION_IGNORE_NOISE:
-        a->x->ignore_noise = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        return duo_tool_refuse(state, "unexpected argument", value);
-    case ARGP_KEY_END:
-        return check_options(a, state);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    *(const char **)duo_option_target(option, state) = value;
+    return duo_files_is_svg(value) ? 0 : duo_tool_bad_value(option, state, value);
 }
 
-static const struct argp argp = {options, parse, NULL, doc, duo_tool_help, NULL, NULL};
+static error_t parse_verify(const duo_option *option, struct argp_state *state, const char *value)
+{
+    duo_arguments *const a = state->input;
+    ((arguments *)a->into)->verify = true;
+    a->taker = VERIFY;
+    a->name = "--verify";
+    return value != NULL ? duo_parse_number(option, state, value) : 0;
+}
+
+#define AT(field) offsetof(arguments, field)
+static const duo_option options[] = {
+    {"quick", 'q', NULL, 0, duo_parse_flag, AT(x.quick), 0, 0,
+     "Fewer sizes and rounds, in half a minute"},
+    {"operations", 0, "sgemm|sasum|ssum|sdot[,...]", 0, duo_parse_choices, AT(operations), 0, 0,
+     "Only these"},
+    {"full", 0, NULL, MEASURE, duo_parse_flag, AT(full), 0, 0,
+     "Print all sizes and shapes, who did them and quartiles"},
+    {"report", 0, "FILE", 0, duo_parse_text, AT(files.report), 0, 0,
+     "Write a page of HTML: verdict, curves, tables"},
+    {"json", 0, "?FILE", MEASURE, parse_json, AT(files), 0, 0,
+     "Write everything for programs; without FILE to stdout, and nothing else there"},
+    {"csv", 0, "FILE", 0, duo_parse_text, AT(files.csv), 0, 0,
+     "Write every figure to FILE, not beside the profile"},
+    {"plot", 0, "FILE.svg", MEASURE, parse_plot, AT(files.plot), 0, 0,
+     "Draw the curves there, not beside the profile"},
+    {"no-files", 0, NULL, 0, duo_parse_flag, AT(files.no_files), 0, 0,
+     "No CSV and no plot beside the profile"},
+    {"gpu-profile", 0, "FILE", MEASURE, duo_parse_text, AT(gpu_profile), 0, 0,
+     "Tell what the GPU of this profile would bring to this machine"},
+    {"profile", 0, "FILE", MEASURE, duo_parse_text, AT(files.profile), 0, 0,
+     "Write the profile to FILE, not to the user's own"},
+    {"no-profile", 0, NULL, 0, duo_parse_flag, AT(files.no_profile), 0, 0,
+     "Write no profile, and nothing beside it"},
+    {"max-seconds", 0, "N", 0, duo_parse_number, AT(max_seconds), 1, 1000000,
+     "Be done in N seconds (default 300, quick 30); what does not fit is predicted"},
+    {"update", 0, NULL, MEASURE, duo_parse_flag, AT(checkpoint.update), 0, 0,
+     "Go on with an interrupted run, or measure only what is missing or stale"},
+    {"force", 0, NULL, MEASURE, duo_parse_flag, AT(checkpoint.force), 0, 0,
+     "Let a quick run replace what a full run has measured"},
+    {"cold", 0, NULL, MEASURE, duo_parse_flag, AT(x.cold), 0, 0,
+     "Every call on other data, so that none comes from a cache"},
+    {"seed", 0, "N", 0, duo_parse_seed, AT(x.seed), 0, 0, "Seed of the random data (default 1)"},
+    {"verify", 0, "?N", 0, parse_verify, AT(problems), 1, 100000,
+     "Measure no profile: draw N random calls (default 200, quick 60) by --seed, time every "
+     "algorithm on each, and tell how far dispatch is from the best"},
+    {"ignore-noise", 0, NULL, 0, duo_parse_flag, AT(x.ignore_noise), 0, 0,
+     "Give a verdict and write the profile, or judge, on a noisy machine, too"},
+    {.name = NULL},
+};
 
 /* The profile of another GPU. False, and said on stderr: it cannot serve. */
 static bool read_gpu_profile(const char *path, duo_crossover *x)
@@ -228,7 +152,7 @@ static void make_profile(const duo_crossover *x, duo_profile *profile)
 static bool run(arguments *a)
 {
     static duo_profile profile;
-    duo_crossover *const x = a->x;
+    duo_crossover *const x = &a->x;
     duo_interrupt_watch();
     duo_crossover_plan(x);
     if (!duo_crossover_open(x) || !duo_files_find_profile(&a->files, x) ||
@@ -254,8 +178,8 @@ static bool run(arguments *a)
 /* Judges the profile in use, and writes none. */
 static bool verify(const arguments *a)
 {
-    const duo_crossover *const x = a->x;
-    duo_verify_options o = {.problems = (int)a->problems,
+    const duo_crossover *const x = &a->x;
+    duo_verify_options o = {.problems = a->problems,
                             .seed = x->seed,
                             .quick = x->quick,
                             .ignore_noise = x->ignore_noise,
@@ -268,26 +192,37 @@ static bool verify(const arguments *a)
 /* Measures, and writes the profile. */
 static bool measure(arguments *a)
 {
-    const bool good = (a->gpu_profile == NULL || read_gpu_profile(a->gpu_profile, a->x)) && run(a);
-    duo_crossover_close(a->x);
+    const bool good = (a->gpu_profile == NULL || read_gpu_profile(a->gpu_profile, &a->x)) && run(a);
+    duo_crossover_close(&a->x);
     return good;
+}
+
+/* What stands in the options for what the run needs. */
+static void complete(arguments *a)
+{
+    duo_crossover *const x = &a->x;
+    for (int i = 0; i < DUO_OPERATIONS; i++)
+        x->wanted[i] = a->operations == 0 || (a->operations >> i & 1u);
+    x->most_seconds =
+        a->max_seconds > 0 ? a->max_seconds : (x->quick ? 30.0 : 300.0) * (a->verify ? 2.0 : 1.0);
+    a->files.named = a->files.profile != NULL;
+    a->checkpoint.files = &a->files;
 }
 
 int duo_tool_crossover(int argc, char **argv)
 {
-    duo_crossover *const x = calloc(1, sizeof *x);
-    if (x == NULL) return DUO_EXIT_FAILURE;
-    arguments a = {.x = x, .checkpoint.files = &a.files};
-    x->began = duo_now_seconds();
-    x->seed = 1;
-    for (int i = 0; i < DUO_OPERATIONS; i++) x->wanted[i] = true;
-    int status = duo_tool_parse(&argp, argc, argv, &a);
-    if (x->most_seconds <= 0.0)
-        x->most_seconds = (x->quick ? 30.0 : 300.0) * (a.verify ? 2.0 : 1.0);
+    arguments *const a = calloc(1, sizeof *a);
+    if (a == NULL) return DUO_EXIT_FAILURE;
+    duo_arguments command = {
+        .doc = doc, .option = options, .into = a, .taker = MEASURE | VERIFY, .names = names};
+    a->x.began = duo_now_seconds();
+    a->x.seed = 1;
+    int status = duo_tool_parse(&command, argc, argv);
     if (status == 0) {
-        const bool good = duo_files_possible(&a.files) && (a.verify ? verify(&a) : measure(&a));
+        complete(a);
+        const bool good = duo_files_possible(&a->files) && (a->verify ? verify(a) : measure(a));
         status = good ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
     }
-    free(x);
+    free(a);
     return status;
 }

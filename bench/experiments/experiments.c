@@ -118,7 +118,7 @@ enum {
     ALL = TIMED | BATCHED | HOST | GRAPHS | ACCURACY | ACCURACY_SGEMM
 };
 
-static const duo_bench_option options[] = {
+static const duo_option options[] = {
     {"size", 'n', DUO_SIZES_VALUE, PRODUCTS | HOST, DUO_SIZES,
      "Edges of cubes: whole numbers, as in 1000, 2^10 or 1e3, and ranges of powers of two"},
     {"size", 'n', DUO_SIZES_VALUE, REDUCTION | ACCURACY, DUO_SIZES,

@@ -21,7 +21,7 @@ typedef struct duo_experiment {
 /* Both end with a row without a name. */
 typedef struct duo_experiments {
     const duo_experiment *experiment;
-    const duo_bench_option *option;
+    const duo_option *option;
 } duo_experiments;
 
 extern const duo_experiments duo_user_experiments, duo_studies;

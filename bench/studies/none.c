@@ -2,6 +2,6 @@
 #include "bench/experiments/experiments.h"
 
 static const duo_experiment experiments[] = {{.name = NULL}};
-static const duo_bench_option options[] = {{.name = NULL}};
+static const duo_option options[] = {{.name = NULL}};
 
 const duo_experiments duo_studies = {experiments, options};

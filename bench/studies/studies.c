@@ -85,7 +85,7 @@ static const duo_experiment experiments[] = {
 
 enum { COMPUTED = INTRODUCTION | MIXED | ADAPT | LARGE | STALL | LANES };
 
-static const duo_bench_option options[] = {
+static const duo_option options[] = {
     {"size", 'n', "N|2^E", MIXED, DUO_SIZES, "Length of the reductions (default 2^20)"},
     {"size", 'n', "N|2^E", LARGE | TIMELINE, DUO_SIZES, "Edge of a cube"},
     {"shape", 's', "MxNxK", MIXED, DUO_SHAPE, "Shape of sgemm (default 384x384x384)"},

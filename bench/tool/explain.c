@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tool/explain.h"
 #include "bench/measure/stock.h"
+#include "bench/tool/arguments.h"
+#include "bench/tool/explain.h"
 #include "bench/tool/options.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
@@ -31,38 +32,9 @@ static const char doc[] =
     "  $ duoblas explain sgemm 1e5 1e5 2e4 --pinned a,b --memory 40G\n"
     "  $ duoblas explain sdot 2^20 --resident x";
 
-enum {
-    OPTION_RESIDENT = 256,
-    OPTION_PINNED,
-    OPTION_KEPT,
-    OPTION_PREPARED,
-    OPTION_PATH,
-    OPTION_TRANSPOSE,
-    OPTION_THREADS,
-    OPTION_DEVICES,
-    OPTION_MEMORY,
-    OPTION_CSV
-};
-
-static const struct argp_option options[] = {
-    {"resident", OPTION_RESIDENT, "OPERANDS", 0, "These are on the GPU (duo_malloc, duo_adopt)", 0},
-    {"pinned", OPTION_PINNED, "OPERANDS", 0, "These are in pinned host memory", 0},
-    {"kept", OPTION_KEPT, "OPERANDS", 0, "These are kept host arrays, current on the GPU", 0},
-    {"prepared", OPTION_PREPARED, "OPERANDS", 0,
-     "These were given to duo_prepare, and are split already; a, b, kept or resident", 0},
-    {"path", OPTION_PATH, "auto|cpu|gpu", 0, "Which side may serve", 0},
-    {"transpose", OPTION_TRANSPOSE, "nn|nt|tn|tt", 0, "A and B of sgemm, t for transposed", 0},
-    {"threads", OPTION_THREADS, "N", 0, "Most CPU threads", 0},
-    {"devices", OPTION_DEVICES, "N", 0,
-     "GPUs, all alike and linked, of which a plan takes as many as pay (default 1)", 0},
-    {"memory", OPTION_MEMORY, "BYTES[K|M|G]", 0,
-     "Free memory of each GPU (default: all that it has and DUOBLAS_DEVICE_MEMORY lets it use)", 0},
-    {"csv", OPTION_CSV, NULL, 0,
-     "Instead of all that, the steps of the plan, as `duoblas bench timeline` draws them", 0},
-    {0},
-};
-
 /* ---- Operands ---- */
+
+enum { RESIDENT, PINNED, KEPT, PREPARED };
 
 /* What is done to an operand, or why it cannot be: NULL if it was. */
 typedef const char *(*treatment)(duo_operand *o);
@@ -99,35 +71,56 @@ typedef struct arguments {
     int lists;
     const char *list[MOST_LISTS]; /* of operands, and what is done to them */
     treatment treatment[MOST_LISTS];
-    const char *transpose; /* NULL: not given */
-    duo_path path;
+    int layout; /* 2 * transa + transb; -1: not given */
+    int path;   /* duo_path */
     int threads, devices;
     double memory; /* bytes; infinite: not given */
     bool csv;
 } arguments;
 
-static error_t parse_path(arguments *a, struct argp_state *state, const char *value)
-{
-    for (int path = DUO_PATH_AUTO; path <= DUO_PATH_GPU; path++)
-        if (strcmp(value, duo_text_path((duo_path)path)) == 0) {
-            a->path = (duo_path)path;
-            return 0;
-        }
-    return duo_tool_bad_value(state, "--path", value);
-}
-
 /* The operands are looked up when the operation is known. */
-static error_t parse_treatment(arguments *a, struct argp_state *state, treatment it,
-                               const char *list)
+static error_t parse_operands(const duo_option *option, struct argp_state *state, const char *list)
 {
+    static const treatment treatments[] = {
+        [RESIDENT] = reside, [PINNED] = pin, [KEPT] = keep, [PREPARED] = prepare};
+    arguments *const a = duo_option_target(option, state);
     if (a->lists == MOST_LISTS) return duo_tool_refuse(state, "too many lists of operands", list);
     a->list[a->lists] = list;
-    a->treatment[a->lists++] = it;
+    a->treatment[a->lists++] = treatments[option->least];
     return 0;
 }
 
-static error_t parse_word(arguments *a, struct argp_state *state, const char *value)
+static error_t parse_bytes(const duo_option *option, struct argp_state *state, const char *value)
 {
+    double *const bytes = duo_option_target(option, state);
+    return duo_tool_bytes(value, bytes) ? 0 : duo_tool_bad_value(option, state, value);
+}
+
+#define AT(field) offsetof(arguments, field)
+static const duo_option options[] = {
+    {"resident", 0, "OPERANDS", 0, parse_operands, 0, RESIDENT, 0,
+     "These are on the GPU (duo_malloc, duo_adopt)"},
+    {"pinned", 0, "OPERANDS", 0, parse_operands, 0, PINNED, 0, "These are in pinned host memory"},
+    {"kept", 0, "OPERANDS", 0, parse_operands, 0, KEPT, 0,
+     "These are kept host arrays, current on the GPU"},
+    {"prepared", 0, "OPERANDS", 0, parse_operands, 0, PREPARED, 0,
+     "These were given to duo_prepare, and are split already; a, b, kept or resident"},
+    {"path", 0, "auto|cpu|gpu", 0, duo_parse_choice, AT(path), 0, 0, "Which side may serve"},
+    {"transpose", 0, "nn|nt|tn|tt", 0, duo_parse_choice, AT(layout), 0, 0,
+     "A and B of sgemm, t for transposed"},
+    {"threads", 0, "N", 0, duo_parse_number, AT(threads), 1, 1 << 16, "Most CPU threads"},
+    {"devices", 0, "N", 0, duo_parse_number, AT(devices), 1, DUO_PLAN_DEVICES,
+     "GPUs, all alike and linked, of which a plan takes as many as pay (default 1)"},
+    {"memory", 0, "BYTES[K|M|G]", 0, parse_bytes, AT(memory), 0, 0,
+     "Free memory of each GPU (default: all that it has and DUOBLAS_DEVICE_MEMORY lets it use)"},
+    {"csv", 0, NULL, 0, duo_parse_flag, AT(csv), 0, 0,
+     "Instead of all that, the steps of the plan: device, lane, step, begin and end in ms"},
+    {.name = NULL},
+};
+
+static error_t parse_word(void *into, struct argp_state *state, const char *value)
+{
+    arguments *const a = into;
     if (a->words == 0) {
         a->problem.operation = duo_tool_operation(value);
         if (a->problem.operation == DUO_OPERATIONS)
@@ -142,14 +135,15 @@ static error_t parse_word(arguments *a, struct argp_state *state, const char *va
     return 0;
 }
 
-static error_t parse_end(const arguments *a, struct argp_state *state)
+static error_t parse_end(void *into, struct argp_state *state)
 {
+    const arguments *const a = into;
     if (a->words == 0)
         return duo_tool_refuse(state, "an operation is missing", DUO_TOOL_OPERATIONS);
     if (a->words < (a->problem.operation == DUO_SGEMM ? 4 : 2))
         return duo_tool_refuse(state, "sizes are missing",
                                a->problem.operation == DUO_SGEMM ? "m n k" : "n");
-    if (a->transpose != NULL && a->problem.operation != DUO_SGEMM)
+    if (a->layout >= 0 && a->problem.operation != DUO_SGEMM)
         return duo_tool_refuse(state, "--transpose is for", "sgemm");
     for (int i = 0; i < a->lists; i++)
         if (a->treatment[i] == prepare && a->problem.operation != DUO_SGEMM)
@@ -158,50 +152,6 @@ static error_t parse_end(const arguments *a, struct argp_state *state)
         return duo_tool_refuse(state, "--csv is for", "sgemm");
     return 0;
 }
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *const a = state->input;
-    error_t refused = 0;
-    int64_t number = 0;
-    switch (key) {
-    case OPTION_RESIDENT:
-        return parse_treatment(a, state, reside, value);
-    case OPTION_PINNED:
-        return parse_treatment(a, state, pin, value);
-    case OPTION_KEPT:
-        return parse_treatment(a, state, keep, value);
-    case OPTION_PREPARED:
-        return parse_treatment(a, state, prepare, value);
-    case OPTION_PATH:
-        return parse_path(a, state, value);
-    case OPTION_TRANSPOSE:
-        if (!duo_tool_transposes(value, &a->problem.transa, &a->problem.transb))
-            return duo_tool_bad_value(state, "--transpose", value);
-        a->transpose = value;
-        return 0;
-    case OPTION_THREADS:
-        return duo_tool_threads_option(state, value, &a->threads);
-    case OPTION_DEVICES:
-        refused = duo_tool_number_option(state, "--devices", value, 1, DUO_PLAN_DEVICES, &number);
-        a->devices = (int)number;
-        return refused;
-    case OPTION_MEMORY:
-        return duo_tool_bytes(value, &a->memory) ? 0 : duo_tool_bad_value(state, "--memory", value);
-    case OPTION_CSV:
-        a->csv = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        return parse_word(a, state, value);
-    case ARGP_KEY_END:
-        return parse_end(a, state);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {options, parse, "OPERATION SIZE...", doc, duo_tool_help,
-                                 NULL,    NULL};
 
 /* ---- The call ---- */
 
@@ -265,10 +215,10 @@ static double memory_of(const arguments *a, bool gpu, const duo_device_info *inf
 static duo_conditions conditions_of(const arguments *a, bool gpu, const duo_device_info *info)
 {
     duo_conditions conditions = {.profile = duo_profile_in_use(),
-                                 .path = a->path,
+                                 .path = (duo_path)a->path,
                                  .math = duo_environment_get()->math,
                                  .threads = a->threads > 0 ? a->threads : duo_machine_threads(),
-                                 .gpu = a->path != DUO_PATH_CPU,
+                                 .gpu = a->path != (int)DUO_PATH_CPU,
                                  .capability = 10 * info->capability_major + info->capability_minor,
                                  .device_memory_bytes = memory_of(a, gpu, info),
                                  .devices = a->devices,
@@ -317,22 +267,32 @@ static void print_head(const arguments *a, int threads)
     char shape[DUO_TEXT];
     const duo_operation operation = a->problem.operation;
     printf("%s %s%s%s, up to %d CPU thread%s\n", duo_operation_name(operation),
-           duo_text_shape(operation, a->problem.shape, shape), a->transpose ? " " : "",
-           a->transpose ? a->transpose : "", threads, threads == 1 ? "" : "s");
+           duo_text_shape(operation, a->problem.shape, shape), a->layout >= 0 ? " " : "",
+           a->layout >= 0 ? duo_text_transposes(a->problem.transa, a->problem.transb) : "", threads,
+           threads == 1 ? "" : "s");
 }
 
 int duo_tool_explain(int argc, char **argv)
 {
     arguments a = {.problem.shape = {1, 1, 1},
-                   .path = duo_environment_get()->path,
+                   .layout = -1,
+                   .path = (int)duo_environment_get()->path,
                    .devices = 1,
                    .memory = INFINITY};
-    int status = duo_tool_parse(&argp, argc, argv, &a);
+    duo_arguments command = {.words = "OPERATION SIZE...",
+                             .doc = doc,
+                             .option = options,
+                             .into = &a,
+                             .word = parse_word,
+                             .end = parse_end};
+    int status = duo_tool_parse(&command, argc, argv);
     if (status != 0) return status;
+    a.problem.transa = a.layout >= 0 && a.layout / 2 != 0;
+    a.problem.transb = a.layout >= 0 && a.layout % 2 != 0;
     const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
     duo_call call = duo_problem_call(&a.problem, &nowhere, 0);
     if (!place_operands(&call, &a)) {
-        argp_help(&argp, stderr, ARGP_HELP_SHORT_USAGE, argv[0]);
+        duo_tool_usage(&command, argv[0]);
         return DUO_EXIT_USAGE;
     }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench/measure/noise.h"
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/algorithm.h"
@@ -24,28 +24,10 @@
 static const char doc[] = "Shows the CPU and its BLAS, the GPUs and the profile in use, and warns "
                           "of what makes them slower than they could be.";
 
-enum { OPTION_JSON = 256 };
-
-static const struct argp_option options[] = {
-    {"json", OPTION_JSON, NULL, 0, "The same as JSON, for programs", 0},
-    {0},
+static const duo_option options[] = {
+    {"json", 0, NULL, 0, duo_parse_flag, 0, 0, 0, "The same as JSON, for programs"},
+    {.name = NULL},
 };
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    bool *const json = state->input;
-    switch (key) {
-    case OPTION_JSON:
-        *json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        return duo_tool_refuse(state, "unexpected argument", value);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {options, parse, NULL, doc, duo_tool_help, NULL, NULL};
 
 const char *const duo_info_variables[] = {
     "DUOBLAS_PATH",    "DUOBLAS_MATH",      "DUOBLAS_VERBOSE",       "DUOBLAS_PROFILE",
@@ -190,7 +172,8 @@ static void print_environment(void)
 int duo_tool_info(int argc, char **argv)
 {
     bool json = false;
-    const int status = duo_tool_parse(&argp, argc, argv, &json);
+    duo_arguments arguments = {.doc = doc, .option = options, .into = &json};
+    const int status = duo_tool_parse(&arguments, argc, argv);
     if (status != 0) return status;
     if (json) return duo_info_json() ? EXIT_SUCCESS : DUO_EXIT_FAILURE;
     printf("DuoBLAS %s (commit %s, %s)\n\n", DUO_VERSION_STRING, duo_tool_commit, DUO_COMPILER);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "bench/tool/tool.h"
 #include "host/environment.h"
 

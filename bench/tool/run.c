@@ -13,54 +13,39 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "bench/tool/tool.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 }; /* as shells answer */
 
-static const struct argp_option options[] = {
-    {"summary", 's', "FILE", 0, "Append the summary to FILE instead of stderr", 0},
-    {"no-summary", 'n', NULL, 0, "Only preload", 0},
-    {0},
-};
-
 typedef struct request {
-    const char *summary; /* NULL: none */
+    const char *summary;
+    bool no_summary;
     char **program;
 } request;
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static const duo_option options[] = {
+    {"summary", 's', "FILE", 0, duo_parse_text, offsetof(request, summary), 0, 0,
+     "Append the summary to FILE instead of stderr"},
+    {"no-summary", 'n', NULL, 0, duo_parse_flag, offsetof(request, no_summary), 0, 0,
+     "Only preload"},
+    {.name = NULL},
+};
+
+static error_t take_program(void *into, struct argp_state *state, const char *value)
 {
-    request *const r = state->input;
-    switch (key) {
-    case 's':
-        r->summary = argument;
-        return 0;
-    case 'n':
-        r->summary = NULL;
-        return 0;
-    case ARGP_KEY_ARG:
-        r->program = &state->argv[state->next - 1];
-        state->next = state->argc; /* its options are not ours */
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which program?");
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)value;
+    ((request *)into)->program = &state->argv[state->next - 1];
+    state->next = state->argc; /* its options are not ours */
+    return 0;
 }
 
-static const struct argp argp = {options,
-                                 parse,
-                                 "[--] PROGRAM [ARG...]",
-                                 "Run a program with DuoBLAS as its sgemm, sdot, sasum and ssum."
-                                 "\vExamples:\n"
-                                 "  $ duoblas run -- python3 program.py\n"
-                                 "  $ duoblas run --summary calls.txt -- octave program.m",
-                                 duo_tool_help,
-                                 NULL,
-                                 NULL};
+static error_t check(void *into, struct argp_state *state)
+{
+    if (((request *)into)->program != NULL) return 0;
+    argp_error(state, "which program?");
+    return EINVAL;
+}
 
 /* ---- Is a program linked statically? ---- */
 
@@ -143,9 +128,21 @@ static bool ask_for_summary(const char *summary)
 int duo_tool_run(int argc, char **argv)
 {
     request r = {.summary = "stderr"};
+    duo_arguments arguments = {
+        .words = "[--] PROGRAM [ARG...]",
+        .doc = "Run a program with DuoBLAS as its sgemm, sdot, sasum and ssum.\v"
+               "Examples:\n"
+               "  $ duoblas run -- python3 program.py\n"
+               "  $ duoblas run --summary calls.txt -- octave program.m",
+        .option = options,
+        .into = &r,
+        .word = take_program,
+        .end = check,
+    };
     char library[PATH_MAX];
-    const int status = duo_tool_parse_in_order(&argp, argc, argv, &r);
-    if (status != 0 || r.program == NULL) return status;
+    const int status = duo_tool_parse(&arguments, argc, argv);
+    if (status != 0) return status;
+    if (r.no_summary) r.summary = NULL;
     if (!find_library(library)) {
         fprintf(stderr, "duoblas: " DUO_DROP_IN " is not where this tool expects it\n");
         return CANNOT_RUN;

@@ -93,13 +93,6 @@ const char *duo_text_transposes(bool transa, bool transb)
 
 const char *duo_text_side(duo_side side) { return side == DUO_SIDE_CPU ? "cpu" : "gpu"; }
 
-const char *duo_text_path(duo_path path)
-{
-    static const char *const names[] = {
-        [DUO_PATH_AUTO] = "auto", [DUO_PATH_CPU] = "cpu", [DUO_PATH_GPU] = "gpu"};
-    return names[path];
-}
-
 const char *duo_text_blas_says(const char *config, const char *core, char *text, size_t size)
 {
     if (core[0] != '\0' && strstr(config, core) == NULL)

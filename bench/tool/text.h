@@ -27,8 +27,6 @@ const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char
 const char *duo_text_transposes(bool transa, bool transb);
 /* "cpu" or "gpu" */
 const char *duo_text_side(duo_side side);
-/* "auto", "cpu" or "gpu" */
-const char *duo_text_path(duo_path path);
 
 /* The inner BLAS in one line: its configuration text, its kernels, or that there is none. */
 const char *duo_text_blas(char *text, size_t size);
