@@ -1,7 +1,7 @@
 /*
  * batched.c - `duoblas bench batched`: batches of small products beside the same products as calls,
  * cuBLAS's batches, and on the CPU OpenBLAS called product by product, and its own batch where it
- * has one. --random N: so many random batches instead, ours by strides alone.
+ * has one. --random N: N random batches instead, ours only by strides.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,7 +41,7 @@ typedef struct duo_batched_way {
     bool peer;
 } duo_batched_way;
 
-/* Ours first, of random batches in one way alone, then the peers'; that to which ratios are is the
+/* Ours first, of random batches only in one way, then the peers'; that to which ratios are is the
  * first of these. Returns how many. */
 int duo_batched_ways(const duo_batched *batched, duo_batched_way way[DUO_BATCHED_WAYS]);
 

@@ -1,7 +1,7 @@
 /*
  * corrections.c - how far the costs of the CPU's algorithms of sgemm are off at shapes that are not
  * cubes (choice/correction.h), by products of every shape that do not take long; of algorithms that
- * pack their operands some shapes are measured without transposes alone.
+ * pack their operands some shapes are measured only without transposes.
  */
 #include <math.h>
 
@@ -167,7 +167,7 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
         known[i] =
             before[DUO_CORRECTED_ONE_THREAD].measured && before[DUO_CORRECTED_ALL_THREADS].measured;
     }
-    /* First the coarse grids of all, so that time that runs out costs detail alone. */
+    /* First the coarse grids of all, so that time that runs out costs only detail. */
     for (duo_grid grid = DUO_GRID_COARSE; grid < DUO_GRIDS; grid++)
         for (int i = 0; i < DUO_CORRECTED; i++) {
             duo_correction *const correction = profile->correction[kCorrected[i].corrected];

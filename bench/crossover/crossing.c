@@ -78,7 +78,7 @@ double duo_crossover_log_ratio(const duo_case *c, duo_place place)
 }
 
 /* Where the line through the log ratios of sizes near n, by log n, is 0; `otherwise` where that is
- * not near. Near the crossing curves are almost parallel, so that two figures alone, with their
+ * not near. Near the crossing curves are almost parallel, so that only two figures, with their
  * noise, would move it by several percent. */
 static double line_meets(const duo_case *const *at, int count, duo_use use, double n,
                          double otherwise)

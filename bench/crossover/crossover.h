@@ -263,8 +263,8 @@ double duo_crossover_log_ratio(const duo_case *c, duo_place place);
 duo_crossing duo_crossover_find(const duo_crossover *x, duo_operation operation, const char *family,
                                 duo_place place);
 
-/* How a GPU is used: so many calls on the same arrays, which the first one finds in `place` and
- * all others on the GPU. Its times are taken times a factor, to see what an error would change. */
+/* How a GPU is used: `calls` calls on the same arrays, which the first one finds in `place` and all
+ * others on the GPU. Its times are taken times a factor, to see what an error would change. */
 typedef struct duo_use {
     duo_place place;
     int64_t calls;
@@ -287,11 +287,11 @@ int duo_crossover_families(const duo_crossover *x, duo_operation operation,
 
 /* ---- outlook.c ---- */
 
-/* Of ten calls on a GPU nine take between so many times what was predicted. */
+/* 90 % of GPU calls take between these two multiples of the predicted time. */
 extern const double duo_prediction_low, duo_prediction_high;
 
-/* Between so many times the quotient of two figures may be: what is known of predictions, if one
- * of them is, and the noise. */
+/* The quotient of two figures may be off by factors between these: by what is known of predictions,
+ * if one figure is predicted, and by the noise. */
 typedef struct duo_range {
     double low, high;
 } duo_range;
@@ -357,7 +357,7 @@ typedef struct duo_budget_item {
 } duo_budget_item;
 
 /*
- * Marks what fits into so many seconds: the most valuable first, of the same value the shortest
+ * Marks what fits into `seconds`: the most valuable first, of the same value the shortest
  * first. So of a ladder of sizes the largest are left out, and none between others. Returns the
  * seconds of all that fits.
  */

@@ -75,7 +75,7 @@ void duo_curves_panel(const duo_crossover *x, duo_operation operation, duo_quant
 /* A piece of a line with a mark, 30 wide and 12 high, as the panels draw it. */
 void duo_curves_sample(int curve, bool predicted, double left, double top, FILE *file);
 
-/* Seconds, or what a call of so many seconds does in one: GFLOP of sgemm, else GB. */
+/* Seconds, or what a call that takes them does in one second: GFLOP of sgemm, else GB. */
 double duo_panel_value(const duo_panel *p, const duo_problem *problem, double seconds);
 
 /* ---- guides.c ---- */

@@ -55,7 +55,7 @@ static double predict_algorithm(const duo_crossover *x, const duo_problem *probl
     return duo_algorithm_seconds(algorithm, &call, &conditions, &used);
 }
 
-/* From the profile: an algorithm on so many threads, or the API with its operands in a place. */
+/* From the profile: an algorithm on some threads, or the API with its operands in a place. */
 static double predict(const duo_crossover *x, const duo_problem *problem,
                       const duo_implementation *implementation, int series)
 {

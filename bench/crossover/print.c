@@ -101,7 +101,7 @@ static void print_figure(const duo_figure *f, FILE *file)
     print_time(f->median_seconds, f->predicted, file);
 }
 
-/* "GPU 3.1x": it is so many times as fast. */
+/* "GPU 3.1x": it is 3.1 times as fast. */
 static void print_faster(double log_ratio, FILE *file)
 {
     char faster[2 * DUO_TEXT] = "-", times[DUO_TEXT];

@@ -15,7 +15,7 @@ static double at_least(double value, double least) { return value > least ? valu
 
 /* ---- Curves ---- */
 
-/* The measured points of a series; squares alone for sgemm. */
+/* The measured points of a series; for sgemm only squares. */
 static void take_curve(const duo_crossover *x, int series, duo_operation operation,
                        duo_curve *curve)
 {

@@ -39,7 +39,7 @@ static bool blas_lost(const duo_crossover *x, const duo_case *c, const duo_algor
            own->median_seconds < blas->median_seconds;
 }
 
-/* The thin families need the algorithms that may win there alone. */
+/* The thin families need only the algorithms that may win there. */
 static bool belongs(const duo_crossover *x, const duo_case *c, const duo_algorithm *algorithm)
 {
     if (duo_problem_size(&c->problem) > longest_ladder(algorithm) && !blas_lost(x, c, algorithm))
@@ -47,7 +47,7 @@ static bool belongs(const duo_crossover *x, const duo_case *c, const duo_algorit
     return is_square(c) || (algorithm->side == DUO_SIDE_CPU && !is_stopgap(algorithm));
 }
 
-/* Reductions in float64 need a few sizes alone: between and beyond them the float32 algorithm's
+/* Reductions in float64 need only a few sizes: between and beyond them the float32 algorithm's
  * curve tells (choice/reduce_costs.c). */
 static bool is_step(const duo_case *c)
 {

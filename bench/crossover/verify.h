@@ -21,7 +21,7 @@
 typedef struct duo_timed {
     const duo_algorithm *algorithm;
     int threads;              /* 0 on the GPU */
-    double predicted_seconds; /* 0: the model does not use so many threads here */
+    double predicted_seconds; /* 0: the model does not use this number of threads here */
     double minimum_seconds, median_seconds;
     double low_seconds, high_seconds; /* quartiles. All 0: not timed */
 } duo_timed;
@@ -66,7 +66,7 @@ extern const char *const duo_fixed_policy_names[DUO_FIXED_POLICIES];
 typedef enum duo_part {
     DUO_PART_TRANSFER, /* bringing operands and result to where they are needed */
     DUO_PART_LAUNCH,   /* of a GPU algorithm, where the kernel is short */
-    DUO_PART_THREADS,  /* on one thread the prediction is right, or so many were not thought of */
+    DUO_PART_THREADS,  /* on one thread the prediction is right, or this number has none */
     DUO_PART_COMPUTE,
     DUO_PARTS
 } duo_part;

@@ -191,8 +191,8 @@ static void judge_predictions(duo_verification *v, double *value)
 
 /* ---- Offenders ---- */
 
-/* How far a prediction is off, whichever way. Without one, so many threads were thought not to pay:
- * that counts as an error that is just not close. */
+/* How far a prediction is off, whichever way. No prediction means that the model does not use this
+ * number of threads here: that counts as an error that is just not close. */
 static double distance(const duo_timed *c)
 {
     return c->predicted_seconds > 0.0 ? fabs(log(c->median_seconds / c->predicted_seconds))

@@ -24,7 +24,7 @@ static void add(duo_verified *v, const duo_algorithm *algorithm, int threads, do
             (duo_timed){.algorithm = algorithm, .threads = threads, .predicted_seconds = predicted};
 }
 
-/* Those of all threads come first, then those of one alone: a number of threads that both choose is
+/* Those of all threads come first, then those of one: a number of threads that both choose is
  * listed once. What the model would not do is listed without a prediction. */
 static void list(duo_verified *v, const duo_call *call, const duo_conditions *conditions)
 {

@@ -28,7 +28,7 @@ bool duo_verify_time_in_place(duo_verify_arrays *arrays, const duo_drawn *drawn,
 /* How fast it is at the moment, against the profile: on a shared host its clocks may be others than
  * when the profile was measured, minutes before, and no noise shows it. */
 
-/* Multiplies so many times; `context` is a duo_context. A point of every profile's curve, in the
+/* Multiplies `calls` times; `context` is a duo_context. A point of every profile's curve, in the
  * caches. The `run` of a benchmark. */
 bool duo_verify_product(void *context, int64_t calls);
 

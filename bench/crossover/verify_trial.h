@@ -33,7 +33,7 @@ double duo_trial_look(duo_trial *trial);
  * problem needs. */
 typedef struct duo_verify_arrays {
     duo_context *context;
-    bool gpu; /* without one there is plain host memory alone */
+    bool gpu; /* without one there is only plain host memory */
     int64_t floats[DUO_OPERANDS];
     duo_stock stock[DUO_PLACES][DUO_OPERANDS];
 } duo_verify_arrays;

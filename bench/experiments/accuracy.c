@@ -2,8 +2,8 @@
  * accuracy.c - `duoblas bench accuracy`: errors of the reductions on random vectors, beside
  * the peers on the same vectors.
  *
- * An error is counted in u sum|terms|, u = 2^-24, against the exact sum. Of ours the CPU algorithms
- * alone are run: the GPU's give the same bits.
+ * An error is counted in u sum|terms|, u = 2^-24, against the exact sum. Of ours only the CPU
+ * algorithms are run: the GPU's give the same bits.
  */
 #include <inttypes.h>
 #include <math.h>

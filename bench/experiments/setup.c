@@ -48,7 +48,7 @@ static bool open_gpu(duo_bench *b, size_t input, size_t output)
         return false;
     b->gpu_peers = device == 0;
     b->cublas_why = b->gpu_peers ? duo_peer_cublas_open(b->queue, b->math == DUO_MATH_TF32)
-                                 : "it is used on device 0 alone";
+                                 : "it is only used on device 0";
     return true;
 }
 
@@ -113,7 +113,7 @@ void duo_bench_head(const duo_bench *b)
     if (b->gpu)
         printf("%sGPU   %s; cuBLAS: %s; CUB: %s\n", mark, b->device.name,
                b->cublas_why != NULL ? b->cublas_why : "yes",
-               b->gpu_peers ? "yes" : "it is used on device 0 alone");
+               b->gpu_peers ? "yes" : "it is only used on device 0");
     else
         printf("%sGPU   none: %s\n", mark, b->why);
     if (b->prepared != 0)

@@ -3,7 +3,7 @@
  * chooses for resident operands beside cuBLAS with the same arguments; without a GPU, or with
  * --side cpu, the CPU's choice beside OpenBLAS with threads of its own. --algorithms: what each
  * other algorithm would have given, in the order of the predictions, as a multiple of the peer too.
- * --random N: so many random products instead, each in one layout; what fails is timed again.
+ * --random N: N random products instead, each in one layout; what fails is timed again.
  *
  * On the CPU both sides' idle threads stay awake for a while, so that each sample begins with a
  * pause, in which those of the other fall asleep, and a warm-up, which wakes its own.

@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    bool gpu; /* it is for a GPU alone */
+    bool gpu; /* it is only for a GPU */
     const char *what;
 } parts[DUO_PARTS] = {
     {"overlap", true,

@@ -22,7 +22,7 @@ typedef struct duo_graphs {
     duo_effort effort;
     int edge;         /* of products that do not fill a GPU */
     int long_edge;    /* of those that keep it busy, */
-    int queued;       /* and so many of them do */
+    int queued;       /* and how many of them do */
     const char *part; /* the name of the one that is under way */
 } duo_graphs;
 

@@ -12,7 +12,7 @@ enum {
     FLOATS = 16,
     MOST_ROUNDS = 64,
     AT_A_TIME = 100
-}; /* so many nodes, in one or more launches */
+}; /* AT_A_TIME: nodes, in one or more launches */
 
 typedef struct launch {
     duo_buffers buffers, large; /* one for each node; the queue's product */

@@ -25,7 +25,7 @@ typedef struct way {
     const char *name;
 } way;
 
-/* Every so many products from `first` on, each in its context. */
+/* Products first, first + every and so on, each in its context. */
 static bool queue(const way *w, int first, int every)
 {
     bool good = true;

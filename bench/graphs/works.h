@@ -39,7 +39,7 @@ typedef struct duo_works {
     duo_graph *graph; /* or, if it is there, a launch of this */
 } duo_works;
 
-/* A benchmark's run: all of them so many times, and the host waits in the end. */
+/* A benchmark's run: all of them, `times` times; the host waits in the end. */
 bool duo_works_run(void *works, int64_t times);
 
 /* ---- Arrays of one side, each allocated for itself, with a context ---- */

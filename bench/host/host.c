@@ -41,7 +41,7 @@ static bool open_machine(duo_host *h, const duo_problem *problem, int problems)
     h->devices = b->gpu ? b->devices : 0;
     h->device = b->devices > 1 ? 0 : duo_environment_get()->device;
     h->xt_why = !b->gpu         ? "no GPU"
-                : !b->gpu_peers ? "it is used on device 0 alone"
+                : !b->gpu_peers ? "it is only used on device 0"
                                 : duo_peer_cublasxt_open(b->devices);
     if (duo_create(&h->context) != DUO_OK) return false;
     int first[DUO_PLAN_DEVICES];
@@ -109,7 +109,7 @@ static void check(duo_host *h, duo_host_line *line, const duo_product_sample *sa
     h->wrong = h->wrong || line->wrong;
 }
 
-/* The best block of cuBLASXt alone is of interest. */
+/* Only the best block of cuBLASXt is of interest. */
 static void hide_blocks(duo_host_group *g)
 {
     duo_host_line *best = NULL;

@@ -58,7 +58,7 @@ void duo_host_list(const duo_host *host, duo_host_group *group, const duo_host_g
 /* Device memory for the lines that need it; where there is no room, they are not there. */
 void duo_host_open_device(const duo_host *host, duo_host_group *group);
 void duo_host_close_device(const duo_host *host, duo_host_group *group);
-/* A benchmark's run: so many calls of the line. */
+/* A benchmark's run: `calls` calls of the line. */
 bool duo_host_run(void *line, int64_t calls);
 
 /* ---- host_print.c: as a table or as CSV ---- */
@@ -73,7 +73,7 @@ void duo_host_foot(const duo_host *host);
  * memory of its own. False: they could not be used; the rates are 0. */
 bool duo_rates_of_link(int first, int count, const duo_effort *effort, duo_host_rates *rates);
 
-/* Sets in and out: memcpy by so many threads of the library. False: out of memory. */
+/* Sets in and out: memcpy by `threads` threads of the library. False: out of memory. */
 bool duo_rates_of_copies(int threads, const duo_effort *effort, duo_host_rates *rates);
 
 #endif

@@ -71,7 +71,7 @@ static bool copies_and_product(const duo_host_line *line)
 
 /* ---- Lines ---- */
 
-/* Resident products wait for the last call alone: their time is to be the arithmetic's. */
+/* Resident products wait only for the last call: their time is to be the arithmetic's. */
 bool duo_host_run(void *user, int64_t calls)
 {
     const duo_host_line *const line = user;

@@ -10,11 +10,11 @@
 
 enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
 
-/* A call that is so many times as long as the warm-up needs none. */
+/* A call that is as many times as long as the warm-up needs none. */
 static const double kOwnWarmUp = 8.0;
 
-/* Quartiles tell of noise if there are so many samples of such a length: of fewer they are the
- * least and the longest, and shorter ones lie apart on a quiet machine, too. */
+/* Quartiles tell of noise if there are as many samples as this, each as long as that: of fewer they
+ * are the least and the longest, and shorter ones lie apart on a quiet machine, too. */
 enum { LEAST_ROUNDS = 5 };
 static const double kLeastSample = 0.001;
 
@@ -28,7 +28,7 @@ double duo_now_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Seconds of so many calls; negative if it failed. */
+/* Seconds of `calls` calls; negative if it failed. */
 static double timed(duo_benchmark *benchmark, int64_t calls)
 {
     const double begin = duo_now_seconds();

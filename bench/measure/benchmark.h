@@ -15,7 +15,7 @@
 double duo_now_seconds(void);
 
 typedef struct duo_benchmark {
-    /* Does the work so many times over and waits for it; false: it cannot, and is left out. */
+    /* Does the work `times` times over and waits for it; false: it cannot, and is left out. */
     bool (*run)(void *user, int64_t calls);
     void *user;
 

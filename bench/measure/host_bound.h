@@ -10,7 +10,7 @@
 
 /* Bytes per second, of all devices in use together. */
 typedef struct duo_host_rates {
-    double up, down; /* pinned memory to the devices, and back; each alone */
+    double up, down; /* pinned memory to the devices, and back; each by itself */
     double both;     /* the two at once, in all */
     double in, out;  /* memcpy by all threads from plain memory into pinned memory, and back */
 } duo_host_rates;

@@ -6,8 +6,8 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
-/* Of very small problems so many slots are not enough to empty a cache; more calls would themselves
- * fill it. */
+/* Very small problems do not empty a cache even by this number of slots; more calls would fill it
+ * themselves. */
 enum { MOST_SLOTS = 16384 };
 
 /* ---- Algorithms below the API ---- */

@@ -14,7 +14,7 @@ static size_t rounded(int64_t floats)
     return ((size_t)floats + BOUNDARY_FLOATS - 1) / BOUNDARY_FLOATS * BOUNDARY_FLOATS;
 }
 
-/* Of a matrix; where its size overflows, so many that no machine has them. */
+/* Of a matrix; where its size overflows, more than any machine has. */
 static size_t rounded_matrix(int64_t rows, int64_t columns)
 {
     const int64_t most = INT64_MAX / 64;

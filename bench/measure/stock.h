@@ -21,7 +21,7 @@ extern const char *const duo_place_names[DUO_PLACES];
  * A stock: random floats to read and room to write, allocated once. Problems take their operands
  * from its start, so that nothing is allocated between measurements. With rotate_bytes there are
  * more slots, one behind the other, and successive calls take the operands from successive slots:
- * until they return to the first one, they have touched so many bytes that no cache holds it.
+ * until they return to the first one, they have touched more bytes than any cache holds.
  */
 typedef struct duo_stock {
     duo_place place;
@@ -32,7 +32,7 @@ typedef struct duo_stock {
     size_t offset_floats; /* from a boundary of 256 bytes to every operand; below DUO_OFFSETS */
 } duo_stock;
 
-/* A stock that is to have an offset has so many floats more than its problems need. */
+/* A stock that is to have an offset has as many floats more than its problems need. */
 enum { DUO_OFFSETS = 64 };
 
 /* Random numbers, uniform in (-1, 1), none of them zero: zeros draw less power and run faster. */

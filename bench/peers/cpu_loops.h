@@ -21,7 +21,7 @@ bool duo_bare_read_cpu(duo_implementation *read, int variant, int threads, const
 enum { DUO_CPU_SIMDS = 2, DUO_CPU_READS = 2 };
 
 typedef struct duo_cpu_loops {
-    /* With one sum, or with four. y: of sdot alone. threads == 1: no parallel region. */
+    /* With one sum, or with four. y: only of sdot. threads == 1: no parallel region. */
     float (*reduce[DUO_OPERATIONS][DUO_CPU_SIMDS])(int64_t n, const float *x, const float *y,
                                                    int threads);
     /* All words of x, and of y if it is not NULL, ORed together: in one stream, or in four. */

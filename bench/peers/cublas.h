@@ -9,7 +9,7 @@
 void *duo_peer_cublas_library(void);
 extern const char duo_peer_cublas_missing[];
 
-/* NULL if it is there; otherwise why not. fp32 arithmetic alone (its default), or TF32. */
+/* NULL if it is there; otherwise why not. Only fp32 arithmetic (its default), or TF32. */
 const char *duo_peer_cublas_open(duo_queue *queue, bool tf32);
 
 /* Results are left on the device. There is no sum in cuBLAS: for ssum its asum, which reads as
@@ -36,11 +36,11 @@ bool duo_peer_cublas_finish(void);
 /* The peer for products in host memory: cuBLASXt, which cuts them into square blocks and sends
  * these to one or several GPUs. It is in cuBLAS's library. */
 
-/* On devices 0 to devices - 1, fp32 arithmetic alone (its default). NULL if it is there; otherwise
+/* On devices 0 to devices - 1, only fp32 arithmetic (its default). NULL if it is there; otherwise
  * why not. */
 const char *duo_peer_cublasxt_open(int devices);
 
-/* With blocks of so many rows and columns; a call returns when C is there. False: it is not
+/* With square blocks of `block` rows; a call returns when C is there. False: it is not
  * open. */
 bool duo_peer_cublasxt(duo_implementation *peer, int block);
 

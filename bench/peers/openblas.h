@@ -42,16 +42,16 @@ duo_blas_instance *duo_blas_instance_get(void);
 bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const char **why);
 
 /*
- * Around each call: so many threads for it. OpenMP's setting is the calling thread's own and may be
- * seen by ours, so it is put back: _end takes what _begin returned.
+ * Around each call: `threads` threads for it. OpenMP's setting is the calling thread's own and may
+ * be seen by ours, so it is put back: _end takes what _begin returned.
  */
 int duo_blas_instance_begin(duo_blas_instance *blas, int threads);
 void duo_blas_instance_end(const duo_blas_instance *blas, int before);
 
 /* ---- openblas.c ---- */
 
-/* The instance of duo_blas_instance_get, on so many threads. False: there is none, or it lacks the
- * operation. */
+/* The instance of duo_blas_instance_get, on `threads` threads. False: there is none, or it lacks
+ * the operation. */
 bool duo_peer_openblas(duo_implementation *peer, duo_operation operation, int threads,
                        const duo_stock *stock);
 

@@ -18,7 +18,7 @@ typedef struct duo_accuracy_data {
 enum { DUO_ACCURACY_KINDS = 7, DUO_ACCURACY_SHORTEST_ILL = 32 };
 extern const duo_accuracy_data duo_accuracy_kinds[DUO_ACCURACY_KINDS];
 
-/* y: sdot alone. n >= DUO_ACCURACY_SHORTEST_ILL where the kind has a condition. */
+/* y: only of sdot. n >= DUO_ACCURACY_SHORTEST_ILL where the kind has a condition. */
 void duo_accuracy_fill(const duo_accuracy_data *data, duo_operation operation, int64_t n,
                        uint64_t seed, float *x, float *y);
 

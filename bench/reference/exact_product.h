@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /*
- * op(A) op(B) and |op(A)| |op(B)| of operands on device 0, so many columns of them, evenly spread
- * (see duo_product_column), to host memory; waits. False: CUDA, or this code, cannot do it.
+ * op(A) op(B) and |op(A)| |op(B)| of operands on device 0, `columns` of their columns, evenly
+ * spread (see duo_product_column), to host memory; waits. False: CUDA, or this code, cannot do it.
  */
 bool duo_exact_product(const duo_call *call, int64_t columns, double *product, double *magnitude,
                        void *stream);

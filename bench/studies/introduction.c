@@ -21,7 +21,7 @@ enum { MOST = DUO_SGEMM_ALGORITHMS + 3 };
 static const int64_t edges[] = {1000, 4092};
 enum { EDGES = sizeof edges / sizeof edges[0] };
 
-/* Medians in seconds of so many implementations at one problem; 0 where one failed. */
+/* Medians in seconds of `count` implementations at one problem; 0 where one failed. */
 static void time_all(const duo_bench *b, const duo_problem *problem,
                      const duo_implementation *implementation, int count, double *seconds)
 {

@@ -102,7 +102,7 @@ int duo_bench_large(duo_bench *b)
     duo_problem problem[DUO_MOST_PROBLEMS];
     (void)duo_bench_problems(b, DUO_SGEMM, problem);
     large l = {.bench = b, .problem = problem[0]};
-    /* The machine, for the head alone: what it holds on the device is given back. */
+    /* The machine, only for the head: what it holds on the device is given back. */
     bool good = duo_bench_open(b, duo_problem_fits(problem) ? &small : problem, 1);
     duo_bench_close(b);
     good = good && duo_create(&l.context) == DUO_OK && duo_warm_up(l.context) == DUO_OK && run(&l);

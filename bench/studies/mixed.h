@@ -36,7 +36,7 @@ typedef struct duo_member {
 } duo_member;
 
 typedef struct duo_mix {
-    int rounds, calls; /* at most so many in each round, of each, in each way */
+    int rounds, calls; /* calls: at most, in each round, of each, in each way */
     double warm_seconds, most_seconds;
     duo_context *context[2]; /* the second with one thread */
     duo_blas_instance beside;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * Makes so many, which sleep. To be called while the process has one thread and has opened nothing,
- * as they are forked. They end with it, however it ends. False: not all could be made.
+ * Makes `count` of them, which sleep. To be called while the process has one thread and has opened
+ * nothing, as they are forked. They end with it, however it ends. False: not all could be made.
  */
 bool duo_neighbours_open(int count);
 /* From here on they are busy. */

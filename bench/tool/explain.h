@@ -19,7 +19,7 @@ typedef struct duo_explained_plan {
     double free_bytes; /* of device memory, on each device */
 } duo_explained_plan;
 
-/* Makes the plan by which the algorithm would do the call on so many devices. False, and said on
+/* Makes the plan by which the algorithm would do the call on `devices` devices. False, and said on
  * stderr: there is none. */
 bool duo_explain_plan_open(duo_explained_plan *explained, const duo_call *call,
                            const duo_algorithm *algorithm, const duo_conditions *conditions,

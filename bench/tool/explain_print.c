@@ -92,7 +92,7 @@ static duo_decision decision_of(const duo_call *call, const duo_conditions *cond
     return decision;
 }
 
-/* The sentence in lines of at most 79 characters, and whether the transfers alone decide. */
+/* The sentence in lines of at most 79 characters, and whether only the transfers decide. */
 static void print_reason(const duo_decision *d)
 {
     int column = printf("\n%s:", d->candidate[d->ran].algorithm) - 1;

@@ -14,7 +14,8 @@ void duo_progress_end(void);
 /* Does the line stand on the terminal? A signal handler may ask. */
 bool duo_progress_shown(void);
 
-/* The line for a terminal of so many columns, at most 200: less than them. Returns its length. */
+/* The line for a terminal of `columns` columns, at most 200: shorter than that. Returns its
+ * length. */
 int duo_progress_line(char *text, size_t size, int columns, double part, double left_seconds,
                       const char *label);
 

@@ -21,7 +21,7 @@ const char *duo_text_times(double ratio, char text[DUO_TEXT]);
 /* Prints a label and a text in lines of less than 80 columns; words are a blank apart, and begin
  * where the label ends. */
 void duo_text_wrap(const char *label, const char *text, FILE *file);
-/* "1000 x 1000 x 64", or n alone for the reductions. */
+/* "1000 x 1000 x 64", or n for the reductions. */
 const char *duo_text_shape(duo_operation operation, const int64_t shape[3], char text[DUO_TEXT]);
 /* "nn", "nt", "tn" or "tt" */
 const char *duo_text_transposes(bool transa, bool transb);
