@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 #include "support/harness.h"

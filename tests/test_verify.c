@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "bench/crossover/verify_time.h"
+#include "bench/crossover/verify_trial.h"
 #include "bench/measure/implementation.h"
 #include "call/context.h"
 #include "data/locate.h"

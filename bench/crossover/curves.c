@@ -1,5 +1,4 @@
 /* curves.c - the curves of a panel (panel.h) */
-
 #include <math.h>
 #include <string.h>
 

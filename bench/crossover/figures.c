@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "bench/tool/output.h"
 #include "choice/profile_file.h"
 #include "choice/profile_parts.h"

@@ -1,5 +1,4 @@
 /* report_sizes.c - the tables of a page that tell from what size on the GPU is faster */
-
 #include "bench/crossover/html.h"
 
 /* What a table of sizes shows in a column. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/crossover/verify_time.h"
+#include "bench/crossover/verify_trial.h"
 #include "bench/measure/stock.h"
 #include "bench/tool/progress.h"
 #include "call/context.h"

@@ -1,6 +1,4 @@
-/* verify_time.c - see verify_time.h */
-#include "bench/crossover/verify_time.h"
-
+/* verify_time.c - times every candidate of a drawn call (verify_trial.h) */
 #include <math.h>
 #include <stddef.h>
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/error.h"
 #include "bench/experiments/experiments.h"
 #include "bench/experiments/setup.h"
 #include "bench/peers/cublas.h"

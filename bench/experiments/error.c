@@ -1,5 +1,5 @@
-/* error.c - see error.h */
-#include "bench/experiments/error.h"
+/* error.c - errors against float64 (setup.h) */
+#include "bench/experiments/setup.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/experiments/error.h"
 #include "bench/experiments/experiments.h"
+#include "bench/experiments/setup.h"
 #include "bench/peers/openblas.h"
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "bench/tool/tool.h"
 
 /* Its side's fastest bare read, or its side's peer; NULL: there is none that works. */

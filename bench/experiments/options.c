@@ -1,12 +1,10 @@
-/* options.c - the arguments of `duoblas bench` (options.h). */
-#include "bench/experiments/options.h"
-
+/* options.c - the arguments of `duoblas bench` (experiments.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bench/experiments/experiments.h"
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 
 /* ---- Sizes ---- */
 

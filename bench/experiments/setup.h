@@ -6,6 +6,7 @@
 #define DUO_SETUP_H
 
 #include "bench/measure/implementation.h"
+#include "bench/reference/product_error.h"
 #include "choice/select.h"
 
 enum { DUO_MOST_PROBLEMS = 64 };
@@ -71,5 +72,25 @@ bool duo_bench_conditions(const duo_bench *bench, const duo_algorithm *algorithm
  * default's; returns how many. */
 int duo_bench_choose(const duo_bench *bench, const duo_call *call, duo_side side,
                      duo_choice chosen[DUO_CANDIDATES]);
+
+/* ---- error.c: against float64, of what was done at slot 0 of a stock ---- */
+
+/* A reduction of slot 0 in float64: its value, and the sum of |terms|. */
+typedef struct duo_exact {
+    double sum, scale;
+} duo_exact;
+
+duo_exact duo_bench_exact(const duo_problem *problem, const duo_stock *host);
+
+/*
+ * The error of a reduction's last result: |error| / sum of |terms|, in units of 2^-24. Negative:
+ * the result could not be fetched.
+ */
+double duo_bench_error(duo_context *context, const duo_problem *problem, const duo_exact *exact,
+                       const duo_implementation *implementation);
+
+/* The exact product of slot 0, by the device if its peers can be used. */
+bool duo_bench_exact_product(const duo_bench *bench, const duo_problem *problem,
+                             duo_product_exact *exact);
 
 #endif

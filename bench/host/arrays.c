@@ -1,5 +1,5 @@
-/* arrays.c - see arrays.h */
-#include "bench/host/arrays.h"
+/* arrays.c - operands of large products in host memory (host.h) */
+#include "bench/host/host.h"
 
 #include <stdlib.h>
 #include <string.h>

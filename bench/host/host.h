@@ -6,9 +6,28 @@
 #define DUO_HOST_H
 
 #include "bench/experiments/setup.h"
-#include "bench/host/arrays.h"
 #include "bench/measure/benchmark.h"
 #include "bench/measure/host_bound.h"
+#include "bench/measure/stock.h"
+
+/* ---- arrays.c: A, B and C of large products in host memory, filled by all threads ---- */
+
+typedef struct duo_arrays {
+    duo_context *context; /* pins */
+    duo_place place;      /* DUO_PLACE_PAGEABLE or DUO_PLACE_PINNED */
+    float *operand[3];    /* DUO_A, DUO_B, DUO_C */
+} duo_arrays;
+
+/* Room for the operands of each of the problems; A and B random, uniform in (-1, 1). False, and
+ * nothing is held: out of memory. */
+bool duo_arrays_open(duo_arrays *arrays, duo_context *context, duo_place place,
+                     const duo_problem *problem, int problems, uint64_t seed);
+void duo_arrays_close(duo_arrays *arrays);
+
+/* C := op(A) op(B) on the arrays, column-major, no gaps. */
+duo_call duo_arrays_call(const duo_arrays *arrays, const duo_problem *problem);
+
+/* ---- host.c ---- */
 
 /* duo_sgemm, the same on resident data, copies + cuBLAS, and three block sizes of cuBLASXt. */
 enum { DUO_HOST_LINES = 6, DUO_OURS_LINE = 0, DUO_RESIDENT_LINE = 1 };

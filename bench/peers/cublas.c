@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "gpu/backend/backend.h"
 #include "gpu/backend/devices.h"
 
 enum {
@@ -42,9 +43,10 @@ static bool find(void *function, const char *name)
     return address != NULL;
 }
 
-const char duo_peer_cublas_missing[] = "libcublas.so.13 or .12 was not found";
+static const char missing[] = "libcublas.so.13 or .12 was not found";
 
-void *duo_peer_cublas_library(void)
+/* At the first call; NULL: there is none. */
+static void *open_library(void)
 {
     static const char *const names[] = {
         "libcublas.so.13",
@@ -62,7 +64,7 @@ const char *duo_peer_cublas_open(duo_queue *queue, bool tf32)
 {
     int (*create)(void **handle), (*set_stream)(void *handle, void *stream);
     int (*set_math_mode)(void *handle, int mode);
-    if (duo_peer_cublas_library() == NULL) return duo_peer_cublas_missing;
+    if (open_library() == NULL) return missing;
     (void)find(&cublas.strided, "cublasSgemmStridedBatched");
     (void)find(&cublas.lists, "cublasSgemmBatched");
     if (!find(&create, "cublasCreate_v2") || !find(&set_stream, "cublasSetStream_v2") ||
@@ -161,4 +163,51 @@ bool duo_peer_cublas_batch(const duo_call *call, const duo_batch *batch)
 bool duo_peer_cublas_finish(void)
 {
     return cublas.queue != NULL && duo_queue_finish(cublas.queue) == DUO_OK;
+}
+
+/* ---- cuBLASXt ---- */
+
+static struct {
+    void *handle; /* NULL: not open */
+    int (*set_block)(void *handle, int block);
+    int (*sgemm)(void *handle, int transa, int transb, size_t m, size_t n, size_t k,
+                 const float *alpha, const float *a, size_t lda, const float *b, size_t ldb,
+                 const float *beta, float *c, size_t ldc);
+} xt;
+
+const char *duo_peer_cublasxt_open(int devices)
+{
+    int (*create)(void **handle), (*select)(void *handle, int count, int *device);
+    int device[DUO_MOST_DEVICES];
+    void *handle = NULL;
+    if (open_library() == NULL) return missing;
+    if (!find(&create, "cublasXtCreate") || !find(&select, "cublasXtDeviceSelect") ||
+        !find(&xt.set_block, "cublasXtSetBlockDim") || !find(&xt.sgemm, "cublasXtSgemm"))
+        return "cuBLAS's library lacks functions of it";
+    for (int i = 0; i < DUO_MOST_DEVICES; i++) device[i] = i;
+    if (create(&handle) != 0) return "it cannot start";
+    if (select(handle, devices, device) != 0) return "it refuses these devices";
+    xt.handle = handle;
+    return NULL;
+}
+
+static bool call_cublasxt(const duo_implementation *self, const duo_call *call)
+{
+    const duo_operand *const o = call->operand;
+    return xt.set_block(xt.handle, self->variant) == 0 &&
+           xt.sgemm(xt.handle, call->transa, call->transb, (size_t)call->m, (size_t)call->n,
+                    (size_t)call->k, &call->alpha, o[DUO_A].address, (size_t)o[DUO_A].ld,
+                    o[DUO_B].address, (size_t)o[DUO_B].ld, &call->beta, o[DUO_C].address,
+                    (size_t)o[DUO_C].ld) == 0;
+}
+
+bool duo_peer_cublasxt(duo_implementation *peer, int block)
+{
+    if (xt.handle == NULL) return false;
+    *peer = (duo_implementation){.name = "cuBLASXt",
+                                 .side = DUO_SIDE_GPU,
+                                 .peer = true,
+                                 .variant = block, /* its layouts are numbered as cuBLAS's: 0, 1 */
+                                 .call = call_cublasxt};
+    return true;
 }

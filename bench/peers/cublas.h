@@ -5,10 +5,6 @@
 #include "batch.h"
 #include "bench/measure/implementation.h"
 
-/* The library, opened at the first call; NULL: there is none, which is why: */
-void *duo_peer_cublas_library(void);
-extern const char duo_peer_cublas_missing[];
-
 /* NULL if it is there; otherwise why not. Only fp32 arithmetic (its default), or TF32. */
 const char *duo_peer_cublas_open(duo_queue *queue, bool tf32);
 

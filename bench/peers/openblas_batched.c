@@ -1,6 +1,5 @@
 /* openblas_batched.c - see openblas.h */
 #define _GNU_SOURCE
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/host/arrays.h"
+#include "bench/host/host.h"
 #include "bench/reference/product_error.h"
 #include "bench/studies/studies.h"
 #include "bench/tool/text.h"

@@ -4,7 +4,6 @@
 #ifndef DUO_MIXED_H
 #define DUO_MIXED_H
 
-#include "bench/experiments/error.h"
 #include "bench/experiments/setup.h"
 #include "bench/peers/openblas.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/host/arrays.h"
+#include "bench/host/host.h"
 #include "bench/studies/studies.h"
 #include "bench/tool/explain.h"
 #include "bench/tool/output.h"

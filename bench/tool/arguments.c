@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tool/options.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/tool/explain.h"
 #include "bench/measure/stock.h"
 #include "bench/tool/arguments.h"
-#include "bench/tool/explain.h"
-#include "bench/tool/options.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_in_use.h"

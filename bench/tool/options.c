@@ -1,5 +1,5 @@
-/* options.c - see options.h */
-#include "bench/tool/options.h"
+/* options.c - the words that options take (arguments.h) */
+#include "bench/tool/arguments.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/tool/options.h"
+#include "bench/tool/arguments.h"
 #include "support/harness.h"
 
 /* The family of a product, by the place of n in its shape. */
