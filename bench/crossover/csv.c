@@ -1,4 +1,4 @@
-/* csv.c - every figure, as comma-separated values. */
+/* csv.c - figures: rows of tables, and all of them as comma-separated values. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,12 @@
 #include "bench/tool/output.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
+
+const char *const duo_place_titles[DUO_PLACES] = {
+    [DUO_PLACE_PAGEABLE] = "plain host arrays",
+    [DUO_PLACE_PINNED] = "pinned host arrays",
+    [DUO_PLACE_DEVICE] = "arrays on the GPU",
+};
 
 void duo_figure_row(duo_table *t, const duo_case *c, const char *where, duo_side side,
                     const duo_figure *f)
@@ -38,6 +44,41 @@ void duo_figure_row(duo_table *t, const duo_case *c, const char *where, duo_side
         duo_cell_number(t, "gbytes_per_second", NULL, 0, 0,
                         duo_problem_bytes(&c->problem) / seconds);
         duo_cell_word(t, "predicted", NULL, 0, f->predicted ? "predicted" : "measured");
+    }
+    duo_row_end(t);
+}
+
+/* Predicted or not; 0 is not known. */
+static void time_cell(duo_table *t, const char *title, const duo_figure *f)
+{
+    t->guess = f->predicted && !t->titles;
+    duo_cell_seconds(t, NULL, title,
+                     f->median_seconds > 0.0 ? f->median_seconds : (double)INFINITY);
+}
+
+/* "GPU 3.1x": it is 3.1 times as fast. */
+static void faster_cell(duo_table *t, double log_ratio)
+{
+    char faster[2 * DUO_TEXT] = "-", times[DUO_TEXT];
+    if (!isnan(log_ratio))
+        snprintf(faster, sizeof faster, "%s %sx", log_ratio < 0.0 ? "GPU" : "CPU",
+                 duo_text_times(exp(fabs(log_ratio)), times));
+    duo_cell_word(t, NULL, "faster", 9, faster);
+}
+
+void duo_case_row(duo_table *t, const duo_case *c)
+{
+    char size[DUO_TEXT];
+    const bool page = t->form == DUO_AS_HTML, matrix = c->problem.operation == DUO_SGEMM;
+    duo_text_about((double)c->n, size);
+    if (matrix) snprintf(size, sizeof size, "%" PRId64, c->n);
+    if (page) duo_text_shape(c->problem.operation, c->problem.shape, size);
+    duo_cell_word(t, NULL, page ? "shape" : "n", 7, size);
+    time_cell(t, "CPU", duo_crossover_cpu(c));
+    for (int place = 0; place < DUO_PLACES; place++) {
+        time_cell(t, page ? duo_place_titles[place] : "GPU",
+                  duo_crossover_gpu(c, (duo_place)place));
+        faster_cell(t, duo_crossover_log_ratio(c, (duo_place)place));
     }
     duo_row_end(t);
 }

@@ -8,12 +8,6 @@
 #include "bench/crossover/selection.h"
 #include "bench/tool/text.h"
 
-static const char *const place_titles[DUO_PLACES] = {
-    [DUO_PLACE_PAGEABLE] = "plain host arrays",
-    [DUO_PLACE_PINNED] = "pinned host arrays",
-    [DUO_PLACE_DEVICE] = "arrays on the GPU",
-};
-
 /* ---- Above the tables ---- */
 
 static void print_verdict(const duo_crossover *x, FILE *file)
@@ -71,7 +65,8 @@ static void print_crossings(const duo_crossover *x, bool full, FILE *file)
 {
     marks seen = {.predicted = false};
     fprintf(file, "\nThe GPU %s from n =\n%19s", x->gpu ? "is faster" : "would be faster", "");
-    for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %18s", place_titles[place]);
+    for (int place = 0; place < DUO_PLACES; place++)
+        fprintf(file, "  %18s", duo_place_titles[place]);
     fputc('\n', file);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         const char *family[DUO_CASES];
@@ -87,60 +82,22 @@ static void print_crossings(const duo_crossover *x, bool full, FILE *file)
 
 /* ---- Times ---- */
 
-/* Two blanks, then eight characters with the mark of what is predicted. */
-static void print_time(double seconds, bool predicted, FILE *file)
-{
-    char text[DUO_TEXT];
-    duo_text_seconds(seconds > 0.0 ? seconds : (double)INFINITY, text);
-    if (predicted) text[strspn(text, " ") - 1] = '~';
-    fprintf(file, " %s", text);
-}
-
-static void print_figure(const duo_figure *f, FILE *file)
-{
-    print_time(f->median_seconds, f->predicted, file);
-}
-
-/* "GPU 3.1x": it is 3.1 times as fast. */
-static void print_faster(double log_ratio, FILE *file)
-{
-    char faster[2 * DUO_TEXT] = "-", times[DUO_TEXT];
-    if (!isnan(log_ratio))
-        snprintf(faster, sizeof faster, "%s %sx", log_ratio < 0.0 ? "GPU" : "CPU",
-                 duo_text_times(exp(fabs(log_ratio)), times));
-    fprintf(file, " %9s", faster);
-}
-
-static void print_case(const duo_case *c, FILE *file)
-{
-    char size[DUO_TEXT];
-    if (c->problem.operation == DUO_SGEMM)
-        fprintf(file, "%8" PRId64, c->n);
-    else
-        fprintf(file, "%8s", duo_text_about((double)c->n, size));
-    print_figure(duo_crossover_cpu(c), file);
-    for (int place = 0; place < DUO_PLACES; place++) {
-        print_figure(duo_crossover_gpu(c, (duo_place)place), file);
-        print_faster(duo_crossover_log_ratio(c, (duo_place)place), file);
-    }
-    fputc('\n', file);
-}
-
 static void print_family(const duo_crossover *x, duo_operation operation, const char *family,
                          bool full, FILE *file)
 {
     const duo_case *at[DUO_CASES];
     const int count = duo_crossover_select(x, operation, family, full ? DUO_CASES : 12, at);
     const bool other = !x->gpu && x->outlooks > 0;
+    duo_table table = {.form = DUO_AS_TEXT, .file = file, .titles = true, .dense = true};
     fprintf(file, "\n%s%s%s%s%s\n%18s", duo_operation_name(operation),
             operation == DUO_SGEMM ? ", C = A*B, m x n x k: " : "",
             operation == DUO_SGEMM ? family : "", other ? "; the GPU: as predicted for " : "",
             other ? x->outlook[0].gpu : "", "");
-    for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %18s", place_titles[place]);
-    fprintf(file, "\n%8s  %8s", "n", "CPU");
-    for (int place = 0; place < DUO_PLACES; place++) fprintf(file, "  %8s %9s", "GPU", "faster");
+    for (int place = 0; place < DUO_PLACES; place++)
+        fprintf(file, "  %18s", duo_place_titles[place]);
     fputc('\n', file);
-    for (int i = 0; i < count; i++) print_case(at[i], file);
+    duo_case_row(&table, &x->item[0]);
+    for (int i = 0; i < count; i++) duo_case_row(&table, at[i]);
 }
 
 static void print_marks(const duo_crossover *x, bool full, FILE *file)

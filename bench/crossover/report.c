@@ -1,11 +1,10 @@
 /* report.c - the page of --report: verdict, machine, curves, tables. */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/crossover/crossover.h"
 #include "bench/crossover/html.h"
 #include "bench/crossover/panel.h"
+#include "bench/crossover/selection.h"
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 
@@ -89,56 +88,23 @@ static void curves(const duo_crossover *x, FILE *file)
 
 /* ---- Figures ---- */
 
-static void time_cell(const duo_figure *f, FILE *file)
-{
-    char text[DUO_TEXT];
-    duo_html_cell(f->median_seconds > 0.0 ? duo_text_time(f->median_seconds, text) : "-",
-                  f->predicted, file);
-}
-
-static void faster_cell(double log_ratio, FILE *file)
-{
-    char times[DUO_TEXT], text[2 * DUO_TEXT] = "-";
-    if (!isnan(log_ratio))
-        snprintf(text, sizeof text, "%s %s", log_ratio < 0.0 ? "GPU" : "CPU",
-                 duo_text_times(exp(fabs(log_ratio)), times));
-    duo_html_cell(text, false, file);
-}
-
 static void figures(const duo_crossover *x, FILE *file)
 {
-    static const char *const titles[] = {"shape",
-                                         "CPU",
-                                         "plain host arrays",
-                                         "faster",
-                                         "pinned host arrays",
-                                         "faster",
-                                         "arrays on the GPU",
-                                         "faster",
-                                         NULL};
     duo_html_element("h2", "Figures", file);
     duo_html_element("p",
-                     "Medians of one call. GPU 3.1: the GPU is 3.1 times as fast; CPU 3.1: the CPU "
-                     "is. ~: predicted, not measured.",
+                     "Medians of one call. GPU 3.1x: the GPU is 3.1 times as fast; CPU 3.1x: the "
+                     "CPU is. ~: predicted, not measured.",
                      file);
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
         if (!x->wanted[operation]) continue;
         fprintf(file, "<details><summary>%s</summary>\n",
                 duo_operation_name((duo_operation)operation));
-        duo_html_table_begin(titles, file);
-        for (int i = 0; i < x->cases; i++) {
-            char shape[DUO_TEXT];
-            const duo_case *const c = &x->item[i];
-            if (c->problem.operation != (duo_operation)operation) continue;
-            duo_html_row_begin(duo_text_shape(c->problem.operation, c->problem.shape, shape), file);
-            time_cell(duo_crossover_cpu(c), file);
-            for (int place = 0; place < DUO_PLACES; place++) {
-                time_cell(duo_crossover_gpu(c, (duo_place)place), file);
-                faster_cell(duo_crossover_log_ratio(c, (duo_place)place), file);
-            }
-            duo_html_row_end(file);
-        }
-        duo_html_table_end(file);
+        duo_table table = {.form = DUO_AS_HTML, .file = file, .titles = true};
+        duo_case_row(&table, &x->item[0]);
+        for (int i = 0; i < x->cases; i++)
+            if (x->item[i].problem.operation == (duo_operation)operation)
+                duo_case_row(&table, &x->item[i]);
+        duo_table_close(&table);
         fprintf(file, "</details>\n");
     }
 }

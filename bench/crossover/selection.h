@@ -25,7 +25,15 @@ typedef void (*duo_take_figure)(void *user, const duo_case *c, const char *resid
  */
 void duo_series_each(const duo_case *c, duo_take_figure take, void *user);
 
-/* csv.c: prints a figure. */
+/* ---- csv.c: rows of tables ---- */
+
+/* "plain host arrays" and so on. */
+extern const char *const duo_place_titles[DUO_PLACES];
+
+/* The times of a case on the CPU and on the GPU, and who is faster. */
+void duo_case_row(duo_table *table, const duo_case *c);
+
+/* A figure. */
 void duo_figure_row(duo_table *table, const duo_case *c, const char *where, duo_side side,
                     const duo_figure *f);
 

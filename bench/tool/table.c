@@ -21,9 +21,11 @@ duo_table duo_table_open(bool csv)
 static void put_text(duo_table *t, int width, const char *text)
 {
     const char *const before = t->dense ? " " : "  ";
-    const size_t room = sizeof t->line - t->length;
-    t->length += (size_t)snprintf(t->line + t->length, room, "%s%*s", before, width, text);
+    const size_t begin = t->length, room = sizeof t->line - begin;
+    t->length += (size_t)snprintf(t->line + begin, room, "%s%*s", before, width, text);
     if (t->length >= sizeof t->line) t->length = sizeof t->line - 1;
+    const size_t blanks = strspn(t->line + begin, " ");
+    if (t->guess && blanks > 0) t->line[begin + blanks - 1] = '~';
 }
 
 static void put_csv(const duo_table *t, const char *text)
@@ -39,7 +41,7 @@ static void put_html(const duo_table *t, const char *text)
     else if (t->titles)
         duo_html_title(text, t->cells == 0, t->file);
     else
-        duo_html_cell(text, false, t->file);
+        duo_html_cell(text, t->guess, t->file);
 }
 
 /* One that this form has not, or that is its title, is done. */
@@ -52,6 +54,7 @@ static void put(duo_table *t, const char *name, const char *title, int width, co
     if (t->form == DUO_AS_CSV) put_csv(t, text);
     if (t->form == DUO_AS_HTML) put_html(t, text);
     t->cells++;
+    t->guess = false;
 }
 
 /* ---- Cells ---- */

@@ -22,6 +22,7 @@ typedef struct duo_table {
     bool dense;   /* one blank between columns of text, not two */
     void *object; /* of JSON, which takes the next row: a cJSON */
     int cells;    /* of the row, so far */
+    bool guess;   /* the next cell is predicted: ~ */
     char line[1024];
     size_t length;
 } duo_table;
