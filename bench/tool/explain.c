@@ -271,8 +271,28 @@ static void print_head(const arguments *a, int threads)
            threads == 1 ? "" : "s");
 }
 
+static int explain(const arguments *a, const duo_call *call)
+{
+    const char *why;
+    duo_device_info info = {.size = sizeof info};
+    const bool gpu = duo_devices(&why) > 0 &&
+                     duo_device_describe(duo_environment_get()->device, &info) == DUO_OK;
+    if (gpu) duo_profile_check_gpu(info.name);
+    const duo_conditions conditions = conditions_of(a, gpu, &info);
+    if (a->csv) return explain_plan(a, call, &conditions);
+    print_head(a, conditions.threads);
+    duo_explain_print(call, &conditions, gpu);
+    const int status = explain_plan(a, call, &conditions);
+    if (!gpu)
+        printf("There is no GPU here (%s): its times are those predicted for an\n%s.\n", why,
+               conditions.profile->gpu);
+    printf("Profile: %s (%s).\n", conditions.profile->origin, duo_profile_why());
+    return status;
+}
+
 int duo_tool_explain(int argc, char **argv)
 {
+    static const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
     arguments a = {.problem.shape = {1, 1, 1},
                    .layout = -1,
                    .path = (int)duo_environment_get()->path,
@@ -284,30 +304,12 @@ int duo_tool_explain(int argc, char **argv)
                              .into = &a,
                              .word = parse_word,
                              .end = parse_end};
-    int status = duo_tool_parse(&command, argc, argv);
+    const int status = duo_tool_parse(&command, argc, argv);
     if (status != 0) return status;
     a.problem.transa = a.layout >= 0 && a.layout / 2 != 0;
     a.problem.transb = a.layout >= 0 && a.layout % 2 != 0;
-    const duo_stock nowhere = {.place = DUO_PLACE_PAGEABLE};
     duo_call call = duo_problem_call(&a.problem, &nowhere, 0);
-    if (!place_operands(&call, &a)) {
-        duo_tool_usage(&command, argv[0]);
-        return DUO_EXIT_USAGE;
-    }
-
-    const char *why;
-    duo_device_info info = {.size = sizeof info};
-    const bool gpu = duo_devices(&why) > 0 &&
-                     duo_device_describe(duo_environment_get()->device, &info) == DUO_OK;
-    if (gpu) duo_profile_check_gpu(info.name);
-    const duo_conditions conditions = conditions_of(&a, gpu, &info);
-    if (a.csv) return explain_plan(&a, &call, &conditions);
-    print_head(&a, conditions.threads);
-    duo_explain_print(&call, &conditions, gpu);
-    status = explain_plan(&a, &call, &conditions);
-    if (!gpu)
-        printf("There is no GPU here (%s): its times are those predicted for an\n%s.\n", why,
-               conditions.profile->gpu);
-    printf("Profile: %s (%s).\n", conditions.profile->origin, duo_profile_why());
-    return status;
+    if (place_operands(&call, &a)) return explain(&a, &call);
+    duo_tool_usage(&command, argv[0]);
+    return DUO_EXIT_USAGE;
 }

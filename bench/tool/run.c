@@ -125,6 +125,43 @@ static bool ask_for_summary(const char *summary)
            setenv("DUOBLAS_SUMMARY", file, 1) == 0;
 }
 
+/* Adds the library to those that are preloaded. False: no memory. */
+static bool preload(char *library)
+{
+    const char *const others = getenv("LD_PRELOAD");
+    char *all = library;
+    if (others != NULL && *others != '\0' && asprintf(&all, "%s:%s", library, others) < 0)
+        return false;
+    return setenv("LD_PRELOAD", all, 1) == 0;
+}
+
+/* The exit status of a program that could not be run. */
+static int run(const request *r)
+{
+    char library[PATH_MAX];
+    if (!find_library(library)) {
+        fprintf(stderr, "duoblas: " DUO_DROP_IN " is not where this tool expects it\n");
+        return CANNOT_RUN;
+    }
+    if (strpbrk(library, " :") != NULL) { /* LD_PRELOAD is a list of names between these */
+        fprintf(stderr, "duoblas: cannot preload %s: a space or colon in its name\n", library);
+        return CANNOT_RUN;
+    }
+    if (!ask_for_summary(r->summary)) {
+        fprintf(stderr, "duoblas: no summary can be written to %s: %s\n", r->summary,
+                strerror(errno));
+        return CANNOT_RUN;
+    }
+    if (!preload(library)) return DUO_EXIT_FAILURE;
+    if (r->summary != NULL && is_static(r->program[0]))
+        fprintf(stderr, "duoblas: no BLAS call of %s will reach DuoBLAS: it is linked statically\n",
+                r->program[0]);
+    execvp(r->program[0], r->program);
+    const int why = errno;
+    fprintf(stderr, "duoblas: %s: %s\n", r->program[0], strerror(why));
+    return why == ENOENT ? NOT_FOUND : CANNOT_RUN;
+}
+
 int duo_tool_run(int argc, char **argv)
 {
     request r = {.summary = "stderr"};
@@ -139,33 +176,8 @@ int duo_tool_run(int argc, char **argv)
         .word = take_program,
         .end = check,
     };
-    char library[PATH_MAX];
     const int status = duo_tool_parse(&arguments, argc, argv);
     if (status != 0) return status;
     if (r.no_summary) r.summary = NULL;
-    if (!find_library(library)) {
-        fprintf(stderr, "duoblas: " DUO_DROP_IN " is not where this tool expects it\n");
-        return CANNOT_RUN;
-    }
-    if (strpbrk(library, " :") != NULL) { /* LD_PRELOAD is a list of names between these */
-        fprintf(stderr, "duoblas: cannot preload %s: a space or colon in its name\n", library);
-        return CANNOT_RUN;
-    }
-    const char *const others = getenv("LD_PRELOAD");
-    char *preload = library;
-    if (others != NULL && *others != '\0' && asprintf(&preload, "%s:%s", library, others) < 0)
-        return DUO_EXIT_FAILURE;
-    if (!ask_for_summary(r.summary)) {
-        fprintf(stderr, "duoblas: no summary can be written to %s: %s\n", r.summary,
-                strerror(errno));
-        return CANNOT_RUN;
-    }
-    if (setenv("LD_PRELOAD", preload, 1) != 0) return DUO_EXIT_FAILURE;
-    if (r.summary != NULL && is_static(r.program[0]))
-        fprintf(stderr, "duoblas: no BLAS call of %s will reach DuoBLAS: it is linked statically\n",
-                r.program[0]);
-    execvp(r.program[0], r.program);
-    const int why = errno;
-    fprintf(stderr, "duoblas: %s: %s\n", r.program[0], strerror(why));
-    return why == ENOENT ? NOT_FOUND : CANNOT_RUN;
+    return run(&r);
 }
