@@ -242,7 +242,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 static struct argp argp_of(const duo_arguments *a)
 {
-    return (struct argp){list, parse, a->words, a->doc, help, NULL, NULL};
+    return (struct argp){
+        a->option != NULL ? list : NULL, parse, a->words, a->doc, help, NULL, NULL};
 }
 
 void duo_tool_usage(const duo_arguments *a, const char *name)
