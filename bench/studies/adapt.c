@@ -15,6 +15,7 @@
 #include "bench/measure/problem.h"
 #include "bench/studies/neighbours.h"
 #include "bench/studies/studies.h"
+#include "bench/tool/table.h"
 #include "bench/tool/tool.h"
 #include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
@@ -151,14 +152,15 @@ static outcome make_calls(experiment *x)
     return o;
 }
 
-static void print(const duo_bench *b, const char *way, const outcome *o)
+static void print(duo_table *t, const char *way, const outcome *o)
 {
-    if (b->csv)
-        printf("%s,%.4e,%.4e,%.4f,%d,%.4e\n", way, o->best, o->chosen, o->chosen / o->best,
-               o->wrong, o->took);
-    else
-        printf("  %-24s %9.2f %9.2f %9.3f %9d %9.2f\n", way, o->best * 1e3, o->chosen * 1e3,
-               o->chosen / o->best, o->wrong, o->took * 1e3);
+    duo_cell_word(t, "way", "", -24, way);
+    duo_cell_seconds(t, "best_seconds", "best", o->best);
+    duo_cell_seconds(t, "chosen_seconds", "chosen", o->chosen);
+    duo_cell_number(t, "chosen_over_best", "over best", 9, 3, o->chosen / o->best);
+    duo_cell_count(t, "wrong", "off by 5%", 9, o->wrong);
+    duo_cell_seconds(t, "took_seconds", "took", o->took);
+    duo_row_end(t);
 }
 
 static void measure(const duo_bench *b, experiment *x)
@@ -169,18 +171,16 @@ static void measure(const duo_bench *b, experiment *x)
         x->call[i].call = draw(x, &random);
         time_candidates(x, &x->call[i]);
     }
-    if (b->csv)
-        printf("way,best_seconds,chosen_seconds,chosen_over_best,wrong,took_seconds\n");
-    else
-        printf("\n%d random calls, seed %" PRIu64 "; sums in ms\n  %-24s %9s %9s %9s %9s %9s\n",
-               x->calls, b->seed, "", "best", "chosen", "over best", "off by 5%", "took");
+    duo_table table = duo_table_open(b->csv);
+    if (!b->csv) printf("\n%d random calls, seed %" PRIu64 "; sums\n", x->calls, b->seed);
     const outcome without = make_calls(x);
-    print(b, "the profile alone", &without);
+    print(&table, NULL, &without);
+    print(&table, "the profile", &without);
     (void)duo_set_adapt(x->context, 1);
     const outcome learning = make_calls(x);
-    print(b, "learning", &learning);
+    print(&table, "learning", &learning);
     const outcome learned = make_calls(x);
-    print(b, "the same calls again", &learned);
+    print(&table, "the same calls again", &learned);
 }
 
 /* ---- Command ---- */

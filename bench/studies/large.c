@@ -11,6 +11,7 @@
 #include "bench/host/host.h"
 #include "bench/reference/product_error.h"
 #include "bench/studies/studies.h"
+#include "bench/tool/table.h"
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 
@@ -32,17 +33,35 @@ static void print_head(const large *l, double fill_seconds)
            duo_text_transposes(l->problem.transa, l->problem.transb),
            duo_place_names[l->arrays.place], duo_text_bytes(duo_problem_bytes(&l->problem), bytes),
            cap != NULL ? cap : "all", duo_text_seconds(fill_seconds, seconds));
-    if (l->bench->csv)
-        printf("memory,m,n,k,transposes,call,seconds,gflops,side,algorithm,predicted_seconds,"
-               "error_u\n");
+    fflush(stdout);
+}
+
+static void print_row(const large *l, int number, double seconds, const duo_decision *d,
+                      double error)
+{
+    duo_table t = duo_table_open(l->bench->csv);
+    const duo_problem *const p = &l->problem;
+    t.titles = number == 0;
+    duo_cell_word(&t, "memory", NULL, 0, duo_place_names[l->arrays.place]);
+    duo_cell_count(&t, "m", NULL, 0, p->shape[0]);
+    duo_cell_count(&t, "n", NULL, 0, p->shape[1]);
+    duo_cell_count(&t, "k", NULL, 0, p->shape[2]);
+    duo_cell_word(&t, "transposes", NULL, 0, duo_text_transposes(p->transa, p->transb));
+    duo_cell_count(&t, "call", "call", 4, number);
+    duo_cell_seconds(&t, "seconds", "took", seconds);
+    duo_cell_number(&t, "gflops", "GFLOP/s", 8, 0, 1e-9 * duo_problem_flops(p) / seconds);
+    duo_cell_word(&t, "side", "side", -4, duo_text_side(d->side));
+    duo_cell_word(&t, "algorithm", "algorithm", -20, d->algorithm);
+    duo_cell_seconds(&t, "predicted_seconds", "predicted", d->predicted_seconds);
+    duo_cell_number(&t, "error_u", "error/u", 7, -1, error);
+    duo_cell_word(&t, NULL, "", 0, d->note);
+    duo_row_end(&t);
     fflush(stdout);
 }
 
 /* False, and said on stderr: it failed, or gave a wrong result. */
 static bool call_once(const large *l, const duo_product_sample *sample, int number)
 {
-    char text[2][DUO_TEXT];
-    const int64_t *const s = l->problem.shape;
     const duo_implementation ours = duo_api_implementation(l->context, NULL, true);
     const duo_call call = duo_arrays_call(&l->arrays, &l->problem);
     duo_decision d = {.size = sizeof d};
@@ -51,23 +70,12 @@ static bool call_once(const large *l, const duo_product_sample *sample, int numb
     const bool called = ours.call(&ours, &call) && ours.finish(&ours);
     const double seconds = duo_now_seconds() - begin;
     const duo_sample_error error = duo_product_sample_error(sample);
-    const double gflops = 1e-9 * duo_problem_flops(&l->problem) / seconds;
     if (!called || duo_explain_last(l->context, &d) != DUO_OK) {
         fprintf(stderr, "duoblas: duo_sgemm failed\n");
         return false;
     }
-    const char *const algorithm = d.algorithm != NULL ? d.algorithm : "";
-    if (l->bench->csv)
-        printf("%s,%lld,%lld,%lld,%s,%d,%.4e,%.5g,%s,%s,%.4e,%.4g\n",
-               duo_place_names[l->arrays.place], (long long)s[0], (long long)s[1], (long long)s[2],
-               duo_text_transposes(l->problem.transa, l->problem.transb), number, seconds, gflops,
-               duo_text_side(d.side), algorithm, d.predicted_seconds, error.largest);
-    else
-        printf("  call %d  %s  %8.0f GFLOP/s  error %.3g  %s %s, predicted %s%s%s\n", number,
-               duo_text_seconds(seconds, text[0]), gflops, error.largest, duo_text_side(d.side),
-               algorithm, duo_text_seconds(d.predicted_seconds, text[1]),
-               d.note[0] != '\0' ? "; " : "", d.note);
-    fflush(stdout);
+    if (number == 1) print_row(l, 0, seconds, &d, error.largest);
+    print_row(l, number, seconds, &d, error.largest);
     if (!error.right) fprintf(stderr, "duoblas: the result is wrong\n");
     return error.right;
 }
@@ -91,8 +99,9 @@ static bool run(large *l)
         good = call_once(l, &sample, i + 1);
     duo_product_sample_close(&sample);
     if (!b->csv)
-        printf("error: the largest |error| / |A||B| in 2^-24, of 2 rows, 2 columns and 64 entries, "
-               "against float64\n");
+        printf(
+            "error/u: the largest |error| / |A||B| in 2^-24, of 2 rows, 2 columns and 64 entries, "
+            "against float64\n");
     return good;
 }
 

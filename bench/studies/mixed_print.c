@@ -1,9 +1,10 @@
 /* mixed_print.c - what the turns cost, as a table that people read, or as CSV. */
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "bench/measure/benchmark.h"
 #include "bench/studies/mixed.h"
+#include "bench/tool/table.h"
 #include "bench/tool/text.h"
 
 static const char *const way_names[DUO_WAYS] = {
@@ -36,64 +37,62 @@ void duo_mixed_head(const duo_bench *b, const duo_mix *x)
     if (b->beside != NULL)
         printf("%sTheir sgemm, before each of our turns: %s, %s\n", mark, b->beside,
                duo_text_blas_says(x->beside.config, x->beside.core, text, sizeof text));
-    if (b->csv)
-        printf("neighbours,operation,m,n,k,way,calls,median,p90,max,p90_over_alone_median,"
-               "p90_over_one_median,p90_over_one_p90,p90_over_one_by_turns_p90\n");
 }
 
-/* What a p90 is divided by. */
-enum { REFERENCES = 4 };
-
-static void print_ratios(const char *format, double p90, const double reference[REFERENCES])
+static double ratio(double p90, double reference)
 {
-    char text[DUO_TEXT];
-    for (int i = 0; i < REFERENCES; i++) {
-        text[0] = '\0';
-        if (reference[i] > 0.0) snprintf(text, sizeof text, "%.2f", p90 / reference[i]);
-        printf(format, text);
-    }
-    printf("\n");
+    return reference > 0.0 ? p90 / reference : (double)NAN;
 }
 
-static void print_member(const duo_bench *b, duo_member *m, const char *name, int neighbours)
+static void print_row(duo_table *table, const duo_member *m, const times t[DUO_WAYS], int how,
+                      const char *name, int neighbours)
 {
+    char shape[DUO_TEXT];
     const int64_t *const s = m->problem.shape;
-    const bool matrix = m->problem.operation == DUO_SGEMM;
+    const bool matrix = m->problem.operation == DUO_SGEMM, first = how == 0;
+    const double p90 = t[how].p90;
+    duo_text_shape(m->problem.operation, s, shape);
+    duo_cell_count(table, "neighbours", NULL, 0, neighbours);
+    duo_cell_word(table, "operation", NULL, 0, name);
+    duo_cell_word(table, NULL, "", -11, first ? name : NULL);
+    duo_cell_word(table, NULL, "", -15, first ? shape : NULL);
+    duo_cell_count(table, "m", NULL, 0, matrix ? s[0] : 1);
+    duo_cell_count(table, "n", NULL, 0, matrix ? s[1] : s[0]);
+    duo_cell_count(table, "k", NULL, 0, matrix ? s[2] : 0);
+    duo_cell_word(table, "way", "", -19, way_names[how]);
+    duo_cell_count(table, "calls", "calls", 5, t[how].calls);
+    duo_cell_seconds(table, "median", "median", t[how].median);
+    duo_cell_seconds(table, "p90", "p90", p90);
+    duo_cell_seconds(table, "max", "most", t[how].most);
+    duo_cell_number(table, "p90_over_alone_median", "alone", 8, 2, ratio(p90, t[DUO_ALONE].median));
+    duo_cell_number(table, "p90_over_one_median", "one", 8, 2, ratio(p90, t[DUO_ALONE_ONE].median));
+    duo_cell_number(table, "p90_over_one_p90", "one p90", 8, 2, ratio(p90, t[DUO_ALONE_ONE].p90));
+    duo_cell_number(table, "p90_over_one_by_turns_p90", "by turns", 8, 2,
+                    ratio(p90, t[DUO_BY_TURNS_ONE].p90));
+    duo_row_end(table);
+}
+
+static void print_member(duo_table *table, duo_member *m, const char *name, int neighbours)
+{
     times t[DUO_WAYS];
-    char shape[DUO_TEXT], text[3][DUO_TEXT];
     for (int how = 0; how < DUO_WAYS; how++) t[how] = times_of(m, (duo_way)how);
-    const double reference[REFERENCES] = {t[DUO_ALONE].median, t[DUO_ALONE_ONE].median,
-                                          t[DUO_ALONE_ONE].p90, t[DUO_BY_TURNS_ONE].p90};
-    (void)duo_text_shape(m->problem.operation, s, shape);
-    for (int how = 0; how < DUO_WAYS; how++) {
-        const double median = t[how].median, p90 = t[how].p90, most = t[how].most;
-        if (t[how].calls == 0) continue;
-        if (b->csv)
-            printf("%d,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%s,%d,%.4e,%.4e,%.4e", neighbours,
-                   name, matrix ? s[0] : 1, matrix ? s[1] : s[0], matrix ? s[2] : 0, way_names[how],
-                   t[how].calls, median, p90, most);
-        else
-            printf("  %-11s %-17s  %-19s %5d  %s  %s  %s  ", how == 0 ? name : "",
-                   how == 0 ? shape : "", way_names[how], t[how].calls,
-                   duo_text_seconds(median, text[0]), duo_text_seconds(p90, text[1]),
-                   duo_text_seconds(most, text[2]));
-        print_ratios(b->csv ? ",%s" : " %8s", p90, reference);
-    }
+    if (table->titles) print_row(table, m, t, 0, name, neighbours);
+    for (int how = 0; how < DUO_WAYS; how++)
+        if (t[how].calls > 0) print_row(table, m, t, how, name, neighbours);
 }
 
 void duo_mixed_print(const duo_bench *b, duo_mix *x, int neighbours)
 {
+    duo_table table = duo_table_open(b->csv);
+    table.titles = !b->csv || neighbours == 0;
     if (!b->csv && neighbours == 0)
-        printf("\nNo neighbours%55s p90, in times:\n", "");
+        printf("\nNo neighbours%79s p90, in times:\n", "");
     else if (!b->csv)
-        printf("\n%4d busy neighbour%-1s%48s p90, in times:\n", neighbours,
+        printf("\n%4d busy neighbour%-1s%72s p90, in times:\n", neighbours,
                neighbours == 1 ? "" : "s", "");
-    if (!b->csv)
-        printf("  %-11s %-17s  %-19s %5s  %9s  %9s  %9s   %8s %8s %8s %8s\n", "", "", "", "calls",
-               "median ", "p90   ", "most  ", "alone", "one", "one p90", "by turns");
     for (int i = 0; i < x->members; i++) {
         duo_member *const m = &x->member[i];
-        print_member(b, m,
+        print_member(&table, m,
                      i == DUO_THEIRS ? "their sgemm" : duo_operation_name(m->problem.operation),
                      neighbours);
     }
