@@ -17,6 +17,7 @@
 #include "bench/peers/openblas.h"
 #include "bench/reference/accuracy_data.h"
 #include "bench/reference/exact_sum.h"
+#include "bench/tool/table.h"
 #include "bench/tool/tool.h"
 
 /* A line of the table takes kElements elements: 100 vectors of 2^20, more if they are shorter,
@@ -43,7 +44,7 @@ typedef struct pair {
 
 typedef struct tally {
     pair pair[MOST_COLUMNS * MOST_COLUMNS];
-    int pairs;
+    int pairs, groups; /* groups of rows, so far */
 } tally;
 
 /* ---- Columns ---- */
@@ -144,37 +145,9 @@ static bool measure_vector(const duo_bench *b, const duo_problem *problem,
 static void print_head(const duo_bench *b)
 {
     duo_bench_head(b);
-    if (b->csv)
-        printf("operation,data,n,vectors,algorithm,max,rms,median_relative,wrong\n");
-    else
+    if (!b->csv)
         printf("\nErrors in units of u sum|terms|, u = 2^-24: largest, root mean square; of "
                "ill-conditioned\ndata also the median error relative to the result.\n");
-}
-
-static void print_columns(duo_operation operation, const column *c, int columns)
-{
-    printf("\n  %-5s %-14s %9s %4s", duo_operation_name(operation), "data", "n", "of");
-    for (int i = 0; i < columns; i++) printf("  %26s", c[i].name);
-    printf("\n");
-}
-
-static void print_line(const duo_bench *b, duo_operation operation, const duo_accuracy_data *data,
-                       int64_t n, int vectors, column *c, int columns)
-{
-    if (!b->csv)
-        printf("  %-5s %-14s %9" PRId64 " %4d", duo_operation_name(operation), data->name, n,
-               vectors);
-    for (int i = 0; i < columns; i++) {
-        const double rms = sqrt(c[i].squares / vectors);
-        const double relative = duo_median(c[i].relative, vectors);
-        char median[16] = "";
-        if (data->condition > 0.0) snprintf(median, sizeof median, "%.1e", relative);
-        if (b->csv)
-            printf("%s,%s,%" PRId64 ",%d,%s,%.4g,%.4g,%.3g,%d\n", duo_operation_name(operation),
-                   data->name, n, vectors, c[i].name, c[i].worst, rms, relative, c[i].wrong);
-        else
-            printf("  %8.3g %8.3g %7s%c", c[i].worst, rms, median, c[i].wrong ? '*' : ' ');
-    }
 }
 
 static pair *pair_of(tally *t, const column *ours, const column *peer)
@@ -190,20 +163,37 @@ static pair *pair_of(tally *t, const column *ours, const column *peer)
     return p;
 }
 
-/* The end of a line: in the table it names the pairs. */
-static void compare(const duo_bench *b, const column *c, int columns, tally *t)
+/* Counts the peers, and names those whose rms is smaller. */
+static void compare(const column *c, int columns, int i, tally *t, char note[128])
 {
-    for (int i = 0; i < columns; i++) {
-        for (int j = 0; j < columns; j++) {
-            if (c[i].implementation.peer || !c[j].implementation.peer) continue;
-            pair *const p = pair_of(t, &c[i], &c[j]);
-            p->lines++;
-            if (c[i].squares <= c[j].squares) continue;
-            p->above++;
-            if (!b->csv) printf(" %s above %s", p->ours, p->peer);
-        }
+    size_t length = (size_t)snprintf(note, 128, c[i].wrong ? "*" : "");
+    for (int j = 0; j < columns; j++) {
+        if (c[i].implementation.peer || !c[j].implementation.peer) continue;
+        pair *const p = pair_of(t, &c[i], &c[j]);
+        p->lines++;
+        if (c[i].squares <= c[j].squares) continue;
+        p->above++;
+        if (length < 128)
+            length += (size_t)snprintf(note + length, 128 - length, " above %s", p->peer);
     }
-    if (!b->csv) printf("\n");
+}
+
+static void print_row(duo_table *t, const duo_problem *problem, const duo_accuracy_data *data,
+                      int vectors, column *c, const char *note)
+{
+    const double relative = duo_median(c->relative, vectors);
+    duo_cell_word(t, "operation", "", -5, duo_operation_name(problem->operation));
+    duo_cell_word(t, "data", "data", -14, data->name);
+    duo_cell_count(t, "n", "n", 9, problem->shape[0]);
+    duo_cell_count(t, "vectors", "of", 4, vectors);
+    duo_cell_word(t, "algorithm", "algorithm", -16, c->name);
+    duo_cell_number(t, "max", "largest", 8, -1, c->worst);
+    duo_cell_number(t, "rms", "rms", 8, -1, sqrt(c->squares / vectors));
+    duo_cell_number(t, "median_relative", "relative", 8, -1,
+                    data->condition > 0.0 || t->form == DUO_AS_CSV ? relative : (double)NAN);
+    duo_cell_count(t, "wrong", NULL, 0, c->wrong);
+    duo_cell_word(t, NULL, "", 0, note);
+    duo_row_end(t);
 }
 
 static void print_tally(const duo_bench *b, const tally *t)
@@ -220,6 +210,8 @@ static void print_tally(const duo_bench *b, const tally *t)
 static bool measure_line(const duo_bench *b, const duo_problem *problem,
                          const duo_accuracy_data *data, column *c, int columns, tally *t)
 {
+    char note[128] = "";
+    duo_table table = duo_table_open(b->csv);
     const int64_t n = problem->shape[0];
     const int64_t share = b->quick ? 10 : 1, room = kElements / share / n;
     const int64_t most = VECTORS / share;
@@ -227,8 +219,12 @@ static bool measure_line(const duo_bench *b, const duo_problem *problem,
     for (int i = 0; i < columns; i++) c[i].worst = c[i].squares = 0.0;
     for (int vector = 0; vector < vectors; vector++)
         if (!measure_vector(b, problem, data, vector, c, columns)) return false;
-    print_line(b, problem->operation, data, n, vectors, c, columns);
-    compare(b, c, columns, t);
+    table.titles = t->groups++ == 0;
+    if (table.titles) print_row(&table, problem, data, vectors, c, NULL);
+    for (int i = 0; i < columns; i++) {
+        compare(c, columns, i, t, note);
+        print_row(&table, problem, data, vectors, &c[i], note);
+    }
     fflush(stdout);
     return true;
 }
@@ -253,7 +249,6 @@ int duo_bench_accuracy(duo_bench *b)
     for (int operation = DUO_SASUM; operation <= DUO_SDOT && good; operation++) {
         column c[MOST_COLUMNS];
         const int columns = open_columns(b, (duo_operation)operation, c);
-        if (!b->csv) print_columns((duo_operation)operation, c, columns);
         for (int kind = 0; kind < DUO_ACCURACY_KINDS; kind++) {
             const duo_accuracy_data *const data = &duo_accuracy_kinds[kind];
             for (int s = 0; s < sizes && good; s++) {
