@@ -40,7 +40,8 @@ wait_until() {
 # start ARGUMENT...: runs the tool in the background, where Ctrl-C would be ignored, as $started;
 # `interrupt SIGNAL` ends it
 start() {
-    env --default-signal=INT "${started_as:-$tool}" "$@" >"$place/out" 2>"$place/err" </dev/null &
+    program=${started_as:-$tool}
+    env --default-signal=INT "$program" "$@" >"$place/out" 2>"$place/err" </dev/null &
     started=$!
 }
 interrupt() {
@@ -49,8 +50,12 @@ interrupt() {
     got=$?
 }
 
-# Does the tool that was started answer to Ctrl-C by now?
-catches_interrupt() { grep -q '^SigCgt:.*[2367abef]$' "/proc/$started/status"; }
+# Does the tool that was started answer to Ctrl-C by now? Not the shell that is to become it: that
+# would remove `place` as it ends.
+catches_interrupt() {
+    [ "/proc/$started/exe" -ef "$program" ] &&
+        grep -q '^SigCgt:.*[2367abef]$' "/proc/$started/status"
+}
 
 # Is there a GPU that the tool can use?
 has_gpu() { "$tool" info | sed -n '/^GPU$/,/^$/p' | grep -q '^  [0-9]'; }
