@@ -10,15 +10,6 @@
 
 /* ---- Calls ---- */
 
-static bool run_on_gpu(const duo_trial *t, const duo_call *call)
-{
-    bool partly;
-    return duo_context_open(duo_context_of(t->context)) == DUO_OK &&
-           duo_run_gpu(duo_context_of(t->context), call, t->candidate->algorithm, t->conditions,
-                       &partly) == DUO_OK &&
-           duo_upload_consumed(&duo_context_of(t->context)->resources) == DUO_OK;
-}
-
 static bool run_candidate(const duo_trial *t)
 {
     bool partly;

@@ -1,6 +1,6 @@
 /* explain.h - what is told of the last call of a context: what was decided, and why. */
-#ifndef DUO_EXPLAIN_H
-#define DUO_EXPLAIN_H
+#ifndef DUO_CALL_EXPLAIN_H
+#define DUO_CALL_EXPLAIN_H
 
 #include "call/context.h"
 
