@@ -17,6 +17,7 @@
 #include "bench/studies/studies.h"
 #include "bench/tool/table.h"
 #include "bench/tool/tool.h"
+#include "choice/learned.h"
 #include "choice/profile_built_in.h"
 #include "choice/profile_in_use.h"
 
@@ -27,9 +28,13 @@ enum { SMALLEST = 1 << 12, LARGEST = 1 << 23, SMALLEST_EDGE = 8, LARGEST_EDGE = 
 /* Most multiplications of a product: some 0.1 s by the slowest algorithm of a small CPU. */
 static const double kMostWork = 0x1p28;
 
+/* Of a batch: edges of a product, and how many there are. */
+enum { LARGEST_BATCH_EDGE = 200, LARGEST_COUNT = 512 };
+
 /* A call, and how long each of its candidates takes. */
 typedef struct drawn {
     duo_call call;
+    int64_t count; /* of a batch; 1: no batch */
     int candidates;
     double seconds[DUO_CANDIDATES]; /* infinite: it does not accept */
 } drawn;
@@ -67,26 +72,56 @@ static duo_call draw_reduction(duo_operation operation, uint64_t *random)
     return duo_call_reduction(operation, duo_random_size(random, SMALLEST, LARGEST - 1));
 }
 
-static duo_call draw(const experiment *x, uint64_t *random)
+static drawn draw_batch(uint64_t *random)
+{
+    const int64_t m = duo_random_size(random, SMALLEST_EDGE, LARGEST_BATCH_EDGE);
+    const int64_t n = duo_random_size(random, SMALLEST_EDGE, LARGEST_BATCH_EDGE);
+    const int64_t k = duo_random_size(random, SMALLEST_EDGE, LARGEST_BATCH_EDGE);
+    const double work = (double)m * (double)n * (double)k;
+    const int64_t most = (int64_t)fmin(kMostWork / work,
+                                       (double)LARGEST / (LARGEST_BATCH_EDGE * LARGEST_BATCH_EDGE));
+    const int64_t count = duo_random_size(random, 2, LARGEST_COUNT);
+    return (drawn){.call = duo_call_sgemm(false, false, m, n, k, 1.0f, 0.0f),
+                   .count = count < most ? count : most};
+}
+
+static drawn draw(const experiment *x, uint64_t *random, bool batch)
 {
     const duo_operation operation = (duo_operation)duo_random_below(random, DUO_OPERATIONS);
-    const bool product = operation == DUO_SGEMM;
-    duo_call call = product ? draw_product(random) : draw_reduction(operation, random);
-    call.operand[0].address = draw_stock(x, random)->input;
-    call.operand[1].address = draw_stock(x, random)->input + LARGEST;
-    call.operand[2].address = product ? draw_stock(x, random)->output : x->stock[0].output;
-    return call;
+    const bool product = batch || operation == DUO_SGEMM;
+    drawn d = {.count = 1};
+    if (batch)
+        d = draw_batch(random);
+    else
+        d.call = product ? draw_product(random) : draw_reduction(operation, random);
+    d.call.operand[0].address = draw_stock(x, random)->input;
+    d.call.operand[1].address = draw_stock(x, random)->input + LARGEST;
+    d.call.operand[2].address = product ? draw_stock(x, random)->output : x->stock[0].output;
+    return d;
 }
 
 /* ---- Calls ---- */
+
+static bool run_batch(duo_context *ctx, const duo_call *call, int64_t count)
+{
+    const duo_operand *const o = call->operand;
+    const int64_t m = call->m, n = call->n, k = call->k;
+    return duo_sgemm_strided_batched(ctx, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, m, n, k, 1.0f,
+                                     o[DUO_A].address, m, m * k, o[DUO_B].address, k, k * n, 0.0f,
+                                     o[DUO_C].address, m, m * n, count) == DUO_OK;
+}
+
+static bool run(duo_context *ctx, const drawn *d)
+{
+    return d->count > 1 ? run_batch(ctx, &d->call, d->count)
+                        : duo_api_run(ctx, &d->call, d->call.operand[DUO_RESULT].address);
+}
 
 /* Seconds of the call until its result is there. */
 static double time_call(duo_context *ctx, const drawn *d)
 {
     const double start = duo_now_seconds();
-    if (!duo_api_run(ctx, &d->call, d->call.operand[DUO_RESULT].address) ||
-        duo_synchronize(ctx) != DUO_OK)
-        exit(DUO_EXIT_FAILURE);
+    if (!run(ctx, d) || duo_synchronize(ctx) != DUO_OK) exit(DUO_EXIT_FAILURE);
     return duo_now_seconds() - start;
 }
 
@@ -163,16 +198,21 @@ static void print(duo_table *t, const char *way, const outcome *o)
     duo_row_end(t);
 }
 
-static void measure(const duo_bench *b, experiment *x)
+/* Of batches, or of all other calls. */
+static void measure(const duo_bench *b, experiment *x, bool batches)
 {
     uint64_t random = b->seed;
+    duo_learned_forget();
+    (void)duo_set_adapt(x->context, 0);
     for (int i = 0; i < x->calls; i++) {
         if (i % 16 == 0) duo_noise_look();
-        x->call[i].call = draw(x, &random);
+        x->call[i] = draw(x, &random, batches);
         time_candidates(x, &x->call[i]);
     }
     duo_table table = duo_table_open(b->csv);
-    if (!b->csv) printf("\n%d random calls, seed %" PRIu64 "; sums\n", x->calls, b->seed);
+    if (!b->csv)
+        printf("\n%d random %s, seed %" PRIu64 "; sums\n", x->calls, batches ? "batches" : "calls",
+               b->seed);
     const outcome without = make_calls(x);
     print(&table, NULL, &without);
     print(&table, "the profile", &without);
@@ -213,7 +253,8 @@ static bool run_experiment(duo_bench *b)
         printf("%sProfile %s; %d busy neighbour%s\n", b->csv ? "# " : "",
                duo_profile_in_use()->origin, b->neighbours, b->neighbours == 1 ? "" : "s");
         duo_neighbours_wake();
-        measure(b, &x);
+        measure(b, &x, false);
+        measure(b, &x, true);
     } else {
         fprintf(stderr, "duoblas: out of memory\n");
     }
