@@ -1,9 +1,9 @@
 /*
  * adapt.c - learning from a context's calls (adapt.h).
  *
- * The host's clock is read before and after a call. So only calls can be timed that have done their
- * work when they return, that wait for no earlier work, and whose prediction was of all that they
- * do. No wait is added to time others.
+ * The host's clock is read before and after a call. So a call can be timed only if its work is done
+ * when it returns, if it waits for no earlier work, and if its prediction covers all that it does.
+ * No wait is added to time others.
  */
 #include "call/adapt.h"
 
@@ -16,8 +16,8 @@
 double (*duo_adapt_clock)(void) = duo_now_seconds;
 
 /* Can this call be timed on this side by the host's clock? Not if its output stays on the device or
- * comes later, for then it returns early; not if a kept array is sent, whose price credit changes;
- * not if an operand is prepared, which may be packed now. */
+ * comes later: it returns early. Not if a kept array is sent: credit changes its price. Not if an
+ * operand is prepared: it may be packed now. */
 static bool timeable(const duo_execution *e, duo_side side)
 {
     const duo_call *const call = e->call;
@@ -51,8 +51,8 @@ static double learned_count(const duo_execution *e, const duo_choice *choice)
                              duo_route_work(e->call, &e->conditions, choice));
 }
 
-/* The candidate that was learned from least often; of several the cheapest. -1: none is worth it.
- */
+/* The candidate that was learned from least often; the cheapest if there are several. -1: none is
+ * worth it. */
 static int trial(const duo_execution *e, int best)
 {
     int tried = -1;
@@ -101,7 +101,7 @@ void duo_adapt_end(const duo_execution *e)
     const double seconds = duo_adapt_clock() - adapt->start;
     const int device = e->ctx->resources.device;
     const duo_choice *const c = &e->choice[e->ran];
-    /* What it was predicted to lose is counted already. */
+    /* duo_adapt_begin has counted the predicted loss already. */
     if (adapt->trial)
         duo_learned_lost(device, fmax(seconds, adapt->least) - e->choice[adapt->expected].seconds);
     if (e->ran != adapt->expected || c->declined) return;

@@ -11,8 +11,8 @@
 extern double (*duo_adapt_clock)(void);
 
 /*
- * Begins to time a call of a context that learns, which is to run by choice[chosen]. Returns the
- * candidate to run instead, as a trial, or -1. may_try: may it be another one?
+ * Begins to time a call that is to run by choice[chosen], if its context learns. Returns the
+ * candidate to run instead, as a trial, or -1. may_try: is a trial allowed?
  */
 int duo_adapt_begin(duo_execution *e, int chosen, bool may_try);
 

@@ -1,11 +1,10 @@
 /*
- * batch.c - where the operands of a batch are, and what one launch of it needs of those in host
- * memory (execution.h).
+ * batch.c - finds the operands of a batch, and moves those in host memory for one launch
+ * (execution.h).
  *
- * The matrices of an operand are sent to the workspace, where they stand one behind the other
- * without gaps; a single one that all products share stands there once. C comes back in pieces of
- * whole products: where that breaks off, those that have come are done, and all others are as they
- * were.
+ * An operand's matrices are sent to the workspace, one behind the other without gaps; a matrix that
+ * all products share is sent once. C comes back in pieces of whole products. If that breaks off,
+ * the products that have arrived are done, and all others are unchanged.
  */
 #include <math.h>
 
@@ -17,7 +16,7 @@
 #include "data/room.h"
 #include "data/transfer.h"
 
-/* What an operand spans, from where it begins. */
+/* The address range of an operand that begins at `begin`. */
 static void span_from(const duo_operand *operand, uintptr_t begin, uintptr_t *low, uintptr_t *high)
 {
     duo_operand o = *operand;
@@ -40,7 +39,6 @@ static void span_of(const duo_call *call, int i, uintptr_t *low, uintptr_t *high
     span_from(o, last, &any, high);
 }
 
-/* Does anything lie within the span that is not the operand's? */
 bool duo_batch_has_gaps(const duo_call *call, int i, uintptr_t low, uintptr_t high)
 {
     const duo_operand *const o = &call->operand[i];
@@ -60,8 +58,9 @@ static void set_span(duo_call *call, int i, uintptr_t low, uintptr_t high)
                       .written = o->written};
 }
 
-/* A list that leads to several places, or to one that is no region, under the residency lock.
- * False: some are in host memory and some on a device, or it is not this one, or they are kept. */
+/* Finds the products of a list that do not all lie in one region. Under the residency lock. False:
+ * they are partly in host memory and partly on a device, or on another device, or in kept
+ * arrays. */
 static bool find_products(duo_call *call, int i, int device)
 {
     const duo_operand *const o = &call->operand[i];
@@ -81,7 +80,7 @@ static bool find_products(duo_call *call, int i, int device)
     return hosted || on_device;
 }
 
-/* Where a list leads that spans [low, high). */
+/* Finds the products of a list, which spans [low, high). False: as find_products. */
 static bool find_list(duo_call *call, int i, int device, uintptr_t low, uintptr_t high)
 {
     bool found = true, crosses = false;
@@ -116,8 +115,8 @@ void duo_batch_find(duo_call *call, int device)
     }
 }
 
-/* Product p of a scattered list spans [*low, *high). The region of that, by the one before; NULL:
- * it has gone meanwhile. */
+/* Sets [*low, *high) to the span of product p of a scattered list. Returns its region, mostly the
+ * same as `before`, the previous product's; NULL: it has gone meanwhile. */
 static duo_region *along_list(const duo_execution *e, int i, int64_t p, duo_region *before,
                               uintptr_t *low, uintptr_t *high)
 {
@@ -127,8 +126,7 @@ static duo_region *along_list(const duo_execution *e, int i, int64_t p, duo_regi
     return duo_residency_find(*low, *high, &crosses);
 }
 
-/* Claims every region that a scattered list leads to; `holds`: and holds it. Under the residency
- * lock. */
+/* Claims every region of a scattered list; with `holds` also holds it. Under the residency lock. */
 static duo_status claim_list(duo_execution *e, int i, bool holds)
 {
     const bool written = e->call->operand[i].written;
@@ -190,7 +188,6 @@ duo_status duo_batch_queued(duo_execution *e, bool queued)
     return status;
 }
 
-/* The copies that are used instead of what the call and the lists say. */
 void duo_batch_use_copies(const duo_call *from, const duo_call *local, duo_call *call,
                           duo_batch *batch)
 {
@@ -232,7 +229,7 @@ static double bytes_of(const duo_call *call, int i)
 
 bool duo_batch_has_room(const duo_call *call, const duo_conditions *conditions)
 {
-    const double most = 0x1p60; /* its bytes can be counted */
+    const double most = 0x1p60; /* more bytes cannot be counted */
     double bytes = 0.0;
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (duo_batch_gathered(call, i)) bytes += bytes_of(call, i);
@@ -259,8 +256,8 @@ static duo_runs runs_of(const duo_call *call, int i)
     return all;
 }
 
-/* May the device read or write the operand itself? What writes C so does not tell how much of it
- * has come, and what is read of C must not be lost then. */
+/* May the device read or write the operand itself? Not C if it is also read: a direct write does
+ * not tell how much has arrived, so after a failure the old C would be lost. */
 static bool is_direct(const duo_call *call, int i, bool to_device)
 {
     return call->batch->where[i] == DUO_BATCH_TOGETHER &&
@@ -268,11 +265,11 @@ static bool is_direct(const duo_call *call, int i, bool to_device)
            (to_device || !call->operand[i].read);
 }
 
-/* Seconds of all of an operand over the link, one way, while the team packs it. */
+/* Seconds to move the whole operand over the link, one way, while the team packs it. */
 static double link_seconds(const duo_call *call, const duo_conditions *conditions, int i,
                            bool to_device)
 {
-    /* A thread takes so long for a run, however short: 2.7 to 5.9 ns for those of up to 4 floats in
+    /* A thread takes at least this long for a run: 2.7 to 5.9 ns for runs of up to 4 floats in
      * lists of 100 000 (a Xeon). */
     const double run_seconds = 4e-9;
     const duo_runs runs = runs_of(call, i);
@@ -311,8 +308,8 @@ static duo_status grow(duo_execution *e)
     return status;
 }
 
-/* Where there is no room, what earlier calls have left for other operands goes; and at last all, so
- * that there is room for half the batch. */
+/* If there is no room, frees the workspace that earlier calls have left, and tries again. If that
+ * fails too, frees it all, so that there is room for half the batch. */
 static duo_status make_workspace(duo_execution *e)
 {
     enum { TRIES = 2 };
@@ -354,7 +351,7 @@ duo_status duo_batch_fetch(duo_execution *e, const duo_call *call)
         duo_download_runs(res, c->address, &runs, call->operand[DUO_C].address, runs.rows,
                           is_direct(e->call, DUO_C, false), &done);
     e->done = done / (c->rows * c->columns);
-    if (status == DUO_OK) res->reading_host = false; /* its work is done */
+    if (status == DUO_OK) res->reading_host = false; /* the queue's work is done */
     if (e->done == 0 || e->call->batch->where[DUO_C] == DUO_BATCH_HOSTED) return status;
     const duo_status told = duo_place_wrote_host(res, &e->call->batch->spans.operand[DUO_C]);
     return status == DUO_OK ? told : status;

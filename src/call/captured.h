@@ -1,9 +1,9 @@
 /*
- * captured.h - calls of a context whose stream the caller captures for a CUDA graph of his own:
- * their kernels become nodes of that graph.
+ * captured.h - calls of a context while the caller captures its stream for a CUDA graph: their
+ * kernels become nodes of that graph.
  *
- * Nothing is allocated, awaited or moved: all operands are in device memory. The order of the graph
- * beside other contexts is the caller's, too.
+ * Nothing is allocated, awaited or moved: all operands are in device memory. The caller also orders
+ * the graph and the work of other contexts.
  */
 #ifndef DUO_CAPTURED_H
 #define DUO_CAPTURED_H

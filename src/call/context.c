@@ -1,4 +1,4 @@
-/* context.c - contexts: made, pooled, and what becomes of them at a fork (context.h). */
+/* context.c - makes and pools contexts, and repairs them after a fork (context.h). */
 #include "call/context.h"
 
 #include <pthread.h>
@@ -16,13 +16,14 @@
 __thread duo_context *duo_context_default;
 
 /*
- * For default contexts where the heap has no memory: BLAS needs none, and has no status that could
- * tell. 64 threads at once may begin so; those of threads that have ended are used again.
+ * Default contexts for when the heap has no memory: BLAS itself needs none, and has no status that
+ * could tell. They are enough for 64 threads at once; a thread that ends leaves its context to
+ * others.
  */
 static struct {
     _Alignas(DUO_HANDLES) duo_context context;
 } reserve[64];
-static size_t reserved; /* of them are taken */
+static size_t reserved; /* how many are taken */
 
 static duo_context *pool;   /* ended contexts, to be used again */
 static duo_context *newest; /* the head of the list of all contexts, ended ones too */
@@ -125,12 +126,12 @@ static void retire(void *value)
     duo_context_default = NULL;
 }
 
-/* A process has a limited number of keys. Where all are taken, the default context of a thread that
+/* A process has a limited number of keys. If all are taken, the default context of a thread that
  * ends is not used again. */
 static void make_key(void) { has_key = pthread_key_create(&default_key, retire) == 0; }
 
-/* Makes the default context of a thread that has ended one for the calling thread: with the
- * environment's policy, not with what the other thread had set. */
+/* Makes an ended thread's default context the calling thread's: with the environment's policy, not
+ * with the other thread's settings. */
 static void renew(duo_context *ctx)
 {
     duo_resources *const res = &ctx->resources;

@@ -1,5 +1,5 @@
 /*
- * context.h - a context: its policy, what it holds on a device, and its last call.
+ * context.h - a context: its policy, its resources on a device, and its last call.
  *
  * One thread uses a context at a time. Contexts are never freed: an ended one waits in a pool
  * (host/handle.h).
@@ -19,15 +19,15 @@ struct duo_context {
     duo_resources resources;
     duo_last last;
     duo_memo memo[DUO_MEMOS];
-    /* The CPU algorithm that the context's thread is in, or NULL: for the child after a fork. */
+    /* The CPU algorithm that the context's thread is running, or NULL; a child process looks
+     * here. */
     const duo_algorithm *running;
     duo_context *next;  /* in the pool, or among the idle default contexts */
     duo_context *older; /* in the list of all: the one made before */
 };
 
-/* The context to use: that of the handle, or the calling thread's default one if that is NULL.
- * NULL: it is not live; or there is no memory for a default one, and all of the static ones that
- * stand in are in use. */
+/* The context of a handle; for NULL the calling thread's default context. Returns NULL if the
+ * handle is not live, or if there is no memory for a default context and no static one is free. */
 duo_context *duo_context_of(duo_context *handle);
 
 /* The calling thread's default context; NULL: it has none yet. */

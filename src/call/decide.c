@@ -16,14 +16,14 @@
 #include "gpu/backend/devices.h"
 #include "host/clock.h"
 
-/* The conditions of a call now. What was learned is copied: it stays the same while the call is
- * decided, and for duo_explain_last. Parts of a call use the copy of the whole. */
+/* The conditions of a call now. The learned ratios are copied: they stay the same while the call is
+ * decided, and for duo_explain_last. Parts of a call use the whole call's copy. */
 static duo_conditions conditions_of(const duo_policy *policy, duo_execution *e)
 {
     duo_context *const ctx = e->ctx;
     duo_conditions conditions = duo_policy_conditions(policy, &ctx->resources);
     conditions.recorded = e->conditions.recorded;
-    if (conditions.recorded) conditions.path = DUO_PATH_GPU; /* whatever the context's path */
+    if (conditions.recorded) conditions.path = DUO_PATH_GPU; /* the context's is ignored */
     if (!policy->adapt) return conditions;
     if (!e->part) duo_learned_ratios(ctx->resources.device, conditions.profile, &ctx->last.ratios);
     conditions.ratios = &ctx->last.ratios;
@@ -58,8 +58,8 @@ static int cheapest(const duo_execution *e)
 }
 
 /* Opens the inner BLAS if the cheapest candidate is the first that needs it. That takes a thousand
- * times as long as such a product, and what was predicted of it may not hold: the profile may be of
- * another BLAS, or there is none. */
+ * times as long as a small product, and predictions may change: the profile may be of another BLAS,
+ * or there may be none. */
 static bool opens_blas(const duo_execution *e)
 {
     if (e->call->program != NULL || duo_blas_library_looked()) return false;
@@ -71,7 +71,7 @@ static bool opens_blas(const duo_execution *e)
 
 /* ---- Before the cheapest ---- */
 
-/* Asks the program which candidate is to run instead of choice[chosen]. -1: that one. */
+/* Asks the program which candidate is to run instead of choice[chosen]. -1: choice[chosen] runs. */
 static int ask_program(duo_execution *e, int chosen)
 {
     const duo_policy *const policy = &e->ctx->policy;
@@ -105,7 +105,7 @@ static void put_algorithm_first(duo_execution *e, const duo_algorithm *algorithm
         if (e->choice[i].algorithm == algorithm && e->choice[i].accepts) e->wanted = i;
 }
 
-/* What duo_explain_last needs of a decision. */
+/* Notes the decision for duo_explain_last. */
 static void remember(const duo_execution *e)
 {
     duo_last *const last = &e->ctx->last;
@@ -117,7 +117,8 @@ static void remember(const duo_execution *e)
 void duo_decide_begin(duo_execution *e, const duo_algorithm *by)
 {
     duo_context *const ctx = e->ctx;
-    /* May it do to predict only the CPU's algorithms? Not if somebody is told of all. */
+    /* Is it enough to predict only the CPU's algorithms? Not if the program or the log gets them
+     * all. */
     const bool cpu_first =
         e->start == 0.0 && ctx->policy.decide == NULL && (by == NULL || by->side == DUO_SIDE_CPU);
     e->wanted = -1;
@@ -157,7 +158,7 @@ void duo_decide_without_gpu(duo_execution *e)
     if (!e->part) remember(e);
 }
 
-/* Where only the CPU's algorithms were predicted, now all are, and this one stays declined. */
+/* If only the CPU's algorithms were predicted, predicts all; this one stays declined. */
 void duo_decide_declined(duo_execution *e, int candidate)
 {
     const duo_algorithm *const algorithm = e->choice[candidate].algorithm;
@@ -180,7 +181,7 @@ void duo_decide_again(duo_execution *e)
 
 /* ---- After the call ---- */
 
-/* Seconds that the call's transfers to the GPU take for kept arrays that are stale there. */
+/* Seconds to send the call's kept arrays that are stale on the GPU. */
 static double sending_seconds(const duo_call *call, const duo_conditions *conditions)
 {
     duo_call sent = *call;
@@ -202,9 +203,9 @@ static void credit(const duo_call *call, double seconds)
 }
 
 /*
- * A kept array whose device copy is stale is not sent until that pays. Each call that ran on the
- * CPU for that reason alone credits the array with the time that it lost, so that in all at most
- * twice the least possible time is spent.
+ * A kept array with a stale device copy is not sent until that pays. A call that ran on the CPU
+ * only for that reason credits the array with the time that it lost. So in all at most twice the
+ * least possible time is spent.
  */
 static void earn_credit(const duo_execution *e)
 {

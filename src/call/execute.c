@@ -2,8 +2,8 @@
  * execute.c - the way of a call (execute.h).
  *
  * A candidate that cannot go on, and has written nothing yet, declines; the next cheapest runs.
- * Where a part of the output is written already, the rest is computed as calls of their own
- * (rest.c). So a failure costs time, not the answer.
+ * If a part of the output is written already, the rest is computed by calls of its own (rest.c). So
+ * a failure costs time, not the answer.
  */
 #define _GNU_SOURCE
 #include "call/execute.h"
@@ -58,7 +58,7 @@ static duo_status ask_if_worth_it(duo_execution *e, const duo_choice *choice)
 
 /* ---- Candidates, one after the other ---- */
 
-/* A candidate has declined that has done a part: computes the rest. The call counts as done by the
+/* A candidate declined after it did a part: computes the rest. The call counts as done by the
  * algorithm that did the last part. */
 static duo_outcome run_rest(duo_execution *e)
 {
@@ -66,7 +66,7 @@ static duo_outcome run_rest(duo_execution *e)
     return e->call->batch != NULL ? duo_rest_of_batch(e) : duo_rest_of_product(e);
 }
 
-/* Updates what is left to choose from, and where the operands are. */
+/* Updates the candidates that are left, and where the operands are. */
 static duo_status after_declining(duo_execution *e, int candidate)
 {
     duo_resources *const res = &e->ctx->resources;
@@ -81,8 +81,8 @@ static duo_status after_declining(duo_execution *e, int candidate)
     return located;
 }
 
-/* No candidate is left. Not reached but for calls that are recorded: otherwise one CPU algorithm
- * never declines. */
+/* No candidate is left. Only recorded calls get here: for others one CPU algorithm never
+ * declines. */
 static duo_outcome none_left(duo_execution *e)
 {
     if (e->failed != DUO_OK) return e->failed;
@@ -112,7 +112,7 @@ static duo_outcome run(duo_execution *e)
     }
 }
 
-/* Parts may have been done by another algorithm than the candidate's. */
+/* Sets the candidate that did the last part: it may be another one than the call's. */
 static void find_last_part(duo_execution *e)
 {
     for (int i = 0; i < e->count; i++)
@@ -128,7 +128,7 @@ static duo_status run_part(duo_execution *whole, duo_call *part)
     return execute(whole->ctx, part, whole);
 }
 
-/* Finds out what a call needs to be decided. */
+/* Finds out all that a decision needs. */
 static duo_status begin(duo_execution *e, bool captured)
 {
     duo_resources *const res = &e->ctx->resources;
@@ -141,7 +141,7 @@ static duo_status begin(duo_execution *e, bool captured)
     return located == DUO_OK && e->asked ? ask_driver(e) : located;
 }
 
-/* whole: of which the call is a part; NULL: it is none. */
+/* whole: the call that this one is a part of, or NULL. */
 static duo_status execute(duo_context *ctx, duo_call *call, duo_execution *whole)
 {
     duo_execution e;

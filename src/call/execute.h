@@ -1,4 +1,4 @@
-/* execute.h - the way of a call: locate, decide, run; the next candidate where one declines. */
+/* execute.h - the way of a call: locate, decide, run; the next candidate if one declines. */
 #ifndef DUO_EXECUTE_H
 #define DUO_EXECUTE_H
 
@@ -7,9 +7,9 @@
 /* Runs a call whose arguments are checked and whose quick returns are taken. */
 duo_status duo_execute(duo_context *ctx, duo_call *call);
 
-/* Carries a located call out by this algorithm, without a decision: nothing is explained, learned or
- * logged. The context's queue is open for one of the GPU, and call->threads says how many one of the
- * CPU has. *partly: it declined, but parts of C are final. */
+/* Carries a located call out by this algorithm: nothing is decided, explained, learned or logged. A
+ * GPU algorithm needs the context's queue open; a CPU algorithm has call->threads threads. *partly:
+ * it declined, but parts of C are final. */
 duo_outcome duo_execute_by(duo_context *ctx, duo_call *call, const duo_algorithm *algorithm,
                            const duo_conditions *conditions, bool *partly);
 

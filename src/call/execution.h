@@ -1,6 +1,6 @@
 /*
- * execution.h - a call on its way: what was found out of it, its candidates, and the routes that
- * carry it out. Each route is a file, route_NAME.c; route.c has their table.
+ * execution.h - a call on its way: the facts about it, its candidates, and the routes that carry it
+ * out. Each route is a file, route_NAME.c; route.c has their table.
  */
 #ifndef DUO_EXECUTION_H
 #define DUO_EXECUTION_H
@@ -12,9 +12,9 @@
 typedef enum duo_route_id {
     DUO_ROUTE_CPU,        /* on the CPU, with as many threads as pay */
     DUO_ROUTE_LAUNCH,     /* on the device, in one launch */
-    DUO_ROUTE_STREAMED,   /* a product whose operands are sent while it is multiplied */
-    DUO_ROUTE_PIECES,     /* a reduction whose vectors are sent in pieces */
-    DUO_ROUTE_TEAM,       /* a batch: the team's threads take products by turns */
+    DUO_ROUTE_STREAMED,   /* a product: operands are sent while it is multiplied */
+    DUO_ROUTE_PIECES,     /* a reduction: vectors are sent in pieces */
+    DUO_ROUTE_TEAM,       /* a batch: the team's threads take products in turn */
     DUO_ROUTE_BATCH,      /* a batch: all products in one launch */
     DUO_ROUTE_ONE_BY_ONE, /* a batch: each product is a call of its own */
     DUO_ROUTE_RECORDED,   /* becomes part of the graph that the program captures */
@@ -23,7 +23,7 @@ typedef enum duo_route_id {
 
 typedef struct duo_execution duo_execution;
 
-/* How a call is timed, where the context learns (adapt.h). */
+/* How a call is timed if the context learns (adapt.h). */
 typedef struct duo_adapt {
     int expected; /* the candidate that is to run; -1: the call is not timed */
     double least; /* seconds predicted for the cheapest */
@@ -34,39 +34,39 @@ typedef struct duo_adapt {
 struct duo_execution {
     duo_context *ctx;
     duo_call *call; /* located */
-    bool part;      /* of another call, which is decided, explained and learned from as a whole */
-    bool awaited;   /* the result has to be there when the call returns, whatever the context's */
+    bool part;      /* it is a part: only the whole call is explained and learned from */
+    bool awaited;   /* the result must be there at return, even if the context is async */
     duo_conditions conditions;
 
-    duo_choice *choice; /* the candidates, `count` in all: those of the context's last call, or: */
+    duo_choice *choice; /* the `count` candidates: the array of the context's last call, or: */
     duo_choice own[DUO_CANDIDATES];
     int count;
     bool short_list; /* these are only the CPU's */
     int wanted;      /* the candidate that goes before the cheapest; -1: none */
-    bool offered;    /* it has gone */
+    bool offered;    /* it has had its turn */
     int ran;         /* the candidate that carried the call out; -1: none yet */
-    double start;    /* when the call began; 0: nobody wants to know how long it takes */
+    double start;    /* when the call began; 0: its time is not logged */
     duo_adapt adapt;
 
     bool asked;        /* was the driver asked about operands that are not registered? */
     int losses;        /* of several devices, when the candidates were predicted */
     duo_status failed; /* of the last recording that was not possible */
 
-    /* Where a route declines that has done a part of the call: `partly`. The rest is computed as
-     * calls of their own: each has no say of the program, no trial, and no line in the log. */
+    /* `partly`: a route declined after it did a part of the call. The rest is computed by calls of
+     * its own: for these the program is not asked, nothing is tried, and nothing is logged. */
     bool partly;
-    int64_t done; /* of a batch: how many products, the first ones, are done */
+    int64_t done; /* the first `done` products of a batch are done */
     duo_status (*run_part)(duo_execution *whole, duo_call *part);
-    const duo_algorithm *by;        /* that goes first for parts of this call; NULL: the cheapest */
-    const duo_algorithm *last_part; /* by which the last of them ran; NULL: there was none */
+    const duo_algorithm *by;        /* goes first for parts of this call; NULL: the cheapest */
+    const duo_algorithm *last_part; /* did the last of them; NULL: there was none */
 
-    int64_t held[DUO_OPERANDS]; /* of a SCATTERED list: how many regions, the first ones, it holds
-                                 */
+    int64_t held[DUO_OPERANDS]; /* a SCATTERED list holds its first held[i] regions */
 };
 
 /*
- * Each carries the call out as the candidate says. A status, or DUO_DECLINED: nothing was written,
- * unless `partly` is set. What was lost with a device, locating tells.
+ * Each carries the call out as the candidate says. Returns a status, or DUO_DECLINED: nothing was
+ * written, unless `partly` is set. An operand that was lost with a device is noticed when the call
+ * is located again.
  */
 duo_outcome duo_run_cpu(duo_execution *e, duo_choice *choice);
 duo_outcome duo_run_team(duo_execution *e, duo_choice *choice);
@@ -79,7 +79,7 @@ duo_outcome duo_run_recorded(duo_execution *e, duo_choice *choice);
 
 /* ---- route_launch.c, route_pieces.c ---- */
 
-/* Is the call a reduction whose vectors in host memory are to be sent in pieces? */
+/* Is the call a reduction, and are its vectors in host memory to be sent in pieces? */
 bool duo_reduction_streams(const duo_resources *res, const duo_call *call);
 
 /* ---- route_team.c: products over the team's threads ---- */
@@ -88,7 +88,7 @@ bool duo_team_takes(const duo_call *call, const duo_conditions *conditions,
                     const duo_algorithm *algorithm);
 double duo_team_seconds(const duo_call *call, const duo_conditions *conditions,
                         const duo_algorithm *algorithm);
-/* Seconds of a product by the profile, by whose length it is learned from. */
+/* Seconds of one product by the profile; learning tells short work from long by them. */
 double duo_team_work(const duo_call *call, const duo_conditions *conditions,
                      const duo_algorithm *algorithm);
 
@@ -116,27 +116,28 @@ bool duo_recordable(const duo_call *call);
 
 /* Sets spans and where, or mixed. */
 void duo_batch_find(duo_call *call, int device);
-/* Does anything lie within the span of operand i that is not the operand's? */
+/* Does the span [low, high) of operand i have bytes that are not the operand's? */
 bool duo_batch_has_gaps(const duo_call *call, int i, uintptr_t low, uintptr_t high);
-/* Claims and holds every region that a scattered list leads to, and makes packed operands stale. */
+/* Claims and holds every region of a scattered list, and makes its packed operands stale. */
 duo_status duo_batch_claim(duo_execution *e);
-/* The launch has been queued, or will not be: claims them again, if it has, and lets them go. */
+/* The launch was queued, or failed. If queued, claims the regions again; lets all of them go. */
 duo_status duo_batch_queued(duo_execution *e, bool queued);
-/* The call and batch with the copies of what is placed, by `local` for spans. */
+/* Makes `call` and `batch` copies of `from` that name the placed operands. local: the placed
+ * spans. */
 void duo_batch_use_copies(const duo_call *from, const duo_call *local, duo_call *call,
                           duo_batch *batch);
 
-/* ---- batch.c: what a launch needs of a batch in host memory ---- */
+/* ---- batch.c: a batch in host memory, for one launch ---- */
 
-/* Is operand i in host memory alone? Its matrices are gathered in the workspace for a launch. */
+/* Is operand i only in host memory? Then a launch gathers its matrices in the workspace. */
 bool duo_batch_gathered(const duo_call *call, int i);
-/* Is there room on the device for all that is gathered? */
+/* Has the device room for all gathered operands? */
 bool duo_batch_has_room(const duo_call *call, const duo_conditions *conditions);
 /* Seconds to send them, and to fetch C. */
 double duo_batch_gathered_seconds(const duo_call *call, const duo_conditions *conditions);
 /* Sends them, and has `call` and `batch` name the copies. DUO_ERR_MEMORY: there is no room. */
 duo_status duo_batch_gather(duo_execution *e, duo_call *call, duo_batch *batch);
-/* Fetches C, from where `call` has it. Sets done, also where that fails. */
+/* Fetches C from its place in `call`. Sets e->done, even if that fails. */
 duo_status duo_batch_fetch(duo_execution *e, const duo_call *call);
 
 #endif

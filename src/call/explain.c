@@ -1,6 +1,6 @@
-/* explain.c - what is told of a call: what a small one left out, the decision, parts of the
- * predictions, and the sentence that compares the algorithm that ran with the best of the other side
- * (explain.h); and the line of DUOBLAS_VERBOSE and duo_set_log. */
+/* explain.c - explains a call (explain.h): completes a tiny call, fills the decision in, splits
+ * predictions into parts, and writes the reason: a sentence that compares the algorithm that ran
+ * with the best of the other side. Also writes the line of DUOBLAS_VERBOSE and duo_set_log. */
 #include "call/explain.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 /* ---- Text ---- */
 
-/* Text that is put together piece by piece, and cut where there is no more room. */
+/* Text that is put together piece by piece, and cut when there is no more room. */
 typedef struct text_line {
     char *text;
     size_t size, used;
@@ -139,7 +139,7 @@ static void put_candidate(text_line *l, const duo_candidate *c, const duo_parts 
     put(l, " are transfers");
 }
 
-/* The cheapest that accepts, on a side or, with side < 0, on any, leaving one out; -1: none. */
+/* The cheapest candidate that accepts, leaving out `without`; side < 0: of both sides. -1: none. */
 static int cheapest(const duo_decision *d, int side, int without)
 {
     int best = -1;
@@ -159,7 +159,7 @@ static void put_other(text_line *l, const duo_decision *d, int other)
     if (d->candidate[other].side == d->side) put(l, " by %s", d->candidate[other].algorithm);
 }
 
-/* What the other side would take, or why it was out of the question. */
+/* Adds how long the other side would take, or why it was out of the question. */
 static void put_other_side(text_line *l, const duo_last *last, const char *no_gpu,
                            const duo_decision *d)
 {
@@ -179,7 +179,7 @@ static void put_other_side(text_line *l, const duo_last *last, const char *no_gp
         put(l, "; whether there is a GPU was not asked yet");
 }
 
-/* What a kept array that has to be sent does to the choice. */
+/* Adds how a kept array that has to be sent changes the choice. */
 static void put_credit(text_line *l, const duo_last *last, const duo_decision *d)
 {
     const duo_call *const whole = duo_call_whole(&last->call);
@@ -239,7 +239,7 @@ static double predicted_with(const duo_last *last, const duo_ratios *ratios,
     return duo_route_seconds(&last->call, &conditions, choice);
 }
 
-/* What the profile alone predicts for the algorithm that ran. */
+/* The profile's prediction, without learned ratios, for the algorithm that ran. */
 static double by_the_profile(const duo_last *last, int ran)
 {
     if (last->conditions.ratios == NULL || ran < 0) return last->predicted_seconds;
@@ -262,7 +262,7 @@ void duo_explain_reason(const duo_last *last, const char *no_gpu, duo_decision *
     text_line line = {.text = decision->reason, .size = sizeof decision->reason};
     if (decision->operation == NULL) return;
     if (last->algorithm != NULL) decision->profile_seconds = by_the_profile(last, decision->ran);
-    if (decision->size <= offsetof(duo_decision, parts)) return; /* nobody asks for the rest */
+    if (decision->size <= offsetof(duo_decision, parts)) return; /* no room for the rest */
     for (int i = 0; i < last->candidates; i++)
         decision->parts[i] = parts_of(last, &last->choice[i]);
     put_reason(&line, last, no_gpu, decision);
@@ -287,7 +287,7 @@ static void put_time(text_line *l, double seconds)
         put(l, "%.3fs", seconds);
 }
 
-/* Tells once in a process, to whoever first wants lines, what makes every sgemm slow. */
+/* Warns once in a process, in the first log, of a BLAS that makes every sgemm slow. */
 static void warn_once(const duo_report *report)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -323,7 +323,7 @@ static void put_call(text_line *l, const duo_call *call, const duo_decision *d)
     }
 }
 
-/* Every candidate that can do the call, with its prediction; what was chosen, and why. */
+/* Every candidate that accepts, with its prediction; then the chosen one, and why. */
 static void put_choice(text_line *l, const duo_decision *d)
 {
     put(l, " |");

@@ -1,7 +1,7 @@
 /*
- * last.h - the last call of a context: what was chosen, and what was predicted.
+ * last.h - the last call of a context: the predictions, and the choice.
  *
- * A small call leaves only so much behind that explain.c can compute the rest when somebody asks.
+ * A small call leaves only enough behind for explain.c to compute the rest when it is asked.
  */
 #ifndef DUO_LAST_H
 #define DUO_LAST_H
@@ -12,7 +12,7 @@
 
 /* Why an algorithm ran. */
 typedef enum duo_why {
-    DUO_WHY_CHEAPEST, /* of those that the path lets run */
+    DUO_WHY_CHEAPEST, /* of those that the path allows */
     DUO_WHY_TINY,     /* nothing was predicted */
     DUO_WHY_ASKED,    /* the program chose it (duo_set_decide) */
     DUO_WHY_TRIED     /* to learn how long it takes (duo_set_adapt) */
@@ -20,14 +20,14 @@ typedef enum duo_why {
 
 typedef struct duo_last {
     bool tiny;       /* only the operation, sizes and factors of `call`, and `algorithm`, are set */
-    bool short_list; /* choice[] has the CPU's algorithms alone */
+    bool short_list; /* choice[] has only the CPU's algorithms */
     duo_why why;
-    duo_conditions conditions;         /* under which it was predicted */
-    duo_ratios ratios;                 /* what was learned when it was predicted: the conditions' */
+    duo_conditions conditions;         /* of the predictions */
+    duo_ratios ratios;                 /* learned until then; conditions.ratios is this or NULL */
     duo_call call;                     /* its operation is DUO_OPERATIONS: there was no call yet */
-    duo_batch batch;                   /* the call's, where it has one; its lists may have gone */
+    duo_batch batch;                   /* the call's, if it has one; its lists may have gone */
     const duo_algorithm *algorithm;    /* the one that ran; NULL: a quick return */
-    int threads;                       /* CPU threads that it had; 0: it ran on the GPU */
+    int threads;                       /* CPU threads of the call; 0: it ran on the GPU */
     double predicted_seconds, seconds; /* seconds < 0: not measured */
     int candidates;                    /* entries of choice[] */
     duo_choice choice[DUO_CANDIDATES];
@@ -54,7 +54,7 @@ static inline void duo_last_begin(duo_last *last, const duo_call *call)
     last->seconds = -1.0;
 }
 
-/* It has run by this candidate. */
+/* This candidate has carried the call out. */
 static inline void duo_last_ran(duo_last *last, const duo_choice *choice)
 {
     const bool cpu = choice->algorithm->side == DUO_SIDE_CPU;

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* Ratios change with every call that is learned from, and so does the credit of a stale array with
- * every call that goes without it. */
+/* Will the next call have the same predictions? Learning changes ratios after a call, and a call
+ * that runs without a stale array changes its credit. */
 static bool lasting(const duo_call *call, const duo_conditions *conditions)
 {
     return !duo_call_stale(duo_call_whole(call)) && conditions->ratios == NULL;
 }
 
-/* Without what no prediction looks at. A call that is one of several has a batch of zeros. */
+/* The call without the fields that no prediction reads. */
 static duo_call key_of(const duo_call *call)
 {
     duo_call key = *call;
@@ -25,7 +25,8 @@ static duo_call key_of(const duo_call *call)
     return key;
 }
 
-/* The same of a batch: of its lists it matters that there are some, and whether they are even. */
+/* The same of its batch; zeros if it has none. Only two facts about a list matter: that there is
+ * one, and whether it is even. */
 static duo_batch batch_key_of(const duo_call *call)
 {
     static float *const any[1];

@@ -63,8 +63,8 @@ static const int64_t kMost[DUO_OPERATIONS] = {LARGEST_EDGE, LARGEST_LENGTH, LARG
                                               LARGEST_LENGTH};
 
 /*
- * The limits before anything was predicted. A GPU takes microseconds to begin, and a CPU tenths of
- * one for these: a product that needs no inner BLAS, and one block of a sum.
+ * The limits before anything was predicted: a product that needs no inner BLAS, and one block of a
+ * sum. A CPU takes tenths of a microsecond for these; a GPU takes microseconds to begin.
  */
 static const int64_t kFirstEdge = DUO_SGEMM_LOOPS_EDGE, kFirstLength = 1024;
 

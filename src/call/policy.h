@@ -1,6 +1,6 @@
 /*
- * policy.h - what a context asks for, the conditions of its next call that follow from it, and up
- * to which size a call is tiny.
+ * policy.h - a context's settings, the conditions of its next call that follow from them, and the
+ * size up to which a call is tiny.
  */
 #ifndef DUO_POLICY_H
 #define DUO_POLICY_H
@@ -12,9 +12,9 @@ typedef struct duo_policy {
     /*
      * Tiny calls skip prediction: their operands are in plain host memory, near no region, and
      * every size is at most this one. The limits follow from the algorithms' costs. They are -1
-     * while each call is to be logged, asked about or captured, and where the path is the GPU's or
-     * the math is float64. Until a larger call comes (unsettled) nothing is predicted, and no
-     * profile read: then the limits are what takes less than a GPU's launch on any machine.
+     * while calls are logged, asked about or perhaps captured, and if the path is the GPU's or the
+     * math is float64. Until a larger call comes (unsettled) nothing is predicted, and no profile
+     * is read. Until then calls within the limits take less than a GPU's launch on any machine.
      */
     int64_t tiny[DUO_OPERATIONS];
     const duo_algorithm *tiny_algorithm[DUO_OPERATIONS];
@@ -23,29 +23,29 @@ typedef struct duo_policy {
     duo_path path;
     duo_math math;
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
-    bool judged;               /* is it to be called? (duo_policy_program) */
+    bool judged;               /* has duo_policy_program decided whether to call it? */
     bool adapt;                /* are calls learned from? (adapt.h) */
     duo_decide decide;         /* of duo_set_decide; NULL: the least predicted time decides */
     void *decide_user;
-    struct duo_capture *capture; /* records calls, which are not made then; or NULL (capture.h) */
+    struct duo_capture *capture; /* records calls instead of making them; or NULL (capture.h) */
 } duo_policy;
 
 /* The conditions under which a call of this context is made now, by the calling thread. */
 duo_conditions duo_policy_conditions(const duo_policy *policy, duo_resources *res);
 
-/* Sets what the conditions tell of the context's devices for streamed products, as they are now. */
+/* Sets the facts about the context's devices that streamed products use, as they are now. */
 void duo_policy_devices(duo_conditions *conditions, const duo_resources *res);
 
 /* Forgets the limits of tiny calls, after any change of policy, threads, log or capture. */
 void duo_policy_changed(duo_policy *policy, const duo_resources *res);
 
-/* Computes the limit, if a call of this size (the largest one of a product) may depend on that.
+/* Computes the limit, if it may matter to a call of this size (the largest size of a product).
  * True: the limit has grown. */
 bool duo_policy_settle(duo_policy *policy, duo_resources *res, duo_operation operation,
                        int64_t size);
 
-/* The program's own sgemm, if products on the CPU are to be its; NULL: they are ours. Opens the
- * inner BLAS where the two have to be compared. */
+/* The program's own sgemm, if it is to do products on the CPU; NULL: we do them. Opens the inner
+ * BLAS if the two have to be compared. */
 duo_fortran_sgemm duo_policy_program(duo_policy *policy);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * rest.c - the rest of a call (rest.h).
  *
- * Of a product where C comes home, these are the tiles that have not arrived, each from where its last piece
- * ended: beta has been applied to what is there. Where C stays on the device these are the products
- * that were not queued; those that were have changed C.
+ * If C comes home, the rest is the tiles that have not arrived. A tile goes on where its last piece
+ * ended, because beta has been applied to the arrived part. If C stays on the device, the rest is
+ * the products that were not queued; the queued ones have changed C.
  */
 #include "call/rest.h"
 
@@ -34,8 +34,8 @@ static duo_status run_part(const rest *r, const duo_step *step)
     return r->whole->run_part(r->whole, &part);
 }
 
-/* A tile of which the first `done` elements, by columns, are final: the rest of one column, then
- * all whole columns. */
+/* The first `done` elements of a tile, by columns, are final. Computes the rest of one column, then
+ * the whole columns that are left. */
 static duo_status finish_tile(const rest *r, const duo_step *tile)
 {
     duo_step left = *tile;
@@ -57,7 +57,7 @@ static duo_status finish_tile(const rest *r, const duo_step *tile)
     return run_part(r, &left);
 }
 
-/* A product that was not queued, into C on the device. */
+/* Makes a product that was not queued; C is on the device. */
 static duo_status finish_product(const rest *r, const duo_step *step)
 {
     rest later = *r;

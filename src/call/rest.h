@@ -1,11 +1,11 @@
-/* rest.h - what is left of a call of which a part is done when its candidate fails. */
+/* rest.h - the rest of a call when its candidate fails after a part is done. */
 #ifndef DUO_REST_H
 #define DUO_REST_H
 
 #include "call/execution.h"
 
-/* Computes the parts of C that are not final by the steps of resources.plan, which it takes away,
- * each as a call of its own. */
+/* Computes the parts of C that are not final, each by a call of its own. It takes resources.plan
+ * away; the plan's steps tell which parts. */
 duo_status duo_rest_of_product(duo_execution *e);
 
 /* Computes the products that are not done, as a batch of their own. */

@@ -50,7 +50,7 @@ static void take_cheaper(offer *best, const duo_choice *choice, duo_route_id rou
     *best = (offer){route, seconds, threads};
 }
 
-/* The cheapest route of a batch by this candidate's algorithm. product: seconds of the first
+/* Sets the cheapest route of a batch by this candidate's algorithm. product: seconds of the first
  * product as a call; infinite: the algorithm does not take it. */
 static void set_batch_route(const duo_call *call, const duo_conditions *conditions,
                             duo_choice *choice, double product)

@@ -1,6 +1,6 @@
 /*
- * route.h - the ways to carry a call out: which of them takes a call, and how long it would take
- * by each of its algorithms (docs/dispatch.md#routes).
+ * route.h - the ways to carry a call out: whether a route takes a call, and how long it takes by
+ * each of its algorithms (docs/dispatch.md#routes).
  */
 #ifndef DUO_ROUTE_H
 #define DUO_ROUTE_H
@@ -18,11 +18,13 @@ extern const duo_route duo_routes[DUO_ROUTES];
 duo_route_id duo_route_alone(const duo_call *call, const duo_conditions *conditions, duo_side side);
 
 /* Predicts every algorithm that serves the math, each by its cheapest route. Returns how many.
- * cpu_first: the CPU's may do (duo_predict_cpu); *short_list: they are all. */
+ * cpu_first: the CPU's are enough if duo_predict_cpu says so; *short_list: only these were
+ * predicted. */
 int duo_route_predict(const duo_call *call, const duo_conditions *conditions, bool cpu_first,
                       duo_choice choice[DUO_CANDIDATES], bool *short_list);
 
-/* The candidate's route has declined: it goes by the cheapest that is left, or has declined. */
+/* The candidate's route has declined: sets the cheapest route that is left, or notes that the
+ * candidate has declined. */
 void duo_route_declined(const duo_call *call, const duo_conditions *conditions, duo_choice *choice);
 
 /* The call has been located again: sets the routes of its candidates anew. */

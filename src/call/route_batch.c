@@ -1,5 +1,5 @@
-/* route_batch.c - a batch on the device, in one launch. What is in host memory is sent there before,
- * and comes home after it, as a whole (batch.c). */
+/* route_batch.c - a batch on the device, in one launch. Operands in host memory are sent before it,
+ * and C is fetched after it, each as a whole (batch.c). */
 #include <math.h>
 
 #include "call/execution.h"
@@ -23,13 +23,14 @@ bool duo_batch_takes(const duo_call *call, const duo_conditions *conditions,
     if (algorithm->id != DUO_sgemm_gpu_ffma || !conditions->gpu || call->batch->mixed) return false;
     for (int i = 0; i < DUO_OPERANDS; i++)
         if (duo_operand_touched(&call->operand[i]) && !is_on_device(call, i)) return false;
-    /* C is fetched product by product. The parts of a larger one are fetched while others are
-     * multiplied, so as a call of its own it takes less. */
+    /* C is fetched product by product. A larger product takes less as a call of its own: parts of C
+     * are then fetched while others are multiplied. */
     return !duo_batch_gathered(call, DUO_C) ||
            duo_operand_bytes(&call->operand[DUO_C]) <= DUO_LARGEST_STAGE;
 }
 
-/* One product with B and C of all products side by side, where the launch has them. */
+/* One product with B and C of all products side by side; its operands are where the launch has
+ * them. */
 static duo_call side_by_side(const duo_call *call)
 {
     const duo_batch *const batch = call->batch;
@@ -49,8 +50,8 @@ static duo_call side_by_side(const duo_call *call)
     return all;
 }
 
-/* Seconds of that in binary32, by the fastest algorithm, and without transfers: it reads less of A.
- */
+/* Seconds of that product in binary32 by the fastest algorithm, without transfers. It reads less of
+ * A than the batch. */
 static double work_of(const duo_call *all, const duo_conditions *conditions)
 {
     const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
@@ -85,7 +86,7 @@ double duo_batch_seconds(const duo_call *call, const duo_conditions *conditions,
            duo_batch_gathered_seconds(call, conditions);
 }
 
-/* Lists at equal distances are strides: nothing has to be sent. */
+/* Makes strides of lists at equal distances: these lists need not be sent. */
 static void find_strides(duo_call *call, duo_batch *batch)
 {
     for (int i = 0; i < DUO_OPERANDS; i++) {
@@ -113,7 +114,7 @@ static duo_outcome queue(duo_execution *e, duo_call *local, duo_call *call)
     return DUO_DECLINED;
 }
 
-/* C comes home, or stays, and nobody has waited for it yet. */
+/* Fetches C; or C stays on the device, and nobody has waited for it yet. */
 static duo_outcome end(duo_execution *e, const duo_call *call)
 {
     if (!duo_batch_gathered(e->call, DUO_C)) {
@@ -139,7 +140,7 @@ static duo_outcome launch(duo_execution *e)
     return outcome;
 }
 
-/* The device has no room for what the batch would send there. */
+/* Runs the batch in two halves: the device has no room for all that would be sent. */
 static duo_outcome in_halves(duo_execution *e)
 {
     const int64_t count = e->call->batch->count, half = count / 2;
@@ -161,6 +162,6 @@ duo_outcome duo_run_batch(duo_execution *e, duo_choice *choice)
     res->on_gpu = true;
     const duo_outcome outcome = launch(e);
     res->on_gpu = false;
-    (void)duo_upload_consumed(res); /* a failure here is met again by whoever waits for the data */
+    (void)duo_upload_consumed(res); /* if this fails, the wait for the data will fail too */
     return outcome == DUO_ERR_MEMORY ? in_halves(e) : outcome;
 }

@@ -1,4 +1,4 @@
-/* route_cpu.c - on the CPU: place on the host, run, take home. */
+/* route_cpu.c - on the CPU: place on the host, run, take the output home. */
 #include "call/execution.h"
 #include "data/place.h"
 

@@ -1,13 +1,12 @@
-/* route_launch.c - on the device, in one launch: place, launch, wait for a result or leave it there.
- */
+/* route_launch.c - on the device, in one launch: place, launch, take the result or leave it. */
 #include <string.h>
 
 #include "call/execution.h"
 #include "data/place.h"
 #include "gpu/backend/devices.h"
 
-/* Waits until a word has its ticket, and takes the result out of it. Now and then the queue is
- * asked whether it still works. */
+/* Waits until a word has its ticket, and takes the result out of it. Sometimes asks the queue
+ * whether it still works. */
 static duo_status poll_result(const duo_resources *res, duo_result_word word, float *value)
 {
     enum { SPINS = 4096 }; /* looks at the word between two questions to the driver */
@@ -38,8 +37,8 @@ static duo_status own_word(duo_resources *res, duo_result_word *word)
     return status;
 }
 
-/* Places the operands and queues the work. *word: by which the result comes; without an address the
- * context's own is taken, if the result is for the host. */
+/* Places the operands and queues the work. *word: the result will arrive there. If it has no
+ * address, and the result is for the host, it becomes the context's own word. */
 static duo_outcome launch(duo_resources *res, const duo_call *call, duo_call *local,
                           const duo_algorithm *algorithm, duo_result_word *word)
 {
@@ -75,8 +74,9 @@ static duo_outcome take_result(duo_resources *res, const duo_call *call, duo_res
 
 /* ---- Results that may come later ---- */
 
-/* May this one? Only into what is host memory to the program: calls on any other are in order. Nor
- * where the context tells how long each call took, or for want of pinned memory. */
+/* May this result come later? Only into memory that is host memory to the program: calls on other
+ * memory are in order. Not if the log tells how long calls took, and not if no memory can be
+ * pinned. */
 static bool defers(duo_resources *res, const duo_call *call)
 {
     const duo_operand *const o = &call->operand[DUO_RESULT];
@@ -98,7 +98,7 @@ static duo_status make_room(duo_resources *res)
     const duo_status status = poll_result(res, oldest, &value);
     if (status != DUO_OK) return duo_resources_failed(res, status, "wait for a result");
     const duo_deferred_range awaited = duo_deferred_awaited(res->deferred);
-    (void)duo_deferred_deliver(&awaited, &all); /* of a loss who asks for the results is told */
+    (void)duo_deferred_deliver(&awaited, &all); /* the next wait for the results tells of a loss */
     return DUO_OK;
 }
 
@@ -115,7 +115,7 @@ static duo_outcome run_deferred(duo_resources *res, const duo_call *call, duo_ca
 
 /* ---- A call ---- */
 
-/* Waits for a result that belongs in host memory, unless it may come later. */
+/* Launches, and waits for a result that belongs in host memory, unless it may come later. */
 static duo_outcome run(duo_execution *e, duo_call *local, const duo_algorithm *algorithm)
 {
     duo_resources *const res = &e->ctx->resources;

@@ -1,11 +1,13 @@
-/* route_one_by_one.c - a batch product by product, each as a call of its own: what neither the team
- * nor one launch takes, and products that fill the machine by themselves. */
+/* route_one_by_one.c - a batch product by product, each as a call of its own. This is for batches
+ * that neither the team nor one launch takes, and for products that fill the machine by
+ * themselves. */
 #include "call/execution.h"
 
-/* Seconds that a call takes beside its work, where its operands may be in regions. */
+/* Seconds that a call takes beside its work if its operands may be in regions. */
 static const double kCall = 2e-7;
 
-/* The first product brings what is stale of kept arrays: the others find it. */
+/* A product after the first one, which has made kept arrays current. *other: that changes
+ * something. */
 static duo_call later_product(const duo_call *call, bool *other)
 {
     duo_call later = *call;

@@ -1,16 +1,17 @@
 /*
- * route_pieces.c - a reduction of vectors in host memory, which are sent piece by piece: they are
- * long, or larger than the memory that may be taken on the device. They pass through a workspace of
- * one piece for each; vectors that are on the device, or kept there, are read where they are. The
- * bits are those of the documented order, at any cap.
+ * route_pieces.c - a reduction that sends vectors from host memory piece by piece. They are long,
+ * or larger than the memory that may be taken on the device. Each passes through a workspace of one
+ * piece; vectors that are on the device, or kept there, are read in place. The sum has the bits of
+ * the documented order, at any memory cap.
  *
  * A piece is 2^p whole blocks, from a multiple of its length on, so its sum is a node of the
  * documented tree of blocks (docs/numerics.md). The GPU leaves the nodes unrounded in device
  * memory; the host adds them, and rounds once.
  *
- * One queue does all in order: the next piece is sent over the one that was summed. The host runs
- * ahead of it, packing into pinned stages or queueing direct copies. That the link rests while a
- * piece is summed costs little: a GPU reads its memory some 50 times as fast as the link sends.
+ * One queue does all in order: the next piece overwrites the one that was summed. The host runs
+ * ahead of the queue; it packs into pinned stages or queues direct copies. The link rests while a
+ * piece is summed. That costs little: a GPU reads its memory some 50 times as fast as the link
+ * sends.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@
 #include "data/transfer.h"
 #include "gpu/backend/devices.h"
 
-/* Most elements of a piece, a power of two: sending them by PCIe 5 takes 0.6 ms, beside which a
- * launch is little. */
+/* Most elements of a piece, a power of two: sending them by PCIe 5 takes 0.6 ms, and a launch is
+ * short beside that. */
 enum { LONGEST_PIECE = 1 << 23 };
 
 /* Is the operand read from host memory? Otherwise it has a place on a device. */
@@ -47,7 +48,7 @@ static double piece_bytes(const duo_call *call, int64_t length, int i)
     return 4.0 * (double)(call->n < length ? call->n : length);
 }
 
-/* Bytes of the nodes of all pieces, which wait for the host in the result's workspace. */
+/* Bytes of the nodes of all pieces; they wait for the host in the result's workspace. */
 static double node_bytes(const duo_call *call, int64_t length)
 {
     return (double)pieces_of(call, length) * (double)sizeof(double);
@@ -59,7 +60,7 @@ static double missing(const duo_resources *res, int i, double bytes)
     return fmax(0.0, bytes - (double)res->workspace[i].bytes);
 }
 
-/* What the operand's array takes on the device, if it needs a device copy. */
+/* Bytes that a device copy of the operand's array takes. */
 static double copy_bytes(const duo_operand *o)
 {
     duo_residency_lock();
@@ -86,9 +87,9 @@ bool duo_reduction_streams(const duo_resources *res, const duo_call *call)
 }
 
 /*
- * The longest piece that there is room for, without what earlier calls have left in the workspace.
- * There is to be room for two vectors, also where one is sent: so sums and inner products by turns
- * do not take each other's workspace away.
+ * The longest piece that there is room for if earlier calls' workspace is freed. There must be room
+ * for two vectors, even if one is sent: so sums and inner products in turn do not free each other's
+ * workspace.
  */
 static int64_t longest_piece(const duo_resources *res, const duo_call *call)
 {
@@ -100,7 +101,7 @@ static int64_t longest_piece(const duo_resources *res, const duo_call *call)
     return length;
 }
 
-/* Makes the workspace for pieces of *length elements, or of fewer where the device has no room. */
+/* Makes the workspace for the longest pieces that the device has room for: *length elements. */
 static duo_status make_workspace(duo_resources *res, const duo_call *call, int64_t *length)
 {
     duo_status status = DUO_ERR_MEMORY;
@@ -122,8 +123,8 @@ static duo_status make_workspace(duo_resources *res, const duo_call *call, int64
 
 /* ---- Pieces ---- */
 
-/* Places the vectors that have a place on the device. Where another one runs over the end of a kept
- * array, the host copy of that is made current. */
+/* Places the vectors that are not sent. If a sent vector runs over the end of a kept array, makes
+ * the array's host copy current. */
 static duo_outcome place(duo_resources *res, duo_algorithm_id algorithm, const duo_call *call,
                          duo_call *local)
 {
@@ -138,7 +139,7 @@ static duo_outcome place(duo_resources *res, duo_algorithm_id algorithm, const d
     return outcome;
 }
 
-/* Queues one piece: `count` elements from `first` on, whose sum goes to *node on the device. */
+/* Queues one piece: `count` elements from `first` on; their sum goes to *node on the device. */
 static duo_status queue_piece(duo_resources *res, duo_algorithm_id algorithm, const duo_call *call,
                               const duo_call *local, int64_t first, int64_t count, double *node)
 {

@@ -10,7 +10,8 @@ static duo_status refuse(duo_resources *res, const char *why)
     return DUO_ERR_CAPTURE;
 }
 
-/* When the graph will write an array nobody knows, so nothing is packed of it any more. */
+/* The graph may write these bytes at any time, so operands packed from them are never valid
+ * again. */
 static void will_be_written(uintptr_t low, uintptr_t high)
 {
     bool crosses;

@@ -1,5 +1,5 @@
-/* route_streamed.c - a product whose operands are partly in host memory, on the GPU: place, plan,
- * run, note what was written. */
+/* route_streamed.c - a product on the GPU with operands in host memory: place, plan, run, note the
+ * written bytes. */
 #include <math.h>
 #include <string.h>
 
@@ -24,8 +24,8 @@ static void packed_bytes(const duo_call *local, duo_algorithm_id id, double byte
     }
 }
 
-/* Memory that plans may take on a device: what is free and what earlier ones have; on the first one
- * at least a quarter of what device copies have with it, which then make room. */
+/* Bytes that a plan may use on `device`: free memory, and the memory of earlier plans. On the first
+ * device at least a quarter of that and all device copies, since copies can be evicted. */
 static double room_on(const duo_resources *res, int device)
 {
     const double least = 0.25;
@@ -47,8 +47,8 @@ static double memory_for(const duo_resources *res, const int *device, int device
     return duo_stream_memory(least);
 }
 
-/* The devices of the context that a call by this algorithm uses, its queue's first. One that has
- * far less room than the first is left out: the slots of a plan are the same on all. */
+/* The devices of the context that a call by this algorithm uses, its queue's first. A device with
+ * far less room than the first is left out: a plan has the same slots on all. */
 static int devices_for(const duo_resources *res, const duo_call *call,
                        const duo_algorithm *algorithm, duo_conditions *conditions,
                        int device[DUO_LANES])
@@ -95,8 +95,8 @@ static bool any_done(const duo_plan *plan, duo_step_kind kind)
     return false;
 }
 
-/* Less memory may be free than the cap says: then a plan for less is tried. DUO_ERR_MEMORY: these
- * devices cannot do it, and nothing was done. */
+/* If less memory is free than the cap says, plans for less are tried. DUO_ERR_MEMORY: these devices
+ * cannot do it, and nothing was done. */
 static duo_outcome run_on(duo_resources *res, const duo_call *local, const duo_algorithm *algorithm,
                           const duo_conditions *conditions, const int *device, int devices)
 {
@@ -107,7 +107,7 @@ static duo_outcome run_on(duo_resources *res, const duo_call *local, const duo_a
     const duo_status opened = duo_lanes_open(res, device, devices);
     if (opened != DUO_OK) return opened == DUO_ERR_LOST ? DUO_DECLINED : DUO_ERR_MEMORY;
     duo_conditions now = *conditions;
-    now.linked = !res->unlinked; /* known since they were opened */
+    now.linked = !res->unlinked; /* known since the lanes were opened */
     double memory = memory_for(res, device, devices);
     for (int i = 0; i < TRIES; i++, memory /= 2.0) {
         const duo_plan_problem of =
@@ -121,7 +121,7 @@ static duo_outcome run_on(duo_resources *res, const duo_call *local, const duo_a
     return DUO_ERR_MEMORY;
 }
 
-/* Runs the call on several devices where that pays and they can, or else on the first one. */
+/* Runs the call on several devices if that pays and they can do it, otherwise on the first one. */
 static duo_outcome plan_and_run(duo_resources *res, const duo_call *call, const duo_call *local,
                                 const duo_algorithm *algorithm, const duo_conditions *given)
 {

@@ -1,5 +1,5 @@
-/* route_team.c - a batch on the CPU: the team's threads take products by turns, each on one thread,
- * which gives a product the bits that it has alone. */
+/* route_team.c - a batch on the CPU: the team's threads take products in turn. One thread does a
+ * whole product, so it has the bits that it has as a call of its own. */
 #define _GNU_SOURCE
 #include <math.h>
 
@@ -17,7 +17,7 @@ typedef struct team_job {
     int64_t per_piece;
 } team_job;
 
-/* By the algorithm, or, where it declines, by any that does not. */
+/* By the job's algorithm; if that declines, by any other that does not. */
 static void do_product(const team_job *job, const duo_call *one)
 {
     const duo_algorithm_table table = duo_algorithm_tables[DUO_SGEMM];
@@ -43,7 +43,7 @@ static void do_products(void *user, int64_t piece)
     }
 }
 
-/* A product of the batch in host memory, and what it runs under: one thread. */
+/* The first product as if its operands were in host memory. Its conditions have one thread. */
 static duo_call one_in_host_memory(const duo_call *call, duo_conditions *conditions)
 {
     duo_call one = *call;
@@ -56,8 +56,8 @@ static duo_call one_in_host_memory(const duo_call *call, duo_conditions *conditi
     return one;
 }
 
-/* Does the team leave alone what is not the batch's? That is what lies between a scattered list's
- * products, and in the gaps of C on the device, which others may write meanwhile. */
+/* Would the team copy only the batch's own bytes? Not with a scattered list: other bytes lie
+ * between its products. Not if C on the device has gaps: other calls may write there meanwhile. */
 static bool leaves_gaps(const duo_call *call)
 {
     const duo_batch *const batch = call->batch;
@@ -69,7 +69,7 @@ static bool leaves_gaps(const duo_call *call)
                                (uintptr_t)(c->address + c->rows));
 }
 
-/* The program's own BLAS need not bear several threads. */
+/* A batch for the program's own BLAS is not taken: that may not bear several threads. */
 bool duo_team_takes(const duo_call *call, const duo_conditions *conditions,
                     const duo_algorithm *algorithm)
 {
@@ -80,7 +80,7 @@ bool duo_team_takes(const duo_call *call, const duo_conditions *conditions,
     return algorithm->accepts(&one, &alone) && leaves_gaps(call);
 }
 
-/* Beside the products: what comes from the device, and goes back there. */
+/* The products, and the transfers from the device and back. */
 double duo_team_seconds(const duo_call *call, const duo_conditions *conditions,
                         const duo_algorithm *algorithm)
 {
@@ -104,7 +104,7 @@ double duo_team_work(const duo_call *call, const duo_conditions *conditions,
 
 duo_outcome duo_run_team(duo_execution *e, duo_choice *choice)
 {
-    static const double kPiece = 1e-5; /* seconds; shorter ones are not worth a thread's while */
+    static const double kPiece = 1e-5; /* seconds; a thread gets products for at least this long */
     duo_resources *const res = &e->ctx->resources;
     const duo_call *const spans = &e->call->batch->spans;
     duo_call local, call;
