@@ -1,9 +1,9 @@
 /*
- * batch.h - many products of one shape and one scaling, as their algorithms see them.
+ * batch.h - many products with one shape and one scaling, as their algorithms see them.
  *
- * Where the operands of product i are: in strides from those of the duo_call that goes with it, or
- * by a list of pointers. A long list is slow to read; so duo_batch_look reads it once, for all who
- * want to know something of all its pointers.
+ * The operands of product i are i strides from those in the duo_call, or are named by a list of
+ * pointers. A long list is slow to read, so duo_batch_look reads it once, and notes the facts that
+ * all its pointers decide.
  */
 #ifndef DUO_BATCH_H
 #define DUO_BATCH_H
@@ -14,11 +14,11 @@
 extern "C" {
 #endif
 
-/* The pointers of a list, or of one that it is a part of. */
+/* Facts about all pointers of a list. A part of a list has the facts of the whole list. */
 typedef struct duo_list {
     uintptr_t lowest, highest;
-    uintptr_t bits; /* none of them is less aligned than these */
-    bool even;      /* they are the batch's stride apart */
+    uintptr_t bits; /* no pointer is less aligned than this value */
+    bool even;      /* the pointers are the batch's stride apart */
 } duo_list;
 
 /* Where an operand of all products is. */
@@ -30,21 +30,20 @@ typedef enum duo_batch_where {
 
 struct duo_batch {
     int64_t count;
-    int64_t
-        stride[DUO_OPERANDS]; /* floats from product to product, but for a list that is uneven */
+    int64_t stride[DUO_OPERANDS];        /* floats between products; not for an uneven list */
     float *const *pointer[DUO_OPERANDS]; /* in host memory, one for each product; NULL: strides */
-    duo_list list[DUO_OPERANDS];         /* of these */
-    int64_t shift[DUO_OPERANDS]; /* bytes from what a list says to the copy that is used instead */
+    duo_list list[DUO_OPERANDS];         /* facts about the pointers */
+    int64_t shift[DUO_OPERANDS];         /* bytes from a list's pointer to the copy used instead */
 
     /* Found out by call/batch.c. */
     bool mixed; /* a list leads to host memory and to a device: no route takes all products */
     duo_batch_where where[DUO_OPERANDS];
-    /* The spans of what is TOGETHER, as vectors, by which they are located and placed: gaps
-     * included. Operands that are not are untouched in it. */
+    /* A call: its operands are the spans, gaps included, of the TOGETHER operands: these are
+     * located and placed by it. It does not touch other operands. */
     duo_call spans;
 };
 
-/* Sets what is known of a list, of at least one pointer, and its stride. */
+/* Sets the facts about list i, which has at least one pointer, and its stride. */
 static inline void duo_batch_look(duo_batch *batch, int i)
 {
     float *const *const at = batch->pointer[i];
@@ -52,7 +51,7 @@ static inline void duo_batch_look(duo_batch *batch, int i)
     const uintptr_t step = batch->count > 1 ? (uintptr_t)at[1] - first : 0;
     int64_t p = 1;
     while (p < batch->count && (uintptr_t)at[p] - (uintptr_t)at[p - 1] == step) p++;
-    const uintptr_t last = (uintptr_t)at[p - 1]; /* of those that are even */
+    const uintptr_t last = (uintptr_t)at[p - 1]; /* the last at equal distances */
     const bool even = p == batch->count && step % sizeof(float) == 0;
     uintptr_t lowest = first < last ? first : last, highest = first < last ? last : first;
     uintptr_t bits = first | step;
@@ -89,13 +88,13 @@ static inline int64_t duo_call_count(const duo_call *call)
     return call->batch != NULL ? call->batch->count : 1;
 }
 
-/* The call by whose operands all of a call is placed: of a batch, that of their spans. */
+/* The call that is placed: for a batch, the call of its operands' spans. */
 static inline const duo_call *duo_call_whole(const duo_call *call)
 {
     return call->batch != NULL ? &call->batch->spans : call;
 }
 
-/* Makes `part` the `count` products from `first` on; `batch` becomes its batch, if it needs one. */
+/* Makes `part` the `count` products from `first` on; with count > 1 `batch` becomes its batch. */
 static inline void duo_call_products(const duo_call *call, int64_t first, int64_t count,
                                      duo_call *part, duo_batch *batch)
 {

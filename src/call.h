@@ -1,10 +1,10 @@
 /*
  * call.h - one call of an operation, as its algorithms see it.
  *
- * The public functions translate their arguments into a duo_call: column-major matrices, vectors by
- * their logical first element. Placing replaces the addresses by those on the algorithm's side
- * (data/place.c). Nothing else changes on the way, so a CPU algorithm and
- * a GPU kernel read the same structure.
+ * The public functions translate their arguments into a duo_call: column-major matrices, vectors
+ * given by their logical first element. Placing replaces the addresses by those on the algorithm's
+ * side (data/place.c). Nothing else changes on the way, so a CPU algorithm and a GPU kernel read
+ * the same structure.
  */
 #ifndef DUO_CALL_H
 #define DUO_CALL_H
@@ -66,7 +66,7 @@ typedef struct duo_operand {
     bool in_kept;            /* this region is a kept array, with a device copy or without */
     bool crosses;            /* it overlaps regions without lying in one of them */
     uintptr_t low, high;     /* it spans [low, high), gaps included */
-    duo_region *region;      /* it lies in this, or NULL; good while the call's `changes` is */
+    duo_region *region;      /* it lies in this, or NULL; valid while the call's `changes` is */
     double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/decide.c) */
     double send_bytes;       /* all stale bytes of its kept array on the device */
     double fetch_bytes;      /* the same on the host; 0 stands for the operand's span */
@@ -80,7 +80,7 @@ typedef struct duo_operand {
     /*
      * `packed` may hold a larger operand. Then it has packed_rows rows of op(A), or columns of
      * op(B), and this operand begins at packed_first. packed_rows = 0: it holds only this operand.
-     * A range begins at a multiple of 64, and ends at one or where packed_rows ends.
+     * A range begins at a multiple of 64, and ends at one or at the end of packed_rows.
      */
     int64_t packed_rows, packed_first;
 } duo_operand;
@@ -94,9 +94,9 @@ typedef struct duo_call {
     bool transa, transb;
     int64_t m, n, k; /* reductions: only n; m = 1, k = 0 */
     float alpha, beta;
-    duo_operand operand[DUO_OPERANDS]; /* of a batch: of the first product */
+    duo_operand operand[DUO_OPERANDS]; /* in a batch, of the first product */
     duo_batch *batch;                  /* the products of a batch; NULL: one product */
-    uint64_t number;           /* if the call names regions: higher than all before; else 0 */
+    uint64_t number;           /* higher than all before if the call names regions; else 0 */
     uint64_t changes;          /* duo_residency_changes() when the operands were located */
     int threads;               /* on the CPU: how many to use, >= 1 */
     duo_fortran_sgemm program; /* the sgemm of the program's own BLAS, for the CPU; or NULL */
@@ -113,7 +113,7 @@ duo_call duo_call_reduction(duo_operation operation, int64_t n);
 /* Sets the sizes of a sgemm, and from them the rows and columns of its operands. */
 void duo_call_set_sizes(duo_call *call, int64_t m, int64_t n, int64_t k);
 
-/* Are neighbours in the memory of operand i of a sgemm neighbours in k? */
+/* sgemm's operand i: are elements that are neighbours in memory neighbours in k? */
 static inline bool duo_call_along_k(const duo_call *call, int i)
 {
     return i == DUO_A ? call->transa : i == DUO_B && !call->transb;
@@ -132,7 +132,8 @@ static inline double duo_operand_span_bytes(const duo_operand *o)
     return 4.0 * ((double)(o->columns - 1) * step + (double)o->rows);
 }
 
-/* The rows of op(A), or columns of op(B), of sgemm (i) that packed memory is laid out for. */
+/* sgemm: the rows of op(A), or columns of op(B), that packed memory of operand i is laid out
+ * for. */
 static inline int64_t duo_call_packed_rows(const duo_call *call, int i)
 {
     const int64_t rows = call->operand[i].packed_rows;
@@ -148,8 +149,8 @@ static inline bool duo_operand_kept(const duo_operand *o)
     return o->residence == DUO_AT_KEPT || o->residence == DUO_AT_STALE;
 }
 
-/* Does the operand lie in host memory without a device copy? Whether it counts as device memory is
- * another question (data/region.h). */
+/* Does the operand lie in host memory without a device copy? It may still count as device memory
+ * (data/region.h). */
 static inline bool duo_operand_lies_in_host(const duo_operand *o)
 {
     return o->residence == DUO_AT_PAGEABLE || o->residence == DUO_AT_PINNED;
