@@ -12,7 +12,7 @@
 enum { SERIAL_AT = 32 };
 
 static duo_graph *pool;  /* ended graphs, to be used again */
-static uint32_t serials; /* of graphs that were made; both under DUO_LOCK_GRAPHS */
+static uint32_t serials; /* graphs made so far; both under DUO_LOCK_GRAPHS */
 
 duo_graph *duo_graph_make(void)
 {

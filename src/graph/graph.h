@@ -4,8 +4,7 @@
  * A built graph is cut into parts. A launch does them in this order:
  *
  *   phase   a node of the launching thread (host work, calls on pageable memory) is in the phase of
- *           the nodes that it depends on; work of the device that depends on it is in the next
- *           phase
+ *           the nodes before it; device work that depends on it is in the next phase
  *   early   in a phase, the device's work that the thread waits for
  *   late    the other work of the device
  *   thread  the thread's work, wave by wave: a node's wave is one more than the last wave of the
@@ -37,7 +36,7 @@ typedef enum duo_node_side {
 
 typedef struct duo_graph_node {
     duo_work work;
-    int *after; /* numbers of the nodes on which it depends, each once, from the least */
+    int *after; /* numbers of the nodes that it depends on, sorted, each once */
     int afters;
 
     /* Laid out by the build. */
@@ -47,18 +46,18 @@ typedef struct duo_graph_node {
     int wave, phase;
     bool early;
     int part, lane;     /* lane: QUEUED */
-    duo_event *event;   /* if another lane follows, or CALLED to the device; else NULL */
-    duo_signal *signal; /* the same in a recording; made when first needed */
+    duo_event *event;   /* if another lane waits, or CALLED to the device; else NULL */
+    duo_signal *signal; /* the same for a recording; made when first needed */
 
     /* Found out when the graph is settled. */
     bool fixed; /* an operation that need not be decided again */
     duo_call call;
-    duo_choice choice; /* algorithm NULL: there is nothing to do but, of a reduction, store 0 */
+    duo_choice choice; /* algorithm NULL: nothing to do, except that a reduction stores 0 */
     double share;      /* QUEUED: the part of the device that its launch counts on */
-    int use;           /* the first of the graph's uses that are its own */
+    int use;           /* its own uses of memory begin here in the graph's list */
 
     /* Of the last launch. */
-    duo_status status; /* of its call, or of a node that it depends on */
+    duo_status status; /* its call's, or the failure of a node that it depends on */
 } duo_graph_node;
 
 /* Nodes that a launch does together, [from, to) of `order`. */
@@ -70,7 +69,7 @@ typedef struct duo_graph_part {
     int at_once;      /* thread: the number of nodes that the host does side by side */
 
     /* Found out when the graph is settled. */
-    int use, uses; /* its uses among the graph's: the first, and how many */
+    int use, uses; /* its uses in the graph's list: the first, and how many */
     duo_recorded *recorded;
 } duo_graph_part;
 
@@ -79,7 +78,7 @@ typedef struct duo_graph_part {
 typedef struct duo_graph_use {
     uintptr_t low, high;
     duo_region *region;   /* NULL: it was in none */
-    duo_region_kind kind; /* of that; another region may have its address later */
+    duo_region_kind kind; /* the region's; another one may have its address later */
     bool written;
     uint64_t packed; /* number of the packed operand read instead; 0: none */
     bool held;       /* the region is held while the part is recorded or replayed */
@@ -94,13 +93,13 @@ struct duo_graph {
 
     /* Laid out by the build. */
     bool built;
-    bool moved; /* an update's memory lies on another side: the next launch lays it out anew */
+    bool moved; /* an update moved memory to the other side: the next launch lays out anew */
     int *order; /* the nodes, part by part */
     duo_graph_part *part;
     int parts;
     int *hosts; /* room for the host's nodes of one part */
     int lanes, host_lanes;
-    int threads; /* of the context that built it: duo_set_threads */
+    int threads; /* duo_set_threads of the context that built it */
     int device;
     duo_context *lane[DUO_GRAPH_LANES];
     duo_context *caller;                          /* for CALLED nodes; NULL: there are none */
@@ -115,7 +114,7 @@ struct duo_graph {
 
     /* Found out when it is settled (graph_steps.h). */
     bool settled;
-    uint64_t changes; /* duo_residency_changes() then */
+    uint64_t changes; /* duo_residency_changes() at that time */
     duo_graph_use *use;
     int uses, use_room;
 
@@ -132,21 +131,20 @@ static inline duo_graph *duo_graph_of(duo_graph *handle)
     return duo_handle_object(handle, DUO_HANDLE_GRAPH);
 }
 
-/* The handle of a node from its number, which counts from 0; and back. -1: no node of this
- * graph. */
+/* The handle of a node from its number (0, 1, ...); and back. -1: no node of this graph. */
 duo_node duo_graph_handle(const duo_graph *graph, int number);
 int duo_graph_number(const duo_graph *graph, duo_node node);
 
 /* CPU threads of each node, if the host does `at_once` nodes side by side. */
 int duo_graph_threads(const duo_graph *graph, int at_once);
 
-/* The name of a kind; NULL: there is no such kind. */
+/* The name of a kind; NULL: no kind has this number. */
 const char *duo_graph_kind(duo_work_kind kind);
 
 /* The program's work for a node (-1: a new one), as this version knows it. */
 duo_status duo_graph_take_work(duo_graph *graph, int node, const duo_work *given, duo_work *work);
 
-/* Notes what is wrong with a node (-1: with none); returns the status. */
+/* Notes `what` as the fault of a node (-1: of no node); returns the status. */
 duo_status duo_graph_wrong(duo_graph *graph, int node, duo_status status, const char *what);
 
 #endif

@@ -9,8 +9,8 @@
 
 /* ---- Lanes ---- */
 
-/* A lane for work of the device: the lane of a node that it depends on, if that is free in this
- * wave; else any free one; else the next. */
+/* A lane for a node of the device: the lane of a node that it depends on, if that lane is free in
+ * this wave; else any free one; else the next. */
 static int lane_of(const duo_graph *g, const duo_graph_node *n, bool taken[DUO_GRAPH_LANES],
                    int in_wave)
 {
@@ -23,7 +23,7 @@ static int lane_of(const duo_graph *g, const duo_graph_node *n, bool taken[DUO_G
     return in_wave % DUO_GRAPH_LANES;
 }
 
-/* For a part of the device. */
+/* Chooses the lanes of a part of the device. */
 static void choose_lanes_of(duo_graph *g, const duo_graph_part *part)
 {
     bool taken[DUO_GRAPH_LANES] = {false};
@@ -56,7 +56,7 @@ static void choose_lanes(duo_graph *g)
     if (g->host_lanes > DUO_GRAPH_HOST_LANES) g->host_lanes = DUO_GRAPH_HOST_LANES;
 }
 
-/* How many nodes of each part the host does side by side. */
+/* Sets how many nodes of each part the host does side by side. */
 static void share_host(duo_graph *g)
 {
     for (int i = 0; i < g->parts; i++) {
@@ -284,7 +284,7 @@ duo_status duo_graph_build(duo_graph *handle, duo_context *given)
 
 /* ---- Updating ---- */
 
-/* Are two works the same but for pointers, scalars, the value and the function? */
+/* Are two works the same except for pointers, scalars, the value and the function? */
 static bool same_transpose(duo_transpose a, duo_transpose b)
 {
     return (a == DUO_NO_TRANS) == (b == DUO_NO_TRANS);
@@ -311,8 +311,8 @@ static bool same_memory(const duo_graph_node *n, const duo_node_place *place)
               : place->to == n->to || n->to == DUO_MEMORY_HOST;
 }
 
-/* Does it fit the layout? Calls do anything, but if they write on the device their followers need
- * an event. */
+/* Does the node at its new place fit the layout? Calls can do any work, but if they write on the
+ * device, their followers need an event. */
 static bool fits(const duo_graph_node *n, const duo_node_place *place)
 {
     if (n->side == DUO_NODE_CALLED) return !place->to_device || n->to_device;

@@ -2,9 +2,9 @@
  * graph_capture.c - duo_graph_begin and duo_graph_end: the calls between them are the nodes of a
  * graph (call/capture.h).
  *
- * Each context that takes part has a tail: the nodes that its next one depends on. A new node
- * becomes the whole tail. An event holds a copy of its context's tail; a context that waits for it
- * adds that to its own. Nodes depend only on earlier ones, so there are no cycles.
+ * Each context that takes part has a tail: the nodes that its next node depends on. A new node
+ * becomes the whole tail. An event holds a copy of its context's tail; a context that waits for the
+ * event adds that copy to its own tail. Nodes depend only on earlier ones, so there are no cycles.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 #include "call/capture.h"
 #include "graph/graph.h"
 
-/* A context that takes part. */
+/* A context that takes part in a capture. */
 typedef struct member {
-    duo_capture functions; /* first: the context has its address, events have the origin's */
+    duo_capture functions; /* first: pointers to it are cast to member */
     duo_context *ctx;
     struct member *origin; /* the member of duo_graph_begin; perhaps this one */
     struct member *next;   /* of all members, the origin first */
     duo_graph *graph;      /* the origin's */
-    duo_node *tail;        /* with room for one node more */
+    duo_node *tail;        /* has room for one more node */
     int tails;
 } member;
 
@@ -163,7 +163,8 @@ duo_status duo_graph_begin(duo_context *given)
     return status;
 }
 
-/* Does the origin follow all nodes? Each must be in its tail, or have a node that depends on it. */
+/* Does the origin follow all nodes? Each node must be in its tail, or another node must depend on
+ * it. */
 static duo_status check_joined(member *origin)
 {
     const duo_graph *const g = origin->graph;

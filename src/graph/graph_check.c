@@ -24,9 +24,9 @@ duo_status duo_graph_describe(const duo_work *w, duo_call *call)
     }
 }
 
-/* Where operands are: those that the call touches, or the others. */
+/* Where several operands are: the ones that the call touches, or the others. */
 typedef struct sides {
-    bool host, device;       /* some count as that memory */
+    bool host, device;       /* some count as this memory */
     bool in_host, on_device; /* some lie there */
     bool output_on_device;
 } sides;
@@ -49,8 +49,9 @@ static const char *why_hidden(const duo_operand *o)
     return NULL;
 }
 
-/* Operands that the call does not touch (alpha is 0, for instance) may be anywhere. If it touches
- * none, they tell the side of the call. */
+/* Finds the sides of the operands that the call touches, or of the others. Operands that it does
+ * not touch (alpha is 0, for instance) may be anywhere; they tell the call's side if it touches
+ * none. */
 static duo_status find_sides(duo_graph *graph, int node, const duo_call *described, bool touched,
                              sides *found)
 {
@@ -104,8 +105,8 @@ static duo_status check_operation(duo_graph *graph, int node, const duo_work *w,
 
 /* ---- Copies ---- */
 
-/* An end of a copy: what it counts as, and where it lies. Only the library's own pinned memory
- * counts as pinned. */
+/* An end of a copy: the memory that it counts as, and where it lies. Only the library's own pinned
+ * memory counts as pinned. */
 typedef struct end {
     duo_memory counts, lies;
 } end;

@@ -24,7 +24,7 @@ static void set_status(duo_graph *g, duo_graph_node *n, duo_status status)
     if (status != DUO_OK) atomic_store_explicit(&g->failed, true, memory_order_relaxed);
 }
 
-/* If a node that it depends on has failed, so has the node. */
+/* A node fails if a node that it depends on has failed: returns that status. */
 static duo_status status_before(const duo_graph *g, const duo_graph_node *n)
 {
     if (!atomic_load_explicit(&g->failed, memory_order_relaxed)) return DUO_OK;
@@ -43,7 +43,8 @@ static bool still_packed(const duo_graph_use *u)
     return p != NULL && p->current;
 }
 
-/* The queue follows others' work on the part's memory, and later work of others follows it. */
+/* The queue waits for other queues' work on the part's memory, and their later work waits for
+ * it. */
 static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     duo_status status = DUO_OK;
@@ -54,8 +55,8 @@ static duo_status claim(duo_graph *g, const duo_graph_part *part, duo_resources 
     return status;
 }
 
-/* Before a replay: puts it in order, and holds its memory and packed operands until it is
- * queued. */
+/* Before a replay: orders it behind other work, and holds its memory and packed operands until it
+ * is queued. */
 static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res)
 {
     const duo_graph_use *const use = &g->use[part->use];
@@ -69,8 +70,8 @@ static duo_status begin_replay(duo_graph *g, const duo_graph_part *part, duo_res
     return status;
 }
 
-/* After it: marks stale packed operands, and claims once more, since others may have used the
- * memory meanwhile. */
+/* After a replay: marks packed operands stale, and claims the memory once more, since other calls
+ * may have used it meanwhile. */
 static void end_replay(duo_graph *g, const duo_graph_part *part, duo_resources *res, bool queued)
 {
     duo_residency_lock();
@@ -115,8 +116,8 @@ static void run_in_lane(duo_graph *g, duo_graph_node *n)
     if (n->event != NULL) (void)duo_event_record(lane, n->event);
 }
 
-/* The lanes follow the context. At the end the first lane follows all others, and takes over their
- * unwaited outputs; the context follows it. */
+/* The lanes wait for the context. At the end the first lane waits for all others, and takes over
+ * their unwaited outputs; the context waits for the first lane. */
 static void run_in_lanes(launch *l, const duo_graph_part *part)
 {
     duo_graph *const g = l->graph;
@@ -150,7 +151,7 @@ typedef struct wave {
     const int *node;
     int nodes;
     atomic_int next;
-    int threads; /* for each */
+    int threads; /* for each node */
 } wave;
 
 /* An operation that need not be decided again. */
@@ -170,7 +171,7 @@ static void run_on_host(duo_graph *g, duo_graph_node *n, duo_context *ctx)
         set_status(g, n, duo_graph_run_node(ctx, n));
 }
 
-/* A piece has a context of its own, and does one node after the other. */
+/* A piece of the team's job: it has a context of its own, and does one node after the other. */
 static void run_some(void *job, int64_t piece)
 {
     wave *const w = job;
@@ -193,7 +194,7 @@ static void run_hosts(duo_graph *g, const int *node, int nodes, int at_once)
     duo_team_run(run_some, &w, at_once, at_once);
 }
 
-/* The event behind `before` on the device; NULL: it is done. */
+/* The event behind the node `before` on the device; NULL: the node is done. */
 static duo_event *event_of(const duo_graph *g, const duo_graph_node *before)
 {
     return before->side == DUO_NODE_QUEUED ? g->part[before->part].event : before->event;
@@ -210,7 +211,7 @@ static void wait_for_device(duo_graph *g, const duo_graph_node *n)
     }
 }
 
-/* Calls the node behind the nodes that it depends on; the context follows it. */
+/* Calls the node when the nodes that it depends on are done; the context then waits for it. */
 static void run_called(launch *l, duo_graph_node *n)
 {
     duo_graph *const g = l->graph;
@@ -242,8 +243,8 @@ static void run_by_thread(launch *l, const duo_graph_part *part)
 
 /* ---- The whole ---- */
 
-/* The launch follows the one before, and the context's earlier work. The thread's work follows
- * them, too. */
+/* The launch waits for the previous one, and for the context's earlier work. So does the thread's
+ * own work. */
 static duo_status begin(launch *l)
 {
     duo_graph *const g = l->graph;

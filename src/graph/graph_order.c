@@ -24,7 +24,7 @@ bool duo_followers_find(const duo_graph *g, duo_followers *f)
     for (int i = 0; i < g->nodes; i++)
         for (int a = 0; a < g->node[i].afters; a++) f->first[g->node[i].after[a] + 2]++;
     for (int i = 2; i <= g->nodes + 1; i++) f->first[i] += f->first[i - 1];
-    for (int i = 0; i < g->nodes; i++) /* first[x + 1] counts up to where first[x + 2] began */
+    for (int i = 0; i < g->nodes; i++) /* first[x + 1] ends where first[x + 2] began */
         for (int a = 0; a < g->node[i].afters; a++)
             f->node[f->first[g->node[i].after[a] + 1]++] = i;
     return true;
@@ -32,8 +32,8 @@ bool duo_followers_find(const duo_graph *g, duo_followers *f)
 
 /* ---- Waves ---- */
 
-/* A node of a cycle: begins at a node that was never reached, and goes back along nodes that were
- * not reached either. */
+/* Finds a node of a cycle: begins at a node that was never reached, and goes back along nodes that
+ * were not reached either. */
 static int node_of_cycle(const duo_graph *g, const int *missing)
 {
     int node = 0;
@@ -48,8 +48,9 @@ static int node_of_cycle(const duo_graph *g, const int *missing)
 }
 
 /*
- * Puts each node behind those that it depends on, and finds its wave. An empty node is work of the
- * device if a node that it depends on is. `missing`: for how many nodes each still waits.
+ * Puts each node behind the nodes that it depends on, and finds its wave. An empty node is work of
+ * the device if a node that it depends on is. missing[i]: the number of nodes that node i still
+ * waits for.
  */
 static duo_status find_waves(duo_graph *g, const duo_followers *f, int *missing)
 {
@@ -139,7 +140,7 @@ static bool sort(duo_graph *g)
     return true;
 }
 
-/* Are two neighbours in the order in one part? */
+/* Do two neighbours in the order belong to one part? */
 static bool together(const duo_graph_node *x, const duo_graph_node *y)
 {
     return x->phase == y->phase && group_of(x) == group_of(y) &&
@@ -171,13 +172,13 @@ duo_status duo_graph_put_in_order(duo_graph *g, const duo_followers *followers, 
 
 /* ---- How many side by side ---- */
 
-/* Bytes/s of copies and settings, and presumed seconds of a function of the program: enough to be
- * worth a thread of its own. */
+/* Bytes/s of copies and settings; and assumed seconds of a function of the program, which are worth
+ * a thread of its own. */
 static const double kBytesRate = 1e10, kFunction = 1e-4;
 
-/* Seconds to give nodes to several threads; and how much longer operations of several threads take
- * side by side than alone. On 16 threads of an H100's host three products of 192^3 took 1.2 times
- * as long side by side as one after the other (predicted: 0.5), three of 96^3 0.75 times
+/* Seconds to give nodes to several threads; and the factor by which operations of several threads
+ * take longer side by side. On 16 threads of an H100's host three products of 192^3 took 1.2 times
+ * as long side by side as one after the other (predicted: 0.5), and three of 96^3 0.75 times
  * (predicted: 0.44). */
 static const double kShare = 1.2e-6, kBeside = 2.0;
 

@@ -1,5 +1,5 @@
-/* graph_record.c - records a part of the device (graph_steps.h): each node in its lane, behind the
- * nodes that it depends on. */
+/* graph_record.c - records a part of the device (graph_steps.h): each node is queued in its lane,
+ * and waits for the nodes that it depends on. */
 #include "graph/graph_steps.h"
 
 #include "gpu/backend/devices.h"
@@ -41,7 +41,7 @@ static duo_status set_signal(const duo_graph *g, duo_signal **signal, int lane)
                             : status;
 }
 
-/* The recording of a lane begins at the beginning of lane 0. */
+/* A lane joins the recording: its work waits for the beginning of lane 0. */
 static duo_status join(duo_graph *g, int lane, bool joined[DUO_GRAPH_LANES])
 {
     if (joined[lane]) return DUO_OK;
@@ -64,7 +64,7 @@ static duo_status record_node(duo_graph *g, duo_graph_node *n, bool joined[DUO_G
     return status;
 }
 
-/* Lane 0 ends behind all others. */
+/* At the end lane 0 waits for all others. */
 static duo_status join_back(duo_graph *g, const bool joined[DUO_GRAPH_LANES])
 {
     duo_status status = DUO_OK;

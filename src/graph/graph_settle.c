@@ -105,7 +105,8 @@ static bool fix_operation(duo_graph *g, duo_graph_part *part, duo_graph_node *n)
         duo_operand_span(o, &low, &high);
         if (!use(g, part, low, high, o->written)) return false;
     }
-    /* Some do nothing, or store a 0; but not in an array that has been kept since. */
+    /* Some operations only do nothing, or store a 0. They are fixed unless the array has been kept
+     * since. */
     if (!duo_operand_touched(&call.operand[product ? DUO_C : DUO_X]))
         return product || g->use[n->use].region == NULL || g->use[n->use].kind != DUO_REGION_KEPT;
     return duo_decide_once(queued ? g->lane[n->lane] : g->host, &n->call, n->work.math,
@@ -129,7 +130,8 @@ static bool use_copy(duo_graph *g, duo_graph_part *part, const duo_graph_node *n
            (w->kind == DUO_WORK_SET || use_runs(g, part, w->src, w->src_pitch, w, false));
 }
 
-/* Can all of a part be recorded? The host's nodes need not all be fixed. */
+/* Fixes the operations of a part. False: it cannot be recorded. The host's nodes need not all be
+ * fixed. */
 static bool fix_part(duo_graph *g, duo_graph_part *part)
 {
     bool all = true;
@@ -179,7 +181,8 @@ static bool open_lanes(duo_graph *g)
     return true;
 }
 
-/* Memory of the lanes, for every operation in every part: later it must not move. */
+/* Makes the lanes' memory large enough for every operation of every part: later it must not
+ * move. */
 static bool reserve(duo_graph *g)
 {
     for (int i = 0; i < g->nodes; i++) {
@@ -195,7 +198,8 @@ static bool reserve(duo_graph *g)
     return true;
 }
 
-/* Packs operands under duo_prepare that the graph does not write: now, and not in each launch. */
+/* Packs operands under duo_prepare that the graph does not write: once now, instead of in each
+ * launch. */
 static void pack_operands(duo_graph *g, duo_graph_node *n)
 {
     duo_resources *const res = &g->lane[0]->resources;
@@ -225,8 +229,8 @@ static void pack_part(duo_graph *g, const duo_graph_part *part)
     }
 }
 
-/* Waits for the lanes, and makes all regions forget them: nothing may follow a queue that records,
- * and others may use the same memory meanwhile. */
+/* Waits for the lanes, and makes all regions forget them: no work may wait for a queue that
+ * records, and other calls may use the same memory meanwhile. */
 static bool leave_regions(duo_graph *g)
 {
     for (int i = 0; i < g->lanes; i++) {

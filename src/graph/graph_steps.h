@@ -1,4 +1,4 @@
-/* graph_steps.h - what is done with a graph, from its check to its launch; each file has its part. */
+/* graph_steps.h - the steps of a graph, from its check to its launch; each file does some. */
 #ifndef DUO_GRAPH_STEPS_H
 #define DUO_GRAPH_STEPS_H
 
@@ -15,8 +15,8 @@ duo_status duo_graph_lay_out(duo_graph *graph);
 /* Describes the call of an operation with these arguments. Returns its status for bad ones. */
 duo_status duo_graph_describe(const duo_work *work, duo_call *call);
 
-/* Where a node's memory is. What it counts as, to the program, decides about refusals; where it
- * lies decides how the node is done (data/region.h). */
+/* Where a node's memory is. The memory that it counts as, to the program, decides about refusals;
+ * the place where it lies decides how the node is done (data/region.h). */
 typedef struct duo_node_place {
     duo_memory to, from; /* what it counts as: the ends of a copy; else both are the same */
     bool anywhere;       /* with these arguments the node touches nothing, and fits both sides */
@@ -27,14 +27,14 @@ typedef struct duo_node_place {
 /* Checks the arguments of a node, and finds out where it is. */
 duo_status duo_graph_check(duo_graph *graph, int node, const duo_work *work, duo_node_place *place);
 
-/* How many of these nodes the host does side by side: `most`, each with its share of the threads;
- * or 1: one after the other, each with all threads. */
+/* The number of these nodes that the host does side by side: `most`, if each gets a share of the
+ * threads; 1: one after the other, each with all threads. */
 int duo_graph_at_once(const duo_graph *graph, const int *node, int nodes, int most);
 
 /* ---- graph_order.c ---- */
 
-/* The nodes that depend on each node, as lists in one array: those of node i are
- * [first[i], first[i + 1]). */
+/* The nodes that depend on each node, in one array: the followers of node i are at [first[i],
+ * first[i + 1]). */
 typedef struct duo_followers {
     int *first, *node;
 } duo_followers;
@@ -42,7 +42,7 @@ typedef struct duo_followers {
 bool duo_followers_find(const duo_graph *graph, duo_followers *followers);
 void duo_followers_free(duo_followers *followers);
 
-/* Puts the nodes in order, and cuts the order into parts. The nodes' sides are known. `missing`,
+/* Puts the nodes in order, and cuts the order into parts. It needs the nodes' sides. `missing`,
  * `order` and `part` have room for all nodes. DUO_ERR_CYCLE: there is no order. */
 duo_status duo_graph_put_in_order(duo_graph *graph, const duo_followers *followers, int *missing);
 
@@ -54,14 +54,14 @@ duo_status duo_graph_record(duo_graph *graph, duo_graph_part *part);
 
 /* ---- graph_settle.c ---- */
 
-/* What is found out once, not at each launch of a built graph: the algorithms of its operations,
- * and the recording of its work on the device. This holds as long as no node is updated, and all
- * memory that it touches stays where it is. Else the next launch finds it out anew. */
+/* A graph is settled once, not at each launch: this chooses the algorithms of its operations, and
+ * records its work on the device. It holds until a node is updated, or memory that the graph
+ * touches moves. Then the next launch settles the graph again. */
 
 /* Settles the graph, if it is not settled. Calls do the work that cannot be settled. */
 void duo_graph_settle(duo_graph *graph);
 
-/* Holds the memory that a settled part of the device touches (data/residency.h). False: some of it
+/* Holds the memory that a settled part of the device touches (data/residency.h). False: some memory
  * has moved or is about to go. Under the residency lock. */
 bool duo_graph_hold(duo_graph *graph, const duo_graph_part *part);
 void duo_graph_let_go(duo_graph *graph, const duo_graph_part *part);
