@@ -11,7 +11,7 @@
 #include "data/resources.h"
 
 /* The context's queue is about to read or write the region's bytes on the device, or their packed
- * operands. It is made to wait for other queues as users.h says, and becomes one of the region's
+ * operands. It is made to wait for other queues as region.h says, and becomes one of the region's
  * users. */
 duo_status duo_coherence_claim_read(duo_resources *res, duo_region *region);
 duo_status duo_coherence_claim_write(duo_resources *res, duo_region *region);
@@ -28,10 +28,9 @@ duo_status duo_coherence_fetch(duo_resources *res, duo_region *region);
  * first. */
 duo_status duo_coherence_fetch_all(duo_resources *res, uintptr_t low, uintptr_t high);
 
-/* Takes a kept array off its device: fetches what is newer there, waits for work on the device
- * copy, and frees the copy and the packed operands. DUO_DECLINED: a call that was given the copy
- * has not queued its work yet. After a failure the copy is still there, unless its device was
- * lost. */
+/* Takes a kept array off its device: fetches the newer bytes, waits for work on the device copy,
+ * and frees the copy and the packed operands. DUO_DECLINED: a call that was given the copy has not
+ * queued its work yet. After a failure the copy is still there, unless its device was lost. */
 duo_outcome duo_coherence_leave(duo_resources *res, duo_region *region);
 
 /* Removes a vacated region, after the work on it, and frees it with its device copy and packed
@@ -45,8 +44,8 @@ duo_status duo_coherence_written(duo_resources *res, duo_region *region, size_t 
  * stop it; returns the first. */
 duo_status duo_coherence_written_all(duo_resources *res, uintptr_t low, uintptr_t high);
 
-/* The user wrote [low, high): the same, and packed operands of device memory become stale, too. A
- * kept array whose changes could not be sent to a lost device is lost. */
+/* The user wrote [low, high): the same, and packed operands of device memory become stale, too. If
+ * a kept array's changes cannot be sent because its device is lost, the array is lost. */
 duo_status duo_coherence_changed(duo_resources *res, uintptr_t low, uintptr_t high);
 
 #endif

@@ -2,14 +2,15 @@
  * deferred.h - results of reductions that come after their calls have returned (duo_set_async).
  *
  * The device writes each to a pinned word, with a ticket. A thread that has waited for that work
- * delivers the result: moves it from the word to where it belongs. Results are numbered in the
- * order of their calls, which is the queue's, and delivered in that order; DUO_DEFERRED of them may
+ * delivers the result: it moves the result from the word to its destination. Results are numbered
+ * and delivered in the order of their calls, which is the queue's. At most DUO_DEFERRED of them may
  * be awaited at once.
  *
- * A context has one such ring, from its first duo_set_async on. Before a queue closes its results
- * are delivered, or lost. A ring ends with its first loss, and the context gets another one: so in
- * a ring all results before the first loss were delivered, and all later ones lost. Rings are never
- * freed, as events outlive contexts. One thread adds results, any thread delivers them.
+ * A context has one ring of results, from its first duo_set_async on. Before a queue closes its
+ * results are delivered, or lost. A ring ends with its first loss, and the context gets another
+ * one: so in a ring all results before the first loss were delivered, and all later ones lost.
+ * Rings are never freed, as events outlive contexts. One thread adds results, any thread delivers
+ * them.
  */
 #ifndef DUO_DEFERRED_H
 #define DUO_DEFERRED_H
@@ -20,8 +21,7 @@ enum { DUO_DEFERRED = 64 };
 
 typedef struct duo_deferred duo_deferred;
 
-/* The pinned word in which a reduction's result arrives: the result is there once the word has the
- * ticket. */
+/* A pinned word for the result of a reduction: the result is there once the word has the ticket. */
 typedef struct duo_result_word {
     uint64_t *address;
     uint32_t ticket;

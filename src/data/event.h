@@ -1,7 +1,7 @@
 /*
  * event.h - events: places in the work of contexts.
  *
- * An event has a signal for each device on which it was recorded. Events are never freed: an ended
+ * An event has a signal for each device that it was recorded on. Events are never freed: an ended
  * one waits in a pool (host/handle.h). docs/architecture.md tells who changes which field.
  */
 #ifndef DUO_EVENT_H
@@ -14,10 +14,10 @@
 typedef struct duo_event_place {
     int device;    /* its signal was set; -1: all work was done then, or the event is new */
     bool lost;     /* the context's device was lost already */
-    bool unwaited; /* the context had outputs on a device that nobody had waited for */
-    bool owed;     /* it had lost some with another device, and not told the program */
+    bool unwaited; /* the context had outputs on a device, and nobody had waited for them */
+    bool owed;     /* it had lost outputs with another device, and not told the program */
     struct duo_capture *capture; /* the unfinished one it was recorded in, or NULL */
-    duo_deferred_range results;  /* that the program did not have yet */
+    duo_deferred_range results;  /* results that the program did not have yet */
 } duo_event_place;
 
 struct duo_event {

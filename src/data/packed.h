@@ -1,5 +1,5 @@
 /*
- * packed.h - packed operands: copies of operands in the layout in which an algorithm reads them.
+ * packed.h - packed operands: copies of operands in the layout that an algorithm reads.
  *
  * An algorithm that splits its operands would write the same copy on each call. If duo_prepare has
  * promised that an array rarely changes, the copy is written once, in device memory of its own.

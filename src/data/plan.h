@@ -1,13 +1,12 @@
 /*
- * plan.h - the plan of a product with operands in host memory: the order in which one or several
- * devices send, multiply and fetch their parts.
+ * plan.h - the plan of a product with operands in host memory. It is the order of the steps that
+ * send, multiply and fetch parts on one or several devices.
  *
  * A device has four queues that work at the same time: up (sends), compute (packs, multiplies),
  * down (fetches), and, with several devices, peer (copies from the others). A plan is one list of
- * steps for all queues. A step follows the earlier steps of its own queue, and
- *   PACK, MULTIPLY every earlier SEND and SHARE to their device;
- *   FETCH every earlier MULTIPLY on its device;
- *   SHARE every earlier SEND to the device that it copies from.
+ * steps for all queues. A step waits for the earlier steps of its own queue, and also for others:
+ *   PACK, MULTIPLY every earlier SEND and SHARE to their device; FETCH every earlier MULTIPLY on
+ *   its device; SHARE every earlier SEND to the device that it copies from.
  * A step that overwrites a slot names the step that used it last in `follows`: a SEND of A or B
  * names the last MULTIPLY from that slot, or the FETCH behind it; a SEND of C, or a MULTIPLY, names
  * the FETCH from that slot.
@@ -65,7 +64,7 @@ typedef struct duo_plan_space {
     int64_t extent, depth[DUO_PLAN_SLOTS];
 } duo_plan_space;
 
-/* What a plan is made for. Seconds and bytes/s are for one device. */
+/* The product that a plan is made for. Seconds and bytes/s are for one device. */
 typedef struct duo_plan_problem {
     int64_t m, n, k;
     int algorithm;               /* duo_algorithm_id; the plan does not look at it */
@@ -76,13 +75,13 @@ typedef struct duo_plan_problem {
     int64_t pitch[DUO_OPERANDS]; /* floats from run to run if panels are cut across the runs (panels
                                     of rows); 0: a panel is one range of memory */
     int devices;
-    double share[DUO_PLAN_DEVICES]; /* of C's columns, by device; in all 1. All 0: equal ones */
-    double memory_bytes;            /* that the plan may use on each device */
+    double share[DUO_PLAN_DEVICES]; /* a device's part of C's columns; in all 1. All 0: equal */
+    double memory_bytes;            /* the plan may use this on each device */
     double packed_bytes[2];         /* of an element of A, B, when packed; 0: it is not */
     double up, down, both;          /* the link's rates; the sum of both ways at once */
-    double host_up, host_down; /* rates at which pageable memory is copied to stages, and back */
-    double peer;               /* rate between devices; 0: every device is sent all of A */
-    double copy_seconds;       /* the fixed part of a transfer */
+    double host_up, host_down;      /* rates of copies from pageable memory to stages, and back */
+    double peer;                    /* rate between devices; 0: every device is sent all of A */
+    double copy_seconds;            /* the fixed part of a transfer */
     /* Seconds to multiply packed operands on one device, and to pack `elements`. */
     double (*multiply)(const struct duo_plan_problem *of, int64_t m, int64_t n, int64_t k);
     double (*pack)(const struct duo_plan_problem *of, int operand, double elements);
@@ -96,7 +95,7 @@ typedef struct duo_plan {
     int count, room; /* steps, and how many there is memory for */
     bool held;       /* everything fits on the device; else C is in blocks */
     double seconds;  /* predicted */
-    bool ran;        /* its steps tell what was done (data/stream.c) */
+    bool ran;        /* the `done` of its steps is valid (data/stream.c) */
 } duo_plan;
 
 #endif

@@ -2,9 +2,9 @@
  * plan_clock.c - the seconds that a plan's steps take (plan_clock.h), and the least that any plan
  * takes.
  *
- * Each queue of each device has a clock. So has the host, which copies pageable memory to and from
- * pinned stages, one piece after the other. A step begins when its queue is free and the steps that
- * it follows are done.
+ * Each queue of each device has a clock. The host has one, too: it copies pageable memory to and
+ * from pinned stages, one piece after the other. A step begins when its queue is free and the steps
+ * that it follows are done.
  */
 #include "data/plan_clock.h"
 

@@ -8,9 +8,9 @@
 double duo_plan_seconds(duo_plan *plan);
 
 /*
- * No such plan takes less than these seconds: for all bytes over the link, all arithmetic, and the
- * host's copying of pageable memory (at its rates while the link is busy). Only parts that have
- * arrived can be multiplied, which bounds it too.
+ * No plan of the product takes less than these seconds. They are bounds for all bytes over the
+ * link, for all arithmetic, and for the host's copies of pageable memory (at its rates while the
+ * link is busy). Only parts that have arrived can be multiplied, which bounds it too.
  */
 double duo_plan_bound(const duo_plan *plan);
 

@@ -36,7 +36,7 @@ void duo_plan_send(duo_plan_making *w, duo_step where, int operand)
     if (w->of->sent[operand]) duo_plan_add(w, where);
 }
 
-/* A range of a step, along its operand's rows or columns, or along k. */
+/* The length of a step's range along its operand's rows or columns, or along k. */
 static int64_t length_of(const duo_step *s, int operand, bool along_k)
 {
     return along_k ? s->k : operand == DUO_A ? s->m : s->n;

@@ -24,19 +24,19 @@ typedef enum duo_row {
 typedef struct duo_record {
     int step; /* of the plan */
     duo_row row;
-    int stamp;         /* before it; the next one is behind it. Unused in the host's row */
+    int stamp;         /* the one before it; the next is behind it. Unused in the host's row */
     double begin, end; /* seconds since the call's steps were begun */
 } duo_record;
 
 typedef struct duo_recording {
-    duo_record *record; /* in the order in which they were begun; free() it */
+    duo_record *record; /* in the order of duo_record_begin; free() it */
     int count, room;
     bool complete; /* false: there was no memory, or no stamp could be set or read */
     int stamps[DUO_LANES][DUO_ROW_HOST]; /* set so far */
     double origin;                       /* of the host's clock */
 } duo_recording;
 
-/* All of these do nothing where res->recording is NULL. */
+/* All of these do nothing if res->recording is NULL. */
 
 /* Begins anew, with a stamp in each device's queue up: its times count from there. */
 void duo_recording_begin(duo_resources *res);

@@ -1,5 +1,5 @@
 /*
- * region.h - a registered range of addresses: what it is, and where its current bytes are.
+ * region.h - a registered range of addresses: its kind, and the place of its current bytes.
  *
  * Every field is read and written under the residency lock. `kind`, `low` and `high` never change,
  * and are also read without it. docs/architecture.md tells who changes which field, and when.
@@ -13,10 +13,10 @@
 #include "gpu/backend/backend.h"
 
 /*
- * The queues with work on a region's bytes that others may have to wait for. A reader waits only for
- * the last writer, so that readers run side by side. A writer waits for the last writer and all
- * readers; later queues then wait only for the new writer. Packing counts as writing: the packed
- * operands of a region count as its bytes.
+ * The queues that have work on a region's bytes; other queues may have to wait for them. A reader
+ * waits only for the last writer, so that readers run side by side. A writer waits for the last
+ * writer and all readers; later queues then wait only for the new writer. Packing counts as
+ * writing: the packed operands of a region count as its bytes.
  */
 
 /* If all slots are taken, a new reader waits for one reader and takes its slot: waiting for the new
@@ -72,7 +72,7 @@ struct duo_region {
     bool lost;           /* the region's only current copy was on a device that is lost */
 
     /* Regions that have bytes on a device: DEVICE, ADOPTED, and KEPT by its device copy. */
-    duo_users users;    /* queues with work on these bytes, which others follow */
+    duo_users users;    /* queues with work on these bytes */
     int pending;        /* holders of the region: placed operands, graphs (residency.h) */
     int pending_writes; /* holders that will write it on the device */
     duo_range writing;  /* the bytes that pending_writes will write; empty while that is 0 */
@@ -88,14 +88,14 @@ struct duo_region {
     bool refused;           /* larger than the device may hold: used as plain host memory */
     duo_range host_stale;   /* bytes that are newer in the device copy */
     duo_range device_stale; /* bytes that are newer in host memory */
-    double credit_seconds;  /* taken off the price of the next sending; infinite before the first */
+    double credit_seconds;  /* reduces the price of the next sending; infinite before the first */
     duo_samples *samples;   /* DUOBLAS_CHECK: of the host copy when both were equal; or NULL */
 };
 
 /*
  * Two questions with different answers for HOSTED. Where a region lies decides how bytes get to an
- * algorithm, and how long that takes. What it counts as decides what the program may expect: calls
- * on device memory are in order, and the program does not read it itself.
+ * algorithm, and how long that takes. The memory that it counts as decides what the program may
+ * expect: calls on device memory are in order, and the program does not read it itself.
  */
 
 /* Are its bytes on a device, and nowhere else? */
@@ -145,7 +145,7 @@ static inline void duo_region_use(duo_region *region, uint64_t call)
 /* Bytes to allocate for a kept array's device copy. */
 size_t duo_region_copy_bytes(const duo_region *region);
 
-/* Bytes of the region's device copy and packed operands: what evicting them frees. */
+/* Bytes that evicting frees: the region's device copy and its packed operands. */
 size_t duo_region_evictable_bytes(const duo_region *region);
 
 /* The kept array's device copy is in this new allocation; none of its bytes are current. */

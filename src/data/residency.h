@@ -62,8 +62,8 @@ void duo_residency_let_go(duo_region *region, bool writes);
 /*
  * A region to be removed. It has one of two kinds and begins at the address, or is KEPT and
  * contains the address. Waits until nobody holds the region; meanwhile no call is placed there on
- * the device. Then call duo_residency_remove or duo_residency_stay. NULL: there is no such region
- * (any more). The caller holds no region.
+ * the device. Then call duo_residency_remove or duo_residency_stay. NULL: there is none, or none
+ * any more. The caller holds no region.
  */
 duo_region *duo_residency_vacate(const void *address, duo_region_kind kind, duo_region_kind other);
 void duo_residency_remove(duo_region *region);
@@ -73,7 +73,7 @@ void duo_residency_stay(duo_region *region);
  * it was. Lock-free. */
 uint64_t duo_residency_changes(void);
 
-/* The number of a call that names regions: larger than that of every call before. */
+/* The number of a call that names regions: larger than every earlier call's. */
 uint64_t duo_residency_number(void);
 
 /* A note that a call is writing to the host memory [low, high). While it is in the list, other

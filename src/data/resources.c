@@ -1,4 +1,4 @@
-/* resources.c - what a context holds on a device (resources.h). */
+/* resources.c - the resources of a context on its devices (resources.h). */
 #include "data/resources.h"
 
 #include <string.h>

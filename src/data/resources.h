@@ -47,7 +47,7 @@ typedef struct duo_lane {
 typedef struct duo_resources {
     duo_report report; /* gets a note of every failure here */
 
-    /* What the user asks for. */
+    /* The user's settings. */
     int device;
     bool rank_device; /* `device` is still an MPI rank's number: the devices were not counted yet */
     int other[DUO_LANES - 1]; /* devices that streamed products may use beside `device` */
@@ -69,10 +69,10 @@ typedef struct duo_resources {
     /* Streamed products. */
     duo_lane lane[DUO_LANES];
     bool unlinked;                   /* two lanes' devices do not reach each other's memory */
-    duo_plan plan;                   /* of the last one: made again only for another problem */
+    duo_plan plan;                   /* the last product's: made again only for another problem */
     struct duo_recording *recording; /* the caller's, for measuring (recording.h); NULL: none */
 
-    /* The pinned word in which the result of a reduction comes to the host. */
+    /* The pinned word that brings the result of a reduction to the host. */
     uint64_t *pinned_result; /* ticket and float of the last result; NULL: not needed yet */
     uint32_t ticket;         /* of the last reduction: the word has it once its result is there */
 
@@ -84,7 +84,7 @@ typedef struct duo_resources {
     bool reading_host; /* transfers straight from the user's pinned memory may be under way */
     bool unwaited;     /* outputs on the device were queued, and nobody has waited for them */
     bool on_gpu;       /* a GPU algorithm is being placed or run: the queue stays on its device */
-    duo_host_write host_write; /* of the placed call, while an operand of it is host_written */
+    duo_host_write host_write; /* the placed call's, while an operand of it is host_written */
 } duo_resources;
 
 /* Once the devices are counted, an MPI rank's number becomes a device's: modulo their count. */

@@ -1,4 +1,4 @@
-/* room.c - device memory, and what is evicted for it (room.h). */
+/* room.c - allocates device memory, and evicts copies for it (room.h). */
 #include "data/room.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static bool goes_before(const duo_region *region, const duo_region *other)
     return region->used < other->used;
 }
 
-/* The region to evict next, or NULL. *bytes: of all regions that may go. */
+/* The region to evict next, or NULL. *bytes: the bytes of all regions that may be evicted. */
 static duo_region *next_to_go(int device, uint64_t since, double *bytes)
 {
     duo_region *next = NULL;
@@ -37,8 +37,8 @@ static duo_region *next_to_go(int device, uint64_t since, double *bytes)
     return next;
 }
 
-/* Bytes available without evicting anything. An allocation of `bytes` has failed. If by our own
- * count it should have fitted, others use the device's memory: asks the driver. */
+/* Bytes available without evicting anything. An allocation of `bytes` has failed. If it should have
+ * fitted by our own count, other programs use the device's memory: asks the driver. */
 static double room_for(int device, size_t bytes)
 {
     const double room = duo_device_room(device);

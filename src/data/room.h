@@ -25,7 +25,7 @@ duo_status duo_room_allocate(duo_resources *res, size_t bytes, uint64_t since, v
 
 /*
  * duo_resources_grow for a space of the context on its device, with room made for it. The context
- * keeps its spaces, so every copy may go that this call does not use (0: a call that names no
+ * keeps its spaces, so every copy may go that this call does not use (call_number 0: it names no
  * region). The caller does not hold the residency lock.
  */
 duo_status duo_room_grow(duo_resources *res, duo_space *space, size_t bytes, uint64_t call_number);

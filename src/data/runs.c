@@ -15,7 +15,7 @@ enum { LEAST_SHARE = 1 << 12, MOST_SHARE = 1 << 15, SHARES = 2 };
 /* More do not copy faster (16 threads of a Xeon: 61 GB/s; 8: 53). */
 enum { MOST_THREADS = 16 };
 
-/* The least bytes of a run for which copying past the caches pays. Lines of which it has only a
+/* Copying past the caches pays for runs of at least these bytes. Lines that a run fills only in
  * part are written as usual. */
 enum { LEAST_PAST_CACHES = 256 };
 

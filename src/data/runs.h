@@ -14,8 +14,8 @@
 typedef struct duo_runs {
     int64_t rows, columns, ld;
 
-    /* Many matrices whose columns are not all ld apart: each matrix has `each` columns, and they
-     * begin `stride` apart, or where a list says. each = 0: one matrix. */
+    /* Many matrices: each has `each` columns, ld apart. The matrices begin `stride` apart, or where
+     * a list says. each = 0: one matrix. */
     int64_t each, stride;
     float *const *list;
     int64_t whole; /* a piece ends at a multiple of this many elements, which fit into the largest

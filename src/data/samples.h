@@ -15,9 +15,9 @@ enum { DUO_SAMPLED_LINES = 512 }; /* 32 KiB are sampled whole */
 
 typedef struct duo_samples {
     bool told;      /* the user was told of a change */
-    size_t bytes;   /* of the array */
-    size_t count;   /* of samples */
-    uint64_t sum[]; /* of each line; 0: not taken yet */
+    size_t bytes;   /* the array's */
+    size_t count;   /* samples */
+    uint64_t sum[]; /* the sum of each line; 0: not taken yet */
 } duo_samples;
 
 /* No sample is taken yet. free() frees it; NULL: out of memory. */

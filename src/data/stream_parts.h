@@ -6,8 +6,9 @@
 #include "data/resources.h"
 #include "data/runs.h"
 
-/* Marks of a lane's queues: first those of the rings' stages, then those of products and tiles. A
- * mark that is set again stands behind more work than before, so waiting for it is long enough. */
+/* Marks of a lane's queues: first the marks of the rings' stages, then the marks of products and
+ * tiles. A mark that is set again stands behind more work than before, so waiting for it is long
+ * enough. */
 enum { DUO_FIRST_MARK = 2 * DUO_STAGES, DUO_STEP_MARKS = 32 };
 _Static_assert(DUO_FIRST_MARK + DUO_STEP_MARKS < DUO_MARKS,
                "the last mark is duo_upload_consumed's");
@@ -31,7 +32,7 @@ typedef struct duo_stream {
     duo_slot_places places[DUO_OPERANDS];
     int threads;
     duo_packing_way packing;
-    float *plain; /* instead of stages, where nothing can be pinned; else NULL */
+    float *plain; /* instead of stages, if nothing can be pinned; else NULL */
 
     int next;       /* the step that is begun next */
     int64_t sent;   /* elements of a SEND through stages that are under way */
@@ -39,7 +40,7 @@ typedef struct duo_stream {
     /* Must the compute queue still be told to follow the up queue, and the peer queue? */
     bool follows[DUO_LANES], follows_peer[DUO_LANES];
 
-    int fetch;       /* the FETCH whose pieces are queued next, or a step before it */
+    int fetch;       /* pieces of this FETCH are queued next; or a step before it */
     int64_t fetched; /* elements of it that are under way */
     duo_flight flying[DUO_STAGES];
     int first, count; /* the ring of flights */
@@ -47,7 +48,7 @@ typedef struct duo_stream {
 
     /* Progress, if events are told. */
     bool told;
-    double begin_seconds, tell_seconds; /* of the call; of the next event */
+    double begin_seconds, tell_seconds; /* the call's begin; the next event's time */
 } duo_stream;
 
 /* A part of an operand, in host memory and on the device. */

@@ -17,9 +17,10 @@ duo_status duo_stream_fetch(duo_stream *s, bool *moved);
 duo_status duo_stream_unpack(duo_stream *s, bool *moved);
 
 /*
- * Is every device there? To be asked after a part of C has arrived, before it counts as final. If a
- * device copied panels from one that was lost before, they are garbage, and no queue of its own
- * fails (backend.h). If all devices are there now, they were there when these panels were copied.
+ * Is every device there? Ask after a part of C has arrived, and before it counts as final. If a
+ * device copied panels from one that was lost before, the panels are garbage, but no queue of its
+ * own fails (backend.h). If all devices are there now, they were there when these panels were
+ * copied.
  */
 duo_status duo_stream_all_there(const duo_stream *s);
 

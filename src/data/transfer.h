@@ -39,12 +39,13 @@ duo_status duo_download_bytes(duo_resources *res, void *host, const void *device
 
 /*
  * Call it behind transfers with memory of this device, before relying on them. If the queue is on
- * another device, work that follows it, or the memory's own queues, is not told when one of the two
- * devices is lost: so this waits, and asks both.
+ * another device, later work in it and in the memory's own queues is not told when one of the two
+ * devices is lost. So this waits, and asks both devices.
  */
 duo_status duo_transfer_across(duo_resources *res, int device);
 
-/* Waits until direct uploads have read the host memory. Before a call returns to the user. */
+/* Waits until direct uploads have read the host memory. Needed before a call returns to the
+ * user. */
 duo_status duo_upload_consumed(duo_resources *res);
 
 #endif
