@@ -12,8 +12,8 @@ typedef float (*reference_function)(duo_operation operation, int64_t n, const fl
                                     int64_t incx, const float *y, int64_t incy);
 
 typedef struct algorithm_order {
-    const char *name; /* of the algorithm, without its operation */
-    duo_math math;    /* the public functions take it under this */
+    const char *name; /* the algorithm's, without its operation */
+    duo_math math;    /* the public functions choose it under this math */
     reference_function order;
 } algorithm_order;
 

@@ -8,7 +8,7 @@
 
 #include "support/data.h"
 
-enum { ARRAY_ALIGNMENT = 64 }; /* of an array at offset 0 */
+enum { ARRAY_ALIGNMENT = 64 }; /* an array's at offset 0 */
 
 /* A matrix of `runs` runs of `length` floats, ld apart, between two canary zones; the gaps between
  * the runs hold poison. A vector is runs of length 1. */
@@ -29,8 +29,8 @@ test_array test_array_matrix(bool row_major, bool transposed, int64_t rows, int6
                              int64_t extra, int64_t offset);
 void test_array_fill(test_array *array, test_rng *rng, test_data data);
 test_array test_array_copy(const test_array *array); /* same offset, same content */
-bool test_array_intact(const test_array *array);     /* canaries and gaps as they were made */
-bool test_array_equal(const test_array *x, const test_array *y); /* elements, by bits */
+bool test_array_intact(const test_array *array);     /* are canaries and gaps unchanged? */
+bool test_array_equal(const test_array *x, const test_array *y); /* have all the same bits? */
 void test_array_free(test_array *array);
 
 #endif

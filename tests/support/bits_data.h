@@ -1,13 +1,14 @@
-/* bits_data.h - the kinds of data on which bits are compared: they tempt a sum to differ. */
+/* bits_data.h - the kinds of data that tempt a sum to differ; tests compare the bits of results
+ * with them. */
 #ifndef BITS_DATA_H
 #define BITS_DATA_H
 
 #include "support/data.h"
 
 /*
- * An element of either vector; i is its place, on which the rates of special values depend. y of a
- * dot product is drawn by `y`: two subnormal factors would leave only zeros, and two of -0 would
- * leave no -0.
+ * Draws an element of a vector; the rates of special values depend on its place i. For a dot
+ * product `y` draws the vector y: two subnormal factors would leave only zeros, and two factors of
+ * -0 no -0.
  */
 typedef struct bits_data {
     const char *name;

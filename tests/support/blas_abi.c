@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* As callers declare them. Only the integers that the C functions take by value are registers here:
- * the tests try their width. */
+/* Declares BLAS as callers do. But the integers that C functions take by value are 64-bit registers
+ * here: the tests put garbage into them. */
 #define DECLARE(INT, FORTRAN, CBLAS)                                                               \
     void FORTRAN(sgemm)(const char *, const char *, const INT *, const INT *, const INT *,         \
                         const float *, const float *, const INT *, const float *, const INT *,     \
@@ -28,10 +28,10 @@ DECLARE(int64_t, FORTRAN64, CBLAS64)
 
 static const uint64_t garbage = 0xa5b6c7d800000000u;
 
-/* The register as a caller with integers of 32 bits may leave it. */
+/* A register as a caller with 32-bit integers may leave it. */
 static int64_t narrow(int64_t x) { return (int64_t)(garbage | (uint32_t)x); }
 
-/* The memory to which a caller with integers of 32 bits points. */
+/* An integer in memory as a caller with 32-bit integers passes its address. */
 typedef struct narrow_integer {
     int32_t value, garbage;
 } narrow_integer;

@@ -27,11 +27,12 @@ const char *blas_abi_name(blas_abi abi);
 bool blas_abi_is_cblas(blas_abi abi);
 bool blas_abi_is_wide(blas_abi abi); /* integers of 64 bits */
 
-/* A distance of elements: three times it needs more than 32 bits. If the ABI's integers have 64
- * bits, the distance itself does. */
+/* A distance between elements. Three times the distance needs more than 32 bits; if the ABI's
+ * integers have 64 bits, the distance itself needs more. */
 int64_t blas_wide_step(blas_abi abi);
 
-/* Wrong values are handed on as they are; a letter other than NnTtCc goes as its number. */
+/* Wrong values are handed on as they are; if a letter is not one of NnTtCc, C functions get its
+ * number. */
 typedef struct blas_product {
     int layout;
     char transa, transb;
@@ -46,7 +47,7 @@ typedef struct blas_product {
     int64_t ldc;
 } blas_product;
 
-/* Fortran is column-major: a row-major product is given to it as the transposed one. The status of
+/* Fortran is column-major: it gets a row-major product as the transposed one. Returns the status of
  * ABI_NATIVE; DUO_OK from all others. */
 duo_status blas_sgemm(blas_abi abi, const blas_product *p);
 

@@ -1,5 +1,5 @@
-/* blas_handlers.c - as a BLAS library that a program has loaded: it has dgemm_, and handlers of
- * wrong arguments, which end the program as those of the reference CBLAS do. */
+/* blas_handlers.c - acts as a BLAS library that a program has loaded. It has dgemm_, and handlers
+ * of wrong arguments that end the program, like the reference CBLAS's. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* The sides that calls without a context can be told to take in this mode. */
+/* The paths that calls without a context can be given in this mode. */
 static int paths_of_mode(duo_path path[2])
 {
     path[0] = test_path();

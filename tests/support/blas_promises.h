@@ -17,7 +17,7 @@ typedef struct blas_promise {
 /* Keeps every promise of the table; no handler of errors may be called on the way. */
 void run_promises(const char *kind, const blas_promise *promises, int count);
 
-extern const char *promise_name; /* of the present one, with its ABI and path */
+extern const char *promise_name; /* the present promise's, with its ABI and path */
 extern duo_path path_now;
 
 #endif

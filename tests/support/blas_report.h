@@ -9,13 +9,13 @@
 
 typedef struct blas_report_kept {
     int calls;
-    blas_abi abi; /* of the handler that was called */
+    blas_abi abi; /* the called handler's */
     int64_t argument;
-    bool named; /* after the routine? */
+    bool named; /* is the handler named after the routine? */
     int row_major;
 } blas_report_kept;
 
-extern blas_report_kept blas_report; /* the last; calls counts since it was set to 0 */
+extern blas_report_kept blas_report; /* the last report; `calls` counts since a test set it to 0 */
 extern int RowMajorStrg;             /* as in testers for the reference CBLAS */
 
 #endif

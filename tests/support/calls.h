@@ -6,7 +6,7 @@
 
 #include "call.h"
 
-/* Fills a call for column-major host operands; addresses may be NULL where they are not read.
+/* Fills a call for column-major host operands; addresses may be NULL if they are not read.
  * `threads` is 1. */
 duo_call test_sgemm_call(bool transa, bool transb, int64_t m, int64_t n, int64_t k, float alpha,
                          const float *a, int64_t lda, const float *b, int64_t ldb, float beta,

@@ -9,8 +9,8 @@
 #define DUO_TESTS_CHILD_H
 
 typedef struct test_child {
-    int exit_status; /* of the process; -1: a signal ended it; -2: the time limit did */
-    char out[32768]; /* what it wrote to stdout, cut */
+    int exit_status; /* the process's; -1: a signal ended it; -2: the time limit did */
+    char out[32768]; /* its output to stdout, cut */
     char err[32768]; /* to stderr */
 } test_child;
 

@@ -17,7 +17,7 @@ static const char *family_of(const duo_problem *problem)
     return s[2] == 16 ? "n x n x 16" : s[1] == 16 ? "n x 16 x n" : "16 x n x n";
 }
 
-/* The case of a problem, which is the last one or a new one. */
+/* The case of a problem: the last one, or a new one. */
 static duo_case *case_of(duo_crossover *x, const duo_problem *problem)
 {
     duo_case *const last = &x->item[x->cases > 0 ? x->cases - 1 : 0];

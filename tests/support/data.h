@@ -1,6 +1,6 @@
 /*
- * data.h - random data, the same in every run with the same -seed; and the poison, a NaN whose bits
- * show that a float was neither read nor written.
+ * data.h - random data, the same in every run with the same -seed; and the poison, a NaN: its bits
+ * show that a float was not read and not written.
  */
 #ifndef DUO_TESTS_DATA_H
 #define DUO_TESTS_DATA_H

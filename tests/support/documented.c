@@ -50,8 +50,8 @@ static size_t name_length(const char *name)
     return length;
 }
 
-/* The paragraph begins with its word and ends where another one does: with a word in capitals and
- * two blanks behind it. */
+/* Cuts the text down to the paragraph `Returns`. The next paragraph begins with a capitalized word
+ * and two blanks. */
 static void cut_paragraph(char *line)
 {
     char *const begin = strstr(line, "\nReturns ");
@@ -96,7 +96,7 @@ static uint32_t of(const documented *function, int count, const char *name, size
     return 0;
 }
 
-/* The statuses of the functions to which the paragraph refers; they are declared before it. */
+/* The statuses of the functions that the paragraph names; they are declared before it. */
 static uint32_t referred(const documented *function, int count, const char *line)
 {
     uint32_t statuses = 0;

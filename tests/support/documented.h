@@ -1,8 +1,8 @@
 /*
  * documented.h - the statuses that the header says a function returns.
  *
- * They stand in the paragraph `Returns` of its comment, by name. `as duo_x`, and `what duo_x
- * returns`, stand for the statuses of that function. Text in parentheses is commentary.
+ * The paragraph `Returns` of its comment names them. `as duo_x`, and `what duo_x returns`, stand
+ * for all statuses of that function. Text in parentheses is commentary.
  */
 #ifndef DUO_TESTS_DOCUMENTED_H
 #define DUO_TESTS_DOCUMENTED_H

@@ -22,7 +22,7 @@ duo_work work_sample(duo_work_kind kind, const float *in, float *out);
 
 bool work_reduces(duo_work_kind kind);
 
-/* For a function of the host: which of several that share `taken` was called? */
+/* For a host function: the branch that was called, of several that share `taken`. */
 typedef struct branch {
     atomic_int *taken;
     int rank;

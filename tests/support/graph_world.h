@@ -1,6 +1,4 @@
-/*
- * graph_world.h - memory on both sides, and images of it in which the same work is done in plain C.
- */
+/* graph_world.h - memory on both sides, and images of it: there plain C does the same work. */
 #ifndef DUO_TESTS_GRAPH_WORLD_H
 #define DUO_TESTS_GRAPH_WORLD_H
 
@@ -10,14 +8,14 @@
 #include "support/data.h"
 
 /*
- * A world is a block of arrays in host memory, a block from duo_malloc, and images of both, in
- * which the same work is done in plain C. Whole blocks are compared, so that a stray write shows.
- * Without a GPU both blocks are host memory. The first block is pinned in half of all worlds.
+ * A world is a block of arrays in host memory, a block from duo_malloc, and images of both, where
+ * plain C does the same work. Whole blocks are compared, so that a stray write shows. Without a GPU
+ * both blocks are host memory. The first block is pinned in half of all worlds.
  *
  * The first and the last array of a block hold poison and guard the others.
  */
 enum { HOST, DEVICE, SIDES };
-enum { ARRAYS = 16, LARGEST = 4 /* of the data */ };
+enum { ARRAYS = 16, LARGEST = 4 /* of data */ };
 
 typedef struct world {
     duo_context *ctx;
@@ -37,14 +35,14 @@ float *world_array(const world *w, int side, int64_t i);
 /* The place of p in the images. */
 void *world_image(const world *w, const void *p);
 
-/* New data in the images: small integers other than 0. */
+/* New data in the images: small integers, never 0. */
 void world_draw(world *w);
 /* Copies the images to the blocks. */
 void world_send(const world *w);
 /* Checks that the blocks equal the images. */
 void world_check(const world *w);
 
-/* For functions of the host: makes `count` floats of others. */
+/* For host functions: makes `count` floats from others. */
 typedef struct conversion {
     const float *from;
     float *to;

@@ -45,7 +45,7 @@ static void check_contract(void)
 void test_reset(void)
 {
     if (mode != MODE_SIM) return;
-    check_contract(); /* of all before; the reset forgets it */
+    check_contract(); /* before the reset forgets it */
     sim_reset();
     duo_backend_install(sim_backend());
 }

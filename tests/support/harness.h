@@ -34,9 +34,9 @@ int test_main(int argc, char **argv, const char *suite, const test_entry *tests)
 
 test_mode test_mode_now(void);
 bool test_gpu_side(void); /* sim or gpu: there is a device */
-bool test_on_sim(void);   /* sim: what happens is counted, and fails on demand */
+bool test_on_sim(void);   /* sim: calls of the backend are counted, and fail on demand */
 duo_path test_path(void); /* forces calls to the side of the mode */
-uint64_t test_seed(void); /* of -seed, or the usual one */
+uint64_t test_seed(void); /* the number of -seed, or the usual one */
 
 /* Makes the process as it was at its start; in sim mode resets the simulated device and installs
  * its backend. */

@@ -1,6 +1,6 @@
 /*
- * known_work.h - calls with known results: all data are small integers, so sgemm is exact with
- * every algorithm, and so are the reductions.
+ * known_work.h - calls with known results: all data are small integers, so sgemm and the reductions
+ * are exact with every algorithm.
  */
 #ifndef DUO_TESTS_KNOWN_WORK_H
 #define DUO_TESTS_KNOWN_WORK_H

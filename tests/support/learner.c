@@ -15,7 +15,8 @@ int clock_reads;
 static double now;
 static uint64_t launches; /* when the call began */
 
-/* Read before and after a call. The second reading is later by the time of the call. */
+/* The clock is read before and after a call. The second reading is later by the time that the call
+ * is said to take. */
 static double made_clock(void)
 {
     if (clock_reads++ % 2 == 0)

@@ -8,11 +8,11 @@
 
 #include "support/made_machine.h"
 
-extern double real_seconds[2]; /* of a call, by side; tests change it */
+extern double real_seconds[2]; /* of a call on each side; tests change them */
 extern int clock_reads;        /* since machine_that_takes */
 
-/* A machine that is said to take cpu and gpu seconds and really takes the others, and a context
- * that learns. */
+/* A context that learns, on a machine that takes real_cpu and real_gpu seconds; its profile says
+ * cpu and gpu. */
 duo_context *machine_that_takes(double cpu, double gpu, double real_cpu, double real_gpu);
 void learner_end(duo_context *ctx); /* ends it; forgets all that was learned */
 

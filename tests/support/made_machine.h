@@ -1,6 +1,6 @@
 /*
- * made_machine.h - a machine made by hand, with flat curves and round rates, so that each
- * prediction can be worked out in the head; and calls on small integers, with exact results.
+ * made_machine.h - a machine made by hand, with flat curves and round rates, so that a reader can
+ * work out each prediction; and calls on small integers, with exact results.
  */
 #ifndef DUO_TESTS_MADE_MACHINE_H
 #define DUO_TESTS_MADE_MACHINE_H
@@ -20,17 +20,17 @@ void algorithm_takes(duo_algorithm_id id, double seconds);
 void new_machine(double cpu, double gpu);
 void free_link(void); /* the link costs nothing */
 
-int serving_algorithms(void); /* those of sgemm that serve the default math */
+int serving_algorithms(void); /* sgemm's, for the default math */
 
-/* ---- What was decided ---- */
+/* ---- Checks of decisions ---- */
 
 duo_context *context_on(duo_path path);
 duo_decision last_decision(duo_context *ctx);
-void check_algorithm(duo_context *ctx, const char *name); /* the last call's */
+void check_algorithm(duo_context *ctx, const char *name); /* the last call ran by it */
 void check_side(duo_context *ctx, duo_side side);
 
 const duo_candidate *candidate(const duo_decision *d, const char *name); /* or NULL */
-/* What the candidate was predicted to take. */
+/* Checks that the candidate was predicted to take `seconds`. */
 void check_predicted(const duo_decision *d, const char *name, double seconds);
 
 /* ---- Calls ---- */

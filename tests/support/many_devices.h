@@ -1,6 +1,6 @@
 /*
- * many_devices.h - products of host arrays on several devices: a machine on which they always pay,
- * and products of small integers, which are exact in any division.
+ * many_devices.h - products of host arrays on several devices: a machine where they always pay, and
+ * products of small integers, which are exact in any division.
  */
 #ifndef DUO_TESTS_MANY_DEVICES_H
 #define DUO_TESTS_MANY_DEVICES_H

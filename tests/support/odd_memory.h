@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-/* Memory that can be neither read nor written. */
+/* Memory that must not be read or written: the process would end. */
 float *no_entry(void);
 
-/* Address space whose pages take memory only once they are written. Ends the program if there is
+/* Address space that takes memory only for pages that are written. Ends the program if there is
  * none. */
 float *wide_memory(size_t bytes);
 

@@ -58,7 +58,7 @@ char *read_text(const char *path)
     return text;
 }
 
-/* From 1/16 to 16 times `scale`, within what a file may have. */
+/* A correction from 1/16 to 16 times `scale`, within the limits of a file. */
 static void good_correction(duo_correction *correction, double scale)
 {
     float *const factor = &correction->factor[0][0][0][0];

@@ -12,13 +12,13 @@
 
 /* The path of a file in the test's folder; the string lives until the 64th call after this one. */
 const char *in_folder(const char *name);
-int entries(void); /* of that folder */
+int entries(void); /* files in the test's folder */
 void write_bytes(const char *path, const void *bytes, size_t count);
 char *read_text(const char *path); /* to be freed */
 
 /* A profile of this machine, with every number different. */
 const duo_profile *good_profile(void);
-char *good_text(void); /* of its file, good.ini in the folder; to be freed */
+char *good_text(void); /* the text of its file, good.ini in the folder; to be freed */
 void check_equal(const duo_profile *got, const duo_profile *want);
 
 /* The text with the first `from` replaced; to be freed. */

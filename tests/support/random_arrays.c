@@ -57,7 +57,7 @@ void *image_of(actor *a, const void *address)
 
 /* ---- What may be tried again ---- */
 
-/* After some tries no call is told to fail any more. */
+/* Should the call be tried again? After some tries no call is told to fail any more. */
 static bool again(actor *a, duo_status status, int try)
 {
     if (status != DUO_ERR_DEVICE && status != DUO_ERR_MEMORY) return false;

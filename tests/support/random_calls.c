@@ -73,8 +73,8 @@ static void make_call(actor *a, context *c, const duo_work *v)
     if (out != NULL) out->newer |= is_kept(out); /* by an earlier part */
     for (int i = 0; i < count; i++) may_lose |= lossy(list[i]);
     const bool done = judge(a, status, MAY_LOSE | MAY_FAIL, may_lose, "a call");
-    /* A call that fails on its way has transferred a part, and nobody says what a copy has
-     * written. */
+    /* A call that fails midway has transferred a part, and a failed copy does not tell which bytes
+     * it has written. */
     const bool spared =
         v->kind != DUO_WORK_COPY && status == DUO_ERR_LOST && duo_devices_losses() == losses;
     after(a, done, spared, out, list, count);

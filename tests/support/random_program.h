@@ -3,12 +3,12 @@
  * oracle.
  *
  * A program is a process: threads (actors) with their own contexts, arrays, events and graphs, and
- * shared arrays that all read. Each actor makes random calls and does the same in plain C in images
- * of its arrays. Data are small integers, so every sum is exact in any order, and right results are
- * equal. A program's mood says what may go wrong: nothing, calls of the backend that fail, devices
- * that are lost. A status other than DUO_OK is wrong unless the mood explains it. Data may be lost
- * only if the sole current copy was on a device. After a failed call the actor looks at each array
- * that the call named.
+ * shared arrays that all actors read. Each actor makes random calls and does the same in plain C in
+ * images of its arrays. Data are small integers, so every sum is exact in any order, and right
+ * results are equal. A program's mood says what may go wrong: nothing, failing calls of the
+ * backend, or lost devices. A status is wrong if it is not DUO_OK and the mood does not explain it.
+ * Data may be lost only if the sole current copy was on a device. After a failed call the actor
+ * looks at each array that the call named.
  */
 #ifndef DUO_TESTS_RANDOM_PROGRAM_H
 #define DUO_TESTS_RANDOM_PROGRAM_H
@@ -34,9 +34,9 @@ typedef struct array {
     place place;
     float *x, *truth, *stash; /* its place, its content, and the content before a call */
     int64_t count;
-    int64_t kept_from, kept_to; /* kept elements; none if equal */
+    int64_t kept_from, kept_to; /* range of kept elements; none if equal */
     bool newer;                 /* kept: the device copy may be newer */
-    int device;                 /* of ON_DEVICE and ADOPTED */
+    int device;                 /* the device of ON_DEVICE and ADOPTED */
     int graphs;                 /* number of graphs that use it; it stays in place */
     bool shared;                /* only read */
 } array;
@@ -45,7 +45,7 @@ typedef struct context {
     duo_context *ctx; /* NULL: the thread's default context */
     int device;
     duo_math math;
-    bool async, told; /* of lost results */
+    bool async, told; /* told: of lost results */
     struct awaited {
         float *at, expected;
     } awaited[AWAITED]; /* results that may come later */
@@ -111,7 +111,7 @@ duo_status heard(actor *a, duo_status status);
 void wrong(actor *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static inline bool stopped(const actor *a) { return atomic_load(&a->program->wrong); }
 
-/* Statuses other than DUO_OK that a function may return, each only where the mood explains it. */
+/* Failures that a function may return, each only if the mood explains it. */
 enum { MAY_LOSE = 1, MAY_DEVICE = 2, MAY_MEMORY = 4, MAY_FAIL = MAY_DEVICE | MAY_MEMORY };
 /* Does the mood explain the status? some_lost: a named array may be lost. Returns whether the call
  * did its work. */
@@ -121,7 +121,7 @@ bool judge(actor *a, duo_status status, int may, bool some_lost, const char *wha
 
 context *any_context(actor *a);
 bool is_kept(const array *v);
-bool on_device(const array *v);       /* not in host memory because there is no device */
+bool on_device(const array *v);       /* and not in host memory because there is no device */
 bool on_device_alone(const array *v); /* may its newest data be only there? */
 bool lossy(const array *v);           /* may these be lost by now? */
 array *array_around(actor *a, const void *address);

@@ -10,14 +10,14 @@
  * Returns how many. */
 int test_algorithms(duo_operation operation, const duo_algorithm *algorithm[DUO_CANDIDATES]);
 
-bool test_algorithm_rounds(const duo_algorithm *algorithm); /* its operands, to TF32? */
+bool test_algorithm_rounds(const duo_algorithm *algorithm); /* operands to TF32? */
 
-/* Does the algorithm take the call if neither a path nor a lack of memory rules it out? */
+/* Does the algorithm take the call if no path and no lack of memory rules it out? */
 bool test_algorithm_accepts(const duo_algorithm *algorithm, const duo_call *call);
 
 /*
- * Runs a call with operands in host memory by this very algorithm. One of the CPU is called
- * directly, one of the GPU goes through the backend in use (allocate, copy, launch, copy back). On
+ * Runs a call with operands in host memory by this very algorithm. A CPU algorithm is called
+ * directly; a GPU algorithm goes through the backend in use (allocate, copy, launch, copy back). On
  * the device the operands lie `offset` floats past a 256-byte boundary between poison, which must
  * be the same afterwards; very long gaps are left out there. by_pinned: a reduction answers through
  * pinned memory, with a ticket, instead of device memory. DUO_OK, DUO_DECLINED, or a status.

@@ -1,7 +1,7 @@
 /*
  * status_scenarios.h - the calls of test_statuses.c, which includes this in a switch: a function,
- * the mishaps, and a call of it. 1: the backend fails, and devices are lost. 2: the heap is empty,
- * too; not where a call uses the simulated device, which needs the heap.
+ * the mishaps, and a call of it. Mishaps 1: the backend fails, and devices are lost. 2: the heap is
+ * empty, too; this is not for calls that use the simulated device, which needs the heap.
  */
 
 /* Contexts */

@@ -1,5 +1,5 @@
-# tool_checks.sh - what scripts that test the duoblas tool share. They set `tool`, and `place`, a
-# folder of their own, source this, and end with `tool_summary`.
+# tool_checks.sh - functions for the scripts that test the duoblas tool. A script sets `tool`, and
+# `place`, a folder of its own, sources this, and ends with `tool_summary`.
 checks=0
 failures=0
 

@@ -1,5 +1,6 @@
-/* wheels_blas.c - a BLAS with the names of PyPI's wheels, with 32-bit or 64-bit integers. Its batch
- * is by strides; with TEST_CRASHES it crashes, with TEST_LISTS it is by lists. */
+/* wheels_blas.c - a BLAS with the names of PyPI's wheels, with 32-bit or 64-bit integers. Its
+ * batches have strides; with TEST_LISTS they have lists, and with TEST_CRASHES the batch function
+ * crashes. */
 #include <stdint.h>
 #include <stdlib.h>
 
