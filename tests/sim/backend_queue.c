@@ -58,7 +58,7 @@ duo_status sim_backend_close(duo_queue *queue)
     return sim_leave(status);
 }
 
-/* The stream of a queue of its own is the queue. */
+/* A queue without a stream of the caller's is its own stream. */
 void *sim_backend_stream(duo_queue *queue)
 {
     return queue->stream != NULL ? queue->stream : (void *)queue;
@@ -75,7 +75,7 @@ duo_status sim_backend_capturing(int device, void *stream, bool *capturing)
     return sim_leave(DUO_OK);
 }
 
-/* Has the lock. */
+/* The caller has the lock. */
 static duo_status append_copy(duo_queue *queue, void *dst, size_t dst_pitch, const void *src,
                               size_t src_pitch, size_t width, size_t height, bool plain)
 {
@@ -153,8 +153,8 @@ size_t sim_backend_packed_bytes(duo_algorithm_id algorithm, const duo_call *call
     return (size_t)o->rows * (size_t)o->columns * sizeof(float);
 }
 
-/* The operand as it is packed in that memory: a range of the packed bytes, along its runs or run
- * after run. */
+/* The operand as it is packed in `memory`: a range of the packed bytes, along its runs or run after
+ * run. */
 static duo_operand as_packed(const duo_call *call, int i, void *memory)
 {
     duo_operand f = call->operand[i];
@@ -189,7 +189,7 @@ duo_status sim_backend_pack(duo_queue *queue, duo_algorithm_id algorithm, const 
     return sim_leave(sim_append(queue, &w));
 }
 
-/* What a launch of a call that is allowed does. */
+/* Sets the work of a launch. DUO_ERR_DEVICE: the launch is not allowed. */
 static duo_status prepare_launch(work *w, const duo_queue *queue, duo_algorithm_id id,
                                  const duo_call *call)
 {
@@ -226,7 +226,7 @@ duo_status sim_backend_launch(duo_queue *queue, duo_algorithm_id id, const duo_c
     return sim_leave(status == DUO_OK ? sim_append(queue, &w) : status);
 }
 
-/* As launches of one product after the other. */
+/* Launches one product after the other. */
 duo_status sim_backend_launch_batch(duo_queue *queue, const duo_call *call, const duo_batch *batch)
 {
     if (sim_forked()) return DUO_ERR_LOST;

@@ -9,9 +9,9 @@
 
 struct duo_signal {
     int device;
-    progress *progress; /* of the queue in which it was set last; NULL: never set */
+    progress *progress; /* of the queue that set it last; NULL: never set */
     sim_mark place;
-    duo_recorded *recording; /* `place` is in that; NULL: in a queue's work */
+    duo_recorded *recording; /* `place` is in this recording; NULL: in a queue's work */
     int step;
 };
 
@@ -97,7 +97,7 @@ duo_status sim_backend_signal_wait(duo_signal *signal)
     const duo_status status = sim_enter(SIM_WAIT, signal->device, &go);
     if (!go) return sim_leave(status);
     if (!is_set(signal, "wait")) return sim_leave(DUO_ERR_DEVICE);
-    progress *const of = signal->progress; /* it may be set anew meanwhile */
+    progress *const of = signal->progress; /* it may be set again meanwhile */
     const sim_mark place = signal->place;
     of->references++;
     while (of->done < place.queued) pthread_cond_wait(&sim_changed, &sim_lock);

@@ -88,7 +88,7 @@ duo_status sim_backend_idle(duo_queue *queue, bool *idle)
     return sim_leave(DUO_OK);
 }
 
-/* From now on work queued in `later` follows that place in `earlier`; has the lock. */
+/* From now on work queued in `later` waits for that place in `earlier`; has the lock. */
 static duo_status append_after(duo_queue *later, duo_queue *earlier, sim_mark place)
 {
     if (sim.lost[earlier->device]) return sim_answer_lost(earlier->device);

@@ -1,13 +1,14 @@
 /*
  * checks.h - may an operation touch the memory that it is given? If it may not, that is a
- * violation. It is checked when it is queued and again when it is carried out; needs the lock.
+ * violation. An operation is checked when it is queued and again when it is carried out. All
+ * functions need the lock.
  */
 #ifndef DUO_TESTS_SIM_CHECKS_H
 #define DUO_TESTS_SIM_CHECKS_H
 
 #include "sim/worker.h"
 
-/* The device other than `device` that a copy concerns, or -1. */
+/* The second device of a copy, beside `device`, or -1. */
 int sim_copy_other(const work *w, int device);
 /* A lost device that the copy concerns, or -1. */
 int sim_copy_lost(const work *w);

@@ -1,18 +1,18 @@
 /*
  * clock.h - the virtual time of the simulated devices, and the log of operations and their times.
- * With it a test can assert that two operations overlap, or that one follows the other, whatever
- * the test's machine does meanwhile.
+ * With it a test can assert that two operations overlap, or that one follows the other. The speed
+ * of the test's machine does not matter.
  *
  * Each queue has a clock, and the host has one; integer nanoseconds, 0 after sim_reset. An
  * operation (a copy or launch) is given its time when it is queued: it starts when the host has
- * queued it, the work before it in its queue and the work that it follows are done, and the engines
- * it needs are free (engine.h). A device has five engines: one for copies up, one down, one out to
- * and one in from other devices, and one for all launches. Its duration follows from its size and
- * the rates.
+ * queued it, when the work before it in its queue and all other work that it waits for are done,
+ * and when the engines that it needs are free (engine.h). A device has five engines: one for copies
+ * up, one down, one out to and one in from other devices, and one for all launches. An operation's
+ * duration follows from its size and the rates.
  *
- * The host's clock advances when the host waits in wait_mark, finish, copy_now, release or close,
- * or when passed or idle says that work is done: to the end of that work. It stands still while the
- * host computes. All threads of the host have one clock.
+ * The host's clock advances to the end of work when the host waits for it in wait_mark, finish,
+ * copy_now, release or close, or when passed or idle says that it is done. It stands still while
+ * the host computes. All threads of the host have one clock.
  *
  * So times depend on the calls and their order, never on the speed of the workers; but the order
  * may depend on the answers of passed and idle, which depend on the workers.
@@ -22,13 +22,13 @@
 
 #include "sim/sim.h"
 
-/* Bytes per microsecond of one device up, down and to another device with which it is linked; and
- * floating-point operations per microsecond (sgemm: 2 m n k). All > 0. After reset: 55000, 55000,
- * 390000 and 50000000, as an H100 has. Without a link a copy to another device takes the source's
- * engine down and the target's engine up, at the lower of their rates. */
+/* Bytes per microsecond of one device up, down and to a linked device; and floating-point
+ * operations per microsecond (sgemm: 2 m n k). All > 0. After reset: 55000, 55000, 390000 and
+ * 50000000, as an H100 has. Without a link a copy to another device takes the source's engine down
+ * and the target's engine up, at the lower of their rates. */
 void sim_set_rates(uint64_t up, uint64_t down, uint64_t across, uint64_t flops);
 
-/* Of reductions, packing and copies within a device: bytes per microsecond. */
+/* Bytes per microsecond of reductions, packing and copies within a device. */
 enum { SIM_RATE_WITHIN = 2000000 };
 
 uint64_t sim_clock_host(void);
@@ -50,7 +50,7 @@ typedef struct sim_span {
 
 typedef struct sim_operation {
     sim_operation_kind kind;
-    int device, other;   /* of the queue; SIM_ACROSS: the other one, else -1 */
+    int device, other;   /* the queue's; other: SIM_ACROSS's second one, else -1 */
     int queue;           /* queues are counted from 0 in the order of opening since sim_reset */
     uint64_t start, end; /* [start, end) */
     uint64_t bytes;      /* moved by a copy; 0 for a launch */

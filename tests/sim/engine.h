@@ -3,8 +3,8 @@
  * direction, or all multiprocessors. Times are in nanoseconds.
  *
  * An operation starts as soon as it is ready and the engine is free for its duration. Operations
- * are placed in the order of queueing; a later one that is ready earlier takes a gap before them,
- * if there is one that is long enough.
+ * are placed in the order of queueing. If a later one is ready earlier, it takes a gap before them,
+ * if one is long enough.
  */
 #ifndef DUO_TESTS_SIM_ENGINE_H
 #define DUO_TESTS_SIM_ENGINE_H

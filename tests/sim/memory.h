@@ -1,16 +1,16 @@
 /*
  * memory.h - memory of the simulated devices, and pinned host memory.
  *
- * Device addresses lie in a range that the host may not touch; the bytes behind them are in a
- * shadow of the same size, at a fixed distance, that only the workers and sim_read/sim_write use.
- * All functions here except sim_in_range, sim_device_of and sim_behind need the lock.
+ * Device addresses lie in a range that the host may not touch. Their bytes are in a shadow of the
+ * same size, at a fixed distance; only the workers and sim_read/sim_write use it. All functions
+ * here except sim_in_range, sim_device_of and sim_behind need the lock.
  */
 #ifndef DUO_TESTS_SIM_MEMORY_H
 #define DUO_TESTS_SIM_MEMORY_H
 
 #include "sim/state.h"
 
-#define SIM_POISON_BYTES ((size_t)16 << 20) /* of a new allocation, filled with NaN */
+#define SIM_POISON_BYTES ((size_t)16 << 20) /* a new allocation begins with NaNs */
 
 bool sim_in_range(const void *address); /* a device address? */
 

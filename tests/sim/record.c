@@ -8,7 +8,7 @@
 
 enum { MOST_QUEUES = 32 };
 
-/* An operation of a queue; or the queue follows an earlier step. */
+/* An operation of a queue, or a wait of the queue for an earlier step. */
 typedef struct step {
     duo_queue *queue;
     work work; /* WORK_AFTER: target is the number of the step, UINT64_MAX: the beginning */

@@ -13,7 +13,7 @@ duo_status sim_record(duo_queue *queue, const work *what);
 /* The queue's last step so far; -1: none. */
 int sim_recorded_step(const duo_queue *queue);
 
-/* From now on the queue's work is recorded, too, and follows that step. */
+/* From now on the work of `later` is recorded, too, and waits for that step. */
 duo_status sim_record_after(duo_queue *later, duo_recorded *recording, int step);
 
 #endif

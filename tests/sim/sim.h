@@ -1,11 +1,11 @@
 /*
  * sim.h - a simulated GPU behind the backend (src/gpu/backend/backend.h).
  *
- * Its memory has real addresses that the host can neither read nor write. Copies and kernels are
+ * Its memory has real addresses, but the host cannot read or write there. Copies and kernels are
  * queued and carried out later, by one worker thread per queue, so that a forgotten wait shows.
- * Every address that the work touches must lie whole in a live allocation or in live pinned memory;
- * anything else is counted as a violation. It can be told to fail. Its virtual time and its log are
- * in clock.h.
+ * All memory that the work touches must lie in a live allocation or in live pinned memory; anything
+ * else is counted as a violation. It can be told to fail. Its virtual time and its log are in
+ * clock.h.
  *
  * Device numbers 0 .. SIM_DEVICES - 1; one device unless told otherwise. Controls may be called
  * from any thread; they act at once. `nth` counts from 1 = the next.
@@ -24,7 +24,7 @@ enum { SIM_DEVICES = 4 };
 const duo_backend *sim_backend(void);
 
 /* The calls of the backend. SIM_WAIT: wait_mark and finish. SIM_IDLE: idle and passed. SIM_AFTER:
- * after and after_mark. Signals count likewise: SIM_MARK is also signal_set, SIM_OPEN also
+ * after and after_mark. Signals are counted, too: SIM_MARK is also signal_set, SIM_OPEN also
  * signal_open. SIM_RECORD: record_begin and record_end. */
 typedef enum sim_kind {
     SIM_COUNT,
@@ -65,15 +65,15 @@ void sim_set_delay(int microseconds); /* most that the worker sleeps, at random,
 void sim_hold(bool hold);             /* true: workers stop before their next operation */
 
 /*
- * The nth call of this kind from now answers `status`, and so do the `times` - 1 after it (times <
- * 0: all after it). DUO_ERR_MEMORY, DUO_ERR_DEVICE: only that call failed. DUO_ERR_LOST: its device
- * is lost from then on. There is one order per kind; nth = 0 withdraws it. Counting: status DUO_OK
- * and 0 devices.
+ * From the nth call of this kind on, `times` calls answer `status` (times < 0: all).
+ * DUO_ERR_MEMORY, DUO_ERR_DEVICE: only that call failed. DUO_ERR_LOST: its device is lost from then
+ * on. Each kind has one such order; nth = 0 withdraws it. SIM_COUNT with status DUO_OK: the call
+ * finds 0 devices.
  */
 void sim_fail(sim_kind kind, int nth, duo_status status, int times);
 
-/* The nth operation (copy or launch, any queue) from now is accepted and fails when it is carried
- * out: it is dropped and the device is lost. garbage: it destroys what it should have written. */
+/* The nth operation (copy or launch, any queue) from now is accepted, and fails when it is carried
+ * out: it is dropped and the device is lost. garbage: it leaves garbage in its output. */
 void sim_fail_async(int nth, bool garbage);
 
 /* The device is lost now: queued work is dropped and every call on it answers DUO_ERR_LOST. */
@@ -86,16 +86,17 @@ uint64_t sim_uploaded_bytes(void); /* queued, host to device */
 uint64_t sim_downloaded_bytes(void);
 duo_algorithm_id sim_last_algorithm(void); /* of the last launch accepted; DUO_ALGORITHMS: none */
 int sim_violations(void); /* breaches of the backend's contract; each is told on stderr */
-int sim_leaks(void);      /* allocations (not of lost devices), pinned blocks, queues alive */
+int sim_leaks(void);      /* live allocations (not of lost devices), pinned blocks and queues */
 uint64_t sim_allocated_bytes(int device);
-int sim_queues(int device, duo_priority priority); /* open ones that have it */
+int sim_queues(int device, duo_priority priority); /* open queues of this priority */
 
 /* ---- Device memory that the library does not know ---- */
 
 void *sim_foreign_malloc(int device, size_t bytes); /* as from cudaMalloc */
 void sim_foreign_free(void *address);
 
-/* Look into and write device memory, behind the library's back. Do not wait for queued work. */
+/* Read and write device memory without the library's knowledge. They do not wait for queued
+ * work. */
 void sim_read(void *host, const void *device_address, size_t bytes);
 void sim_write(void *device_address, const void *host, size_t bytes);
 bool sim_is_device(const void *address); /* inside the range that the simulated devices use? */

@@ -29,7 +29,7 @@ void sim_say(const char *format, ...)
 
 const char *sim_said(void) { return detail_text; }
 
-/* Of the sanitizer, if there is one. */
+/* The sanitizer's, if there is one. */
 extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
 
 void sim_violation(const char *format, ...)

@@ -25,7 +25,7 @@ typedef struct block {
     bool gone; /* its device was lost; it may still be released */
 } block;
 
-/* How far a queue is; outlives it while others wait for it. */
+/* How far a queue is. It outlives the queue while others wait for it. */
 typedef struct progress {
     uint64_t queued, done;
     int references;
@@ -35,7 +35,7 @@ typedef struct progress {
 typedef struct sim_mark {
     bool set;
     uint64_t queued;
-    uint64_t clock; /* of the queue there */
+    uint64_t clock; /* the queue's clock there */
 } sim_mark;
 
 typedef struct work work; /* worker.h */
@@ -75,7 +75,7 @@ typedef struct sim_state {
     bool lost[SIM_DEVICES];
     uint64_t memory, pinned_memory;
     bool direct_links;
-    bool linked[SIM_DEVICES][SIM_DEVICES]; /* by the device that was asked, and the other */
+    bool linked[SIM_DEVICES][SIM_DEVICES]; /* by the asked device, and the other */
     int delay_microseconds;
     bool hold;
     order order[SIM_KINDS];
@@ -95,7 +95,7 @@ extern sim_state sim;
 extern pthread_mutex_t sim_lock;
 extern pthread_cond_t sim_changed; /* an operation was queued or done, or a control was used */
 
-/* Sets the text that the backend's detail() gives this thread, and that text. */
+/* The first sets the text that the backend's detail() gives this thread; the second returns it. */
 void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *sim_said(void);
 
@@ -107,7 +107,7 @@ void sim_violation(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* Has this call been told to answer *status? Counts down to it. */
 bool sim_told(sim_kind kind, duo_status *status);
 
-duo_queue *sim_queue_of(const void *stream); /* the open queue whose own stream this is; or NULL */
+duo_queue *sim_queue_of(const void *stream); /* the open queue that owns this stream; or NULL */
 
 /* A violation if the queue's work is recorded, or captured in the caller's stream. */
 void sim_must_not_wait(const duo_queue *queue, const char *who);

@@ -27,7 +27,7 @@ static uint64_t later_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 /* ---- What an operation needs ---- */
 
 typedef struct needs {
-    sim_engine *first, *second; /* at once; second may be NULL */
+    sim_engine *first, *second; /* needed at the same time; second may be NULL */
     uint64_t duration;
 } needs;
 
@@ -41,7 +41,7 @@ static needs needs_of_copy(const work *w, const sim_operation *o)
 {
     const rates r = rates_now();
     const int to = sim_device_of(w->dst), from = sim_device_of(w->src);
-    /* From pinned to pinned memory: nobody asks for that. */
+    /* A copy from pinned to pinned memory takes the queue's device. */
     sim_engine *const up = &timing.engine[to < 0 ? o->device : to][UP];
     switch (o->kind) {
     case SIM_UP:

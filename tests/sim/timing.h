@@ -14,11 +14,11 @@ void sim_timing_queued(duo_queue *queue, const work *w);
 /* Work queued in it from now on starts no earlier. */
 void sim_timing_follow(duo_queue *later, uint64_t time);
 
-/* The host has waited until then, or was told that work that ends then is done. */
+/* The host has waited until `time`, or was told that work is done that ends then. */
 void sim_timing_waited(uint64_t time);
 
 uint64_t sim_timing_here(const duo_queue *queue); /* when its work is done; now if it is */
-uint64_t sim_timing_end(int device);              /* of all work of its open queues */
+uint64_t sim_timing_end(int device);              /* when all work of its open queues is done */
 void sim_timing_reset(void);
 
 /* The log's entry for a copy or launch, without its times. */

@@ -13,7 +13,7 @@ struct work {
     struct work *next;
     work_kind kind;
     bool fails, garbage; /* an asynchronous failure */
-    bool plain;          /* a copy whose host memory need not be pinned */
+    bool plain;          /* a copy: its host memory need not be pinned */
     bool fills;          /* no copy: `value` fills dst, and src is dst */
     unsigned char value;
 
