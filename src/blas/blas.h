@@ -31,7 +31,7 @@ typedef struct duo_blas_gemm {
     const void *caller; /* an address in the caller's code */
 } duo_blas_gemm;
 
-/* The duo_transpose of a Fortran letter, upper or lower case; 0: it is none of the letters. */
+/* The duo_transpose of a Fortran letter, upper or lower case; 0: another letter. */
 int duo_blas_transpose(char letter);
 
 /* The first wrong argument by its number in Fortran's sgemm (transa is 1, ldc is 13); 0: none is
@@ -92,7 +92,7 @@ typedef struct duo_libblas64 {
     float (*cblas_ssum)(int64_t, const float *, int64_t);
 } duo_libblas64;
 
-/* NULL, as nearly always: the plain names take 32-bit integers in this process. */
+/* Such a BLAS; NULL, as nearly always: the plain names take 32-bit integers in this process. */
 const duo_libblas64 *duo_blas_libblas64(void);
 
 /* Were calls handed on? */

@@ -1,10 +1,10 @@
 /*
  * libblas64.c - hands calls on to a BLAS with 64-bit integers.
  *
- * libblas64.so.3 and some others have the names of libblas.so.3, but with 64-bit integers. In a
- * program with such a library, a preloaded drop-in is called in its place, and hands every call on
- * to it. It does not do so in two cases: if a BLAS with 32-bit integers is loaded as well (then it
- * is unknown which of the two a caller means), and if the drop-in is libblas.so.3 itself.
+ * libblas64.so.3 and some others have the names of libblas.so.3, but with 64-bit integers. If a
+ * program has one of these libraries, a preloaded drop-in is called in its place, and hands every
+ * call on to it. There are two exceptions: a BLAS with 32-bit integers is loaded as well (then it
+ * is unknown which of the two a caller means), or the drop-in is libblas.so.3 itself.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,8 +33,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Known by the file's name, and by plain function names: in other libraries with 64-bit integers
- * (NumPy's), functions have 64 in their names. */
+/* These libraries are known by the file's name, and by plain function names: in other libraries
+ * with 64-bit integers (NumPy's), functions have 64 in their names. */
 static bool is_wide(const char *path, const char *base)
 {
     static const char *const names[] = {"libblas64.so",   "libopenblas64",      "libblis64",

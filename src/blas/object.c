@@ -1,7 +1,7 @@
 /*
  * object.c - how a loaded object uses BLAS (object.h).
  *
- * The symbol tables in its file tell whether it has an sgemm, by which name, and whether it asks
+ * The symbol tables in its file tell whether it has an sgemm, the sgemm's name, and whether it asks
  * the loader for one. Its memory has the addresses that the loader gave it.
  */
 #define _GNU_SOURCE
@@ -85,7 +85,7 @@ typedef struct file {
     uint64_t size;
 } file;
 
-/* Part of the file; NULL: it has no such part. */
+/* Part of the file; NULL: it is not within the file, or not aligned. */
 static const void *part(const file *f, uint64_t offset, uint64_t size)
 {
     const bool there = offset <= f->size && size <= f->size - offset;

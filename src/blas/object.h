@@ -15,7 +15,7 @@ typedef struct duo_blas_object {
     char direct[DUO_BLAS_OBJECT_TEXT];  /* an operation of duoblas.h that it calls */
     char bound[DUO_BLAS_OBJECT_TEXT];   /* asked for, and bound by the loader to a library ... */
     char to[DUO_BLAS_OBJECT_TEXT];      /* ... of this name */
-    char has[DUO_BLAS_OBJECT_TEXT];     /* served, defined here, and others see it */
+    char has[DUO_BLAS_OBJECT_TEXT];     /* served, defined here, and visible to others */
     char keeps[DUO_BLAS_OBJECT_TEXT];   /* served, defined here, hidden from others */
     char other[DUO_BLAS_OBJECT_TEXT];   /* an sgemm that is not served */
     bool mkl, duoblas;

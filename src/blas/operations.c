@@ -43,7 +43,7 @@ int duo_blas_wrong_argument(const duo_blas_gemm *g)
     return 0;
 }
 
-/* There is no result, though the arguments were right by the rules of BLAS. */
+/* An operation gave no result, though its arguments were right by the rules of BLAS. */
 static void complain(const char *operation, duo_status status)
 {
     const bool device =
@@ -53,7 +53,7 @@ static void complain(const char *operation, duo_status status)
             *detail != '\0' ? ": " : "", detail);
 }
 
-/* Fetches a C in a kept array. */
+/* Fetches C if it is in a kept array. */
 static duo_status take_home(const duo_blas_gemm *g, float *c)
 {
     if (g->m <= 0 || g->n <= 0) return DUO_OK;
@@ -74,7 +74,7 @@ static void end(const duo_blas_gemm *g, duo_status status, double started, int64
     }
 }
 
-/* For the summary, if one is wanted. */
+/* The time when a call begins, if a summary is wanted. */
 static double begin(const duo_blas_gemm *g)
 {
     const double started = duo_blas_summary_wanted() ? duo_blas_clock() : 0.0;

@@ -2,9 +2,9 @@
  * program.c - the sgemm that a caller would have called without the drop-in.
  *
  * A program with a BLAS of its own (PyTorch has MKL inside, wheels of NumPy have OpenBLAS) would
- * call that. The loader knows which: the first sgemm in the scope of the calling shared object, or,
- * if that is ours, the next one. It is found once for each object. The objects are kept in a list
- * that only grows.
+ * call its own. The loader knows it: the first sgemm in the scope of the calling shared object, or,
+ * if that is ours, the next one. It is looked up once for each object. The objects are kept in a
+ * list that only grows.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -77,8 +77,8 @@ static const object *add(uintptr_t caller)
 {
     object *const o = calloc(1, sizeof *o);
     if (o == NULL) return NULL;
-    /* For code in no object (made at run time) nothing is known, and its neighbourhood counts as
-     * one object. */
+    /* Nothing is known about code in no object (made at run time). Its neighbourhood counts as one
+     * object. */
     o->low = caller / NEIGHBOURS * NEIGHBOURS;
     o->high = o->low + NEIGHBOURS;
     const bool known = dl_iterate_phdr(look_at, &(search){caller, o}) != 0;

@@ -1,7 +1,7 @@
 /*
  * summary.c - how a program's calls were served, printed when it ends: DUOBLAS_SUMMARY=stderr, or a
- * file that every process appends to. `duoblas run` sets it, and DUOBLAS_RUN to the process that it
- * becomes: that process also tells why there were no calls.
+ * file that every process appends to. `duoblas run` sets it, and sets DUOBLAS_RUN to the process
+ * that it becomes: if there were no calls, that process also tells why.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,8 +26,8 @@ typedef struct tally {
     double seconds[PLACES];
     double bytes;               /* of all operands */
     double sent_bytes;          /* to the device and back */
-    double expected_seconds[2]; /* by duo_side: predicted for all calls, if that side served them */
-    double chosen_seconds;      /* predicted for all calls, where they ran */
+    double expected_seconds[2]; /* by duo_side: predicted for all calls, if all ran on it */
+    double chosen_seconds;      /* predicted for all calls on the sides where they ran */
     double profile_seconds;     /* the same only by the profile, without learning */
     int64_t without[2];         /* by duo_side: calls that this side could not do */
 } tally;
@@ -84,7 +84,7 @@ static bool hardly_any(const tally *all)
            all->bytes <= TINY;
 }
 
-/* What was learned (DUOBLAS_ADAPT). */
+/* Prints the effect of learning (DUOBLAS_ADAPT). */
 static void print_learned(FILE *file, const tally *all)
 {
     const double took = all->seconds[DUO_SIDE_CPU] + all->seconds[DUO_SIDE_GPU];
@@ -126,8 +126,8 @@ static void print_calls(FILE *file)
         duo_blas_tell_forks(file, forks);
 }
 
-/* True: it is worth telling, for the started program, and for others with a BLAS out of reach.
- * Shells, for instance, have no BLAS. */
+/* Prints that there were no calls, for the started program, and for others with a BLAS out of
+ * reach. (Shells, for instance, have no BLAS.) True: it was worth printing. */
 static bool print_no_calls(FILE *file)
 {
     fprintf(file, "DuoBLAS: no BLAS call of process %ld (%s) reached it, because\n", (long)getpid(),
@@ -163,8 +163,8 @@ static void write_quietly(int file, const char *text, size_t length)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* In one write, so that summaries of several processes do not mix. A failure cannot be reported. It
- * does not wait for a FIFO without a reader. */
+/* Writes all in one piece, so that summaries of several processes do not mix. A failure cannot be
+ * reported. It does not wait for a FIFO without a reader. */
 static void put(const char *text, size_t length)
 {
     const bool to_file = strcmp(where, "stderr") != 0;

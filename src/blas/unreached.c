@@ -2,8 +2,8 @@
  * unreached.c - why no call of this process reached the drop-in, or hardly any.
  *
  * Looks at all loaded objects (object.h). A call can come here only if its object asks the loader
- * for the name: not if the function is linked into its caller, or looked up by dlsym in a certain
- * library.
+ * for the name. It cannot if the function is linked into its caller, or looked up by dlsym in a
+ * certain library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ typedef struct report {
     object asks, double_, direct;
 } report;
 
-/* Only their names: the loader is locked meanwhile. */
+/* Notes only the objects' names: the loader is locked meanwhile. */
 static int list(struct dl_phdr_info *info, size_t size, void *user)
 {
     report *const r = user;

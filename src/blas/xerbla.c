@@ -6,7 +6,7 @@
 
 #include "blas/blas.h"
 
-/* Is it a BLAS library, which has dgemm, too, or a LAPACK library, which has ilaenv? */
+/* Is it a BLAS library, which also has dgemm, or a LAPACK library, which also has ilaenv? */
 static bool is_library(const Dl_info *where)
 {
     static const char *const names[] = {"dgemm_",         "cblas_dgemm", "dgemm_64_",
