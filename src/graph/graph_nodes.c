@@ -1,4 +1,4 @@
-/* graph_nodes.c - duo_graph_create, nodes until the graph is built, and duo_graph_print (graph.h). */
+/* graph_nodes.c - duo_graph_create, duo_graph_print, nodes until the graph is built (graph.h). */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
