@@ -1,9 +1,9 @@
 /*
  * batch.h - many products with one shape and one scaling, as their algorithms see them.
  *
- * The operands of product i are i strides from those in the duo_call, or are named by a list of
- * pointers. A long list is slow to read, so duo_batch_look reads it once, and notes the facts that
- * all its pointers decide.
+ * The operands of product i are i strides behind the operands in the duo_call, or are named by a
+ * list of pointers. A long list is slow to read, so duo_batch_look reads it once, and notes the
+ * facts that all its pointers decide.
  */
 #ifndef DUO_BATCH_H
 #define DUO_BATCH_H

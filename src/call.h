@@ -2,9 +2,9 @@
  * call.h - one call of an operation, as its algorithms see it.
  *
  * The public functions translate their arguments into a duo_call: column-major matrices, vectors
- * given by their logical first element. Placing replaces the addresses by those on the algorithm's
- * side (data/place.c). Nothing else changes on the way, so a CPU algorithm and a GPU kernel read
- * the same structure.
+ * given by their logical first element. Placing replaces the addresses by addresses on the
+ * algorithm's side (data/place.c). Nothing else changes on the way, so a CPU algorithm and a GPU
+ * kernel read the same structure.
  */
 #ifndef DUO_CALL_H
 #define DUO_CALL_H
@@ -67,7 +67,7 @@ typedef struct duo_operand {
     bool crosses;            /* it overlaps regions without lying in one of them */
     uintptr_t low, high;     /* it spans [low, high), gaps included */
     duo_region *region;      /* it lies in this, or NULL; valid while the call's `changes` is */
-    double credit_seconds;   /* DUO_AT_STALE: this much of sending it is paid for (call/decide.c) */
+    double credit_seconds;   /* DUO_AT_STALE: seconds of sending it that are paid (call/decide.c) */
     double send_bytes;       /* all stale bytes of its kept array on the device */
     double fetch_bytes;      /* the same on the host; 0 stands for the operand's span */
     bool prepared;           /* under duo_prepare: it is packed, or may be packed (packed.h) */

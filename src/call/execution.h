@@ -43,7 +43,7 @@ struct duo_execution {
     int count;
     bool short_list; /* these are only the CPU's */
     int wanted;      /* the candidate that goes before the cheapest; -1: none */
-    bool offered;    /* it has had its turn */
+    bool offered;    /* `wanted` has had its turn */
     int ran;         /* the candidate that carried the call out; -1: none yet */
     double start;    /* when the call began; 0: its time is not logged */
     duo_adapt adapt;

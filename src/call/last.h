@@ -22,7 +22,7 @@ typedef struct duo_last {
     bool tiny;       /* only the operation, sizes and factors of `call`, and `algorithm`, are set */
     bool short_list; /* choice[] has only the CPU's algorithms */
     duo_why why;
-    duo_conditions conditions;         /* of the predictions */
+    duo_conditions conditions;         /* the predictions' */
     duo_ratios ratios;                 /* learned until then; conditions.ratios is this or NULL */
     duo_call call;                     /* its operation is DUO_OPERATIONS: there was no call yet */
     duo_batch batch;                   /* the call's, if it has one; its lists may have gone */

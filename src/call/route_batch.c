@@ -134,7 +134,7 @@ static duo_outcome launch(duo_execution *e)
     duo_outcome outcome = queue(e, &local, &call);
     duo_place_queued(res, whole, &local, outcome == DUO_OK);
     if (duo_batch_queued(e, outcome == DUO_OK) != DUO_OK)
-        (void)duo_queue_finish(res->queue); /* again: see claim_again in data/place.c */
+        (void)duo_queue_finish(res->queue); /* as claim_again does in data/place.c */
     if (outcome == DUO_OK) outcome = end(e, &call);
     duo_place_end(res, whole, &local);
     return outcome;
