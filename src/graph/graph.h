@@ -62,7 +62,7 @@ typedef struct duo_graph_node {
 
 /* Nodes that a launch does together, [from, to) of `order`. */
 typedef struct duo_graph_part {
-    bool queued; /* on the device; else by the thread */
+    bool queued; /* work of the device; else the thread does it */
     int from, to;
     duo_event *event; /* queued: behind it, if the thread waits for it; else NULL */
     bool fetches;     /* queued: it copies to the host, and a launch waits for that */

@@ -83,7 +83,8 @@ static duo_status wait_for(duo_context *ctx, duo_event *event)
     member *const origin = (member *)duo_event_capture(event), *const m = member_of(ctx);
     if (origin == NULL || (m != NULL && m->origin != origin)) return DUO_ERR_CAPTURE;
     if (m != NULL) return follow(m, event->node, event->nodes);
-    /* The program makes its BLAS calls in the default context, and wants their results at once. */
+    /* The default context is never captured: the program makes BLAS calls there, and wants their
+     * results at once. */
     if (ctx == duo_context_default) return DUO_ERR_CAPTURE;
     return enter(ctx, origin, event->node, event->nodes);
 }

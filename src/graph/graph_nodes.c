@@ -63,7 +63,7 @@ static duo_status numbers_of(duo_graph *graph, const duo_node *after, int count,
     return DUO_OK;
 }
 
-/* The work of a node that may be of any kind. */
+/* Takes the work of a new node; refuses kinds that do not exist. */
 static duo_status take_new_work(duo_graph *graph, const duo_work *given, duo_work *work)
 {
     const duo_status status = duo_graph_take_work(graph, -1, given, work);

@@ -1,4 +1,4 @@
-/* graph_steps.h - the steps of a graph, from its check to its launch; each file does some. */
+/* graph_steps.h - the steps of a graph, from its check to its launch, file by file. */
 #ifndef DUO_GRAPH_STEPS_H
 #define DUO_GRAPH_STEPS_H
 
