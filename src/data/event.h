@@ -52,7 +52,7 @@ void duo_event_set_work(duo_event *event, duo_resources *res);
  * the host could not wait. */
 duo_status duo_event_follow(duo_event *event, duo_resources *res);
 
-/* Is there anything that may still have to be waited for? */
+/* May work or results before the event still have to be waited for? */
 bool duo_event_pending(const duo_event *event);
 
 /* The host waits, and delivers results. DUO_ERR_LOST: outputs or results were lost with the device.

@@ -73,7 +73,7 @@ static duo_status send_piece(duo_stream *s, const duo_step *step, const duo_part
 {
     const duo_lane *const lane = duo_stream_lane(s, step);
     const duo_pump pump = pump_of(s, step, &s->res->up);
-    /* Small ones first, so that the link soon has work. */
+    /* Small pieces first, so that the link soon has work. */
     const int64_t least = 1 << 18;
     const int64_t left = r->rows * r->columns - s->sent;
     const int64_t count = duo_stream_piece(&pump, r, s->pieces, least, left);
@@ -209,7 +209,7 @@ duo_status duo_stream_fetch(duo_stream *s, bool *moved)
         const duo_runs r = runs_of(&p);
         const int64_t left = r.rows * r.columns - s->fetched;
         const duo_pump pump = pump_of(s, step, &s->res->down);
-        /* Small ones last: the host unpacks the last one while nothing else runs. */
+        /* Small pieces last: the host unpacks the last one while nothing else runs. */
         const int64_t least = 1 << 17, count = duo_stream_piece(&pump, &r, left, least, left);
         if (s->fetched == 0) status = follow_product(s, index);
         if (status != DUO_OK) return duo_stream_failed(s, step, status, "follow a product");
