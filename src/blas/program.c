@@ -15,7 +15,7 @@
 
 #include "blas/blas.h"
 
-enum { NEIGHBOURS = 1 << 16 }; /* bytes that count as one object if there is none */
+enum { NEIGHBOURS = 1 << 16 }; /* bytes that count as one object, for code in no object */
 
 typedef void (*plain_function)(void);
 

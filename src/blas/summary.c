@@ -25,7 +25,7 @@ typedef struct tally {
     int64_t calls[PLACES]; /* by duo_side; NOWHERE: nothing to do */
     double seconds[PLACES];
     double bytes;               /* of all operands */
-    double sent_bytes;          /* to the device and back */
+    double sent_bytes;          /* sent to the device and back */
     double expected_seconds[2]; /* by duo_side: predicted for all calls, if all ran on it */
     double chosen_seconds;      /* predicted for all calls on the sides where they ran */
     double profile_seconds;     /* the same only by the profile, without learning */
@@ -212,7 +212,7 @@ static void ask(void)
 {
     const char *const value = secure_getenv("DUOBLAS_SUMMARY");
     if (value == NULL || *value == '\0') return;
-    where = strdup(value); /* programs overwrite the memory of their environment */
+    where = strdup(value); /* a copy, as programs overwrite the memory of their environment */
     if (where == NULL) return;
     const char *const process = secure_getenv("DUOBLAS_RUN");
     if (process != NULL) started_by_run = atol(process);
