@@ -65,7 +65,7 @@ static inline bool same_floats(const float *x, const float *y, int64_t n)
     return true;
 }
 
-/* An explicit context must give back all that it took when it ends. */
+/* Ends an explicit context, and checks that it gave back all that it took. */
 static inline void end_without_leaks(duo_context *ctx)
 {
     test_context_end(ctx);

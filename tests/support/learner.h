@@ -9,7 +9,7 @@
 #include "support/made_machine.h"
 
 extern double real_seconds[2]; /* of a call on each side; tests change them */
-extern int clock_reads;        /* since machine_that_takes */
+extern int clock_reads;        /* how often since machine_that_takes */
 
 /* A context that learns, on a machine that takes real_cpu and real_gpu seconds; its profile says
  * cpu and gpu. */

@@ -10,7 +10,7 @@
 #include "duoblas.h"
 #include "sim/sim.h"
 
-/* Of main: a watchdog ends the program if a case hangs. */
+/* main() calls it first: from then on a watchdog ends the program if a case hangs. */
 void watch(void);
 void begin_case(const char *name); /* as test_case, and winds the watchdog up; alarm(0) stops it */
 

@@ -16,7 +16,7 @@ void call_off(actor *a)
     for (int kind = 0; kind < SIM_KINDS; kind++) sim_fail((sim_kind)kind, 0, DUO_OK, 0);
 }
 
-/* A kind of calls of the backend that may fail without a loss and be tried again. */
+/* A random kind of backend calls that may fail without a loss, and may be tried again. */
 static sim_kind any_kind(actor *a)
 {
     for (;;) {

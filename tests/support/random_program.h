@@ -55,7 +55,7 @@ typedef struct context {
 typedef struct event {
     duo_event *event;
     context *of; /* the event follows the first `results` */
-    int results; /* results of this context */
+    int results; /* number of this context's results */
 } event;
 
 typedef struct graph {
@@ -123,7 +123,7 @@ context *any_context(actor *a);
 bool is_kept(const array *v);
 bool on_device(const array *v);       /* and not in host memory because there is no device */
 bool on_device_alone(const array *v); /* may its newest data be only there? */
-bool lossy(const array *v);           /* may these be lost by now? */
+bool lossy(const array *v);           /* may its data be lost by now? */
 array *array_around(actor *a, const void *address);
 /* Its place in the images; an address outside all arrays is its own image. */
 void *image_of(actor *a, const void *address);
