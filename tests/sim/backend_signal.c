@@ -15,7 +15,7 @@ struct duo_signal {
     int step;
 };
 
-/* Has the lock. */
+/* The caller has the lock. */
 static void let_go(duo_signal *signal)
 {
     if (signal->progress != NULL && --signal->progress->references == 0) free(signal->progress);

@@ -75,7 +75,7 @@ typedef struct sim_state {
     bool lost[SIM_DEVICES];
     uint64_t memory, pinned_memory;
     bool direct_links;
-    bool linked[SIM_DEVICES][SIM_DEVICES]; /* by the asked device, and the other */
+    bool linked[SIM_DEVICES][SIM_DEVICES]; /* [asked device][the other device] */
     int delay_microseconds;
     bool hold;
     order order[SIM_KINDS];

@@ -16,7 +16,7 @@ static const rates usual = {55000, 55000, 390000, 50000000};
 
 static struct {
     sim_engine engine[SIM_DEVICES][ENGINES];
-    rates rates; /* all 0: the usual ones */
+    rates rates; /* all 0: the usual rates */
     uint64_t host;
 } timing;
 

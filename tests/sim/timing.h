@@ -23,7 +23,7 @@ void sim_timing_reset(void);
 
 /* The log's entry for a copy or launch, without its times. */
 sim_operation sim_log_entry(const duo_queue *queue, const work *w);
-void sim_log_add(const sim_operation *operation); /* if there is a log */
+void sim_log_add(const sim_operation *operation); /* adds it, if there is a log */
 void sim_log_stop(void);
 
 #endif

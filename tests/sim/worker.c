@@ -53,8 +53,8 @@ static void sleep_at_random(duo_queue *queue, int microseconds)
     nanosleep(&(struct timespec){nanoseconds / 1000000000, nanoseconds % 1000000000}, NULL);
 }
 
-/* False: work of a lost device is dropped, and a copy to or from one; the copy's queue is not
- * told. */
+/* False: the work is dropped. Its device is lost, or a copy is to or from a lost device; then the
+ * copy's queue is not told. */
 static bool can_run(const work *w, int device)
 {
     return !sim.lost[device] && (w->kind != WORK_COPY || sim_copy_lost(w) < 0);
