@@ -67,8 +67,8 @@ void duo_deferred_in_child(duo_deferred *deferred);
 /* All results up to now if some are awaited or were lost; else none. `deferred` may be NULL. */
 duo_deferred_range duo_deferred_awaited(duo_deferred *deferred);
 
-/* Delivers those that have come. *all: none is awaited any more. DUO_ERR_LOST: some were lost with
- * the device. */
+/* Delivers the results of the range that have come. *all: all of them are delivered or lost now.
+ * DUO_ERR_LOST: some were lost with the device. */
 duo_status duo_deferred_deliver(const duo_deferred_range *range, bool *all);
 
 #endif

@@ -58,7 +58,7 @@ bool duo_event_pending(const duo_event *event);
 /* The host waits, and delivers results. DUO_ERR_LOST: outputs or results were lost with the device.
  * DUO_ERR_DEVICE: it could not be waited for. */
 duo_status duo_event_finish(duo_event *event);
-/* Is all done? Does not wait. Statuses likewise; *done is true with DUO_ERR_LOST. */
+/* Is all done? Does not wait. The same statuses; *done is true with DUO_ERR_LOST. */
 duo_status duo_event_passed(duo_event *event, bool *done);
 
 /* The unfinished capture that the event was recorded in; or NULL. */

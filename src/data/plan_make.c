@@ -365,7 +365,7 @@ static bool choose_blocks(const duo_plan_problem *of, int64_t n, block_shape *be
 typedef struct held_block {
     int64_t first, p; /* first of the operand's rows or columns, and of k */
     int used;         /* the number of its last use; 0: never */
-    int last;         /* the step that used it last; one that overwrites it follows that */
+    int last;         /* the step that used it last; a step that overwrites it waits for it */
 } held_block;
 
 typedef struct device_blocks {

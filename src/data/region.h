@@ -93,9 +93,9 @@ struct duo_region {
 };
 
 /*
- * Two questions with different answers for HOSTED. Where a region lies decides how bytes get to an
- * algorithm, and how long that takes. The memory that it counts as decides what the program may
- * expect: calls on device memory are in order, and the program does not read it itself.
+ * Two questions with different answers for HOSTED. The place where a region lies decides how bytes
+ * get to an algorithm, and how long that takes. The memory that it counts as decides what the
+ * program may expect: calls on device memory are in order, and the program does not read it itself.
  */
 
 /* Are its bytes on a device, and nowhere else? */

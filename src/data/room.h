@@ -8,8 +8,8 @@
  *
  * Arrays that are used in turn and do not fit together would evict each other at every call. So an
  * array may evict only copies that no call has used since that array itself was last used
- * (`since`). An array that comes back after its rivals fell out of use gets room. Of arrays in
- * steady use, those that have room keep it, and the others are used where they are.
+ * (`since`). An array that comes back after its rivals fell out of use gets room. Among arrays in
+ * steady use, the ones with room keep it, and the others are used in place.
  */
 #ifndef DUO_ROOM_H
 #define DUO_ROOM_H
