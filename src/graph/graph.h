@@ -40,7 +40,7 @@ typedef struct duo_graph_node {
     int afters;
 
     /* Laid out by the build. */
-    duo_memory to, from; /* what its memory counts as: the ends of a copy; else both are the same */
+    duo_memory to, from; /* its memory counts as this: the ends of a copy; else both are the same */
     duo_node_side side;
     bool to_device; /* CALLED: its output lies on the device */
     int wave, phase;
@@ -56,7 +56,7 @@ typedef struct duo_graph_node {
     double share;      /* QUEUED: the part of the device that its launch counts on */
     int use;           /* its own uses of memory begin here in the graph's list */
 
-    /* Of the last launch. */
+    /* In the last launch. */
     duo_status status; /* its call's, or the failure of a node that it depends on */
 } duo_graph_node;
 

@@ -176,9 +176,9 @@ duo_status duo_graph_put_in_order(duo_graph *g, const duo_followers *followers, 
  * a thread of its own. */
 static const double kBytesRate = 1e10, kFunction = 1e-4;
 
-/* Seconds to give nodes to several threads; and the factor by which operations of several threads
- * take longer side by side. On 16 threads of an H100's host three products of 192^3 took 1.2 times
- * as long side by side as one after the other (predicted: 0.5), and three of 96^3 0.75 times
+/* Seconds to give nodes to several threads; and a factor: operations of several threads take longer
+ * side by side by this. On 16 threads of an H100's host three products of 192^3 took 1.2 times as
+ * long side by side as one after the other (predicted: 0.5), and three of 96^3 0.75 times
  * (predicted: 0.44). */
 static const double kShare = 1.2e-6, kBeside = 2.0;
 

@@ -15,10 +15,10 @@ duo_status duo_graph_lay_out(duo_graph *graph);
 /* Describes the call of an operation with these arguments. Returns its status for bad ones. */
 duo_status duo_graph_describe(const duo_work *work, duo_call *call);
 
-/* Where a node's memory is. The memory that it counts as, to the program, decides about refusals;
- * the place where it lies decides how the node is done (data/region.h). */
+/* Where a node's memory is. The kind that it counts as, to the program, decides about refusals; the
+ * place where it lies decides how the node is done (data/region.h). */
 typedef struct duo_node_place {
-    duo_memory to, from; /* what it counts as: the ends of a copy; else both are the same */
+    duo_memory to, from; /* it counts as this: the ends of a copy; else both are the same */
     bool anywhere;       /* with these arguments the node touches nothing, and fits both sides */
     duo_node_side side;
     bool to_device; /* its output lies on the device */
