@@ -448,7 +448,8 @@ DUO_API duo_status duo_set_log(duo_context *ctx, void (*log)(void *user, const c
  * duo_warm_up - pay first-call costs now: open the GPU, load its kernels, make workspace, start
  * threads, open the CPU BLAS. After it, a call of a size seen before allocates, pins and loads
  * nothing. Without it the first kernel that the process runs on a device loads all others as well:
- * to load one later would mean waiting until every queue of the device is empty.
+ * to load one later would mean waiting until every queue of the device is empty. This is no
+ * call of the program: it asks nobody (duo_set_decide), and is not explained or logged.
  * Returns    DUO_OK (also without a GPU), DUO_ERR_CONTEXT, DUO_ERR_CAPTURE (the program captures
  *            the context's stream).
  * Since      1.0
