@@ -74,6 +74,18 @@ def test_explain():
     parts = sum(ran[0][p + "_seconds"] for p in ("transfer", "launch", "compute"))
     assert parts == pytest.approx(told["predicted_seconds"])
     assert told["reason"] and told["seconds"] is None
+    assert told["count"] == 1 and ran[0]["route"] in ("cpu", "streamed")
+
+
+def test_explain_batch():
+    with duoblas.Context(path="cpu"):
+        duoblas.sgemm_batched(np.ones((7, 20, 20), np.float32), np.ones((20, 20), np.float32))
+        told = duoblas.explain()
+    ran, = (c for c in told["candidates"] if c["ran"])
+    assert told["count"] == 7 and ran["route"] in ("team", "one-by-one")
+    assert ran["predicted_seconds"] == pytest.approx(told["predicted_seconds"])
+    parts = sum(ran[p + "_seconds"] for p in ("transfer", "launch", "compute"))
+    assert parts == pytest.approx(told["predicted_seconds"])
 
 
 def test_threads(rng):
