@@ -62,13 +62,7 @@ static inline double duo_stride_factor(const duo_operand *o, double line)
 /* Does the cost of this algorithm of sgemm count whole waves of tiles? */
 bool duo_sgemm_counts_waves(duo_algorithm_id id);
 
-/* Defines duo_NAME_accepts. */
-#define DUO_ACCEPTS(name, condition)                                                               \
-    bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \
-    {                                                                                              \
-        return condition(call, conditions);                                                        \
-    }
-
+/* Every algorithm has duo_NAME_accepts and duo_NAME_cost. */
 #define DUO_ALGORITHM_COSTS(operation, side, maths, name)                                          \
     bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions);             \
     double duo_##name##_cost(const duo_call *call, const duo_conditions *conditions, int *threads);

@@ -212,26 +212,134 @@ static double gpu_cost(const duo_call *call, const duo_conditions *conditions, d
     return seconds_at(&k, (double)call->n * stride_factor(call, DUO_SIDE_GPU));
 }
 
-/* Accepts and cost of one algorithm; `like` is the float32 algorithm of its side. */
-#define COSTS(name, like, accepts, side_cost)                                                      \
-    bool duo_##name##_accepts(const duo_call *call, const duo_conditions *conditions)              \
-    {                                                                                              \
-        return accepts(call, conditions);                                                          \
-    }                                                                                              \
-    double duo_##name##_cost(const duo_call *call, const duo_conditions *conditions, int *threads) \
-    {                                                                                              \
-        return side_cost(call, conditions, DUO_##name, DUO_##like, threads);                       \
-    }
+/* ---- Each algorithm; a float64 algorithm is compared with the float32 one of its side ---- */
 
-COSTS(sasum_gpu_shuffle, sasum_gpu_shuffle, fits_device, gpu_cost)
-COSTS(sasum_cpu_lanes, sasum_cpu_lanes, always, cpu_cost)
-COSTS(sasum_gpu_float64, sasum_gpu_shuffle, fits_device, gpu_cost)
-COSTS(sasum_cpu_float64, sasum_cpu_lanes, always, cpu_cost)
-COSTS(ssum_gpu_shuffle, ssum_gpu_shuffle, fits_device, gpu_cost)
-COSTS(ssum_cpu_lanes, ssum_cpu_lanes, always, cpu_cost)
-COSTS(ssum_gpu_float64, ssum_gpu_shuffle, fits_device, gpu_cost)
-COSTS(ssum_cpu_float64, ssum_cpu_lanes, always, cpu_cost)
-COSTS(sdot_gpu_shuffle, sdot_gpu_shuffle, fits_device, gpu_cost)
-COSTS(sdot_cpu_lanes, sdot_cpu_lanes, always, cpu_cost)
-COSTS(sdot_gpu_float64, sdot_gpu_shuffle, fits_device, gpu_cost)
-COSTS(sdot_cpu_float64, sdot_cpu_lanes, always, cpu_cost)
+bool duo_sasum_gpu_shuffle_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return fits_device(call, conditions);
+}
+
+double duo_sasum_gpu_shuffle_cost(const duo_call *call, const duo_conditions *conditions,
+                                  int *threads)
+{
+    return gpu_cost(call, conditions, DUO_sasum_gpu_shuffle, DUO_sasum_gpu_shuffle, threads);
+}
+
+bool duo_sasum_cpu_lanes_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}
+
+double duo_sasum_cpu_lanes_cost(const duo_call *call, const duo_conditions *conditions,
+                                int *threads)
+{
+    return cpu_cost(call, conditions, DUO_sasum_cpu_lanes, DUO_sasum_cpu_lanes, threads);
+}
+
+bool duo_sasum_gpu_float64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return fits_device(call, conditions);
+}
+
+double duo_sasum_gpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
+                                  int *threads)
+{
+    return gpu_cost(call, conditions, DUO_sasum_gpu_float64, DUO_sasum_gpu_shuffle, threads);
+}
+
+bool duo_sasum_cpu_float64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}
+
+double duo_sasum_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
+                                  int *threads)
+{
+    return cpu_cost(call, conditions, DUO_sasum_cpu_float64, DUO_sasum_cpu_lanes, threads);
+}
+
+bool duo_ssum_gpu_shuffle_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return fits_device(call, conditions);
+}
+
+double duo_ssum_gpu_shuffle_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return gpu_cost(call, conditions, DUO_ssum_gpu_shuffle, DUO_ssum_gpu_shuffle, threads);
+}
+
+bool duo_ssum_cpu_lanes_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}
+
+double duo_ssum_cpu_lanes_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    return cpu_cost(call, conditions, DUO_ssum_cpu_lanes, DUO_ssum_cpu_lanes, threads);
+}
+
+bool duo_ssum_gpu_float64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return fits_device(call, conditions);
+}
+
+double duo_ssum_gpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return gpu_cost(call, conditions, DUO_ssum_gpu_float64, DUO_ssum_gpu_shuffle, threads);
+}
+
+bool duo_ssum_cpu_float64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}
+
+double duo_ssum_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return cpu_cost(call, conditions, DUO_ssum_cpu_float64, DUO_ssum_cpu_lanes, threads);
+}
+
+bool duo_sdot_gpu_shuffle_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return fits_device(call, conditions);
+}
+
+double duo_sdot_gpu_shuffle_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return gpu_cost(call, conditions, DUO_sdot_gpu_shuffle, DUO_sdot_gpu_shuffle, threads);
+}
+
+bool duo_sdot_cpu_lanes_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}
+
+double duo_sdot_cpu_lanes_cost(const duo_call *call, const duo_conditions *conditions, int *threads)
+{
+    return cpu_cost(call, conditions, DUO_sdot_cpu_lanes, DUO_sdot_cpu_lanes, threads);
+}
+
+bool duo_sdot_gpu_float64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return fits_device(call, conditions);
+}
+
+double duo_sdot_gpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return gpu_cost(call, conditions, DUO_sdot_gpu_float64, DUO_sdot_gpu_shuffle, threads);
+}
+
+bool duo_sdot_cpu_float64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}
+
+double duo_sdot_cpu_float64_cost(const duo_call *call, const duo_conditions *conditions,
+                                 int *threads)
+{
+    return cpu_cost(call, conditions, DUO_sdot_cpu_float64, DUO_sdot_cpu_lanes, threads);
+}

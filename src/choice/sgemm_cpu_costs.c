@@ -333,6 +333,17 @@ double duo_sgemm_cpu_uncorrected(duo_corrected algorithm, const duo_call *call,
 
 /* ---- The calls that each accepts ---- */
 
-DUO_ACCEPTS(sgemm_cpu_openblas, has_blas)
-DUO_ACCEPTS(sgemm_cpu_plain, always)
-DUO_ACCEPTS(sgemm_cpu_float64, always)
+bool duo_sgemm_cpu_openblas_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return has_blas(call, conditions);
+}
+
+bool duo_sgemm_cpu_plain_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}
+
+bool duo_sgemm_cpu_float64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return always(call, conditions);
+}

@@ -207,8 +207,27 @@ double duo_sgemm_gpu_f64_cost(const duo_call *call, const duo_conditions *condit
 
 /* ---- The calls that each accepts ---- */
 
-DUO_ACCEPTS(sgemm_gpu_naive, duo_sgemm_fits_device)
-DUO_ACCEPTS(sgemm_gpu_tiled, duo_sgemm_fits_device)
-DUO_ACCEPTS(sgemm_gpu_ffma, duo_sgemm_fits_device)
-DUO_ACCEPTS(sgemm_gpu_mma, has_mma)
-DUO_ACCEPTS(sgemm_gpu_f64, duo_sgemm_fits_device)
+bool duo_sgemm_gpu_naive_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return duo_sgemm_fits_device(call, conditions);
+}
+
+bool duo_sgemm_gpu_tiled_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return duo_sgemm_fits_device(call, conditions);
+}
+
+bool duo_sgemm_gpu_ffma_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return duo_sgemm_fits_device(call, conditions);
+}
+
+bool duo_sgemm_gpu_mma_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return has_mma(call, conditions);
+}
+
+bool duo_sgemm_gpu_f64_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return duo_sgemm_fits_device(call, conditions);
+}

@@ -183,6 +183,17 @@ double duo_sgemm_gpu_gemv_cost(const duo_call *call, const duo_conditions *condi
            slower * moving_seconds(call, conditions, k) + (shared ? add_seconds : 0.0);
 }
 
-DUO_ACCEPTS(sgemm_gpu_skinny, is_skinny)
-DUO_ACCEPTS(sgemm_gpu_rank_k, is_rank_k)
-DUO_ACCEPTS(sgemm_gpu_gemv, is_gemv)
+bool duo_sgemm_gpu_skinny_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return is_skinny(call, conditions);
+}
+
+bool duo_sgemm_gpu_rank_k_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return is_rank_k(call, conditions);
+}
+
+bool duo_sgemm_gpu_gemv_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return is_gemv(call, conditions);
+}

@@ -179,6 +179,17 @@ bool duo_sgemm_counts_waves(duo_algorithm_id id)
     return id == bf16x6.id || id == fp16x3.id || id == fp16x1.id || id == DUO_sgemm_gpu_skinny;
 }
 
-DUO_ACCEPTS(sgemm_gpu_bf16x6, has_wgmma)
-DUO_ACCEPTS(sgemm_gpu_fp16x3, has_wgmma)
-DUO_ACCEPTS(sgemm_gpu_fp16x1, has_wgmma)
+bool duo_sgemm_gpu_bf16x6_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return has_wgmma(call, conditions);
+}
+
+bool duo_sgemm_gpu_fp16x3_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return has_wgmma(call, conditions);
+}
+
+bool duo_sgemm_gpu_fp16x1_accepts(const duo_call *call, const duo_conditions *conditions)
+{
+    return has_wgmma(call, conditions);
+}
