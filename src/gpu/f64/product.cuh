@@ -2,11 +2,214 @@
 #ifndef DUO_F64_PRODUCT_CUH
 #define DUO_F64_PRODUCT_CUH
 
-#include "gpu/f64/loader.cuh"
-#include "gpu/f64/tile.cuh"
-#include "gpu/f64/warp_product.cuh"
+#include <cuda_pipeline_primitives.h>
+#include <stdint.h>
+
 #include "gpu/sgemm.cuh"
-#include "gpu/tile_walk.cuh"
+#include "gpu/slab.cuh"
+
+/* ---- Products of a warp ---- */
+
+/*
+ * Products of a warp in float64, by FP64 tensor cores or, on devices with few FP64 units, by
+ * shuffles; and its operands, from slabs of float32.
+ */
+
+/* A warp's part of C, and that of a tensor operation, which takes 8 steps of k. */
+constexpr int kWarpEdge = 32, kMmaM = 16, kMmaN = 8, kMmaK = 8;
+constexpr int kAlongM = kWarpEdge / kMmaM, kAlongN = kWarpEdge / kMmaN; /* operations */
+static_assert(kAlongM == 2 && kAlongN == 4, "a group is shared by 2 operations along m, 4 along n");
+
+/*
+ * sum += a b, by a warp, for 16 rows and 4 groups of 8 columns of C, and 8 steps of k. For each
+ * group lane 4g + t holds
+ *     a[0..3]    rows g and g + 8 at step t, then at step t + 4
+ *     b[0..1]    column g at steps t and t + 4
+ *     sum[0..3]  row g at columns 2t and 2t + 1, then row g + 8
+ */
+static __device__ __forceinline__ void multiply(double (&sum)[kAlongN][4], const double (&a)[4],
+                                                const double (&b)[kAlongN][2])
+{
+#if __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000
+#pragma unroll
+    for (int c = 0; c < kAlongN; c++)
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                     : "+d"(sum[c][0]), "+d"(sum[c][1]), "+d"(sum[c][2]), "+d"(sum[c][3])
+                     : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[c][0]), "d"(b[c][1]));
+#elif __CUDA_ARCH__ == 800
+#pragma unroll
+    for (int s = 0; s < 2; s++)
+#pragma unroll
+        for (int c = 0; c < kAlongN; c++)
+#pragma unroll
+            for (int h = 0; h < 2; h++)
+                asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 "
+                             "{%0, %1}, {%2}, {%3}, {%0, %1};"
+                             : "+d"(sum[c][2 * h]), "+d"(sum[c][2 * h + 1])
+                             : "d"(a[2 * s + h]), "d"(b[c][s]));
+#else
+    /* The lanes with this lane's rows and columns, at t = 0. */
+    const int row = threadIdx.x & 28, column = threadIdx.x % 4 * 8;
+#pragma unroll
+    for (int s = 0; s < 2; s++)
+#pragma unroll 1
+        for (int t = 0; t < 4; t++) {
+            const double upper = __shfl_sync(~0u, a[2 * s], row + t);
+            const double lower = __shfl_sync(~0u, a[2 * s + 1], row + t);
+#pragma unroll
+            for (int c = 0; c < kAlongN; c++) {
+                const double left = __shfl_sync(~0u, b[c][s], column + t);
+                const double right = __shfl_sync(~0u, b[c][s], column + 4 + t);
+                sum[c][0] = fma(upper, left, sum[c][0]);
+                sum[c][1] = fma(upper, right, sum[c][1]);
+                sum[c][2] = fma(lower, left, sum[c][2]);
+                sum[c][3] = fma(lower, right, sum[c][3]);
+            }
+        }
+#endif
+}
+
+/* ---- Fragments ---- */
+
+/*
+ * A lane's elements of 8 steps of one slab. Steps t and t + 4 of the tensor operation are steps 2t
+ * and 2t + 1 here, and rows g and g + 8 of two operations are rows 4g to 4g + 3 of the warp;
+ * likewise 4 columns. So a lane reads 4 floats at once, 8 lanes that read together reach all 32
+ * banks, and a lane owns 4 neighbours in a column of C.
+ */
+struct fragment {
+    float4 even, odd; /* steps 2t and 2t + 1 */
+
+    __device__ __forceinline__ void read(const float *from, int pitch)
+    {
+        even = *reinterpret_cast<const float4 *>(from);
+        odd = *reinterpret_cast<const float4 *>(from + pitch);
+    }
+};
+
+/*
+ * Volatile, as the tensor operations are: else the compiler would move conversions to the use of
+ * their values, and there the tensor cores would wait for them.
+ */
+static __device__ __forceinline__ double widen(float x)
+{
+    double wide;
+    asm volatile("cvt.f64.f32 %0, %1;" : "=d"(wide) : "f"(x));
+    return wide;
+}
+
+/* The rows for one of the two tensor operations along m. */
+static __device__ __forceinline__ void widen_rows(double (&a)[4], const fragment &f, int step)
+{
+    a[0] = widen(step == 0 ? f.even.x : f.even.z);
+    a[1] = widen(step == 0 ? f.even.y : f.even.w);
+    a[2] = widen(step == 0 ? f.odd.x : f.odd.z);
+    a[3] = widen(step == 0 ? f.odd.y : f.odd.w);
+}
+
+/* The columns for all four along n. */
+static __device__ __forceinline__ void widen_columns(double (&b)[kAlongN][2], const fragment &f)
+{
+    b[0][0] = widen(f.even.x), b[0][1] = widen(f.odd.x);
+    b[1][0] = widen(f.even.y), b[1][1] = widen(f.odd.y);
+    b[2][0] = widen(f.even.z), b[2][1] = widen(f.odd.z);
+    b[3][0] = widen(f.even.w), b[3][1] = widen(f.odd.w);
+}
+
+/* ---- Tiles of C and their slabs ---- */
+
+constexpr int kSlab = 16; /* steps of k per slab */
+constexpr int kSlabs = 3; /* slabs in the ring */
+constexpr int kWarps = 4, kThreads = 32 * kWarps;
+
+/* Resident: blocks per multiprocessor to make room for. */
+template <int WarpsM, int WarpsN, int Resident>
+struct f64_tile {
+    static_assert(WarpsM * WarpsN == kWarps, "a warp for each of its parts");
+    static constexpr int kWarpsN = WarpsN, kResident = Resident;
+    static constexpr int kM = WarpsM * kWarpEdge, kN = WarpsN * kWarpEdge;
+};
+
+using square_tile = f64_tile<2, 2, 3>; /* 64 x 64 */
+using tall_tile = f64_tile<4, 1, 2>;   /* 128 x 32: more registers, for more copies */
+using wide_tile = f64_tile<1, 4, 2>;   /* 32 x 128 */
+
+template <int Edge>
+using slab_ring = float[kSlabs][kSlab][kPitch<Edge>];
+
+/* ---- Loading ---- */
+
+/*
+ * One operand's way into the ring of slabs in shared memory, 4 bytes at a time, so that one code
+ * serves every alignment. It uses as few registers as it can.
+ */
+
+/*
+ * Element (i, l) of an operand: i along the edge of the tile, l along k. AlongK: neighbours in
+ * memory are neighbours in l; else in i. All threads of the block take part; each copies kCopies
+ * elements of a slab, at equal distances in memory and in the slab.
+ */
+template <int Edge, bool AlongK>
+struct f64_loader {
+    static constexpr int kCopies = Edge * kSlab / kThreads;
+    static constexpr int kStepI = AlongK ? kThreads / kSlab : 0;
+    static constexpr int kStepL = AlongK ? 0 : kThreads / Edge;
+    static_assert(AlongK ? kThreads % kSlab == 0 && Edge % (kThreads / kSlab) == 0
+                         : kThreads % Edge == 0 && kSlab % (kThreads / Edge) == 0,
+                  "the threads cover a slab in whole steps");
+
+    const float *next; /* this thread's first element of the next slab */
+    int64_t ld;
+    int i_left; /* rows or columns of the tile from this thread's first element on; may be < 0 */
+    int place;  /* that element's, in a slab */
+    bool edge;  /* the tile runs over the end of the matrix */
+
+    static __device__ int first_i() { return AlongK ? threadIdx.x / kSlab : threadIdx.x % Edge; }
+    static __device__ int first_l() { return AlongK ? threadIdx.x % kSlab : threadIdx.x / Edge; }
+
+    /* A tile begins at (i, l) of the matrix; the matrix ends before `extent`. */
+    __device__ f64_loader(const float *matrix, int64_t matrix_ld, int64_t i, int64_t extent,
+                          int64_t l)
+        : ld(matrix_ld)
+    {
+        const int64_t from_i = i + first_i(), from_l = l + first_l();
+        next = matrix + (AlongK ? from_l + from_i * ld : from_i + from_l * ld);
+        edge = extent - i < Edge;
+        i_left = (int)min(extent - i, (int64_t)Edge) - first_i();
+        place = first_l() * kPitch<Edge> + first_i();
+    }
+
+    /* Starts the copy of the next slab; k ends after `left` steps from its first. */
+    __device__ __forceinline__ void load(float (*slab)[kPitch<Edge>], int64_t left)
+    {
+        constexpr int kStepPlace = kStepL * kPitch<Edge> + kStepI;
+        const int64_t step = (AlongK ? kStepI : kStepL) * ld;
+        float *const to = &slab[0][0] + place;
+        const float *from = next;
+        if (left >= kSlab && !edge) {
+#pragma unroll
+            for (int copy = 0; copy < kCopies; copy++, from += step) {
+                __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
+                asm volatile("" : "+l"(from)); /* else all distances to `next` stay in registers */
+            }
+        } else {
+            /* Elements outside are zero. Steps outside k are zero in both operands, so a sum gains
+             * +0 * +0 there; sums that gain anything else are outside C. */
+#pragma unroll 1 /* few blocks come here; unrolled, it takes more registers */
+            for (int copy = 0; copy < kCopies; copy++, from += step) {
+                if (copy * kStepI < i_left && copy * kStepL + first_l() < left)
+                    __pipeline_memcpy_async(to + copy * kStepPlace, from, sizeof(float));
+                else
+                    to[copy * kStepPlace] = 0.0f;
+                asm volatile("" : "+l"(from));
+            }
+        }
+        next += AlongK ? kSlab : kSlab * ld;
+    }
+};
+
+/* ---- Kernels ---- */
 
 /* k in parts; each but the last is a whole number of slabs. */
 struct k_parts {

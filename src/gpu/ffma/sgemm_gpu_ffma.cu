@@ -20,7 +20,7 @@
  * order of k.
  *
  * Operands that cannot be copied 16 bytes at a time are packed ahead, into the workspace, if that
- * is expected to pay (ffma/pack.cuh).
+ * is expected to pay (ffma/plan.cuh).
  */
 #include "gpu/ffma/plan.cuh"
 #include "gpu/launch.cuh"

@@ -2,7 +2,6 @@
 #ifndef DUO_FFMA_STORE_CUH
 #define DUO_FFMA_STORE_CUH
 
-#include "gpu/ffma/shares.cuh"
 #include "gpu/ffma/tile.cuh"
 #include "gpu/sgemm.cuh"
 

@@ -15,7 +15,6 @@
 #define DUO_REDUCE_SHUFFLE_CUH
 
 #include "gpu/kernels.h"
-#include "gpu/last_to_come.cuh"
 #include "gpu/launch.cuh"
 #include "gpu/reduce/piece_sum.cuh"
 

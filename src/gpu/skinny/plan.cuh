@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "gpu/shared_memory.cuh"
+#include "gpu/launch.cuh"
 #include "gpu/skinny/clocks.h"
 
 struct skinny_shape {

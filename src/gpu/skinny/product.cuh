@@ -1,13 +1,89 @@
-/* skinny/product.cuh - the kernel that multiplies: a tile of C over a range of k. */
+/*
+ * skinny/product.cuh - the kernels of sgemm_gpu_skinny: a tile of C over a range of k; C from the
+ * sums over many ranges.
+ */
 #ifndef DUO_SKINNY_PRODUCT_CUH
 #define DUO_SKINNY_PRODUCT_CUH
 
 #include "gpu/add_ranges.cuh"
+#include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/sgemm.cuh"
-#include "gpu/shared_memory.cuh"
-#include "gpu/skinny/block.cuh"
-#include "gpu/skinny/loader.cuh"
+#include "gpu/skinny/plan.cuh"
+#include "gpu/skinny/tile.cuh"
+
+/* ---- The problem, and the parts of a block and a thread ---- */
+
+struct skinny_problem {
+    const float *x, *y;
+    float *c;
+    skinny_size size;
+    int64_t ldx, ldy;
+    int64_t row_step, column_step; /* of C */
+    int row_tiles, column_tiles, ranges;
+    int64_t range;     /* of k, per block */
+    float *partial;    /* with several ranges: C of each, packed; or their slots, tile by tile */
+    unsigned *tickets; /* for the slots (add_ranges.cuh). NULL: a second kernel adds */
+    bool wide_x;       /* 16-byte copies of X are aligned */
+    float alpha, beta;
+};
+
+/* The ring's memory after the last slab: halves of the block's sums, then the tile of C. */
+template <class Tile>
+struct sums {
+    static constexpr int kPitch = Tile::kRows + 1; /* no bank conflicts in either direction */
+    union {
+        float half[Tile::kWarpsK > 1 ? Tile::kWarpsK / 2 : 1][Tile::kSums][Tile::kWarpsM][32];
+        float tile[Tile::kColumns][kPitch];
+        float scratch[kThreads];
+    };
+};
+
+template <class Tile, bool AlongK>
+constexpr size_t kSharedBytes = sizeof(slabs<Tile, AlongK>) > sizeof(sums<Tile>)
+                                    ? sizeof(slabs<Tile, AlongK>)
+                                    : sizeof(sums<Tile>);
+
+/* Where a block works: a tile of C, or of its transpose, and a range of k. */
+struct skinny_block {
+    int64_t first_row, first_column, rows_left, columns_left, range;
+    int64_t steps; /* of k */
+
+    template <class Tile>
+    static __device__ __forceinline__ skinny_block of(const skinny_problem &p)
+    {
+        skinny_block b;
+        const int column_tile = blockIdx.x % p.column_tiles;
+        const int rest = blockIdx.x / p.column_tiles;
+        b.first_row = (int64_t)(rest % p.row_tiles) * Tile::kRows;
+        b.range = rest / p.row_tiles;
+        b.first_column = (int64_t)column_tile * Tile::kColumns;
+        b.rows_left = p.size.rows - b.first_row;
+        b.columns_left = p.size.columns - b.first_column;
+        b.steps = p.size.k - b.range * p.range < p.range ? p.size.k - b.range * p.range : p.range;
+        return b;
+    }
+};
+
+/* A thread's place in its block, by lanes and warps (skinny/tile.cuh). */
+template <class Tile>
+struct skinny_place {
+    int lane, warp_m, warp_k, lane_k, lane_n, lane_m;
+
+    __device__ __forceinline__ skinny_place()
+    {
+        const int warp = threadIdx.x / 32;
+        lane = threadIdx.x % 32;
+        warp_m = warp % Tile::kWarpsM;
+        warp_k = warp / Tile::kWarpsM;
+        lane_k = lane % Tile::kLanesK;
+        const int lane_mn = lane / Tile::kLanesK;
+        lane_n = column_lane<Tile::kLanesN>(lane_mn);
+        lane_m = row_lane<Tile::kLanesN>(lane_mn);
+    }
+};
+
+/* ---- The kernel that multiplies ---- */
 
 /* Registers are limited for no more blocks than fit. */
 #ifdef __CUDA_ARCH__
@@ -204,6 +280,65 @@ static __global__ void __launch_bounds__(kThreads, kBlocks<Tile, AlongK>)
     __syncthreads(); /* from here on the ring's memory holds sums */
     add_block<Tile, AlongK>(after, sum, me);
     store_block<Tile>(p, block, after);
+}
+
+/* ---- The kernel that adds ranges ---- */
+
+/*
+ * A second kernel: C from the sums over many ranges of k in the workspace.
+ *
+ * Threads   256 per block; several of them share the ranges of an element if elements are few
+ * Order     a thread's ranges in their order, then shares by halving: the same bits on every run
+ */
+
+constexpr int kSumThreads = 256;
+constexpr int kMostShares = 32, kLeastRanges = 4; /* per element; per thread */
+constexpr int kBusyThreads = 1024; /* per multiprocessor: with this many no sharing is needed */
+
+struct partial_sums {
+    const float *partial; /* ranges times m x n, packed */
+    float *c;
+    int64_t m, elements, ldc;
+    int ranges, shares; /* shares: threads per element, a power of two */
+    float alpha, beta;
+};
+
+static __global__ void __launch_bounds__(kSumThreads) sum_ranges(partial_sums p)
+{
+    __shared__ float shared[kSumThreads];
+    const int per_block = kSumThreads / p.shares;
+    const int share = threadIdx.x / per_block;
+    const int64_t e = (int64_t)blockIdx.x * per_block + threadIdx.x % per_block;
+    float sum = 0.0f;
+    wait_for_kernels_ahead();
+    let_next_kernel_start();
+    if (e < p.elements) {
+#pragma unroll 8
+        for (int range = share; range < p.ranges; range += p.shares)
+            sum += __ldcg(p.partial + range * p.elements + e);
+    }
+    for (int half = p.shares / 2; half > 0; half /= 2) {
+        shared[threadIdx.x] = sum;
+        __syncthreads();
+        if (share < half) sum += shared[threadIdx.x + half * per_block];
+        __syncthreads();
+    }
+    if (share > 0 || e >= p.elements) return;
+    float *const c = p.c + (e % p.m + e / p.m * p.ldc);
+    *c = blend(p.alpha, sum, p.beta, p.beta == 0.0f ? 0.0f : *c);
+}
+
+/* Queues it behind the kernel that has left `ranges` times m x n sums. */
+static cudaError_t queue_sum_ranges(const sgemm_problem &p, const float *partial, int ranges,
+                                    const duo_launch *how)
+{
+    partial_sums s = {partial, p.c, p.m, p.m * p.n, p.ldc, ranges, 1, p.alpha, p.beta};
+    while (s.shares < kMostShares && s.ranges > kLeastRanges * s.shares &&
+           s.elements * s.shares < (int64_t)how->multiprocessors * kBusyThreads)
+        s.shares *= 2;
+    const int64_t per_block = kSumThreads / s.shares;
+    return queue_kernel_behind(sum_ranges, (unsigned)((s.elements + per_block - 1) / per_block),
+                               kSumThreads, 0, how, s);
 }
 
 #endif

@@ -18,7 +18,6 @@
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
 #include "gpu/skinny/product.cuh"
-#include "gpu/skinny/sum_ranges.cuh"
 
 /* The thin operand is Y. If C is thin both ways, X has more rows. */
 static skinny_problem skinny_problem_of(const sgemm_problem &p, bool transa, bool transb)

@@ -14,7 +14,7 @@
 #define DUO_SPLIT_PRODUCT_CUH
 
 #include "gpu/split/guard.cuh"
-#include "gpu/tile_walk.cuh"
+#include "gpu/sgemm.cuh"
 
 constexpr int kStepK = 32; /* k of a stage of the ring in shared memory */
 
