@@ -1,18 +1,15 @@
 /*
  * backend_cuda.cu - the backend to CUDA, a table of functions.
  *
- * The runtime is linked statically. Devices and their contexts: cuda_devices.cu; queues:
- * cuda_queue.cu; signals: cuda_signal.cu; recorded work: cuda_record.cu; copies between devices:
- * cuda_links.cu; algorithms: cuda_algorithms.cu; the meaning of errors: cuda_error.cu.
+ * The runtime is linked statically. Devices, their contexts and memory: cuda_devices.cu; queues and
+ * signals: cuda_queue.cu; recorded work: cuda_record.cu; algorithms: cuda_algorithms.cu; the
+ * meaning of errors: cuda_error.cu.
  */
 #include "gpu/backend/cuda_algorithms.cuh"
 #include "gpu/backend/cuda_devices.cuh"
 #include "gpu/backend/cuda_error.cuh"
-#include "gpu/backend/cuda_links.cuh"
-#include "gpu/backend/cuda_memory.cuh"
 #include "gpu/backend/cuda_queue.cuh"
 #include "gpu/backend/cuda_record.cuh"
-#include "gpu/backend/cuda_signal.cuh"
 
 extern "C" const duo_backend *duo_backend_default(void)
 {

@@ -1,6 +1,8 @@
-/* cuda_devices.cu - the driver, the devices and the current context. */
-#include <cuda.h>
+/* cuda_devices.cu - the driver, the devices, the current context; device memory, and its links. */
+#include "gpu/backend/cuda_devices.cuh"
+
 #include <ctype.h>
+#include <cuda.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -8,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/backend/cuda_devices.cuh"
 #include "gpu/backend/cuda_error.cuh"
 
 constexpr int kMostDevices = 64;
@@ -318,4 +319,93 @@ duo_status duo_cuda_classify(const void *address, duo_memory *memory)
     if (type == CU_MEMORYTYPE_DEVICE) *memory = DUO_MEMORY_DEVICE;
     if (type == CU_MEMORYTYPE_HOST) *memory = DUO_MEMORY_PINNED;
     return DUO_OK;
+}
+
+/* ---- Which devices reach each other's memory: CUDA's peer access ---- */
+
+enum link_state { kUnknown, kDirect, kThroughHost };
+
+/* By device and other; read and set by the __atomic functions. Two threads that ask for a link at
+ * once get the same answer. */
+static int links[DUO_MOST_DEVICES][DUO_MOST_DEVICES];
+
+/* May `device` reach the memory of `other`? Its context is current. */
+static duo_status enable(int device, int other, int *link)
+{
+    const int theirs = duo_cuda_ordinal(other);
+    int can = 0;
+    *link = kThroughHost;
+    const duo_status status = duo_cuda_status(
+        cudaDeviceCanAccessPeer(&can, duo_cuda_ordinal(device), theirs), "cudaDeviceCanAccessPeer");
+    if (status != DUO_OK || can == 0) return status;
+    const cudaError_t error = cudaDeviceEnablePeerAccess(theirs, 0);
+    switch (error) {
+    case cudaSuccess:
+    case cudaErrorPeerAccessAlreadyEnabled: /* by the program itself */
+        *link = kDirect;
+        break;
+    case cudaErrorPeerAccessUnsupported:
+    case cudaErrorTooManyPeers:
+        break;
+    default:
+        return duo_cuda_status(error, "cudaDeviceEnablePeerAccess");
+    }
+    duo_cuda_forget(error);
+    return DUO_OK;
+}
+
+duo_status duo_cuda_link(int device, int other, bool *direct)
+{
+    *direct = device == other;
+    if (device == other) return DUO_OK;
+    {
+        const duo_cuda_guard theirs(
+            other); /* its context has to be there; refuses a wrong number */
+        if (theirs.status != DUO_OK) return theirs.status;
+    }
+    const duo_cuda_guard current(device);
+    if (current.status != DUO_OK) return current.status;
+    int link = __atomic_load_n(&links[device][other], __ATOMIC_ACQUIRE);
+    if (link == kUnknown) {
+        const duo_status status = enable(device, other, &link);
+        if (status != DUO_OK) return status;
+        __atomic_store_n(&links[device][other], link, __ATOMIC_RELEASE);
+    }
+    *direct = link == kDirect;
+    return DUO_OK;
+}
+
+/* ---- Device memory, and pinned host memory ---- */
+
+duo_status duo_cuda_allocate(int device, size_t bytes, void **address)
+{
+    *address = nullptr;
+    const duo_cuda_guard current(device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(cudaMalloc(address, bytes), "cudaMalloc");
+}
+
+duo_status duo_cuda_release(int device, void *address)
+{
+    const duo_cuda_guard current(device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(cudaFree(address), "cudaFree");
+}
+
+duo_status duo_cuda_pin(int device, size_t bytes, void **address)
+{
+    *address = nullptr;
+    const duo_cuda_guard current(device);
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(
+        cudaHostAlloc(address, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+        "cudaHostAlloc");
+}
+
+duo_status duo_cuda_unpin(void *address)
+{
+    /* Portable memory belongs to no device; without a guard the runtime would make a context. */
+    const duo_cuda_guard current(duo_cuda_some_device());
+    if (current.status != DUO_OK) return current.status;
+    return duo_cuda_status(cudaFreeHost(address), "cudaFreeHost");
 }

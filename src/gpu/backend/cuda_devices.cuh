@@ -1,5 +1,5 @@
 /*
- * cuda_devices.cuh - the driver, the devices, and the current context.
+ * cuda_devices.cuh - the driver, the devices, the current context, memory (backend.h).
  *
  * The driver (libcuda.so.1) is opened if there is one. The caller's current context survives: the
  * driver pushes ours on top of it and pops it again. cudaSetDevice would leave a trace, and
@@ -9,7 +9,9 @@
 #define DUO_CUDA_DEVICES_CUH
 
 #include <cuda_runtime.h>
+#include <stddef.h>
 
+#include "duoblas.h"
 #include "gpu/backend/backend.h"
 
 /* Functions of the backend (backend.h). */
@@ -40,5 +42,17 @@ int duo_cuda_ordinal(int device); /* CUDA's own number of a device */
 
 /* A number about a device; 0 if it is not available. */
 int duo_cuda_attribute(int device, cudaDeviceAttr which);
+
+/* ---- Which devices reach each other's memory ---- */
+
+/* A function of the backend (backend.h). */
+duo_status duo_cuda_link(int device, int other, bool *direct);
+
+/* ---- Device memory, and pinned host memory ---- */
+
+duo_status duo_cuda_allocate(int device, size_t bytes, void **address);
+duo_status duo_cuda_release(int device, void *address);
+duo_status duo_cuda_pin(int device, size_t bytes, void **address);
+duo_status duo_cuda_unpin(void *address);
 
 #endif

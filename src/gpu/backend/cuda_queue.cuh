@@ -62,4 +62,13 @@ duo_status duo_cuda_follow(duo_queue *later, cudaEvent_t event);
 /* An event without times, of the current device. */
 duo_status duo_cuda_make_event(cudaEvent_t *event);
 
+/* ---- Signals: CUDA events ---- */
+
+duo_status duo_cuda_signal_open(int device, duo_signal **signal);
+void duo_cuda_signal_close(duo_signal *signal);
+duo_status duo_cuda_signal_set(duo_signal *signal, duo_queue *queue);
+duo_status duo_cuda_signal_passed(duo_signal *signal, bool *passed);
+duo_status duo_cuda_signal_wait(duo_signal *signal);
+duo_status duo_cuda_after_signal(duo_queue *later, duo_signal *signal);
+
 #endif

@@ -6,7 +6,6 @@
 
 #include "gpu/backend/cuda_devices.cuh"
 #include "gpu/backend/cuda_error.cuh"
-#include "gpu/backend/cuda_memory.cuh"
 #include "gpu/backend/memory_cap.h"
 #include "host/environment.h"
 

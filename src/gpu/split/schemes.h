@@ -5,7 +5,7 @@
  * operand; the number of products of planes that are added; and for the kernels for Hopper
  * (split/wgmma) the k of a stage, which the tensor cores add up in one chain, and how many of the
  * largest tiles of C, side by side, share their copies. The name says the type of the planes and
- * the number of products. The content of planes: split/scheme.cuh.
+ * the number of products. The content of planes: split/planes.cuh.
  */
 #ifndef DUO_SCHEMES_H
 #define DUO_SCHEMES_H

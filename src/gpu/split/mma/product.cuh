@@ -24,8 +24,182 @@
 #ifndef DUO_SPLIT_MMA_PRODUCT_CUH
 #define DUO_SPLIT_MMA_PRODUCT_CUH
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
 #include "gpu/launch.cuh"
-#include "gpu/split/mma/copy.cuh"
+#include "gpu/split/product.cuh"
+
+/* ---- Instructions ---- */
+
+/*
+ * Instructions for the tensor cores of every architecture: copies to shared memory, loads of
+ * matrices from there to registers, matrix products of one warp.
+ *
+ * A warp multiplies 16 rows by 8 columns, 16 k at a time; rows and columns lie in shared memory
+ * with k contiguous. Element (r, c) of the product: lane 4 * (r % 8) + c / 2, register 2 * (r / 8)
+ * + c % 2.
+ */
+
+/* Are there asynchronous copies to shared memory, and bf16? */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define DUO_HAS_AMPERE 1
+#else
+#define DUO_HAS_AMPERE 0
+#endif
+
+/* ---- Copies of 16 bytes, both sides aligned to that ---- */
+
+static __device__ __forceinline__ void copy_async(uint32_t to, const void *from)
+{
+#if DUO_HAS_AMPERE
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+#endif
+}
+static __device__ __forceinline__ void copies_commit()
+{
+#if DUO_HAS_AMPERE
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* Waits for all committed copies of this thread. */
+static __device__ __forceinline__ void copies_wait()
+{
+#if DUO_HAS_AMPERE
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+#endif
+}
+
+/* ---- Matrices ---- */
+
+/* Four of 8 rows x 16 bytes; lane l gives the address of row l % 8 of matrix l / 8. */
+static __device__ __forceinline__ void load_matrices(uint32_t (&d)[4], uint32_t row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+                 : "r"(row)
+                 : "memory");
+}
+
+/* ---- Products ---- */
+
+/* d += a b', 16 k. a: rows 0-7 and 8-15 of k 0-7, then of k 8-15. b: k 0-7, k 8-15. */
+#define DUO_D "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+#define DUO_MMA_16(type)                                                                           \
+    asm("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                                     \
+        ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                     \
+        : DUO_D                                                                                    \
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1))
+#define DUO_MMA_8(a0, a1, b)                                                                       \
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "      \
+        "{%0, %1, %2, %3};"                                                                        \
+        : DUO_D                                                                                    \
+        : "r"(a0), "r"(a1), "r"(b))
+
+static __device__ __forceinline__ void warp_product(float (&d)[4], const uint32_t (&a)[4],
+                                                    uint32_t b0, uint32_t b1, __half)
+{
+#if DUO_HAS_AMPERE
+    DUO_MMA_16("f16");
+#else
+    DUO_MMA_8(a[0], a[1], b0);
+    DUO_MMA_8(a[2], a[3], b1);
+#endif
+}
+static __device__ __forceinline__ void warp_product(float (&d)[4], const uint32_t (&a)[4],
+                                                    uint32_t b0, uint32_t b1, __nv_bfloat16)
+{
+#if DUO_HAS_AMPERE
+    DUO_MMA_16("bf16");
+#endif
+}
+
+#undef DUO_MMA_8
+#undef DUO_MMA_16
+#undef DUO_D
+
+/* ---- Copying stages of A and B to shared memory, 32 k at a time ---- */
+
+constexpr int kMmaThreads = 64, kMmaStages = 2;
+constexpr int kPlaneBytes = kTile * kRowBytes;
+constexpr int kChunks = kRowBytes / kChunkBytes;
+
+template <class Scheme>
+struct mma_stage {
+    static constexpr int kOperandBytes = kPlaneBytes * Scheme::kPlanes;
+    static constexpr int kBytes = 2 * kOperandBytes, kSharedBytes = kBytes * kMmaStages;
+    /* Threads that copy neighbours in memory: all chunks of a row, of both planes if
+     * interleaved. */
+    static constexpr int kLanes = kChunks * (Scheme::kInterleaved ? Scheme::kPlanes : 1);
+    static constexpr int kRowsAtOnce = kMmaThreads / kLanes;
+    /* Distance in memory from 32 k to the next. */
+    static constexpr int kStepBytes = kLanes * kChunkBytes;
+    static constexpr int kCopies = kOperandBytes / kChunkBytes / kMmaThreads; /* for each operand */
+    static_assert(kRowsAtOnce % 8 == 0, "chunks of all rows that a thread copies are turned alike");
+    static_assert(kSharedBytes <= 48 * 1024, "every device has as much without being asked");
+};
+
+/* A thread's copies of 64 rows of an operand: the same chunk of every kRowsAtOnce-th row. */
+template <class Scheme>
+struct mma_copies {
+    using stage = mma_stage<Scheme>;
+    const char *from; /* of the next 32 k */
+    int64_t row_bytes, plane_bytes;
+    uint32_t to; /* from the start of the operand's part of a stage */
+
+    __device__ __forceinline__ mma_copies(const operand_planes &o, int64_t k, int64_t tile)
+    {
+        const int lane = threadIdx.x % stage::kLanes, row = threadIdx.x / stage::kLanes;
+        row_bytes = tiles_of(k) * (kTile / kStepK) * stage::kStepBytes;
+        plane_bytes = o.plane_rows * row_bytes;
+        from = static_cast<const char *>(o.planes) + (tile * kTile + row) * row_bytes +
+               lane * kChunkBytes;
+        to = place_of_chunk(row, lane % kChunks) + lane / kChunks * kPlaneBytes;
+    }
+
+    /* Calls f(number, place in shared memory, place in memory) for each. */
+    template <class Function>
+    __device__ __forceinline__ void each(uint32_t place, Function f) const
+    {
+        constexpr int kTimes = kTile / stage::kRowsAtOnce;
+        static_assert(stage::kCopies % kTimes == 0, "planes apart are copied one after the other");
+#pragma unroll
+        for (int copy = 0; copy < stage::kCopies; copy++) {
+            const int plane = copy / kTimes, row = copy % kTimes * stage::kRowsAtOnce;
+            f(copy, place + to + plane * kPlaneBytes + row * kRowBytes,
+              from + plane * plane_bytes + row * row_bytes);
+        }
+    }
+};
+
+/* The next 32 k of both operands. */
+template <class Scheme>
+static __device__ __forceinline__ void start_copies(mma_copies<Scheme> &j, mma_copies<Scheme> &i,
+                                                    uint32_t place)
+{
+    using stage = mma_stage<Scheme>;
+    const uint32_t place_i = place + stage::kOperandBytes;
+#if DUO_HAS_AMPERE
+    auto copy = [](int, uint32_t to, const char *from) { copy_async(to, from); };
+    j.each(place, copy);
+    i.each(place_i, copy);
+    copies_commit();
+#else
+    uint4 v[2][stage::kCopies]; /* all are under way before the first is waited for */
+    auto load = [](uint4 &x, const char *from) {
+        x = __ldcg(reinterpret_cast<const uint4 *>(from));
+    };
+    j.each(place, [&](int copy, uint32_t, const char *from) { load(v[0][copy], from); });
+    i.each(place_i, [&](int copy, uint32_t, const char *from) { load(v[1][copy], from); });
+    j.each(place, [&](int copy, uint32_t to, const char *) { store_shared(to, v[0][copy]); });
+    i.each(place_i, [&](int copy, uint32_t to, const char *) { store_shared(to, v[1][copy]); });
+#endif
+    j.from += stage::kStepBytes;
+    i.from += stage::kStepBytes;
+}
+
+/* ---- The kernel ---- */
 
 struct mma_problem : tensor_problem {
     uint32_t ways;        /* of blocks to be stored, a bit for each duo_way */

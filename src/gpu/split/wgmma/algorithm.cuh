@@ -4,10 +4,130 @@
 #ifndef DUO_SPLIT_WGMMA_ALGORITHM_CUH
 #define DUO_SPLIT_WGMMA_ALGORITHM_CUH
 
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <math.h>
+#include <string.h>
+
+#include "gpu/kernels.h"
 #include "gpu/split/panels.cuh"
+#include "gpu/split/planes.cuh"
 #include "gpu/split/wgmma/product.cuh"
-#include "gpu/split/wgmma/tensor_map.cuh"
-#include "gpu/split/wgmma/tile_choice.cuh"
+#include "gpu/split/wgmma/tile.cuh"
+#include "gpu/split/wgmma/tile_clocks.h"
+
+/* ---- The planes of an operand, described to the tensor copies ---- */
+
+/* A function of the driver; the library is not linked to the driver. */
+static cudaError_t encode_function(decltype(&cuTensorMapEncodeTiled) *function)
+{
+    void *address = nullptr;
+    cudaDriverEntryPointQueryResult result;
+#if CUDART_VERSION >= 12050
+    const cudaError_t error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &address,
+                                                               12000, cudaEnableDefault, &result);
+#else
+    const cudaError_t error =
+        cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &address, cudaEnableDefault, &result);
+#endif
+    if (error != cudaSuccess) return error;
+    if (result != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
+    memcpy(function, &address, sizeof address);
+    return cudaSuccess;
+}
+
+/* The planes of an operand, in boxes of kStageK x rows. In a box, rows beyond the operand's tiles
+ * are zeros, even if the rows of another range follow in memory. */
+template <class Scheme>
+static cudaError_t make_map(CUtensorMap *map, const operand_planes &o, int rows)
+{
+    decltype(&cuTensorMapEncodeTiled) encode;
+    const cudaError_t error = encode_function(&encode);
+    if (error != cudaSuccess) return error;
+    const cuuint64_t all_rows = (cuuint64_t)(tiles_of(o.rows) * kTile);
+    const cuuint64_t k = (cuuint64_t)(tiles_of(o.k) * kTile);
+    const bool one = Scheme::kInterleaved;
+    const cuuint64_t length = one ? k * Scheme::kPlanes : k;
+    const cuuint64_t sizes[3] = {length, all_rows, one ? 1u : (cuuint64_t)Scheme::kPlanes};
+    const cuuint64_t strides[2] = {length * 2, length * 2 * (cuuint64_t)o.plane_rows};
+    const cuuint32_t box[3] = {Scheme::kStageK * (one ? Scheme::kPlanes : 1), (cuuint32_t)rows,
+                               one ? 1u : (cuuint32_t)Scheme::kPlanes};
+    const cuuint32_t steps[3] = {1, 1, 1};
+    return (cudaError_t)encode(
+        map, CU_TENSOR_MAP_DATA_TYPE_UINT16, 3, o.planes, sizes, strides, box, steps,
+        CU_TENSOR_MAP_INTERLEAVE_NONE, one ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_64B,
+        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+/* ---- A scheme's tiles of C, and the one that a product takes ---- */
+
+template <class Scheme>
+struct tiles_of_scheme;
+template <>
+struct tiles_of_scheme<fp16x3> {
+    using large = wgmma_tile<fp16x3, 128, 2, 4, fp16x3::kCluster>;
+    using medium = wgmma_tile<fp16x3, 128, 1, 6>;
+    using small = wgmma_tile<fp16x3, 64, 1, 8>;
+};
+template <>
+struct tiles_of_scheme<fp16x1> {
+    using large = wgmma_tile<fp16x1, 128, 2, 4, fp16x1::kCluster>;
+    using medium = wgmma_tile<fp16x1, 128, 1, 6>;
+    using small = wgmma_tile<fp16x1, 64, 1, 8>;
+};
+template <>
+struct tiles_of_scheme<bf16x6> {
+    using large = wgmma_tile<bf16x6, 128, 2, 3, bf16x6::kCluster>;
+    using medium = wgmma_tile<bf16x6, 128, 1, 4>;
+    using small = wgmma_tile<bf16x6, 64, 1, 6>;
+};
+
+struct tile_choice {
+    duo_tile_size size;
+    int slices;
+};
+
+/* Every slice has some of the k_tiles. */
+static void consider(tile_choice *best, double *least, duo_tile_size size, int64_t tiles,
+                     int64_t k_tiles, double steps, int products, const duo_launch *how)
+{
+    const duo_tile_clocks &tile = duo_tiles_of_c[size];
+    for (int slices = 1; slices <= tile.most_slices; slices++) {
+        if (slices > 1 && (tiles * slices > how->multiprocessors || slices > k_tiles)) break;
+        const double time = duo_clocks_of_tiles(&tile, (double)tiles, slices, steps, products,
+                                                how->multiprocessors);
+        if (time >= *least) continue;
+        *least = time;
+        *best = {size, slices};
+    }
+}
+
+template <class Scheme>
+static tile_choice choose_tile(const tensor_problem &p, const duo_launch *how)
+{
+    using large = typename tiles_of_scheme<Scheme>::large;
+    using medium = typename tiles_of_scheme<Scheme>::medium;
+    using small = typename tiles_of_scheme<Scheme>::small;
+    static_assert(large::kI == DUO_LARGE_ROWS && medium::kI == DUO_MEDIUM_ROWS &&
+                      small::kI == DUO_SMALL_ROWS && kTileJ == DUO_TILE_COLUMNS &&
+                      kStepK == DUO_TILE_STEP && kTile == DUO_TILE_K,
+                  "the tiles whose clocks are known");
+    const double steps = (double)((p.k + Scheme::kStageK - 1) / Scheme::kStageK);
+    const int products = Scheme::kProducts * Scheme::kStageK / kStepK;
+    const int64_t columns = (p.n + kTileJ - 1) / kTileJ, k_tiles = tiles_of(p.k);
+    const int64_t large_columns =
+        (columns + large::kCluster - 1) / large::kCluster * large::kCluster;
+    tile_choice best = {DUO_TILE_LARGE, 1};
+    double least = INFINITY;
+    auto rows = [&](int tile) { return (p.m + tile - 1) / tile; };
+    consider(&best, &least, DUO_TILE_LARGE, rows(large::kI) * large_columns, k_tiles, steps,
+             products, how);
+    consider(&best, &least, DUO_TILE_MEDIUM, rows(medium::kI) * columns, k_tiles, steps, products,
+             how);
+    consider(&best, &least, DUO_TILE_SMALL, rows(small::kI) * columns, k_tiles, steps, products,
+             how);
+    return best;
+}
 
 /* ---- Launching ---- */
 

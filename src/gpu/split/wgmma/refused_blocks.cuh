@@ -11,15 +11,15 @@
  *           case. If one product outweighs all others, the truncation of the tensor core shows when
  *           products of small planes are added to those of large planes. So the products of the
  *           large planes are a chain of their own, and the two chains are added with rounding
- * Exact     blocks of 64 x 64 by split/exact.cuh
+ * Exact     blocks of 64 x 64 by exact_block (split/product.cuh)
  * Split-K   as in split/wgmma/product.cuh; the first slice computes exact blocks
  */
 #ifndef DUO_SPLIT_WGMMA_REFUSED_BLOCKS_CUH
 #define DUO_SPLIT_WGMMA_REFUSED_BLOCKS_CUH
 
-#include "gpu/split/exact.cuh"
+#include "gpu/split/product.cuh"
 #include "gpu/split/split_pass.cuh"
-#include "gpu/split/wgmma/chain.cuh"
+#include "gpu/split/wgmma/multiply.cuh"
 #include "gpu/split/wgmma/store.cuh"
 
 constexpr int kRunsPerRow = kStepK / kRun;

@@ -4,7 +4,7 @@
  * Accepts   compute capability 9.0; k >= 64, where the error bound begins to hold
  *           (docs/numerics.md): not to be lowered for speed
  * Order     split/wgmma/product.cuh. Blocks of C with Inf, NaN, or magnitudes too far apart for
- *           bf16x6 in their operands: by fp32 FMA (split/exact.cuh)
+ *           bf16x6 in their operands: by fp32 FMA (split/product.cuh)
  */
 #include "gpu/split/wgmma/algorithm.cuh"
 

@@ -1,6 +1,6 @@
 /*
  * tile_clocks.h - the clocks that tiles of C take on Hopper's tensor cores. With them a kernel
- * chooses its tile (tile_choice.cuh), and choice/sgemm_gpu_wgmma_costs.c predicts its cost.
+ * chooses its tile (algorithm.cuh), and choice/sgemm_gpu_wgmma_costs.c predicts its cost.
  */
 #ifndef DUO_TILE_CLOCKS_H
 #define DUO_TILE_CLOCKS_H

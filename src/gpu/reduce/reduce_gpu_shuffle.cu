@@ -1,22 +1,20 @@
 /*
- * reduce/reduce_shuffle.cuh - sums in one launch, in the same order as the CPU's lanes.
+ * reduce_gpu_shuffle.cu - sasum, ssum and sdot in one launch, in the same order as the CPU's lanes;
+ * and the same in float64 throughout.
  *
  * Accepts   any n in [1, 2^36], any increment, any alignment
  * Threads   256 per thread block, which sums one piece: 2^p neighbouring blocks of 1024 elements
- *           (reduce/piece_sum.cuh). A counter tells the last thread block; it adds the sums of all.
+ *           (reduce/block_sum.cuh). A counter tells the last thread block; it adds the sums of all.
  * Order     docs/numerics.md: the blocks in adjacent pairs, as in a tree padded with zeros; an odd
  *           one moves up. One rounding at the end. If a block's sum is not finite, it is summed
- *           once more, in float64 throughout.
+ *           once more, in float64 throughout. sdot rounds each product to float32 first.
  * Traffic   4 n bytes per vector, read once
  *
  * The sum of a block by one warp, and every addition: reduce/block_sum.cuh.
  */
-#ifndef DUO_REDUCE_SHUFFLE_CUH
-#define DUO_REDUCE_SHUFFLE_CUH
-
 #include "gpu/kernels.h"
 #include "gpu/launch.cuh"
-#include "gpu/reduce/piece_sum.cuh"
+#include "gpu/reduce/block_sum.cuh"
 
 constexpr int64_t kLongest = (int64_t)1 << 36; /* elements */
 
@@ -177,4 +175,16 @@ constexpr duo_gpu_algorithm kReduction = {
     .pack = nullptr,
 };
 
-#endif
+/* ---- The algorithms ---- */
+
+const duo_gpu_algorithm duo_sasum_gpu_shuffle = kReduction<absolute_leaf, float>;
+
+const duo_gpu_algorithm duo_sasum_gpu_float64 = kReduction<absolute_leaf, double>;
+
+const duo_gpu_algorithm duo_ssum_gpu_shuffle = kReduction<plain_leaf, float>;
+
+const duo_gpu_algorithm duo_ssum_gpu_float64 = kReduction<plain_leaf, double>;
+
+const duo_gpu_algorithm duo_sdot_gpu_shuffle = kReduction<product_leaf, float>;
+
+const duo_gpu_algorithm duo_sdot_gpu_float64 = kReduction<product_leaf, double>;
