@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/blas_function.h"
+#include "cpu/blas_kernels.h"
 #include "cpu/blas_library.h"
 #include "cpu/private_library.h"
 

@@ -2,7 +2,7 @@
 #include "api/describe.h"
 #include "call/capture.h"
 #include "call/execute.h"
-#include "cpu/sgemm_cpu_openblas.h"
+#include "cpu/kernels.h"
 #include "cpu/sgemm_loops.h"
 #include "data/residency.h"
 #include "host/stack.h"

@@ -1,8 +1,29 @@
-/* blas_kernels.c - names and widths of OpenBLAS's kernels (blas_kernels.h). */
+/* blas_kernels.c - names in builds of a BLAS (blas_kernels.h). */
 #include "cpu/blas_kernels.h"
 
+#include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
+
+/* ---- Functions ---- */
+
+bool duo_blas_function(void *library, const char *name, void *function)
+{
+    static const char *const forms[] = {"%s", "scipy_%s", "scipy_%s64_"};
+    void *address = NULL;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0] && address == NULL; i++) {
+        char formed[64];
+        snprintf(formed, sizeof formed, forms[i], name);
+        address = dlsym(library, formed);
+    }
+    /* dlsym returns pointers to data, which by POSIX can hold pointers to functions. */
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+/* ---- Kernels ---- */
 
 const char *duo_width_name(duo_width width)
 {

@@ -1,14 +1,29 @@
 /*
- * blas_kernels.h - do the kernels of an OpenBLAS suit this CPU?
- *
- * OpenBLAS picks its kernels by the CPU's model when it starts, and a build that is older than the
- * CPU takes its oldest ones: on Xeons of 2023 Debian's 0.3.21 runs SSE kernels, at a seventh of the
- * speed of AVX-512 ones.
+ * blas_kernels.h - how builds of a BLAS differ: the names of functions; kernels, and whether they
+ * suit this CPU.
  */
 #ifndef DUO_BLAS_KERNELS_H
 #define DUO_BLAS_KERNELS_H
 
 #include <stdbool.h>
+
+/* ---- Functions ---- */
+
+/*
+ * Sets *function, a pointer to a function, to the library's `name`. PyPI's OpenBLAS calls it
+ * scipy_NAME, or scipy_NAME64_ if its integers have 64 bits. False, and NULL: there is none.
+ */
+bool duo_blas_function(void *library, const char *name, void *function);
+
+/* ---- Kernels ---- */
+
+/*
+ * Do the kernels of an OpenBLAS suit this CPU?
+ *
+ * OpenBLAS picks its kernels by the CPU's model when it starts, and a build that is older than the
+ * CPU takes its oldest ones: on Xeons of 2023 Debian's 0.3.21 runs SSE kernels, at a seventh of the
+ * speed of AVX-512 ones.
+ */
 
 typedef enum duo_width { DUO_WIDTH_UNKNOWN, DUO_SSE, DUO_AVX, DUO_AVX2, DUO_AVX512 } duo_width;
 

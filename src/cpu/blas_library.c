@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu/blas_function.h"
 #include "cpu/blas_kernels.h"
 #include "cpu/blas_room.h"
 #include "cpu/private_library.h"
-#include "cpu/static_program.h"
 #include "host/environment.h"
 #include "host/lock.h"
 #include "host/stack.h"

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "cpu/blas_function.h"
+#include "cpu/blas_kernels.h"
 #include "host/machine.h"
 
 /* OpenBLAS's BUFFER_SIZE on x86-64 and ARM64, with what surrounds it. */

@@ -8,7 +8,9 @@
 #ifndef DUO_LANES_CLONE_H
 #define DUO_LANES_CLONE_H
 
+#include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "call.h"
 
@@ -31,5 +33,38 @@ typedef struct duo_lanes {
 
 /* Each is in the file of its name, on CPUs of its architecture; all include lanes_body.h. */
 extern const duo_lanes duo_lanes_avx512, duo_lanes_avx512_sae, duo_lanes_avx2, duo_lanes_portable;
+
+/* ---- How a sum ends: nodes are added level by level, and the sum is rounded once ---- */
+
+/* The one rounding at the end. It never gives -0, and always the same NaN, as on the GPU. */
+static inline float duo_lanes_round(double sum)
+{
+    float result = (float)(sum + 0.0);
+    if (isnan(result)) {
+        const uint32_t canonical_nan = 0x7FC00000u;
+        memcpy(&result, &canonical_nan, sizeof result);
+    }
+    return result;
+}
+
+/* Adds neighbours level by level; an odd one moves up unchanged. */
+static inline double duo_lanes_add_nodes(double *node, int64_t count)
+{
+    for (int64_t step = 1; step < count; step *= 2)
+        for (int64_t i = 0; i + step < count; i += 2 * step) node[i] += node[i + step];
+    return node[0];
+}
+
+/* ---- What all clones share ---- */
+
+/*
+ * The sum of a unit for which `unchecked`, in float32, returned no finite sum. `unchecked` sums
+ * each of its blocks, and unit_float64 does so again if the block's sum is not finite.
+ */
+double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
+                      const float *x, const float *y);
+
+/* Calls whole(n, x, y) in the default mode, and restores the caller's mode and flags. */
+float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y);
 
 #endif

@@ -3,12 +3,13 @@
  *
  * The tree of blocks is cut into units (lanes_clone.h). Any thread computes the same node for a
  * unit, so threads take units in any order. Strided data are gathered block by block and then
- * summed like contiguous data.
+ * summed like contiguous data. The algorithms are at the end.
  */
 #include "cpu/lanes_reduce.h"
 
+#include "cpu/kernels.h"
 #include "cpu/lanes.h"
-#include "cpu/lanes_tree.h"
+#include "cpu/lanes_clone.h"
 #include "host/float_mode.h"
 #include "host/team.h"
 
@@ -161,4 +162,56 @@ float duo_lanes_add_pieces(double *node, int64_t count)
     const float result = add_pieces(node, count);
     float_mode_leave(caller);
     return result;
+}
+
+/* ---- The algorithms ---- */
+
+duo_outcome duo_sasum_cpu_lanes(const duo_call *call)
+{
+    const duo_operand *const x = &call->operand[DUO_X];
+    *call->operand[DUO_RESULT].address =
+        duo_lanes_reduce(DUO_SASUM, call->n, x->address, x->ld, NULL, 0, call->threads);
+    return DUO_OK;
+}
+
+duo_outcome duo_sasum_cpu_float64(const duo_call *call)
+{
+    const duo_operand *const x = &call->operand[DUO_X];
+    *call->operand[DUO_RESULT].address =
+        duo_lanes_reduce_float64(DUO_SASUM, call->n, x->address, x->ld, NULL, 0, call->threads);
+    return DUO_OK;
+}
+
+duo_outcome duo_ssum_cpu_lanes(const duo_call *call)
+{
+    const duo_operand *const x = &call->operand[DUO_X];
+    *call->operand[DUO_RESULT].address =
+        duo_lanes_reduce(DUO_SSUM, call->n, x->address, x->ld, NULL, 0, call->threads);
+    return DUO_OK;
+}
+
+duo_outcome duo_ssum_cpu_float64(const duo_call *call)
+{
+    const duo_operand *const x = &call->operand[DUO_X];
+    *call->operand[DUO_RESULT].address =
+        duo_lanes_reduce_float64(DUO_SSUM, call->n, x->address, x->ld, NULL, 0, call->threads);
+    return DUO_OK;
+}
+
+duo_outcome duo_sdot_cpu_lanes(const duo_call *call)
+{
+    const duo_operand *const x = &call->operand[DUO_X];
+    const duo_operand *const y = &call->operand[DUO_Y];
+    *call->operand[DUO_RESULT].address =
+        duo_lanes_reduce(DUO_SDOT, call->n, x->address, x->ld, y->address, y->ld, call->threads);
+    return DUO_OK;
+}
+
+duo_outcome duo_sdot_cpu_float64(const duo_call *call)
+{
+    const duo_operand *const x = &call->operand[DUO_X];
+    const duo_operand *const y = &call->operand[DUO_Y];
+    *call->operand[DUO_RESULT].address = duo_lanes_reduce_float64(
+        DUO_SDOT, call->n, x->address, x->ld, y->address, y->ld, call->threads);
+    return DUO_OK;
 }

@@ -41,4 +41,7 @@ void *duo_private_library_open(const char *path, int flags, const char *const va
 /* Closes the library, and gives its memory back. */
 void duo_private_library_close(void *handle);
 
+/* Is this program linked statically, without a dynamic linker? */
+bool duo_program_is_static(void);
+
 #endif

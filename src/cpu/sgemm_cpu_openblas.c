@@ -12,12 +12,11 @@
  * Memory    (parts - 1) m n floats if k is cut, at most 200 KB; without them, k stays whole. If
  *           OpenMP's runtime would get no memory either, the plain loop multiplies
  */
-#include "cpu/sgemm_cpu_openblas.h"
+#include "cpu/kernels.h"
 
 #include <stdlib.h>
 
 #include "cpu/blas_library.h"
-#include "cpu/kernels.h"
 #include "cpu/sgemm_scale.h"
 #include "cpu/sgemm_tiles.h"
 #include "host/team.h"

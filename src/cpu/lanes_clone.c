@@ -1,15 +1,22 @@
 /*
- * lanes_redo.c - sums of blocks with a float32 sum that is not finite (lanes_redo.h).
+ * lanes_clone.c - what all clones share (lanes_clone.h). It is a file of its own, so that nothing
+ * is inlined and no arithmetic moves across a change of the floating-point mode.
+ */
+#include "cpu/lanes_clone.h"
+
+#include <math.h>
+
+#include "host/float_mode.h"
+
+/* ---- Blocks with a float32 sum that is not finite ---- */
+
+/*
+ * Sums of blocks with a float32 sum that is not finite.
  *
  * The block overflowed on the way, or has an Inf or a NaN in it. It is summed again in float64, in
  * the same shape: products of two floats are exact there and nothing overflows, so the result is
  * finite unless the data are not.
  */
-#include "cpu/lanes_redo.h"
-
-#include <math.h>
-
-#include "cpu/lanes_tree.h"
 
 double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int64_t n,
                       const float *x, const float *y)
@@ -24,4 +31,14 @@ double duo_lanes_redo(duo_lanes_node unchecked, duo_lanes_node unit_float64, int
         node[nodes++] = sum;
     }
     return duo_lanes_add_nodes(node, nodes);
+}
+
+/* ---- A reduction in the mode that it needs ---- */
+
+float duo_lanes_in_fit_mode(duo_lanes_function whole, int64_t n, const float *x, const float *y)
+{
+    const float_mode caller = float_mode_enter();
+    const float result = whole(n, x, y);
+    float_mode_leave(caller);
+    return result;
 }
