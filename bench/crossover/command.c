@@ -1,5 +1,5 @@
 /*
- * command.c - from what size on does the GPU win on this machine? Options and order of work.
+ * command.c - finds the size from which the GPU wins on this machine: options and order of work.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +35,8 @@ typedef struct arguments {
     const char *gpu_profile;
     bool full;
     bool verify;
-    int problems;        /* to verify by; 0: the usual number */
-    int max_seconds;     /* 0: the usual number */
+    int problems;        /* to verify with; 0: default */
+    int max_seconds;     /* 0: default */
     unsigned operations; /* bits; 0: all */
 } arguments;
 
@@ -110,7 +110,7 @@ static const duo_option options[] = {
     {.name = NULL},
 };
 
-/* The profile of another GPU. False, and said on stderr: it cannot serve. */
+/* Reads the profile of another GPU. False: it cannot serve, which was said on stderr. */
 static bool read_gpu_profile(const char *path, duo_crossover *x)
 {
     static duo_profile profile;
@@ -129,7 +129,7 @@ static bool read_gpu_profile(const char *path, duo_crossover *x)
 
 /* ---- Command ---- */
 
-/* This run, as the figures and the profile tell of it. */
+/* Describes this run, for the figures and the profile. */
 static void begin_session(duo_crossover *x)
 {
     char date[DUO_TEXT];
@@ -140,7 +140,7 @@ static void begin_session(duo_crossover *x)
     x->sessions = 1;
 }
 
-/* It needs measurements of its own. */
+/* Makes the profile; some of its entries are measured here. */
 static void make_profile(const duo_crossover *x, duo_profile *profile)
 {
     duo_progress_begin(x->began + x->most_seconds - duo_now_seconds());
@@ -175,7 +175,7 @@ static bool run(arguments *a)
     return duo_files_write(x, &a->files, &profile) && good;
 }
 
-/* Judges the profile in use, and writes none. */
+/* Judges the profile in use; writes no profile. */
 static bool verify(const arguments *a)
 {
     const duo_crossover *const x = &a->x;
@@ -197,7 +197,7 @@ static bool measure(arguments *a)
     return good;
 }
 
-/* What stands in the options for what the run needs. */
+/* Fills in values that follow from the options. */
 static void complete(arguments *a)
 {
     duo_crossover *const x = &a->x;

@@ -39,7 +39,7 @@ void duo_grid_take_smaller(duo_correction *correction, int layout, const int at[
         at[largest] == 0 ? 1.0F : *duo_grid_factor(correction, layout, smaller);
 }
 
-/* The geometric mean of the factors of the coarse grid around a shape of the fine one. */
+/* The geometric mean of the coarse grid's factors around a shape of the fine grid. */
 static double between(duo_correction *correction, int layout, const int at[3])
 {
     enum { CORNERS = 8 };

@@ -1,7 +1,7 @@
 /*
  * correction_grid.h - a correction (choice/correction.h) is measured in two steps: a coarse grid of
- * every other size, then the fine one, which lies between. What is not measured takes its factor
- * from what is.
+ * every other size, then a fine grid of the sizes between. Shapes that are not measured take their
+ * factors from measured ones.
  */
 #ifndef DUO_CORRECTION_GRID_H
 #define DUO_CORRECTION_GRID_H
@@ -10,7 +10,8 @@
 
 typedef enum duo_grid { DUO_GRID_COARSE, DUO_GRID_FINE, DUO_GRIDS } duo_grid;
 
-/* The shapes of both grids; of each, the numbers of its m, n and k in duo_correction_sizes. */
+/* The number of shapes in both grids. at[]: the shape's m, n and k, as indices into
+ * duo_correction_sizes. */
 enum { DUO_GRID_SHAPES = DUO_CORRECTION_SIZES * DUO_CORRECTION_SIZES * DUO_CORRECTION_SIZES };
 void duo_grid_shape(int number, int at[3]);
 
@@ -18,23 +19,23 @@ duo_grid duo_grid_of(const int at[3]);
 
 float *duo_grid_factor(duo_correction *correction, int layout, const int at[3]);
 
-/* Limited to what a profile may hold. */
+/* The factor, limited to the range of a profile. */
 float duo_grid_limited(double factor);
 
-/* Each sets the factor of a shape, from others of its layout that are set already: */
+/* Each function sets the factor of a shape from shapes that are set already. */
 
-/* A shape that takes too long: as the next one of its grid that is smaller where this is largest;
- * 1 where there is none. */
+/* For a shape that takes too long: takes the factor of the next smaller shape of its grid, along
+ * its largest dimension; 1 if there is none. */
 void duo_grid_take_smaller(duo_correction *correction, int layout, const int at[3]);
 
-/* A shape of the fine grid: the geometric mean of those of the coarse grid around it. */
+/* For a shape of the fine grid: takes the geometric mean of the coarse grid's factors around it. */
 void duo_grid_take_between(duo_correction *correction, int layout, const int at[3]);
 
-/* A shape of the fine grid that is set without transposes: as far from that as the coarse grids of
- * the two layouts are around it. */
+/* For a shape of the fine grid: takes its factor without transposes, times the ratio of the two
+ * layouts in the coarse grid around it. */
 void duo_grid_take_layout(duo_correction *correction, int layout, const int at[3]);
 
-/* Sets all of the fine grid by one of these. */
+/* Sets the whole fine grid by one of these functions. */
 typedef void duo_grid_take(duo_correction *correction, int layout, const int at[3]);
 void duo_grid_fill(duo_correction *correction, int layout, duo_grid_take *take);
 

@@ -1,7 +1,7 @@
 /*
- * corrections.c - how far the costs of the CPU's algorithms of sgemm are off at shapes that are not
- * cubes (choice/correction.h), by products of every shape that do not take long; of algorithms that
- * pack their operands some shapes are measured only without transposes.
+ * corrections.c - measures how far the costs of the CPU's sgemm algorithms are off at shapes that
+ * are not cubes (choice/correction.h). Shapes that take long are left out. For algorithms that pack
+ * their operands, some shapes are measured only without transposes.
  */
 #include <math.h>
 
@@ -9,11 +9,11 @@
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
 
-/* What is left at the end of a run for its files. */
+/* Time that is left for the files at the end of a run: seconds, or a share of the run. */
 static const double kFilesSeconds = 3.0, kFilesShare = 0.05;
 
-/* The algorithms in the order in which they get time. A BLAS has kernels of its own for each
- * layout; the others pack both operands, which takes longer for some layouts at all sizes. */
+/* The algorithms, in the order of measuring. A BLAS has separate kernels for each layout. The
+ * others pack both operands; for some layouts that takes longer, at all sizes. */
 static const struct {
     duo_corrected corrected;
     duo_algorithm_id id;
@@ -28,14 +28,14 @@ typedef struct corrector {
     const duo_crossover *x;
     const duo_algorithm *algorithm;
     duo_corrected corrected;
-    duo_conditions one, all; /* by the profile that is to be corrected */
-    double longest_seconds;  /* of a call on one thread; longer ones are not measured */
-    double until;            /* by duo_now_seconds: then nothing more is measured */
+    duo_conditions one, all; /* from the profile to correct */
+    double longest_seconds;  /* of a call on one thread; longer calls are not measured */
+    double until;            /* end of measuring, on the clock of duo_now_seconds */
     bool known;              /* the profile has corrections from before */
     duo_effort effort;
 } corrector;
 
-/* What was measured over what the cost says. */
+/* Measured seconds, divided by the uncorrected cost. */
 static float ratio(const corrector *c, double seconds, const duo_call *call,
                    const duo_conditions *by)
 {
@@ -43,10 +43,10 @@ static float ratio(const corrector *c, double seconds, const duo_call *call,
 }
 
 /*
- * The least seconds of one thread and of all, which neighbours disturb least. They are not timed by
- * turns: helpers that were woken take ten calls of 60 us to be at their best again (16 threads of
- * an H100's host), more than a sample has. All threads take no longer than one: where they seem to,
- * one of them had to wait for a processor, and both are measured again.
+ * The least seconds on one thread and on all: neighbours disturb these least. The two are not timed
+ * by turns, because woken helpers need ten calls of 60 us to be fast again (16 threads on an H100's
+ * host): more than a sample has. All threads should take no longer than one. If they do, a thread
+ * had to wait for a processor, and both are measured again.
  */
 static bool least_seconds(const corrector *c, duo_benchmark benchmark[2], double least[2])
 {
@@ -62,7 +62,7 @@ static bool least_seconds(const corrector *c, duo_benchmark benchmark[2], double
     return true;
 }
 
-/* Measures one shape; false: it is too large, or would take too long. */
+/* Measures one shape. False: it is too large, or would take too long. */
 static bool measure_shape(const corrector *c, const duo_problem *problem, float *one, float *all)
 {
     const duo_stock *const stock = &c->x->stock[DUO_PLACE_PAGEABLE];
@@ -89,8 +89,9 @@ static bool measure_shape(const corrector *c, const duo_problem *problem, float 
     return good;
 }
 
-/* Without a measurement: what was known before; of a shape that takes too long that of a smaller
- * one; for want of time what was measured around it, or without transposes, or nothing. */
+/* Sets the factor of a shape that was not measured. A factor from an earlier run stays. If the
+ * shape takes too long, a smaller shape's factor serves. If time ran out (`late`): the mean around
+ * it in the fine grid; in the coarse grid, the factor without transposes, or 1. */
 static void take_other(const corrector *c, bool late, duo_correction *correction, int layout,
                        const int at[3])
 {
@@ -126,7 +127,8 @@ static void measure_layout(const corrector *c, duo_grid grid, int layout, duo_co
     }
 }
 
-/* All layouts; what lies between is taken from them, until it is measured. */
+/* Measures the coarse grids of all layouts. The fine grids are filled from these until they are
+ * measured. */
 static void correct_coarse(const corrector *c, duo_correction *one, duo_correction *all)
 {
     for (int layout = 0; layout < DUO_CORRECTION_LAYOUTS; layout++) {
@@ -138,7 +140,8 @@ static void correct_coarse(const corrector *c, duo_correction *one, duo_correcti
     one->measured = all->measured = true;
 }
 
-/* The first layouts; the others are as far from the first as their coarse grids are. */
+/* Measures the fine grids of the first layouts. Another layout's fine grid differs from that of
+ * layout 0 as much as their coarse grids do. */
 static void correct_fine(const corrector *c, int layouts, duo_correction *one, duo_correction *all)
 {
     for (int layout = 0; layout < layouts; layout++)
@@ -149,8 +152,8 @@ static void correct_fine(const corrector *c, int layouts, duo_correction *one, d
     }
 }
 
-/* Not where ssum was not measured: the profile that is read back has another curve for what a
- * product moves, against which these factors say nothing. */
+/* Does nothing if ssum was not measured: these factors depend on its curve, which gives the cost of
+ * moving a product's operands. The profile would be read back with another curve. */
 void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
 {
     if (profile->curve[DUO_ssum_cpu_lanes].count == 0) return;
@@ -167,7 +170,7 @@ void duo_crossover_corrections(const duo_crossover *x, duo_profile *profile)
         known[i] =
             before[DUO_CORRECTED_ONE_THREAD].measured && before[DUO_CORRECTED_ALL_THREADS].measured;
     }
-    /* First the coarse grids of all, so that time that runs out costs only detail. */
+    /* All coarse grids come first: if time runs out, only detail is lost. */
     for (duo_grid grid = DUO_GRID_COARSE; grid < DUO_GRIDS; grid++)
         for (int i = 0; i < DUO_CORRECTED; i++) {
             duo_correction *const correction = profile->correction[kCorrected[i].corrected];

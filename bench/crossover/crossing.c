@@ -1,17 +1,17 @@
-/* crossing.c - from what size on the GPU wins. */
+/* crossing.c - finds the size from which the GPU wins. */
 #include <math.h>
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
 
-/* All threads must be so much faster than one: an algorithm that was given all may have used
- * one. */
+/* The figure on all threads is preferred only below this share of one thread's: the algorithm may
+ * have used only one of them. */
 static const double kClearGain = 0.97;
 
-/* Sizes near a crossing: within this factor. */
+/* Sizes within this factor are near a crossing. */
 static const double kNear = 1.6;
 
-/* Of an algorithm's figures on one thread and on all the better one; NULL: it has none. */
+/* The better of an algorithm's figures on one thread and on all; NULL: it has none. */
 static const duo_figure *better(const duo_case *c, duo_algorithm_id id, bool measured)
 {
     const duo_figure *const one = &c->figure[DUO_SERIES_ONE + (int)id];
@@ -22,8 +22,7 @@ static const duo_figure *better(const duo_case *c, duo_algorithm_id id, bool mea
     return has_all && all->median_seconds < kClearGain * one->median_seconds ? all : one;
 }
 
-/* The fastest of the CPU's algorithms, of those figures that were measured or of any; NULL: there
- * is none. */
+/* The fastest CPU algorithm, of measured figures or of all; NULL: there is none. */
 static const duo_figure *fastest(const duo_case *c, bool measured)
 {
     const duo_figure *best = NULL;
@@ -39,8 +38,8 @@ static const duo_figure *fastest(const duo_case *c, bool measured)
     return best;
 }
 
-/* What was measured comes first, so that no prediction of an algorithm for which there was no time
- * stands between measured figures. */
+/* Measured figures come first: so a prediction for an algorithm without time never stands between
+ * measured figures. */
 const duo_figure *duo_crossover_cpu(const duo_case *c)
 {
     static const duo_figure none;
@@ -77,9 +76,9 @@ double duo_crossover_log_ratio(const duo_case *c, duo_place place)
     return log_ratio(c, duo_one_call(place));
 }
 
-/* Where the line through the log ratios of sizes near n, by log n, is 0; `otherwise` where that is
- * not near. Near the crossing curves are almost parallel, so that only two figures, with their
- * noise, would move it by several percent. */
+/* Fits a line through the log ratios of the sizes near n, over log n, and returns its zero;
+ * `otherwise` if that is not near. Curves are almost parallel at the crossing, so the noise of only
+ * two figures would move it by several percent. */
 static double line_meets(const duo_case *const *at, int count, duo_use use, double n,
                          double otherwise)
 {
@@ -105,7 +104,7 @@ static bool any_predicted(const duo_case *c, duo_use use)
            (use.calls > 1 && duo_crossover_gpu(c, DUO_PLACE_DEVICE)->predicted);
 }
 
-/* The cases of a family that can be compared, in the order of their sizes. */
+/* Lists the cases of a family that can be compared, smallest first. */
 static int list_cases(const duo_crossover *x, duo_operation operation, const char *family,
                       duo_use use, const duo_case *at[DUO_CASES])
 {
@@ -119,7 +118,7 @@ static int list_cases(const duo_crossover *x, duo_operation operation, const cha
     return count;
 }
 
-/* The CPU's seconds at n, on the straight line between the logarithms of its neighbours. */
+/* The CPU's seconds at n, interpolated between its neighbours' logarithms. */
 static double cpu_seconds_at(const duo_case *const *at, int count, double n)
 {
     int next = 1;
@@ -130,7 +129,8 @@ static double cpu_seconds_at(const duo_case *const *at, int count, double n)
     return low * pow(high / low, log(n / from) / log(to / from));
 }
 
-/* Where the curves meet: by a line through the sizes near first - 1 and first, or by these two. */
+/* Finds where the curves meet: by a line through the sizes near first - 1 and first, or only these
+ * two. */
 static void meet(const duo_case *const *at, int count, int first, duo_use use,
                  duo_crossing *crossing)
 {
@@ -151,7 +151,7 @@ duo_crossing duo_crossover_find_use(const duo_crossover *x, duo_operation operat
     const int count = list_cases(x, operation, family, use, at);
     duo_crossing crossing = {.verdict = DUO_WINS_UNKNOWN};
     if (count == 0) return crossing;
-    int first = count; /* of those from which on the GPU wins everywhere */
+    int first = count; /* the first case from which the GPU wins everywhere */
     while (first > 0 && log_ratio(at[first - 1], use) < 0.0) first--;
     crossing.largest = at[count - 1]->n;
     crossing.verdict = first == count ? DUO_WINS_NEVER

@@ -48,7 +48,7 @@ void duo_figure_row(duo_table *t, const duo_case *c, const char *where, duo_side
     duo_row_end(t);
 }
 
-/* Predicted or not; 0 is not known. */
+/* A time, measured or predicted; 0: not known. */
 static void time_cell(duo_table *t, const char *title, const duo_figure *f)
 {
     t->guess = f->predicted && !t->titles;
@@ -56,7 +56,7 @@ static void time_cell(duo_table *t, const char *title, const duo_figure *f)
                      f->median_seconds > 0.0 ? f->median_seconds : (double)INFINITY);
 }
 
-/* "GPU 3.1x": it is 3.1 times as fast. */
+/* "GPU 3.1x": the GPU is 3.1 times as fast. */
 static void faster_cell(duo_table *t, double log_ratio)
 {
     char faster[2 * DUO_TEXT] = "-", times[DUO_TEXT];

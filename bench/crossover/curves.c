@@ -57,7 +57,7 @@ static void find_axes(duo_panel *p)
 
 /* ---- Axes ---- */
 
-/* "10 us": a power of ten, without the zeros behind its point */
+/* "10 us": a power of ten, without zeros behind the decimal point */
 static void time_text(double seconds, char text[DUO_TEXT])
 {
     char whole[DUO_TEXT];
@@ -114,7 +114,7 @@ static void draw_axes(const duo_panel *p)
 
 /* ---- Curves ---- */
 
-/* The pieces between neighbours that are both measured, or all others. */
+/* Draws the pieces of a line between two measured neighbours, or all other pieces. */
 static void draw_line(const duo_panel *p, int curve, bool predicted)
 {
     const duo_case *before = NULL;

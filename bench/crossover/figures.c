@@ -36,7 +36,7 @@ static void series_name(int series, char text[64])
         snprintf(text, 64, "one:%s", duo_algorithm_name((duo_algorithm_id)series));
 }
 
-/* -1: no such series. */
+/* The series with this name; -1: there is none. */
 static int series_named(const char *name)
 {
     char text[64];
@@ -62,7 +62,7 @@ static bool is_stale(int series, const duo_figures_difference *d)
 
 typedef struct line {
     duo_operation operation;
-    const char *family; /* in the text of the line */
+    const char *family; /* within the text of the line */
     int64_t n;
     int series;
     duo_figure figure;
@@ -91,7 +91,7 @@ static bool read_times(char *const column[COLUMNS], duo_figure *f)
            f->minimum_seconds <= f->low_seconds && f->low_seconds <= f->high_seconds;
 }
 
-/* Cuts the text at its commas. */
+/* Cuts the line at its commas. */
 static bool read_line(char *text, line *l)
 {
     char *column[COLUMNS];
@@ -119,7 +119,7 @@ static bool read_line(char *text, line *l)
 
 /* ---- Reading ---- */
 
-/* The number of a session, which is added if it is new; -1: there are too many. */
+/* The number of a session; a new one is added. -1: there are too many. */
 static int session_of(duo_crossover *x, const duo_session *s)
 {
     for (int i = 1; i < x->sessions; i++)
@@ -164,7 +164,7 @@ static void take_line(duo_crossover *x, bool update, const char *text, const lin
         restore(x, l);
 }
 
-/* Reads line after line; false: the last one, whose number is set, is not understood. */
+/* Reads all lines. False: line *number is not understood. */
 static bool read_lines(duo_crossover *x, bool update, FILE *file, int *number)
 {
     duo_figures_head ours, theirs = {0};
@@ -174,13 +174,13 @@ static bool read_lines(duo_crossover *x, bool update, FILE *file, int *number)
     duo_figures_head_of(x, &ours);
     for (*number = 1; fgets(text, sizeof text, file) != NULL; ++*number) {
         const size_t length = strcspn(text, "\n");
-        if (text[length] == '\0' || *number > MOST_LINES) return false; /* cut, or endless */
+        if (text[length] == '\0' || *number > MOST_LINES) return false; /* cut, or too many lines */
         text[length] = '\0';
         if (duo_figures_head_read(text, &theirs)) {
             d = duo_figures_compare(&ours, &theirs);
             continue;
         }
-        if (*number == DUO_FIGURES_HEAD + 1) continue; /* the names of the columns */
+        if (*number == DUO_FIGURES_HEAD + 1) continue; /* names of columns */
         if (d.all) continue;
         memcpy(copy, text, length + 1);
         if (!read_line(copy, &l)) return false;
@@ -230,7 +230,7 @@ bool duo_figures_write(const duo_crossover *x, const char *path)
 {
     duo_output output;
     duo_figures_head h;
-    (void)duo_profile_make_folders(path); /* whether it can be made was looked at before */
+    (void)duo_profile_make_folders(path); /* failure was checked for before */
     if (!duo_output_open(&output, path)) return false;
     duo_figures_head_of(x, &h);
     duo_figures_head_print(&h, output.file);

@@ -85,7 +85,7 @@ static bool write_profile(const duo_profile *profile, const char *path, FILE *to
     return good;
 }
 
-/* What an idle machine gave stays; programs do not look for this one. */
+/* Leaves an idle machine's profile alone. Programs do not look for a noisy one. */
 static bool write_noisy_profile(const duo_profile *profile, const char *path, const char *place,
                                 FILE *told)
 {
@@ -136,7 +136,7 @@ bool duo_files_write(const duo_crossover *x, const duo_files *all, const duo_pro
 
 /* ---- Figures while they are measured ---- */
 
-/* Of a noisy machine's there is nothing to lose. */
+/* Is it a full profile? A noisy one does not count: it is no loss. */
 static bool is_full(const duo_crossover *x, const duo_profile *profile)
 {
     if (duo_profile_noise(profile) > duo_quiet_error && !x->ignore_noise) return false;
@@ -145,7 +145,7 @@ static bool is_full(const duo_crossover *x, const duo_profile *profile)
     return false;
 }
 
-/* The file of a full run of a wanted operation that this one would replace, or hide; NULL: none. */
+/* A file from a full run of a wanted operation, if this run would replace or hide it; else NULL. */
 static const char *full_before(const duo_files *files, const duo_crossover *x)
 {
     static duo_profile profile;
@@ -158,7 +158,8 @@ static const char *full_before(const duo_files *files, const duo_crossover *x)
     return !files->named && in_use != NULL && is_full(x, in_use) ? in_use->origin : NULL;
 }
 
-/* A quick run does not replace a full one by accident. False, and said on stderr: it would. */
+/* A quick run does not replace a full one by accident. False: it would, which was said on
+ * stderr. */
 static bool may_replace(const duo_checkpoint *checkpoint, const duo_crossover *x)
 {
     const char *const full = x->quick && !checkpoint->update && !checkpoint->force
@@ -199,5 +200,5 @@ void duo_checkpoint_write(duo_crossover *x, void *user)
         duo_interrupt_allow_with("what was measured so far is kept: add --update to go on with it");
     else
         duo_interrupt_allow_with("no file was written");
-    checkpoint->next = kept ? now + 1.0 : (double)INFINITY; /* it was said why not */
+    checkpoint->next = kept ? now + 1.0 : (double)INFINITY; /* the reason was printed */
 }

@@ -1,4 +1,4 @@
-/* forks.c - what sharing work among threads costs, for the profile. */
+/* forks.c - measures the cost of sharing work among threads, for the profile. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,9 +13,9 @@ enum { MOST_TEAMS = 12, FORKS = 4096, LEAST_UNDISTURBED = 8, PASSES = 3 };
 static bool undisturbed(double overhead, double piece) { return overhead < 0.9 * piece; }
 
 /*
- * As many pieces as threads take as long as one piece; what they take beyond it is the cost. Where
- * a thread had to wait for a processor another one did its piece as well, and the run took twice as
- * long: that is the neighbours' doing, and such a run does not count.
+ * With one piece for each thread a run should take as long as one piece; the rest is the cost. If a
+ * thread had to wait for a processor, another thread did its piece as well, and the run took twice
+ * as long. Neighbours caused that, so the run does not count.
  */
 bool duo_fork_seconds(const double *overhead, int count, double piece, double *seconds)
 {
@@ -30,8 +30,7 @@ bool duo_fork_seconds(const double *overhead, int count, double piece, double *s
 
 /* ---- Measuring ---- */
 
-/* A piece takes so long that no thread does two of them where all threads come, however many they
- * are. */
+/* A piece is long enough for all threads to come before one has finished its piece. */
 static double piece_of(int threads) { return 5e-6 + 0.5e-6 * (double)threads; }
 
 static void take_a_while(void *job, int64_t piece)
@@ -63,7 +62,7 @@ static int list_teams(int threads, int team[MOST_TEAMS])
     return teams;
 }
 
-/* Fits a + b*t through (t, seconds), a and b at least 0. */
+/* Fits a + b*t to (t, seconds), with a and b at least 0. */
 static void fit(const double *t, const double *seconds, int count, duo_profile *profile)
 {
     double t1 = 0.0, t2 = 0.0, s1 = 0.0, ts = 0.0;
@@ -79,8 +78,8 @@ static void fit(const double *t, const double *seconds, int count, duo_profile *
     profile->fork_seconds = fmax((s1 - slope * t1) / count, 0.0);
 }
 
-/* The least of several passes, for neighbours only add. Teams that were always disturbed are left
- * out; without any, what the profile has stays. */
+/* Takes the least of several passes, since neighbours only add time. Teams that were always
+ * disturbed are left out. If all were, the profile keeps its figures. */
 void duo_crossover_forks(const duo_crossover *x, duo_profile *profile)
 {
     int team[MOST_TEAMS], known = 0;

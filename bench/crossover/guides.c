@@ -1,5 +1,5 @@
-/* guides.c - from what size on the GPU wins, in a panel: a line of text for each place, above the
- * curves so that nothing is covered. */
+/* guides.c - draws into a panel the sizes from which the GPU wins: a line of text for each place,
+ * above the curves so that it covers nothing. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static duo_crossing crossing_of(const duo_panel *p, int curve)
                               (duo_place)(curve - 1));
 }
 
-/* Where it is on the axis; what has no crossing is told at the right end. */
+/* The crossing's position on the axis; without one, the right end. */
 static double across_of(const duo_panel *p, const duo_crossing *c)
 {
     return c->verdict == DUO_WINS_FROM ? duo_axis_at(&p->across, c->between) : DUO_PANEL_RIGHT;
@@ -23,7 +23,7 @@ static bool in_right_half(const duo_panel *p, const duo_crossing *c)
     return across_of(p, c) > (DUO_PANEL_LEFT + DUO_PANEL_RIGHT) / 2.0;
 }
 
-/* Does all text stand left of its guide? */
+/* Do all texts stand left of their guides? */
 static bool all_in_right_half(const duo_panel *p)
 {
     bool all = true;
@@ -35,9 +35,9 @@ static bool all_in_right_half(const duo_panel *p)
 }
 
 /*
- * The baseline of a curve's text. No guide should go through text below its own: first comes what
- * has no guide, then, where text stands right of its guide, from left to right, else from right to
- * left.
+ * The baseline of a curve's text. No guide may go through a text below its own. So texts without a
+ * guide come first; then the others, from left to right if texts stand right of their guides, else
+ * from right to left.
  */
 static int line_of(const duo_panel *p, int curve)
 {

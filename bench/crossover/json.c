@@ -1,4 +1,4 @@
-/* json.c - all that was measured and made of it, for programs; docs/crossover.md has the keys. */
+/* json.c - all figures and answers, for programs; docs/crossover.md has the keys. */
 #include <cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "bench/tool/output.h"
 #include "bench/tool/tool.h"
 
-/* What a number, or the lack of one, becomes. */
+/* Adds a number; null if it is not known. */
 static void add_number(cJSON *to, const char *key, double value, bool known)
 {
     if (known && isfinite(value))
@@ -103,7 +103,7 @@ static void add_crossing(const duo_crossing *c, cJSON *to)
     (void)cJSON_AddBoolToObject(to, "predicted", c->predicted);
 }
 
-/* Of all families, for one way to use the GPU. */
+/* Adds the crossings of all families, for one way to use the GPU. */
 static void add_crossings(const duo_crossover *x, duo_use use, cJSON *list)
 {
     for (int operation = 0; operation < DUO_OPERATIONS; operation++) {
@@ -164,7 +164,7 @@ static void add_outlooks(const duo_crossover *x, cJSON *to)
         }
 }
 
-/* NULL where nobody looked. */
+/* Adds null if noise was not looked for. */
 static void add_noise(const duo_noise *noise, cJSON *to)
 {
     char text[160];
@@ -179,7 +179,7 @@ static void add_noise(const duo_noise *noise, cJSON *to)
     (void)cJSON_AddStringToObject(n, "text", duo_noise_text(noise, text, sizeof text));
 }
 
-/* The whole as text, to be freed; NULL: out of memory. */
+/* The whole JSON text, to be freed; NULL: out of memory. */
 static char *make_text(const duo_crossover *x)
 {
     cJSON *const root = cJSON_CreateObject();

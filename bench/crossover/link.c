@@ -1,5 +1,4 @@
-/* link.c - the profile's figures of the way between host and GPU, which need benchmarks of their
- * own. */
+/* link.c - measures transfers between host and GPU, for the profile. */
 #include "bench/crossover/crossover.h"
 #include "bench/measure/benchmark.h"
 #include "bench/measure/implementation.h"
@@ -17,7 +16,7 @@ static duo_effort effort_of(const duo_crossover *x)
 
 static double at_least(double value, double least) { return value > least ? value : least; }
 
-/* Figures that serve where one cannot be measured. */
+/* Sets defaults for figures that cannot be measured. */
 static void begin(duo_profile *profile)
 {
     const duo_profile *const from = duo_profile_in_use();
@@ -54,7 +53,7 @@ static void measure_rates(const duo_crossover *x, duo_profile *profile)
     float *const pinned = x->stock[DUO_PLACE_PINNED].input;
     size_t bytes = 4 * x->stock[DUO_PLACE_DEVICE].input_floats;
     if ((double)bytes > kLinkBytes) bytes = (size_t)kLinkBytes;
-    /* All stocks hold the same numbers: copying them about changes none. */
+    /* All stocks hold the same numbers, so copies between them change nothing. */
     transfer way[] = {{x->context, device, pageable, bytes},
                       {x->context, device, pinned, bytes},
                       {x->context, pageable, device, bytes},
@@ -79,8 +78,9 @@ static bool ask_driver(void *user, int64_t calls)
 }
 
 /*
- * Fixed costs, as differences between whole calls on a small array: resident less the kernel in a
- * busy queue is the way of a result to the host; pageable less resident is one transfer.
+ * Measures fixed costs as differences between calls on a small array. A resident call minus the
+ * kernel in a busy queue gives the way of a result to the host. A pageable call minus a resident
+ * one gives one transfer.
  */
 static void measure_fixed_costs(const duo_crossover *x, duo_profile *profile)
 {

@@ -1,11 +1,11 @@
 /*
- * measure.c - fills the figures of every case, in the time that there is.
+ * measure.c - fills the figures of every case within the time limit.
  *
- * At each size everything is timed in turns: CPU algorithms on one thread and on all, GPU
- * algorithms in a busy queue, the API with its operands in each place. First come the ladders; with
- * what time is left those figures that had not fitted, those that somebody disturbed, and sizes
- * where curves meet or bend. What does not fit is predicted from the size before it, and without a
- * GPU its side is predicted from a built-in profile.
+ * At each size everything is timed by turns: CPU algorithms on one thread and on all, GPU
+ * algorithms in a busy queue, the API with its operands in each place. The ladders come first. The
+ * rest of the time goes to figures that did not fit, to disturbed figures, and to sizes where
+ * curves meet or bend. Figures that do not fit are predicted from the size before; without a GPU,
+ * its side is predicted from a built-in profile.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,21 +16,22 @@
 #include "bench/tool/progress.h"
 #include "bench/tool/text.h"
 
-/* Of the time for measuring, the ladders get this share at most; then, of what is left each time,
- * what had not fitted, and what was disturbed. Sizes between those of the ladders get the rest. */
+/* Largest shares of the time for measuring. The ladders get the first. The others are shares of the
+ * time left then: for figures that did not fit, and for disturbed ones. Sizes between those of the
+ * ladders get the rest. */
 static const double kLadderShare = 0.65;
 static const double kLeftOutShare = 0.5;
 static const double kAgainShare = 0.33;
 
-/* A call that would take more than this share of all the time allowed is predicted. */
+/* A call that would take more than this share of the whole time is predicted. */
 static const double kLongestCallShare = 0.04;
 
-/* At the end come threads and files, the link to a GPU, and products of other shapes; but all that
- * takes no more than a share of the time. */
+/* Seconds for the end: threads and files, the link to a GPU, products of other shapes; and the
+ * largest share of the time for all of these. */
 static const double kThreadsSeconds = 4.0, kLinkSeconds = 10.0, kShapesSeconds = 36.0;
 static const double kEndShare = 0.2;
 
-/* Less is written as nothing: as if it were not known. */
+/* Less noise would be written as 0, which means not known. */
 static const double kLeastNoise = 1e-6;
 
 enum { MOST_AGAIN = 2, MOST_REFINEMENTS = 64 };
@@ -38,8 +39,8 @@ enum { MOST_AGAIN = 2, MOST_REFINEMENTS = 64 };
 typedef struct run {
     duo_crossover *x;
     duo_effort effort;
-    double until; /* by duo_now_seconds */
-    double seen;  /* what the progress bar was told last */
+    double until; /* on the clock of duo_now_seconds */
+    double seen;  /* as told to the progress bar last */
     void (*checkpoint)(duo_crossover *x, void *user);
     void *user;
 } run;
@@ -66,7 +67,7 @@ static double source_seconds(const run *r, const duo_source *s)
     return duo_budget_seconds(&r->effort, s->expected_seconds);
 }
 
-/* Lists what has yet to be measured from a case on. */
+/* Lists the figures that are still to be measured, from case `from` on. */
 static int list_pending(const run *r, int from, duo_budget_item *item)
 {
     int count = 0;
@@ -82,8 +83,8 @@ static int list_pending(const run *r, int from, duo_budget_item *item)
     return count;
 }
 
-/* Which pending series of a case fit into the seconds that all from this case on may take. Returns
- * how many do. */
+/* Finds the pending series of a case that fit if all cases from this one on share `seconds`.
+ * Returns how many. */
 static int find_fitting(const run *r, int at, double seconds, bool fits[DUO_SERIES], double *all)
 {
     static duo_budget_item item[DUO_CASES * DUO_MOST_SOURCES];
@@ -108,8 +109,8 @@ static bool any_pending(const run *r, const duo_case *c)
     return false;
 }
 
-/* Measures in the order of the cases what fits until then. Planned anew at every case, for what the
- * smaller sizes took tells what the larger ones will. */
+/* Measures what fits until `until`, case by case. The plan is made anew at every case, since times
+ * at smaller sizes predict those at larger ones. */
 static void measure_pending(run *r, double until)
 {
     bool fits[DUO_SERIES];
@@ -127,7 +128,8 @@ static void measure_pending(run *r, double until)
 
 /* ---- What was disturbed ---- */
 
-/* The disturbed series of a case that may be measured again, and the seconds that they take. */
+/* Finds the disturbed series of a case that may be measured again. Returns the seconds they
+ * take. */
 static double find_disturbed(const run *r, const duo_case *c, bool disturbed[DUO_SERIES])
 {
     double seconds = 0.0;
@@ -155,7 +157,7 @@ static void measure_again(run *r, double until)
 
 /* ---- Sizes between ---- */
 
-/* All series of a new case, and the seconds that they take. */
+/* Finds all series of a new case. Returns the seconds they take. */
 static double find_all(const run *r, const duo_case *c, bool all[DUO_SERIES])
 {
     duo_source source[DUO_MOST_SOURCES];
@@ -176,7 +178,7 @@ static void drop_case(duo_crossover *x, duo_case *c)
     x->cases--;
 }
 
-/* Adds the best of these sizes for which there is time. False: for none. */
+/* Adds the best of these sizes that fits into the time, and measures it. False: none fits. */
 static bool refine(run *r, const duo_refinement *list, int count)
 {
     bool all[DUO_SERIES];

@@ -14,10 +14,10 @@
 
 enum { LEAST_FLOATS = 1024 };
 
-/* Stocks take this share of the time at most; less room means fewer large sizes. */
+/* The largest share of the time for making stocks. Smaller stocks mean fewer large sizes. */
 static const double kOpenShare = 0.15;
 
-/* Floats that can be had and filled in that time. */
+/* Floats that can be allocated and filled in that time. */
 static double affordable_floats(const duo_crossover *x)
 {
     enum { SAMPLE = 1 << 22 };
@@ -29,7 +29,7 @@ static double affordable_floats(const duo_crossover *x)
     return kOpenShare * x->most_seconds / (duo_now_seconds() - began) * SAMPLE;
 }
 
-/* A share of the room that was wanted; still enough for one number. */
+/* A share of the wanted size, but enough for one number. */
 static size_t scaled(size_t floats, double share)
 {
     const size_t rest = (size_t)((double)floats * share);
@@ -52,7 +52,7 @@ static void open_gpu(duo_crossover *x, size_t input, size_t output)
     const duo_stock *const host = &x->stock[DUO_PLACE_PAGEABLE];
     x->gpu = x->gpu && duo_stock_open(&x->stock[DUO_PLACE_PINNED], x->context, DUO_PLACE_PINNED,
                                       input, output, x->seed, host);
-    /* On a small device half is left for the copies of host arrays. */
+    /* On a small device half of the memory is left for copies of host arrays. */
     const double most = 0.45 * (double)x->device_info.memory_free_bytes;
     const double share = fmin(1.0, most / (4.0 * (double)(input + output)));
     x->gpu = x->gpu && duo_stock_open(&x->stock[DUO_PLACE_DEVICE], x->context, DUO_PLACE_DEVICE,
@@ -75,7 +75,7 @@ bool duo_crossover_open(duo_crossover *x)
         if (in > input) input = in;
         if (out > output) output = out;
     }
-    /* Twice over on the host where there may be a GPU: pageable and pinned. */
+    /* Two stocks on the host if there may be a GPU: pageable and pinned. */
     const double floats = (double)(input + output);
     const double share =
         fmin(0.6 * duo_available_bytes() / (2.0 * 4.0 * floats), affordable_floats(x) / floats);

@@ -1,4 +1,4 @@
-/* panel.c - what panels of curves are made of: axes, colours and forms (panel.h). */
+/* panel.c - parts of panels: axes, colours and forms (panel.h). */
 #include <math.h>
 
 #include "bench/crossover/panel.h"
@@ -33,7 +33,7 @@ double duo_axis_at(const duo_axis *axis, double value)
     return axis->from + part * (axis->to - axis->from);
 }
 
-/* Ticks of every `step`-th decade, at these digits. */
+/* Lists the ticks of every `step`-th decade: its first `digits` of 1, 2 and 5. */
 static int list_ticks(const duo_axis *axis, int step, int digits, double tick[DUO_TICKS])
 {
     static const double digit[] = {1.0, 2.0, 5.0};

@@ -5,7 +5,7 @@
 
 enum { THIN = 16, LEAST_EXPONENT = 4, MOST_EXPONENT = 27 };
 
-/* Powers of two and what lies between; 1000 and 4092 fill no tile, as sizes of real data don't. */
+/* Powers of two and sizes between them. 1000 and 4092 fill no tile, like many real sizes. */
 static const int64_t squares[] = {4,    8,    16,   24,   32,   48,   64,   96,
                                   128,  192,  256,  384,  512,  768,  1000, 1024,
                                   1536, 2048, 3072, 4092, 4096, 6144, 8192};
@@ -13,7 +13,7 @@ static const int64_t squares_quick[] = {4, 16, 32, 64, 128, 256, 512, 1000, 2048
 static const int64_t thin[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192};
 static const int64_t thin_quick[] = {128, 512, 2048, 8192};
 
-/* Where n stands; 0 means n. */
+/* The shapes of the families; 0 stands for n. */
 static const struct {
     const char *name;
     int64_t shape[3];
@@ -27,7 +27,7 @@ static const struct {
 enum { FAMILIES = sizeof families / sizeof families[0] };
 static const char vectors[] = "n";
 
-/* Families in the order of the cases: the reductions have one, of vectors. */
+/* A family's rank in the order of the cases. Each reduction has one family, of vectors. */
 static int rank(duo_operation operation, const char *family)
 {
     for (int f = 0; operation == DUO_SGEMM && f < FAMILIES; f++)

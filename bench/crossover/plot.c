@@ -6,7 +6,7 @@
 #include "bench/tool/text.h"
 #include "bench/tool/tool.h"
 
-/* With noise a line comes first. */
+/* If the machine was noisy, a line about it comes first. */
 enum { MARGIN = 16, LINE = 18, HEAD = 132, FOOT = 24, WIDTH = 2 * MARGIN + 2 * DUO_PANEL_WIDTH };
 
 static void draw_text(const char *style, int left, int top, const char *text, FILE *file)

@@ -1,4 +1,4 @@
-/* predict.c - figures from a profile, where nothing has been measured. */
+/* predict.c - predicts figures from a profile if they were not measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ duo_figure duo_crossover_predict_gpu(const duo_crossover *x, const duo_problem *
 {
     const duo_stock stock = {.place = place};
     duo_call call = duo_problem_call(problem, &stock, 0);
-    if (problem->operation != DUO_SGEMM) { /* the caller wants the number itself */
+    if (problem->operation != DUO_SGEMM) { /* the result goes to the caller's own float */
         call.operand[DUO_RESULT].residence = DUO_AT_PAGEABLE;
         call.operand[DUO_RESULT].on_host = true;
         call.operand[DUO_RESULT].on_device = false;
@@ -46,7 +46,7 @@ duo_figure duo_crossover_predict_gpu(const duo_crossover *x, const duo_problem *
     return best;
 }
 
-/* An algorithm's own cost, from the profile in use. */
+/* The cost of one algorithm, from the profile in use. */
 static double predict_algorithm(const duo_crossover *x, const duo_problem *problem,
                                 const duo_algorithm *algorithm, int threads)
 {
@@ -59,7 +59,7 @@ static double predict_algorithm(const duo_crossover *x, const duo_problem *probl
     return duo_algorithm_seconds(algorithm, &call, &conditions, &used);
 }
 
-/* From the profile: an algorithm on some threads, or the API with its operands in a place. */
+/* Predicts from the profile: an algorithm on some threads, or the API with operands in a place. */
 static double predict(const duo_crossover *x, const duo_problem *problem,
                       const duo_implementation *implementation, int series)
 {
@@ -91,8 +91,8 @@ double duo_crossover_expect(const duo_crossover *x, const duo_case *c,
 
 /* ---- What other GPUs would bring ---- */
 
-/* Of bench/results/h100/crossover.csv, predicted by the built-in profiles of the H100 and the H200;
- * test_crossing holds them to it. */
+/* From bench/results/h100/crossover.csv and the built-in profiles of the H100 and the H200;
+ * test_crossing checks them. */
 const double duo_prediction_low = 0.6, duo_prediction_high = 1.8;
 
 static duo_crossing find(const duo_crossover *x, int operation, double factor)
@@ -109,7 +109,7 @@ duo_range duo_crossover_range(const duo_crossover *x, bool predicted)
                        (predicted ? duo_prediction_high : 1.0) * noisy};
 }
 
-/* x is a copy, whose figures of the GPU become the profile's. */
+/* `x` is a copy: its GPU figures are replaced by those of the profile. */
 static void look(duo_crossover *x, duo_outlook *outlook)
 {
     x->gpu = false;

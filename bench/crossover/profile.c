@@ -1,4 +1,4 @@
-/* profile.c - the profile: curves from the cases, and what of it was measured here. */
+/* profile.c - makes the profile: curves from the cases, and notes on what was measured here. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static double at_least(double value, double least) { return value > least ? valu
 
 /* ---- Curves ---- */
 
-/* The measured points of a series; for sgemm only squares. */
+/* Makes a curve from the measured points of a series; for sgemm only from squares. */
 static void take_curve(const duo_crossover *x, int series, duo_operation operation,
                        duo_curve *curve)
 {
@@ -28,14 +28,14 @@ static void take_curve(const duo_crossover *x, int series, duo_operation operati
         taken.size[taken.count] = (double)c->n;
         taken.seconds[taken.count++] = f->median_seconds;
     }
-    /* More work never takes less time: where it seems to, somebody disturbed the smaller size. */
+    /* More work never takes less time. If it seems to, the smaller size was disturbed. */
     for (int i = taken.count - 2; i >= 0; i--)
         if (taken.seconds[i] > taken.seconds[i + 1]) taken.seconds[i] = taken.seconds[i + 1];
     if (taken.count > 0) *curve = taken;
 }
 
-/* Of an operation whose curves have figures of several sessions, the profile tells the oldest, that
- * it was quick if any was, and the most noise: it claims no more than holds for all. */
+/* Notes when an operation was measured. If its figures come from several sessions, the profile
+ * claims only what holds for all: the oldest date, quick if any was, the most noise. */
 static void take_session(const duo_crossover *x, duo_operation operation, duo_measured *measured)
 {
     const duo_session *oldest = NULL;
@@ -70,7 +70,8 @@ static void take_curves(const duo_crossover *x, duo_profile *profile)
         for (int i = 0; i < table.count; i++) {
             const duo_algorithm *const algorithm = &table.algorithm[i];
             const int id = (int)algorithm->id;
-            if (algorithm->side == DUO_SIDE_CPU || x->gpu) /* GPU: in a busy queue */
+            if (algorithm->side == DUO_SIDE_CPU || x->gpu) /* GPU: series "one" is in a busy
+                                                            * queue */
                 take_curve(x, DUO_SERIES_ONE + id, (duo_operation)operation, &profile->curve[id]);
             if (algorithm->side == DUO_SIDE_CPU && operation != DUO_SGEMM)
                 take_curve(x, DUO_SERIES_ALL + id, (duo_operation)operation, &profile->team[id]);
@@ -85,7 +86,7 @@ double duo_parallel_efficiency(double one_seconds, double all_seconds, int threa
     return fmin(1.0, at_least(one_seconds / all_seconds / threads, 0.01));
 }
 
-/* Bandwidth and efficiency of all threads, from the largest sizes that were measured. */
+/* Sets bandwidth and efficiency of all threads, from the largest measured sizes. */
 static void take_parallel(const duo_crossover *x, duo_profile *profile)
 {
     double bytes = 2.0 * (double)duo_machine_cache_bytes(), edge = 0.0;
@@ -118,7 +119,7 @@ static void forget_gpu(duo_profile *profile)
     duo_profile_borrow_gpu(profile, &without);
 }
 
-/* An operation without curves was not measured. */
+/* Forgets the dates of operations without curves: they were not measured. */
 static void forget_dates(duo_profile *profile)
 {
     bool any[DUO_OPERATIONS] = {false};
@@ -128,8 +129,8 @@ static void forget_dates(duo_profile *profile)
         if (!any[operation]) profile->measured[operation] = (duo_measured){.date = ""};
 }
 
-/* What was measured here before, with as many threads and this GPU, stays as it was, with its date;
- * nothing else is this machine's. */
+/* Begins with the profile measured here before. Only entries for this number of threads and this
+ * GPU stay, with their dates. */
 static void begin_profile(const duo_crossover *x, duo_profile *profile)
 {
     const duo_profile *const before = duo_profile_measured();
@@ -166,5 +167,5 @@ void duo_crossover_profile(const duo_crossover *x, duo_profile *profile)
         snprintf(profile->driver, sizeof profile->driver, "%s", x->driver);
         duo_crossover_link(x, profile);
     }
-    duo_crossover_corrections(x, profile); /* last: it takes what time is left */
+    duo_crossover_corrections(x, profile); /* last: it takes the rest of the time */
 }

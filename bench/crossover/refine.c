@@ -1,23 +1,24 @@
-/* refine.c - which sizes between those of the ladders would tell most. */
+/* refine.c - finds the sizes between those of the ladders that would tell most. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/crossover/crossover.h"
 
-/* Sizes around a crossing need be no closer than this: what is interpolated between them is closer
- * still. */
+/* Sizes around a crossing are close enough at this ratio, since interpolation between them is more
+ * exact. */
 static const double kCloseSizes = 1.05;
-/* Elsewhere: where the line between the neighbours is wrong by more than this, and they are not
- * close already. */
+/* Elsewhere: if the line between neighbours misses a size by more than the first, a size is added
+ * beside it, in a gap wider than the second. */
 static const double kLargeError = 0.10;
 static const double kCloseNeighbours = 1.2;
 
 /* ---- What was disturbed ---- */
 
-/* Quartiles of undisturbed figures lie within some percent. */
+/* Quartiles of undisturbed figures differ by a few percent. */
 static const double kLargeSpread = 0.15;
-/* A size that fills no tile may take a little longer than the next larger one; not so much. */
+/* A larger size takes clearly less below this share. A little less is usual if the smaller one
+ * fills no tile. */
 static const double kClearlyLess = 0.9;
 
 static bool same_family(const duo_case *a, const duo_case *b)
@@ -52,9 +53,9 @@ typedef struct list {
 } list;
 
 /*
- * A size between two cases; of products a multiple of 16, as nearly all of the ladders' are:
- * what does not fill a BLAS's vectors takes up to twice as long (OpenBLAS 0.3.26, Sapphire Rapids,
- * n = 111 to 347), and a curve through both kinds would be of neither.
+ * A size between two cases; for products a multiple of 16, like nearly all sizes of the ladders.
+ * Sizes that do not fill a BLAS's vectors take up to twice as long (OpenBLAS 0.3.26, Sapphire
+ * Rapids, n = 111 to 347), and a curve must not mix both kinds.
  */
 static int64_t size_between(const duo_case *a, const duo_case *b)
 {
@@ -63,7 +64,8 @@ static int64_t size_between(const duo_case *a, const duo_case *b)
     return llround(n / DUO_WHOLE_VECTORS) * DUO_WHOLE_VECTORS;
 }
 
-/* A size between two cases, if there is one; of several gains of a size the largest counts. */
+/* Lists a size between two cases, if there is one. If it is listed already, the larger gain
+ * counts. */
 static void propose(list *l, const duo_case *a, const duo_case *b, double gain)
 {
     const int64_t n = size_between(a, b);
@@ -81,7 +83,8 @@ static double ratio(const duo_case *a, const duo_case *b) { return (double)b->n 
 
 /* ---- Crossings ---- */
 
-/* The case before the one from which on the GPU wins that can be compared, if it is not close. */
+/* Proposes a size before the crossing: between the first case that the GPU wins and the comparable
+ * case before it, unless they are close. */
 static void refine_crossing(const duo_crossover *x, duo_operation operation, const char *family,
                             duo_place place, list *l)
 {
@@ -128,7 +131,8 @@ static double curve_error(const duo_case *below, const duo_case *c, const duo_ca
     return fabs(log(c->figure[series].median_seconds / line));
 }
 
-/* The series that the comparison shows, and the profile's of the same math. */
+/* Does the series count? The comparison must show it, or the profile needs it with the same
+ * math. */
 static bool counts(const duo_case *c, int series)
 {
     if (series >= DUO_SERIES_GPU) return true;
@@ -149,7 +153,7 @@ static void refine_curve(const duo_crossover *x, int series, list *l)
             !duo_figure_measured(&above->figure[series]))
             continue;
         const double error = curve_error(below, c, above, series);
-        /* An error that the noise explains tells nothing of the curve. */
+        /* An error within the noise tells nothing about the curve. */
         if (!(error > kLargeError) || error < 2.0 * duo_figure_spread(&c->figure[series])) continue;
         const bool wider_above = ratio(c, above) > ratio(below, c);
         const duo_case *const from = wider_above ? c : below, *const to = wider_above ? above : c;

@@ -1,11 +1,11 @@
-/* report_sizes.c - the tables of a page that tell from what size on the GPU is faster */
+/* report_sizes.c - the page's tables of the sizes from which the GPU is faster */
 #include "bench/crossover/html.h"
 
-/* What a table of sizes shows in a column. */
+/* A column in a table of sizes. */
 typedef struct column {
     const char *title;
     duo_use use;
-    bool measured_size; /* the smallest size measured, not where the curves meet between two */
+    bool measured_size; /* the smallest measured size, not the meeting of the curves */
 } column;
 
 static void size_cell(const duo_crossing *c, bool measured_size, FILE *file)

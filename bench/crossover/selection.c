@@ -6,7 +6,7 @@
 
 /* ---- Sizes ---- */
 
-/* What people ask for first. */
+/* The size that people ask for first. */
 static const int64_t kRound = 1000;
 
 static void mark_crossings(const duo_crossover *x, const duo_case *const *all, int count,
@@ -20,7 +20,7 @@ static void mark_crossings(const duo_crossover *x, const duo_case *const *all, i
     }
 }
 
-/* The case that is the most steps of the ladder away from any that is shown. */
+/* The case with the most steps of the ladder between it and any shown one. */
 static int farthest(const bool *shown, int count)
 {
     int best = 0, most = 0;

@@ -1,4 +1,4 @@
-/* selection.h - the sizes of a ladder that a short table shows. */
+/* selection.h - chooses the sizes of a ladder that a short table shows. */
 #ifndef DUO_SELECTION_H
 #define DUO_SELECTION_H
 
@@ -7,8 +7,8 @@
 
 /*
  * Lists at most `most` cases of a family (at least 9), in the order of their sizes: the first, the
- * last, 1000, those on both sides of each crossing, and then whichever is farthest from those
- * listed. Returns how many.
+ * last, 1000, the sizes on both sides of each crossing, and then always the farthest from all
+ * listed ones. Returns how many.
  */
 int duo_crossover_select(const duo_crossover *x, duo_operation operation, const char *family,
                          int most, const duo_case *at[DUO_CASES]);
@@ -19,9 +19,8 @@ typedef void (*duo_take_figure)(void *user, const duo_case *c, const char *resid
                                 const duo_figure *f);
 
 /*
- * Hands over all figures that there are. residence: "host" of CPU algorithms, "queue" of GPU
- * algorithms in a busy queue, else the place of the operands of the API on the GPU
- * (duo_place_names).
+ * Calls `take` for every figure of the case. residence: "host" for CPU algorithms; "queue" for GPU
+ * algorithms in a busy queue; for the API on the GPU, the place of its operands (duo_place_names).
  */
 void duo_series_each(const duo_case *c, duo_take_figure take, void *user);
 
@@ -30,10 +29,10 @@ void duo_series_each(const duo_case *c, duo_take_figure take, void *user);
 /* "plain host arrays" and so on. */
 extern const char *const duo_place_titles[DUO_PLACES];
 
-/* The times of a case on the CPU and on the GPU, and who is faster. */
+/* A row with the times of a case on CPU and GPU, and the faster side. */
 void duo_case_row(duo_table *table, const duo_case *c);
 
-/* A figure. */
+/* A row with one figure. */
 void duo_figure_row(duo_table *table, const duo_case *c, const char *where, duo_side side,
                     const duo_figure *f);
 

@@ -1,4 +1,4 @@
-/* sources.c - what is to be timed at a case, and what each figure is worth. */
+/* sources.c - lists the figures to measure at a case, and their worth. */
 #include <math.h>
 #include <string.h>
 
@@ -10,14 +10,15 @@ static bool is_square(const duo_case *c)
     return c->problem.operation != DUO_SGEMM || strcmp(c->family, "n x n x n") == 0;
 }
 
-/* Is it there for comparison, or for want of a better one? */
+/* Does the algorithm serve only for comparison, or as a substitute? */
 static bool is_stopgap(const duo_algorithm *algorithm)
 {
     return algorithm->id == DUO_sgemm_gpu_naive ||
            (algorithm->id == DUO_sgemm_cpu_plain && duo_blas_library_get() != NULL);
 }
 
-/* Such need no long ladder. */
+/* The largest size that is measured. Algorithms for comparison, or substitutes, need no large
+ * ones. */
 static double longest_ladder(const duo_algorithm *algorithm)
 {
     if (algorithm->id == DUO_sgemm_gpu_naive) return 4096.0;
@@ -26,7 +27,8 @@ static double longest_ladder(const duo_algorithm *algorithm)
     return (double)INFINITY;
 }
 
-/* Was the CPU's BLAS slower than our own loops at the size before? Then these are no stopgap. */
+/* Was the CPU's BLAS slower than our own loops at the size before? Then our loops are no
+ * substitute. */
 static bool blas_lost(const duo_crossover *x, const duo_case *c, const duo_algorithm *algorithm)
 {
     const duo_case *const before = c - 1;
@@ -47,8 +49,8 @@ static bool belongs(const duo_crossover *x, const duo_case *c, const duo_algorit
     return is_square(c) || (algorithm->side == DUO_SIDE_CPU && !is_stopgap(algorithm));
 }
 
-/* Reductions in float64 need only a few sizes: between and beyond them the float32 algorithm's
- * curve tells (choice/reduce_costs.c). */
+/* Is the case one of the few sizes that reductions in float64 need? Their curve follows the float32
+ * one elsewhere (choice/reduce_costs.c). */
 static bool is_step(const duo_case *c)
 {
     int64_t n = c->n;
@@ -58,8 +60,8 @@ static bool is_step(const duo_case *c)
 
 enum { OTHERS, THIN, CURVES, COMPARED };
 
-/* First what is compared, then what the profile needs beside it, then thin products, then the other
- * maths and what never wins. */
+/* Compared figures come first; then others that the profile needs; then thin products; then other
+ * maths, and algorithms that never win. */
 static int value_of(const duo_crossover *x, const duo_case *c,
                     const duo_implementation *implementation)
 {

@@ -1,4 +1,4 @@
-/* time.c - times one case, or predicts what there was no time for. */
+/* time.c - times one case, or predicts its figures if there was no time. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static duo_figure new_figure(const duo_crossover *x, const duo_source *s,
                     .algorithm = s->implementation.name};
     if (benchmark->failed) return none;
     if (s->implementation.context == NULL) return f;
-    /* Which algorithm did the API choose? A call that fell back to the CPU is no GPU figure. */
+    /* Note which algorithm the API chose. A call that fell back to the CPU gives no GPU figure. */
     duo_decision decision = {.size = sizeof decision};
     if (!duo_benchmark_call_once(benchmark) || duo_explain_last(x->context, &decision) != DUO_OK ||
         decision.side != DUO_SIDE_GPU)
@@ -33,7 +33,7 @@ static duo_figure new_figure(const duo_crossover *x, const duo_source *s,
     return f;
 }
 
-/* Neighbours only add to what something takes: of two measurements the shorter is the better. */
+/* Keeps the shorter of two measurements, since neighbours only add time. */
 static void record(duo_crossover *x, duo_figure *old, duo_figure new)
 {
     new.again = old->again + duo_figure_measured(old);
@@ -87,8 +87,8 @@ int duo_crossover_predict_rest(const duo_crossover *x, duo_case *c)
 
 /* ---- What fits into the time that there is ---- */
 
-/* duo_measure's calibration: the first call twice, unless it takes this share of the budget; then
- * runs that grow until one takes a part of a sample. */
+/* Calibration in duo_measure: it makes the first call twice, unless the call takes this share of
+ * the budget; then its runs grow until one takes this part of a sample. */
 static const double kOnceShare = 0.25;
 static const double kCountingSamples = 0.5;
 

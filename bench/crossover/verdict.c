@@ -1,4 +1,4 @@
-/* verdict.c - from what size on the GPU is faster, in sentences. */
+/* verdict.c - the size from which the GPU is faster, in sentences. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ const char *const duo_crossover_terms =
 const char *const duo_crossover_math =
     "DUO_MATH_ACCURATE: the error bounds of float32, by tensor cores where they keep them";
 
-/* The size of the example, or the nearest to it that was measured. */
+/* The size of the example; the nearest measured one serves. */
 static const double kExample = 1000.0;
 
 static char *begin_sentence(duo_sentences *s)
@@ -50,7 +50,8 @@ typedef struct group {
     bool predicted;
 } group;
 
-/* Those from `first` on that answer as it does. A product and a reduction are different things. */
+/* Groups the operations from `first` on with the same verdict as `first`. A product and a reduction
+ * do not mix. */
 static group take_group(const duo_crossing found[DUO_OPERATIONS], int first)
 {
     group g = {.count = 0};
@@ -82,7 +83,7 @@ static const char *name_group(const group *g, char text[DUO_TEXT])
     return text;
 }
 
-/* "862 k (sasum) to 2.61 M (ssum)", or the one size of a single member */
+/* or only one size for a single member */
 static const char *name_sizes(const group *g, const duo_crossing found[DUO_OPERATIONS],
                               char text[DUO_TEXT])
 {
@@ -154,7 +155,7 @@ static const char *describe_range(const duo_crossing *early, const duo_crossing 
     return text;
 }
 
-/* As a size: from there on the GPU wins. */
+/* The size from which the GPU wins; infinite: never. */
 static double size_of(const duo_crossing *c)
 {
     return c->verdict == DUO_WINS_NEVER  ? (double)INFINITY
@@ -162,7 +163,7 @@ static double size_of(const duo_crossing *c)
                                          : 0.0;
 }
 
-/* All reductions on all these GPUs: between the first size and the last. */
+/* Says between which sizes all reductions win on all these GPUs. */
 static void say_reductions(const duo_crossover *x, duo_sentences *s)
 {
     char names[DUO_TEXT], range[DUO_TEXT];
@@ -214,7 +215,7 @@ static const duo_case *example_of(const duo_crossover *x)
     return best;
 }
 
-/* How many times as fast: "3.1", or "79 to 240" where the range is wide. */
+/* How many times as fast: "3.1", or "79 to 240" if the range is wide */
 static const char *say_times(double times, duo_range range, char text[DUO_TEXT])
 {
     char least[DUO_TEXT], most[DUO_TEXT];
@@ -225,7 +226,7 @@ static const char *say_times(double times, duo_range range, char text[DUO_TEXT])
     return text;
 }
 
-/* "GPU 3.1 times as fast", of figures that were measured here */
+/* for figures measured here */
 static const char *say_faster(const duo_crossover *x, double log_ratio, char text[2 * DUO_TEXT])
 {
     char times[DUO_TEXT];
@@ -234,7 +235,7 @@ static const char *say_faster(const duo_crossover *x, double log_ratio, char tex
     return text;
 }
 
-/* The same without copies. */
+/* Says the same for operands in device memory, without copies. */
 static void say_resident(const duo_crossover *x, const duo_case *c, duo_sentences *s)
 {
     char gpu[DUO_TEXT], faster[2 * DUO_TEXT];

@@ -1,4 +1,4 @@
-/* verify.c - draws problems, times their candidates, and judges dispatch by them (verify.h). */
+/* verify.c - draws problems, times their candidates, and judges dispatch (verify.h). */
 #include "bench/crossover/verify.h"
 
 #include <math.h>
@@ -11,15 +11,15 @@
 #include "gpu/backend/devices.h"
 #include "host/machine.h"
 
-/* A problem that takes longer on the better side is passed over, and so is one that takes more than
- * a part of the memory there is. */
+/* Problems are passed over if the better side takes longer than this, or if they take more than
+ * this share of the free memory. */
 static const double kLongestCall = 0.1, kMemoryShare = 0.5;
 
 typedef struct verifier {
     const duo_verify_options *options;
     duo_verification *v;
     duo_verify_arrays arrays;
-    duo_context *alone; /* verify_time.h */
+    duo_context *alone; /* verify_trial.h: the pace */
     duo_drawn *drawn;
     duo_verified *problem;
     int count;
@@ -34,7 +34,7 @@ static duo_effort effort_of(const duo_verify_options *options)
 
 /* ---- Noise ---- */
 
-/* Samples of a product that all threads of the CPU share. */
+/* Takes samples of a product on all threads of the CPU. */
 static void sample_product(duo_context *context)
 {
     const duo_effort effort = {.sample_seconds = 0.003, .rounds = 40, .budget_seconds = 1.0};
@@ -49,7 +49,7 @@ static void judge_noise(verifier *w)
     w->v->judged = !w->v->noise.noisy || w->options->ignore_noise;
 }
 
-/* Before anything is measured: a noisy machine need not be waited for. */
+/* Looks for noise before any measuring, so that a noisy machine costs no waiting. */
 static void look_for_noise(verifier *w)
 {
     enum { LOOKS = 20 };
@@ -61,7 +61,7 @@ static void look_for_noise(verifier *w)
 
 /* ---- Problems ---- */
 
-/* Floats that one of the arrays may have. */
+/* The most floats for one of the arrays. */
 static double most_floats(const verifier *w)
 {
     double most = kMemoryShare * duo_available_bytes() / 4.0 /
@@ -70,7 +70,7 @@ static double most_floats(const verifier *w)
     if (w->arrays.gpu &&
         duo_device_describe(duo_context_of(w->arrays.context)->resources.device, &device) == DUO_OK)
         most = fmin(most, kMemoryShare * (double)device.memory_free_bytes / 4.0 /
-                              (2.0 * DUO_OPERANDS)); /* kept arrays have copies there, too */
+                              (2.0 * DUO_OPERANDS)); /* since kept arrays have copies there, too */
     return most;
 }
 
@@ -83,7 +83,7 @@ static bool suits(const verifier *w, const duo_drawn *d, double most)
 
 static void draw_all(verifier *w)
 {
-    enum { MOST_DRAWS = 20 }; /* for each that is wanted: or no problem suits this machine */
+    enum { MOST_DRAWS = 20 }; /* for each wanted problem; beyond that, none suits this machine */
     const int64_t draws = (int64_t)MOST_DRAWS * w->options->problems;
     const double most = most_floats(w);
     for (int64_t number = 0; number < draws && w->count < w->options->problems; number++) {
@@ -154,7 +154,7 @@ static void time_all(verifier *w)
     w->v->seconds = duo_now_seconds() - began;
 }
 
-/* The candidate on one thread; NULL: there is none. */
+/* The same algorithm on one thread; NULL: not timed. */
 static const duo_timed *on_one_thread(const duo_verified *p, const duo_timed *c)
 {
     for (int i = 0; i < p->count; i++)
@@ -163,7 +163,7 @@ static const duo_timed *on_one_thread(const duo_verified *p, const duo_timed *c)
     return NULL;
 }
 
-/* Where the prediction of each offender erred. */
+/* Finds for each offender the part that was predicted wrongly. */
 static void explain_offenders(verifier *w)
 {
     const duo_effort effort = effort_of(w->options);
@@ -217,7 +217,7 @@ bool duo_verify_run(const duo_verify_options *options, const char *csv, const ch
     if (good) duo_verification_print(&v, stdout);
     fflush(stdout);
     duo_interrupt_hold();
-    /* Figures of a noisy machine are kept, and say that they are. */
+    /* Figures of a noisy machine are written, too, and marked as noisy. */
     if (good && csv != NULL && v.problems > 0) good = duo_verification_csv(&v, options, csv);
     if (good && v.judged && report != NULL) good = duo_verification_report(&v, options, report);
     duo_interrupt_allow();

@@ -60,7 +60,7 @@ static void draw_places(uint64_t *random, duo_drawn *d)
         d->at[DUO_Y] = DUO_AT_UNUSED;
 }
 
-/* With an alpha of 0 a beta of 0.5 would make C denormal, and slow, when the call is repeated. */
+/* alpha is never 0: with a beta of 0.5, repeated calls would make C denormal, and slow. */
 static void draw_product(uint64_t *random, duo_drawn *d)
 {
     static const float alphas[] = {1.0f, 1.0f, 0.7f, -1.3f};
@@ -73,7 +73,7 @@ static void draw_product(uint64_t *random, duo_drawn *d)
     for (int i = 0; i < DUO_OPERANDS; i++) d->ld[i] = duo_problem_ld(&d->problem, i);
 }
 
-/* A vector with gaps is so much shorter that it spans no more. */
+/* Vectors with gaps get fewer elements, so that they span no more memory. */
 static void draw_vectors(uint64_t *random, duo_drawn *d)
 {
     duo_random_shape(random, DUO_SHAPE_VECTOR, d->problem.shape);

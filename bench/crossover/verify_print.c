@@ -1,4 +1,4 @@
-/* verify_print.c - what a verification found: for people, as CSV, and as a page. */
+/* verify_print.c - prints the results of a verification: for people, as CSV, and as a page. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>

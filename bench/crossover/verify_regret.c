@@ -1,4 +1,5 @@
-/* verify_regret.c - from the times of candidates to regrets, sums and errors of predictions. */
+/* verify_regret.c - computes regrets, sums and errors of predictions from the times of
+ * candidates. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,15 +17,16 @@ const char *const duo_part_names[DUO_PARTS] = {[DUO_PART_TRANSFER] = "transfer",
                                                [DUO_PART_THREADS] = "threads",
                                                [DUO_PART_COMPUTE] = "compute"};
 
-/* A prediction is close within this factor. Shorter times depend on the caches too much. */
+/* A prediction is close within this factor. Shorter times are left out: they depend too much on the
+ * caches. */
 static const double kClose = 1.25, kLeastSeconds = 20e-6;
 
-/* A smaller regret is no offence. */
+/* Offenders have more regret than this. */
 static const double kLeastOffence = 0.05;
 
 /* ---- One problem ---- */
 
-/* The fastest of those on a side with its bit in `sides`. */
+/* The fastest candidate on a side with its bit in `sides`. */
 static int fastest(const duo_verified *problem, unsigned sides)
 {
     int best = -1;
@@ -73,8 +75,8 @@ static duo_regrets regrets_of(double *value, int count)
     return r;
 }
 
-/* What is compared with the fastest of all: the chosen candidate, or the fastest on its side where
- * both sides can do the call. NULL: the problem does not count. */
+/* The candidate to compare with the fastest of all: the chosen one; with `side`, the fastest on its
+ * side if both sides can do the call. NULL: the problem does not count. */
 static const duo_timed *compared(const duo_verified *p, bool side)
 {
     if (p->chosen < 0 || !side) return p->chosen < 0 ? NULL : &p->candidate[p->chosen];
@@ -108,7 +110,7 @@ static duo_side side_by(duo_fixed_policy policy, const duo_problem *problem)
     return gpu ? DUO_SIDE_GPU : DUO_SIDE_CPU;
 }
 
-/* Seconds of the fastest on the side that the policy takes, or where it has none on the other. */
+/* Seconds of the fastest on the policy's side; if there is none, on the other side. */
 static double seconds_by(duo_fixed_policy policy, const duo_verified *p)
 {
     int best = duo_verified_best_on(p, side_by(policy, &p->drawn.problem));
@@ -145,8 +147,8 @@ static duo_prediction_errors spread_of(duo_prediction_errors r, double *value)
     return r;
 }
 
-/* Which pairs count: all, an algorithm's, a class's; -1: any. by_pace: what the CPU is predicted to
- * take is multiplied by its pace. */
+/* The errors of all pairs, of one algorithm's or of one class's; -1: any. by_pace: predictions for
+ * the CPU are multiplied by its pace. */
 static duo_prediction_errors ratios_of(const duo_verification *v, int algorithm, int shape_class,
                                        bool by_pace, double *value)
 {
@@ -191,8 +193,8 @@ static void judge_predictions(duo_verification *v, double *value)
 
 /* ---- Offenders ---- */
 
-/* How far a prediction is off, whichever way. No prediction means that the model does not use this
- * number of threads here: that counts as an error that is just not close. */
+/* How far a prediction is off, in either direction. No prediction means that the model does not use
+ * this number of threads: that counts as just not close. */
 static double distance(const duo_timed *c)
 {
     return c->predicted_seconds > 0.0 ? fabs(log(c->median_seconds / c->predicted_seconds))
@@ -205,7 +207,7 @@ const duo_timed *duo_offender_erred(const duo_verification *v, const duo_offende
     return &p->candidate[offender->chosen_erred ? p->chosen : offender->best];
 }
 
-/* Puts it in its place among those that are worse and those that are not. */
+/* Inserts the offender; the list is sorted, worst first. */
 static void add_offender(duo_verification *v, const duo_offender *o)
 {
     int at = v->offenders;
@@ -255,7 +257,8 @@ duo_part duo_part_of(const duo_timed *whole, const duo_timed *in_place, const du
 bool duo_verification_sum_up(duo_verification *v)
 {
     double *const value =
-        malloc(((size_t)v->problems * DUO_MOST_TIMED + 1) * sizeof *value); /* every pair */
+        malloc(((size_t)v->problems * DUO_MOST_TIMED + 1) * sizeof *value); /* room for every
+                                                                             * pair */
     if (value == NULL) return false;
     v->algorithm = list_regrets(v, false, duo_regret, value);
     v->algorithm_raw = list_regrets(v, false, duo_regret_raw, value);

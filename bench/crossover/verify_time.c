@@ -8,7 +8,8 @@
 #include "choice/select.h"
 #include "data/locate.h"
 
-/* Candidates beyond these multiples of the best are not timed with care, or not at all. */
+/* Candidates that take longer than this multiple of the best get only a first look, or none if they
+ * also take longer than these seconds. */
 static const double kMuchSlower = 20.0, kLongSeconds = 0.5;
 
 /* ---- Which candidates there are ---- */
@@ -22,8 +23,8 @@ static void add(duo_verified *v, const duo_algorithm *algorithm, int threads, do
             (duo_timed){.algorithm = algorithm, .threads = threads, .predicted_seconds = predicted};
 }
 
-/* Those of all threads come first, then those of one: a number of threads that both choose is
- * listed once. What the model would not do is listed without a prediction. */
+/* Lists the candidates for all threads, then for one; a number of threads in both is listed once.
+ * Candidates that the model would not choose get no prediction. */
 static void list(duo_verified *v, const duo_call *call, const duo_conditions *conditions)
 {
     duo_conditions alone = *conditions;
@@ -42,7 +43,7 @@ static void list(duo_verified *v, const duo_call *call, const duo_conditions *co
     }
 }
 
-/* What the public function has just chosen. */
+/* The candidate that the public function has just chosen; -1: not found. */
 static int find_chosen(duo_context *context, const duo_verified *v)
 {
     duo_decision d = {.size = sizeof d};
@@ -57,7 +58,7 @@ static int find_chosen(duo_context *context, const duo_verified *v)
 
 /* ---- One problem ---- */
 
-/* Infinite where nothing is predicted. */
+/* The least predicted seconds; infinite: no candidate has any. */
 static double least_predicted(const duo_verified *v)
 {
     double least = (double)INFINITY;
@@ -67,13 +68,13 @@ static double least_predicted(const duo_verified *v)
     return least;
 }
 
-/* So slow and so long that a single call is too many? */
+/* Is it predicted to be so slow that even a single call is too many? */
 static bool hopeless(const duo_timed *c, double least)
 {
     return c->predicted_seconds > fmax(kLongSeconds, kMuchSlower * least);
 }
 
-/* What the benchmarks are of: each trial's candidate, or the public function. */
+/* Stores a benchmark's times: of a candidate, or (NULL) of the public function. */
 static void record(duo_verified *v, const duo_timed *candidate, const duo_benchmark *b)
 {
     if (b->failed) return;
@@ -88,7 +89,8 @@ static void record(duo_verified *v, const duo_timed *candidate, const duo_benchm
     c->high_seconds = b->high_seconds;
 }
 
-/* A first look at each candidate: those that are slow, and were predicted so, get no more. */
+/* Takes a first look at each candidate. A candidate that is slow, and was predicted to be, gets no
+ * more. */
 static void look_at_all(const duo_trial *t, duo_verified *v, int *left_out, bool closer[])
 {
     double seen[DUO_MOST_TIMED], best = (double)INFINITY;
@@ -112,7 +114,7 @@ static void look_at_all(const duo_trial *t, duo_verified *v, int *left_out, bool
     }
 }
 
-/* Times all that deserve it, and the public function, by turns. */
+/* Times the candidates that are worth it and the public function, by turns. */
 static void time_candidates(const duo_trial *t, duo_verified *v, const duo_effort *effort,
                             int *left_out)
 {
@@ -200,7 +202,7 @@ bool duo_verify_product(void *context, int64_t calls)
     enum { EDGE = 192 };
     static float a[EDGE * EDGE], c[EDGE * EDGE];
     for (int i = 0; i < EDGE * EDGE && a[EDGE * EDGE - 1] == 0.0f; i++)
-        a[i] = (float)(i % 17) - 8.5f; /* once: zeros are quicker */
+        a[i] = (float)(i % 17) - 8.5f; /* once; zeros would be quicker */
     for (int64_t i = 0; i < calls; i++)
         if (duo_sgemm(context, DUO_COL_MAJOR, DUO_NO_TRANS, DUO_NO_TRANS, EDGE, EDGE, EDGE, 1.0f, a,
                       EDGE, a, EDGE, 0.0f, c, EDGE) != DUO_OK)

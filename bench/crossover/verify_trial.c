@@ -75,7 +75,7 @@ void duo_verify_arrays_close(duo_verify_arrays *arrays)
         for (int i = 0; i < DUO_OPERANDS; i++) duo_stock_close(&arrays->stock[place][i]);
 }
 
-/* Kept arrays are plain host memory, too. */
+/* Kept arrays are in plain host memory, too. */
 static duo_place place_of(duo_residence at)
 {
     return at == DUO_AT_DEVICE   ? DUO_PLACE_DEVICE
@@ -93,7 +93,7 @@ static size_t bytes_of(const duo_drawn *drawn, int i)
     return 4 * (size_t)duo_drawn_floats(drawn, i);
 }
 
-/* Keeps an array, and has it sent: by a call that uses all of it on the GPU. */
+/* Keeps an array and sends it, by a call that uses all of it on the GPU. */
 static bool keep(duo_context *context, float *address, size_t bytes)
 {
     float sum;
