@@ -1,8 +1,8 @@
 /*
- * accuracy.c - `duoblas bench accuracy`: errors of the reductions on random vectors, beside
- * the peers on the same vectors.
+ * accuracy.c - `duoblas bench accuracy`: errors of the reductions and their peers on the same
+ * random vectors.
  *
- * An error is counted in u sum|terms|, u = 2^-24, against the exact sum. Of ours only the CPU
+ * Errors are against the exact sum, in units of u sum|terms| with u = 2^-24. Only our CPU
  * algorithms are run: the GPU's give the same bits.
  */
 #include <inttypes.h>
@@ -20,23 +20,22 @@
 #include "bench/tool/table.h"
 #include "bench/tool/tool.h"
 
-/* A line of the table takes kElements elements: 100 vectors of 2^20, more if they are shorter,
- * fewer if they are longer, at most VECTORS, whose root mean square is known to 3 %. A tenth if
- * quick. */
+/* A line of the table takes kElements elements (a tenth if quick): 100 vectors of 2^20; more
+ * shorter or fewer longer ones, at most VECTORS. Those give the root mean square within 3 %. */
 enum { VECTORS = 1000, MOST_COLUMNS = 8 };
 static const int64_t kElements = INT64_C(100) << 20;
 
 typedef struct column {
     duo_implementation implementation;
     char name[24];
-    bool wrong; /* its error was larger than any order of additions makes it */
+    bool wrong; /* its error exceeds the bound for any order of additions */
 
-    /* of the vectors of one line */
+    /* over the vectors of one line */
     double worst, squares;
     double relative[VECTORS];
 } column;
 
-/* One of our algorithms and a peer: at how many lines our root mean square was the larger one. */
+/* One of our algorithms and a peer: `above` counts lines with a larger root mean square of ours. */
 typedef struct pair {
     char ours[24], peer[24];
     int above, lines;
@@ -44,7 +43,7 @@ typedef struct pair {
 
 typedef struct tally {
     pair pair[MOST_COLUMNS * MOST_COLUMNS];
-    int pairs, groups; /* groups of rows, so far */
+    int pairs, groups; /* groups of rows printed so far */
 } tally;
 
 /* ---- Columns ---- */
@@ -74,7 +73,7 @@ static int open_columns(const duo_bench *b, duo_operation operation, column *c)
     return count;
 }
 
-/* The operands where the implementation works are those of the host. */
+/* Runs the implementation once and fetches its result. */
 static bool run(duo_context *context, const duo_implementation *implementation,
                 const duo_problem *problem, float *result)
 {
@@ -113,7 +112,7 @@ static void judge(column *c, int vector, int64_t n, double got, exact want)
     c->worst = fmax(c->worst, units);
     c->squares += units * units;
     c->relative[vector] = error / fabs(want.sum);
-    /* Whatever the order, n - 1 additions and a product err by n u at most, to first order. */
+    /* In any order, n - 1 additions and a product err by at most n u, to first order. */
     if (units > 1.01 * (double)n) c->wrong = true;
 }
 
@@ -163,7 +162,7 @@ static pair *pair_of(tally *t, const column *ours, const column *peer)
     return p;
 }
 
-/* Counts the peers, and names those whose rms is smaller. */
+/* Counts for each peer whether our rms is larger, and names these peers in `note`. */
 static void compare(const column *c, int columns, int i, tally *t, char note[128])
 {
     size_t length = (size_t)snprintf(note, 128, c[i].wrong ? "*" : "");
@@ -252,7 +251,7 @@ int duo_bench_accuracy(duo_bench *b)
         for (int kind = 0; kind < DUO_ACCURACY_KINDS; kind++) {
             const duo_accuracy_data *const data = &duo_accuracy_kinds[kind];
             for (int s = 0; s < sizes && good; s++) {
-                /* Absolute values do not cancel. */
+                /* sasum adds absolute values, which do not cancel. */
                 if (data->condition > 0.0 &&
                     (operation == DUO_SASUM || size[s] < DUO_ACCURACY_SHORTEST_ILL))
                     continue;

@@ -1,6 +1,6 @@
 /*
- * accuracy_sgemm.c - `duoblas bench accuracy sgemm`: errors of every algorithm of sgemm and of its
- * peers, on all the kinds of matrices of sgemm_data.h, against float64.
+ * accuracy_sgemm.c - `duoblas bench accuracy sgemm`: errors of every sgemm algorithm and its peers
+ * against float64, on all kinds of matrices of sgemm_data.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +21,7 @@ static const int64_t shapes[][3] = {{256, 256, 256},   {512, 512, 512},  {1024, 
                                     {128, 128, 16384}, {2048, 2048, 16}, {2048, 2048, 2048}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0], QUICK_SHAPES = 2 };
 
-/* Two norms of some hundred roundings may differ by so much and mean the same. */
+/* Norms over some hundred roundings may differ by this factor without a reason. */
 static const double kClearly = 1.01;
 
 enum { MOST_LINES = DUO_SGEMM_ALGORITHMS + 4, MOST_COLUMNS = DUO_MOST_PROBLEMS };
@@ -31,17 +31,17 @@ static const char *const kChosen[] = {"chosen on the CPU", "chosen on the GPU"};
 /* One implementation's line in the table of one kind of data. */
 typedef struct line {
     duo_implementation implementation;
-    bool chosen; /* it repeats, for each problem, the line of the algorithm that dispatch chooses */
+    bool chosen; /* repeats, for each problem, the algorithm that dispatch chooses */
     bool known[MOST_COLUMNS];
     duo_product_errors errors[MOST_COLUMNS];
-    int above, compared; /* at how many problems its norm is clearly larger than its peer's */
-    double worst;        /* its norm over its peer's */
+    int above, compared; /* problems: norm clearly larger than the peer's; all */
+    double worst;        /* the largest ratio of its norm to the peer's */
 } line;
 
 typedef struct table {
     line line[MOST_LINES];
     int lines, columns;
-    const duo_problem *problem; /* of the columns */
+    const duo_problem *problem; /* one for each column */
 } table;
 
 /* ---- Implementations ---- */
@@ -139,7 +139,7 @@ static bool measure_column(const duo_bench *b, const duo_sgemm_data *data, int c
 
 /* ---- The table of one kind ---- */
 
-/* Beyond the bound, or not the number that it has to be. */
+/* Is an element beyond the bound, or not the exact number that the data demands? */
 static bool is_bad(const duo_sgemm_data *data, const duo_product_errors *e)
 {
     return e->wrong > 0 || !(e->share <= 1.0) || (data->exact && e->unequal > 0);

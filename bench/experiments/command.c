@@ -1,4 +1,4 @@
-/* command.c - `duoblas bench`: the experiment, and whether others disturbed it. */
+/* command.c - `duoblas bench`: runs an experiment, and tells whether others disturbed it. */
 #include <stdlib.h>
 
 #include "bench/experiments/experiments.h"
@@ -27,8 +27,8 @@ int duo_bench_problems(const duo_bench *b, duo_operation operation,
     return count;
 }
 
-/* Behind the figures, if there are any that others could disturb. Neighbours on purpose are no
- * news, and what another process of this command reads has a form of its own. */
+/* Prints the noise behind the figures, if others could disturb them. Not for intended neighbours,
+ * and not in a child process, since its parent reads the output. */
 static void tell_noise(const duo_bench *b)
 {
     char text[160], line[200];

@@ -6,8 +6,8 @@
 
 #include "gpu/backend/devices.h"
 
-/* Terms are summed in float64 in runs, then the runs: of n = 2^31 terms the error is below
- * (2^14 + 2^17) * 2^-53 of the scale, less than 2^-11 of the unit that errors are given in. */
+/* Terms are summed in float64: first in runs, then the sums of the runs. For n = 2^31 terms the
+ * error is below (2^14 + 2^17) * 2^-53 of the scale: less than 2^-11 of the unit of errors. */
 enum { RUN = 1 << 14 };
 static const double kUnit = 0x1p-24;
 
@@ -18,7 +18,7 @@ static double fetch(duo_context *context, const float *from, bool *good)
     return (double)value;
 }
 
-/* |error| / scale, where a NaN or Inf that should not be there is an infinite error. */
+/* |error| / scale; a wrong NaN or Inf is an infinite error. */
 static double relative(double got, double want, double scale)
 {
     const double error = fabs(got - want);

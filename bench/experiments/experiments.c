@@ -1,4 +1,4 @@
-/* experiments.c - the experiments of `duoblas bench` for users, and the options that they take. */
+/* experiments.c - the experiments of `duoblas bench` for users, and their options. */
 #include "bench/experiments/experiments.h"
 
 /* ---- Experiments ---- */

@@ -1,10 +1,10 @@
 /*
- * ladder.c - every algorithm of an operation, from the simplest to the best, its peers, and how
- * fast its operands can be read at all.
+ * ladder.c - every algorithm of an operation, from the simplest to the best; its peers; and the
+ * speed of only reading its operands.
  *
- * CPU algorithms are compared with OpenBLAS, GPU algorithms with cuBLAS; all of one problem are
- * timed in turns. Of a square product cuBLAS is timed in all four layouts, and the fastest is its
- * time.
+ * CPU algorithms are compared with OpenBLAS, GPU algorithms with cuBLAS; all implementations of a
+ * problem are timed by turns. For a square product cuBLAS is timed in all four layouts, and the
+ * fastest counts.
  */
 #include "bench/experiments/ladder.h"
 
@@ -19,7 +19,7 @@
 #include "bench/tool/arguments.h"
 #include "bench/tool/tool.h"
 
-/* Its side's fastest bare read, or its side's peer; NULL: there is none that works. */
+/* The side's fastest bare read or fastest peer; NULL: none works. */
 static const duo_measurement *measure_of(const duo_ladder *ladder, duo_side side, bool bare_read)
 {
     const duo_measurement *best = NULL;
@@ -33,7 +33,7 @@ static const duo_measurement *measure_of(const duo_ladder *ladder, duo_side side
     return best;
 }
 
-/* Beside the fastest one of its kind nobody needs to see it. */
+/* Is it a bare read or a peer, but not the fastest of its kind? */
 static bool is_hidden(const duo_measurement *m, const duo_measurement *read,
                       const duo_measurement *peer)
 {
@@ -78,7 +78,7 @@ static void find_reduction_errors(const duo_bench *b, duo_ladder *ladder)
     }
 }
 
-/* Layout by layout, as each has a product of its own. */
+/* Finds the errors layout by layout, as each layout has its own product. */
 static void find_product_errors(const duo_bench *b, duo_ladder *ladder)
 {
     for (int layout = 0; layout < 4; layout++) {
@@ -125,7 +125,7 @@ static void measure(duo_bench *b, duo_ladder *ladder)
     for (int i = 0; i < ladder->count; i++) duo_benchmark_close(&ladder->measurement[i].benchmark);
 }
 
-/* The usual ones, if none were given. */
+/* The given problems, or the usual ones. */
 static int problems_of(duo_bench *b, duo_problem problem[DUO_MOST_PROBLEMS])
 {
     static const int64_t edges[] = {256, 1000, 2048}, lengths[] = {1 << 12, 1 << 20, 1 << 24};

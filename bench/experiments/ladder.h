@@ -1,6 +1,6 @@
 /*
- * ladder.h - `duoblas bench OPERATION`: every implementation at a problem, from the simplest to the
- * best, and what was measured of each.
+ * ladder.h - `duoblas bench OPERATION`: every implementation of a problem, from the simplest to the
+ * best, with its figures.
  */
 #ifndef DUO_LADDER_H
 #define DUO_LADDER_H
@@ -10,7 +10,7 @@
 
 /* A reduction: 2 algorithms of each side, the API, cuBLAS, CUB, 7 bare reads on the GPU; OpenBLAS,
  * 4 loops, 4 bare reads on the CPU. A product: its algorithms, the API, 4 layouts of cuBLAS,
- * OpenBLAS. One more is tried and found missing. */
+ * OpenBLAS. The last place is for one that is tried and found missing. */
 enum { DUO_MEASUREMENTS = 32 };
 _Static_assert(DUO_MEASUREMENTS >= DUO_SGEMM_ALGORITHMS + 7, "every algorithm of sgemm has room");
 
@@ -19,11 +19,11 @@ typedef struct duo_measurement {
     duo_problem problem; /* the ladder's; a peer may have other transposes */
     duo_benchmark benchmark;
     double error;      /* largest |error| / sum of |terms|, in 2^-24; negative: not known */
-    double frobenius;  /* of a product, beside it */
-    double times_peer; /* the time of its side's peer / its own; 0: there is no peer */
-    double read_share; /* its rate / that of its side's fastest bare read; 0: there is none */
-    double peak_share; /* of what the device's units can give; 0: not known */
-    bool hidden;       /* a bare read, or a layout of cuBLAS, and not the fastest */
+    double frobenius;  /* products: the error as a norm */
+    double times_peer; /* its side's peer's time / its own; 0: no peer */
+    double read_share; /* its rate / its side's fastest bare read's rate; 0: none */
+    double peak_share; /* share of duo_peak_flops; 0: not known */
+    bool hidden;       /* a bare read or a layout of cuBLAS that is not the fastest */
 } duo_measurement;
 
 typedef struct duo_ladder {
@@ -49,10 +49,10 @@ bool duo_ladder_plot(const duo_bench *bench, const duo_ladder *ladder, int ladde
 /* ---- peak.c ---- */
 
 /*
- * FLOP/s of a product by this algorithm of the GPU. On tensor cores: what the sheet says of their
- * type, over the products of that type that make one of float32's. On FP32 lanes, and where there
- * is no algorithm of ours (NULL): in each cycle of the device's highest clock a fused multiply-add
- * on every lane. 0: not known here.
+ * The peak FLOP/s of a product by this GPU algorithm. On tensor cores: the data sheet's rate for
+ * their type, divided by the products of that type that make one float32 product. On FP32 lanes,
+ * and for no algorithm of ours (NULL): a fused multiply-add on every lane in each cycle of the
+ * highest clock. 0: not known.
  */
 double duo_peak_flops(const duo_algorithm *algorithm, const duo_device_info *device);
 

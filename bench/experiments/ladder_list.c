@@ -1,4 +1,5 @@
-/* ladder_list.c - who takes part at a problem: our algorithms, their peers, and bare reads. */
+/* ladder_list.c - lists the implementations of a problem: our algorithms, their peers, and bare
+ * reads. */
 #include <math.h>
 #include <string.h>
 
@@ -9,10 +10,10 @@
 #include "bench/peers/gpu_peers.h"
 #include "bench/peers/openblas.h"
 
-/* An algorithm that would take longer for one call is left out. */
+/* Algorithms that would take longer for one call are left out. */
 static const double kLongestCallSeconds = 20.0;
 
-/* A CPU algorithm on the threads that the library would give it. */
+/* Lists a CPU algorithm with the number of threads that the library would choose. */
 static int add_cpu(const duo_bench *b, const duo_problem *problem, const duo_algorithm *algorithm,
                    duo_measurement *m)
 {
@@ -44,7 +45,7 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_measurem
 {
     const duo_algorithm_table table = duo_algorithm_tables[problem->operation];
     int count = 0;
-    /* The tables begin with the best; the simplest is to come first. */
+    /* The tables begin with the best, but the list with the simplest. */
     for (int i = table.count - 1; i >= 0; i--)
         if (table.algorithm[i].side == DUO_SIDE_CPU)
             count += add_cpu(b, problem, &table.algorithm[i], &list[count]);
@@ -62,8 +63,8 @@ static int list_cpu(const duo_bench *b, const duo_problem *problem, duo_measurem
     return count;
 }
 
-/* What cuBLAS makes of the problem. Of a square product every layout is the same work on the same
- * data, and its best one stands for it. */
+/* Lists cuBLAS. For a square product every layout is the same work on the same data, so its best
+ * layout counts. */
 static int list_cublas(const duo_bench *b, const duo_problem *problem, duo_measurement *list)
 {
     const int64_t *const s = problem->shape;

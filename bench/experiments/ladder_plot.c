@@ -1,9 +1,9 @@
 /*
- * ladder_plot.c - rates against sizes, one panel for each side, one line for each algorithm and
- * peer.
+ * ladder_plot.c - plots rates against sizes: one panel for each side, one line for each algorithm
+ * and peer.
  *
- * An algorithm of ours is one line, whatever its threads; so are the bare reads of a side, the
- * fastest of each size.
+ * Each of our algorithms is one line, with any number of threads. All bare reads of a side are one
+ * line: the fastest at each size.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "bench/tool/output.h"
 #include "host/machine.h"
 
-/* Colours that the colour-blind can tell apart, and marks beside them; grey for the reads. */
+/* Colours that colour-blind readers can tell apart, and marks; grey for the reads. */
 static const struct {
     const char *colour;
     int mark;
@@ -32,7 +32,7 @@ static bool same_curve(const duo_implementation *a, const duo_implementation *b)
 
 static bool drawn(const duo_measurement *m) { return !m->benchmark.failed && !m->hidden; }
 
-/* The curves of a side, each by one of its lines; returns how many. */
+/* Finds the curves of a side, and one implementation for each. Returns how many. */
 static int find_curves(const duo_ladder *ladder, int ladders, duo_side side,
                        const duo_implementation *curve[DUO_MEASUREMENTS])
 {

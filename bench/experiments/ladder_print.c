@@ -17,7 +17,7 @@ void duo_ladder_head(const duo_bench *b)
                b->wait ? "the host waits for each call" : "queue busy");
 }
 
-/* What the numbers of a line do not say. */
+/* A remark at the end of a line. */
 static const char *note_of(const duo_problem *problem, const duo_measurement *m)
 {
     if (m->benchmark.failed) return "cannot do it";

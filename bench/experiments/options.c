@@ -8,7 +8,7 @@
 
 /* ---- Sizes ---- */
 
-/* False: too many. */
+/* Adds the powers of two from low to high. False: too many. */
 static bool add_sizes(duo_bench *b, int64_t low, int64_t high)
 {
     for (int64_t size = low; size <= high; size *= 2) {
@@ -46,7 +46,7 @@ error_t duo_parse_shape(const duo_option *option, struct argp_state *state, cons
 
 /* ---- The arguments of an experiment ---- */
 
-static const duo_experiments *among; /* where it was found */
+static const duo_experiments *among; /* the table that has the experiment */
 
 static const char *names_of(unsigned bits)
 {
@@ -82,7 +82,7 @@ static error_t check(void *into, struct argp_state *state)
 
 /* ---- The experiment ---- */
 
-/* By a word, or by it and the next one. */
+/* Finds the experiment with a name of one word, or of this and the next one. */
 static const duo_experiment *experiment_of(const duo_experiments *all, const char *word,
                                            const char *next)
 {
@@ -109,7 +109,7 @@ static const char *names_of_all(void)
 
 typedef struct request {
     duo_bench *bench;
-    int last; /* of the words of its name */
+    int last; /* index of its name's last word */
 } request;
 
 static error_t take_name(void *into, struct argp_state *state, const char *word)
@@ -124,7 +124,7 @@ static error_t take_name(void *into, struct argp_state *state, const char *word)
     if (found == NULL) return duo_tool_bad_word(state, "no such benchmark", word, names_of_all());
     r->bench->experiment = found;
     r->last = state->next - (strchr(found->name, ' ') == NULL);
-    state->next = state->argc; /* the options are its own */
+    state->next = state->argc; /* all later options are the experiment's */
     return 0;
 }
 
@@ -135,7 +135,7 @@ static error_t check_name(void *into, struct argp_state *state)
                : duo_tool_refuse(state, "a benchmark is missing", names_of_all());
 }
 
-/* The names, and below them examples. */
+/* The help of all: names, then examples. */
 static const char *doc_of_all(void)
 {
     static char doc[4096];

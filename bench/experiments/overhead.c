@@ -1,6 +1,6 @@
 /*
- * overhead.c - nanoseconds of a tiny call: the public API with a NULL context beside CBLAS of
- * the inner library, which computes on one thread.
+ * overhead.c - nanoseconds of a tiny call: the public API with a NULL context beside CBLAS of the
+ * inner library. That library computes on one thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum {
 
 typedef duo_status (*api_sum)(duo_context *, int64_t, const float *, int64_t, float *);
 
-/* A tiny call; of theirs, one of the functions. */
+/* A tiny call by the API or by CBLAS; one of the `their` functions is set. */
 typedef struct tiny {
     duo_operation operation;
     int n;
@@ -107,7 +107,7 @@ static bool add(tiny *work, duo_benchmark *benchmark, int *count, duo_operation 
     return true;
 }
 
-/* Returns how many; 0, and said on stderr, where there is nothing to compare with. */
+/* Lists the calls; returns how many. 0: nothing to compare with, which was said on stderr. */
 static int list(tiny *work, duo_benchmark *benchmark)
 {
     static const int edges[EDGES] = {2, 3, 4, 8, 12, 16, 32};

@@ -1,12 +1,12 @@
-/* peak.c - the most that a GPU's units can give a product (ladder.h) */
+/* peak.c - the peak rate of a product on a GPU (ladder.h) */
 #include "bench/experiments/ladder.h"
 
 #include "gpu/split/schemes.h"
 
 /* ---- The units of each algorithm ---- */
 
-/* 16-bit products of tensor cores that make one of float32's. An algorithm of the list that serves
- * TENSOR or TF32 does not compile without its line here. */
+/* 16-bit products of tensor cores for one float32 product. If an algorithm for TENSOR or TF32 has
+ * no line here, this does not compile. */
 enum {
 #define PRODUCTS_OF_SCHEME(name, planes, products, stage_k, cluster)                               \
     PRODUCTS_sgemm_gpu_##name = (products),
@@ -44,13 +44,13 @@ static const work works[DUO_ALGORITHMS] = {DUO_ALGORITHM_LIST(WORK)};
 
 /* ---- The units of each device ---- */
 
-/* FP32 lanes of a multiprocessor; CUDA C++ Programming Guide, "Arithmetic Instructions". */
+/* FP32 lanes of a multiprocessor (CUDA C++ Programming Guide, "Arithmetic Instructions"). */
 static int lanes(int capability) { return capability == 75 || capability == 80 ? 64 : 128; }
 
 /*
- * TFLOP/s of one multiprocessor's tensor cores, dense, float32 sums of 16-bit products, and
- * float64: data sheets of A100 (108 multiprocessors), H100 SXM (132) and B200 (148). 0: not known,
- * or different among the devices of one capability.
+ * TFLOP/s of one multiprocessor's tensor cores, dense: 16-bit products with float32 sums, and
+ * float64. From data sheets of A100 (108 multiprocessors), H100 SXM (132) and B200 (148). 0: not
+ * known, or devices of one capability differ.
  */
 static const struct {
     int capability;

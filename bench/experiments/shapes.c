@@ -1,12 +1,12 @@
 /*
- * shapes.c - `duoblas bench shapes`: over many shapes and all layouts, the algorithm that dispatch
- * chooses for resident operands beside cuBLAS with the same arguments; without a GPU, or with
- * --side cpu, the CPU's choice beside OpenBLAS with threads of its own. --algorithms: what each
- * other algorithm would have given, in the order of the predictions, as a multiple of the peer too.
- * --random N: N random products instead, each in one layout; what fails is timed again.
+ * shapes.c - `duoblas bench shapes`: many shapes in all layouts: the algorithm that dispatch
+ * chooses for resident operands, beside cuBLAS with the same arguments. Without a GPU, or with
+ * --side cpu: the CPU's choice beside a separate OpenBLAS with its own threads. --algorithms: also
+ * every other algorithm's speed as a multiple of the peer's, in the order of the predictions.
+ * --random N: N random products instead, each in one layout; failures are timed again.
  *
- * On the CPU both sides' idle threads stay awake for a while, so that each sample begins with a
- * pause, in which those of the other fall asleep, and a warm-up, which wakes its own.
+ * On the CPU the idle threads of both libraries stay awake for a while. So each sample begins with
+ * a pause, in which the other's threads fall asleep, and a warm-up, which wakes its own.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ double duo_shapes_least_ratio(duo_side side) { return side == DUO_SIDE_CPU ? 0.9
 
 enum { LAYOUTS = 4, REPEATS = 3 };
 
-/* Some 0.1 s for each implementation of each case; on the CPU, where others disturb, a second. */
+/* About 0.1 s for each implementation of each case; a second on the CPU, where others disturb. */
 duo_effort duo_shapes_effort(const duo_bench *b, duo_side side)
 {
     const double seconds = b->quick ? 0.006 : side == DUO_SIDE_GPU ? 0.015 : 0.03;
@@ -44,7 +44,7 @@ duo_effort duo_shapes_effort(const duo_bench *b, duo_side side)
 
 /* ---- Who takes part ---- */
 
-/* False: there is no algorithm for it, or no peer. */
+/* Lists the implementations of a case. False: there is no algorithm for it, or no peer. */
 static bool list(const duo_bench *b, const duo_problem *problem, duo_side side, duo_comparison *c)
 {
     const bool gpu = side == DUO_SIDE_GPU;
@@ -89,7 +89,7 @@ void duo_shapes_count(duo_shapes_group *g, const duo_problem *problem, double ra
     g->logarithms += log(ratio);
 }
 
-/* Puts a case in its place among the worst, if it belongs there. */
+/* Inserts a case into the list of the worst, if it belongs there. */
 static void keep_worst(duo_shapes_summary *s, const duo_shapes_case *kept)
 {
     int at = s->worst_cases;
@@ -100,15 +100,15 @@ static void keep_worst(duo_shapes_summary *s, const duo_shapes_case *kept)
     s->worst[at] = *kept;
 }
 
-/* False: the chosen algorithm or the peer failed. */
+/* Measures a case. False: the chosen algorithm or the peer failed. */
 static bool measure(duo_comparison *c, const duo_effort *effort)
 {
     duo_measure(c->benchmark, c->count, effort);
     return !c->benchmark[DUO_SHAPES_CHOSEN].failed && !c->benchmark[DUO_SHAPES_PEER].failed;
 }
 
-/* Of a random product that failed, the median of REPEATS more measurements: the first may be
- * noise. */
+/* Measures a failed random product again, as the first time may be noise. *ratio: the median of
+ * REPEATS measurements. */
 static bool measure_again(duo_comparison *c, const duo_effort *effort, double *ratio)
 {
     double repeat[REPEATS];

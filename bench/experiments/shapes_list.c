@@ -1,6 +1,6 @@
 /*
- * shapes_list.c - sixty shapes of sgemm: squares, primes, products that are tall, wide, deep or
- * flat, and those of neural networks. None takes long on a large GPU.
+ * shapes_list.c - sixty shapes of sgemm: squares, primes, tall, wide, deep and flat products, and
+ * layers of neural networks. None takes long on a large GPU.
  */
 #include "bench/experiments/shapes.h"
 
@@ -24,7 +24,7 @@ const int64_t duo_shapes[DUO_SHAPES][3] = {
     {4092, 4092, 4092},
     {4096, 4096, 4096},
     {8192, 8192, 8192},
-    /* nothing is a multiple of anything */
+    /* no size is a multiple of another */
     {63, 65, 67},
     {127, 131, 4093},
     {509, 1021, 2039},
@@ -78,7 +78,7 @@ const int64_t duo_shapes[DUO_SHAPES][3] = {
 
 /* ---- Random ones ---- */
 
-/* Some 0.1 s of a large GPU, and of a CPU with two threads. */
+/* About 0.1 s on a large GPU, and on a CPU with two threads. */
 static const double kMostFlopsOfGpu = 5e12, kMostFlopsOfCpu = 1e10;
 
 void duo_shapes_draw(const duo_bench *bench, duo_problem *problem)

@@ -1,4 +1,4 @@
-/* shapes_print.c - the table of `duoblas bench shapes`, and what follows from it. */
+/* shapes_print.c - prints the table of `duoblas bench shapes` and its summary. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ const char *duo_shapes_layout(const duo_problem *p, char text[DUO_TEXT])
     return text;
 }
 
-/* Marks a failure, and tells what each other algorithm would have given. */
+/* Marks a failure, and gives every other algorithm's speed. */
 static void add_note(const duo_comparison *c, char *text, size_t size)
 {
     const duo_side side = c->implementation[DUO_SHAPES_PEER].side;
@@ -71,7 +71,7 @@ void duo_shapes_print_case(const duo_bench *b, const duo_problem *problem, const
 
 /* ---- Head ---- */
 
-/* The CPU's: its kernels are ours, its threads its own. */
+/* The CPU's peer: it has the same kernels as ours, but its own threads. */
 static void print_peer(const duo_bench *b)
 {
     char text[384];
