@@ -1,7 +1,7 @@
 /*
  * batched.c - `duoblas bench batched`: batches of small products beside the same products as calls,
- * cuBLAS's batches, and on the CPU OpenBLAS called product by product, and its own batch where it
- * has one. --random N: N random batches instead, ours only by strides.
+ * and beside cuBLAS's batches; on the CPU beside OpenBLAS, product by product and, if it has one,
+ * by its own batch. --random N: N random batches instead, ours only by strides.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "bench/measure/problem.h"
 #include "bench/tool/tool.h"
 
-/* The batches of a side: what the time of each peer is to ours. */
+/* The batches of a side: each peer's time, as a multiple of ours. */
 typedef struct summary {
     char name[DUO_BATCHED_WAYS][DUO_BATCHED_NAME];
     duo_shapes_group group[DUO_BATCHED_WAYS]; /* no cases: not a peer */
@@ -35,7 +35,7 @@ static int64_t quick_count(int64_t count)
     return count / SHARE > FEWEST ? count / SHARE : FEWEST;
 }
 
-/* So many batches, for free(). */
+/* Makes the list of batches, for free(). */
 static duo_batch_problem *list(const duo_bench *b, int *count)
 {
     static const struct {
@@ -53,7 +53,7 @@ static duo_batch_problem *list(const duo_bench *b, int *count)
     return batch;
 }
 
-/* What the largest operand of any takes. */
+/* Floats of the largest operand of any batch. */
 static size_t largest_floats(const duo_batch_problem *batch, int count)
 {
     int64_t largest = 0;
@@ -79,7 +79,7 @@ static bool check(const duo_batched *b, duo_batched_way *way, double *error)
     return false;
 }
 
-/* On the CPU the threads of others have to fall asleep before each sample, as in shapes. */
+/* On the CPU other libraries' threads have to fall asleep before each sample, as in shapes.c. */
 static duo_effort effort_of(const duo_batched *b)
 {
     const duo_side side = b->buffers->side;

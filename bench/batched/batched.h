@@ -1,6 +1,6 @@
 /*
- * batched.h - what `duoblas bench batched` does with a batch of products: the ways of doing it, and
- * whether what they give is right.
+ * batched.h - a batch of products in `duoblas bench batched`: the ways to do it, and the check of
+ * their results.
  */
 #ifndef DUO_BATCHED_H
 #define DUO_BATCHED_H
@@ -9,8 +9,9 @@
 #include "bench/graphs/works.h"
 #include "bench/tool/text.h"
 
-/* The buffers of a side, for all of its batches by turns: all As, all Bs, all Cs, and what all Cs
- * are before a run that is checked, where beta is not 0 and where it is. */
+/* The buffers of a side; all its batches use them by turns. The first three hold all As, all Bs and
+ * all Cs. The other two hold C's contents before a checked run: the first if beta is not 0, NaNs if
+ * it is. */
 enum { DUO_BATCHED_BEFORE = DUO_OPERANDS, DUO_BATCHED_NANS, DUO_BATCHED_BUFFERS };
 
 typedef struct duo_batched {
@@ -18,13 +19,13 @@ typedef struct duo_batched {
     duo_batch_problem problem;
     const duo_buffers *buffers;
     duo_call call;                          /* the first product */
-    duo_batch strides, lists, device_lists; /* all of them; lists in host memory, in the device's */
-    float **list[DUO_OPERANDS];             /* what `lists` points to */
-    void *device_list[DUO_OPERANDS];        /* GPU: what `device_lists` points to */
+    duo_batch strides, lists, device_lists; /* all products; lists in host or device memory */
+    float **list[DUO_OPERANDS];             /* memory of `lists` */
+    void *device_list[DUO_OPERANDS];        /* GPU: memory of `device_lists` */
 } duo_batched;
 
-/* Puts a batch into the buffers, which have to be large enough. False: out of memory. Close it
- * either way. */
+/* Puts a batch into the buffers, which have to be large enough. False: out of memory. To be closed
+ * in both cases. */
 bool duo_batched_open(duo_batched *batched, const duo_bench *bench, const duo_buffers *buffers,
                       const duo_batch_problem *problem);
 void duo_batched_close(duo_batched *batched);
@@ -36,27 +37,27 @@ enum { DUO_BATCHED_WAYS = 5, DUO_BATCHED_NAME = 32 };
 typedef struct duo_batched_way {
     const duo_batched *of;
     char name[DUO_BATCHED_NAME];
-    bool (*all)(const duo_batched *batched); /* does, or queues, all of it */
+    bool (*all)(const duo_batched *batched); /* does or queues all products */
     bool (*finish)(const duo_batched *batched);
     bool peer;
 } duo_batched_way;
 
-/* Ours first, of random batches only in one way, then the peers'; that to which ratios are is the
- * first of these. Returns how many. */
+/* Lists our ways, for random batches only one, then the peers'. Ratios are to the first peer.
+ * Returns how many. */
 int duo_batched_ways(const duo_batched *batched, duo_batched_way way[DUO_BATCHED_WAYS]);
 
-/* The run of a benchmark whose user is a way. */
+/* The `run` of a benchmark; `way` is its user. */
 bool duo_batched_run(void *way, int64_t times);
 
 /* ---- batched_error.c ---- */
 
 enum { DUO_BATCHED_CHECKED = 5 };
 
-/* Sets C to what it is before a run that is checked. */
+/* Sets C to its contents before a checked run. */
 bool duo_batched_prepare(const duo_batched *batched);
 
-/* After one run: are some of its products right? The largest |error| / (|A||B| + |beta C|) of
- * their elements, in 2^-24. */
+/* Checks some products after one run. *error: the largest |error| / (|A||B| + |beta C|) of their
+ * elements, in 2^-24. False: an element is wrong. */
 bool duo_batched_check(const duo_batched *batched, double *error);
 
 /* ---- batched_print.c ---- */

@@ -1,4 +1,4 @@
-/* batched_error.c - is a batch right? Some of its products, against float64. */
+/* batched_error.c - checks some products of a batch against float64. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 
 enum { ARRAYS = DUO_BATCHED_BEFORE + 1 };
 
-/* What C is before the run. */
+/* C's contents before a checked run. */
 static float *before(const duo_batched *b)
 {
     return b->buffers->at[b->call.beta != 0.0f ? DUO_BATCHED_BEFORE : DUO_BATCHED_NANS];
@@ -20,7 +20,7 @@ bool duo_batched_prepare(const duo_batched *b)
            duo_synchronize(b->buffers->context) == DUO_OK;
 }
 
-/* Copies one product's part of an array into host memory; free() it. NULL: it failed. */
+/* Copies one product's part of an array to host memory, for free(). NULL: it failed. */
 static float *fetch(const duo_batched *b, const float *array, int i, int64_t product)
 {
     const duo_operand *const o = &b->call.operand[i];
@@ -33,7 +33,7 @@ static float *fetch(const duo_batched *b, const float *array, int i, int64_t pro
     return NULL;
 }
 
-/* The product of row i of op(A) and column j of op(B), and |A||B|. */
+/* Row i of op(A) times column j of op(B); *magnitude: the same of the absolute values. */
 static double dot(const duo_call *c, const float *const x[ARRAYS], int64_t i, int64_t j,
                   double *magnitude)
 {
@@ -49,7 +49,7 @@ static double dot(const duo_call *c, const float *const x[ARRAYS], int64_t i, in
     return sum;
 }
 
-/* Is every element within the bound? A NaN is not. */
+/* Is every element within the bound? A NaN never is. */
 static bool check_product(const duo_call *c, const float *const x[ARRAYS], double *largest)
 {
     static const double kRounding = 0x1p-24;

@@ -1,4 +1,4 @@
-/* batched_ways.c - the ways of doing a batch: ours, and the peers'. */
+/* batched_ways.c - the ways to do a batch: ours and the peers'. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -154,7 +154,7 @@ static bool make_list(duo_batched *b, int i)
     const size_t bytes = (size_t)count * sizeof(float *);
     b->list[i] = malloc(bytes);
     if (b->list[i] == NULL) return false;
-    for (int64_t p = 0; p < count; p++) { /* neighbours change places: no equal distances */
+    for (int64_t p = 0; p < count; p++) { /* swap neighbours: unequal distances */
         const int64_t other = (p ^ 1) < count ? p ^ 1 : p;
         b->list[i][p] = duo_batch_address(&b->strides, &b->call, i, other);
     }
