@@ -1,6 +1,6 @@
 /*
- * chain.c - twenty small operations, each of which uses what the one before has left: as calls, as
- * a graph, and on the GPU as a CUDA graph that was recorded from the same calls.
+ * chain.c - twenty small operations, each on the result of the one before: as calls, as a graph,
+ * and on the GPU as a CUDA graph that was recorded from the same calls.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +25,12 @@ typedef struct chain {
     duo_work work[OPERATIONS];
     duo_works calls, graph;
     raw_graph raw;
-    const char *why; /* there is no raw graph */
+    const char *why; /* if there is no raw graph: the reason */
     float *expected;
 } chain;
 
-/* C := A B / 8, its first element := a sum of C; D := A C / 8, and so on, in C and D by turns. The
- * factor keeps all magnitudes far from overflow. */
+/* Makes the operations: C := A B / 8; C's first element := a sum of C; D := A C / 8; and so on, in
+ * C and D by turns. The factor keeps all magnitudes far from overflow. */
 static void make_works(chain *c)
 {
     static const duo_work_kind sums[] = {DUO_WORK_SSUM, DUO_WORK_SASUM, DUO_WORK_SDOT};
@@ -54,7 +54,8 @@ static bool run_raw(void *user, int64_t times)
     return (duo_backend_current()->finish(r->queue) == DUO_OK) & good;
 }
 
-/* Calls of each kind have to have been made before, so that recording them allocates nothing. */
+/* Records the CUDA graph. All calls are made once before, so that recording allocates nothing.
+ * Returns NULL, or the reason of a failure. */
 static const char *open_raw(const duo_graphs *g, chain *c)
 {
     raw_graph *const r = &c->raw;

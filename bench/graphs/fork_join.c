@@ -1,7 +1,7 @@
 /*
- * fork_join.c - an operation, three that depend on it, and one that depends on all three: a launch
- * of the graph, and the launches of five graphs of one operation each, one after the other. The
- * same of functions of the program, which no library can share among threads.
+ * fork_join.c - an operation, three that depend on it, and one that depends on all three: one
+ * launch of their graph, beside five launches, one after the other, of graphs of one operation
+ * each. The same for functions of the program; no library can share those among threads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { OPERATIONS = 5, LAST = OPERATIONS - 1, MIDDLE = 3, X = OPERATIONS, Y, ARR
 
 typedef struct fork_join {
     bool whole_arrays;   /* each operation writes all of its array, not one element */
-    duo_buffers buffers; /* what each operation writes, and two that they read */
+    duo_buffers buffers; /* one output for each operation, and two inputs */
     duo_work work[OPERATIONS];
     duo_works whole, part[OPERATIONS];
     struct function {
@@ -36,7 +36,7 @@ static void make_products(fork_join *f, int n)
             duo_work_product(n, n, n, 1.0f / (float)n, factors[i][0], factors[i][1], at[i]);
 }
 
-/* Each writes one float. */
+/* Makes the operations sdots: each writes one float. */
 static void make_dots(fork_join *f, int n)
 {
     float *const *const at = f->buffers.at;

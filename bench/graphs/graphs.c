@@ -1,4 +1,4 @@
-/* graphs.c - the run of `duoblas bench graphs`: part by part, the GPU first. */
+/* graphs.c - runs `duoblas bench graphs`: part by part, the GPU first. */
 #include "bench/graphs/graphs.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    bool gpu; /* it is only for a GPU */
+    bool gpu; /* only for a GPU */
     const char *what;
 } parts[DUO_PARTS] = {
     {"overlap", true,

@@ -1,6 +1,6 @@
 /*
- * launch.c - what one launch of a graph costs the host: until it returns, in a context whose queue
- * is busy. On the CPU's side the work, of next to nothing, is done by then.
+ * launch.c - the host's time for one launch of a graph, until the launch returns, while the queue
+ * is busy. On the CPU's side the launch also does the work, which is tiny.
  */
 #include <stdio.h>
 
@@ -12,15 +12,15 @@ enum {
     FLOATS = 16,
     MOST_ROUNDS = 64,
     AT_A_TIME = 100
-}; /* AT_A_TIME: nodes, in one or more launches */
+}; /* AT_A_TIME: nodes of all launches in a sample */
 
 typedef struct launch {
-    duo_buffers buffers, large; /* one for each node; the queue's product */
+    duo_buffers buffers, large; /* one for each node; for the product in the queue */
     duo_work busy;
     int products;
 } launch;
 
-/* What keeps the queue busy longer than the launches take. */
+/* Makes the work that keeps the queue busy longer than the launches take. */
 static bool open(launch *l, const duo_graphs *g, duo_side side)
 {
     const int n = g->long_edge;
@@ -72,7 +72,7 @@ static bool measure(duo_graphs *g, const launch *l, int nodes, duo_pattern patte
                           .way = pattern == DUO_CHAIN ? "chain" : "side by side",
                           .rounds = rounds,
                           .median = duo_median(sample, rounds)};
-    row.least = sample[0]; /* sorted by now */
+    row.least = sample[0]; /* the median sorted them */
     row.most = sample[rounds - 1];
     duo_graphs_print(g, &row);
     return true;

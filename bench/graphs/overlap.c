@@ -1,6 +1,6 @@
 /*
- * overlap.c - many products that do not fill the GPU: all of them in one context, in eight by
- * turns, in eight with a thread each, and as a graph of eight chains that are side by side.
+ * overlap.c - many products that do not fill the GPU: in one context, in eight by turns, in eight
+ * with a thread each, and as a graph of eight independent chains.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 enum { EACH = 50, PRODUCTS = DUO_OVERLAPPING * EACH, A = 0, B, C, ARRAYS };
 
 typedef struct overlap {
-    duo_buffers buffers[DUO_OVERLAPPING]; /* each with the context that works on it */
+    duo_buffers buffers[DUO_OVERLAPPING]; /* each with its context */
     duo_work work[DUO_OVERLAPPING];
     duo_context *context[DUO_OVERLAPPING];
 } overlap;
 
-/* One way: contexts 1 or 8, or the graph. Each works on the same arrays in the same order. */
+/* A way: in 1 or 8 contexts, or as a graph. All ways work on the same arrays in the same order. */
 typedef struct way {
     const overlap *of;
     int contexts;
@@ -25,7 +25,7 @@ typedef struct way {
     const char *name;
 } way;
 
-/* Products first, first + every and so on, each in its context. */
+/* Queues products first, first + every and so on, each in its context. */
 static bool queue(const way *w, int first, int every)
 {
     bool good = true;
@@ -70,7 +70,8 @@ static bool open(overlap *o, const duo_graphs *g)
     return true;
 }
 
-/* All have the same data, so all products are the first one's. */
+/* Are all results right? All products have the same data, so their results equal the first
+ * one's. */
 static bool right(const overlap *o, way *w)
 {
     bool good = true;
@@ -105,7 +106,7 @@ static bool measure(duo_graphs *g, const overlap *o, way *ways, int count)
     return true;
 }
 
-/* A chain for each context. */
+/* A graph with a chain for each context. */
 static duo_graph *graph_of(const overlap *o)
 {
     duo_node last[DUO_OVERLAPPING];

@@ -98,7 +98,8 @@ bool duo_works_run(void *user, int64_t times)
 
 enum { LINE = 64 };
 
-/* Of the largest magnitude: far above what the order of sums makes, far below a wrong element. */
+/* Tolerance, relative to the largest magnitude: far above differences by the order of sums, far
+ * below a wrong element. */
 static const double kRounding = 1e-3;
 
 duo_context *duo_buffers_context(const duo_bench *bench, duo_side side)
@@ -112,7 +113,7 @@ duo_context *duo_buffers_context(const duo_bench *bench, duo_side side)
     return NULL;
 }
 
-/* Memory of duo_malloc is in host memory where the device has none left. */
+/* duo_malloc gives host memory if the device's is used up. */
 static bool is_on_device(const void *address)
 {
     duo_memory memory;

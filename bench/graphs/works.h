@@ -1,4 +1,4 @@
-/* works.h - operations as works of graphs, and two ways to do them: as calls, and as a graph. */
+/* works.h - operations that are done in two ways: as calls, and as a graph. */
 #ifndef DUO_WORKS_H
 #define DUO_WORKS_H
 
@@ -10,36 +10,36 @@
 
 enum { DUO_MOST_WORKS = 100 };
 
-/* C := alpha A B, m x k times k x n, column-major, without gaps. */
+/* C := alpha A B; A is m x k, B is k x n; column-major, without gaps. */
 duo_work duo_work_product(int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                           const float *b, float *c);
-/* A sum of x; of sdot, of x and y. */
+/* A sum of x, or sdot of x and y. */
 duo_work duo_work_reduction(duo_work_kind kind, int64_t n, const float *x, const float *y,
                             float *result);
 
-/* The function of the work's name, by the math of the context. */
+/* Calls the work's function, with the context's math. */
 duo_status duo_work_call(duo_context *context, const duo_work *work);
 
-/* Who depends on whom, among `count` works. */
+/* How `count` works depend on each other. */
 typedef enum duo_pattern {
     DUO_CHAIN,        /* each on the one before */
     DUO_SIDE_BY_SIDE, /* none on any */
     DUO_FORK_JOIN     /* all on the first, and the last on all */
 } duo_pattern;
 
-/* A graph that is built by the context; NULL, and said on stderr: there is none. */
+/* Builds a graph by the context. NULL: it failed, which was said on stderr. */
 duo_graph *duo_works_graph(duo_context *context, const duo_work *work, int count,
                            duo_pattern pattern);
 
 /* Works to be done over and over. */
 typedef struct duo_works {
     duo_context *context;
-    const duo_work *work; /* calls, one after the other, */
+    const duo_work *work; /* calls, one after the other */
     int count;
-    duo_graph *graph; /* or, if it is there, a launch of this */
+    duo_graph *graph; /* if not NULL, one launch of it instead */
 } duo_works;
 
-/* A benchmark's run: all of them, `times` times; the host waits in the end. */
+/* The `run` of a benchmark: all works, `times` times; then the host waits. */
 bool duo_works_run(void *works, int64_t times);
 
 /* ---- Arrays of one side, each allocated for itself, with a context ---- */
@@ -48,27 +48,27 @@ enum { DUO_MOST_BUFFERS = 100 };
 
 typedef struct duo_buffers {
     duo_side side;
-    duo_context *context; /* on the path of that side */
+    duo_context *context; /* on the path of `side` */
     int count;
-    size_t floats; /* of each */
+    size_t floats; /* in each */
     float *at[DUO_MOST_BUFFERS];
 } duo_buffers;
 
-/* A context on the side's path, with the threads of the options; NULL: out of memory. */
+/* A context on the side's path, with the options' threads; NULL: out of memory. */
 duo_context *duo_buffers_context(const duo_bench *bench, duo_side side);
 
-/* All random. The same seed, the same data. False, and said on stderr: out of memory
- * there. */
+/* Opens buffers of random numbers; the same seed gives the same data. False: out of memory, which
+ * was said on stderr. */
 bool duo_buffers_open(duo_buffers *buffers, const duo_bench *bench, duo_side side, int count,
                       size_t floats);
-/* Also of buffers that are all 0. */
+/* The buffers may also be all zero. */
 void duo_buffers_close(duo_buffers *buffers);
 
-/* The floats of one of them, once the context has done its work; free() them. NULL: it failed. */
+/* Waits for the context, and copies a buffer's floats, for free(). NULL: it failed. */
 float *duo_buffers_read(const duo_buffers *buffers, int which);
-/* Makes all of it NaN. */
+/* Makes a buffer all NaN. */
 bool duo_buffers_spoil(const duo_buffers *buffers, int which);
-/* Is it the same as `expected`, up to rounding? */
+/* Does a buffer equal `expected`, up to rounding? */
 bool duo_buffers_agree(const duo_buffers *buffers, int which, const float *expected);
 
 #endif
