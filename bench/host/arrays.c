@@ -21,8 +21,8 @@ static float *take(const duo_arrays *a, size_t floats)
     return aligned_alloc(PAGE_BYTES, (4 * floats + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
 }
 
-/* In parts with seeds of their own. Pages of plain memory are made here, by the thread that first
- * writes to them. */
+/* Fills in parts; each has its own seed. The thread that first writes to a page of plain memory
+ * places it. */
 static void fill(float *x, int64_t floats, bool random, uint64_t seed)
 {
 #pragma omp parallel for schedule(dynamic)
@@ -47,7 +47,7 @@ bool duo_arrays_open(duo_arrays *a, duo_context *context, duo_place place,
             if (floats_of(&problem[i], operand) > floats) floats = floats_of(&problem[i], operand);
         a->operand[operand] = take(a, (size_t)floats);
         good = a->operand[operand] != NULL;
-        /* The seeds of A and of B are 2^40 apart: more than either has parts. */
+        /* The seeds of A and B are 2^40 apart: more than their parts. */
         if (good)
             fill(a->operand[operand], floats, operand != DUO_C, seed + ((uint64_t)operand << 40));
     }
@@ -68,7 +68,7 @@ void duo_arrays_close(duo_arrays *a)
 
 duo_call duo_arrays_call(const duo_arrays *a, const duo_problem *p)
 {
-    /* A stock without memory has the shapes; the addresses are ours. */
+    /* A stock without memory gives the shapes; the addresses are ours. */
     const duo_stock none = {.place = a->place};
     duo_call call = duo_problem_call(p, &none, 0);
     for (int operand = DUO_A; operand <= DUO_C; operand++)

@@ -1,6 +1,6 @@
 /*
- * host.c - the run of `duoblas bench host`: rates first, then group by group, each measured in
- * turns, its results checked, and printed.
+ * host.c - runs `duoblas bench host`: rates first, then group by group. A group's lines are timed
+ * by turns, checked and printed.
  */
 #include "bench/host/host.h"
 
@@ -17,11 +17,11 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
-/* A short call is repeated this long, behind as long a warm-up. */
+/* A short call is repeated for this time, after a warm-up of the same time. */
 static const double kSampleSeconds = 0.005;
-/* What each line of a group may take, at least, so that five rounds of most are possible. */
+/* The least time for each line of a group: enough for five rounds of most. */
 static const double kLeastBudget = 1.5;
-/* From here on a quick run makes three rounds. */
+/* From this size on a quick run makes three rounds. */
 enum { LONG_EDGE = 16384 };
 
 static bool open_machine(duo_host *h, const duo_problem *problem, int problems)
@@ -70,7 +70,8 @@ static int rounds_of(const duo_bench *b, const duo_problem *problem)
     return !b->quick ? 9 : problem->shape[0] < LONG_EDGE ? 5 : 3;
 }
 
-/* Of each line, when `share` of what is left may go to this group; some goes to data and checks. */
+/* Seconds for each line, if this group gets `share` of the remaining time. A part of it goes to
+ * data and checks. */
 static double budget_of(const duo_host *h, double share)
 {
     const double left = h->begin + h->seconds - duo_now_seconds();
@@ -97,7 +98,7 @@ static void measure_lines(const duo_host *h, duo_host_group *g, double budget)
     for (int i = 0; i < count; i++) of[i]->benchmark = benchmark[i];
 }
 
-/* Of a line that writes C in host memory: one more call, and what it wrote. */
+/* Checks a line that writes C in host memory: makes one more call, and looks at C. */
 static void check(duo_host *h, duo_host_line *line, const duo_product_sample *sample)
 {
     if (line->name == NULL || line->resident || line->too_long || line->benchmark.failed) return;
@@ -109,7 +110,7 @@ static void check(duo_host *h, duo_host_line *line, const duo_product_sample *sa
     h->wrong = h->wrong || line->wrong;
 }
 
-/* Only the best block of cuBLASXt is of interest. */
+/* Hides all block sizes of cuBLASXt but the best. */
 static void hide_blocks(duo_host_group *g)
 {
     duo_host_line *best = NULL;
@@ -121,7 +122,7 @@ static void hide_blocks(duo_host_group *g)
             (best == NULL || line->benchmark.median_seconds < best->benchmark.median_seconds))
             best = line;
         else if (best == NULL && line == &g->line[DUO_HOST_LINES - 1])
-            best = line; /* none was measured: say so once */
+            best = line; /* none was measured: one line says so */
     }
     if (best != NULL) best->hidden = false;
 }
@@ -137,7 +138,7 @@ static bool measure(duo_host *h, duo_host_group *g, const duo_host_group *before
     duo_host_list(h, g, before);
     measure_lines(h, g, budget_of(h, share));
     for (int i = DUO_HOST_LINES - 1; i >= 0; i--) check(h, &g->line[i], &sample);
-    (void)duo_explain_last(h->context, &g->decision); /* ours was the last that was checked */
+    (void)duo_explain_last(h->context, &g->decision); /* ours was checked last */
     hide_blocks(g);
     const double resident = g->line[DUO_RESIDENT_LINE].benchmark.median_seconds;
     if (h->devices > 0)
@@ -150,7 +151,7 @@ static bool measure(duo_host *h, duo_host_group *g, const duo_host_group *before
 
 /* ---- All of them ---- */
 
-/* Weights by which the groups share the time: of a call they grow with n^3, of data with n^2. */
+/* The groups share the time by these weights: calls grow with n^3, data with n^2. */
 static double weight_of(const duo_problem *problem)
 {
     return (double)problem->shape[0] * (double)problem->shape[1];

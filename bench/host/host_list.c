@@ -1,5 +1,5 @@
-/* host_list.c - who computes products of host arrays: the library, copies around cuBLAS, cuBLASXt.
- */
+/* host_list.c - lists the ways to compute products of host arrays: the library, copies around
+ * cuBLAS, cuBLASXt. */
 #include <stddef.h>
 
 #include "bench/host/host.h"
@@ -8,7 +8,7 @@
 
 /* ---- Device memory ---- */
 
-/* Past the library, so that it is not counted under DUOBLAS_DEVICE_MEMORY. */
+/* It is allocated without the library, so that DUOBLAS_DEVICE_MEMORY does not count it. */
 
 static size_t bytes_of(const duo_operand *o)
 {
@@ -49,7 +49,7 @@ void duo_host_open_device(const duo_host *h, duo_host_group *g)
 
 /* ---- Copies around cuBLAS ---- */
 
-/* As cudaMemcpyAsync does it in the queue's stream, which for plain memory waits anyway. */
+/* Copies like cudaMemcpyAsync in the queue's stream, which waits for plain memory anyway. */
 static bool copy(const duo_implementation *i, const duo_operand *to, const duo_operand *from)
 {
     const duo_backend *const backend = duo_backend_current();
@@ -71,7 +71,7 @@ static bool copies_and_product(const duo_host_line *line)
 
 /* ---- Lines ---- */
 
-/* Resident products wait only for the last call: their time is to be the arithmetic's. */
+/* Resident products wait only for the last call, so that only arithmetic is timed. */
 bool duo_host_run(void *user, int64_t calls)
 {
     const duo_host_line *const line = user;

@@ -6,7 +6,7 @@
 #include "bench/tool/table.h"
 #include "bench/tool/text.h"
 
-/* Of one device or several: 0 is not known. */
+/* Prints the rates of one or several devices; 0: not known. */
 static void print_rates(const char *mark, const char *who, double up, double down, double both)
 {
     printf("%s  %-28s %8.1f %8.1f %8.1f\n", mark, who, 1e-9 * up, 1e-9 * down, 1e-9 * both);
@@ -30,8 +30,8 @@ void duo_host_head(const duo_host *h)
     fflush(stdout);
 }
 
-/* What the bound allows, of what it took, in percent; 0: not known, or it is no bound of this:
- * resident data, and the CPU. */
+/* The bound's time as a percentage of the line's; 0: not known, or no bound applies (resident data,
+ * the CPU). */
 static double share_of(const duo_host_group *g, const duo_host_line *line)
 {
     const bool on_cpu = line == &g->line[DUO_OURS_LINE] && g->decision.side == DUO_SIDE_CPU;

@@ -1,4 +1,4 @@
-/* rates.c - how fast host memory and links are (host.h) */
+/* rates.c - measures host memory and links (host.h) */
 #include "bench/host/host.h"
 
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 enum { UP, DOWN, WAYS };
 static const size_t kLinkBytes = (size_t)256 << 20;
 
-/* What one device needs for both ways at once. */
+/* One device's memory and queues for both ways together. */
 typedef struct port {
     duo_context *context;
     duo_queue *queue[WAYS];
     void *device[WAYS], *pinned[WAYS];
 } port;
 
-/* A benchmark: these ways at all ports. */
+/* The user of a benchmark: these ways at all ports. */
 typedef struct traffic {
     port *ports;
     int count;
@@ -99,8 +99,8 @@ bool duo_rates_of_link(int first, int count, const duo_effort *effort, duo_host_
 
 /* ---- The host ---- */
 
-/* Plain memory beyond any cache; pinned memory as large as a ring of stages, which may stay in the
- * cache; pieces as large as one thread's share of a stage. */
+/* Plain memory is larger than any cache. Pinned memory is as large as a ring of stages, and may
+ * stay in the cache. Pieces are as large as one thread's share of a stage. */
 static const size_t kPlainBytes = (size_t)512 << 20, kRingBytes = (size_t)64 << 20,
                     kPieceBytes = (size_t)512 << 10;
 
