@@ -10,15 +10,15 @@
 
 enum { MOST_ROUNDS = 64, PART_GROWTH = 8, LONGEST_SAMPLE = 3 };
 
-/* A call that is as many times as long as the warm-up needs none. */
+/* A call longer than this many warm-ups needs none. */
 static const double kOwnWarmUp = 8.0;
 
-/* Quartiles tell of noise if there are as many samples as this, each as long as that: of fewer they
- * are the least and the longest, and shorter ones lie apart on a quiet machine, too. */
+/* Quartiles tell about noise only with this many samples, each this long. With fewer samples they
+ * are the least and the longest; shorter samples differ even on a quiet machine. */
 enum { LEAST_ROUNDS = 5 };
 static const double kLeastSample = 0.001;
 
-/* The calls of a sample are counted in a run that takes at least this share of its length. */
+/* The number of calls in a sample is found by a run of at least this share of its length. */
 static const double kCalibrationShare = 0.25;
 
 double duo_now_seconds(void)
@@ -37,9 +37,9 @@ static double timed(duo_benchmark *benchmark, int64_t calls)
 }
 
 /*
- * One sample: seconds of one call, negative if it failed. In growing parts, so that calls which
- * have become a thousand times slower than when they were counted (threads that wait for a
- * processor) do not hold everything up.
+ * Takes one sample: seconds of one call, negative if it failed. It is done in growing parts: calls
+ * may have become a thousand times slower than in the calibration (threads wait for a processor),
+ * and must not hold everything up.
  */
 static double sampled(duo_benchmark *benchmark, double sample_seconds)
 {
@@ -56,14 +56,14 @@ static double sampled(duo_benchmark *benchmark, double sample_seconds)
     return elapsed / (double)done;
 }
 
-/* Warms up and finds how many calls make a sample; returns the seconds of one call, negative on
- * failure. */
+/* Warms up and finds the number of calls in a sample. Returns the seconds of one call, negative: it
+ * failed. */
 static double calibrate(duo_benchmark *benchmark, const duo_effort *effort)
 {
     int64_t calls = 1;
     double elapsed = timed(benchmark, 1);
-    /* The first call may pay for pages, modules and threads: unless it is a long one, it is not
-     * the one to count by. */
+    /* The first call may pay for pages, modules and threads. So it does not count, unless it is a
+     * long one. */
     if (elapsed >= 0.0 && elapsed < effort->budget_seconds / 4.0) elapsed = timed(benchmark, 1);
     while (elapsed >= 0.0 && elapsed < kCalibrationShare * effort->sample_seconds) {
         const double growth = elapsed > 0.0 ? effort->sample_seconds / elapsed : 16.0;
@@ -77,7 +77,7 @@ static double calibrate(duo_benchmark *benchmark, const duo_effort *effort)
     return each;
 }
 
-/* False: it failed. */
+/* Warms up before a sample. False: it failed. */
 static bool warm_up(duo_benchmark *benchmark, double each, double warm_seconds)
 {
     if (warm_seconds <= 0.0 || each > kOwnWarmUp * warm_seconds) return true;
@@ -101,7 +101,7 @@ static void idle(double seconds)
     if (seconds > 0.0) nanosleep(&pause, NULL);
 }
 
-/* What duo_measure plans for a benchmark, and its samples. */
+/* duo_measure's plan for a benchmark, and its samples. */
 typedef struct plan {
     double each;
     int wanted; /* rounds */
@@ -116,7 +116,7 @@ static void prepare(duo_benchmark *b, plan *p, const duo_effort *effort, int mos
     if (b->failed) return;
     const double rounds = effort->budget_seconds / (p->each * (double)b->calls + 1e-9);
     p->wanted = rounds < (double)most ? (int)rounds : most;
-    /* So long that the warm-up has to serve as the measurement. */
+    /* The call is so long that the warm-up serves as the measurement. */
     if (p->wanted < 1) p->sample[b->rounds++] = p->each;
 }
 
@@ -135,7 +135,7 @@ static bool is_late(const duo_effort *effort)
     return effort->until_seconds > 0.0 && duo_now_seconds() > effort->until_seconds;
 }
 
-/* Now and then, for a look takes some milliseconds. */
+/* Looks now and then, since a look takes some milliseconds. */
 static void look_for_noise(void)
 {
     static double next;
@@ -145,7 +145,7 @@ static void look_for_noise(void)
     duo_noise_look();
 }
 
-/* Fills what was found from the samples. */
+/* Fills in the results from the samples. */
 static void sum_up(duo_benchmark *b, plan *p, const duo_effort *effort)
 {
     b->median_seconds = duo_median(p->sample, b->rounds);

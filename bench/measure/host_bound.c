@@ -3,14 +3,14 @@
 
 #include <math.h>
 
-/* Of C, what comes home behind the last product: a tile of an eighth of C's rows and columns. */
+/* The share of C that comes home after the last product: a tile of 1/8 of C's rows and columns. */
 static const double kLastTile = 1.0 / 64.0;
 
 /*
- * When the last product is done, at the earliest. U: seconds until all of A and B has arrived; W:
- * seconds of all the arithmetic. A share f of A and of B, there at f U, makes f^2 of C possible. So
- * whatever the order, at f U there are (1 - f^2) W still to come, and the end is not before
- * f U + (1 - f^2) W: at its largest where f = U / 2W, or at f = 1 where that is beyond.
+ * The earliest time at which the last product is done. U: seconds until all of A and B has arrived;
+ * W: seconds of all the arithmetic. At f U a share f of A and of B has arrived, which allows f^2 of
+ * C. So in any order, (1 - f^2) W is still to come at f U, and the end is not before f U + (1 -
+ * f^2) W. That is largest at f = U / 2W, or at f = 1 if U / 2W > 1.
  */
 static double last_product(double arrived, double arithmetic)
 {

@@ -6,8 +6,8 @@
 #include "gpu/backend/devices.h"
 #include "host/environment.h"
 
-/* Very small problems do not empty a cache even by this number of slots; more calls would fill it
- * themselves. */
+/* The most slots. Very small problems do not flush a cache even with these; the descriptors of more
+ * calls would fill it themselves. */
 enum { MOST_SLOTS = 16384 };
 
 /* ---- Algorithms below the API ---- */
@@ -106,12 +106,12 @@ typedef struct packed {
 /* The `user` of the benchmark. */
 typedef struct calls {
     const duo_implementation *implementation;
-    duo_call *call; /* one per slot */
+    duo_call *call; /* one for each slot */
     int64_t slots, next;
-    packed *packed; /* operands A and B of each slot; NULL: none is packed */
+    packed *packed; /* A and B of each slot; NULL: none is packed */
 } calls;
 
-/* Packs what the implementation wants packed, in every slot. False: there is no room. */
+/* Packs the implementation's packed operands in every slot. False: there is no room. */
 static bool pack(calls *c)
 {
     const duo_implementation *const i = c->implementation;

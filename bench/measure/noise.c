@@ -17,7 +17,7 @@
 
 /* ---- Judging ---- */
 
-/* The share of its processors that others took from a process which uses all of its threads. */
+/* The share of its processors that others took from a process that uses all of its threads. */
 static double taken_by_others(const duo_noise *n)
 {
     const double spare = (double)(n->processors - n->threads);
@@ -66,7 +66,7 @@ const char *duo_noise_text(const duo_noise *n, char *text, size_t size)
 
 /* ---- What the system tells ---- */
 
-/* Seconds for which this process, and children of it that have ended, have had a processor. */
+/* Processor seconds of this process and of its ended children. */
 static double own_seconds(void)
 {
     struct rusage u;
@@ -78,8 +78,8 @@ static double own_seconds(void)
     return seconds;
 }
 
-/* Seconds of one processor's line of /proc/stat that were not idle: user, nice, system, irq,
- * softirq and what a hypervisor took. */
+/* Busy seconds in a processor's line of /proc/stat: user, nice, system, irq, softirq, and stolen by
+ * a hypervisor. */
 static double busy_seconds(const char *line)
 {
     double user, nice, kernel, idle, wait, irq, soft, stolen;
@@ -89,7 +89,7 @@ static double busy_seconds(const char *line)
     return (user + nice + kernel + irq + soft + stolen) / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Threads of this process that are ready to run: helpers may still be waiting actively for work. */
+/* Threads of this process that are ready to run: helpers may be waiting actively for work. */
 static int own_running(void)
 {
     int count = 0;
@@ -106,8 +106,8 @@ static int own_running(void)
     return count;
 }
 
-/* Of the processors that this process may use: seconds that they were busy, and how many there are.
- * All threads of the system that are ready to run. */
+/* Busy seconds of the processors that this process may use. *processors: their number. *running:
+ * all threads of the system that are ready to run. */
 static double all_seconds(int *processors, double *running)
 {
     char line[512];
@@ -139,7 +139,7 @@ static double thread_seconds(void)
 
 enum { STEPS = 400000, PARTS = 4 }; /* a part takes half a millisecond or so */
 
-/* Steps that wait for each other, and touch no memory. */
+/* Does steps that wait for each other, and touch no memory. */
 static void work(void)
 {
     static volatile uint64_t result;
@@ -150,7 +150,7 @@ static void work(void)
 
 /* ---- Watching ---- */
 
-enum { LOOKS = 512, FIGURES = 4096 }; /* beyond that the oldest are forgotten */
+enum { LOOKS = 512, FIGURES = 4096 }; /* the oldest are overwritten */
 
 static struct watch {
     bool on;
@@ -158,7 +158,7 @@ static struct watch {
     double work[LOOKS];     /* seconds of the fixed work */
     double spread[FIGURES]; /* upper over lower quartile, less 1 */
     double work_seconds, waited_seconds, running;
-    double began, own_seconds, all_seconds; /* when the watch began */
+    double began, own_seconds, all_seconds; /* at the beginning of the watch */
 } watch;
 
 void duo_noise_begin(void)

@@ -103,7 +103,7 @@ static int64_t near(uint64_t *random, int64_t edge)
     return edge - edge / 4 + duo_random_below(random, edge / 2 + 1);
 }
 
-/* m or n is small, the other and k are not. */
+/* Draws a shape with m or n small, and the other and k not. */
 static void one_small(uint64_t *random, int64_t small, int64_t least, int64_t most,
                       int64_t shape[3])
 {
@@ -157,7 +157,7 @@ void duo_random_shape(uint64_t *random, duo_shape_class shape_class, int64_t sha
 
 enum { GAPS = 7 };
 
-/* All but the shape. */
+/* Draws all but the shape. */
 static void draw_layout(uint64_t *random, duo_problem *p)
 {
     static const float betas[] = {0.0f, 0.0f, 1.0f, 0.5f};

@@ -14,7 +14,7 @@ static size_t rounded(int64_t floats)
     return ((size_t)floats + BOUNDARY_FLOATS - 1) / BOUNDARY_FLOATS * BOUNDARY_FLOATS;
 }
 
-/* Of a matrix; where its size overflows, more than any machine has. */
+/* Floats of a matrix, rounded up; if the size overflows, more than any machine has. */
 static size_t rounded_matrix(int64_t rows, int64_t columns)
 {
     const int64_t most = INT64_MAX / 64;
@@ -23,7 +23,7 @@ static size_t rounded_matrix(int64_t rows, int64_t columns)
     return rounded(fits ? floats : most);
 }
 
-/* Of operand i of sgemm, the gap behind the last column too. */
+/* Floats of operand i of sgemm, including the gap behind the last column. */
 static size_t matrix_floats(const duo_problem *problem, int i)
 {
     return rounded_matrix(duo_problem_ld(problem, i), duo_problem_columns(problem, i));
@@ -106,7 +106,7 @@ bool duo_stock_open(duo_stock *stock, duo_context *context, duo_place place, siz
     else if (good)
         good = duo_copy(context, stock->input, source->input, 4 * input_floats) == DUO_OK &&
                duo_synchronize(context) == DUO_OK;
-    /* Host pages exist once they are written. */
+    /* Host pages exist only after they are written. */
     if (good && place != DUO_PLACE_DEVICE) memset(stock->output, 0, 4 * output_floats);
     if (!good) duo_stock_close(stock);
     return good;
@@ -136,7 +136,7 @@ int64_t duo_stock_slots(const duo_stock *stock, const duo_problem *problem)
     return (int64_t)slots;
 }
 
-/* A stock without memory serves for predictions, which look at no address. */
+/* A stock without memory serves for predictions, which read no memory. */
 static float *at(float *base, size_t floats) { return base == NULL ? NULL : base + floats; }
 
 static duo_operand operand(const duo_stock *stock, float *address, int64_t rows, int64_t columns,
@@ -171,7 +171,7 @@ duo_call duo_problem_call(const duo_problem *problem, const duo_stock *stock, in
     const size_t offset = stock->offset_floats;
     float *const input =
         at(stock->input, offset + (size_t)slot * duo_problem_input_floats(problem));
-    /* Results of reductions all go to one place. */
+    /* All results of reductions go to one place. */
     const size_t ahead = problem->operation == DUO_SGEMM ? (size_t)slot : 0;
     float *const output = at(stock->output, offset + ahead * duo_problem_output_floats(problem));
     duo_call call = {.operation = problem->operation, .alpha = 1.0f, .threads = 1};
