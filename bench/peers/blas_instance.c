@@ -13,10 +13,10 @@
 
 enum { HOW = RTLD_NOW | RTLD_LOCAL }; /* with duo_library_deep */
 
-/* OpenBLAS's answers to openblas_get_parallel */
+/* answers of OpenBLAS's openblas_get_parallel */
 enum { OWN_THREADS = 1, OPENMP_THREADS = 2 };
 
-/* How an OpenBLAS is told its number of threads. */
+/* Finds the functions that set an OpenBLAS's number of threads. */
 static void describe_threads(duo_blas_instance *blas)
 {
     int (*parallel)(void);
@@ -53,9 +53,9 @@ bool duo_blas_instance_open(duo_blas_instance *blas, const char *path, const cha
 }
 
 /*
- * OpenBLAS chooses its kernels when it is opened: those that ours has, whoever chose them. Its idle
- * threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and would take processors from whoever is
- * timed next: here they sleep after 2^25, 16 ms, unless the user has said otherwise.
+ * Opens a copy of OpenBLAS. It chooses its kernels when it is opened, and gets those of our
+ * instance. Its idle threads spin for 2^28 clock cycles, 0.13 s at 2.1 GHz, and would take
+ * processors from the next benchmark. So they sleep after 2^25, 16 ms, unless the user has set it.
  */
 static bool open_copy(duo_blas_instance *blas, const duo_blas_library *inner)
 {
@@ -63,7 +63,7 @@ static bool open_copy(duo_blas_instance *blas, const duo_blas_library *inner)
     snprintf(variable, sizeof variable, "OPENBLAS_CORETYPE=%s", inner->core);
     const char *const timeout =
         secure_getenv("OPENBLAS_THREAD_TIMEOUT") == NULL ? "OPENBLAS_THREAD_TIMEOUT=25" : NULL;
-    const char *variables[3] = {timeout}; /* ended by the first NULL */
+    const char *variables[3] = {timeout}; /* the first NULL ends it */
     if (inner->core[0] != '\0') variables[timeout != NULL] = variable;
     blas->handle =
         duo_private_library_open(inner->path, HOW | duo_library_deep(), variables, why, sizeof why);
@@ -71,8 +71,8 @@ static bool open_copy(duo_blas_instance *blas, const duo_blas_library *inner)
     return blas->handle != NULL;
 }
 
-/* MKL is many files, which find each other by their folder; and ours is held to one thread by a
- * setting that goes before what is set here. */
+/* Opens a second instance. MKL is not copied: its many files find each other by their folder. A
+ * setting holds our calls of MKL to one thread, and precedes the settings made here. */
 static bool open_second(duo_blas_instance *blas, const duo_blas_library *inner)
 {
     const char *why;

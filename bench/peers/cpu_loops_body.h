@@ -1,6 +1,6 @@
 /*
- * cpu_loops_body.h - the loops; see cpu_loops.h. Included by cpu_loops_<isa>.c, which
- * defines LOOPS, the table's name, and VECTOR_BYTES.
+ * cpu_loops_body.h - the loops; see cpu_loops.h. cpu_loops_<isa>.c includes it, and defines LOOPS,
+ * the table's name, and VECTOR_BYTES.
  */
 #include <math.h>
 #include <omp.h>
@@ -9,7 +9,7 @@
 
 /* ---- Shares of all threads ---- */
 
-/* Elements of a thread's share begin on a cache line where the vectors do. */
+/* If the vectors begin on a cache line, a thread's share does, too. */
 enum { LINE_FLOATS = 16 };
 
 typedef struct share {
@@ -26,8 +26,8 @@ static share my_share(int64_t n)
 /* ---- OpenMP simd ---- */
 
 /*
- * With one sum, gcc adds each vector to the one before it, and the loop waits for its own
- * additions. Four sums, of a quarter of the data each, keep a plain loop busy, but cost more to
+ * With one sum, gcc adds each vector to the sum of all before, and the loop waits for its own
+ * additions. Four sums, of a quarter of the data each, keep a plain loop busy, but take longer to
  * begin and end.
  */
 #define DUO_ONE_SUM(name, TERM)                                                                    \
@@ -88,12 +88,13 @@ enum { CHAINS = 8, VECTOR_FLOATS = VECTOR_BYTES / 4 };
 typedef uint32_t word __attribute__((may_alias));
 typedef uint32_t vector __attribute__((vector_size(VECTOR_BYTES), may_alias));
 
-/* Reads `streams` runs side by side: 1, or 4 to keep more of the hardware's prefetchers busy. */
+/* Reads `streams` runs side by side: 1; or 4, which keep more of the hardware's prefetchers
+ * busy. */
 static inline __attribute__((always_inline)) uint32_t read_run(int64_t n, const float *x,
                                                                int streams)
 {
     const word *from = (const word *)x, *const end = from + n;
-    const int vectors = CHAINS / streams; /* of a stream at a time */
+    const int vectors = CHAINS / streams; /* of each stream at a time */
     vector seen[CHAINS] = {{0}};
     uint32_t all = 0;
     for (; from < end && (uintptr_t)from % VECTOR_BYTES != 0; from++) all |= *from;

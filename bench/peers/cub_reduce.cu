@@ -1,7 +1,7 @@
 /*
  * cub_reduce.cu - the reductions by CUB's device-wide functions, as its manual has them.
  *
- * Temporary storage is taken before the first call of a length and kept.
+ * Temporary storage is allocated before the first call of a length, and kept.
  */
 #include <cub/device/device_reduce.cuh>
 #include <cuda/std/functional>
@@ -20,7 +20,7 @@ struct product {
     __device__ float operator()(float x, float y) const { return x * y; }
 };
 
-/* Without temporary storage: how much it takes. */
+/* Runs the reduction; if `temporary` is NULL, only sets `bytes` to the storage that it needs. */
 cudaError_t reduce(void *temporary, size_t &bytes, const duo_call *call, cudaStream_t stream)
 {
     const float *const x = call->operand[DUO_X].address;
@@ -48,7 +48,7 @@ extern "C" bool duo_cub_reduce(const duo_call *call, void *stream_of_queue, floa
 {
     static struct {
         void *address;
-        size_t bytes, needed; /* needed: by calls of this operation and length */
+        size_t bytes, needed; /* needed: for this operation and length */
         duo_operation operation;
         int64_t n;
     } temporary;

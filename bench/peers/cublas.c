@@ -45,7 +45,7 @@ static bool find(void *function, const char *name)
 
 static const char missing[] = "libcublas.so.13 or .12 was not found";
 
-/* At the first call; NULL: there is none. */
+/* The library, opened by the first call; NULL: there is none. */
 static void *open_library(void)
 {
     static const char *const names[] = {
@@ -207,7 +207,7 @@ bool duo_peer_cublasxt(duo_implementation *peer, int block)
     *peer = (duo_implementation){.name = "cuBLASXt",
                                  .side = DUO_SIDE_GPU,
                                  .peer = true,
-                                 .variant = block, /* its layouts are numbered as cuBLAS's: 0, 1 */
+                                 .variant = block, /* rows; cuBLAS's N and T are 0 and 1 */
                                  .call = call_cublasxt};
     return true;
 }

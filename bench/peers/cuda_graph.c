@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: what other threads do meanwhile does not matter. */
+/* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads' calls do not disturb it. */
 enum { THREAD_LOCAL = 1 };
 
-/* A stream of the runtime is one of the driver's. All return 0 on success. */
+/* The driver's functions; they accept the runtime's streams. All return 0 on success. */
 static struct {
     int (*begin)(void *stream, int mode);
     int (*end)(void *stream, void **graph);
@@ -26,7 +26,8 @@ static bool find(void *library, void *function, const char *name)
     return address != NULL;
 }
 
-/* The driver's functions want a current context: the one that the runtime uses. */
+/* Makes the runtime's context current, as the driver's functions need one. Returns NULL, or the
+ * reason of a failure. */
 static const char *use_device(void *library, int device)
 {
     int (*get)(int *handle, int number), (*retain)(void **context, int handle);

@@ -1,9 +1,9 @@
 /*
  * gpu_kernels.h - the peers of the GPU's reductions that nvcc compiles: a bare read, and CUB.
  *
- * gpu_kernels_none.c stands in where there is no CUDA. Everything runs on the current device of the
- * CUDA runtime, so these are there for device 0 alone; results stay on the device, and nothing
- * waits. False: CUDA, or this code, cannot do it.
+ * gpu_kernels_none.c stands in for builds without CUDA. All run on the current device of the CUDA
+ * runtime, so they are only for device 0. Results stay on the device, and nothing waits. False:
+ * CUDA, or this code, cannot do it.
  */
 #ifndef DUO_GPU_KERNELS_H
 #define DUO_GPU_KERNELS_H
@@ -16,14 +16,14 @@ extern "C" {
 
 /* ---- read_gpu.cu: reads the operands of a reduction, writes nothing ---- */
 
-/* Variants of reading; which is the fastest depends on device and size. */
+/* Variants of reading; the fastest depends on device and size. */
 int duo_read_gpu_variants(void);
 const char *duo_read_gpu_name(int variant);
 bool duo_read_gpu(int variant, const duo_call *call, void *stream);
 
 /* ---- cub_reduce.cu ---- */
 
-/* `host`: NULL, or a pinned float that gets a copy of the result by and by. n < 2^32. */
+/* `host`: NULL, or a pinned float for a copy of the result, which is queued. n < 2^32. */
 bool duo_cub_reduce(const duo_call *call, void *stream, float *host);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* gpu_kernels_none.c - stands in for the files behind gpu_kernels.h where there is no CUDA. */
+/* gpu_kernels_none.c - stands in for the files behind gpu_kernels.h in builds without CUDA. */
 #include "bench/peers/gpu_kernels.h"
 
 int duo_read_gpu_variants(void) { return 0; }

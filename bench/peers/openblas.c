@@ -23,7 +23,7 @@ static void *function_of(const duo_blas_instance *blas, duo_operation operation)
     return duo_peer_cblas_function(blas, names[operation]);
 }
 
-/* The instance's function, as the pointer to a function that `function` points to. */
+/* Stores the instance's function in the function pointer that `function` points to. */
 static void find(duo_operation operation, void *function)
 {
     void *const address = function_of(duo_blas_instance_get(), operation);

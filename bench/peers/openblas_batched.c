@@ -16,7 +16,7 @@ typedef void (*gemm_lists)(int layout, const int *transa, const int *transb, con
                            const int *lda, float *const *b, const int *ldb, const float *beta,
                            float *const *c, const int *ldc, int groups, const int *group_size);
 
-/* Looked for once; NULL: there is none that is right. */
+/* The batch functions, looked for once; NULL: none is right. */
 static struct {
     bool looked;
     gemm_strided strided;
@@ -34,7 +34,7 @@ static void call_strided(const duo_call *c, const duo_batch *batch)
                  (int)batch->count);
 }
 
-/* One group: what it has a value of for each is given by address. */
+/* All products are one group. Arguments with a value for each group are passed by address. */
 static void call_lists(const duo_call *c, const duo_batch *batch)
 {
     const duo_operand *const o = c->operand;
@@ -46,9 +46,9 @@ static void call_lists(const duo_call *c, const duo_batch *batch)
 }
 
 /*
- * Does it get two products of 2 x 2 right? A child tries: up to 0.3.34 OpenBLAS dies of small ones
- * where it has kernels for several processors (github.com/OpenMathLib/OpenBLAS/pull/5980), or
- * refuses all arguments.
+ * Does it compute two products of 2 x 2 right? A child process tries. OpenBLAS up to 0.3.34 crashes
+ * on small ones if it has kernels for several processors
+ * (github.com/OpenMathLib/OpenBLAS/pull/5980), or refuses all arguments.
  */
 static bool is_right(duo_blas_instance *instance, void (*all)(const duo_call *, const duo_batch *))
 {
@@ -67,7 +67,7 @@ static bool is_right(duo_blas_instance *instance, void (*all)(const duo_call *, 
     if (child == 0) {
         int wrong = 0;
         (void)alarm(MOST_SECONDS);
-        (void)close(STDOUT_FILENO); /* for its complaints */
+        (void)close(STDOUT_FILENO); /* against its messages */
         (void)close(STDERR_FILENO);
         (void)duo_blas_instance_begin(instance, 1);
         all(&call, &batch);

@@ -1,9 +1,9 @@
 /*
- * read_gpu.cu - a bare read of a reduction's operands: how fast the device can be at best.
+ * read_gpu.cu - a bare read of a reduction's operands: the most that the device can give.
  *
- * Every word is loaded once, in one launch, and XORed into a register; a store that depends on all
- * of them, and that the data never calls for, keeps the loads alive. The fastest of a few ways to
- * read is the bare read, so an algorithm that comes near it leaves little to be had.
+ * Every word is loaded once, in one launch, and XORed into a register. A store that depends on all
+ * words, but never happens, keeps the compiler from dropping the loads. The fastest of a few
+ * variants counts: an algorithm near it can hardly be improved.
  *
  * Threads   256 per thread block; a thread loads kLoads words of each vector, 256 words apart, at
  *           once. Either one thread block for each tile of 256 * kLoads words, or one wave of
@@ -17,10 +17,10 @@ namespace
 {
 constexpr int kThreads = 256;
 
-/* XORs in four registers: that all of them have the key's value has a chance of 2^-128 a thread. */
+/* XORs in four registers: they all equal the key with a chance of 2^-128 a thread. */
 constexpr unsigned kKey = 0x9e3779b9u;
 
-/* A vector as whole words, and the floats before and behind them that fill none. */
+/* A vector as whole words, and the floats before and behind that fill no word. */
 template <class Word>
 struct split {
     const float *edge[2];
@@ -64,7 +64,7 @@ __device__ __forceinline__ void mix_edges(unsigned (&sum)[4], const split<Word> 
             mix(sum, e, __float_as_uint(in.edge[e][threadIdx.x]));
 }
 
-/* Read once: not worth a place in the caches; or left to them. */
+/* Loads a word, which is read only once: past the caches, or (kCached) as usual. */
 template <bool kCached, class Word>
 __device__ __forceinline__ Word load(const Word *from)
 {
@@ -144,7 +144,7 @@ bool launch(const float *x, const float *y, int64_t n, bool one_wave, cudaStream
 
 using launcher = bool (*)(const float *, const float *, int64_t, bool, cudaStream_t, unsigned *);
 
-/* The launchers: one vector, two vectors. */
+/* The launchers, for one vector and for two. */
 const struct {
     const char *name;
     launcher by_vectors[2];
