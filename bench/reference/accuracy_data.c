@@ -58,9 +58,9 @@ void duo_accuracy_fill(const duo_accuracy_data *data, duo_operation operation, i
 /*
  * After T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26
  * (2005) 1955-1988, algorithm 6.1, for float32. The first half of the terms is random, with
- * exponents up to the condition's; each of the others brings the exact sum so far down to a random
- * value of a falling exponent. Only the last term differs from theirs: it leaves a sum that meets
- * the condition at every n, not only its order of magnitude.
+ * exponents up to that of the condition. Each other term brings the exact sum down to a random
+ * value; its exponent falls from term to term. Only the last term differs from their algorithm:
+ * with it the sum meets the condition at every n, not only its order of magnitude.
  */
 
 static void swap(float *x, int64_t i, int64_t j)
@@ -70,7 +70,7 @@ static void swap(float *x, int64_t i, int64_t j)
     x[j] = other;
 }
 
-/* y may be NULL. */
+/* Shuffles x, and y alike; y may be NULL. */
 static void shuffle(int64_t n, float *x, float *y, uint64_t *state)
 {
     for (int64_t i = n - 1; i > 0; i--) {
@@ -113,8 +113,8 @@ void duo_ill_conditioned_dot(int64_t n, double condition, uint64_t seed, float *
     shuffle(n, x, y, &seed);
 }
 
-/* The terms of an inner product of half the length, each split exactly into the float next to it
- * and the rest, which is a float as well: the same sum of twice as many. */
+/* Uses the terms of an inner product of half the length. Each term is split exactly into the
+ * nearest float and the rest, which is a float, too. So twice as many terms have the same sum. */
 void duo_ill_conditioned_sum(int64_t n, double condition, uint64_t seed, float *x)
 {
     const int64_t half = n / 2;

@@ -1,5 +1,5 @@
 /*
- * exact_product.cu - op(A) op(B) and |op(A)| |op(B)| in float64, for errors to be measured by.
+ * exact_product.cu - op(A) op(B) and |op(A)| |op(B)| in float64, for measuring errors.
  *
  * Accepts   any m, n, k, transposes and leading dimensions
  * Threads   256 per block; a block owns 32 rows of 32 columns, a thread 2 x 2 of them, one row of
@@ -19,7 +19,7 @@ static_assert(kEdge * kDepth == 2 * kThreads, "a thread brings 2 elements of eac
 struct exact_task {
     const float *a, *b;
     int64_t m, n, k, lda, ldb;
-    int64_t columns; /* of the sample */
+    int64_t columns; /* in the sample */
     bool transa, transb;
     double *product, *magnitude;
 };
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) exact_product(exact_task t)
     double sum[2][2] = {}, size[2][2] = {};
     for (int64_t first_l = 0; first_l < t.k; first_l += kDepth) {
         for (int e = threadIdx.x; e < kEdge * kDepth; e += kThreads) {
-            /* Neighbouring threads read neighbours in memory. */
+            /* Neighbouring threads read neighbouring elements. */
             const int ai = t.transa ? e / kDepth : e % kEdge,
                       al = t.transa ? e % kDepth : e / kEdge;
             const int bj = t.transb ? e % kEdge : e / kDepth,

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /*
- * The smallest product is 2^-298; float64 stores it with 52 more bits below, all zero: nothing is
- * below 2^-350. The largest is below 2^256, 2^40 of them below 2^296; the limbs reach to 2^352.
+ * The smallest product is 2^-298; float64 stores 52 more bits below it, all zero: no bit is below
+ * 2^-350. The largest is below 2^256, and 2^40 of them below 2^296; the limbs reach to 2^352.
  */
 enum { ORIGIN = 352, LIMB_BITS = 32, MANTISSA_BITS = 52, BIAS = 1075 };
 static const uint64_t kLimbMask = 0xFFFFFFFFu;

@@ -7,7 +7,7 @@
 
 #include "bench/reference/exact_product.h"
 
-/* Most multiplications for one exact product, some tenths of a second; and most entries of it. */
+/* The most multiplications for one exact product, some tenths of a second; and its most entries. */
 static const double kMostWork[2] = {0x1p29, 0x1p37}; /* CPU, GPU */
 static const double kMostEntries = 0x1p24;
 static const double kUnit = 0x1p-24;
@@ -20,7 +20,7 @@ static int64_t sample_of(const duo_call *call, double most_work)
     return columns < 1.0 ? 1 : (int64_t)columns;
 }
 
-/* One column, by columns of op(A) where they are contiguous, else by its rows. */
+/* Computes one column: by columns of op(A) if they are contiguous, else by rows. */
 static void compute_column(const duo_call *call, int64_t j, double *product, double *magnitude)
 {
     const duo_operand *const a = &call->operand[DUO_A], *const b = &call->operand[DUO_B];
@@ -78,7 +78,7 @@ void duo_product_exact_close(duo_product_exact *exact)
     exact->product = exact->magnitude = NULL;
 }
 
-/* What one column adds up to. */
+/* Sums over one column, and its largest values. */
 typedef struct sums {
     double errors, products; /* of squares */
     double largest, share;
@@ -117,7 +117,7 @@ static void add(sums *all, const sums *one)
     all->wrong += one->wrong;
 }
 
-/* The columns of the sample, one behind the other. */
+/* Fetches the sample's columns of C, one behind the other. */
 static bool fetch(duo_context *context, const duo_product_exact *exact, const duo_operand *c,
                   float *sample)
 {

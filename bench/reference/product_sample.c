@@ -9,7 +9,8 @@
 
 enum { ENTRIES = DUO_SAMPLE_PARTS * DUO_SAMPLE_PARTS };
 
-/* Elements op(A)(i, l), l = 0, 1, ..., or op(B)(l, j): where the first is, and how far apart. */
+/* Elements op(A)(i, l) or op(B)(l, j), l = 0, 1, ...: the address of the first, and their
+ * distance. */
 typedef struct line {
     const float *first;
     int64_t step;
@@ -46,8 +47,8 @@ static duo_sample_value dot(const double *x, line y, int64_t k)
     return (duo_sample_value){sum, size};
 }
 
-/* The dots of x with `count` lines that lie side by side, element by element: reads memory in its
- * order. first: of the first line. */
+/* Dots of x with `count` lines side by side, element by element, so that memory is read in its
+ * order. first: the first line's first element. */
 enum { SIDE_BY_SIDE = 1024 };
 static void dots(const double *x, const float *first, int64_t ld, int64_t k, int64_t count,
                  duo_sample_value *value)
@@ -65,7 +66,7 @@ static void dots(const double *x, const float *first, int64_t ld, int64_t k, int
     for (int64_t i = 0; i < count; i++) value[i] = (duo_sample_value){sum[i], size[i]};
 }
 
-/* The dots of x with lines 0 to count - 1: rows of op(A), or columns of op(B). */
+/* Dots of x with lines 0 to count - 1: rows of op(A), or columns of op(B). */
 static void compute(const duo_call *call, bool rows, const double *x, int64_t count,
                     duo_sample_value *value)
 {

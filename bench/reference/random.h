@@ -1,6 +1,6 @@
 /*
- * random.h - random numbers for data whose errors are measured: floats with all their 24 bits, as a
- * coarser grid would make sums exact that are not.
+ * random.h - random numbers for measuring errors. Floats have all their 24 bits, since sums on a
+ * coarser grid would be exact.
  */
 #ifndef DUO_RANDOM_H
 #define DUO_RANDOM_H

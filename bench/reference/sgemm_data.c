@@ -13,7 +13,7 @@ static float normal(uint64_t *random)
 
 static float unit(uint64_t *random) { return (float)duo_random_unit(random); }
 
-/* The largest product is 2^8: 2^16 of them are less than 2^24. */
+/* The largest product is 2^8, so 2^16 of them are at most 2^24. */
 static float integer(uint64_t *random) { return (float)(duo_random_bits(random) % 33) - 16.0f; }
 
 const duo_sgemm_data duo_sgemm_kinds[DUO_SGEMM_KINDS] = {
@@ -42,7 +42,7 @@ bool duo_sgemm_data_finite(const duo_sgemm_data *data)
     return true;
 }
 
-/* An exponent, |g| <= most, of a number of its own. */
+/* A random exponent g for `number`, with |g| <= most. */
 static int grade_of(int most, uint64_t seed, int64_t number)
 {
     uint64_t random = seed ^ ((uint64_t)number + 1) * 0x9e3779b97f4a7c15u;
@@ -50,12 +50,12 @@ static int grade_of(int most, uint64_t seed, int64_t number)
     return (int)(duo_random_bits(&random) % steps) - most;
 }
 
-/* How to fill one operand as it is stored. */
+/* How to fill one stored operand. */
 typedef struct recipe {
     const duo_sgemm_data *data;
     uint64_t seed;
     int scale, grade_sign;
-    bool along_k; /* its columns are steps of k */
+    bool along_k; /* its stored columns are steps of k */
 } recipe;
 
 /* An element of step l of k, in row i of op(A) or column i of op(B). */
@@ -69,7 +69,7 @@ static float scaled(const recipe *how, double x, int64_t i, int64_t l, uint64_t 
     return (float)(x * exp2(exponent));
 }
 
-/* Random numbers of its own for each column, so that columns may come in any order. */
+/* Each column has its own random numbers, so that columns may come in any order. */
 static uint64_t column_seed(const recipe *how, int64_t column)
 {
     uint64_t random = how->seed * 2 + (uint64_t)(how->grade_sign < 0);
@@ -92,7 +92,7 @@ static void fill_column(const recipe *how, const duo_operand *o, int64_t column)
     }
 }
 
-/* Few, so that most of the product has nothing to do with them. */
+/* Plants few values, so that they do not reach most of the product. */
 static void plant(const recipe *how, const duo_operand *o)
 {
     const duo_sgemm_data *const data = how->data;
