@@ -1,10 +1,10 @@
 /*
  * adapt.c - `duoblas bench adapt`: random calls with and without learning (duo_set_adapt), beside
- * the best that any choice could have given. --profile tells by which built-in profile, that of
- * another machine say; --busy puts neighbours beside it.
+ * the best possible choices. --profile: by a built-in profile, for example another machine's.
+ * --busy: with busy neighbours.
  *
- * Each call's candidates are timed first, one after the other (duo_set_decide), and each choice
- * then counts as the least time of the algorithm that it took: so noise is the same for all ways.
+ * Each call's candidates are timed first, one after the other (duo_set_decide). A choice then
+ * counts as the least time of its algorithm, so that noise is the same for all ways.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -25,23 +25,23 @@ enum { CALLS = 500, QUICK_CALLS = 60 };
 /* Elements of a vector, and edges of a product: from the smallest to below the largest. */
 enum { SMALLEST = 1 << 12, LARGEST = 1 << 23, SMALLEST_EDGE = 8, LARGEST_EDGE = 4096 };
 
-/* Most multiplications of a product: some 0.1 s by the slowest algorithm of a small CPU. */
+/* The most multiplications of a product: about 0.1 s by the slowest algorithm of a small CPU. */
 static const double kMostWork = 0x1p28;
 
-/* Of a batch: edges of a product, and how many there are. */
+/* Limits of a batch: edges of a product, and the number of products. */
 enum { LARGEST_BATCH_EDGE = 200, LARGEST_COUNT = 512 };
 
-/* A call, and how long each of its candidates takes. */
+/* A call, with the times of all its candidates. */
 typedef struct drawn {
     duo_call call;
-    int64_t count; /* of a batch; 1: no batch */
+    int64_t count; /* products in the batch; 1: no batch */
     int candidates;
-    double seconds[DUO_CANDIDATES]; /* infinite: it does not accept */
+    double seconds[DUO_CANDIDATES]; /* infinite: not accepted */
 } drawn;
 
 typedef struct experiment {
     duo_context *context;
-    duo_stock stock[DUO_PLACES]; /* those that there are */
+    duo_stock stock[DUO_PLACES]; /* only those of this machine */
     int places, calls;
     drawn *call;
 } experiment;
@@ -117,7 +117,7 @@ static bool run(duo_context *ctx, const drawn *d)
                         : duo_api_run(ctx, &d->call, d->call.operand[DUO_RESULT].address);
 }
 
-/* Seconds of the call until its result is there. */
+/* Seconds of the call, until its result is complete. */
 static double time_call(duo_context *ctx, const drawn *d)
 {
     const double start = duo_now_seconds();
@@ -132,14 +132,14 @@ static int as_told(void *user, const duo_decision *decision, int chosen)
     return *(const int *)user;
 }
 
-/* The index of the candidate that ran; -1: a tiny call, which has no other. */
+/* The index of the candidate that ran; -1: a tiny call, which has only one. */
 static int ran_by(duo_context *ctx)
 {
     duo_decision decision = {.size = sizeof decision};
     return duo_explain_last(ctx, &decision) == DUO_OK ? decision.ran : -1;
 }
 
-/* Times every candidate: the least of some runs. */
+/* Times every candidate: takes the least of some runs. */
 static void time_candidates(experiment *x, drawn *d)
 {
     enum { RUNS = 3 };
@@ -168,7 +168,7 @@ static double best_of(const drawn *d)
 
 typedef struct outcome {
     double best, chosen, took; /* sums over all calls */
-    int wrong;                 /* calls that were more than 5 % above their best */
+    int wrong;                 /* calls more than 5 % above their best */
 } outcome;
 
 static outcome make_calls(experiment *x)
@@ -198,7 +198,7 @@ static void print(duo_table *t, const char *way, const outcome *o)
     duo_row_end(t);
 }
 
-/* Of batches, or of all other calls. */
+/* Measures batches, or all other calls. */
 static void measure(const duo_bench *b, experiment *x, bool batches)
 {
     uint64_t random = b->seed;
@@ -239,7 +239,7 @@ static bool open_stocks(const duo_bench *b, experiment *x)
 static bool run_experiment(duo_bench *b)
 {
     static const duo_problem largest = {.operation = DUO_SDOT, .shape = {1, 1, 1}};
-    static const char *const profiles[] = {"h100", "h200", "generic"}; /* as --profile has them */
+    static const char *const profiles[] = {"h100", "h200", "generic"}; /* as in --profile */
     experiment x = {.calls = b->quick ? QUICK_CALLS : CALLS};
     if (!duo_bench_open(b, &largest, 1)) return false;
     if (b->profile >= 0) duo_profile_use(duo_profile_built_in(profiles[b->profile]));
@@ -265,7 +265,7 @@ static bool run_experiment(duo_bench *b)
 
 int duo_bench_adapt(duo_bench *b)
 {
-    /* First of all: the neighbours are to be processes of one thread with nothing open. */
+    /* This comes first: neighbours must be processes of one thread, with nothing open. */
     bool good = duo_neighbours_open(b->neighbours);
     if (!good) fprintf(stderr, "duoblas: cannot start %d processes\n", b->neighbours);
     good = good && run_experiment(b);

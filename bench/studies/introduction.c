@@ -1,9 +1,9 @@
 /*
- * introduction.c - the introductory experiment: sums of 2^12 .. 2^27 floats from host arrays,
- * from resident arrays and on the CPU, and products of n = 1000 and 4092, from naive to cuBLAS.
+ * introduction.c - the introductory experiment: sums of 2^12 .. 2^27 floats from host arrays, from
+ * resident arrays and on the CPU, and products of n = 1000 and 4092, from naive to cuBLAS.
  *
- * The host waits after every call, as a program does that needs each result: these are times that a
- * user sees, launch and way back included. numba_reference.py times the same cases in Python.
+ * The host waits after every call, like a program that needs each result. So the times include the
+ * launch and the way of the result. numba_reference.py times the same cases in Python.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum { MOST = DUO_SGEMM_ALGORITHMS + 3 };
 static const int64_t edges[] = {1000, 4092};
 enum { EDGES = sizeof edges / sizeof edges[0] };
 
-/* Medians in seconds of `count` implementations at one problem; 0 where one failed. */
+/* Sets the median seconds of `count` implementations of one problem; 0: it failed. */
 static void time_all(const duo_bench *b, const duo_problem *problem,
                      const duo_implementation *implementation, int count, double *seconds)
 {

@@ -1,9 +1,9 @@
 /*
- * lanes.c - `duoblas bench lanes`: when the products of eight contexts ran, each with a thread, by
- * the device's clock, as a picture: a row for each context, and below them one that does as many.
+ * lanes.c - `duoblas bench lanes`: a picture of when products ran, by the device's clock: in eight
+ * contexts, each with a thread and a row; and below them as many products in one context.
  *
- * A product is drawn from when the device came to it to when it was done. Stamps between products
- * cost a little time, too.
+ * A product is drawn from the time when the device reached it until it was done. Stamps between
+ * products take a little time, too.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 enum { EACH = 6, PRODUCTS = DUO_OVERLAPPING * EACH };
 
 typedef struct interval {
-    double begin, end; /* seconds since the first */
+    double begin, end; /* seconds since the first began */
 } interval;
 
 static duo_queue *queue_of(duo_context *context)
@@ -28,7 +28,8 @@ static duo_queue *queue_of(duo_context *context)
     return duo_context_of(context)->resources.queue;
 }
 
-/* Product i is in context i % contexts, between two of its stamps: those of one context. */
+/* Queues the products of context `one`. Product i is in context i % contexts, between two of that
+ * context's stamps. */
 static bool queue_products_of(duo_context *const *context, int contexts, int one,
                               const duo_work *work)
 {
@@ -43,7 +44,7 @@ static bool queue_products_of(duo_context *const *context, int contexts, int one
     return good;
 }
 
-/* A thread for each context. */
+/* Queues all products, by a thread for each context. */
 static bool queue_products(duo_context *const *context, int contexts, const duo_work *work)
 {
     int failed = 0;
@@ -57,7 +58,7 @@ static bool record(duo_context *const *context, int contexts, const duo_work *wo
                    interval ran[PRODUCTS])
 {
     const duo_backend *const backend = duo_backend_current();
-    /* The first time makes the stamps. */
+    /* The first run makes the stamps. */
     bool good = queue_products(context, contexts, work) && queue_products(context, contexts, work);
     for (int i = 0; i < PRODUCTS && good; i++) {
         duo_queue *const queue = queue_of(context[i % contexts]), *const first =
@@ -66,7 +67,7 @@ static bool record(duo_context *const *context, int contexts, const duo_work *wo
         good = backend->stamp_seconds(queue, stamp, first, 0, &ran[i].begin) == DUO_OK &&
                backend->stamp_seconds(queue, stamp + 1, first, 0, &ran[i].end) == DUO_OK;
     }
-    double earliest = 0.0; /* any context may have come before the first */
+    double earliest = 0.0; /* another context may have begun before the first */
     for (int i = 0; i < PRODUCTS && good; i++) earliest = fmin(earliest, ran[i].begin);
     for (int i = 0; i < PRODUCTS && good; i++) {
         ran[i].begin -= earliest;
@@ -75,7 +76,7 @@ static bool record(duo_context *const *context, int contexts, const duo_work *wo
     return good;
 }
 
-/* Rows count from the bottom, where the single context is. */
+/* Sends the boxes of some contexts. Rows count from the bottom; the single context is there. */
 static void send(FILE *file, const char *name, const interval ran[PRODUCTS], int contexts)
 {
     fprintf(file, "$%s << EOD\n", name);

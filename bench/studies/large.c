@@ -1,9 +1,8 @@
 /*
- * large.c - `duoblas bench large`: one product that is large beside some memory, the device's or
- * the host's, checked by rows and columns drawn at random.
+ * large.c - `duoblas bench large`: one product that is large relative to the device's or the host's
+ * memory. Rows and columns drawn at random are checked.
  *
- * The operands exist once. What may be on a device is the environment's matter:
- * DUOBLAS_DEVICE_MEMORY.
+ * The operands exist once. The environment limits the memory on a device: DUOBLAS_DEVICE_MEMORY.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +58,8 @@ static void print_row(const large *l, int number, double seconds, const duo_deci
     fflush(stdout);
 }
 
-/* False, and said on stderr: it failed, or gave a wrong result. */
+/* Makes a call, and checks it. False, after a message on stderr: it failed, or its result is
+ * wrong. */
 static bool call_once(const large *l, const duo_product_sample *sample, int number)
 {
     const duo_implementation ours = duo_api_implementation(l->context, NULL, true);
@@ -111,7 +111,7 @@ int duo_bench_large(duo_bench *b)
     duo_problem problem[DUO_MOST_PROBLEMS];
     (void)duo_bench_problems(b, DUO_SGEMM, problem);
     large l = {.bench = b, .problem = problem[0]};
-    /* The machine, only for the head: what it holds on the device is given back. */
+    /* The machine is opened only for the head, then closed, which frees its device memory. */
     bool good = duo_bench_open(b, duo_problem_fits(problem) ? &small : problem, 1);
     duo_bench_close(b);
     good = good && duo_create(&l.context) == DUO_OK && duo_warm_up(l.context) == DUO_OK && run(&l);

@@ -1,13 +1,13 @@
 /*
- * mixed.c - `duoblas bench mixed`: what a program sees that uses the operations by turns,
- * through the public API on the CPU, on plain host arrays.
+ * mixed.c - `duoblas bench mixed`: the times of a program that uses the operations by turns, by the
+ * public API on the CPU, on plain host arrays.
  *
- * A library's threads, and those of another library in the process, stay awake for a while after a
- * call; whoever is called next may find the processors taken. So each operation is timed alone, one
- * call after the other, and by turns with the others; both also on one thread, which shows what the
- * turns cost because the caches hold the others' data. Every call is timed by itself, as it is the
- * slow ones that count. With neighbours all that once on the idle machine, then beside
- * them. --beside: a BLAS of the program's own does a product before each of our calls.
+ * The threads of this library, and of others in the process, stay awake for a while after a call,
+ * so the next call may find the processors taken. So each operation is timed by itself, one call
+ * after the other, and by turns with the others. Both are also done on one thread: that shows the
+ * cost of turns that comes from caches with the others' data. Every call is timed separately, since
+ * the slow ones count. With neighbours, all this is done on the idle machine first, then beside
+ * them. --beside: a BLAS of the program does a product before each of our calls.
  */
 #include "bench/studies/mixed.h"
 
@@ -24,11 +24,11 @@
 #include "bench/tool/tool.h"
 #include "host/machine.h"
 
-/* Idle threads of any library have fallen asleep by then. */
+/* After this time idle threads of any library are asleep. */
 static const double kAsleepSeconds = 0.3;
 
-/* Of a reduction, in units of 2^-24 of the sum of |terms|: the header's bound is far below, and a
- * block that is missing or counted twice far above. */
+/* A reduction's error from which its result is wrong, in units of 2^-24 of the sum of |terms|. The
+ * header's bound is far below; a block that is missing or counted twice is far above. */
 static const double kWrongError = 64.0;
 
 /* ---- Members ---- */
@@ -91,7 +91,7 @@ static bool call(const duo_member *m, bool one_thread)
     return c->call(c, &m->call);
 }
 
-/* A result that nobody wrote is wrong. */
+/* Makes the result wrong, so that an unwritten one is found. */
 static void spoil(duo_member *m)
 {
     const size_t bytes = 4 * duo_problem_output_floats(&m->problem);
@@ -117,7 +117,7 @@ static void fall_asleep(void)
     nanosleep(&pause, NULL);
 }
 
-/* One call, and how long it took; false: it failed. */
+/* Makes and times one call. False: it failed. */
 static bool timed(duo_member *m, duo_way how, bool counted)
 {
     const double begin = duo_now_seconds();
@@ -129,7 +129,7 @@ static bool timed(duo_member *m, duo_way how, bool counted)
 
 static bool has_turns(duo_way how) { return how == DUO_BY_TURNS || how == DUO_BY_TURNS_ONE; }
 
-/* One turn: a call of each of these, theirs before each of ours. */
+/* One turn: a call of each member from first to last, with theirs before each of ours. */
 static bool turn(duo_mix *x, duo_way how, int first, int last, bool counted)
 {
     bool good = true;
@@ -141,7 +141,7 @@ static bool turn(duo_mix *x, duo_way how, int first, int last, bool counted)
     return good;
 }
 
-/* So many turns, after a pause and a warm-up. Every last result is looked at. */
+/* Takes all turns, after a pause and a warm-up, and checks the last result of each member. */
 static bool take_turns(duo_mix *x, duo_way how, int first, int last)
 {
     bool good = true;
@@ -166,7 +166,7 @@ static bool take_turns(duo_mix *x, duo_way how, int first, int last)
     return good;
 }
 
-/* Rounds, so that all ways meet the same machine. */
+/* Measures all ways in rounds, so that they meet the same machine. */
 static bool measure(duo_mix *x)
 {
     bool good = true;

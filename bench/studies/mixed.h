@@ -1,5 +1,5 @@
 /*
- * mixed.h - `duoblas bench mixed`: the operations that take turns, and how long their calls took.
+ * mixed.h - `duoblas bench mixed`: the operations that take turns, and the times of their calls.
  */
 #ifndef DUO_MIXED_H
 #define DUO_MIXED_H
@@ -7,7 +7,7 @@
 #include "bench/experiments/setup.h"
 #include "bench/peers/openblas.h"
 
-/* How each is called. */
+/* The ways to call each member. */
 typedef enum duo_way {
     DUO_ALONE,
     DUO_ALONE_ONE, /* on one thread */
@@ -16,7 +16,7 @@ typedef enum duo_way {
     DUO_WAYS
 } duo_way;
 
-/* Ours in the order of their turns, and the product of --beside. */
+/* Our operations in the order of their turns, and the product of --beside. */
 enum { DUO_OURS = 3, DUO_THEIRS = DUO_OURS, DUO_MEMBERS };
 
 enum { DUO_MOST_CALLS = 1000 };
@@ -24,9 +24,9 @@ enum { DUO_MOST_CALLS = 1000 };
 typedef struct duo_member {
     duo_problem problem;
     duo_stock stock;
-    duo_implementation implementation[2]; /* on the threads that it chooses, and on one */
+    duo_implementation implementation[2]; /* on the threads it chooses; on one */
     duo_call call;
-    float result; /* of a reduction */
+    float result; /* for a reduction */
     duo_exact sum;
     duo_product_exact product;
 
@@ -35,9 +35,9 @@ typedef struct duo_member {
 } duo_member;
 
 typedef struct duo_mix {
-    int rounds, calls; /* calls: at most, in each round, of each, in each way */
+    int rounds, calls; /* calls: the most in a round, for each member and way */
     double warm_seconds, most_seconds;
-    duo_context *context[2]; /* the second with one thread */
+    duo_context *context[2]; /* the second has one thread */
     duo_blas_instance beside;
     int members;
     duo_member member[DUO_MEMBERS];

@@ -1,4 +1,4 @@
-/* mixed_print.c - what the turns cost, as a table that people read, or as CSV. */
+/* mixed_print.c - prints the cost of turns, as a table for people or as CSV. */
 #include <math.h>
 #include <stdio.h>
 

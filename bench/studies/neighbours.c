@@ -11,7 +11,7 @@ enum { MOST = 4096 };
 
 static pid_t neighbour[MOST];
 static int neighbours;
-static int gate[2] = {-1, -1}; /* a pipe: they read it and sleep until it says something */
+static int gate[2] = {-1, -1}; /* a pipe: they sleep until they can read a byte from it */
 
 static void keep_busy(pid_t parent)
 {
@@ -19,7 +19,7 @@ static void keep_busy(pid_t parent)
     volatile double number = 1.0;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(gate[1]);
-    /* The parent may have ended before it could be asked for a signal, or may now. */
+    /* The parent may have ended before the signal was asked for, or may end now. */
     if (getppid() != parent || read(gate[0], &word, 1) != 1) _exit(0);
     for (;;) number = 0.5 * number + 1.0;
 }

@@ -1,4 +1,4 @@
-/* none.c - stands in for studies.c where no study is built. */
+/* none.c - stands in for studies.c in builds without studies. */
 #include "bench/experiments/experiments.h"
 
 static const duo_experiment experiments[] = {{.name = NULL}};

@@ -1,6 +1,6 @@
 /*
- * stall.c - calls of kinds that a process has never made, while another of its contexts has a long
- * queue: with and without a warm-up, each in processes of their own (stall_child.c).
+ * stall.c - first calls of each kind in a process, while another of its contexts has a long queue.
+ * With and without a warm-up, each in separate processes (stall_child.c).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 
 enum { WARM, COLD, WAYS, MOST_PROCESSES = 3 };
 
-/* Of one call, in one way. */
+/* The times of one call, in one way. */
 typedef struct times {
     double seconds[MOST_PROCESSES];
-    int count, running; /* how many, and in how many of them the queue still ran */
+    int count, running; /* processes; those with the queue still running */
 } times;
 
 static const char *const ways[WAYS] = {[WARM] = "warm", [COLD] = "cold"};
@@ -33,7 +33,7 @@ static const char *const ways[WAYS] = {[WARM] = "warm", [COLD] = "cold"};
 
 extern char **environ;
 
-/* This program again, with its stdout in *out. */
+/* Starts this program again, with its stdout in *out. */
 static bool start(const duo_graphs *g, const char *how, pid_t *pid, FILE **out)
 {
     char *const arguments[] = {"duoblas",

@@ -8,7 +8,7 @@
 #include "bench/graphs/works.h"
 #include "bench/studies/studies.h"
 
-/* The products of several shapes are done by several algorithms. */
+/* Products of different shapes use different algorithms. */
 const duo_first_call duo_first_calls[DUO_FIRST_CALLS] = {
     {DUO_WORK_SGEMM, DUO_MATH_ACCURATE, 300, 300, 300},
     {DUO_WORK_SGEMM, DUO_MATH_ACCURATE, 500, 4, 500},
@@ -28,7 +28,7 @@ enum { LARGEST = 500 * 500, A = 0, B, C, ARRAYS };
 typedef struct stall {
     duo_buffers busy, other;
     duo_work product;
-    duo_event *event; /* behind the products */
+    duo_event *event; /* it follows the products */
     int queued;
 } stall;
 
@@ -41,7 +41,7 @@ static bool open(stall *s, const duo_graphs *g, bool warm)
         return false;
     float *const *const at = s->busy.at;
     s->product = duo_work_product(n, n, n, 1.0f, at[A], at[B], at[C]);
-    /* Without a warm-up it is the one kind of call that has been made. */
+    /* Without a warm-up, only this kind of call has been made before. */
     return (!warm ||
             (duo_warm_up(s->busy.context) == DUO_OK && duo_warm_up(s->other.context) == DUO_OK)) &&
            duo_event_create(&s->event) == DUO_OK &&
@@ -64,7 +64,7 @@ static bool fill_queue(const stall *s)
     return good && duo_event_record(s->busy.context, s->event) == DUO_OK;
 }
 
-/* A sum is in host memory when the call returns; a product is waited for. */
+/* Makes a first call. A sum is in host memory when the call returns; a product is waited for. */
 static bool first_call(const stall *s, int number)
 {
     const duo_first_call *const f = &duo_first_calls[number];

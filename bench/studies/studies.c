@@ -1,4 +1,4 @@
-/* studies.c - experiments of `duoblas bench` that answered a question once, and their options. */
+/* studies.c - experiments of `duoblas bench` that answered one question, and their options. */
 #include "bench/studies/studies.h"
 
 enum {

@@ -1,11 +1,11 @@
 /*
- * timeline.c - `duoblas bench timeline`: when which panel went up, which product ran and which tile
- * came home, as a picture. With -n of a product of host arrays, whose steps it records first, by
- * the devices' own clocks.
+ * timeline.c - `duoblas bench timeline`: a picture of a streamed product: when panels went up,
+ * products ran, and tiles came home. With -n it first records the steps of a product of host
+ * arrays, by the devices' clocks.
  *
- * A row for each lane of each device, a box for each step. Reads lines of
- * device,lane,step,begin_ms,end_ms, in any order; # begins a comment, and a head may name the
- * columns. The lanes are up, multiply, down and, drawn only if a step is in them, peer and host; a
+ * The picture has a row for each lane of each device, and a box for each step. The input has lines
+ * of device,lane,step,begin_ms,end_ms, in any order; # begins a comment, and a head may name the
+ * columns. The lanes are up, multiply and down; peer and host are drawn only if they have a step. A
  * step's name has no comma.
  */
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include "data/recording.h"
 #include "gpu/backend/backend.h"
 
-/* As duo_row has them. */
+/* The lanes, in the order of duo_row. */
 static const struct {
     const char *name, *title, *colour; /* colours that the colour-blind can tell apart */
 } lanes[] = {{"up", "A and B go up", "#E69F00"},
@@ -41,7 +41,7 @@ typedef struct timeline {
     step *step;
     size_t count, room;
     int devices;
-    bool drawn[LANES]; /* of each device */
+    bool drawn[LANES]; /* on all devices */
     double end;
 } timeline;
 
@@ -77,7 +77,8 @@ static bool add(timeline *t, const step *s)
     return true;
 }
 
-/* False, and said on stderr: it cannot be read, or is no such CSV. */
+/* Reads the steps. False, after a message on stderr: the file cannot be read, or is not this
+ * CSV. */
 static bool read_steps(const char *path, timeline *t)
 {
     char text[LINE];
@@ -105,7 +106,7 @@ static bool read_steps(const char *path, timeline *t)
 
 /* ---- Drawing ---- */
 
-/* So many lanes before this one are drawn. */
+/* The number of drawn lanes before this one. */
 static int row_of(const timeline *t, int lane)
 {
     int row = 0;
@@ -113,7 +114,7 @@ static int row_of(const timeline *t, int lane)
     return row;
 }
 
-/* From the bottom; the first device's lanes are at the top. */
+/* The height of a lane, from the bottom; the first device's lanes are at the top. */
 static int height_of(const timeline *t, int device, int lane)
 {
     return (t->devices - device) * (row_of(t, LANES) + 1) - row_of(t, lane);
@@ -132,7 +133,7 @@ static void send_boxes(const timeline *t, int lane, FILE *file)
     fprintf(file, "EOD\n");
 }
 
-/* Its name stands in a box that has room for it. */
+/* Sends the names of steps; only boxes with room get one. */
 static void send_names(const timeline *t, duo_picture *picture)
 {
     for (size_t i = 0; i < t->count; i++) {
@@ -208,7 +209,7 @@ static bool write_records(const duo_recording *recording, const duo_plan *plan, 
     return (fclose(file) == 0) & good;
 }
 
-/* Writes the steps of the second of two calls; the first makes the stamps. */
+/* Writes the steps of the second of two calls. The first makes the stamps. */
 static bool record_call(duo_context *context, const duo_call *call, const char *path)
 {
     const duo_implementation ours = duo_api_implementation(context, NULL, true);
