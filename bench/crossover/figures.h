@@ -56,7 +56,7 @@ typedef struct duo_figures_difference {
 
 duo_figures_difference duo_figures_compare(const duo_figures_head *a, const duo_figures_head *b);
 
-/* ---- checkpoint.c: keeps figures as they are measured, so that --update can go on ---- */
+/* ---- files.c: stores figures during the measurement, so that --update can go on ---- */
 
 typedef struct duo_checkpoint {
     duo_files *files;

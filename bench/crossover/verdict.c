@@ -42,7 +42,7 @@ const char *duo_crossing_text(const duo_crossing *crossing, char text[DUO_TEXT])
     }
 }
 
-/* ---- Operations that have the same answer are named together ---- */
+/* ---- Operations with the same answer are named together ---- */
 
 typedef struct group {
     duo_operation member[DUO_OPERATIONS];
@@ -135,7 +135,7 @@ static void say_measured(const duo_crossover *x, duo_sentences *s)
     }
 }
 
-/* ---- GPUs that are not here ---- */
+/* ---- GPUs of other machines ---- */
 
 /* "faster from n = 250 to 520 on", "perhaps faster from n = 250 on", "never faster" ... */
 static const char *describe_range(const duo_crossing *early, const duo_crossing *late,

@@ -60,7 +60,7 @@ static void compare(const duo_bench *b, duo_ladder *ladder)
     }
 }
 
-/* ---- Errors: one more call, on slot 0, whose output is then looked at ---- */
+/* ---- Errors: one more call, on slot 0, and a check of its output ---- */
 
 static bool has_error(const duo_bench *b, const duo_measurement *m)
 {

@@ -57,7 +57,7 @@ duo_effort duo_bench_sustained_effort(const duo_bench *bench, const duo_problem 
 /* Prints the lines above every table. */
 void duo_bench_head(const duo_bench *bench);
 
-/* ---- Which algorithms an experiment times, and which the library would choose ---- */
+/* ---- Algorithms that an experiment times, or that the library would choose ---- */
 
 /* Does the algorithm serve the math of --math? Without --math: any math but TF32, which users get
  * only on request. */
@@ -73,7 +73,7 @@ bool duo_bench_conditions(const duo_bench *bench, const duo_algorithm *algorithm
 int duo_bench_choose(const duo_bench *bench, const duo_call *call, duo_side side,
                      duo_choice chosen[DUO_CANDIDATES]);
 
-/* ---- error.c: against float64, of what was done at slot 0 of a stock ---- */
+/* ---- error.c: errors against float64, of results at slot 0 of a stock ---- */
 
 /* A reduction of slot 0 in float64: its value, and the sum of |terms|. */
 typedef struct duo_exact {

@@ -35,7 +35,7 @@ bool duo_graphs_launch(duo_graphs *graphs, duo_side side);
 
 enum { DUO_OVERLAPPING = 8 }; /* contexts in overlap */
 
-/* ---- graphs_print.c ---- */
+/* ---- The table ---- */
 
 typedef struct duo_graphs_row {
     duo_side side;
